@@ -2,25 +2,31 @@ import { sql } from 'kysely';
 import { query } from '../db/query.ts';
 import { credentialsPurpose, sessionPurpose } from '../db/sealing-purposes.ts';
 import type { Json } from '../domain/json-schema.ts';
-import type { CheckAccount } from '../networks/entry.ts';
+import type { CheckAccount } from '../networks/network-entry.ts';
 import { NetworkError } from '../networks/network.ts';
 import type { Networks } from '../networks/registry.ts';
 import { currentGrant } from './current-grant.ts';
 import type { AccountDeps } from './deps.ts';
-import { credentialsOf, endsSoon, openGrant, type ChannelKey, type Current } from './grants.ts';
-import { loseAccess, regainAccess } from './lose-access.ts';
-import { plainName } from './plain-account.ts';
+import {
+  credentialsOf,
+  endsSoon,
+  openGrant,
+  type ChannelKey,
+  type CurrentGrant,
+} from './grants.ts';
+import { markAccessLost, markAccessRestored } from './mark-access.ts';
+import { cleanName } from './clean-account.ts';
 
 export type CheckDeps = AccountDeps & { readonly checks: Networks['checks'] };
 
 /**
- * - `connected`: the network let us in.
- * - `needs_reconnect`: it does not any more.
- * - `unknown`: it did not say. The channel stays as it was.
+ * - `connected`: the network accepted the credentials.
+ * - `needs_reconnect`: it refused them.
+ * - `unknown`: it gave no answer. The channel keeps its state.
  */
 export type Checked =
   | { readonly access: 'connected' }
-  /** @param reason For the channel's owner, as a sentence. */
+  /** @param reason A sentence for the channel's owner. */
   | { readonly access: 'needs_reconnect' | 'unknown'; readonly reason: string };
 
 type Owner = Awaited<ReturnType<CheckAccount>>;
@@ -37,22 +43,21 @@ type Row = {
 };
 
 /**
- * Asks the network, by a cheap call, whether a channel's account can still be entered, and writes down what it says: a
- * channel that lost its access is told of like one whose post met that, and one that was believed lost and works is
- * connected again.
+ * Checks a channel's access with one cheap call to the network and stores the result. A lost access emits
+ * `channel.needs_reconnect`, as a failed post does; a channel in that state that works again becomes connected.
  *
- * @returns null when there is no such channel.
+ * @returns null when the channel does not exist.
  */
 export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Checked | null> {
-  const row = await load(deps, key);
+  const row = await loadChannel(deps, key);
   if (!row) {
     return null;
   }
 
-  const { checked, displayName } = await ask(deps, key, row);
+  const { checked, displayName } = await checkWithNetwork(deps, key, row);
   return deps.orm.em.fork().transactional(async (em): Promise<Checked> => {
     if (checked.access === 'connected') {
-      await regainAccess(em, deps, key, row.sealed_credentials);
+      await markAccessRestored(em, deps, key, row.sealed_credentials);
       await query(
         em,
         sql`update channels set display_name = ${displayName} where id = ${key.channelId}
@@ -62,27 +67,27 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Ch
       return checked;
     }
 
-    // Whatever was found holds for the access that was tried, and for no other.
+    // The result is valid only for the credentials that were checked.
     const same = await query(
       em,
       sql`select id from channels where id = ${key.channelId} and workspace_id = ${key.workspaceId}
         and sealed_credentials = ${row.sealed_credentials} for no key update`,
     );
     if (same.length === 0) {
-      return { access: 'unknown', reason: meanwhile };
+      return { access: 'unknown', reason: changedDuringCheck };
     }
 
     if (checked.access === 'needs_reconnect') {
-      await loseAccess(em, deps, key, checked.reason, 'outbox');
+      await markAccessLost(em, deps, key, checked.reason, 'outbox');
     }
 
     return checked;
   });
 }
 
-const meanwhile = 'The account was connected again, or disconnected, during the check.';
+const changedDuringCheck = 'The account was connected again, or disconnected, during the check.';
 
-async function load(deps: AccountDeps, key: ChannelKey): Promise<Row | undefined> {
+async function loadChannel(deps: AccountDeps, key: ChannelKey): Promise<Row | undefined> {
   const [row] = await query(
     deps.orm.em.fork(),
     sql<Row>`select c.platform, c.base_url, c.remote_id, c.settings, c.sealed_credentials, c.sealed_session,
@@ -93,18 +98,18 @@ async function load(deps: AccountDeps, key: ChannelKey): Promise<Row | undefined
   return row;
 }
 
-/** @returns also the name that the account has by now, where the network let us in. */
-async function ask(
+/** @returns also the account's current name, when the network accepted the credentials. */
+async function checkWithNetwork(
   deps: CheckDeps,
   key: ChannelKey,
   row: Row,
 ): Promise<{ readonly checked: Checked; readonly displayName: string | null }> {
   const unnamed = (checked: Checked) => ({ checked, displayName: null });
   try {
-    const { remoteId, displayName } = await enter(deps, key, row);
-    const reason = 'What was handed out opens another account by now. Connect the channel again.';
+    const { remoteId, displayName } = await checkWithGrant(deps, key, row);
+    const reason = 'The stored access belongs to a different account. Connect the channel again.';
     return remoteId === row.remote_id
-      ? { checked: { access: 'connected' }, displayName: plainName(displayName) }
+      ? { checked: { access: 'connected' }, displayName: cleanName(displayName) }
       : unnamed({ access: 'needs_reconnect', reason });
   } catch (error) {
     if (!(error instanceof NetworkError)) {
@@ -120,13 +125,13 @@ async function ask(
 }
 
 /**
- * @returns the account that is open.
- * @throws NetworkError; `access_lost` only where nothing can be refreshed, or the refresh says so.
+ * @returns the account that the credentials open.
+ * @throws NetworkError; `access_lost` only when no refresh is possible, or the refresh itself is refused.
  */
-async function enter(deps: CheckDeps, key: ChannelKey, row: Row): Promise<Owner> {
+async function checkWithGrant(deps: CheckDeps, key: ChannelKey, row: Row): Promise<Owner> {
   const first = await openedGrant(deps, key, row);
   try {
-    return await enterWith(deps, key, row, first);
+    return await callCheck(deps, key, row, first);
   } catch (error) {
     const isRefused = error instanceof NetworkError && error.code === 'access_lost';
     if (!isRefused || first === null || first.grant.refreshToken === null) {
@@ -135,10 +140,10 @@ async function enter(deps: CheckDeps, key: ChannelKey, row: Row): Promise<Owner>
 
     const next = await currentGrant(deps, channelOf(key, row), first.grant.accessToken);
     try {
-      return await enterWith(deps, key, row, next);
+      return await callCheck(deps, key, row, next);
     } catch (again) {
       throw again instanceof NetworkError && again.code === 'access_lost'
-        ? new NetworkError('network_unavailable', again.message, { taken: 'no', cause: again })
+        ? new NetworkError('network_unavailable', again.message, { accepted: 'no', cause: again })
         : again;
     }
   }
@@ -151,7 +156,11 @@ const channelOf = (key: ChannelKey, row: Row) => ({
   remoteId: row.remote_id,
 });
 
-async function openedGrant(deps: CheckDeps, key: ChannelKey, row: Row): Promise<Current | null> {
+async function openedGrant(
+  deps: CheckDeps,
+  key: ChannelKey,
+  row: Row,
+): Promise<CurrentGrant | null> {
   if (row.sealed_grant === null) {
     return null;
   }
@@ -162,16 +171,16 @@ async function openedGrant(deps: CheckDeps, key: ChannelKey, row: Row): Promise<
     : { grant, refreshedAt: row.refreshed_at };
 }
 
-async function enterWith(
+async function callCheck(
   { checks, sealer, egress }: CheckDeps,
   { channelId }: ChannelKey,
   row: Row,
-  current: Current | null,
+  current: CurrentGrant | null,
 ): Promise<Owner> {
   const check = checks[row.platform];
   if (!check) {
     throw new NetworkError('internal', `This service cannot check an account of ${row.platform}.`, {
-      taken: 'no',
+      accepted: 'no',
     });
   }
 

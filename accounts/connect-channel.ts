@@ -7,26 +7,28 @@ import { query } from '../db/query.ts';
 import { credentialsPurpose, sessionPurpose } from '../db/sealing-purposes.ts';
 import { quotaExceeded } from '../domain/quotas.ts';
 import type { Account } from '../networks/network.ts';
-import type { Grant } from '../networks/oauth.ts';
+import type { Grant } from '../networks/oauth/contract.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 import { storeGrant } from './grants.ts';
-import { plainAccount } from './plain-account.ts';
+import { cleanAccount } from './clean-account.ts';
 
 export type ConnectOptions = {
-  /** What the network handed out in a browser; null or left out where the account's own credentials open it. */
+  /** The OAuth grant; null or omitted when the account's own credentials open it. */
   readonly grant?: Grant | null;
-  /** Its server is no part of who the account is, as its network proved: its channel follows it to another one. */
+  /**
+   * The server is not part of the account's identity, as on Bluesky: the channel follows the account to another
+   * server.
+   */
   readonly moves?: boolean;
-  /** How many channels the settings let a workspace have; any number when left out. */
+  /** The channel limit from the settings; unlimited when omitted. */
   readonly most?: number;
 };
 
 /**
- * Stores a connected account, its secrets sealed. The same account connected again keeps its channel, so that
- * posts that wait for it find the new access. One that was disconnected comes back as the channel that it was, with the
- * posts that it had published.
+ * Stores a connected account with sealed secrets. Connecting a known account again keeps its channel, so that waiting
+ * posts use the new access. A disconnected channel comes back with its published posts.
  *
- * @throws AppError `quota_exceeded` when it would be one more than the workspace may have.
+ * @throws AppError `quota_exceeded`
  */
 export async function connectChannel(
   em: Em,
@@ -36,9 +38,9 @@ export async function connectChannel(
   account: Account,
   { grant = null, moves = false, most = Number.POSITIVE_INFINITY }: ConnectOptions = {},
 ): Promise<Channel> {
-  const { baseUrl, remoteId, handle, displayName, settings } = plainAccount(account);
+  const { baseUrl, remoteId, handle, displayName, settings } = cleanAccount(account);
   return em.transactional(async (tx) => {
-    // Locked: its access may be lost at this moment, and what is written here must come after that.
+    // Locked against a concurrent loss of access, which must not overwrite the new state.
     const own = { workspaceId, platform, remoteId };
     const find = async () =>
       (await tx.findOne(Channel, { ...own, baseUrl }, locked)) ??
@@ -84,11 +86,11 @@ export async function connectChannel(
 
 const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
 
-/** Accounts that are connected for the first time, or anew, wait for each other. */
+/** Serialises new and returning accounts of a workspace, so that the quota holds. */
 const lockWorkspace = (em: Em, workspaceId: string): Promise<unknown> =>
   query(em, sql`select id from workspaces where id = ${workspaceId} for no key update`);
 
-/** @throws AppError `quota_exceeded` where a workspace has as many channels as it may. */
+/** @throws AppError `quota_exceeded` */
 export async function assertChannelQuota(em: Em, workspaceId: string, most: number): Promise<void> {
   const [own] = await query(
     em,

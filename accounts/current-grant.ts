@@ -7,37 +7,37 @@ import { NetworkError } from '../networks/network.ts';
 import type { AccountDeps } from './deps.ts';
 import {
   endsSoon,
-  lasts,
+  isStillUsable,
   openGrant,
   type ChannelKey,
-  type Current,
+  type CurrentGrant,
   type GrantedChannel,
 } from './grants.ts';
 import { refreshAndStore } from './refresh-and-store.ts';
-import { takeOverMs, takeTurn } from './refresh-turn.ts';
+import { takeOverMs, takeRefreshLease } from './refresh-lease.ts';
 
-/** How long a post waits for a fresh token while the one that it has can still be used, in milliseconds. */
+/** How long a post waits for a refresh while its current token is still usable, in milliseconds. */
 const patienceMs = 3000;
 
-/** How long a process that waits for another one's refresh waits between two looks, in milliseconds. */
-const lookMs = 100;
+/** Poll interval while another process refreshes, in milliseconds. */
+const pollIntervalMs = 100;
 
 /**
- * The grant of a channel with an access token that lasts, refreshed where it has to be.
+ * Returns the channel's grant with a usable access token, refreshed when needed.
  *
- * At most one refresh of a channel is under way at a time, over all workers (`refresh-turn.ts`). Those who waited find the
- * new token, and refresh nothing.
+ * At most one refresh per channel runs at a time, over all workers (`refresh-lease.ts`). Concurrent callers then find
+ * the new token.
  *
- * @param refused An access token that the network refused, though it should have lasted: it is not used again.
- * @throws NetworkError `access_lost` when the network says that the grant is over, or it is and cannot be refreshed;
- *   otherwise whatever kept the network from answering, where there is no token left that lasts.
+ * @param refused An access token that the network refused before its expiry. It is not used again.
+ * @throws NetworkError `access_lost` when the network ended the grant, or it expired and cannot be refreshed;
+ * otherwise the refresh's own error, when no usable token is left.
  */
 export function currentGrant(
   deps: AccountDeps,
   channel: GrantedChannel,
   refused: string | null = null,
-): Promise<Current> {
-  const inProcess = underWay.get(deps.orm) ?? new Map<string, Promise<Current>>();
+): Promise<CurrentGrant> {
+  const inProcess = underWay.get(deps.orm) ?? new Map<string, Promise<CurrentGrant>>();
   underWay.set(deps.orm, inProcess);
   const key = JSON.stringify([channel.channelId, refused]);
   const known = inProcess.get(key);
@@ -50,27 +50,29 @@ export function currentGrant(
   return made;
 }
 
-/** Those of a process who wait for the same look for it once: fifty posts may be due at the same time. */
-const underWay = new WeakMap<Orm, Map<string, Promise<Current>>>();
+/** Concurrent callers in one process share one lookup: fifty posts may be due at the same time. */
+const underWay = new WeakMap<Orm, Map<string, Promise<CurrentGrant>>>();
 
-/** Resolves when no refresh of this process is under way: one that is cut off may cost a channel its access. */
+/** Resolves when this process has no refresh under way. An interrupted refresh may lose the channel's access. */
 export async function untilRefreshed(orm: Orm): Promise<void> {
   await Promise.allSettled(underWay.get(orm)?.values() ?? []);
 }
 
-/** The same for a post: it does not wait for a network that is slow to refresh as long as the known token can be used. */
+/**
+ * Like `currentGrant` for a post, but falls back to the known token when the refresh is slow and the token is usable.
+ */
 export async function currentGrantOr(
   deps: AccountDeps,
   channel: GrantedChannel,
-  known: Current,
-): Promise<Current> {
+  known: CurrentGrant,
+): Promise<CurrentGrant> {
   const nowMs = deps.now().getTime();
   if (!endsSoon(known.grant, nowMs)) {
     return known;
   }
 
   const current = currentGrant(deps, channel);
-  if (!lasts(known.grant, nowMs)) {
+  if (!isStillUsable(known.grant, nowMs)) {
     return current;
   }
 
@@ -89,23 +91,23 @@ async function findCurrent(
   deps: AccountDeps,
   channel: GrantedChannel,
   refused: string | null,
-): Promise<Current> {
+): Promise<CurrentGrant> {
   for (;;) {
     const { sealed, refreshedAt, isBegun } = await readGrant(deps, channel);
     const grant = openGrant(deps.sealer, channel.channelId, sealed);
     const nowMs = deps.now().getTime();
-    const isUsable = grant.accessToken !== refused && lasts(grant, nowMs);
+    const isUsable = grant.accessToken !== refused && isStillUsable(grant, nowMs);
     if (isUsable && (!endsSoon(grant, nowMs) || grant.refreshToken === null)) {
       return { grant, refreshedAt };
     }
 
     if (grant.refreshToken === null) {
       const message = 'The access that the account gave has ended.';
-      throw new NetworkError('access_lost', message, { taken: 'no' });
+      throw new NetworkError('access_lost', message, { accepted: 'no' });
     }
 
     const by = randomUUID();
-    if (await takeTurn(deps, { ...channel, sealed, by })) {
+    if (await takeRefreshLease(deps, { ...channel, sealed, by })) {
       if (isBegun && (await isReplaced(deps, channel, sealed))) {
         continue;
       }
@@ -116,14 +118,14 @@ async function findCurrent(
         return renewed;
       }
     } else if (isUsable) {
-      return { grant, refreshedAt }; // Another process is at it, or the network has just not answered.
+      return { grant, refreshedAt }; // Another process is refreshing, or the last refresh failed a moment ago.
     } else {
-      await sleep(lookMs);
+      await sleep(pollIntervalMs);
     }
   }
 }
 
-/** Whether who had the turn before stores a new grant after all. */
+/** Waits for the previous lease holder, which may still store its new grant. */
 async function isReplaced(deps: AccountDeps, channel: ChannelKey, sealed: string) {
   await sleep(takeOverMs);
   return (await readGrant(deps, channel)).sealed !== sealed;
@@ -132,7 +134,7 @@ async function isReplaced(deps: AccountDeps, channel: ChannelKey, sealed: string
 type ReadGrant = {
   readonly sealed: string;
   readonly refreshedAt: Date | null;
-  /** Somebody began to refresh it, and has not said how that ended. */
+  /** A refresh began and did not report its end. */
   readonly isBegun: boolean;
 };
 
@@ -147,7 +149,7 @@ async function readGrant(
       where channel_id = ${channelId} and workspace_id = ${workspaceId}`,
   );
   if (!row) {
-    throw new NetworkError('access_lost', 'The account was disconnected.', { taken: 'no' });
+    throw new NetworkError('access_lost', 'The account was disconnected.', { accepted: 'no' });
   }
 
   return { sealed: row.sealed, refreshedAt: row.refreshed_at, isBegun: row.is_begun };

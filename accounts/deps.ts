@@ -4,17 +4,17 @@ import type { Egress } from '../runtime/egress/egress.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 
-/** What the use cases of connected accounts work with, in every process. */
+/** Dependencies of the account use cases, in every process. */
 export type AccountDeps = {
   readonly orm: Orm;
   readonly sealer: Sealer;
-  /** How accounts are connected in a browser, and their grants renewed, by platform. */
+  /** OAuth adapters by platform. */
   readonly oauth: Networks['oauth'];
-  /** The way out to networks. */
+  /** Guarded HTTP client for requests to networks. */
   readonly egress: Egress;
-  /** Where browsers reach this service, without a slash at the end. */
+  /** Public base URL of this service, without a trailing slash. */
   readonly publicUrl: string;
-  /** Of the sandbox, without a slash at the end; null where there is none. */
+  /** Base URL of the sandbox, without a trailing slash; null when there is none. */
   readonly sandboxUrl: string | null;
   readonly log: Logger;
   readonly now: () => Date;

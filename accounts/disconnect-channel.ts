@@ -3,15 +3,19 @@ import { sql } from 'kysely';
 import type { Em, Orm } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { recordEvent } from '../db/record-event.ts';
-import { eraseChannel, lockPostsOf, takeOffPosts } from '../db/take-off-posts.ts';
+import {
+  eraseChannel,
+  lockPostsOf,
+  removeChannelFromPosts,
+} from '../db/remove-channel-from-posts.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ChannelKey } from './grants.ts';
-import type { PostPresentation } from '../db/post-view.ts';
+import type { PostPresentation } from '../db/load-post-view.ts';
 
 export type DisconnectDeps = PostPresentation & {
   readonly orm: Orm;
   readonly now: () => Date;
-  /** Syncs a delivery of the event with Temporal in the background; the relay repeats what fails. */
+  /** Syncs a delivery with Temporal in the background. The relay repeats a failed sync. */
   readonly syncDelivery: (delivery: {
     readonly workspaceId: string;
     readonly deliveryId: string;
@@ -19,26 +23,26 @@ export type DisconnectDeps = PostPresentation & {
   }) => void;
 };
 
-/** What the answer, and the event, say of it. */
+/** Body of the response and of the event. */
 export type Disconnected = {
   readonly channel: { readonly id: string; readonly platform: string; readonly handle: string };
   readonly removed_from: number;
   readonly became_drafts: { readonly count: number; readonly post_ids: readonly string[] };
 };
 
-/** So many posts are named that became drafts. */
+/** Limit of draft ids in the response. */
 export const mostNamed = 100;
 
-/** Tries, and the wait before the second in milliseconds, which grows. */
-const [mostTries, waitMs] = [8, 50];
+/** Attempts, and the delay before the second in milliseconds; it grows with each attempt. */
+const [maxAttempts, waitMs] = [8, 50];
 
 /**
- * Takes an account away for good: its posts lose it, its secrets are erased, and one event says so. The row of the channel
- * stays for what was published there. Connecting the account again brings it back, without its posts.
+ * Disconnects a channel: removes it from its posts, erases its secrets and emits one event. The row stays for
+ * published posts. Connecting the account again restores the channel, without the removed posts.
  *
- * Nothing is sent to it from the answer on, but for requests that are under way at that moment.
+ * After the response, only requests that are already under way can reach the account.
  *
- * @throws AppError `not_found`, also of a channel that was disconnected before.
+ * @throws AppError `not_found`, also when the channel is already disconnected.
  */
 export async function disconnectChannel(
   deps: DisconnectDeps,
@@ -55,9 +59,9 @@ export async function disconnectChannel(
 }
 
 /**
- * Locks are taken in the order that everybody keeps: posts, the channel, its grant. Who
- * makes or edits a post holds the channel (`holdChannels`) and comes before this or finds it gone; what came before is
- * seen by the second look, which waits for nobody, as it holds the channel.
+ * Follows the common lock order: posts, the channel, its grant. A transaction that creates or edits a post holds the
+ * channel (`holdChannels`): it commits before this one, or finds the channel gone. Its posts are found by the second
+ * `lockPostsOf`, which must not wait because it runs under the channel's lock.
  */
 async function disconnect(em: Em, deps: DisconnectDeps, scope: ChannelKey) {
   const { workspaceId, channelId } = scope;
@@ -66,9 +70,12 @@ async function disconnect(em: Em, deps: DisconnectDeps, scope: ChannelKey) {
   await lockPostsOf(em, scope, true);
   const channel = await findChannel(em, scope, true);
   await lockPostsOf(em, scope, false);
-  const { removedFrom, drafts, stillSending } = await takeOffPosts(em, scope, { ...deps, now });
+  const { removedFrom, drafts, stillSending } = await removeChannelFromPosts(em, scope, {
+    ...deps,
+    now,
+  });
   await eraseChannel(em, scope, now);
-  const told: Disconnected = {
+  const eventData: Disconnected = {
     channel,
     removed_from: removedFrom,
     became_drafts: { count: drafts.length, post_ids: drafts.slice(0, mostNamed) },
@@ -77,10 +84,10 @@ async function disconnect(em: Em, deps: DisconnectDeps, scope: ChannelKey) {
     workspaceId,
     channelId,
     type: 'channel.disconnected',
-    data: told,
+    data: eventData,
     byOutbox: true,
   });
-  return { answer: { ...told, still_sending: stillSending }, deliveryIds };
+  return { answer: { ...eventData, still_sending: stillSending }, deliveryIds };
 }
 
 /** @throws AppError `not_found` */
@@ -103,20 +110,20 @@ async function findChannel(
   return channel;
 }
 
-/** PostgreSQL's `lock_not_available` and `deadlock_detected`: the transaction is undone, and tried again. */
+/** PostgreSQL's `lock_not_available` and `deadlock_detected`. The transaction is rolled back and repeated. */
 const isContended = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01');
 
 async function whenUncontended<T>(run: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await run();
     } catch (error) {
-      if (!isContended(error) || tries === mostTries) {
+      if (!isContended(error) || attempt === maxAttempts) {
         throw error;
       }
 
-      await pause(tries * waitMs);
+      await pause(attempt * waitMs);
     }
   }
 }

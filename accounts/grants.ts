@@ -4,39 +4,42 @@ import { query } from '../db/query.ts';
 import { grantPurpose } from '../db/sealing-purposes.ts';
 import { warnBeforeMs } from '../domain/access.ts';
 import type { Json } from '../domain/json-schema.ts';
-import type { Grant } from '../networks/oauth.ts';
+import type { Grant } from '../networks/oauth/contract.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 
 export type ChannelKey = { readonly workspaceId: string; readonly channelId: string };
 
-/** A channel that was connected in a browser. */
+/** A channel that was connected through OAuth. */
 export type GrantedChannel = ChannelKey & {
   readonly platform: string;
   readonly baseUrl: string;
   readonly remoteId: string;
 };
 
-export type Current = {
+export type CurrentGrant = {
   readonly grant: Grant;
-  /** When the network handed it out in place of another one; null while it is the first. */
+  /** When the grant was last refreshed; null for the first grant. */
   readonly refreshedAt: Date | null;
 };
 
-/** An access token that ends sooner than this is replaced before it is used, in milliseconds: a try takes four minutes. */
+/**
+ * An access token that expires within this is replaced before use, in milliseconds. An attempt takes up to four
+ * minutes.
+ */
 const earlyMs = 10 * 60_000;
 
-/** Whether the access token has to be replaced before it is used. One whose end the network does not tell is tried. */
+/** Whether the access token must be replaced before use. A token without a known expiry is used. */
 export const endsSoon = ({ accessEndsAtMs }: Grant, nowMs: number): boolean =>
   accessEndsAtMs !== null && accessEndsAtMs - earlyMs <= nowMs;
 
-/** Shorter than this, a token could end on its way, in milliseconds. */
+/** A token with less left, in milliseconds, could expire during the request. */
 const shortestMs = 60_000;
 
-/** Whether the access token can still be used for a while, though it is to be replaced. */
-export const lasts = ({ accessEndsAtMs }: Grant, nowMs: number): boolean =>
+/** Whether the access token is still usable, even if it should be replaced. */
+export const isStillUsable = ({ accessEndsAtMs }: Grant, nowMs: number): boolean =>
   accessEndsAtMs === null || accessEndsAtMs - shortestMs > nowMs;
 
-/** What an adapter opens the account with. */
+/** The credentials that an adapter uses. */
 export const credentialsOf = ({ accessToken, data }: Grant): Json => ({
   accessToken,
   ...(data === undefined ? {} : { data }),
@@ -45,7 +48,7 @@ export const credentialsOf = ({ accessToken, data }: Grant): Json => ({
 export const openGrant = (sealer: Sealer, channelId: string, sealed: string): Grant =>
   JSON.parse(sealer.open(sealed, grantPurpose(channelId))) as Grant;
 
-/** Puts a new grant in the place of whatever a channel had. @param grant Null: it is opened by credentials of its own. */
+/** Replaces the channel's grant. @param grant Null when the channel has credentials of its own. */
 export async function storeGrant(
   em: Em,
   sealer: Sealer,
@@ -72,16 +75,16 @@ export async function storeGrant(
 }
 
 /**
- * An owner who was warned is warned again only when the end was put off by so much in between, in milliseconds: a network
- * that says how many seconds are left says another end at each refresh.
+ * Minimum extension of a grant before its owner is warned again, in milliseconds. A network that reports the seconds
+ * left gives a slightly different end at each refresh.
  */
 const putOffMs = 24 * 3_600_000;
 
 /**
- * Puts a refreshed grant in the place of the one that was refreshed, and of no other.
+ * Replaces the grant that was refreshed, unless another one was stored meanwhile.
  *
- * @param before The sealed grant that it comes from.
- * @returns whether it was still there.
+ * @param before The sealed grant that was refreshed.
+ * @returns whether it was still stored.
  */
 export async function replaceGrant(
   em: Em,
@@ -102,7 +105,7 @@ export async function replaceGrant(
   return replaced.length > 0;
 }
 
-/** A grant as its row keeps it. */
+/** The columns of a grant. */
 const rowOf = (sealer: Sealer, channelId: string, grant: Grant) => ({
   sealed: sealer.seal(JSON.stringify(grant), grantPurpose(channelId)),
   accessEndsAt: instantOf(grant.accessEndsAtMs),

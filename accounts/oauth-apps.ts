@@ -1,17 +1,20 @@
 import { sql } from 'kysely';
 import { query } from '../db/query.ts';
 import { oauthAppPurpose } from '../db/sealing-purposes.ts';
-import type { OauthApp, RegisteredApps } from '../networks/oauth.ts';
+import type { OauthAppCredentials, RegisteredApps } from '../networks/oauth/contract.ts';
 import type { AccountDeps } from './deps.ts';
 
 type Row = { readonly client_id: string; readonly sealed_secret: string };
 
-/** The apps of a network as its servers registered them. They belong to the installation: all workspaces share them. */
+/** OAuth apps registered at the servers of a network. They belong to the installation: all workspaces share them. */
 export function registeredApps(
   { orm, sealer, now }: Pick<AccountDeps, 'orm' | 'sealer' | 'now'>,
   platform: string,
 ): RegisteredApps {
-  const find = async (baseUrl: string, redirectUri: string): Promise<OauthApp | null> => {
+  const find = async (
+    baseUrl: string,
+    redirectUri: string,
+  ): Promise<OauthAppCredentials | null> => {
     const [row] = await query(
       orm.em.fork(),
       sql<Row>`select client_id, sealed_secret from oauth_apps

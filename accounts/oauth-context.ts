@@ -1,8 +1,8 @@
-import type { OauthContext } from '../networks/oauth.ts';
+import type { OauthContext } from '../networks/oauth/contract.ts';
 import type { AccountDeps } from './deps.ts';
 import { registeredApps } from './oauth-apps.ts';
 
-/** What a network's OAuth works with. @param isAtSandbox Whether it is about an account of the sandbox. */
+/** Builds the context of a network's OAuth adapter. @param isAtSandbox For an account of the sandbox. */
 export const oauthContext = (
   deps: Omit<AccountDeps, 'oauth' | 'log'>,
   platform: string,
@@ -16,7 +16,7 @@ export const oauthContext = (
   now: deps.now,
 });
 
-/** Whether a channel's account is one of the sandbox. */
+/** Whether the channel's account is at the sandbox. */
 export const isAtSandbox = (
   { sandboxUrl }: Pick<AccountDeps, 'sandboxUrl'>,
   baseUrl: string,

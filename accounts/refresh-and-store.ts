@@ -2,39 +2,39 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { query } from '../db/query.ts';
 import { NetworkError } from '../networks/network.ts';
-import type { Grant } from '../networks/oauth.ts';
+import type { Grant } from '../networks/oauth/contract.ts';
 import { describeError } from '../runtime/logger.ts';
 import type { AccountDeps } from './deps.ts';
-import { replaceGrant, type Current, type GrantedChannel } from './grants.ts';
-import { loseAccess } from './lose-access.ts';
+import { replaceGrant, type CurrentGrant, type GrantedChannel } from './grants.ts';
+import { markAccessLost } from './mark-access.ts';
 import { isAtSandbox, oauthContext } from './oauth-context.ts';
-import { endTurn, keepTurn, storeWaitMs } from './refresh-turn.ts';
+import { releaseRefreshLease, keepRefreshLease, storeWaitMs } from './refresh-lease.ts';
 
 export type ToRefresh = {
   readonly sealed: string;
   readonly grant: Grant;
-  /** The same, where its access token can be used if the network does not answer. */
-  readonly old: Current | null;
-  /** Whose turn it is. */
+  /** The current grant, when its access token is usable without the refresh. */
+  readonly old: CurrentGrant | null;
+  /** Id of the refresh that holds the lease. */
   readonly by: string;
 };
 
 /**
- * Buys a new grant and stores it in the place of the one that it comes from. The caller has the turn.
+ * Refreshes the grant and stores the result. The caller holds the lease.
  *
- * @returns the grant to use; null when the channel has another one by now: it was connected again meanwhile.
+ * @returns the grant to use; null when another grant was stored meanwhile, by a reconnect.
  * @throws NetworkError
  */
 export async function refreshAndStore(
   deps: AccountDeps,
   channel: GrantedChannel,
   { sealed, grant, old, by }: ToRefresh,
-): Promise<Current | null> {
+): Promise<CurrentGrant | null> {
   const turn = { ...channel, sealed, by };
-  const stopKeeping = keepTurn(deps, turn);
+  const stopKeeping = keepRefreshLease(deps, turn);
   try {
-    const fresh = await buy(deps, channel, grant);
-    return await store(deps, channel, sealed, fresh);
+    const fresh = await requestNewGrant(deps, channel, grant);
+    return await storeNewGrant(deps, channel, sealed, fresh);
   } catch (error) {
     if (!(error instanceof NetworkError)) {
       throw error;
@@ -46,7 +46,7 @@ export async function refreshAndStore(
     }
 
     if (!isOver) {
-      await endTurn(deps, turn, { pauses: old !== null });
+      await releaseRefreshLease(deps, turn, { pauses: old !== null });
     }
 
     if (!old) {
@@ -60,9 +60,9 @@ export async function refreshAndStore(
 }
 
 /**
- * A refresh token that the network says is over is never sent again, and the owner hears now: whoever asked for the access
- * may be killed before it tells, or ask for a post that is cancelled. While the old access token lasts posts still go out
- * with it.
+ * Drops a refresh token that the network has ended, so that it is never sent again, and notifies the owner in the same
+ * transaction: the caller may be killed before it reports, or its post may be cancelled. Posts still use the old
+ * access token until it expires.
  *
  * @returns whether the channel still had this grant.
  */
@@ -74,27 +74,31 @@ const storeEnd = (
 ): Promise<boolean> =>
   deps.orm.em.fork().transactional(async (em) => {
     await query(
-      em, // First the channel, as whoever connects it anew locks them.
+      em, // Channel first: the lock order of a reconnect.
       sql`select id from channels where id = ${channel.channelId} and workspace_id = ${channel.workspaceId}
         for no key update`,
     );
     const ended = { before, grant: { ...grant, refreshToken: null }, at: deps.now() };
     const isOurs = await replaceGrant(em, deps.sealer, channel, ended);
     if (isOurs) {
-      await loseAccess(em, deps, channel, `${message} Connect the channel again.`, 'outbox');
+      await markAccessLost(em, deps, channel, `${message} Connect the channel again.`, 'outbox');
     }
 
     return isOurs;
   });
 
-/** Over all requests of a refresh, in milliseconds. */
+/** Limit for all requests of one refresh, in milliseconds. */
 const refreshMs = 45_000;
 
 /**
- * @throws NetworkError that says nothing of the server that publishes, and holds for this channel only: its token endpoint
- *   may stand on another one, and other accounts there may have tokens that last.
+ * @throws NetworkError that applies to this channel only: the token endpoint may be on another server than the
+ * publishing one, and other accounts there may have usable tokens.
  */
-async function buy(deps: AccountDeps, channel: GrantedChannel, grant: Grant): Promise<Grant> {
+async function requestNewGrant(
+  deps: AccountDeps,
+  channel: GrantedChannel,
+  grant: Grant,
+): Promise<Grant> {
   const { platform, baseUrl, remoteId } = channel;
   const oauth = await deps.oauth[platform]?.load();
   if (!oauth) {
@@ -102,7 +106,7 @@ async function buy(deps: AccountDeps, channel: GrantedChannel, grant: Grant): Pr
       'internal',
       `This service has no way to refresh access to ${platform}.`,
       {
-        taken: 'no',
+        accepted: 'no',
       },
     );
   }
@@ -114,7 +118,7 @@ async function buy(deps: AccountDeps, channel: GrantedChannel, grant: Grant): Pr
   } catch (error) {
     throw error instanceof NetworkError
       ? new NetworkError(error.code, error.message, {
-          taken: 'no',
+          accepted: 'no',
           retryAtMs: error.retryAtMs,
           lacksToken: true,
           cause: error,
@@ -123,38 +127,38 @@ async function buy(deps: AccountDeps, channel: GrantedChannel, grant: Grant): Pr
   }
 }
 
-/** How long a new grant is kept for a database that takes it, in milliseconds. */
+/** How long a new grant is held while the database refuses it, in milliseconds. */
 const storeForMs = 10 * 60_000;
 
 /**
- * The network may have ended the old grant by handing out the new one, so this process holds on to it while the database is
- * away, or takes no writes, and looks often: the next worker that finds the database again would send the old refresh token.
+ * Stores a new grant and retries while the database is unavailable. The network may already have ended the old grant:
+ * another worker that reaches the database first would send the old refresh token.
  *
- * @throws the database's error when it took nothing for so long.
+ * @throws the database's error after `storeForMs`.
  */
-async function store(
+async function storeNewGrant(
   deps: AccountDeps,
   channel: GrantedChannel,
   before: string,
   grant: Grant,
-): Promise<Current | null> {
+): Promise<CurrentGrant | null> {
   const at = deps.now();
   const giveUpAtMs = performance.now() + storeForMs;
-  for (let tries = 1; ; tries += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       const em = deps.orm.em.fork();
       const isStored = await replaceGrant(em, deps.sealer, channel, { before, grant, at });
-      // If not, a commit whose answer was lost came through after all, or somebody connected the account anew.
+      // Otherwise an earlier commit succeeded without a response, or the account was reconnected.
       return isStored ? { grant, refreshedAt: at } : null;
     } catch (error) {
       if (performance.now() > giveUpAtMs) {
         throw error;
       }
 
-      if (tries === 1) {
+      if (attempt === 1) {
         const { channelId, platform } = channel;
         const fields = { channelId, platform, error: describeError(error) };
-        deps.log.warn(fields, 'a refreshed grant cannot be stored; it is kept, and tried again');
+        deps.log.warn(fields, 'refreshed grant not stored, retrying');
       }
 
       await sleep(storeWaitMs);

@@ -7,35 +7,35 @@ import { describeError } from '../runtime/logger.ts';
 import { currentGrant } from './current-grant.ts';
 import type { AccountDeps } from './deps.ts';
 import { openGrant, type GrantedChannel } from './grants.ts';
-import { loseAccess } from './lose-access.ts';
+import { markAccessLost } from './mark-access.ts';
 
-/** What a sweep of grants did. */
+/** Result of a sweep of grants. */
 export type SweptGrants = {
   readonly refreshed: number;
   readonly warned: number;
   readonly ended: number;
 };
 
-/** Of each kind, in a sweep: it comes every minute. */
+/** Limits per sweep, which runs every minute. */
 const [mostWarned, mostRefreshed] = [200, 20];
 
 /**
- * Keeps accounts connected, and tells their owners in time where that takes a person:
+ * Keeps accounts connected, and warns owners before they have to reconnect:
  *
- * - A grant that ends within a week is refreshed once a day, where it can be: that puts the end of some off.
- * - One that was not used for a month is refreshed too: networks end grants that nobody uses.
- * - One that still ends then is told of by `channel.at_risk`, once until its end is put off.
- * - One that has ended loses its channel, by `channel.needs_reconnect`, before a post meets it.
- * - One without a token that lasts is refreshed where a post is due within a day, so that an access that was taken back is
- *   told of before that post fails.
+ * - A grant that ends within a week is refreshed once a day where possible, since some networks then extend it.
+ * - A grant that was idle for a month is refreshed: networks end unused grants.
+ * - A grant that still ends emits `channel.at_risk`, once until its end moves.
+ * - An expired grant emits `channel.needs_reconnect`, before a post fails.
+ * - An expired access token is refreshed when a post is due within a day, so that the owner learns of a revoked access
+ *   before that post fails.
  */
 export async function sweepGrants(deps: AccountDeps): Promise<SweptGrants> {
   const refreshed = await refreshSome(deps);
   let [warned, ended] = [0, 0];
   for (const channel of await ending(deps)) {
-    const told = await tell(deps, channel);
-    warned += told === 'warned' ? 1 : 0;
-    ended += told === 'ended' ? 1 : 0;
+    const outcome = await warnOrEndAccess(deps, channel);
+    warned += outcome === 'warned' ? 1 : 0;
+    ended += outcome === 'ended' ? 1 : 0;
   }
 
   return { refreshed, warned, ended };
@@ -50,7 +50,7 @@ type Row = {
   readonly sealed_grant: string;
 };
 
-/** Of channels that their owners believe to be connected. */
+/** Grants of channels in the state `connected`. */
 const connected = sql`channel_grants g
   join channels c on c.id = g.channel_id and c.workspace_id = g.workspace_id
     and c.state = 'connected' and c.disconnected_at is null`;
@@ -60,7 +60,7 @@ const canBeRefreshed = sql`g.ends_at is distinct from g.access_ends_at`;
 
 const columns = sql`g.channel_id, g.workspace_id, c.platform, c.base_url, c.remote_id, g.sealed_grant`;
 
-/** In no order, so that those whose network does not answer hold up no others. */
+/** In random order, so that unresponsive networks do not delay the others. */
 async function refreshSome(deps: AccountDeps): Promise<number> {
   const now = deps.now();
   const rows = await query(
@@ -86,12 +86,12 @@ async function refreshSome(deps: AccountDeps): Promise<number> {
   return refreshed;
 }
 
-/** For how long a sweep begins refreshes, in milliseconds: one may take 45 s where a network hangs. */
+/** A sweep begins no refresh after this time, in milliseconds. One refresh may take 45 s when a network hangs. */
 const longestMs = 15_000;
 
 const dayMs = 24 * 3_600_000;
 
-/** A grant that nobody uses for so long is refreshed: Bluesky ends it after three months without, Google after six. */
+/** Bluesky ends an unused grant after three months, Google after six. */
 const idleMs = 30 * dayMs;
 
 async function refresh(deps: AccountDeps, row: Row): Promise<boolean> {
@@ -109,20 +109,17 @@ async function refresh(deps: AccountDeps, row: Row): Promise<boolean> {
       await endAccess(deps, channel, error.message);
     } else {
       const { channel_id: channelId, platform } = row;
-      deps.log.info(
-        { channelId, platform, error: describeError(error) },
-        'a grant was not refreshed',
-      );
+      deps.log.info({ channelId, platform, error: describeError(error) }, 'grant not refreshed');
     }
 
     return false;
   }
 }
 
-/** Unless the account was connected again meanwhile: that grant can be refreshed, or lasts. */
+/** Does nothing when the account was reconnected meanwhile: that grant can be refreshed. */
 const endAccess = (deps: AccountDeps, channel: GrantedChannel, message: string): Promise<unknown> =>
   deps.orm.em.fork().transactional(async (em) => {
-    // In the order in which a connection locks them.
+    // The lock order of a connection.
     await query(
       em,
       sql`select id from channels where id = ${channel.channelId} and workspace_id = ${channel.workspaceId}
@@ -134,7 +131,7 @@ const endAccess = (deps: AccountDeps, channel: GrantedChannel, message: string):
         where channel_id = ${channel.channelId} and workspace_id = ${channel.workspaceId}`,
     );
     if (row && openGrant(deps.sealer, channel.channelId, row.sealed_grant).refreshToken === null) {
-      await loseAccess(em, deps, channel, `${message} Connect the channel again.`, 'outbox');
+      await markAccessLost(em, deps, channel, `${message} Connect the channel again.`, 'outbox');
     }
   });
 
@@ -158,8 +155,8 @@ const channelOf = (row: Row): GrantedChannel => ({
   remoteId: row.remote_id,
 });
 
-/** Not while the grant is being refreshed, which may put its end off: the next sweep looks again. */
-const tell = (
+/** Skips a grant that is being refreshed, since its end may move. The next sweep checks it again. */
+const warnOrEndAccess = (
   deps: AccountDeps,
   { channelId, workspaceId }: GrantedChannel,
 ): Promise<'warned' | 'ended' | null> =>
@@ -181,7 +178,7 @@ const tell = (
     const { platform, handle, ends_at: endsAt } = found;
     if (endsAt <= now) {
       const message = `The access that the account gave has ended, at ${endsAt.toISOString()}. Connect the channel again.`;
-      await loseAccess(em, deps, { channelId, workspaceId }, message, 'outbox');
+      await markAccessLost(em, deps, { channelId, workspaceId }, message, 'outbox');
       return 'ended';
     }
 

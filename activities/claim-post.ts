@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
 import { db, query } from '../db/query.ts';
 import { claimRestMs } from '../domain/pacing.ts';
-import { loadPostView, type PostPresentation } from '../db/post-view.ts';
+import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
 import { channelStatuses, isFinal, type ChannelStatus } from '../domain/post-status.ts';
 import type { ActivityDeps } from './deps.ts';
 import { endOpenChannels } from './finalize-post/end-open-channels.ts';
@@ -11,9 +11,9 @@ import { endOfPost } from './finalize-post/finalized.ts';
 export type ClaimRequest = {
   readonly workspaceId: string;
   readonly postId: string;
-  /** The workflow's clock, in milliseconds since 1970: one clock decides what is due. */
+  /** The workflow's clock, in milliseconds since 1970. Only this clock decides what is due. */
   readonly nowMs: number;
-  /** How many claims the workflow made shortly before. Older workflows do not say. */
+  /** Number of claims that the workflow made shortly before. Older workflows omit it. */
   readonly claimsBefore?: number;
 };
 
@@ -23,25 +23,25 @@ type ClaimTarget = {
   readonly network: string;
 };
 
-/** What the row says. */
-type Found =
+/** Result of a claim, without the wait. */
+type ClaimResult =
   /**
-   * The post is ours to publish, on these channels: all that have no final result yet. Of a draft: those that were
+   * The workflow publishes the post on these channels, all that are not final. For a draft: the channels that were
    * being sent when it was cancelled.
    */
   | {
       readonly kind: 'go';
       readonly targets: readonly ClaimTarget[];
-      /** Every cancel, new time and retry raises it: while it stands, nobody has stopped this publishing. */
+      /** Every cancel, new time and retry raises it. While it is unchanged, the publishing was not stopped. */
       readonly revision: number;
     }
-  /** It was moved, and the message about it has not arrived. */
+  /** The post has a new time, and the workflow has not received the signal yet. */
   | { readonly kind: 'not_due'; readonly revision: number; readonly dueAt: string }
-  /** It is a draft, finished, or deleted. `end` says how it finished; claims in older histories do not. */
+  /** The post is a draft, finished, or deleted. `end`: how it finished; missing in older histories. */
   | { readonly kind: 'gone'; readonly end?: ReturnType<typeof endOfPost> };
 
-export type Claim = Found & {
-  /** So long the workflow waits before its next claim, in milliseconds. Claims in older histories do not say. */
+export type Claim = ClaimResult & {
+  /** Wait before the workflow's next claim, in milliseconds. Missing in older histories. */
   readonly restMs?: number;
 };
 
@@ -49,20 +49,19 @@ type ChannelRow = { id: string; channel_id: string; platform: string; status: Ch
 const channelColumns = sql`pc.id, pc.channel_id, c.platform, pc.status`;
 type Scope = { readonly postId: string; readonly workspaceId: string };
 
-/** By both ways to claim: a post that is scheduled, when its time has come. */
 const isDue = (dueBy: Date) => sql`status = 'scheduled' and scheduled_at <= ${dueBy}`;
 
 /**
- * The moment from which a post cannot be edited any more: under the row's lock, it goes from `scheduled` to
- * `publishing`. Each channel follows when its own sending begins, so that a cancel knows which have not begun. Safe
- * to repeat: a post that is already publishing is claimed again, without its final channels.
+ * Claims a due post: under the row's lock it goes from `scheduled` to `publishing`, and can no longer be edited. Each
+ * channel changes status when its own sending begins, so a cancel can tell which have not begun. Safe to repeat:
+ * claiming a publishing post again returns the channels that are not final.
  */
 export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Promise<Claim> {
   const found = await claim(deps, request);
   return { ...found, restMs: claimRestMs(request.claimsBefore ?? 0) };
 }
 
-async function claim(deps: ActivityDeps, request: ClaimRequest): Promise<Found> {
+async function claim(deps: ActivityDeps, request: ClaimRequest): Promise<ClaimResult> {
   const { workspaceId, postId, nowMs } = request;
   const em = deps.orm.em.fork();
   const scope: Scope = { postId, workspaceId };
@@ -71,23 +70,23 @@ async function claim(deps: ActivityDeps, request: ClaimRequest): Promise<Found> 
     return claimed;
   }
 
-  const revision = await claimAgain(em, scope, new Date(nowMs), deps.now());
+  const revision = await claimContended(em, scope, new Date(nowMs), deps.now());
   return revision === null
-    ? whyNot(em, scope, deps)
+    ? whyNotClaimed(em, scope, deps)
     : { kind: 'go', targets: await openTargets(em, scope), revision };
 }
 
 /**
- * As a rule nobody else has its hands on the row, and one statement both claims the post and reads its channels. Where it
- * had to wait for somebody, what it read may be older than what it claims: then it claims nothing (`xmin` is the version
- * of a row, and the one that it locks must be the one that it saw).
+ * Claims the post and reads its channels in one statement, for the usual case without contention. If the update had to
+ * wait for a lock, the channels read before may be outdated: then the row's version (`xmin`) differs and nothing is
+ * claimed.
  */
 async function claimUncontended(
   em: Em,
   { postId, workspaceId }: Scope,
   dueBy: Date,
   now: Date,
-): Promise<Found | null> {
+): Promise<ClaimResult | null> {
   const rows = await query(
     em,
     sql<ChannelRow & { revision: number }>`
@@ -106,8 +105,8 @@ async function claimUncontended(
   return first ? { kind: 'go', targets: openAmong(rows), revision: first.revision } : null;
 }
 
-/** Each statement is a transaction of its own: once this one is committed, nobody but a cancel changes the channels. */
-async function claimAgain(
+/** Each statement is its own transaction: after this one commits, only a cancel changes the channels. */
+async function claimContended(
   em: Em,
   { postId, workspaceId }: Scope,
   dueBy: Date,
@@ -143,8 +142,12 @@ const openAmong = (channels: readonly ChannelRow[]): ClaimTarget[] =>
     .filter(({ status }) => !isFinal(status))
     .map((row) => ({ postChannelId: row.id, channelId: row.channel_id, network: row.platform }));
 
-/** What the post is that could not be claimed. If it became due in this moment, the workflow comes back at once. */
-async function whyNot(em: Em, scope: Scope, shownBy: PostPresentation): Promise<Found> {
+/** Returns why the post could not be claimed. If it became due in this moment, the workflow claims again at once. */
+async function whyNotClaimed(
+  em: Em,
+  scope: Scope,
+  shownBy: PostPresentation,
+): Promise<ClaimResult> {
   const [post] = await query(
     em,
     db
@@ -166,7 +169,7 @@ async function whyNot(em: Em, scope: Scope, shownBy: PostPresentation): Promise<
   }
 
   if (post.status === 'scheduled') {
-    await restChannels(em, scope);
+    await resetChannels(em, scope);
   }
 
   const dueAt = (post.scheduled_at ?? new Date(0)).toISOString();
@@ -174,10 +177,10 @@ async function whyNot(em: Em, scope: Scope, shownBy: PostPresentation): Promise<
 }
 
 /**
- * A worker died over a channel of a post that was cancelled, and the post got a new time before anybody took it up: whoever
- * claims has no try under way, so nobody sends it. It is looked for at the new time, like all that is in doubt.
+ * Resets a channel left at `publishing`: its worker died, the post was cancelled, and then scheduled again. A claim
+ * implies that no attempt is under way, so the channel waits for the new time; open parts are reconciled then.
  */
-async function restChannels(em: Em, scope: Scope): Promise<void> {
+async function resetChannels(em: Em, scope: Scope): Promise<void> {
   const { postId, workspaceId } = scope;
   const held = await query(
     em,

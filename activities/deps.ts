@@ -9,30 +9,30 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 
-/** What activities work with, built once in `worker/main.ts`. */
+/** Dependencies of the activities, built once in `worker/main.ts`. */
 export type ActivityDeps = {
   readonly orm: Orm;
   readonly sealer: Sealer;
   readonly networks: Readonly<Record<string, Network>>;
-  /** The way out to networks. */
+  /** Sends requests to networks. */
   readonly egress: Egress;
-  /** The way out to what texts link to: link cards. */
+  /** Downloads the pages that texts link to, for link cards. */
   readonly downloads: Downloader;
-  /** The way out to webhook endpoints: other addresses may be open there. */
+  /** Sends requests to webhook endpoints, which may have other allowed addresses. */
   readonly webhooks: Egress;
-  /** Has the bytes of the files that posts publish. */
+  /** Stores the media files of posts. */
   readonly storage: MediaStorage;
-  /** Where browsers reach the API, without a slash at the end: events link to files. */
+  /** Public URL of the API, without a trailing slash. Events contain links to files. */
   readonly publicUrl: string;
-  /** How grants of accounts are renewed, by platform. */
+  /** Renews OAuth grants, by platform. */
   readonly oauth: Networks['oauth'];
-  /** Of the sandbox, without a slash at the end; null where there is none. */
+  /** URL of the sandbox, without a trailing slash; null if there is none. */
   readonly sandboxUrl: string | null;
-  /** Of all networks, also those that have no adapter. */
+  /** Content rules of all networks, including those without an adapter. */
   readonly rules: RulesByPlatform;
-  /** The sweep asks whether Temporal goes on with what the database waits for. */
+  /** Lets the sweep check whether a row's workflow is running. */
   readonly workflows: WorkflowStates;
-  /** For how many days what is over is kept. */
+  /** Days to keep finished deliveries, finds and metrics. */
   readonly retentionDays: Pick<RetentionDays, 'deliveries' | 'finds' | 'metricDays'>;
   readonly log: Logger;
   readonly now: () => Date;

@@ -4,9 +4,9 @@ import { heartbeat } from '@temporalio/activity';
 const intervalMs = 5000;
 
 /**
- * Tells Temporal every few seconds that this worker lives, so that the death of one is noticed soon.
+ * Heartbeats every 5 s while the work runs, so that Temporal notices a dead worker soon.
  *
- * @param also What else is to be done as long as it lives. It may fail.
+ * @param also Runs with each heartbeat. Its errors are ignored.
  */
 export async function heartbeating<T>(
   work: () => Promise<T>,

@@ -12,18 +12,18 @@ import { resetBroken } from './http/broken-bodies.ts';
 import { answerErrors } from './http/errors.ts';
 import { fixedPaths, mount } from './http/mount.ts';
 import type { Route } from './http/route.ts';
-import { cutSlowReaders, leaveRest } from './http/slow-clients.ts';
+import { disconnectSlowReaders, drainUnreadBody } from './http/slow-clients.ts';
 import { meRoutes } from './me/routes.ts';
 import { mediaRoutes } from './media/routes.ts';
 import { filesRouter } from './media/serve-files.ts';
 import { networkRoutes } from './networks/routes.ts';
 import { openapiRouter } from './openapi/document.ts';
 import { postRoutes } from './posts/routes.ts';
-import { boundAddresses } from './rate-limits/crowd.ts';
+import { limitRequestsPerAddress } from './rate-limits/concurrency-limit.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { endpointRoutes } from './webhooks/endpoint-routes.ts';
 
-/** Every call of the API. */
+/** All routes of the API. */
 export const allRoutes = (deps: ApiDeps): Route[] => [
   ...meRoutes(deps),
   ...channelRoutes(deps),
@@ -51,25 +51,23 @@ export function createApp(deps: ApiDeps): Koa {
   ];
   app
     .use(requestId)
-    .use(leaveRest)
-    .use(cutSlowReaders(deps.readers))
+    .use(drainUnreadBody)
+    .use(disconnectSlowReaders(deps.readers))
     .use(answerErrors(deps.log))
     .use(resetBroken(deps.log))
     .use(readableTarget)
-    .use(boundAddresses(deps.mostPerAddress))
+    .use(limitRequestsPerAddress(deps.mostPerAddress))
     .use(fixedPaths(routes));
   for (const router of routers) {
     app.use(router.routes()).use(router.allowedMethods());
   }
 
-  // What reaches this is a failure of the answer itself, such as a client that hung up.
-  app.on('error', (error: Error) =>
-    deps.log.debug({ name: error.name }, 'an answer was not taken'),
-  );
+  // These errors come from sending the response, such as a client that hung up.
+  app.on('error', (error: Error) => deps.log.debug({ name: error.name }, 'response not delivered'));
   return app;
 }
 
-/** Gives each request an id, or keeps the caller's own when it is harmless, and sends it back. */
+/** Assigns a request id, or keeps a valid one of the caller, and returns it. */
 const requestId: Middleware = async (ctx, next) => {
   const given = ctx.get('X-Request-Id');
   const id = /^[\w.:\-]{1,100}$/v.test(given) ? given : crypto.randomUUID();
@@ -78,11 +76,11 @@ const requestId: Middleware = async (ctx, next) => {
   await next();
 };
 
-/** Refuses a request for what is no URL (`GET http://[::1/`), which Koa cannot read either: each of its getters throws. */
+/** Refuses an invalid URL (`GET http://[::1/`). Koa's getters throw on it. */
 const readableTarget: Middleware = async (ctx, next) => {
   const { url = '/' } = ctx.req;
   if (!/^[\/*]/v.test(url) && !URL.canParse(url)) {
-    ctx.req.url = '/'; // Koa reads it once more for the answer.
+    ctx.req.url = '/'; // Koa reads it again for the response.
     throw new AppError('invalid_request', 'The address of the request is not a URL.');
   }
 

@@ -12,82 +12,82 @@ import type { Staging } from '../runtime/storage/create-storage.ts';
 import type { DeliveryToSync } from '../temporal/sync-delivery.ts';
 import type { PostMetricsRequest } from '../temporal/start-refresh.ts';
 import type { PostToSync } from '../temporal/sync-post.ts';
-import type { DatabaseGate, Readiness, Status } from './health/readiness.ts';
+import type { DatabaseGate, ApiReadiness, SystemStatus } from './health/readiness.ts';
 import type { Admission } from './http/admission.ts';
-import type { ReaderBounds } from './http/slow-clients.ts';
+import type { ReaderLimits } from './http/slow-clients.ts';
 import type { Refusals } from './rate-limits/refusals.ts';
 import type { BytesUnderWay } from './quotas/media-quota.ts';
 
-/** What use cases work with, built once in `api/run-api.ts`. */
+/** Dependencies of the API's use cases, built once in `api/run-api.ts`. */
 export type ApiDeps = {
-  /** Closed until the database may be used. */
+  /** Closed until the database is ready. */
   readonly gate: DatabaseGate;
   readonly orm: Orm;
   readonly sealer: Sealer;
-  /** What each network accepts, by platform. */
+  /** Content rules by platform. */
   readonly rules: Readonly<Record<string, Rules>>;
-  /** How accounts of each network are connected and checked. */
+  /** Connecting and checking accounts, by platform. */
   readonly networks: Pick<Networks, 'oauth' | 'connectors' | 'checks' | 'profileUrls'>;
-  /** Where browsers reach the API, without a slash at the end. */
+  /** Public base URL of the API, without a trailing slash. */
   readonly publicUrl: string;
   readonly media: MediaDeps;
   readonly log: Logger;
   readonly now: () => Date;
-  /** Syncs a committed post with Temporal in the background; the relay repeats what fails. */
+  /** Syncs a committed post with Temporal in the background. The relay repeats a failed sync. */
   readonly syncPost: (post: PostToSync) => void;
-  /** The same for a webhook delivery that was replayed. */
+  /** The same for a replayed webhook delivery. */
   readonly syncDelivery: (delivery: DeliveryToSync) => void;
-  /** Starts the refresh of a post's metrics in the background; the schedule comes to what fails. */
+  /** Starts the refresh of a post's metrics in the background. After a failure the schedule refreshes them. */
   readonly refreshPost: (request: PostMetricsRequest) => void;
-  /** The way out to networks. */
+  /** HTTP client for networks. */
   readonly networkEgress: Egress;
-  /** Of the sandbox, without a slash at the end; null where there is none. */
+  /** Base URL of the sandbox, without a trailing slash; null when there is none. */
   readonly sandboxUrl: string | null;
-  /** Where browsers may be sent back to after an account was connected. */
+  /** Allowed return URLs after an account was connected. */
   readonly returnUrls: readonly URL[];
-  /** What a workspace may have, where nothing else was set for it. */
+  /** Default quotas of a workspace. */
   readonly quotas: Quotas;
-  /** The way out to webhook endpoints. */
+  /** HTTP client for webhook endpoints. */
   readonly egress: Egress;
-  /** Why a webhook may not be sent to this address, in a sentence; null when it may. */
+  /** Returns why a webhook must not be sent to this address, as a sentence, or null. */
   readonly refuseUrl: (url: string) => Promise<string | null>;
-  /** Whether this process can serve. */
-  readonly readiness: () => Promise<Readiness>;
+  /** Whether this process can serve requests. */
+  readonly readiness: () => Promise<ApiReadiness>;
   /** The state of the whole system. */
-  readonly status: () => Promise<Status>;
-  /** Whose call it is, and whether it is one too many. */
+  readonly status: () => Promise<SystemStatus>;
+  /** Authenticates the caller and applies the rate limits. */
   readonly admit: Admission;
-  /** Counts refused secrets that people type on the page of a link. */
+  /** Counts refused secrets on the connect page. */
   readonly refusedSecrets: Refusals;
-  /** How long a JSON body may take to come, in milliseconds. */
+  /** Time limit for a JSON body, in milliseconds. */
   readonly bodyMs: number;
-  /** How slowly an answer may be taken. */
-  readonly readers: ReaderBounds;
-  /** How many requests of one client address may be under way at the same time; 0 is no bound. */
+  /** Minimum speed at which a client must read its response. */
+  readonly readers: ReaderLimits;
+  /** Concurrent requests per client address; 0 is unlimited. */
   readonly mostPerAddress: number;
-  /** How many proxies before the API are trusted to name the client's address. */
+  /** Number of trusted proxies in front of the API, for the client's address. */
   readonly trustedProxies: number;
 };
 
-/** What the media library works with. */
+/** Dependencies of the media library. */
 export type MediaDeps = {
   readonly storage: MediaStorage;
   readonly staging: Staging;
   readonly downloader: Downloader;
   readonly inspector: Inspector;
-  /** Why a file may not be asked for at this address, as far as its text says; null when it may. */
+  /** Returns why this URL must not be downloaded, judged by its text alone, or null. */
   readonly refuseUrl: (url: string) => string | null;
-  /** @throws AppError `unavailable` when so little of the disk is free that no files are taken. */
+  /** @throws AppError `unavailable` when the free disk space is below the limit. */
   readonly assertDiskSpace: () => Promise<void>;
-  /** Of all requests of this process. */
+  /** Bytes that all requests of this process are receiving. */
   readonly underWay: BytesUnderWay;
-  /** For how many days files are kept that no post has; 0 is for good. */
+  /** How many days unused files are kept; 0 keeps them forever. */
   readonly keepUnusedDays: number;
-  /** How long the sender of a file may send nothing, in milliseconds. */
+  /** How long an upload may stall, in milliseconds. */
   readonly stallMs: number;
 };
 
-/** What the use cases of connected accounts work with. */
+/** Selects the dependencies of the account use cases. */
 export const accountDeps = (deps: ApiDeps): AccountDeps => ({
   orm: deps.orm,
   sealer: deps.sealer,

@@ -1,7 +1,7 @@
 import { untilRefreshed } from '../accounts/current-grant.ts';
 import { keepStorageChecked, OtherStorageError } from '../db/claimed-storage.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
-import { databaseTrouble } from '../db/connection-refusal.ts';
+import { explainDatabaseFailure } from '../db/connection-refusal.ts';
 import { migrate, OtherSchemaError } from '../db/migrate.ts';
 import {
   assertSealedBy,
@@ -11,7 +11,7 @@ import {
 } from '../db/installation.ts';
 import { createOrm } from '../db/orm.ts';
 import { openNetworks, type Networks } from '../networks/registry.ts';
-import { readConfig, type Config } from '../runtime/config.ts';
+import { readConfig, type Config } from '../runtime/config/read-config.ts';
 import { readSettingsOrExit } from '../runtime/config/read-settings.ts';
 import { createLogger, describeError, type Logger } from '../runtime/logger.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
@@ -23,12 +23,12 @@ import { createInspector } from '../runtime/media/inspector.ts';
 import { createSealer } from '../runtime/secrets.ts';
 import { createStaging, createStorage, type Staging } from '../runtime/storage/create-storage.ts';
 import { diskGuard } from '../runtime/storage/disk-room.ts';
-import { surviveRejections, untilStopped } from '../runtime/process.ts';
+import { logUnhandledErrors, untilStopSignal } from '../runtime/process.ts';
 import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal, type Temporal } from '../temporal/connect.ts';
 import { assertNamespaceOf, OtherDatabaseError } from '../temporal/namespace-owner.ts';
 import { temporalOptions } from '../temporal/settings.ts';
-import { temporalTrouble } from '../temporal/trouble.ts';
+import { explainTemporalFailure } from '../temporal/explain-failure.ts';
 import type { ApiDeps, MediaDeps } from './deps.ts';
 import { createDatabaseGate, readiness, systemStatus } from './health/readiness.ts';
 import { createAdmission } from './http/admission.ts';
@@ -40,16 +40,15 @@ import { serve } from './serve.ts';
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
 /**
- * An API process, by the settings of its environment, from its start until a signal stops it and open requests are
- * answered.
+ * Runs an API process, configured by its environment, until a signal stops it and open requests are answered.
  *
- * @param adapt What use cases work with, if it is not what the product brings: the chaos suite puts faults there.
+ * @param adapt Replaces dependencies; the chaos suite injects faults with it.
  */
 export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps): Promise<void> {
   const { config, networks, temporal: reach } = readSettingsOrExit(process.env, readers);
   const log = createLogger('api', config.logLevel);
-  surviveRejections(log);
-  const stop = untilStopped();
+  logUnhandledErrors(log);
+  const stop = untilStopSignal();
   const { deps, clock, temporal, close } = open(
     config,
     networks,
@@ -57,7 +56,8 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
     await stagingOrExit(config, log),
   );
 
-  // Serves at once; until the database has its schema and the key is known to be its own, calls that need it answer 503.
+  // Listens immediately. Calls that need the database answer 503 until its schema is current and the secret key is
+  // verified.
   const stopServing = serve(adapt(deps), config);
   const fatal = fatalAt(
     log,
@@ -76,8 +76,8 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
     gate.open();
     keepStorageChecked(orm, deps.media.storage, { mayClaim: true, log, isFatal: fatal });
   };
-  const migrated = retryUntilReady('the database', prepare, log, databaseTrouble);
-  // A call of Temporal's client that goes on while the client is closed ends the process with an exception.
+  const migrated = retryUntilReady('the database', prepare, log, explainDatabaseFailure);
+  // Closing the Temporal client during a call ends the process with an exception.
   let isStopping = false;
   let asked = Promise.resolve();
   const checkNamespace = async (): Promise<void> => {
@@ -85,20 +85,20 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
     asked = isStopping ? asked : assertNamespaceOf(temporal.client, installation);
     await asked.catch(fatal);
   };
-  const explain = temporalTrouble(reach);
+  const explain = explainTemporalFailure(reach);
   void migrated.then(() => retryUntilReady('Temporal', checkNamespace, log, explain));
   const stopMeasuring = clock.keep();
   await Promise.race([stop, migrated.then(() => log.info('the database is ready'))]);
   const stopSweeping = keepSwept(deps);
-  const stopLooking = keepSealedBy(orm, sealer.keyId, fatal);
+  const stopSealingCheck = keepSealedBy(orm, sealer.keyId, fatal);
   await stop;
   isStopping = true;
   stopSweeping();
-  stopLooking();
+  stopSealingCheck();
   stopMeasuring();
-  log.info('stopping: open requests are answered first');
+  log.info('stopping, open requests finish first');
   await stopServing();
-  await untilRefreshed(orm); // Whoever asked may have hung up, and the new pair is to be stored all the same.
+  await untilRefreshed(orm); // The client may have hung up, but the new tokens must be stored.
   await asked.catch(() => undefined);
   await close();
   log.info('stopped');
@@ -111,13 +111,13 @@ type Opened = {
   readonly close: () => Promise<void>;
 };
 
-/** What use cases work with, and how to close it. */
+/** Opens the dependencies of the use cases, with a function that closes them. */
 function open(config: Config, networks: Networks, log: Logger, staging: Staging): Opened {
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
   const clock = createDatabaseClock(orm, log);
   const temporal = connectTemporal();
   const sync = backgroundSync(temporal.client, orm, log);
-  // Each with connections of its own: one that is open to an allowed address is no way there for the other.
+  // Separate connection pools: an open connection to an address that one of them allows must not serve the other.
   const nat64 = parseNat64Prefixes(config.egressAllow.nat64);
   const forDownloads = { allow: parseAllowList(config.egressAllow.downloads), nat64 };
   const downloader = createEgress({ ...forDownloads, ownUrl: config.publicUrl });
@@ -130,7 +130,7 @@ function open(config: Config, networks: Networks, log: Logger, staging: Staging)
   const networkEgress = createEgress({ allow: parseAllowList(config.egressAllow.networks), nat64 });
   const pool = createPool(config.databaseUrl, log);
   const gate = createDatabaseGate();
-  const allowances = { mostAtATime: config.callerLimits.perKey, quotas: config.quotas };
+  const allowances = { maxConcurrent: config.callerLimits.perKey, quotas: config.quotas };
   const media = openMedia(config, { staging, downloader, reach: forDownloads });
   const deps: ApiDeps = {
     gate,
@@ -171,7 +171,7 @@ function open(config: Config, networks: Networks, log: Logger, staging: Staging)
 }
 
 type Library = Pick<MediaDeps, 'staging' | 'downloader'> & {
-  /** Where files may be downloaded from. */
+  /** Destinations that downloads may reach. */
   readonly reach: Parameters<typeof checkUrl>[1];
 };
 

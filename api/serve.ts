@@ -1,29 +1,32 @@
-import type { Config } from '../runtime/config.ts';
+import type { Config } from '../runtime/config/read-config.ts';
 import { describeError } from '../runtime/logger.ts';
 import { createApp } from './app.ts';
 import type { ApiDeps } from './deps.ts';
 import { answerBroken, refuseExpectation } from './http/errors.ts';
-import { boundConnections, type ConnectionBounds } from './rate-limits/crowd.ts';
+import {
+  limitConnectionsPerAddress,
+  type ConnectionLimits,
+} from './rate-limits/concurrency-limit.ts';
 
 /**
- * How long a connection without a request stays open, in milliseconds. Longer than load balancers keep theirs (60 s as a
- * rule): who closes first decides, and a call that meets a connection just being closed fails without an answer, so
- * that its caller does not know whether the post was created.
+ * How long an idle connection stays open, in milliseconds. Longer than at load balancers (usually 60 s): a request on
+ * a connection that the server just closes fails without a response, and its caller does not know whether the post was
+ * created.
  */
 const idleMs = 75_000;
 
-/** In milliseconds. What is still open then is cut off. */
+/** Shutdown limit in milliseconds; then open connections are closed. */
 const longestGoodbyeMs = 10_000;
 
 /**
- * Listens on the configured address; a process that cannot ends.
+ * Listens on the configured address; exits the process when that fails.
  *
- * @returns a function that takes no more connections and resolves when open requests are answered.
+ * @returns a function that stops accepting connections and resolves when open requests are answered.
  */
 export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void> {
   const { log } = deps;
   const server = createApp(deps).listen(port, host, () => {
-    // Where the setting is 0, the system has chosen one.
+    // With port 0 the system chooses one.
     const bound = server.address();
     const chosen = typeof bound === 'object' && bound ? bound.port : port;
     log.info({ address: `http://${host}:${chosen}` }, 'listening');
@@ -41,11 +44,11 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
 
 type Server = ReturnType<ReturnType<typeof createApp>['listen']>;
 
-/** Sets the bounds of connections, and answers what never gets to Koa. */
-export function configure(server: Server, bounds: ConnectionBounds): void {
-  boundConnections(server, bounds);
+/** Sets connection limits, and the handlers of requests that never reach Koa. */
+export function configure(server: Server, bounds: ConnectionLimits): void {
+  limitConnectionsPerAddress(server, bounds);
   server.keepAliveTimeout = idleMs;
-  // Node's own five minutes are short for 200 MB over a slow line; silence is noticed sooner.
+  // Node's default of five minutes is too short for 200 MB over a slow line. Stalled uploads are detected earlier.
   server.requestTimeout = 30 * 60_000;
   server.on('clientError', answerBroken);
   server.on('checkExpectation', refuseExpectation);

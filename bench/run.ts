@@ -1,8 +1,8 @@
 import { runBench, type Bench } from './runner/bench.ts';
 
-// `npm run bench <name>`: measures, prints, and ends with 1 when a target is missed.
+// `npm run bench <name>`: measures, prints the results, and exits with 1 when a target is missed.
 
-// oxlint-disable-next-line typescript/no-explicit-any -- Each has options and a world of its own.
+// oxlint-disable-next-line typescript/no-explicit-any -- Each bench has its own types of options and world.
 type AnyBench = Bench<any, any>;
 
 const benches: Readonly<Record<string, () => Promise<{ readonly bench: AnyBench }>>> = {

@@ -10,7 +10,7 @@ export async function adoptMediaStorage({ orm, openStorage }: CommandDeps): Prom
   }
 
   return {
-    text: 'The media storage of these settings is the one of this database now. Give the API and all workers the same settings.',
+    text: 'This database now uses the media storage of these settings. Give the API and all workers the same settings.',
     data: { adopted: true },
   };
 }

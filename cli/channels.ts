@@ -8,13 +8,13 @@ import { assertWorkspaceExists } from './workspaces.ts';
 
 type Values = Readonly<Record<string, string>>;
 
-/** `channel add-<platform>`, for every network that posts can be published to. */
+/** `channel add-<platform>` commands, one per network. */
 export const channelCommands: Readonly<Record<`channel add-${string}`, Command>> =
   Object.fromEntries(
     Object.entries(openNetworks({}).connectors).map(([platform, { summary, options, secret }]) => [
       `channel add-${platform}`,
       {
-        summary: `${summary} The ${secret} comes by standard input, a file, or at a prompt.`,
+        summary: `${summary} The ${secret} is read from standard input, a file or a prompt.`,
         positionals: ['WORKSPACE_ID'],
         options: { ...options, [`${secret}-file`]: { placeholder: 'FILE', required: false } },
         secret,
@@ -23,7 +23,7 @@ export const channelCommands: Readonly<Record<`channel add-${string}`, Command>>
     ]),
   );
 
-/** @throws UsageError for what is no address; NetworkError when the network does not accept the secret. Then nothing is stored. */
+/** @throws UsageError for an invalid URL; NetworkError when the network refuses the secret. Nothing is stored then. */
 async function addChannel(
   deps: CommandDeps,
   platform: string,
@@ -44,7 +44,7 @@ async function addChannel(
   return connect(deps, workspaceId, platform, await connector.connect(deps.egress, values));
 }
 
-/** @throws UsageError without a sandbox; NetworkError when it does not answer. Then nothing is stored. */
+/** @throws UsageError without a sandbox; NetworkError when it does not answer. Nothing is stored then. */
 export async function addSandboxChannel(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
   const { platform = '', url = deps.sandboxUrl ?? undefined } = values;
   if (url === undefined) {
@@ -60,7 +60,7 @@ function connectorOf({ networks }: CommandDeps, platform: string): Connector {
   const [, connector] = known.find(([name]) => name === platform) ?? [];
   if (!connector) {
     const names = known.map(([name]) => name).join(', ');
-    throw new UsageError(`Accounts can be connected of ${names}; not of "${platform}".`);
+    throw new UsageError(`--platform must be one of ${names}; not "${platform}".`);
   }
 
   return connector;
@@ -81,7 +81,7 @@ async function connect(
   };
 }
 
-/** The same as `POST /channels/connect`, and the same refusals. */
+/** Runs `POST /channels/connect`, with the same errors. */
 export async function makeConnectLink(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
   const { WORKSPACE_ID: workspaceId = '', platform = '', url, handle, sandbox } = values;
   await assertWorkspaceExists(deps.em, workspaceId);
@@ -91,7 +91,7 @@ export async function makeConnectLink(deps: CommandDeps, values: Values): Promis
     platform,
     values: { ...(url ? { url } : {}), ...(handle ? { handle } : {}) },
     returnUrl: values['return-url'],
-    // Left out, it is as the account of --channel.
+    // Omitted: follows the account of --channel.
     atSandbox: sandbox === 'yes' ? true : undefined,
     channelId: values['channel'],
     mostChannels: quotas.channels,

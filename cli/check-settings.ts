@@ -1,9 +1,9 @@
 import { openNetworks } from '../networks/registry.ts';
 import { readSettingsOrExit } from '../runtime/config/read-settings.ts';
-import { readConfig } from '../runtime/config.ts';
+import { readConfig } from '../runtime/config/read-config.ts';
 import { temporalOptions } from '../temporal/settings.ts';
 
-// Names all settings that are wrong before anything is started: `npm start` runs this.
+// `npm start` runs this to report all invalid settings before it starts anything.
 
 readSettingsOrExit(process.env, {
   config: readConfig,

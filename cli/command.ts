@@ -8,37 +8,37 @@ import type { Sealer } from '../runtime/secrets.ts';
 
 export type CommandDeps = {
   readonly orm: Orm;
-  /** For commands that make one small change. */
+  /** Entity manager for commands with one small change. */
   readonly em: Em;
   readonly networks: Networks;
-  /** The way out to networks. */
+  /** HTTP client for networks. */
   readonly egress: Egress;
   readonly sealer: Sealer;
-  /** Where browsers reach the API, without a slash at the end. */
+  /** Public base URL of the API, without a trailing slash. */
   readonly publicUrl: string;
-  /** Where Temporal's Web UI shows a workflow; null when no setting says where that is. */
+  /** Link to a workflow in Temporal's Web UI; null when its URL is not configured. */
   readonly workflowLink: (workflowId: string) => string | null;
-  /** Of the sandbox; null when no setting says so. */
+  /** Base URL of the sandbox; null when it is not configured. */
   readonly sandboxUrl: string | null;
-  /** What a workspace may have, where nothing else was set for it. */
+  /** Default quotas of a workspace. */
   readonly quotas: Quotas;
-  /** Where browsers may be sent back to after an account was connected. */
+  /** Allowed return URLs after an account was connected. */
   readonly returnUrls: readonly URL[];
-  /** Both load much, so they are opened by the commands that need them. */
+  /** Slow to load, so commands open them only when needed. */
   readonly openStorage: () => Promise<MediaStorage>;
   readonly openTemporal: () => Promise<Temporal>;
   readonly now: () => Date;
 };
 
-/** For people, and for programs. */
+/** The result of a command, as text and as data. */
 export type CommandAnswer = {
   readonly text: string;
   readonly data: object;
-  /** It is answered, and the answer is bad news: the exit code is 1. */
+  /** The command ran and reports a failure: exit code 1. */
   readonly failed?: boolean;
 };
 
-/** One without a placeholder takes no value; when it is given, its value is `yes`. */
+/** An option without a placeholder takes no value; when given, its value is `yes`. */
 export type Option = { readonly placeholder?: string; readonly required: boolean };
 
 export type Command = {
@@ -46,26 +46,26 @@ export type Command = {
   /** Names of the positional arguments, in order. */
   readonly positionals: readonly string[];
   readonly options: Readonly<Record<string, Option>>;
-  /** Exactly one of these options has to be given. */
+  /** Exactly one of these options is required. */
   readonly oneOf?: readonly string[];
-  /** The name of a secret that it needs, which is among its values but never on the command line (`read-secret.ts`). */
+  /** Name of a required secret, which is among the values but never on the command line (`read-secret.ts`). */
   readonly secret?: string;
 } & (
   | {
-      /** It runs also with another SECRET_KEY than the database's secrets are sealed under. */
+      /** Also runs when the database was sealed with another SECRET_KEY. */
       readonly takesAnyKey?: true;
-      /** Its statements read or write most of the database, and have no time limit. */
+      /** Reads or writes most of the database: statements have no time limit. */
       readonly takesLong?: true;
       readonly run: (
         deps: CommandDeps,
         values: Readonly<Record<string, string>>,
       ) => Promise<CommandAnswer>;
     }
-  /** Runs without a prepared database: it needs none, or it must work whatever its schema. */
+  /** Runs without a prepared database. */
   | { readonly runAlone: (values: Readonly<Record<string, string>>) => Promise<CommandAnswer> }
 );
 
-/** A call whose words do not fit its command. */
+/** Arguments that do not fit the command. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

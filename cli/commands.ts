@@ -15,7 +15,7 @@ import { createNamedWorkspace, listWorkspaces, setPlan } from './workspaces.ts';
 
 export const commands: Readonly<Record<string, Command>> = {
   'workspace create': {
-    summary: 'Makes a workspace with a first API key, which is shown this once.',
+    summary: 'Creates a workspace with a first API key, which is shown only now.',
     positionals: ['NAME'],
     options: {},
     run: createNamedWorkspace,
@@ -27,59 +27,59 @@ export const commands: Readonly<Record<string, Command>> = {
     run: listWorkspaces,
   },
   'workspace plan': {
-    summary: 'Sets the plan of a workspace; "none" ends it, and nothing new is taken from then on.',
+    summary: 'Sets the plan of a workspace; with "none" it cannot create new posts.',
     positionals: ['WORKSPACE_ID', 'PLAN|none'],
     options: {},
     run: setPlan,
   },
   'quota show': {
-    summary: 'Shows what a workspace may have, and what it has.',
+    summary: 'Shows the quotas of a workspace and their usage.',
     positionals: ['WORKSPACE_ID'],
     options: {},
     run: showQuotas,
   },
   'quota set': {
-    summary: `Sets how much a workspace may have of one of ${quotaNames.join(', ')}.`,
+    summary: `Sets a quota of a workspace: ${quotaNames.join(', ')}.`,
     positionals: ['WORKSPACE_ID', 'QUOTA', 'NUMBER|default'],
     options: {},
     run: setQuota,
   },
   'key create': {
-    summary: 'Makes another API key of a workspace, which is shown this once.',
+    summary: 'Creates another API key of a workspace, which is shown only now.',
     positionals: ['WORKSPACE_ID'],
     options: {},
     run: createKey,
   },
   'key list': {
     summary:
-      'Lists the API keys of a workspace: their last four characters, and when each was last used.',
+      'Lists the API keys of a workspace, with their last four characters and the time of their last use.',
     positionals: ['WORKSPACE_ID'],
     options: {},
     run: listKeys,
   },
   'key revoke': {
-    summary: 'Revokes an API key, in every process from the next call on. It cannot be taken back.',
+    summary: 'Revokes an API key, in every process from the next call on. This cannot be undone.',
     positionals: ['KEY_ID'],
     options: {},
     run: revokeKey,
   },
   migrate: {
     summary:
-      "Brings the database to this version's schema. The API and workers do so at their start too.",
+      "Migrates the database to this version's schema. The API and workers also do this at their start.",
     positionals: [],
     options: {},
     runAlone: migrateDatabase,
   },
   'storage adopt': {
     summary:
-      'Takes the media storage of these settings for the one of the database, after its files were moved.',
+      'Accepts the media storage of these settings for the database, after its files were moved.',
     positionals: [],
     options: {},
     run: adoptMediaStorage,
   },
   'restore finish': {
     summary:
-      'Makes a database that was restored from a backup safe to work on; until then workers send nothing.',
+      'Prepares a database that was restored from a backup; until then workers send nothing.',
     positionals: [],
     options: { since: { placeholder: 'TIME', required: false } },
     takesLong: true,
@@ -87,14 +87,15 @@ export const commands: Readonly<Record<string, Command>> = {
   },
   'secret-key adopt': {
     summary:
-      'Takes this SECRET_KEY for the right one, when the one of before is gone: accounts have to be connected anew.',
+      'Accepts the current SECRET_KEY after the old one was lost; accounts must be connected again.',
     positionals: [],
     options: {},
     takesAnyKey: true,
     run: adoptSecretKey,
   },
   'channel connect': {
-    summary: 'Prints a link by which a person connects an account in a browser, within 15 minutes.',
+    summary:
+      'Prints a link with which a person connects an account in a browser, within 15 minutes.',
     positionals: ['WORKSPACE_ID'],
     options: {
       platform: { placeholder: platforms.join('|'), required: true },
@@ -109,7 +110,7 @@ export const commands: Readonly<Record<string, Command>> = {
   ...channelCommands,
   'channel add-sandbox': {
     summary:
-      'Connects a test account of the sandbox, which plays every network with its failures. With "npm start" it knows where that is.',
+      'Connects a test account of the sandbox, which simulates every network and its failures. With "npm start" it finds the sandbox itself.',
     positionals: ['WORKSPACE_ID'],
     options: {
       platform: { placeholder: platforms.join('|'), required: true },
@@ -118,36 +119,36 @@ export const commands: Readonly<Record<string, Command>> = {
     run: addSandboxChannel,
   },
   'channel list': {
-    summary: 'Lists the accounts of a workspace, with those that were disconnected.',
+    summary: 'Lists the accounts of a workspace, including disconnected ones.',
     positionals: ['WORKSPACE_ID'],
     options: {},
     run: listChannels,
   },
   'channel remove': {
     summary:
-      'Disconnects an account: its posts lose it, and its secrets are erased. Connecting it again brings the channel back, without those posts.',
+      'Disconnects an account: removes it from its posts and erases its secrets. Connecting it again restores the channel, without those posts.',
     positionals: ['CHANNEL_ID'],
     options: {},
     run: removeChannel,
   },
   ...postCommands,
   'analytics refresh': {
-    summary: "Has a post's metrics read out of turn, within what its networks allow.",
+    summary: "Refreshes a post's metrics early, within the limits of its networks.",
     positionals: ['POST'],
     options: {},
     run: refreshAnalytics,
   },
   'workflow replay': {
     summary:
-      'Replays a workflow against the code of this version, and says where they part. Changes nothing.',
+      'Replays a workflow against the code of this version, and shows where they diverge. Changes nothing.',
     positionals: ['WORKFLOW_ID|HISTORY.json'],
     options: {},
-    // Loaded when it is wanted: Temporal's worker and the bundler are much for the other commands.
+    // Loaded on demand: Temporal's worker and the bundler would slow the other commands.
     runAlone: async (values) => (await import('./replay-workflow.ts')).replayWorkflow(values),
   },
   demo: {
     summary:
-      'Makes the demo workspace with a channel of each network at the sandbox. "npm start" calls this.',
+      'Creates the demo workspace with a sandbox channel of each network. "npm start" runs this.',
     positionals: [],
     options: {
       'sandbox-url': { placeholder: 'http://127.0.0.1:PORT', required: true },

@@ -1,7 +1,7 @@
 import { disconnectChannel, type Disconnected } from '../accounts/disconnect-channel.ts';
 import { Channel } from '../db/entities/channel.ts';
 import { ChannelGrant } from '../db/entities/channel-grant.ts';
-import { accessOf } from '../domain/access.ts';
+import { channelAccessOf } from '../domain/access.ts';
 import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/is-id.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
@@ -11,7 +11,7 @@ import { assertWorkspaceExists } from './workspaces.ts';
 
 type Values = Readonly<Record<string, string>>;
 
-/** The accounts of a workspace, with those that were disconnected. */
+/** Lists the accounts of a workspace, including disconnected ones. */
 export async function listChannels(
   { em, now }: CommandDeps,
   { WORKSPACE_ID: workspaceId = '' }: Values,
@@ -38,7 +38,7 @@ export async function listChannels(
 
 function shown(channel: Channel, endsAt: Date | null, now: Date) {
   const { id, platform, handle, baseUrl, error, disconnectedAt } = channel;
-  const { state, expiresAt } = accessOf(channel.state, endsAt, now);
+  const { state, expiresAt } = channelAccessOf(channel.state, endsAt, now);
   return {
     id,
     platform,
@@ -51,7 +51,7 @@ function shown(channel: Channel, endsAt: Date | null, now: Date) {
   };
 }
 
-/** @throws AppError as the API's call, which this is. */
+/** @throws AppError as the API's call does. */
 export async function removeChannel(
   { orm, em, now, publicUrl, networks: { rules } }: CommandDeps,
   { CHANNEL_ID: channelId = '' }: Values,

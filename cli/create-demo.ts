@@ -6,7 +6,7 @@ import { Workspace } from '../db/entities/workspace.ts';
 import { query } from '../db/query.ts';
 import { connectChannel } from '../accounts/connect-channel.ts';
 import type { Account, Connector } from '../networks/network.ts';
-import type { Grant, OauthEntry } from '../networks/oauth.ts';
+import type { Grant, OauthEntry } from '../networks/oauth/contract.ts';
 import { hashApiKey } from '../runtime/secrets.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
 import { signInAtSandbox } from './sign-in-at-sandbox.ts';
@@ -15,9 +15,9 @@ import { createApiKey, createWorkspace } from './workspaces.ts';
 const demoName = 'Demo';
 
 /**
- * A workspace whose channels are the sandbox's accounts, for a first look. Called at every `npm start`: it makes
- * what is missing, among it channels that were disconnected, and moves the channels along when the sandbox has another
- * port. The API key is kept in a file of the caller's, so that a start that was interrupted cannot lose it.
+ * Creates a workspace with the sandbox's accounts as its channels. `npm start` runs it every time: it adds missing and
+ * disconnected channels, and updates the channels when the sandbox has another port. The caller's file keeps the API
+ * key, so that an interrupted start cannot lose it.
  */
 export async function createDemo(
   deps: CommandDeps,
@@ -32,7 +32,7 @@ export async function createDemo(
     const { id, handle } =
       (await findConnected(em, workspaceId, platform, sandboxUrl)) ??
       (await connect(deps, workspaceId, platform, sandboxUrl));
-    channels.push({ id, platform, handle, takes_text: takesText(networks, platform) });
+    channels.push({ id, platform, handle, takes_text: acceptsText(networks, platform) });
   }
 
   const lines = channels.map(({ id, platform, handle }) => `  ${id}  ${platform} ${handle}`);
@@ -42,7 +42,7 @@ export async function createDemo(
   };
 }
 
-/** The key in the file, while the workspace has it and it is not revoked; else a new one, which the file then holds. */
+/** Returns the key in the file while it is valid, or creates one and writes it to the file. */
 async function keptKey(
   em: CommandDeps['em'],
   workspaceId: string,
@@ -58,14 +58,14 @@ async function keptKey(
   return key;
 }
 
-/** Whether a network publishes a text that has no file with it, and nothing else said of it. */
-function takesText({ rules }: CommandDeps['networks'], platform: string): boolean {
+/** Whether the network accepts a post with only a text. */
+function acceptsText({ rules }: CommandDeps['networks'], platform: string): boolean {
   const known = Object.entries(rules).find(([name]) => name === platform)?.[1];
   const content = { texts: ['Hello'], media: [[]], video: null, options: {} };
   return known?.validate(content, {}).errors.length === 0;
 }
 
-/** The channel of an earlier start, while the sandbox lets it in. */
+/** Returns the channel of an earlier start while it is connected. */
 async function findConnected(
   em: CommandDeps['em'],
   workspaceId: string,
@@ -84,9 +84,9 @@ async function findConnected(
 }
 
 /**
- * Connects the demo account of a network, by its OAuth where it has one, or moves its channel to where the sandbox is now.
- * Other channels of the workspace are their owner's, who may have connected a real account: it must not be asked of the
- * sandbox.
+ * Connects the demo account of a network, with OAuth where possible, or moves its channel to the sandbox's current
+ * URL. Other channels of the workspace are not touched: their owner may have connected real accounts, which must not
+ * be requested at the sandbox.
  */
 async function connect(
   deps: CommandDeps,

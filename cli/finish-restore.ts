@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { finishRestore, readBeats, type Finished } from '../db/beats.ts';
+import { finishRestore, readRestoreCounter, type Finished } from '../db/restore-counter.ts';
 import { installationId } from '../db/installation.ts';
 import type { Orm } from '../db/orm.ts';
 import { AppError } from '../domain/errors.ts';
-import { knownBeats } from '../temporal/known-beats.ts';
+import { loadStoredCounter } from '../temporal/restore-counter.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
 import { readTime } from './posts/read-options.ts';
 
-/** By so much Temporal's clock may differ from the database's. In milliseconds. */
+/** Tolerance between the clocks of Temporal and the database, in milliseconds. */
 const clocksDifferMs = 60_000;
 
-/** Temporal's lists of workflows lag behind by about a second. In milliseconds. */
+/** Temporal's workflow lists lag by about a second. In milliseconds. */
 const listLagMs = 2000;
 
 export async function finishRestoredDatabase(
@@ -23,10 +23,10 @@ export async function finishRestoredDatabase(
     const from = since === undefined ? null : readTime('since', since, now());
     const { ended, ...done } = await finish(orm, temporal.client, from);
     const text = [
-      `The posts that Temporal ended since the backup: ${ended.length}.`,
+      `Posts whose workflow ended since the backup: ${ended.length}.`,
       `Channels that may have been published since, now unconfirmed: ${done.unconfirmedChannels}.`,
-      `Posts still to come, synced again: ${done.syncedPosts}. Deliveries: ${done.syncedDeliveries}.`,
-      'The workers go on. Look at the accounts, then settle what is unconfirmed: npm run admin -- post list --unconfirmed',
+      `Posts that are still due, synced again: ${done.syncedPosts}. Deliveries: ${done.syncedDeliveries}.`,
+      'The workers continue. Check the accounts, then settle the unconfirmed channels: npm run admin -- post list --unconfirmed',
     ].join('\n');
     return { text, data: { ended, ...done } };
   } finally {
@@ -35,7 +35,7 @@ export async function finishRestoredDatabase(
 }
 
 /**
- * @param since When the backup began; null for a minute before the last count that the database has.
+ * @param since When the backup began; null uses one minute before the last count in the database.
  * @throws AppError when the database is not behind Temporal and no time was given.
  */
 export async function finish(
@@ -43,13 +43,13 @@ export async function finish(
   client: Client,
   since: Date | null,
 ): Promise<Finished & { readonly ended: readonly string[] }> {
-  // Temporal is read before the count, which workers raise first.
-  const known = (await knownBeats(client, await installationId(orm))) ?? 0;
-  const { count, lastAt, behindSince } = await readBeats(orm);
+  // Read before the database's count, because workers raise Temporal's count first.
+  const known = (await loadStoredCounter(client, await installationId(orm))) ?? 0;
+  const { count, lastAt, behindSince } = await readRestoreCounter(orm);
   if (since === null && behindSince === null && known <= count) {
     throw new AppError(
       'invalid_request',
-      'The database is not older than its workflows, so nothing was changed. If it was restored all the same (from a backup that is younger than two minutes, or with an empty Temporal), say when the backup began: --since 2027-03-01T03:00:00Z.',
+      'The database is not older than its workflows, so nothing was changed. If it was restored (from a backup that is younger than two minutes, or with an empty Temporal), give the time at which the backup began: --since 2027-03-01T03:00:00Z.',
     );
   }
 

@@ -28,7 +28,7 @@ export async function createKey(
   return { text: `API key, shown this once: ${key}`, data: { workspace_id: id, api_key: key } };
 }
 
-/** The keys of a workspace, oldest first, also those that were revoked. */
+/** Lists the keys of a workspace, oldest first, including revoked ones. */
 export async function listKeys(
   { em }: CommandDeps,
   { WORKSPACE_ID: id = '' }: Values,
@@ -50,10 +50,10 @@ export async function listKeys(
 }
 
 /**
- * Revokes a key for good. No process keeps a key in its memory, so it holds from the next call on in all of them;
- * calls that were let in before go on to their end. Once more changes nothing.
+ * Revokes a key. No process caches keys, so the next call with it fails everywhere; calls that were already admitted
+ * finish. A repeated revocation changes nothing.
  *
- * @throws AppError `not_found`, without what was given: it may be the key itself.
+ * @throws AppError `not_found`, without the given text, which may be the key itself.
  */
 export async function revokeKey(
   { em }: CommandDeps,
@@ -92,7 +92,7 @@ const present = (row: Row) => ({
   revoked_at: row.revoked_at?.toISOString() ?? null,
 });
 
-/** Says that this SECRET_KEY is the right one from now on, whatever was sealed before. */
+/** Accepts the current SECRET_KEY for this database. */
 export async function adoptSecretKey({ orm, sealer }: CommandDeps): Promise<CommandAnswer> {
   const { keyId } = sealer;
   const changed = await adoptKey(orm, keyId);

@@ -1,4 +1,4 @@
-import { databaseTrouble } from '../db/connection-refusal.ts';
+import { explainDatabaseFailure } from '../db/connection-refusal.ts';
 import { assertSchema, OtherSchemaError } from '../db/migrate.ts';
 import { createOrm } from '../db/orm.ts';
 import { assertSealedBy, OtherSecretKeyError } from '../db/installation.ts';
@@ -7,7 +7,7 @@ import { NetworkError } from '../networks/network.ts';
 import { openNetworks } from '../networks/registry.ts';
 import { readSettings } from '../runtime/config/read-settings.ts';
 import { ConfigError } from '../runtime/config/read-values.ts';
-import { readConfig } from '../runtime/config.ts';
+import { readConfig } from '../runtime/config/read-config.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { createSealer } from '../runtime/secrets.ts';
@@ -19,7 +19,7 @@ import { withSecret } from './read-secret.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
-/** Runs one command of `npm run admin`. Exit codes: 0 done, 1 it failed, 2 the call's words are off. */
+/** Runs one command of `npm run admin`. Exit codes: 0 success, 1 failure, 2 wrong arguments. */
 async function main(args: readonly string[]): Promise<number> {
   const json = args.includes('--json');
   try {
@@ -115,9 +115,9 @@ function codeOf(error: unknown): string {
   return error instanceof AppError || error instanceof NetworkError ? error.code : 'failed';
 }
 
-/** A database that cannot be reached, or refuses the role, is an error of operation and needs no stack. */
+/** An unreachable database, or a refused role, is an operational error and needs no stack trace. */
 function describeWhenAway(error: unknown): unknown {
-  const trouble = error instanceof NetworkError ? undefined : databaseTrouble(error);
+  const trouble = error instanceof NetworkError ? undefined : explainDatabaseFailure(error);
   return trouble ? new AppError('unavailable', trouble.reason) : error;
 }
 

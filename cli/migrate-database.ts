@@ -1,8 +1,8 @@
 import { migrate } from '../db/migrate.ts';
-import { readConfig } from '../runtime/config.ts';
+import { readConfig } from '../runtime/config/read-config.ts';
 import type { CommandAnswer } from './command.ts';
 
-/** Names each migration on standard error as it begins: one of a large table may take long. */
+/** Prints each migration to standard error as it begins: one of a large table may take long. */
 export async function migrateDatabase(): Promise<CommandAnswer> {
   const applied: string[] = [];
   await migrate(readConfig().databaseUrl, (name) => {

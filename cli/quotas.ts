@@ -10,7 +10,7 @@ import { assertWorkspaceExists } from './workspaces.ts';
 
 type Values = Readonly<Record<string, string>>;
 
-/** What a workspace may have, and what it has: counted anew, however much that is. */
+/** Shows the quotas of a workspace and their usage, counted from the rows. */
 export async function showQuotas(
   { em, quotas }: CommandDeps,
   { WORKSPACE_ID: id = '' }: Values,
@@ -32,8 +32,8 @@ export async function showQuotas(
 }
 
 /**
- * Sets what a workspace may have. A number below what it has takes nothing away and stops no post: it refuses what is
- * new. From the next call on; what is counted along is counted anew.
+ * Sets a quota. A number below the usage removes nothing and stops no post; it only refuses new ones, from the next
+ * call on. Shares are recounted.
  */
 export async function setQuota(
   { em, quotas }: CommandDeps,
@@ -64,7 +64,7 @@ export async function setQuota(
   });
   const limit = given === 'default' ? quotas[quota] : Number(given);
   return {
-    text: `Workspace ${id} may have ${limit} of ${quota}${given === 'default' ? ', as the settings say' : ''}`,
+    text: `Workspace ${id} has the quota ${quota} ${limit}${given === 'default' ? ' (the default)' : ''}`,
     data: { workspace_id: id, quota, limit },
   };
 }

@@ -1,19 +1,19 @@
 import { parseArgs } from 'node:util';
 import { UsageError, type Command, type Option } from './command.ts';
 import { commandNamed, commands } from './commands.ts';
-import { howToGive } from './read-secret.ts';
+import { secretHint } from './read-secret.ts';
 
 export type Call = {
-  /** `help`, or a name that {@link commandNamed} knows. */
+  /** `help`, or a name of {@link commandNamed}. */
   readonly command: string;
   readonly values: Readonly<Record<string, string>>;
 };
 
 /**
- * Reads `workspace create NAME` or `channel add-mastodon WORKSPACE --url …`: the command's words, then its
- * positional arguments, then its options.
+ * Parses `workspace create NAME` or `channel add-mastodon WORKSPACE --url …`: the command's words, its positional
+ * arguments, then its options.
  *
- * @throws UsageError that says what is missing or unknown.
+ * @throws UsageError that names the missing or unknown argument.
  */
 export function readArguments(args: readonly string[]): Call {
   if (args.length === 0 || args.includes('--help') || args[0] === 'help') {
@@ -30,7 +30,7 @@ export function readArguments(args: readonly string[]): Call {
   const { positionals: names, options, oneOf = [], secret } = command;
   if (secret && args.some((arg) => arg === `--${secret}` || arg.startsWith(`--${secret}=`))) {
     throw new UsageError(
-      `${name}: --${secret} is not taken, since everybody on this machine can read the words of a command. ${howToGive(secret)} What was just given should be renewed.`,
+      `${name}: --${secret} is not accepted, because other users of this machine can read command lines. ${secretHint(secret)} Renew the secret that you have just typed.`,
     );
   }
 
@@ -47,7 +47,7 @@ export function readArguments(args: readonly string[]): Call {
   if (positionals.length > names.length) {
     throw new UsageError(
       secret
-        ? `${name}: there is one word too many. ${howToGive(secret)}`
+        ? `${name}: there is one word too many. ${secretHint(secret)}`
         : `${name}: "${positionals[names.length]}" is one word too many.`,
     );
   }
@@ -88,15 +88,15 @@ function parse(name: string, args: string[], options: Readonly<Record<string, Op
   }
 }
 
-const allCommands = '"npm run admin -- help" lists all.';
+const allCommands = '"npm run admin -- help" lists all commands.';
 
-/** What `npm run admin` can do, a line per command. */
+/** The help text, with an entry per command. */
 export function usage(): string {
   const lines = Object.entries(commands).map(([name, command]) => usageOf(name, command));
   return `npm run admin -- COMMAND …   (--json for programs)\n\n${lines.join('\n')}`;
 }
 
-/** How one command is called, and what it does. */
+/** The usage and summary of one command. */
 const usageOf = (name: string, command: Command): string =>
   `  ${[name, ...command.positionals, ...optionsOf(command)].join(' ')}\n      ${command.summary}`;
 

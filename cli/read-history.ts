@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { historyFromJSON, type History } from '@temporalio/common/lib/proto-utils.js';
 import { AppError } from '../domain/errors.ts';
 import { describeError } from '../runtime/logger.ts';
-import { grpcErrorIn, hasGrpcCode, isTemporalAway } from '../temporal/grpc-errors.ts';
+import { grpcErrorIn, hasGrpcCode, isTemporalUnavailable } from '../temporal/grpc-errors.ts';
 import type { Temporal } from '../temporal/connect.ts';
 
-/** A history may be some megabytes, in pages. In milliseconds. */
+/** A history may be several megabytes, in pages. In milliseconds. */
 const deadlineMs = 15_000;
 
 /**
@@ -24,10 +24,10 @@ export async function fetchHistory(
   } catch (error) {
     if (hasGrpcCode(error, 'notFound')) {
       const details = grpcErrorIn(error)?.details ?? '';
-      throw new AppError('not_found', whatIsNotThere(details, { workflowId, namespace }));
+      throw new AppError('not_found', notFoundMessage(details, { workflowId, namespace }));
     }
 
-    if (isTemporalAway(error)) {
+    if (isTemporalUnavailable(error)) {
       throw new AppError(
         'unavailable',
         `Temporal cannot be reached: nothing answers at ${connection.options.address}, which is TEMPORAL_ADDRESS.`,
@@ -38,29 +38,29 @@ export async function fetchHistory(
   }
 }
 
-/** Temporal has one code for both. */
-const whatIsNotThere = (
+/** Temporal uses one code for a missing namespace and a missing workflow. */
+const notFoundMessage = (
   details: string,
   { workflowId, namespace }: { workflowId: string; namespace: string },
 ): string =>
   /^namespace/iv.test(details)
-    ? `Temporal has no namespace "${namespace}". TEMPORAL_NAMESPACE says which one Punctual uses.`
-    : `Temporal knows no workflow "${workflowId}" in the namespace "${namespace}". A post's is called post-<post id>, a delivery's delivery-<delivery id>; Temporal forgets one some time after its end.`;
+    ? `Temporal has no namespace "${namespace}". TEMPORAL_NAMESPACE sets the one that Punctual uses.`
+    : `Temporal has no workflow "${workflowId}" in the namespace "${namespace}". The ids are post-<post id> and delivery-<delivery id>; Temporal deletes a workflow some time after its end.`;
 
 /**
- * Reads a history as Temporal's CLI and Web UI write it.
+ * Reads a history file that Temporal's CLI or Web UI wrote.
  *
- * @throws AppError `invalid_request` that says what the file is instead.
+ * @throws AppError `invalid_request` that describes the fault of the file.
  */
 export async function readHistoryFile(file: string): Promise<History> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const { code } = describeError(error);
-    throw invalid(file, code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`);
+    throw invalid(file, code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`);
   });
   const parsed = parseJson(text, file);
   const events = Array.isArray(parsed) ? parsed : parsed?.['events'];
   if (!Array.isArray(events) || events.length === 0) {
-    throw invalid(file, 'holds no history: there is no list of events in it');
+    throw invalid(file, 'holds no history: it has no list of events');
   }
 
   const history = readEvents(events, file);
@@ -69,7 +69,7 @@ export async function readHistoryFile(file: string): Promise<History> {
     const type = JSON.stringify((events[unknown] as Partial<Record<string, unknown>>)['eventType']);
     throw invalid(
       file,
-      `has an event ${unknown + 1} of a type that this SDK does not know: ${type}`,
+      `has an event ${unknown + 1} of a type that this SDK does not support: ${type}`,
     );
   }
 
@@ -92,7 +92,7 @@ function parseJson(text: string, file: string): Record<string, unknown> | null {
   }
 }
 
-/** @throws AppError `invalid_request` when it is not a workflow's history from its beginning. */
+/** @throws AppError `invalid_request` when the history is not complete from its beginning. */
 export function checkHistory({ events }: History, source: string): void {
   if (!events?.[0]?.workflowExecutionStartedEventAttributes) {
     throw invalid(source, 'does not begin with the start of a workflow');
@@ -102,7 +102,7 @@ export function checkHistory({ events }: History, source: string): void {
   if (gap !== -1) {
     throw invalid(
       source,
-      `has a gap: after event ${gap} comes ${Number(events[gap]?.eventId)}. It must be whole`,
+      `has a gap: after event ${gap} comes ${Number(events[gap]?.eventId)}. It must be complete`,
     );
   }
 }

@@ -4,21 +4,20 @@ import { Writable } from 'node:stream';
 import { pasted } from '../domain/texts.ts';
 import { UsageError, type Command } from './command.ts';
 
-/** Far more than any token has, in characters. */
+/** Longer than any token, in characters. */
 const longest = 10_000;
 
-/** Where a secret may come from: standard input, which may be a terminal, and where a terminal is asked. */
+/** Where a secret is read from, and where the prompt is written. The input may be a terminal. */
 export type SecretSources = {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream;
 };
 
 /**
- * Adds to a command's values the secret that it needs, from the file that was named, from standard input, or from a
- * prompt that shows nothing. Never from the command line, which every user of the machine sees in the list of processes
- * and which shells write down.
+ * Adds the command's secret to its values: from the named file, standard input or a hidden prompt. Never from the
+ * command line, which every user of the machine can read in the process list and which shells record.
  *
- * @throws UsageError when there is none, without a word of it.
+ * @throws UsageError when the secret is missing or malformed, without any part of it.
  */
 export async function withSecret(
   { secret }: Command,
@@ -38,15 +37,15 @@ export async function withSecret(
   const text = pasted(given);
   if (text === '' || text.length > longest || /[\p{Cc}\p{Zs}]/v.test(text)) {
     throw new UsageError(
-      `${text === '' ? `There is no ${secret}` : `This is no ${secret}: it should be one line without spaces`}. ${howToGive(secret)}`,
+      `${text === '' ? `There is no ${secret}` : `This is not a valid ${secret}: it must be one line without spaces`}. ${secretHint(secret)}`,
     );
   }
 
   return { ...values, [secret]: text };
 }
 
-/** In a sentence for the operator. @param secret The name of it, which was an option once. */
-export const howToGive = (secret: string): string =>
+/** An instruction for the operator. @param secret Its name. */
+export const secretHint = (secret: string): string =>
   `Give it by standard input, by --${secret}-file FILE, or type it at the prompt.`;
 
 async function fromFile(option: string, file: string): Promise<string> {
@@ -70,7 +69,7 @@ async function readAll(input: NodeJS.ReadableStream): Promise<string> {
   return text;
 }
 
-/** Ctrl-C and Ctrl-D give nothing. */
+/** Ctrl-C and Ctrl-D give an empty text. */
 function askFor(
   secret: string,
   input: NodeJS.ReadableStream,

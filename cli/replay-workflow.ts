@@ -8,8 +8,8 @@ import { UsageError, type CommandAnswer } from './command.ts';
 import { checkHistory, fetchHistory, readHistoryFile } from './read-history.ts';
 
 /**
- * Replays a workflow's history against the workflow code of this checkout: whether a workflow that is asleep could go
- * on under it. Changes nothing, neither in Temporal nor in the database.
+ * Replays a workflow's history against the workflow code of this checkout, to check whether a sleeping workflow can
+ * continue with it. Changes nothing in Temporal or the database.
  */
 export async function replayWorkflow({
   'WORKFLOW_ID|HISTORY.json': source = '',
@@ -23,7 +23,7 @@ export async function replayWorkflow({
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
   const type = started?.workflowType?.name ?? '';
   Runtime.install({
-    logger: new DefaultLogger('ERROR', () => undefined), // What it found out is said below.
+    logger: new DefaultLogger('ERROR', () => undefined), // The result is reported below.
     telemetryOptions: { logging: { forward: {}, filter: 'OFF' } },
     shutdownSignals: [],
   });
@@ -33,7 +33,7 @@ export async function replayWorkflow({
   if (replayed.kind === 'fails' && replayed.message.includes('no such function is exported')) {
     throw new AppError(
       'invalid_request',
-      `${source} is the history of a workflow "${type}", and this version of Punctual has none of that name.`,
+      `${source} is the history of a workflow "${type}", which this version of Punctual does not have.`,
     );
   }
 
@@ -57,18 +57,18 @@ function presentReplay({ workflowId, type, history }: Subject, replayed: Replaye
   const all = `all ${events.length} events of ${workflowId} (${type})`;
   if (replayed.kind === 'replays') {
     return {
-      text: `It replays: ${all} fit the workflow code.`,
+      text: `It replays: ${all} match the workflow code.`,
       data: { ...known, replays: true, divergence: null },
     };
   }
 
   const { eventId, message, kind } = replayed;
   const event = events[eventId - 1] ?? {};
-  const [has, does] = [whatHistoryHas(event), whatCodeDoes(message)];
+  const [has, does] = [describeEvent(event), describeCommand(message)];
   const heading =
     kind === 'diverges'
-      ? `It does not replay: at event ${eventId} the workflow code does something else than ${workflowId} (${type}) did.`
-      : `It does not replay: at event ${eventId} of ${workflowId} (${type}) the workflow code breaks off.`;
+      ? `It does not replay: at event ${eventId} the workflow code diverges from ${workflowId} (${type}).`
+      : `It does not replay: at event ${eventId} of ${workflowId} (${type}) the workflow code fails.`;
   return {
     text: `${heading}\n  The history has: ${has}\n  The code:        ${does}\n  Temporal says:   ${message}\n${advice}`,
     data: {
@@ -81,12 +81,12 @@ function presentReplay({ workflowId, type, history }: Subject, replayed: Replaye
 }
 
 const advice =
-  'Under this code the workflow would stand still. Run the version that it began under, or keep what that did for\nold workflows (patched), and replay again. Standing still loses nothing: it goes on as soon as the code fits.';
+  'With this code the workflow would be stuck. Run the version that it began under, or keep its behaviour for\nold workflows (patched), and replay again. Nothing is lost: it continues as soon as the code matches.';
 
 type HistoryEvent = NonNullable<History['events']>[number];
 
-/** An event in words, by what a person sees of it in Temporal's Web UI. */
-function whatHistoryHas(event: HistoryEvent): string {
+/** Describes an event in the terms of Temporal's Web UI. */
+function describeEvent(event: HistoryEvent): string {
   const [kind = 'nothing', attributes] =
     Object.entries(event).find(([key, value]) => key.endsWith('EventAttributes') && value) ?? [];
   const name = kind
@@ -106,8 +106,8 @@ type Attributes = {
   readonly timerId?: string | null;
 };
 
-/** What the code does, by the names of Temporal's machines in its messages, without spaces and in lower case. */
-const doings: Readonly<Record<string, string>> = {
+/** Descriptions by the names of Temporal's state machines in its messages, in lower case without spaces. */
+const commandDescriptions: Readonly<Record<string, string>> = {
   activity: 'begins an activity',
   cancelexternalwf: 'cancels another workflow',
   cancelworkflow: 'ends as cancelled',
@@ -115,29 +115,29 @@ const doings: Readonly<Record<string, string>> = {
   completeworkflow: 'ends',
   continueasnewworkflow: 'continues as new',
   failworkflow: 'fails',
-  localactivity: 'takes a step of its own (a local activity)',
+  localactivity: 'begins a local activity',
   modifyworkflowproperties: 'changes its memo',
-  patch: 'asks patched()',
+  patch: 'calls patched()',
   signalexternalwf: 'signals another workflow',
-  timer: 'begins to wait',
+  timer: 'starts a timer',
   upsertworkflowsearchattributes: 'changes its search attributes',
 };
 
 const machine = /error: (?<machine>[A-Za-z ]+?) ?[Mm]achine does not handle/v;
 const otherType = /(?<what>Child workflow|[Aa]ctivity) type of .* command '(?<name>[^']*)'/v;
 
-/** What the code does where the history has something else, as far as Temporal's words tell. */
-function whatCodeDoes(said: string): string {
-  const name = machine.exec(said)?.groups?.['machine'];
+/** Describes the code's diverging command, as far as Temporal's message names it. */
+function describeCommand(message: string): string {
+  const name = machine.exec(message)?.groups?.['machine'];
   if (name) {
-    return `${doings[name.replaceAll(' ', '').toLowerCase()] ?? name} there`;
+    return `${commandDescriptions[name.replaceAll(' ', '').toLowerCase()] ?? name} there`;
   }
 
-  const other = otherType.exec(said)?.groups;
+  const other = otherType.exec(message)?.groups;
   if (other) {
     const what = other['what'] === 'Child workflow' ? 'a child workflow' : 'an activity';
     return `begins ${what} "${other['name']}" there`;
   }
 
-  return said.includes('No command scheduled') ? 'does nothing there' : 'says no more';
+  return message.includes('No command scheduled') ? 'does nothing there' : 'unknown';
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { DomUtils, parseDocument } from 'htmlparser2';
 import { redirectUri } from '../accounts/connecting/redirect-uri.ts';
 import { oauthContext } from '../accounts/oauth-context.ts';
-import type { Authorized, OauthEntry } from '../networks/oauth.ts';
+import type { Authorized, OauthEntry } from '../networks/oauth/contract.ts';
 import type { EgressResponse } from '../runtime/egress/egress.ts';
 import type { CommandDeps } from './command.ts';
 
@@ -10,8 +10,8 @@ const timeoutMs = 10_000;
 const maxBytes = 256 * 1024;
 
 /**
- * Connects the sandbox's demo account as a person does in a browser: goes to the network's page, presses "Allow", and comes
- * back with the answer.
+ * Connects the sandbox's demo account as a person does in a browser: opens the network's page, presses "Allow" and
+ * returns with the answer.
  *
  * @throws OauthError, EgressError; Error when the page is not the sandbox's.
  */
@@ -31,7 +31,7 @@ export async function signInAtSandbox(
   });
   const answer = await allow(deps, begun.url);
   if (answer.searchParams.get('state') !== begun.state) {
-    throw new Error(`The sandbox did not let us in to ${platform}.`);
+    throw new Error(`The sandbox did not authorize the account of ${platform}.`);
   }
 
   const { redirectUri: cameBackTo, kept } = begun;
@@ -43,7 +43,7 @@ export async function signInAtSandbox(
   });
 }
 
-/** @returns where the browser is sent after "Allow". */
+/** @returns the URL to which "Allow" redirects. */
 async function allow({ egress }: CommandDeps, url: string): Promise<URL> {
   const page = await egress.request({ method: 'GET', url, timeoutMs, maxBytes });
   const form = formIn(page, url);
@@ -61,12 +61,12 @@ async function allow({ egress }: CommandDeps, url: string): Promise<URL> {
   return new URL(headers['location'] ?? '', form.action);
 }
 
-/** What a form sends as it stands: hidden fields, and what is ticked. */
+/** The values that the form would send: hidden fields and ticked ones. */
 function formIn({ body }: EgressResponse, url: string) {
   const page = parseDocument(body.toString('utf8'));
   const [form] = DomUtils.getElementsByTagName('form', page, true, 1);
   if (!form) {
-    throw new Error(`The sandbox shows no form at ${new URL(url).pathname}.`);
+    throw new Error(`The sandbox has no form at ${new URL(url).pathname}.`);
   }
 
   const inputs = DomUtils.getElementsByTagName('input', form, true);

@@ -16,7 +16,7 @@ export async function createWorkspace(em: Em, name: string): Promise<string> {
   return workspace.id;
 }
 
-/** @returns the key, which is kept only as its hash and cannot be shown again. */
+/** @returns the key. Only its hash is stored, so it cannot be shown again. */
 export async function createApiKey(em: Em, workspaceId: string): Promise<string> {
   const key = newApiKey();
   em.create(ApiKey, {
@@ -47,11 +47,11 @@ export async function createNamedWorkspace(
 ): Promise<CommandAnswer> {
   const name = given.trim();
   if (/^[\p{Z}\p{C}]*$/v.test(name)) {
-    throw new AppError('invalid_request', 'A workspace needs a name that is not blank.');
+    throw new AppError('invalid_request', 'The name of a workspace must not be blank.');
   }
 
   if (name.length > longestName || oneLine(name) !== name) {
-    const message = `A workspace's name has at most ${longestName} characters, and none that moves the cursor.`;
+    const message = `A workspace's name has at most ${longestName} characters, and no control characters.`;
     throw new AppError('invalid_request', message);
   }
 
@@ -78,8 +78,8 @@ export async function listWorkspaces({ em }: CommandDeps): Promise<CommandAnswer
 }
 
 /**
- * Sets what a workspace pays for. Any plan is as good as another; without one, posts are neither made nor changed nor
- * sent again (402), from the next call on. What is scheduled already goes out.
+ * Sets the plan of a workspace. All plans are equal. Without a plan, creating, changing and retrying posts fails with
+ * 402 from the next call on; scheduled posts are still published.
  */
 export async function setPlan(
   { em }: CommandDeps,

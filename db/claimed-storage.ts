@@ -3,14 +3,13 @@ import { installationId } from './installation.ts';
 import type { Orm } from './orm.ts';
 import { db, query } from './query.ts';
 
-/** Of the media storage, what is needed here. */
 type Storage = {
-  /** Marks the storage as that of a database. */
+  /** Marks the storage with the database's id. */
   claim(installation: string): Promise<void>;
   isClaimed(installation: string): Promise<boolean>;
 };
 
-/** This process has another media folder or bucket than the process that marked it. */
+/** This process uses another media folder or bucket than the process that marked it. */
 export class OtherStorageError extends Error {
   override readonly name = 'OtherStorageError';
 
@@ -24,9 +23,9 @@ export class OtherStorageError extends Error {
 /**
  * Compares the mark in the storage with the database.
  *
- * @param mayClaim Whether to mark the storage where the database has none yet, or no files.
- * @returns false while the storage is not known to be that of the database.
- * @throws OtherStorageError @throws AppError `unavailable` when the storage does not answer.
+ * @param mayClaim Whether to mark the storage if the database has no marked storage or no files.
+ * @returns false while it is unknown whether the storage belongs to the database.
+ * @throws OtherStorageError @throws AppError `unavailable` if the storage does not respond.
  */
 async function checkStorage(orm: Orm, storage: Storage, mayClaim: boolean): Promise<boolean> {
   const em = orm.em.fork();
@@ -39,7 +38,7 @@ async function checkStorage(orm: Orm, storage: Storage, mayClaim: boolean): Prom
     return true;
   }
 
-  // Without files any storage will do: an installation that posts only texts may have a disk that does not last.
+  // Without files any storage is fine: an installation that posts only texts may run on an ephemeral disk.
   if (row.storage_marked_at !== null && (await hasFiles(orm))) {
     throw new OtherStorageError();
   }
@@ -56,7 +55,7 @@ async function hasFiles(orm: Orm): Promise<boolean> {
   return (await query(orm.em.fork(), files)).length > 0;
 }
 
-/** From now on this storage is that of the database. */
+/** Marks this storage as the database's. */
 export async function adoptStorage(orm: Orm, storage: Storage): Promise<void> {
   await storage.claim(await installationId(orm));
   await query(orm.em.fork(), sql`update installation set storage_marked_at = now()`);
@@ -66,9 +65,10 @@ export async function adoptStorage(orm: Orm, storage: Storage): Promise<void> {
 const againMs = 10_000;
 
 /**
- * Checks until the answer is known: the storage may be away, and before the first API process there is no mark.
+ * Repeats the check until it succeeds: the storage may be unavailable, and before the first API process there is no
+ * mark.
  *
- * @param on `isFatal` ends the process at an OtherStorageError, and throws everything else on.
+ * @param on `isFatal` ends the process at an OtherStorageError, and rethrows other errors.
  */
 export function keepStorageChecked(
   orm: Orm,

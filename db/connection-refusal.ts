@@ -1,16 +1,16 @@
 import { causesOf } from '../domain/errors.ts';
-import { isDatabaseAway } from './is-away.ts';
+import { isDatabaseUnavailable } from './is-unavailable.ts';
 
-/** PostgreSQL's codes for a role, a password or a database that it does not know. */
+/** PostgreSQL's codes for an unknown role or database, or a wrong password. */
 const refusals: ReadonlySet<string> = new Set(['28000', '28P01', '3D000']);
 
-/** OpenSSL's and Node's codes for a certificate that is not accepted, and for a handshake that failed. */
+/** OpenSSL's and Node's codes for a rejected certificate or a failed handshake. */
 const tlsCodes = /CERT|SELF_SIGNED|^UNABLE_TO_|^INVALID_CA|^ERR_TLS_|^ERR_SSL_/v;
 
 /**
- * Why a server refuses to connect, where only a change of `DATABASE_URL` or of the server helps. Waiting does not.
+ * Returns why a server refuses the connection, if only a change of `DATABASE_URL` or of the server helps.
  *
- * @returns null for any other error.
+ * @returns null for other errors.
  */
 export function connectionRefusal(error: unknown): string | null {
   for (const cause of causesOf(error)) {
@@ -24,11 +24,11 @@ export function connectionRefusal(error: unknown): string | null {
 }
 
 /**
- * What is wrong with the database at the start of a process: a refusal ends it, and a server that is away is waited for.
+ * Explains a database error at the start of a process. A refusal ends the process; an unavailable server is retried.
  *
- * @returns undefined for an error of another kind.
+ * @returns undefined for other errors.
  */
-export function databaseTrouble(
+export function explainDatabaseFailure(
   error: unknown,
 ): { readonly reason: string; readonly finalAfterMs?: number } | undefined {
   const refusal = connectionRefusal(error);
@@ -36,18 +36,20 @@ export function databaseTrouble(
     return { reason: refusal, finalAfterMs: 0 };
   }
 
-  if (!isDatabaseAway(error)) {
+  if (!isDatabaseUnavailable(error)) {
     return undefined;
   }
 
-  const said = causesOf(error)
-    .map(saidBy)
-    .find((words) => words !== '');
-  return { reason: `The database cannot be reached: ${said ?? 'no answer'}. Check DATABASE_URL.` };
+  const reason = causesOf(error)
+    .map(messageOf)
+    .find((text) => text !== '');
+  return {
+    reason: `The database cannot be reached: ${reason ?? 'no answer'}. Check DATABASE_URL.`,
+  };
 }
 
-/** The words of PostgreSQL or of the system without the statement, which MikroORM puts before them. */
-function saidBy(error: {
+/** Message of PostgreSQL or the system, without the statement that MikroORM prepends. */
+function messageOf(error: {
   readonly message: string;
   readonly sqlMessage?: unknown;
   readonly code?: unknown;
@@ -70,7 +72,7 @@ function refusalBy({ message, ...rest }: Error & { readonly code?: unknown }): s
   }
 
   if (code === '42501') {
-    return `The role of DATABASE_URL has too few rights: ${saidBy({ message, ...rest })}. Make it the owner of the database.`;
+    return `The role of DATABASE_URL has too few rights: ${messageOf({ message, ...rest })}. Make it the owner of the database.`;
   }
 
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {

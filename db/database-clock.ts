@@ -2,36 +2,34 @@ import { sql } from 'kysely';
 import type { Orm } from './orm.ts';
 import { query } from './query.ts';
 
-/** What time it is by the database, so that all processes agree, whatever their machines' clocks say. */
+/** Clock of the database, on which all processes agree whatever their machines' clocks show. */
 export type DatabaseClock = {
   /** This machine's clock, corrected by the last measurement. */
   readonly now: () => Date;
-  /** Compares this machine's clock with the database's. @throws when the database does not answer. */
+  /** Compares this machine's clock with the database's. @throws if the database does not respond. */
   readonly measure: () => Promise<void>;
-  /** Measures every ten seconds from now on, until the returned function is called. */
+  /** Measures every 10 s until the returned function is called. */
   readonly keep: () => () => void;
 };
 
-/** Of a log. */
-type Warns = { readonly warn: (fields: object, message: string) => void };
+type WarningLog = { readonly warn: (fields: object, message: string) => void };
 
-/** Between two measurements, in milliseconds: a machine's clock may be set, and a machine may sleep. */
+/** Interval of measurements, in milliseconds. A machine's clock may be set, and a machine may sleep. */
 const intervalMs = 10_000;
 
-/** From this difference on it is a line in the log, once for each time that it changes so much. In milliseconds. */
+/** In milliseconds. Logs a warning each time the difference changes by this much. */
 const notableMs = 2000;
 
 /**
- * @param machineNow This machine's clock, in milliseconds since 1970. It is the wall clock, which goes on while a machine
- *   sleeps.
+ * @param machineNow This machine's wall clock, in milliseconds since 1970, which continues while the machine sleeps.
  */
 export function createDatabaseClock(
   orm: Orm,
-  log: Warns,
+  log: WarningLog,
   machineNow: () => number = Date.now,
 ): DatabaseClock {
   let aheadMs = 0;
-  let toldMs = 0;
+  let loggedMs = 0;
 
   const measure = async (): Promise<void> => {
     const askedMs = machineNow();
@@ -42,15 +40,15 @@ export function createDatabaseClock(
       }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`,
     );
     const answeredMs = machineNow();
-    // The database looked at its clock at some moment in between. A slow answer says little, and corrects only what
-    // it proves wrong.
+    // The database read its clock at some moment in between. A slow response is imprecise, so correct only what it
+    // disproves.
     const [leastMs, mostMs] = [(row?.now_ms ?? 0) - answeredMs, (row?.now_ms ?? 0) - askedMs];
     if (row && (aheadMs < leastMs || aheadMs > mostMs)) {
       aheadMs = (leastMs + mostMs) / 2;
     }
 
-    if (Math.abs(aheadMs - toldMs) >= notableMs) {
-      toldMs = aheadMs;
+    if (Math.abs(aheadMs - loggedMs) >= notableMs) {
+      loggedMs = aheadMs;
       const seconds = Math.round(Math.abs(aheadMs) / 1000);
       log.warn(
         { differenceMs: Math.round(aheadMs) },
@@ -61,7 +59,7 @@ export function createDatabaseClock(
 
   const keep = (): (() => void) => {
     const timer = setInterval(() => {
-      measure().catch(() => undefined); // What needs the database says that it is away.
+      measure().catch(() => undefined); // Other queries report that the database is unavailable.
     }, intervalMs);
     timer.unref();
     return () => clearInterval(timer);

@@ -30,7 +30,7 @@ import type { WebhookEndpointSchema } from './entities/webhook-endpoint.ts';
 import type { WorkspaceSchema } from './entities/workspace.ts';
 import type { InferKyselyTable } from '@mikro-orm/postgresql';
 
-/** The tables as the entities declare them, for Kysely: it checks names and types of columns. */
+/** Table types from the entities, so that Kysely checks names and types of columns. */
 export type Database = {
   api_keys: InferKyselyTable<typeof ApiKeySchema>;
   channel_grants: InferKyselyTable<typeof ChannelGrantSchema>;

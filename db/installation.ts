@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Orm } from './orm.ts';
 import { db, query } from './query.ts';
 
-/** @returns the id that this database got when its schema was made. */
+/** @returns the database's id, created with its schema. */
 export async function installationId(orm: Orm): Promise<string> {
   const [row] = await query(orm.em.fork(), db.selectFrom('installation').select('id'));
   if (!row) {
@@ -12,18 +12,21 @@ export async function installationId(orm: Orm): Promise<string> {
   return row.id;
 }
 
-/** The secrets of this database are sealed under another SECRET_KEY than this process has. */
+/** The secrets of the database are sealed under another SECRET_KEY than this process has. */
 export class OtherSecretKeyError extends Error {
   override readonly name = 'OtherSecretKeyError';
 
   constructor(wanted: string, own: string) {
     super(
-      `SECRET_KEY is another one (${own}) than that under which the secrets of this database are sealed (${wanted}). Start with that one. If it is gone for good, "npm run admin -- secret-key adopt" takes yours: then each account has to be connected anew and each webhook endpoint registered anew.`,
+      `SECRET_KEY (${own}) is not the key that sealed the secrets of this database (${wanted}). Start with that key. If it is lost, run "npm run admin -- secret-key adopt" to use this one: then each account has to be connected again and each webhook endpoint registered again.`,
     );
   }
 }
 
-/** The first process of a database says which key it is; in one of before, only if it can open some of what is there. */
+/**
+ * The first process stores its key's id. On a database of an earlier version, it does so only if its key opens some of
+ * the secrets.
+ */
 const claimSealing = (keyId: string) => sql`update installation set sealed_by = ${keyId}
   where sealed_by is null and (
     not exists (select from channels where disconnected_at is null) and not exists (select from webhook_endpoints)
@@ -32,10 +35,10 @@ const claimSealing = (keyId: string) => sql`update installation set sealed_by = 
   )`;
 
 /**
- * Before a process seals or opens anything. A wrong key would be noticed by nothing but channels that cannot publish,
- * and whatever is sealed under it by all who have the right one.
+ * Checks the key before a process seals or opens anything. Otherwise a wrong key would show only in channels that
+ * cannot publish, and in secrets that the right key cannot open.
  *
- * @param keyId Of the process's key, as sealed secrets name it.
+ * @param keyId Id of the process's key, as in sealed secrets.
  * @throws OtherSecretKeyError
  */
 export async function assertSealedBy(orm: Orm, keyId: string): Promise<void> {
@@ -51,14 +54,13 @@ async function assertStillSealedBy(orm: Orm, keyId: string): Promise<void> {
   }
 }
 
-/** Between two looks, in milliseconds. What is sealed in between under the key of before is lost. */
+/** Check interval, in milliseconds. Secrets sealed under the old key in between are lost. */
 const intervalMs = 10_000;
 
 /**
- * Looks again and again, until the returned function is called: another key may be taken for the right one while this
- * process runs.
+ * Repeats the check until the returned function is called: another key may be adopted while this process runs.
  *
- * @param isFatal Ends the process at an OtherSecretKeyError, and throws everything else on.
+ * @param isFatal Ends the process at an OtherSecretKeyError, and rethrows other errors.
  */
 export function keepSealedBy(
   orm: Orm,
@@ -68,16 +70,16 @@ export function keepSealedBy(
   const timer = setInterval(() => {
     assertStillSealedBy(orm, keyId)
       .catch(isFatal)
-      .catch(() => undefined); // What needs the database says that it is away.
+      .catch(() => undefined); // Other queries report that the database is unavailable.
   }, intervalMs);
   timer.unref();
   return () => clearInterval(timer);
 }
 
 /**
- * From now on this key is the right one. What was sealed under another stays as it is, and cannot be opened.
+ * Makes this key the database's. Secrets sealed under another key stay and cannot be opened.
  *
- * @returns whether another one was it until now.
+ * @returns whether another key was in use before.
  */
 export async function adoptKey(orm: Orm, keyId: string): Promise<boolean> {
   const em = orm.em.fork();

@@ -3,10 +3,10 @@ import { migrations } from './migrations/index.ts';
 import { createOrm, type Em, type Orm } from './orm.ts';
 import { query } from './query.ts';
 
-/** Any number that no other program uses as an advisory lock in this database. */
+/** Arbitrary key of an advisory lock that no other program uses in this database. */
 const migrationLock = 7_203_118_446;
 
-/** The schema of a database that this version cannot work with. */
+/** The database's schema is not this version's. */
 export class OtherSchemaError extends Error {
   override readonly name = 'OtherSchemaError';
 }
@@ -14,7 +14,7 @@ export class OtherSchemaError extends Error {
 type SchemaState = {
   /** Migrations of this version that the database does not have. */
   readonly missing: readonly string[];
-  /** Migrations of the database that this version does not know. */
+  /** Applied migrations that this version does not have. */
   readonly unknown: readonly string[];
 };
 
@@ -42,7 +42,7 @@ function assertNotNewer({ unknown }: SchemaState): void {
   }
 }
 
-/** @throws OtherSchemaError when the database has another schema than this version, newer or older. */
+/** @throws OtherSchemaError if the database's schema is newer or older than this version's. */
 export async function assertSchema(orm: Orm): Promise<void> {
   const state = await schemaState(orm.em.fork());
   assertNotNewer(state);
@@ -54,21 +54,21 @@ export async function assertSchema(orm: Orm): Promise<void> {
 }
 
 /**
- * Brings the database to this version's schema. Safe when several processes start at once: the first one
- * migrates, the others wait for its lock and find nothing left to do.
+ * Migrates the database to this version's schema. Safe to run concurrently: the first process migrates, and the others
+ * wait for its lock and find nothing to do.
  *
- * The connection is its own: on those of the product a statement that takes longer than 20 s is cut off, and a
- * migration of a large table may take hours.
+ * Uses a connection of its own without the statement timeout of 20 s, because a migration of a large table may take
+ * hours.
  *
- * @param onMigration Is told the name of each migration before it runs.
- * @throws OtherSchemaError when a newer version has migrated the database.
+ * @param onMigration Called with the name of each migration before it runs.
+ * @throws OtherSchemaError if a newer version has migrated the database.
  */
 export async function migrate(
   databaseUrl: string,
   onMigration: (name: string) => void = () => undefined,
 ): Promise<void> {
   const orm = createOrm(databaseUrl, {
-    poolSize: 2, // The migrator looks for its table on another connection.
+    poolSize: 2, // The migrator reads its table on a second connection.
     connectTimeoutMs: 10_000,
     queryTimeoutMs: null,
   });
@@ -87,11 +87,11 @@ async function migrateUnderLock(orm: Orm, onMigration: (name: string) => void): 
   const { migrator } = orm;
   migrator.on('migrating', ({ name }) => onMigration(name));
   await orm.em.fork().transactional(async (em) => {
-    // A pooler's and a role's limits, too.
+    // Overrides the limits of a pooler or a role too.
     await query(em, sql`set local statement_timeout = 0`);
     await query(em, sql`set local idle_in_transaction_session_timeout = 0`);
     await query(em, sql`select pg_advisory_xact_lock(${migrationLock})`);
-    assertNotNewer(await schemaState(em)); // The process before may have been a newer version.
+    assertNotNewer(await schemaState(em)); // The previous lock holder may be a newer version.
     await migrator.up({ transaction: em.getTransactionContext() });
   });
 }

@@ -3,17 +3,17 @@ import type { LimitScope } from '../domain/channel-error.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
 
-/** A network's rate limit that was met: nothing that it holds for is tried before its end. All workers share it. */
+/** A rate limit of a network, shared by all workers. No attempt in its scope starts before its end. */
 export type NetworkLimit = { readonly scope: LimitScope; readonly untilMs: number };
 
-/** What a statement that has the channel as `c` selects and joins for {@link limitOf}. */
+/** Columns and joins for {@link longestLimit}, in a statement with the channel as `c`. */
 export const limitColumns = sql`c.parked_until as channel_limit, server.parked_until as server_limit,
   network.parked_until as network_limit`;
 export const limitJoins = sql`
   left join network_parks server on server.platform = c.platform and server.base_url = c.base_url
   left join network_parks network on network.platform = c.platform and network.base_url = ''`;
 
-/** In such a statement: whether one of them lasts at this instant. */
+/** SQL for such a statement: whether a limit is in force at this time. */
 export const isLimited = (at: Date) =>
   sql<boolean>`coalesce(greatest(c.parked_until, server.parked_until, network.parked_until) > ${at}, false)`;
 
@@ -23,8 +23,8 @@ export type LimitRow = {
   network_limit: Date | null;
 };
 
-/** The limit that lasts longest, be it over or not; null when none was ever met. */
-export function limitOf(row: LimitRow): NetworkLimit | null {
+/** Returns the limit with the latest end, which may have passed; null if there was none. */
+export function longestLimit(row: LimitRow): NetworkLimit | null {
   const limits: NetworkLimit[] = [];
   for (const scope of ['channel', 'server', 'network'] as const) {
     const until = row[`${scope}_limit`];
@@ -43,7 +43,7 @@ type Limited = {
   readonly baseUrl: string;
 };
 
-/** Records a limit. One that lasts longer is never shortened: a later answer may know of another limit only. */
+/** Stores a limit. Never shortens one, because a later response may refer to another limit. */
 export async function recordLimit(
   em: Em,
   { workspaceId, channelId, platform, baseUrl }: Limited,

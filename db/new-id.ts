@@ -1,9 +1,9 @@
 import crypto from 'node:crypto';
 
 declare module 'node:crypto' {
-  /** In Node since 24.20; `@types/node` 24 does not list it yet. */
+  /** Available since Node 24.20, but missing in `@types/node` 24. */
   function randomUUIDv7(): string;
 }
 
-/** A UUIDv7: primary keys grow with time, so indexes stay dense and "newest first" is the key's own order. */
+/** Returns a UUIDv7. Keys grow with time, so indexes stay dense and sort by age. */
 export const newId = (): string => crypto.randomUUIDv7();

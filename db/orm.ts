@@ -16,7 +16,7 @@ type Pool = Parameters<typeof limitSessions>[0] & Parameters<typeof releaseBroke
 type OrmOptions = {
   readonly poolSize?: number;
   readonly connectTimeoutMs?: number;
-  /** After how long a statement is given up; null is never. */
+  /** Statement timeout; null for none. */
   readonly queryTimeoutMs?: number | null;
 };
 
@@ -29,15 +29,15 @@ export function createOrm(databaseUrl: string, options: OrmOptions = {}): Orm {
   const settings: Options = {
     driver: BindingDriver,
     entities,
-    clientUrl: connection.connectionString, // MikroORM takes host, user and name from it, and nothing else.
+    clientUrl: connection.connectionString, // MikroORM reads only host, user and database name from it.
     extensions: [Migrator],
     migrations: { migrationsList: migrations, snapshot: false, tableName: 'migrations' },
     pool: { min: 0, max: options.poolSize ?? 10 },
-    // In milliseconds. A database that is away or hangs becomes an error, not a request that never ends.
+    // In milliseconds. An unavailable database causes an error instead of an endless request.
     driverOptions: {
       ...connection,
       connectionTimeoutMillis: options.connectTimeoutMs ?? 3000,
-      // Without a limit on statements, TCP's keepalive notices a server that is gone.
+      // Without a statement timeout, TCP keepalive detects a lost server.
       ...(queryTimeoutMs === null ? keptAlive : { query_timeout: queryTimeoutMs }),
       onPoolCreated: (pool: Pool) => {
         if (queryTimeoutMs !== null) {
@@ -50,9 +50,9 @@ export function createOrm(databaseUrl: string, options: OrmOptions = {}): Orm {
         }
       },
     },
-    ensureDatabase: false, // One that is not there was mistyped.
+    ensureDatabase: false, // A missing database means a mistyped name.
     forceUtcTimezone: true,
-    // Errors carry the statement without its values: a post's text or a sealed token never reaches a log.
+    // Errors contain statements without values, so no post's text or sealed token reaches a log.
     logger: () => undefined,
   };
   return new MikroORM(settings);

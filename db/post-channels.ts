@@ -1,19 +1,25 @@
 import { sql } from 'kysely';
 import type { ChannelErrorCode } from '../domain/channel-error.ts';
 import type { ChannelStatus } from '../domain/post-status.ts';
-import { isUnderWay, retrying, settled, waiting, type Settled } from './channel-status.ts';
-import { hasOpenPart, isLiveAsWhole } from './ledger/live-parts.ts';
+import {
+  isUnderWay,
+  retryingValues,
+  settledValues,
+  waitingValues,
+  type Settled,
+} from './channel-status.ts';
+import { hasOpenPart, isWholeThreadLive } from './ledger/live-parts.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
 
-// What the owner's calls make of a post's channels. Callers hold the lock of the post.
+// Changes of a post's channels by API calls. Callers hold the post's lock.
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
 
-const beingLookedFor = {
+const awaitingReconcile = {
   code: 'network_unavailable',
   error:
-    'The network was asked to publish, and whether it has the post is not known yet. It is looked for.',
+    'The network was asked to publish, but it is not known yet whether it has the post. The next attempt checks.',
 } as const;
 
 /** Locks the channels of a post, after the post. @returns their statuses. */
@@ -31,43 +37,43 @@ export async function lockChannels(
 }
 
 /**
- * Makes drafts of the channels of a post that becomes a draft. Each channel's row lock keeps this and the start of a send
- * apart. A channel whose last send is in doubt goes on being looked for, whatever it waited for: as a draft it could be
- * sent a second time. So does one that the network has whole while a try that knows nothing of it says that it failed.
+ * Makes drafts of the channels of a post that becomes a draft. Row locks of the channels separate this from the start
+ * of a send. A channel with an open part continues to be reconciled, because as a draft it could be sent again. So does
+ * a channel whose thread is completely live although a late attempt reports a failure.
  */
 export async function stopChannels(em: Em, { workspaceId, postId }: Scope): Promise<void> {
   await query(
     em,
-    sql`update post_channels pc set ${retrying(beingLookedFor)}
+    sql`update post_channels pc set ${retryingValues(awaitingReconcile)}
         where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
-          and pc.status = 'scheduled' and (${hasOpenPart} or ${isLiveAsWhole})`,
+          and pc.status = 'scheduled' and (${hasOpenPart} or ${isWholeThreadLive})`,
   );
   await query(
     em,
-    sql`update post_channels pc set ${waiting('draft')}
+    sql`update post_channels pc set ${waitingValues('draft')}
         where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
-          and (pc.status = 'scheduled' or pc.status = 'retrying' and not (${hasOpenPart} or ${isLiveAsWhole}))`,
+          and (pc.status = 'scheduled' or pc.status = 'retrying' and not (${hasOpenPart} or ${isWholeThreadLive}))`,
   );
 }
 
 /**
- * The same for a post that is a draft already, and says something else from now on: what a cancel lets finish would go
- * on with the old text. What is in doubt is looked for to its end, and what is live stays.
+ * Likewise for an edited draft, because a cancelled channel would finish with the old text. Open parts are still
+ * reconciled, and live parts stay.
  */
 export async function stopFinishing(em: Em, { workspaceId, postId }: Scope): Promise<void> {
   await query(
     em,
-    sql`update post_channels pc set ${waiting('draft')}
+    sql`update post_channels pc set ${waitingValues('draft')}
         where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and ${isUnderWay}
-          and not (${hasOpenPart} or ${isLiveAsWhole})`,
+          and not (${hasOpenPart} or ${isWholeThreadLive})`,
   );
 }
 
 /**
- * Schedules anew the channels that failed for one of these reasons, but for those that were disconnected. The others are
- * held until the transaction ends.
+ * Schedules the failed channels with these error codes again, except disconnected ones. Locks the connected channels
+ * until the transaction ends.
  *
- * @param only One of the channels; all of them when left out.
+ * @param only Restricts it to one channel.
  * @returns the ids of those channels, in the order of the post.
  */
 export async function retryChannels(
@@ -84,7 +90,7 @@ export async function retryChannels(
         where c.workspace_id = ${workspaceId} and c.disconnected_at is null and c.id = any(array(
           select channel_id from post_channels where post_id = ${postId} and workspace_id = ${workspaceId}))
         order by c.id for key share)
-      update post_channels pc set ${waiting('scheduled')}, tries = 0
+      update post_channels pc set ${waitingValues('scheduled')}, tries = 0
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
         and coalesce(pc.error_code, 'internal') = any(${reasons})
         and pc.channel_id = coalesce(${only}::uuid, pc.channel_id)
@@ -94,7 +100,7 @@ export async function retryChannels(
   return rows.toSorted((a, b) => a.position - b.position).map((row) => row.channel_id);
 }
 
-/** Ends the doubt about an unconfirmed channel. @param now When a person said what became of it. */
+/** Settles an unconfirmed channel. @param now Time of the settlement. */
 export async function settleChannel(
   em: Em,
   workspaceId: string,
@@ -104,7 +110,7 @@ export async function settleChannel(
 ): Promise<void> {
   await query(
     em,
-    sql`update post_channels pc set ${settled(outcome, now)}
+    sql`update post_channels pc set ${settledValues(outcome, now)}
         where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId}`,
   );
 }

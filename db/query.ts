@@ -12,7 +12,7 @@ import type { Database } from './database.ts';
 import type { Em } from './orm.ts';
 import { prepareAlways } from './driver/prepare-statements.ts';
 
-/** It compiles statements and never runs one: `query` runs them, within the transaction of its `em`. */
+/** Only compiles statements: `query` runs them, within the transaction of its `em`. */
 const compiling: Driver = {
   init: () => Promise.resolve(),
   destroy: () => Promise.resolve(),
@@ -26,8 +26,8 @@ const compiling: Driver = {
 };
 
 /**
- * Builds statements whose tables and columns the compiler checks. Where SQL reads better (locks, `with`, several tables),
- * Kysely's `sql` template takes its place; both compose.
+ * Builds statements whose tables and columns the compiler checks. Use Kysely's `sql` template where SQL reads better
+ * (locks, `with`, several tables); both compose.
  */
 export const db = new Kysely<Database>({
   dialect: {
@@ -41,12 +41,12 @@ export const db = new Kysely<Database>({
 export type Statement<Row> = RawBuilder<Row> | Compilable<Row>;
 
 /**
- * Runs a statement, within the transaction of `em` if there is one. Values stand apart from its text, and it is prepared:
- * PostgreSQL plans it once for a connection. So a list is one value, for `any(${list})`, and not a text for each length.
+ * Runs a prepared statement, within the transaction of `em` if there is one. Values are bound, and PostgreSQL plans the
+ * statement once per connection. Pass a list as one value, `any(${list})`, so that its length does not change the text.
  *
- * Moments come as `Date` (but for those inside JSON, which are texts), `bigint` and `numeric` as strings.
+ * Times are `Date`, but strings within JSON; `bigint` and `numeric` are strings.
  *
- * @returns its rows: what `select` or `returning` names.
+ * @returns the rows of `select` or `returning`.
  * @throws DriverException of MikroORM, without the values.
  */
 export async function query<Row>(em: Em, statement: Statement<Row>): Promise<Row[]> {
@@ -56,9 +56,9 @@ export async function query<Row>(em: Em, statement: Statement<Row>): Promise<Row
 }
 
 /**
- * The same, but PostgreSQL plans the statement at each call, for its values. For lists, sums and sets of rows of a
- * workspace: which index is best depends on how many rows that workspace has, and a plan for all of them supposes the
- * average. With it a list of failed posts would read every post of a large workspace among many small ones.
+ * Like `query`, but PostgreSQL plans the statement at each call, for its values. Use it for lists, sums and sets of a
+ * workspace's rows: the best index depends on the number of rows, and a generic plan assumes the average. With one, a
+ * list of failed posts would read every post of a large workspace.
  */
 export const queryPlanned = <Row>(em: Em, statement: Statement<Row>): Promise<Row[]> =>
   run(em, statement.compile(db));

@@ -4,10 +4,10 @@ import { query } from './query.ts';
 import { bytesOfText } from './quota-use.ts';
 
 /**
- * Locks a workspace's shares of its quotas until the transaction ends, always in the same order. Posts that are being
- * made have committed by then or wait.
+ * Locks a workspace's quota shares until the transaction ends, always in the same order. Concurrent inserts of posts
+ * have committed or wait.
  *
- * @returns how much text was stored by way of them; null when there are no shares yet.
+ * @returns the bytes of text counted in the shares; null if there are no shares yet.
  */
 export async function lockShares(em: Em, workspaceId: string): Promise<number | null> {
   const rows = await query(
@@ -19,8 +19,8 @@ export async function lockShares(em: Em, workspaceId: string): Promise<number | 
 }
 
 /**
- * After a draft was made without a check of the quota: what was counted no longer holds, and the next post counts anew.
- * Call it in the transaction that makes the draft.
+ * Voids the counts after a draft was made without a quota check, so that the next post counts again. Call it in the
+ * transaction that makes the draft.
  */
 export async function voidShares(em: Em, workspaceId: string): Promise<void> {
   await lockShares(em, workspaceId);
@@ -31,12 +31,12 @@ export async function voidShares(em: Em, workspaceId: string): Promise<void> {
 }
 
 /**
- * After a change of what a workspace may have: the next post counts anew, and its texts are counted here. The rows stay,
- * since calls that count may be waiting for their locks, and would find none.
+ * Recounts texts after a change of the quotas, and makes the next post count posts again. Keeps the rows, because
+ * concurrent calls may be waiting for their locks.
  */
 export async function recountShares(em: Em, workspaceId: string): Promise<void> {
   await lockShares(em, workspaceId);
-  // A statement of its own: it sees what was committed while we waited for the locks.
+  // A separate statement sees what was committed while this waited for the locks.
   await query(
     em,
     sql`update quota_shares set basis = '', text_used = case when share = 0 then (${bytesOfText(workspaceId)}) else 0 end

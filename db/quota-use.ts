@@ -3,7 +3,7 @@ import type { PostUse, Quotas } from '../domain/quotas.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
 
-/** Of a post's row `p`: how many bytes of text it holds, what is its channels' and its files' own among them. */
+/** SQL: bytes of text of the post `p`, including its channels and files. */
 const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
   + coalesce((select sum(octet_length(part)) from jsonb_array_elements_text(p.thread) part), 0)
   + coalesce((select sum(coalesce(octet_length(pc.body), 0) + coalesce(octet_length(pc.options::text), 0)
@@ -12,13 +12,13 @@ const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
   + coalesce((select sum(octet_length(pm.alt_text)) from post_media pm
       where pm.post_id = p.id and pm.workspace_id = p.workspace_id), 0)`;
 
-/** Selects all text of a workspace. It reads every post, so it is asked for once and counted along from then on. */
+/** SQL: bytes of all text of a workspace. Reads every post, so it runs once, and later changes are added. */
 export const bytesOfText = (workspaceId: string): RawBuilder<unknown> =>
   sql`select coalesce(sum(${bytesOfPost}), 0)::bigint from posts p where p.workspace_id = ${workspaceId}::uuid`;
 
 /**
- * How many posts a workspace has scheduled, and how many drafts: down an index. Those that are being published count as
- * scheduled: a cancel makes drafts of them, which is never refused.
+ * Counts scheduled posts and drafts of a workspace, along an index. Posts being published count as scheduled, because a
+ * cancel, which is never refused, makes drafts of them.
  */
 export async function countPosts(
   em: Em,
@@ -33,14 +33,14 @@ export async function countPosts(
   return row ?? { scheduled: 0, drafts: 0 };
 }
 
-/** Keeps others from changing what is in a workspace's media library until the transaction ends, posts not. */
+/** Locks a workspace's media library until the transaction ends. Does not lock its posts. */
 export async function lockLibrary(em: Em, workspaceId: string): Promise<void> {
   await query(em, sql`select 1 from workspaces where id = ${workspaceId} for no key update`);
 }
 
 export type MediaUse = { readonly files: number; readonly media_bytes: number };
 
-/** What is in a workspace's media library, alt texts among the bytes. Deleted files count no more. */
+/** Counts a workspace's files and their bytes, including alt texts. Deleted files do not count. */
 export async function countMedia(em: Em, workspaceId: string): Promise<MediaUse> {
   const [row] = await query(
     em,
@@ -52,7 +52,7 @@ export async function countMedia(em: Em, workspaceId: string): Promise<MediaUse>
   return { files: row?.files ?? 0, media_bytes: Number(row?.media_bytes ?? 0) };
 }
 
-/** All that a workspace has of what there are quotas for. */
+/** Counts everything that quotas limit. */
 export async function countQuotas(em: Em, workspaceId: string): Promise<Quotas> {
   const [row] = await query(
     em,

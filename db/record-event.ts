@@ -7,25 +7,25 @@ import { query } from './query.ts';
 export type NewEvent = {
   readonly workspaceId: string;
   readonly type: EventType;
-  /** As docs/webhooks.md says of its type. */
+  /** See docs/webhooks.md. */
   readonly data: object;
-  /** Set on a post's final event: there is one per post and run, however often this is called. */
+  /** Set for a post's final event, which is stored once per post and run. */
   readonly final?: { readonly postId: string; readonly run: number };
-  /** Set on an event about a channel. */
+  /** Set for an event about a channel. */
   readonly channelId?: string;
-  /** No workflow is there to start its deliveries: they are left in the outbox, for the relay or the caller to sync. */
+  /** Set if no workflow starts the deliveries: they go to the outbox, for the relay or the caller to sync. */
   readonly byOutbox?: true;
 };
 
 /**
- * Stores an event once, as the bytes that every endpoint will get, with one delivery for each endpoint that
- * subscribed to it. Call it inside the transaction that makes the event true. Its time is the database's, and never
- * before that of an earlier event of the same post.
+ * Stores an event once, as the bytes that every endpoint gets, with a delivery for each subscribed endpoint. Call it in
+ * the transaction of the change. The event's time is the database's, and never before an earlier event of the same
+ * post.
  *
- * The endpoints stay as they are until the commit: one that is being deleted gets no delivery, and a caller that enables
- * one finds all that it missed.
+ * Locks the endpoints until the commit: one that is being deleted gets no delivery, and a caller that enables one finds
+ * all events that it missed.
  *
- * @returns the ids of the deliveries to start; none when the same final event was stored before.
+ * @returns the ids of the deliveries to start; none if the same final event was stored before.
  */
 export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
   const { workspaceId, type, data, final, channelId, byOutbox } = event;
@@ -63,7 +63,7 @@ export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
   return started.map((delivery) => delivery.id);
 }
 
-/** SQL: the time of a new event: now, and never before an earlier event of its post. */
+/** SQL: the time of a new event: now, but not before an earlier event of its post. */
 export const eventTime = (workspaceId: Expression, postId: Expression): RawBuilder<Date> =>
   sql`greatest(clock_timestamp(), (
     select max(created_at) from events where post_id = ${postId} and workspace_id = ${workspaceId}))`;
@@ -74,28 +74,28 @@ type EventWithDeliveries = {
   readonly event: {
     readonly id: string;
     readonly workspaceId: string;
-    /** One of the events that endpoints subscribe to, or `webhook.test`. */
+    /** An event that endpoints subscribe to, or `webhook.test`. */
     readonly type: string;
-    /** What `eventBody` made. */
+    /** Result of `eventBody`. */
     readonly body: string;
     readonly createdAt: Date;
     readonly postId?: string | undefined;
     readonly run?: number | undefined;
     readonly channelId?: string | undefined;
   };
-  /** The parts of the statement without a row of which there is no event: `sql.table('post')`. */
+  /** Part of the statement that must have a row, or no event is stored: `sql.table('post')`. */
   readonly onlyWith?: Expression;
-  /** Where it goes, but for endpoints that were deleted meanwhile. */
+  /** Endpoints that get it. Those deleted meanwhile are skipped. */
   readonly endpointIds: readonly string[];
   readonly byOutbox?: true | undefined;
-  /** Status, next attempt and error of each delivery, as SQL. */
+  /** SQL: status, next attempt and error of each delivery. */
   readonly state?: Expression;
 };
 
 /**
- * SQL: the parts `event`, `endpoint` and `delivery` of a statement's `with`. They store an event and one delivery for each
- * of its endpoints, which they lock until the commit; nothing when the same final event was stored before. `delivery` has
- * columns `id` and `status`.
+ * SQL: `event`, `endpoint` and `delivery` of a statement's `with`. Store an event and a delivery for each endpoint, and
+ * lock the endpoints until the commit. Store nothing if the same final event exists. `delivery` has columns `id` and
+ * `status`.
  */
 export function eventWithDeliveries({
   event,
@@ -125,7 +125,7 @@ export function eventWithDeliveries({
 }
 
 /**
- * What a disabled endpoint misses has failed from the start, so that its owner sees it and can have it replayed.
+ * Deliveries for a disabled endpoint are stored as failed, so that the owner sees them and can replay them.
  *
  * @param at The event's time.
  */
@@ -134,7 +134,7 @@ const stateOfNew = (at: Date): Expression =>
     case when disabled then null else ${at}::timestamptz end,
     case when disabled then 'endpoint_disabled' end`;
 
-/** The bytes of an event as every endpoint gets them (docs/webhooks.md, What arrives). */
+/** Bytes of an event as every endpoint gets them (docs/webhooks.md, What arrives). */
 export const eventBody = (
   id: string,
   event: Pick<NewEvent, 'workspaceId' | 'type' | 'data'> & { readonly createdAt: Date },

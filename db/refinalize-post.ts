@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { finalEventType, statusOfBegunPost } from '../domain/post-status.ts';
-import { loadPostView, type PostPresentation } from './post-view.ts';
+import { loadPostView, type PostPresentation } from './load-post-view.ts';
 import type { Em } from './orm.ts';
 import { db, query } from './query.ts';
 import { recordEvent } from './record-event.ts';
@@ -9,33 +9,33 @@ type Scope = { readonly workspaceId: string; readonly postId: string };
 type At = PostPresentation & { readonly now: Date };
 
 /**
- * A post that was cancelled, and of which every channel finished in spite of that, ends as if there had been no cancel.
- * So does one that has a new time since, and that every channel has by now: nothing is left to publish then. As a rule
- * its workflow sees to that; here, whoever ends its last channel, as the workflow may be lost, or sleep until the new
- * time. The caller holds the post's lock.
+ * Finalizes a cancelled post if every channel has finished nevertheless, as if there had been no cancel. Also finalizes
+ * a post with a new time if every channel is published already. Usually the workflow does this; here it is done with
+ * the last channel's end, because the workflow may be lost or sleep until the new time. The caller holds the post's
+ * lock.
  */
 export async function refinalizeCancelled(em: Em, scope: Scope, at: At): Promise<void> {
   const hasNotEnded = sql`pc.status <> 'published'
     and (p.status = 'scheduled' or pc.status not in ('failed', 'unconfirmed'))`;
-  if (!(await goesOn(em, scope, hasNotEnded))) {
+  if (!(await isUnfinished(em, scope, hasNotEnded))) {
     await refinalizePost(em, scope, at);
   }
 }
 
 /**
- * A post that waits, as a draft or for a time, and that every channel has ends as published: nothing is left to publish,
- * nor could anybody schedule, retry or cancel it any more. For whoever takes the last other channel away from it, or says
- * that the last one has it. The caller holds the post's lock.
+ * Finalizes a draft or scheduled post as published if every channel is published, because it could no longer be
+ * scheduled, retried or cancelled. Called when the last other channel is removed, or the last channel is settled as
+ * published. The caller holds the post's lock.
  *
  * @returns the ids of the event's deliveries, if it ended. They are in the outbox.
  */
 export async function finalizeIfPublished(em: Em, scope: Scope, at: At): Promise<string[]> {
   const isElsewhere = sql`pc.status <> 'published'`;
-  return (await goesOn(em, scope, isElsewhere)) ? [] : refinalizePost(em, scope, at);
+  return (await isUnfinished(em, scope, isElsewhere)) ? [] : refinalizePost(em, scope, at);
 }
 
-/** Whether a post does not wait, or one of its channels `pc` is open by this condition. */
-async function goesOn(
+/** Whether a post is neither draft nor scheduled, or one of its channels `pc` meets this condition. */
+async function isUnfinished(
   em: Em,
   { workspaceId, postId }: Scope,
   isOpen: RawBuilder<unknown>,
@@ -51,8 +51,8 @@ async function goesOn(
 }
 
 /**
- * Gives a post that had ended the end that follows from its channels now, and a new final event, which counts as a
- * publishing of its own: there is one event per run. The caller holds the post's lock.
+ * Ends a post again from the current status of its channels, with a new final event. Counts as a new run, because there
+ * is one event per run. The caller holds the post's lock.
  *
  * @returns the ids of the event's deliveries. They are in the outbox.
  */

@@ -1,7 +1,9 @@
-/** What a secret was sealed for: one row's secret cannot be opened as another's. Stored data depends on these. */
+/**
+ * Purposes bind a sealed secret to its row, so that it cannot be opened as another row's. Stored data depends on them.
+ */
 export const credentialsPurpose = (channelId: string): string => `channel/${channelId}/credentials`;
 export const sessionPurpose = (channelId: string): string => `channel/${channelId}/session`;
-/** @param key Of the part whose files are uploaded. */
+/** @param key Key of the part whose files are uploaded. */
 export const uploadsPurpose = (key: string): string => `part/${key}/uploads`;
 export const signingSecretPurpose = (endpointId: string): string => `webhook/${endpointId}/secret`;
 export const grantPurpose = (channelId: string): string => `channel/${channelId}/grant`;

@@ -1,20 +1,20 @@
-/** So long before a person has to connect a channel again they are told, in milliseconds. */
+/** How long before a grant expires its owner is warned, in milliseconds. */
 export const warnBeforeMs = 7 * 24 * 3_600_000;
 
 export const channelAccess = ['connected', 'at_risk', 'needs_reconnect'] as const;
 type ChannelAccess = (typeof channelAccess)[number];
 
-/** How a channel's access stands, and when a person has to connect it again: null for never, or at once. */
-export type Access = { readonly state: ChannelAccess; readonly expiresAt: Date | null };
+/** A channel's access. `expiresAt` is null when the access does not expire, and when it is already lost. */
+export type ChannelAccessState = { readonly state: ChannelAccess; readonly expiresAt: Date | null };
 
-/** @param endsAt When what the network handed out ends; null for never, and where the network does not say. */
-export function accessOf(
+/** @param endsAt When the grant expires; null when it never does or the network does not say. */
+export function channelAccessOf(
   state: 'connected' | 'needs_reconnect',
   endsAt: Date | null,
   now: Date,
-): Access {
+): ChannelAccessState {
   if (state === 'needs_reconnect') {
-    return { state, expiresAt: null }; // What was to end later is over before its time.
+    return { state, expiresAt: null }; // The access is already lost, whatever expiry is stored.
   }
 
   const isAtRisk = endsAt !== null && endsAt.getTime() - warnBeforeMs <= now.getTime();

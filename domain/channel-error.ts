@@ -18,22 +18,20 @@ export const channelErrorCodes = [
 export type ChannelErrorCode = (typeof channelErrorCodes)[number];
 
 /**
- * Whom a network's limit holds for: one account; all of us on one server, because it counts our address or our app
- * there; or all of us on the whole network.
+ * The scope of a network's limit: one account (`channel`), all our requests to one server (it counts our address or our
+ * app), or all our requests to the network.
  */
 export type LimitScope = 'channel' | 'server' | 'network';
 
 /**
- * Whether trying the same thing again later can help.
+ * Whether the same request can succeed later without a change.
  *
- * `paced` is not a failure: this service holds the post back, so that posts of a channel or of a server go out in order, or
- * because the workspace has used its allowance of the day on the network.
- * `processing` is not a failure: the network has the post, and works on it until it can be seen.
+ * `paced` and `processing` are waits, not failures: this service delays the post (order on a channel or server, daily
+ * allowance of the workspace), or the network has the post and is still processing it.
  *
- * `unconfirmed` cannot: the network may already have the post, and a second send could double it. `not_published` is
- * what a person said of such a channel after a look; from then on a retry is safe, and theirs to ask for. `internal`
- * is a fault on our side, which an operator can mend while the channel waits. `disconnected`: the account's owner took it
- * away from here.
+ * `unconfirmed` is false because a second send could duplicate the post. `not_published` was settled by a person, so a
+ * retry is safe, but the owner must request it. `internal` is a fault of this service, which an operator can fix while
+ * the channel waits. `disconnected`: the owner removed the account from this service.
  */
 export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
   content_refused: false,
@@ -53,54 +51,54 @@ export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
 };
 
 /**
- * What happens next after a failed try, and what a user can do: the end of a message that begins with what happened.
+ * The end of an error message: what happens next after a failed attempt, and what the user can do.
  *
- * @param retryAtMs When it is tried again by itself, in milliseconds since 1970; null when that was the end.
+ * @param retryAtMs The time of the next attempt, in milliseconds since 1970; null when there is none.
  */
 export function failureAdvice(code: ChannelErrorCode, retryAtMs: number | null): string {
   if (retryAtMs === null) {
     return finalAdvice[code];
   }
 
-  const again = code === 'processing' ? 'The network is asked again' : 'It is tried again';
-  return `${again} by itself at ${new Date(retryAtMs).toISOString()}.`;
+  const next = code === 'processing' ? 'The next check is' : 'The next attempt is';
+  return `${next} at ${new Date(retryAtMs).toISOString()}.`;
 }
 
 /**
- * The advice after a try that leaves open whether the network has the post.
+ * The advice after an attempt that leaves open whether the network has the post.
  *
- * @param lookAtMs When the network is asked again, in milliseconds since 1970.
+ * @param reconcileAtMs When the network is asked again, in milliseconds since 1970.
  */
-export const adviceInDoubt = (lookAtMs: number): string =>
-  `The network is asked again by itself at ${new Date(lookAtMs).toISOString()}, and nothing is sent before it says what became of it.`;
+export const adviceInDoubt = (reconcileAtMs: number): string =>
+  `The network is asked again at ${new Date(reconcileAtMs).toISOString()}, and nothing is sent until it answers.`;
 
-/** Once nothing happens by itself any more. */
+/** The advice when no automatic step follows. */
 export const finalAdvice: Readonly<Record<ChannelErrorCode, string>> = {
   content_refused:
-    'It is not tried again by itself: make a new post with content that the network accepts.',
-  media_refused: 'It is not tried again by itself: make a new post with another file.',
+    'It is not retried automatically: make a new post with content that the network accepts.',
+  media_refused: 'It is not retried automatically: make a new post with another file.',
   duplicate:
-    'It is not tried again by itself: make a new post with another text, if it is to go out once more.',
+    'It is not retried automatically: make a new post with another text, if it is to go out once more.',
   access_lost: 'Connect the channel again, then retry the post.',
   disconnected: 'Connect the account again, then retry the post.',
   permission_missing: 'Connect the channel again with the permission to post, then retry the post.',
   rate_limited: 'Retry the post later.',
   paced: 'Retry the post later.',
   network_unavailable:
-    'All automatic tries were made. Retry the post once the network works again.',
+    'All automatic attempts have failed. Retry the post once the network works again.',
   processing:
     'The network has the post: look at the account, and if it is not there, retry the post.',
-  too_late: 'It is given up, a day after its time. Retry the post if it is still to go out.',
+  too_late: 'A day has passed since its time. Retry the post if it is still to go out.',
   unconfirmed:
-    'It is never sent again by itself, so that it cannot go out twice. Look at the account, then settle this channel: say where the post is, or that it is not there.',
+    'It is not sent again automatically, so that it cannot go out twice. Look at the account, then settle this channel: say where the post is, or that it is not there.',
   not_published: 'Retry the post to send it.',
-  internal: 'Retry the post once whoever runs this service has mended it.',
+  internal: 'Retry the post after the operator has fixed the problem.',
 };
 
 type ErrorMeaning = {
-  /** Whether a retry of the post can succeed as things stand; otherwise something has to change first. */
+  /** Whether a retry of the post can succeed now; false when something has to change first. */
   readonly retryable: boolean;
-  /** For programs that call the API. */
+  /** Shown in the API reference. */
   readonly meaning: string;
 };
 
@@ -139,7 +137,7 @@ export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
   },
   rate_limited: {
     retryable: true,
-    meaning: 'The network limits how much is posted, and all automatic tries met the limit.',
+    meaning: 'The network limits how much is posted, and all automatic attempts met the limit.',
   },
   network_unavailable: {
     retryable: true,
@@ -165,7 +163,6 @@ export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
   internal: { retryable: true, meaning: 'The fault is on the side of this service.' },
 };
 
-/** For the document. */
 export const errorCodesDescription = `Why the channel does not have the post. ${channelErrorCodes
   .map((code) => `\`${code}\`: ${errorMeanings[code].meaning}`)
   .join(' ')}`;

@@ -14,13 +14,13 @@ export type DueTimeRequest = {
 /**
  * When a post is due by the server's clock, or null for a draft. A time up to 5 minutes ago means now.
  *
- * @throws AppError `invalid_scheduled_at` for a time that is longer past, over two years ahead, or no time at all.
+ * @throws AppError `invalid_scheduled_at` for a time further in the past, over two years ahead, or not a valid time.
  */
 export function dueTime(request: DueTimeRequest, now: Date): Date | null {
   const { scheduled_at: at, schedule_in_minutes: inMinutes } = request;
   if (inMinutes !== undefined) {
     if (!Number.isFinite(inMinutes) || inMinutes < 0 || inMinutes * minute > twoYears) {
-      throw invalid('schedule_in_minutes', 'must be a number from 0 to two years of minutes');
+      throw invalid('schedule_in_minutes', 'must be a number from 0 to the minutes of two years');
     }
 
     return new Date(now.getTime() + inMinutes * minute);
@@ -36,7 +36,7 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
     throw invalid(
       'scheduled_at',
       isLocal
-        ? `needs Z or an offset, such as ${at}Z or ${at}+02:00: there is no setting of a time zone`
+        ? `needs Z or an offset, such as ${at}Z or ${at}+02:00: there is no time zone setting`
         : 'must be an existing time such as 2026-05-01T09:30:00Z or 2026-05-01T11:30:00+02:00',
     );
   }
@@ -54,7 +54,7 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
   return ahead < 0 ? now : due;
 }
 
-/** For the post's `warning`, where a request has two times; null where it has one or none. */
+/** The post's `warning` when a request has both times, otherwise null. */
 export const timeWarning = ({
   scheduled_at: at,
   schedule_in_minutes: inMinutes,
@@ -74,7 +74,7 @@ const rfc3339 =
 
 /**
  * An RFC 3339 time with `Z` or an offset. Stricter than `Date`, which takes 30 February for 2 March and a time
- * without an offset for the server's own. A leap second is refused: no clock of ours can wait for one.
+ * without an offset for the server's own. A leap second is refused, because timers cannot represent it.
  *
  * @returns null when it is not such a time, or names a day or hour that does not exist.
  */

@@ -1,4 +1,4 @@
-/** Every failure that the API can answer with. The API decides in one table which HTTP status each one means. */
+/** Every error code of the API. The API maps each one to an HTTP status in one table. */
 export const errorCodes = [
   'invalid_request',
   'empty_body',
@@ -36,14 +36,14 @@ export const errorCodes = [
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** One thing that is wrong, and where: `path` is a JSON pointer into the request (`''` is the whole of it). */
+/** One problem in a request. `path` is a JSON pointer into the request (`''` for the whole). */
 export type ErrorDetail = {
   readonly path: string;
   readonly message: string;
-  /** Of a quota that is used up: which, how much it allows, and how much there is. */
+  /** For a quota: its name, and how much of it is used. */
   readonly quota?: string;
   readonly used?: number;
-  /** Of content that a network would refuse: on which channel, by which rule, and what there is. */
+  /** For content that a network would refuse: the channel, the rule, and the measured value. */
   readonly channel_id?: string;
   readonly rule?: string;
   readonly actual?: number;
@@ -51,18 +51,18 @@ export type ErrorDetail = {
   readonly limit?: number;
 };
 
-/** More are not told: who sent thousands of faults has the same cause for most of them. */
+/** More details are dropped: thousands of faults in one request mostly have one cause. */
 const mostDetails = 20;
 
-/** In UTF-16 code units: what a caller sent stands in messages and paths, and may be a megabyte. */
+/** In UTF-16 code units. Messages and paths quote the caller's input, which may be a megabyte. */
 const [longestMessage, longestDetail] = [2000, 300];
 
-/** A failure with a name. Its message is written for the caller and may be shown to them as it is. */
+/** A failure with a stable code. Its message is written for the caller and may be shown to them. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[] | undefined;
-  /** In how many seconds to ask again, where that is known. */
+  /** Seconds after which to repeat the request, where known. */
   readonly retryAfter: number | undefined;
 
   constructor(
@@ -77,7 +77,7 @@ export class AppError extends Error {
   }
 }
 
-/** Without halves of surrogate pairs, by a cut or by the caller: strict readers of JSON refuse the whole answer. */
+/** Removes lone surrogates, from the cut or from the caller: strict JSON readers reject a response that has one. */
 const cut = (text: string, most: number): string =>
   text.length <= most
     ? text.toWellFormed()
@@ -89,7 +89,7 @@ const cutDetail = ({ path, message, ...numbers }: ErrorDetail): ErrorDetail => (
   ...numbers,
 });
 
-/** An error and what caused it, from the outside in: its `cause`, and the parts of an AggregateError. */
+/** An error and its causes, from the outside in: its `cause`, and the errors of an AggregateError. */
 export function causesOf(error: unknown): Error[] {
   const found = new Set<Error>();
   const collect = (one: unknown): void => {

@@ -1,14 +1,14 @@
 type FileOfPart = {
   readonly id: string;
-  /** Of the thread, from 0. */
+  /** Index in the thread, from 0. */
   readonly part: number;
 };
 
 /**
- * The files of each of the posts that a channel gets, in order. A single post has those of all parts, and each once.
+ * The files of each post that a channel gets, in order. A single post has the files of all parts, each once.
  *
- * @param files Of the post, in order.
- * @param posts How many there are.
+ * @param files The post's files, in order.
+ * @param posts How many posts the channel gets.
  */
 export function filesOfParts<F extends FileOfPart>(files: readonly F[], posts: number): F[][] {
   return posts > 1
@@ -16,6 +16,6 @@ export function filesOfParts<F extends FileOfPart>(files: readonly F[], posts: n
     : [eachOnce(files)];
 }
 
-/** The first of those with the same id. */
+/** Keeps the first file of each id. */
 export const eachOnce = <F extends { readonly id: string }>(files: readonly F[]): F[] =>
   files.filter((file, index) => files.findIndex(({ id }) => id === file.id) === index);

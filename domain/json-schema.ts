@@ -1,11 +1,10 @@
 import type { Static, TSchema, TUnsafe } from 'typebox';
 
 // JSON Schemas are plain objects, as Ajv and the OpenAPI document take them. TypeBox derives the TypeScript type of a
-// value from its schema: it reads plain schemas of one value itself, and the functions below note the type of what
-// they build. Only types of TypeBox are imported: its builders order keys otherwise, write `anyOf` for a nullable
-// value, and take longer to load than a request takes.
+// value from its schema; the functions below state the type where it cannot. Only TypeBox's types are imported: its
+// builders order keys differently, write `anyOf` for a nullable value, and take long to load.
 
-/** A JSON value, as it comes back from the database: what a network prepares must survive a round trip. */
+/** A JSON value as the database returns it: prepared data must survive a round trip. */
 export type Json =
   | null
   | boolean
@@ -19,13 +18,13 @@ export type Value<S extends TSchema> = Static<S>;
 
 type Fields = Readonly<Record<string, TSchema>>;
 
-/** A schema of values of this type, with a single `type`, which `nullable` makes two of. */
+/** A schema of values of type `V`. Its `type` is a single string, so that `nullable` can add `null`. */
 type SchemaOf<V> = TUnsafe<V> & { readonly type: string };
 
-/** Notes the type of a schema's values; no other place does. */
+/** The only place that attaches a type to a schema. */
 const schemaOf = <V>(schema: object) => schema as SchemaOf<V>;
 
-/** Of an id that is asked for: in lower case, as every id goes out. The format `uuid` takes more spellings. */
+/** An id in a request, in lower case, as the API writes ids. The format `uuid` takes more spellings. */
 export const knownId = {
   type: 'string',
   pattern: '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
@@ -42,14 +41,14 @@ export const oneOf = <const T extends string>(values: readonly T[]) =>
 export const listOf = <const S extends TSchema>(items: S) =>
   schemaOf<readonly Static<S>[]>({ type: 'array', items });
 
-/** An object with names of any kind. */
+/** An object with arbitrary keys. */
 export const mapOf = <const S extends TSchema>(additionalProperties: S) =>
   schemaOf<Readonly<Record<string, Static<S>>>>({ type: 'object', additionalProperties });
 
-/** An object whose fields another schema names. */
+/** An object whose fields another schema describes. */
 export const anyFields = schemaOf<{ readonly [name: string]: Json }>({ type: 'object' });
 
-/** An object of which every field is always present, and no other. */
+/** An object with exactly these fields, all of them required. */
 export const record = <const F extends Fields>(properties: F) =>
   Object.assign(
     schemaOf<{ readonly [Name in keyof F]: Static<F[Name]> }>({
@@ -60,7 +59,7 @@ export const record = <const F extends Fields>(properties: F) =>
     { properties },
   );
 
-/** An object that may have these fields and no other, and has those that are required. */
+/** An object with only these fields, of which `required` must be present. */
 export const fields = <const F extends Fields, const R extends keyof F & string = never>(
   properties: F,
   required: readonly R[] = [],
@@ -76,7 +75,7 @@ export const fields = <const F extends Fields, const R extends keyof F & string 
     properties,
   });
 
-/** A text, or an object that has these fields and has `text` among them. */
+/** A text, or an object with a required `text` and these optional fields. */
 export const textOrFields = <const F extends Fields>(
   textSchema: { readonly maxLength: number },
   properties: F,
@@ -91,7 +90,7 @@ export const textOrFields = <const F extends Fields>(
     },
   );
 
-/** The value or null, said by the type: `["string", "null"]`. */
+/** The value or null, written as `type: ["string", "null"]`. */
 export const nullable = <
   const S extends { readonly type: string; readonly enum?: readonly unknown[] },
 >(
@@ -103,11 +102,11 @@ export const nullable = <
     type: [schema.type, 'null'],
   });
 
-/** The value or null, for a schema that is more than a type. */
+/** The value or null, as `anyOf`, for a schema that has no single `type`. */
 export const orNull = <const S extends TSchema>(schema: S): TUnsafe<Static<S> | null> =>
   schemaOf({ anyOf: [schema, { type: 'null' }] });
 
-/** What the schema of a record names of a value, in its order. */
+/** The fields of a value that a record's schema names, in the schema's order. */
 export const onlyFields = <V extends object>(
   { properties }: TUnsafe<V> & { readonly properties: { readonly [Name in keyof V]: TSchema } },
   value: V,

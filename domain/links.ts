@@ -1,31 +1,30 @@
 import { isText } from './texts.ts';
 
-/** What a link to a file is made of. */
 type LinkedFile = { readonly linkToken: string; readonly name: string };
 
 /**
- * The link under which a browser opens a file without an API key: who has it may see the file.
+ * The link that opens a file in a browser without an API key. Anyone who has the link can see the file.
  *
- * @param publicUrl Where browsers reach the API, without a slash at the end.
+ * @param publicUrl The API's public URL, without a slash at the end.
  * @param file Its name is well-formed Unicode; it only makes the link readable.
  */
 export const linkOf = (publicUrl: string, { linkToken, name }: LinkedFile): string =>
   `${publicUrl}/files/${linkToken}/${encodeURIComponent(name)}`;
 
 /**
- * The address of a live post in the one form in which the ledger keeps addresses and two are compared: as every browser
- * writes it. Networks and people spell the same one in other ways, such as `HTTPS://Social.Example:443/@me/1`.
+ * Normalises the URL of a live post, as browsers write it. The ledger stores and compares this form: networks and
+ * people spell one URL in several ways, such as `HTTPS://Social.Example:443/@me/1`.
  *
  * @param address An absolute URL.
  */
 export const postAddress = (address: string): string => URL.parse(address)?.href ?? address;
 
-/** In UTF-16 units, as every browser writes it. */
+/** In UTF-16 units of the normalised URL. */
 const longestAddress = 2048;
 
 /**
- * What keeps a text from being the address of a live post, from a person or from a server; null where nothing does. It is
- * shown as a link, so one that seems to lead elsewhere (`https://bank.example@other.example`) is none.
+ * Why a text cannot be the URL of a live post, from a person or from a server; null when it can. The URL is shown as a
+ * link, so one with user information (`https://bank.example@other.example`) is refused: it misleads readers.
  */
 export function addressFault(given: string): string | null {
   const url = isText(given) ? URL.parse(given) : null;

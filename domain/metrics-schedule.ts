@@ -1,6 +1,6 @@
 const [minuteMs, dayMs] = [60_000, 24 * 3_600_000];
 
-/** How often figures of a post are read, by its age: those of young posts move. */
+/** How often a post's metrics are read, by its age: the metrics of new posts change most. */
 const steps: readonly { readonly untilMs: number; readonly everyMs: number }[] = [
   { untilMs: dayMs, everyMs: 15 * minuteMs },
   { untilMs: 7 * dayMs, everyMs: 60 * minuteMs },
@@ -8,22 +8,22 @@ const steps: readonly { readonly untilMs: number; readonly everyMs: number }[] =
   { untilMs: 365 * dayMs, everyMs: 7 * dayMs },
 ];
 
-/** How far apart reads of a post are, in milliseconds, where its network does not want them further apart. */
+/** The intervals between reads of a post, in milliseconds, for a network that sets no longer minimum. */
 export const regularReadsMs: readonly number[] = steps.map(({ everyMs }) => everyMs);
 
-/** How soon after it was published a post is read first, in milliseconds. */
+/** Delay between publication and the first read, in milliseconds. */
 export const firstReadMs = 15 * minuteMs;
 
-/** A worker that dies leaves its posts to the others after this, in milliseconds: longer than an activity may take. */
+/** Lease of a worker on the posts it reads, in milliseconds. Longer than an activity may take. */
 export const leaseMs = 15 * minuteMs;
 
 /**
- * When a post's figures are read again: every 15 minutes in its first day, hourly for a week, daily for 90 days, weekly
+ * When a post's metrics are read again: every 15 minutes in its first day, hourly for a week, daily for 90 days, weekly
  * for a year.
  *
  * @param publishedAtMs, readAtMs In milliseconds since 1970.
- * @param leastMs What its network wants between two reads, in milliseconds.
- * @returns null when it is too old.
+ * @param leastMs The network's minimum interval between reads, in milliseconds.
+ * @returns milliseconds since 1970, or null when the post is too old.
  */
 export function nextReadMs(
   publishedAtMs: number,

@@ -2,8 +2,8 @@ export const postStatuses = ['draft', 'scheduled', 'publishing', 'published', 'f
 export type PostStatus = (typeof postStatuses)[number];
 
 /**
- * `retrying`: an automatic retry is due at `retry_at`. `unconfirmed`: the network may or may not have the
- * post, which cannot be found out, and no second send is made.
+ * `retrying`: an automatic retry is due at `retry_at`. `unconfirmed`: the network may or may not have the post and
+ * cannot tell, so the post is not sent again.
  */
 export const channelStatuses = [
   'draft',
@@ -22,19 +22,19 @@ export type Summary = {
   readonly pending: number;
 };
 
-/** Counts a post's channels. An unconfirmed channel counts as failed; all that are not final are pending. */
+/** Counts a post's channels. An unconfirmed channel counts as failed; channels without a final status are pending. */
 export function summarize(channels: readonly ChannelStatus[]): Summary {
   const published = channels.filter((status) => status === 'published').length;
   const failed = channels.filter((s) => s === 'failed' || s === 'unconfirmed').length;
   return { published, failed, pending: channels.length - published - failed };
 }
 
-/** No automatic step will change this channel any more. */
+/** Whether no automatic step will change this channel any more. */
 export function isFinal(status: ChannelStatus): boolean {
   return status === 'published' || status === 'failed' || status === 'unconfirmed';
 }
 
-/** A begun post's status, which is never set by hand: it follows from its channels. */
+/** The status of a post whose publishing has begun. It always follows from the channels. */
 export function statusOfBegunPost(channels: readonly ChannelStatus[]): PostStatus {
   const { failed, pending } = summarize(channels);
   if (pending > 0) {
@@ -55,7 +55,7 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** The one event that ends a post, from its channels' final statuses; null while some channel is not final. */
+/** The event that ends a post, from its channels' final statuses; null while a channel is not final. */
 export function finalEventType(channels: readonly ChannelStatus[]): EventType | null {
   const { published, failed, pending } = summarize(channels);
   if (pending > 0 || channels.length === 0) {
@@ -72,8 +72,8 @@ export function finalEventType(channels: readonly ChannelStatus[]): EventType | 
 export type EndedOutcome = 'published' | 'partial' | 'failed' | 'unconfirmed';
 
 /**
- * How a post ended, for people who watch workflows. `unconfirmed` comes first: as long as one channel is in doubt, a
- * person has to look at the account before anything else can be done.
+ * The outcome of a post, for people who watch workflows. `unconfirmed` takes precedence, because a person has to check
+ * the account first.
  */
 export function endedOutcome(channels: readonly ChannelStatus[]): EndedOutcome {
   const { published, failed } = summarize(channels);

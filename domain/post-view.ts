@@ -26,16 +26,15 @@ export const videoFields = fields({
 });
 export type VideoOptions = Value<typeof videoFields>;
 
-/** As a field of an answer: what each of them means. */
 export const postStatus = {
   ...oneOf(postStatuses),
   description:
-    '`draft`: it has no time, as one that was cancelled. `scheduled`: it waits for its time. `publishing`: some of its channels have not ended yet. `published`: it went out on every channel. `failed`: every channel has ended, and some are `failed` or `unconfirmed`; where `summary.published` is not 0 it went out on the others.',
+    '`draft`: it has no time; a cancelled post is also a draft. `scheduled`: it waits for its time. `publishing`: some of its channels have not ended yet. `published`: it went out on every channel. `failed`: every channel has ended, and some are `failed` or `unconfirmed`; if `summary.published` is not 0, it went out on the others.',
 };
 export const channelStatus = {
   ...oneOf(channelStatuses),
   description:
-    '`draft`: the post is one. `scheduled`: nothing was begun. `publishing`: it is being sent. `retrying`: it is tried again at `retry_at`. `published`: it went out. `failed`: it did not go out, or not all parts of its thread did; `error` says why. `unconfirmed`: the network may or may not have the post, and nothing is sent again by itself. Look at the account, then say by `POST /posts/{id}/settle` what became of it.',
+    '`draft`: the post is a draft. `scheduled`: publishing has not begun. `publishing`: it is being sent. `retrying`: the next attempt is at `retry_at`. `published`: it went out. `failed`: it did not go out, or not all parts of its thread did; `error` says why. `unconfirmed`: the network may or may not have the post, and nothing is sent again automatically. Look at the account, then report the outcome with `POST /posts/{id}/settle`.',
 };
 
 const postFile = record({
@@ -44,7 +43,7 @@ const postFile = record({
   type: { ...text, description: 'MIME type.' },
   alt_text: {
     ...nullable(text),
-    description: 'Said of it for this post, or else in the library; null when nobody did.',
+    description: "The alt text for this post, else the file's own; null if there is none.",
   },
 });
 type PostFile = Value<typeof postFile>;
@@ -64,7 +63,7 @@ export const channelResultSchema = record({
   retryable: {
     ...nullable(flag),
     description:
-      'Whether `POST /posts/{id}/retry` can succeed as things stand. False: something has to change first, as `error_code` says. Null without an `error_code`.',
+      'Whether `POST /posts/{id}/retry` can succeed now. False: something has to change first, as `error_code` says. Null without an `error_code`.',
   },
   warning: nullable(text),
   retry_at: { ...nullable(dateTime), description: 'When the automatic retry is due.' },
@@ -72,23 +71,23 @@ export const channelResultSchema = record({
   metrics: {
     ...nullable(mapOf({ type: 'number' })),
     description:
-      'What the network told last. What it does not tell is absent; null until it was asked once.',
+      'The latest figures from the network. A figure that the network does not report is absent; null before the first read.',
   },
   metrics_updated_at: { ...nullable(dateTime), description: 'When `metrics` were read.' },
   gone_at: {
     ...nullable(dateTime),
     description:
-      'When the network first said that the post is not there any more. Its last metrics stay.',
+      'When the network first reported that the post no longer exists. Its last metrics stay.',
   },
   options: {
     ...anyFields,
     description:
-      "Those of the post, over the channel's defaults. `GET /networks` has their schema.",
+      "The post's options, merged over the channel's defaults. `GET /networks` has their schema.",
   },
 });
 export type ChannelResult = Value<typeof channelResultSchema>;
 
-/** A post as the API answers it and as events carry it, in one shape. */
+/** A post as API responses and events show it. */
 export const postSchema = record({
   id: uuid,
   status: postStatus,
@@ -101,14 +100,17 @@ export const postSchema = record({
   channels: listOf(channelResultSchema),
   summary: {
     ...record({
-      published: { ...count, description: 'Those that are `published`.' },
-      failed: { ...count, description: 'Those that are `failed` or `unconfirmed`.' },
-      pending: { ...count, description: 'All others: they have not ended.' },
+      published: { ...count, description: 'Channels that are `published`.' },
+      failed: { ...count, description: 'Channels that are `failed` or `unconfirmed`.' },
+      pending: { ...count, description: 'All other channels: they have not ended.' },
     }),
     description:
-      'How many of its channels stand how. An `unconfirmed` one counts as failed, though its post may be live.',
+      'How many channels have each outcome. An `unconfirmed` channel counts as failed, although its post may be live.',
   },
-  media: { ...listOf(postFile), description: 'Its files, those of all parts of a thread.' },
+  media: {
+    ...listOf(postFile),
+    description: 'Its files, including those of all parts of a thread.',
+  },
   thread_media: {
     ...nullable(listOf(listOf(postFile))),
     description: 'The files of each part of the thread; null without a thread.',
@@ -118,7 +120,7 @@ export const postSchema = record({
 });
 export type PostView = Value<typeof postSchema>;
 
-/** A post as its rows hold it. Fields that answers show as they are have their names. */
+/** A post as read from its rows. Fields that need no conversion keep their names. */
 export type PostFacts = Omit<
   PostView,
   | 'scheduled_at'
@@ -130,7 +132,6 @@ export type PostFacts = Omit<
   | 'media'
   | 'thread_media'
 > & {
-  /** In order. */
   readonly media: readonly (PostFile & { readonly part: number })[];
   readonly scheduled_at: Date | null;
   readonly published_at: Date | null;
@@ -138,7 +139,7 @@ export type PostFacts = Omit<
   readonly updated_at: Date;
 };
 
-/** A post's channel as its rows hold it. */
+/** A post's channel as read from its rows. */
 export type ChannelFacts = Omit<
   ChannelResult,
   'retryable' | 'retry_at' | 'metrics_updated_at' | 'gone_at'
@@ -146,23 +147,23 @@ export type ChannelFacts = Omit<
   readonly retry_at: Date | null;
   readonly metrics_updated_at: Date | null;
   readonly gone_at: Date | null;
-  /** Whether its network has threads. */
+  /** Whether its network supports threads. */
   readonly threads: boolean;
-  /** Once it was published. */
+  /** The published text; null before. */
   readonly sent_text: string | null;
-  /** What the network said of it, once it was published. */
+  /** The network's warning about the published post; null before. */
   readonly sent_warning: string | null;
-  /** Parts of a thread that are on the network while the channel has not ended; null when none is. */
+  /** The parts of a thread that are live while the channel has not ended; null when there are none. */
   readonly live: LiveParts | null;
 };
 
 type LiveParts = {
   readonly parts: number;
-  /** Of the first. */
+  /** The URL of the first part. */
   readonly url: string | null;
 };
 
-/** @param channels In the order in which they were given. */
+/** @param channels In the order of the request. */
 export const viewPost = (post: PostFacts, channels: readonly ChannelFacts[]): PostView =>
   onlyFields(postSchema, {
     ...post,
@@ -183,7 +184,7 @@ const viewFile = (file: PostFacts['media'][number]): PostFile => onlyFields(post
 function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
   const { live, error_code: code } = channel;
   const texts = textsForChannel(post, channel.body, channel.threads);
-  // The error of a post that is processed says all there is to say.
+  // The error of a `processing` post already says where it is.
   const isOut = live && code !== 'processing' ? liveWarning(live, texts, channel.threads) : null;
   const warnings = [channel.warning, channel.sent_warning, isOut];
   return onlyFields(channelResultSchema, {
@@ -198,10 +199,10 @@ function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
   });
 }
 
-/** What no other field says: a draft, or a post that waits, of which part is public, or all of it. */
+/** Says which parts of an unfinished post are already public; no other field shows this. */
 function liveWarning(live: LiveParts, texts: readonly string[], threads: boolean): string {
   const { parts, url } = live;
-  const where = url ?? 'an address that is not known';
+  const where = url ?? 'an unknown address';
   const all = Math.max(texts.length, parts);
   if (!threads || all < 2) {
     return `${parts > 1 ? 'The post and its first comment are' : 'The post is'} live: ${where}.`;

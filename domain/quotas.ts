@@ -1,6 +1,6 @@
 import { AppError } from './errors.ts';
 
-/** What a workspace may have only so much of. */
+/** The limited resources of a workspace. */
 export const quotaNames = [
   'scheduled',
   'drafts',
@@ -11,7 +11,6 @@ export const quotaNames = [
 ] as const;
 export type QuotaName = (typeof quotaNames)[number];
 
-/** How much of each. */
 export type Quotas = Readonly<Record<QuotaName, number>>;
 
 export const isQuotaName = (name: string): name is QuotaName =>
@@ -27,7 +26,7 @@ const things: Readonly<Record<QuotaName, string>> = {
 };
 
 const waysOut: Readonly<Record<QuotaName, string>> = {
-  scheduled: 'There is room again as soon as some of them go out.',
+  scheduled: 'There is room again once some of them go out.',
   drafts:
     'Schedule some of them, or change one that is no longer wanted instead of making another.',
   text_bytes: 'Shorten drafts.',
@@ -36,14 +35,14 @@ const waysOut: Readonly<Record<QuotaName, string>> = {
   channels: 'Connecting one of them again is always possible.',
 };
 
-/** Without a plan a workspace neither makes posts nor changes or retries them. @throws AppError `plan_required` */
+/** A workspace without a plan cannot create, change or retry posts. @throws AppError `plan_required` */
 export function assertHasPlan({ plan }: { readonly plan: string | null }): void {
   if (plan === null) {
     throw new AppError('plan_required', 'This workspace has no active plan.');
   }
 }
 
-/** The refusal of what would be more than a workspace may have. @param used What it has now, this not counted. */
+/** The error for a request that exceeds a quota. @param used The current use, without this request. */
 export function quotaExceeded(quota: QuotaName, limit: number, used: number): AppError {
   const message = `This workspace may have ${limit} ${things[quota]}, and has ${used}; this would be more. ${waysOut[quota]} The operator can raise the limit.`;
   return new AppError('quota_exceeded', message, {
@@ -51,7 +50,7 @@ export function quotaExceeded(quota: QuotaName, limit: number, used: number): Ap
   });
 }
 
-/** What a workspace has of what is counted with each post. */
+/** A workspace's use of the quotas that posts count against. */
 export type PostUse = {
   readonly scheduled: number;
   readonly drafts: number;
@@ -59,10 +58,10 @@ export type PostUse = {
 };
 
 /**
- * What is left of a workspace's quotas. A cancel makes a draft whatever the quotas say, since stopping a post must never
- * fail; drafts beyond their quota take the room of scheduled posts instead, so that both together stay bounded.
+ * The remaining room in a workspace's quotas. A cancel always succeeds, so it may create drafts beyond their quota.
+ * Those drafts take the room of scheduled posts instead, so that both together stay bounded.
  *
- * @returns numbers that are negative where there is more than the quotas allow.
+ * @returns negative numbers where the use exceeds the quota.
  */
 export const roomLeft = (
   quotas: Quotas,
@@ -74,10 +73,9 @@ export const roomLeft = (
 });
 
 /**
- * What a workspace has after a change. What does not grow is never refused, so that a quota which was lowered takes
- * nothing away.
+ * The use after a change. A use that does not grow is never refused, so a lowered quota removes nothing.
  *
- * @param change Negative numbers for what becomes less.
+ * @param change Negative numbers where the use shrinks.
  * @throws AppError `quota_exceeded`
  */
 export function useAfter(quotas: Quotas, use: PostUse, change: PostUse): PostUse {

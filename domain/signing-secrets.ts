@@ -1,10 +1,10 @@
-/** How long a replaced signing secret goes on signing beside the new one, in milliseconds. */
+/** How long a replaced signing secret still signs beside the new one, in milliseconds. */
 export const rotationOverlapMs = 24 * 3_600_000;
 
-/** A signing secret as it is kept: sealed, and the few characters of it that may be shown. */
+/** A stored signing secret: sealed, and the few characters that may be shown. */
 export type KeptSecret = { readonly sealed: string; readonly hint: string };
 
-/** What an endpoint's row says of its secrets. */
+/** The secrets in an endpoint's row. */
 export type StoredSecrets = {
   readonly sealedSecret: string;
   readonly secretHint: string;
@@ -21,8 +21,8 @@ export type SigningSecrets = {
 };
 
 /**
- * Which secrets sign at this moment. The new one takes over at its time without a write to the row, so
- * code that signs or shows a secret calls this.
+ * The secrets that sign now. The new secret takes over at its time without a write to the row, so all code that signs
+ * or shows a secret must call this.
  */
 export function secretsOf(stored: StoredSecrets, now: Date): SigningSecrets {
   const { nextSealedSecret, nextSecretHint, rotatesAt } = stored;

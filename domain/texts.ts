@@ -5,10 +5,10 @@ type Texts = {
 };
 
 /**
- * The texts that a channel gets, in order. None for a post of media only.
+ * The texts that a channel gets, in order; empty for a post of media only.
  *
- * @param override The channel's own text, which is one single post.
- * @param threads Whether the network has threads; where not, the texts are joined by a blank line.
+ * @param override The channel's own text, always a single post.
+ * @param threads Whether the network supports threads; if not, the texts are joined by a blank line.
  */
 export function textsForChannel(post: Texts, override: string | null, threads: boolean): string[] {
   if (override !== null) {
@@ -20,9 +20,9 @@ export function textsForChannel(post: Texts, override: string | null, threads: b
 }
 
 /**
- * All that goes out on a channel, in order: its texts, and below them the first comment where its network has comments.
+ * Everything that a channel publishes, in order: its texts, then the first comment where the network supports one.
  *
- * @param comments Whether the network's posts have comments that we write (`rules.comments`).
+ * @param comments Whether we write comments on this network (`rules.comments`).
  */
 export function withComment(
   texts: readonly string[],
@@ -34,31 +34,30 @@ export function withComment(
     : texts;
 }
 
-/** Whether every program can take it as text: PostgreSQL holds no NUL, and half a surrogate pair is no character. */
+/** Whether a text can be stored: PostgreSQL accepts neither NUL nor a lone surrogate. */
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
 /**
- * A handle, an address or a secret that a person pasted, without the spaces around it and without invisible characters:
- * Bluesky's app, for one, puts marks of direction around a handle. No such value has format characters (`Cf`).
+ * Cleans a handle, URL or secret that a person pasted: trims it and removes format characters (`Cf`), which no such
+ * value contains. Bluesky's app, for example, puts direction marks around a handle.
  */
 export const pasted = (text: string): string => text.replaceAll(/\p{Cf}/gv, '').trim();
 
-/** More than any language, or anybody for fun, puts on one letter; Unicode's stream-safe texts have 30. */
+/** More marks than any language puts on one letter; Unicode's stream-safe texts have at most 30. */
 const mostMarks = 128;
 
 /** Marks, and the two letters of half-width kana that NFKC turns into marks. */
 const marks = /[\p{M}\uFF9E\uFF9F]+/gv;
 
 /**
- * A text in a normal form of Unicode. Of more than 128 marks in a row it keeps the first 128.
+ * Normalises a text to a form of Unicode, and keeps at most 128 marks in a row.
  *
- * `String.normalize` alone puts marks into their order in time quadratic to their number: half a million of them, which
- * strangers may send, take a minute.
+ * `String.normalize` alone orders marks in time quadratic to their number: half a million of them take a minute.
  */
 export const normalized = (text: string, form: 'NFC' | 'NFKC'): string =>
   text
     .replaceAll(marks, (run) =>
-      // A mark has one or two UTF-16 units.
+      // A mark takes one or two UTF-16 units.
       run.length <= mostMarks
         ? run
         : Array.from(run.slice(0, mostMarks * 2))
@@ -70,7 +69,7 @@ export const normalized = (text: string, form: 'NFC' | 'NFKC'): string =>
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
- * The longest beginning of a text that has whole characters, as people see them, and is not longer than so much.
+ * The longest beginning of a text that fits a length and does not split a grapheme.
  *
  * @param lengthOf The unit; UTF-16 code units when left out.
  */

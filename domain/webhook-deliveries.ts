@@ -1,4 +1,6 @@
-/** Why an attempt to deliver failed. Coarse: it tells a receiver's owner where to look and nothing of our inside. */
+/**
+ * Why a delivery attempt failed. Coarse, so that it tells the receiver's owner where to look and reveals no internals.
+ */
 export const deliveryErrors = [
   'blocked_destination',
   'dns_error',
@@ -9,14 +11,14 @@ export const deliveryErrors = [
   'invalid_response',
   'redirect',
   'http_error',
-  // Nothing was sent: the endpoint is disabled.
+  // Nothing was sent, because the endpoint is disabled.
   'endpoint_disabled',
-  // Workers of ours died over it, or could not write down what came of it.
+  // Workers crashed during the attempt, or could not store its result.
   'interrupted',
 ] as const;
 export type DeliveryError = (typeof deliveryErrors)[number];
 
-/** Only 2xx is a delivery. A redirect is not followed: it would carry body and signature elsewhere. */
+/** Only 2xx is a delivery. Redirects are not followed: the body and signature would go to another server. */
 export function errorOfStatus(status: number): DeliveryError | null {
   if (status >= 200 && status <= 299) {
     return null;
@@ -28,23 +30,23 @@ export function errorOfStatus(status: number): DeliveryError | null {
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** Waits between a delivery's attempts, in milliseconds: 6 attempts in all (docs/webhooks.md, What to answer). */
+/** Delays between a delivery's attempts, in milliseconds: 6 attempts in all (docs/webhooks.md, What to answer). */
 const waitsMs = [minute, 5 * minute, 30 * minute, 2 * hour, 6 * hour] as const;
 
-/** The most by which a wait is longer than its step, so that what failed together does not come back together. */
+/** Adds up to this share to a delay, so that deliveries that failed together do not return together. */
 const jitter = 0.1;
 
-/** A receiver may make a wait longer, up to so many times its step: none can hurry us or put us off for ever. */
+/** `Retry-After` may extend a delay up to this many times its step, and never shortens it. */
 const longest = 2;
 
-/** No delivery waits longer for its next attempt, in milliseconds. */
+/** The longest delay before a next attempt, in milliseconds. */
 export const longestWaitMs = longest * Math.max(...waitsMs);
 
-/** So often a request is begun of which no end is known: workers that die count no attempt, and not without end. */
+/** How many attempts may begin without a recorded end, so that crashing workers do not retry forever. */
 export const mostInterrupted = 6;
 
-export type Wait = {
-  /** What the receiver asked for by Retry-After, in milliseconds. */
+export type DeliveryWait = {
+  /** From the receiver's Retry-After, in milliseconds. */
   readonly askedMs: number | null;
   /** From 0 up to 1. */
   readonly random: number;
@@ -52,9 +54,12 @@ export type Wait = {
 
 /**
  * @param attemptsMade 1 or more.
- * @returns milliseconds until the next attempt, never less than its step, or null when those were all there are.
+ * @returns milliseconds until the next attempt, at least its step, or null when no attempt is left.
  */
-export function deliveryWaitMs(attemptsMade: number, { askedMs, random }: Wait): number | null {
+export function deliveryWaitMs(
+  attemptsMade: number,
+  { askedMs, random }: DeliveryWait,
+): number | null {
   const stepMs = waitsMs[attemptsMade - 1];
   if (stepMs === undefined) {
     return null;
@@ -67,7 +72,7 @@ export function deliveryWaitMs(attemptsMade: number, { askedMs, random }: Wait):
 /**
  * Reads a Retry-After: seconds, or an HTTP date (RFC 9110, sections 5.6.7 and 10.2.3).
  *
- * @returns milliseconds from now, or null for anything else, what is past included.
+ * @returns milliseconds from now, or null for anything else, including a time in the past.
  */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
   const text = header?.trim() ?? '';
@@ -75,70 +80,75 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
     return Number(text) * 1000;
   }
 
-  // Date.parse alone takes "2027" and much else that no server means.
+  // Date.parse alone accepts "2027" and other texts that are not HTTP dates.
   const atMs = /^[A-Z][a-z]{2,8}, .+ GMT$/v.test(text) ? Date.parse(text) : Number.NaN;
   return atMs > nowMs ? atMs - nowMs : null;
 }
 
-/** An endpoint that took nothing for so long is disabled, in milliseconds: at the next delivery that fails for good. */
+/**
+ * An endpoint that accepted nothing for this long, in milliseconds, is disabled when the next delivery fails finally.
+ */
 export const disableAfterMs = 5 * 24 * 3_600_000;
 
-/** How many requests may be under way to one endpoint at a time, over all workers. */
+/** How many requests to one endpoint may be under way, over all workers. */
 export const slotsPerEndpoint = 4;
 
-/** `failing`: by the service, as nothing was taken for five days. `requested`: by its owner. */
+/** `failing`: disabled by the service after five days without a success. `requested`: disabled by its owner. */
 export const disabledReasons = ['failing', 'requested'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
-/** Between two looks for a slot, in milliseconds: the shortest, if many slots come free, and the longest of a few. */
-const [shortestLookMs, longestLookMs] = [200, 60_000];
+/** Bounds of the delay between two checks for a slot, in milliseconds; a large backlog raises the second one. */
+const [minCheckIntervalMs, maxCheckIntervalMs] = [200, 60_000];
 
-/** Of very many that wait, one looks so often, in milliseconds: and a look costs some 30 of CPU time in all. */
-const oneLookMs = 100;
+/**
+ * With a large backlog, one delivery checks per this time, in milliseconds. A check costs some 30 ms of CPU time in
+ * all.
+ */
+const checkCostMs = 100;
 
-/** Of all that wait for any of the endpoints that hang, where there are many of these, one looks so often. */
-const oneLookOfAllMs = 250;
+/** Of the deliveries to all unresponsive endpoints together, one checks per this time, in milliseconds. */
+const checkCostPerHungMs = 250;
 
-/** To all endpoints that hang together, one request goes out so often, in milliseconds. */
+/** One request per this time goes to all unresponsive endpoints together, in milliseconds. */
 const oneRequestMs = 500;
 
 /**
- * After a request without an answer its slot rests for so long, in milliseconds, for each endpoint that hangs, less the
- * time that the request took: few requests go to many that hang, and one that hangs alone waits for nothing.
+ * How long a slot rests after a request without an answer, in milliseconds, for each unresponsive endpoint, less the
+ * time that the request took. Many unresponsive endpoints together get few requests; a single one needs no rest.
  */
 export const restPerHungMs = slotsPerEndpoint * oneRequestMs;
 
 /** An endpoint that has no free slot. */
 export type BusyEndpoint = {
-  /** How many of its deliveries are due and not over. */
+  /** How many of its deliveries are due and not finished. */
   readonly waiting: number;
-  /** For how long the slot that was taken first has been held, in milliseconds. */
+  /** How long the oldest held slot has been held, in milliseconds. */
   readonly heldMs: number;
-  /** How many endpoints hang, over all workspaces. */
+  /** How many endpoints are unresponsive, over all workspaces. */
   readonly hung: number;
 };
 
 /**
- * How long a delivery waits that found all slots of its endpoint taken. There is no queue, but all that wait look
- * about as often as a slot comes free: one that answers soon is soon looked at again, and a thousand that wait for
- * one that hangs do not keep a worker busy with looking. Endpoints that hang share what looking may cost.
+ * How long a delivery waits that found all slots of its endpoint taken. There is no queue: the waiting deliveries
+ * together check about as often as a slot comes free. So a fast endpoint is checked soon, and a thousand deliveries to
+ * an unresponsive one do not keep a worker busy. Unresponsive endpoints share one budget of checks.
  *
- * @param random From 0 up to 1. Looks are spread evenly: one that comes right behind a request finds its slot.
+ * @param random From 0 up to 1, which spreads the checks evenly.
  * @returns milliseconds.
  */
 export function slotWaitMs({ waiting, heldMs, hung }: BusyEndpoint, random: number): number {
   const turnMs = (waiting * heldMs) / slotsPerEndpoint;
-  const lookMs = Math.max(oneLookMs, oneLookOfAllMs * (hung - 1));
-  const longestMs = Math.max(longestLookMs, 2 * lookMs * waiting); // Half of it passes on average.
-  const withinMs = Math.min(Math.max(turnMs, shortestLookMs), longestMs);
-  return Math.ceil(shortestLookMs / 2 + withinMs * random);
+  const checkMs = Math.max(checkCostMs, checkCostPerHungMs * (hung - 1));
+  const longestMs = Math.max(maxCheckIntervalMs, 2 * checkMs * waiting); // Twice the mean: the delay is uniform.
+  const withinMs = Math.min(Math.max(turnMs, minCheckIntervalMs), longestMs);
+  return Math.ceil(minCheckIntervalMs / 2 + withinMs * random);
 }
 
 /**
- * The weight of a delivery's endpoint in Temporal's fairness: how many turns it gets where deliveries of several wait for a worker: the fewer wait for it, the
- * more, as all but the first few would only find its slots taken. It is 1 while no more wait than there are slots.
+ * Temporal's fairness weight of an endpoint: inverse to its backlog beyond its slots, because only the first few of its
+ * deliveries could get one. It is 1 while the backlog fits the slots.
  *
- * @param waiting How many of the endpoint's deliveries are due and not over.
+ * @param waiting How many of the endpoint's deliveries are due and not finished.
  * @returns above 0 and at most 1.
  */
 export const fairnessWeight = (waiting: number): number =>

@@ -1,12 +1,12 @@
 import type { Json } from '../domain/json-schema.ts';
 import { answerReader } from './answer.ts';
 import { NetworkError } from './network.ts';
-import { takenAfter, type Purpose, type ServerAccess } from './send-request.ts';
+import { acceptedAfter, type Purpose, type ServerAccess } from './send-network-request.ts';
 
-/** A server, and the token that opens it for an account. */
-export type Access = { readonly server: ServerAccess; readonly accessToken: string };
+/** A server, and the access token for an account there. */
+export type TokenAccess = { readonly server: ServerAccess; readonly accessToken: string };
 
-/** Visible ASCII: anything else cannot stand in a header. */
+/** Visible ASCII: nothing else is allowed in a header. */
 const readCredentials = answerReader<{ readonly accessToken: string }>({
   type: 'object',
   required: ['accessToken'],
@@ -14,28 +14,32 @@ const readCredentials = answerReader<{ readonly accessToken: string }>({
 });
 
 /**
- * Reads the credentials of an account that is opened by an access token.
+ * Reads the credentials of an account that uses an access token.
  *
- * @param of Whose token it should be, for the message: `X`, `a Mastodon server`.
- * @throws NetworkError `access_lost` when there is no token that could stand in a header.
+ * @param of The issuer, for the message: `X`, `a Mastodon server`.
+ * @throws NetworkError `access_lost` when there is no token that is valid in a header.
  */
 export function openAccess(
   server: ServerAccess,
   credentials: Json,
   purpose: Purpose,
   of: string,
-): Access {
+): TokenAccess {
   const known = readCredentials(credentials);
   if (!known) {
-    throw new NetworkError('access_lost', `This is no access token of ${of}.`, {
-      taken: takenAfter(purpose, true),
-    });
+    throw new NetworkError(
+      'access_lost',
+      `The stored credentials have no valid access token of ${of}.`,
+      {
+        accepted: acceptedAfter(purpose, true),
+      },
+    );
   }
 
   return { server, accessToken: known.accessToken };
 }
 
 /** The header that carries the token. */
-export const bearer = ({ accessToken }: Pick<Access, 'accessToken'>) => ({
+export const bearerHeader = ({ accessToken }: Pick<TokenAccess, 'accessToken'>) => ({
   authorization: `Bearer ${accessToken}`,
 });

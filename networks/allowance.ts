@@ -2,7 +2,7 @@ import type { Json } from '../domain/json-schema.ts';
 import { wholeNumber, type Env } from '../runtime/config/read-values.ts';
 import type { Options } from './content-rules.ts';
 
-/** The share of one workspace, in a day (UTC), of a limit that the network sets for the operator's whole app. */
+/** A workspace's daily share (UTC) of a limit that the network sets for the operator's whole app. */
 export type Allowance = {
   /** At least 1. */
   readonly perDay: number;
@@ -13,7 +13,7 @@ export type Allowance = {
   /**
    * The cost of sending a part.
    *
-   * @param isUploading Whether an upload of its files has begun: that was counted when it began.
+   * @param isUploading Whether an upload of its files has begun; it was counted when it began.
    */
   readonly cost: (
     part: { readonly data: Json; readonly options: Options },

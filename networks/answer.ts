@@ -1,12 +1,12 @@
 import { Ajv, type SchemaObject } from 'ajv';
 import type { LimitScope } from '../domain/channel-error.ts';
 import type { EgressResponse } from '../runtime/egress/egress.ts';
-import { maxRead, withoutSecrets } from './without-secrets.ts';
+import { maxRead, redactSecrets } from './redact-secrets.ts';
 
-/** Stops at the first thing that is wrong: a list of all would let a hostile server fill the memory. */
+/** Stops at the first error: collecting all would let a hostile server fill the memory. */
 const ajv = new Ajv({ strict: true, allowUnionTypes: true, ownProperties: true });
 
-/** The answer's body as JSON; undefined when it is cut short or no JSON. */
+/** The response body as JSON; undefined when it is truncated or invalid. */
 export function jsonOf(response: EgressResponse): unknown {
   if (response.truncated) {
     return undefined;
@@ -20,9 +20,9 @@ export function jsonOf(response: EgressResponse): unknown {
 }
 
 /**
- * Makes a reader of a network's answers: the checked value, or null when the value has another shape.
+ * Makes a reader of a network's responses, which returns the checked value, or null when it has another shape.
  *
- * Schemas name the members that we use and let others pass: networks add members at any time.
+ * Schemas name only the members that we use, because networks add members at any time.
  */
 export function answerReader<T>(schema: SchemaObject): (value: unknown) => T | null {
   const isValid = ajv.compile<T>(schema);
@@ -32,37 +32,37 @@ export function answerReader<T>(schema: SchemaObject): (value: unknown) => T | n
 const maxLength = 300;
 
 /**
- * A server's own words, fit for a message to the user: one line, at most 300 characters, in quotation marks, and nothing
- * that turns the line around.
+ * Quotes a server's message for the user: one line, in quotation marks, at most 300 characters, without characters that
+ * change the direction of the text.
  *
- * Empty when there are none among the first 4096. A server may repeat what it was sent, so the secrets of the request
- * are taken out.
+ * Empty when the first 4096 characters have no text. A server may repeat its input, so the request's secrets are
+ * removed.
  */
-export function quote(words: unknown, secrets: readonly string[]): string {
-  if (typeof words !== 'string') {
+export function quote(text: unknown, secrets: readonly string[]): string {
+  if (typeof text !== 'string') {
     return '';
   }
 
-  const clean = withoutSecrets(words, secrets)
+  const clean = redactSecrets(text, secrets)
     .replaceAll(/[\p{Cc}\p{Bidi_Control}\s]+/gu, ' ')
     .trim();
-  const isMore = clean.length > maxLength || (clean !== '' && words.length > maxRead);
+  const isMore = clean.length > maxLength || (clean !== '' && text.length > maxRead);
   const short = isMore ? `${clean.slice(0, maxLength)}…` : clean;
-  // A cut through a surrogate pair would leave a text that no database takes.
+  // The cut may split a surrogate pair, which PostgreSQL does not store.
   return short && `"${short.toWellFormed()}"`;
 }
 
 /** A channel gives up 24 h after its time, so a longer wait would only hide a server's mistake. */
 const maxWaitMs = 24 * 60 * 60 * 1000;
-/** Below this a number of seconds is a wait, above it an instant (it is 2001 as one). */
+/** A smaller number of seconds is a wait, a larger one an instant (as an instant it is in 2001). */
 const firstInstantSeconds = 1e9;
 
 /**
- * When a network says that it takes requests again, in milliseconds since 1970; undefined when it does not say.
+ * When a network accepts requests again, in milliseconds since 1970; undefined when it does not say.
  *
- * Reads `Retry-After` (seconds, or a date) before the reset header, which Mastodon writes as an ISO 8601 date
- * and Bluesky as seconds since 1970. That one counts only where the limit was met: servers send it with every answer.
- * A time that is over by now (`Retry-After: 0`, a clock that is wrong) names none. At most a day later than `nowMs`.
+ * Reads `Retry-After` (seconds, or a date) before the reset header, which Mastodon writes as an ISO 8601 date and
+ * Bluesky as seconds since 1970. The reset header counts only with status 429, because servers send it with every
+ * response. Times in the past (`Retry-After: 0`, a wrong clock) are ignored. At most a day after `nowMs`.
  *
  * Sources: RFC 9110 section 10.2.3, https://docs.joinmastodon.org/api/rate-limits/,
  * https://docs.bsky.app/docs/advanced-guides/rate-limits.
@@ -86,14 +86,14 @@ function instantMs(value: string, nowMs: number): number | undefined {
     return seconds < firstInstantSeconds ? nowMs + seconds * 1000 : seconds * 1000;
   }
 
-  // `Date.parse` alone makes a date of almost anything, `-5` included.
+  // `Date.parse` alone accepts almost anything, including `-5`.
   const isDate = /^\d{4}-\d{2}-\d{2}T|^[A-Z][a-z]{2}, \d{2} /.test(value);
   const atMs = isDate ? Date.parse(value) : Number.NaN;
   return Number.isNaN(atMs) ? undefined : atMs;
 }
 
-/** What a server that met its limit does, for messages: "The … server takes no more requests …". */
-export const takesNoMore: Readonly<Record<LimitScope, string>> = {
+/** The middle of a message about a rate limit: "The … server takes no more requests …". */
+export const limitReached: Readonly<Record<LimitScope, string>> = {
   channel: 'takes no more requests for now',
   server: 'takes no more requests from this service for now, whichever account they are for',
   network: 'takes no more requests from this service for now, whichever account they are for',

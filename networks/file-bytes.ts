@@ -1,11 +1,11 @@
 import { NetworkError, type PartMedia } from './network.ts';
 
 /**
- * The bytes of a file, as they come. Opens nothing before the first is asked for.
+ * Streams the bytes of a file. Opens it only when the first bytes are read.
  *
- * @param fromByte Where to begin: below the file's size.
- * @throws NetworkError what `open` throws; `media_refused` when there are fewer bytes or more than the library knows
- *   of; `internal` when the storage breaks off. All with `taken: 'no'`: no post goes out before its files.
+ * @param fromByte Where to start, below the file's size.
+ * @throws NetworkError with `accepted: 'no'`, because no post goes out before its files: the errors of `open`;
+ *   `media_refused` when the file has another size than the library recorded; `internal` when the storage breaks off.
  */
 export async function* fileBytes(file: PartMedia, fromByte = 0): AsyncGenerator<Buffer> {
   const { name, sizeBytes } = file;
@@ -14,7 +14,7 @@ export async function* fileBytes(file: PartMedia, fromByte = 0): AsyncGenerator<
   try {
     for await (const chunk of stream) {
       length += chunk.length;
-      // The request announced so many bytes, and would end in the middle of the file.
+      // The request announced `sizeBytes`; more bytes would be cut off.
       if (length > sizeBytes) {
         break;
       }
@@ -23,11 +23,11 @@ export async function* fileBytes(file: PartMedia, fromByte = 0): AsyncGenerator<
     }
   } catch (error) {
     const message = `The file "${name}" could not be read to its end: the media storage of this service broke off.`;
-    throw new NetworkError('internal', message, { taken: 'no', cause: error });
+    throw new NetworkError('internal', message, { accepted: 'no', cause: error });
   }
 
   if (length !== sizeBytes) {
     const message = `The file "${name}" is damaged: it no longer has the ${sizeBytes} bytes that it had. Upload it again for a new post.`;
-    throw new NetworkError('media_refused', message, { taken: 'no' });
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
   }
 }

@@ -1,23 +1,23 @@
 import { Tokenizer } from 'htmlparser2';
 
 export type HtmlPieces = {
-  /** @param attributes By their names in lower case; of two of one name the first. */
+  /** @param attributes By name in lower case; the first of equal names wins. */
   readonly onTag: (name: string, attributes: ReadonlyMap<string, string>) => void;
   readonly onEndTag: (name: string) => void;
-  /** Any piece of a text, with its entities decoded. */
-  readonly onText: (words: string) => void;
+  /** Any piece of text, with its entities decoded. */
+  readonly onText: (text: string) => void;
 };
 
 const nothing = (): void => undefined;
 
-/** Drawings and formulas, in which a title or a style is a tag like any other, and may close itself. */
-const foreign: ReadonlySet<string> = new Set(['svg', 'math']);
+/** Elements in which `title` and `style` are ordinary tags, and tags may close themselves. */
+const foreignElements: ReadonlySet<string> = new Set(['svg', 'math']);
 
 /**
- * Reads a stranger's HTML as a row of tags and texts, in time linear to its length.
+ * Reads untrusted HTML as a sequence of tags and texts, in time linear to its length.
  *
- * Which end tag belongs to which tag is not told. The library's `Parser` would tell it, and takes time quadratic to the
- * depth for that: it keeps the open tags in an array that it shifts, so that two megabytes of `<b>` take 49 s.
+ * It does not match end tags to tags. The library's `Parser` does, in time quadratic to the depth, because it shifts an
+ * array of the open tags: two megabytes of `<b>` take 49 s.
  */
 export function readHtml(html: string, { onTag, onEndTag, onText }: HtmlPieces): void {
   let name = '';
@@ -49,13 +49,13 @@ export function readHtml(html: string, { onTag, onEndTag, onText }: HtmlPieces):
         value = '';
       },
       onopentagend: () => {
-        foreignDepth += foreign.has(name) ? 1 : 0;
+        foreignDepth += foreignElements.has(name) ? 1 : 0;
         atEndOfTag();
       },
       onselfclosingtag: atEndOfTag,
       onclosetag: (start, end) => {
         const closed = html.slice(start, end).toLowerCase();
-        foreignDepth -= foreign.has(closed) && foreignDepth > 0 ? 1 : 0;
+        foreignDepth -= foreignElements.has(closed) && foreignDepth > 0 ? 1 : 0;
         onEndTag(closed);
       },
       isInForeignContext: () => foreignDepth > 0,

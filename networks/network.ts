@@ -3,140 +3,143 @@ import type { ChannelErrorCode, LimitScope } from '../domain/channel-error.ts';
 import type { Json } from '../domain/json-schema.ts';
 import type { Downloader, Egress } from '../runtime/egress/egress.ts';
 import type { Allowance } from './allowance.ts';
-import type { MediaFacts, Options, Rules } from './content-rules.ts';
+import type { AttachmentFacts, Options, Rules } from './content-rules.ts';
 import type { PostReading } from './metrics.ts';
 
-/** A connected account, opened for one try. Secrets are in the clear here and nowhere else. */
+/** A connected account, opened for one attempt. The only place with unsealed secrets. */
 export type Connection = {
-  /** Where the network's API lives, without a trailing slash: a Mastodon instance, a Bluesky PDS. */
+  /** The base URL of the network's API, without a trailing slash: a Mastodon instance, a Bluesky PDS. */
   readonly baseUrl: string;
   /** The account's permanent id on the network: a DID, a Mastodon account id. */
   readonly remoteId: string;
   readonly handle: string;
-  /** What the operator connected the account with. Each network parses its own shape. */
+  /** The account's credentials. Each network parses its own shape. */
   readonly credentials: Json;
-  /** What the network handed out for those credentials, or null: the newest that was kept. Each network parses its own shape. */
+  /** The latest session that was stored for the credentials, or null. Each network parses its own shape. */
   readonly session: Json;
-  /** What holds for this account only: the server's text limits, another web address. Each network parses its own shape. */
+  /** Settings of this account: the server's text limits, another web URL. Each network parses its own shape. */
   readonly settings: Json;
-  /** Keeps a new session (sealed), for the next call and the next try. */
+  /** Stores a new session (sealed), for the next call and the next attempt. */
   readonly saveSession: (session: Json) => Promise<void>;
   /**
-   * What an earlier try kept of a part's files that are on their way: the address of an upload that can be resumed, the
-   * ids of files that are there, the card of a link. Null when nothing was kept. Each network parses its own shape.
+   * The upload state that an earlier attempt stored for a part: the URL of a resumable upload, the ids of uploaded
+   * files, the card of a link. Null when nothing was stored. Each network parses its own shape.
    */
-  readonly uploadsOf: (part: Part) => Json;
-  /** Keeps it (sealed) with the part in the ledger, for the next try. Resolves once it is committed. */
-  readonly saveUploads: (part: Part, uploads: Json) => Promise<void>;
-  /** The workspace of the channel: workspaces take turns at shared work. Left out by connections without a workspace. */
+  readonly uploadsOf: (part: ThreadPart) => Json;
+  /** Stores the upload state (sealed) with the part in the ledger. Resolves once it is committed. */
+  readonly saveUploads: (part: ThreadPart, uploads: Json) => Promise<void>;
+  /** The channel's workspace, by which shared work is divided fairly. Absent for a connection without a workspace. */
   readonly workspaceId?: string | undefined;
   readonly http: Egress;
-  /** Fetches pages and pictures that a text links to. Left out: nothing is fetched, and a post goes out without it. */
+  /** Fetches pages and pictures that a text links to. Absent: nothing is fetched, and posts go out without cards. */
   readonly downloads?: Downloader;
-  /** Aborts when the try's time is up or the worker stops. */
+  /** Aborts at the end of the attempt's time or when the worker stops. */
   readonly signal: AbortSignal;
   /**
-   * Asked in the moment before the first byte of a request that creates a post: whether this try may still do so. One
-   * that stood still for too long may not, as another one may have taken over.
+   * Called right before the first byte of a request that creates a post. Returns whether this attempt may still create
+   * it: an attempt that stalled for too long may not, because another one may have taken over.
    */
   readonly mayCreate?: () => boolean;
 };
 
 /** A file that a post publishes. */
-export type PartMedia = MediaFacts & {
-  /** In the media library. */
+export type PartMedia = AttachmentFacts & {
+  /** The id in the media library. */
   readonly id: string;
   /**
-   * The bytes, as they come; never all at once.
+   * Streams the bytes.
    *
-   * @param fromByte Where to begin, for an upload that goes on: 0 or more and below `sizeBytes`. 0 when left out.
+   * @param fromByte Where to start, to resume an upload: 0 or more and below `sizeBytes`. Default: 0.
    * @throws NetworkError `media_refused` when the file is gone, `internal` when the storage does not answer.
    */
   readonly open: (fromByte?: number) => Promise<Readable>;
 };
 
 /**
- * One post of a thread; a single post is a thread of one. Of a network without threads whose posts have comments, the
- * first part is the post and a second one its first comment.
+ * One post of a thread; a single post is a thread of one. On a network without threads whose posts have comments, the
+ * first part is the post and the second one its first comment.
  */
-export type Part = {
-  /** Unique per channel, run and part, and the same on every try. At most 64 characters of `[a-z0-9-]`. */
+export type ThreadPart = {
+  /** Unique per channel, run and part, and the same in every attempt. At most 64 characters of `[a-z0-9-]`. */
   readonly key: string;
   /** Empty for a post of media only. */
   readonly text: string;
-  /** In the order in which they are shown. */
+  /** In display order. */
   readonly media: readonly PartMedia[];
-  /** What the post's owner chose for this channel, in the shape of `rules.options`; the same for all parts. */
+  /** The channel's options, in the shape of `rules.options`; the same for all parts. */
   readonly options: Options;
-  /** Files of the media library that options name by their ids, by the option's name: a video's thumbnail. */
+  /** Media files that options refer to by id, by the option's name: a video's thumbnail. */
   readonly optionFiles?: Readonly<Record<string, PartMedia>>;
 };
 
-/** A part with everything that must not change between tries: record keys, `createdAt`, the newest status before it. */
-export type PreparedPart = Part & { readonly data: Json };
+/**
+ * A part with all data that must not change between attempts: record keys, `createdAt`, the newest status before it.
+ */
+export type PreparedPart = ThreadPart & { readonly data: Json };
 
 export type SentPart = {
   /** The network's id of the post: an at:// URI, a status id. */
   readonly remoteId: string;
   /** The exact live URL that a browser opens. */
   readonly url: string;
-  /** What became of it otherwise than its owner may think, as sentences: an image that was made smaller. */
+  /** What differs from the owner's post, as sentences: an image that was made smaller. */
   readonly warning?: string;
 };
 
 /** The parts to act on now: consecutive, and after `sent` in the thread. */
-export type Step = {
+export type PublishStep = {
   readonly parts: readonly PreparedPart[];
   /** The parts of this thread that are already live, in order. Empty for a thread's beginning. */
   readonly sent: readonly SentPart[];
 };
 
-/** Whether what a network took is there to be seen. */
+/** Whether a post that a network accepted is visible. */
 export type Readiness =
   | { readonly kind: 'ready'; readonly warning?: string }
-  /** The network still works on it. @param checkAfterMs When to ask again, at the earliest. */
+  /** The network is still processing it. @param checkAfterMs The earliest time to ask again. */
   | { readonly kind: 'processing'; readonly checkAfterMs: number };
 
-/** What a look at the network says about a step whose outcome we do not know. */
+/** The result of a reconcile: whether the posts of a step are live. */
 export type Finding =
-  /** The posts are there. More than one candidate when equal posts exist; the ledger takes the first that no other part claims. */
+  /** The posts exist. Several candidates for equal posts; the ledger takes the first that belongs to no other part. */
   | { readonly kind: 'found'; readonly candidates: readonly (readonly SentPart[])[] }
   /**
-   * They are not there now.
+   * The posts do not exist at the moment.
    *
-   * @param data What takes the place of each part's `data`, in their order, once the parts count as not sent: a network
-   *   that does not show its posts notes here that a send was in doubt. Left out: it stays as it is.
-   * @param isHidden The network shows no posts to this app, so nothing proves that they are not there. Only the same part
-   *   sent again can tell, as the network refuses what it has. Where it is not sent again, it stays in doubt.
+   * @param data Replaces each part's `data`, in order, once the parts count as not sent. A network that does not show
+   *   its posts records here that a send was in doubt. Absent: no change.
+   * @param isHidden Whether the network shows no posts to this app, so that nothing proves their absence. Only a second
+   *   send of the same part can tell, because the network refuses duplicates. Without it the part stays in doubt.
    */
   | { readonly kind: 'absent'; readonly data?: readonly Json[]; readonly isHidden?: boolean };
 
-/** How a network's figures are read. Creates nothing. */
+/** Reads a network's metrics. Creates nothing. */
 export type MetricsReader = {
-  /** Of how many posts a call of `read` may ask. */
+  /** The largest number of posts per call of `read`. */
   readonly batchSize: number;
-  /** How many posts may be read in a calendar month (UTC) over all accounts, where reads cost money; null is no bound. */
+  /** Posts per calendar month (UTC) over all accounts, on networks that charge for reads; null for no limit. */
   readonly readsPerMonth: number | null;
   /**
-   * Reads the figures of posts of the connected account.
+   * Reads the metrics of the account's posts.
    *
-   * @param remoteIds As `send` returned them: of a thread the first part's. At most `batchSize`.
-   * @returns what was said of each. A post that is missing keeps its last figures, and is asked for again.
-   * @throws NetworkError, with `taken: 'no'`, when nothing was read.
+   * @param remoteIds As `send` returned them, for a thread the first part's. At most `batchSize`.
+   * @returns the readings. A post without one keeps its last metrics, and is read again later.
+   * @throws NetworkError with `accepted: 'no'`, when nothing was read.
    */
   read(
     connection: Connection,
     remoteIds: readonly string[],
   ): Promise<ReadonlyMap<string, PostReading>>;
-  /** How many follow the account; null when the network does not tell. Left out by networks that never do. */
+  /** The number of followers; null when the network does not report it. Absent on networks that never do. */
   followers?(connection: Connection): Promise<number | null>;
 };
 
 /**
- * What an adapter does. The ledger (`activities/publish-channel`) calls it and never calls `send` twice for a
- * part whose outcome is open.
+ * The interface of an adapter. The ledger (`activities/publish-channel`) calls it, and never repeats `send` for a part
+ * whose outcome is open.
  *
- * Every method throws `NetworkError` for what the network did or the connection to it, and nothing else on purpose.
+ * Every method throws `NetworkError` for failures of the network or of the connection to it, and no other errors
+ * deliberately.
  */
 export type Network = {
   readonly id: string;
@@ -144,22 +147,22 @@ export type Network = {
   /** `atomic`: a thread goes out in one step, all or nothing. `sequential`: a step is one part. */
   readonly threads: 'atomic' | 'sequential';
   /**
-   * Computes what every try must share. May read from the network; creates nothing.
+   * Computes the data that all attempts share. May read from the network; creates nothing.
    *
-   * @param before The parts of the thread before these, where those went out before the thread was lengthened.
+   * @param before The earlier parts of the thread, if they went out before the thread was lengthened.
    */
   prepare(
     connection: Connection,
-    parts: readonly Part[],
+    parts: readonly ThreadPart[],
     nowMs: number,
     before?: readonly PreparedPart[],
   ): Promise<PreparedPart[]>;
   /**
-   * Prepares anew what certainly is not on the network, so that a post which was held back for hours is not of the time at
-   * which it was first tried. Whatever keeps a second post from being made (a record key) stays. Left out by networks
-   * whose prepared parts do not age.
+   * Prepares parts again that are certainly not on the network, so that a post that was delayed for hours does not
+   * carry the time of its first attempt. Data that prevent a second post (a record key) do not change. Absent on
+   * networks whose prepared parts do not age.
    *
-   * @param before The parts of the thread before these.
+   * @param before The earlier parts of the thread.
    */
   renew?(
     connection: Connection,
@@ -168,70 +171,69 @@ export type Network = {
     before: readonly PreparedPart[],
   ): Promise<PreparedPart[]>;
   /**
-   * Brings the files of a step's parts to the network, where they are no posts yet. Called anew before every send,
-   * since networks forget files that no post uses; all its failures are `taken: 'no'`. A network that takes no files
-   * throws `media_refused` here: nothing is sent without its files.
+   * Uploads the files of a step's parts, without creating posts. Called before every send, because networks delete
+   * unused files; all its errors have `accepted: 'no'`. A network without files throws `media_refused`, so that nothing
+   * is sent without its files.
    *
-   * It is apart from `send` so that the time which a large file takes is over when the intent to send is written down:
-   * from then on `appearsWithinMs` counts, and a worker that dies while it uploads leaves nothing open.
+   * It is separate from `send`, so that a long upload ends before the intent is committed. `appearsWithinMs` counts
+   * from the intent, and a worker that dies during an upload leaves no open part.
    *
-   * Where an upload can be resumed, `connection.saveUploads` keeps what the next try needs for that before the first byte
-   * goes out.
+   * A resumable upload stores its state with `connection.saveUploads` before its first byte leaves.
    *
-   * @returns the network's name of every file, in the order of the parts and their media.
+   * @returns the network's id of every file, in the order of the parts and their media.
    */
-  upload(connection: Connection, step: Step): Promise<readonly string[]>;
+  upload(connection: Connection, step: PublishStep): Promise<readonly string[]>;
   /**
-   * Creates the posts of a step. The one call that must not be repeated. Returns one entry per part.
+   * Creates the posts of a step; the only call that must not be repeated. Returns one entry per part.
    *
-   * @param files What `upload` returned for this step just now.
+   * @param files The result of `upload` for this step in this attempt.
    */
-  send(connection: Connection, step: Step, files: readonly string[]): Promise<SentPart[]>;
-  /** Looks whether the posts of a step are there, by what was prepared. Creates nothing. */
-  reconcile(connection: Connection, step: Step): Promise<Finding>;
+  send(connection: Connection, step: PublishStep, files: readonly string[]): Promise<SentPart[]>;
+  /** Checks whether the posts of a step exist, by their prepared data. Creates nothing. */
+  reconcile(connection: Connection, step: PublishStep): Promise<Finding>;
   /**
-   * Whether a part that the network took can be seen. Asked after a send until it is `ready`: the channel is published
-   * then and not before. Left out by networks whose posts are live once they are taken.
+   * Whether an accepted part is visible. Called after a send until it is `ready`; only then is the channel published.
+   * Absent on networks whose posts are live once they are accepted.
    *
-   * @throws NetworkError `media_refused` or `content_refused` when the network gave the post up: it is not there, and a
-   *   retry sends it anew. After any other failure it is asked again.
+   * @throws NetworkError `media_refused` or `content_refused` when the network dropped the post: it does not exist, and
+   *   a retry sends it again. After any other error the check is repeated.
    */
   readiness?(connection: Connection, part: PreparedPart, sent: SentPart): Promise<Readiness>;
-  /** Left out by networks that tell nothing of a post. */
+  /** Absent on networks without metrics. */
   readonly metrics?: MetricsReader;
-  /** Left out where all workspaces share no limit of the app, or none of them is limited. */
+  /** Absent when the app has no limit that workspaces share, or the operator set none. */
   readonly allowance?: Allowance | undefined;
 };
 
-/** How an account is connected by its tokens: `npm run admin -- channel add-…`. */
+/** Connects an account by its tokens: `npm run admin -- channel add-…`. */
 export type Connector = {
-  /** What has to be said beside the secret, by name. */
+  /** The values that are needed beside the secret, by name. */
   readonly options: Readonly<
     Record<string, { readonly placeholder: string; readonly required: boolean }>
   >;
-  /** What the secret is called: `token`, `app-password`. It is never an option. */
+  /** The name of the secret: `token`, `app-password`. Never an option. */
   readonly secret: string;
   /** For `npm run admin`, as a sentence. */
   readonly summary: string;
   /**
-   * Asks the network whose account this is. Creates nothing.
+   * Reads the account of the credentials. Creates nothing.
    *
    * @param values The options, and the secret by its name.
    * @throws NetworkError `access_lost` for a secret that the network does not accept.
-   * @throws AppError `invalid_request` for values that are none.
+   * @throws AppError `invalid_request` for invalid values.
    */
   readonly connect: (http: Egress, values: Readonly<Record<string, string>>) => Promise<Account>;
-  /** The values that connect the sandbox's demo account. @param url Of the sandbox, without a trailing slash. */
+  /** The values that connect the sandbox's demo account. @param url The sandbox's URL, without a trailing slash. */
   readonly sandbox: (url: string) => Readonly<Record<string, string>>;
 };
 
-/** All that a channel keeps of an account, as the network gave it when the account was connected. Holds secrets. */
+/** The account data that a channel stores, as read when the account was connected. Contains secrets. */
 export type Account = {
-  /** May differ from the address that was asked for: a Bluesky account lives on a PDS behind its provider's address. */
+  /** May differ from the given URL: a Bluesky account is on a PDS behind its provider's URL. */
   readonly baseUrl: string;
   readonly remoteId: string;
   readonly handle: string;
-  /** What people call the account, as the network says it. Shown only where it is text. Left out: the network does not say. */
+  /** The display name from the network, shown only if it is text. Absent when the network has none. */
   readonly displayName?: unknown;
   readonly credentials: Json;
   readonly session: Json;
@@ -241,37 +243,39 @@ export type Account = {
 /**
  * A failure of the network, or of the connection to it.
  *
- * `taken: 'no'` when the network certainly has not created the post (it refused, or no byte of the request left),
- * `taken: 'unknown'` when it may have. The default of an author who does not know is `unknown`.
+ * `accepted: 'no'` when the network certainly has not created the post (it refused, or no byte of the request left),
+ * `accepted: 'unknown'` when it may have. When in doubt, use `unknown`.
  */
 export class NetworkError extends Error {
   override readonly name = 'NetworkError';
   readonly code: ChannelErrorCode;
-  readonly taken: 'no' | 'unknown';
-  /** When the network said that it takes requests again: milliseconds since 1970. */
+  readonly accepted: 'no' | 'unknown';
+  /** When the network said that it accepts requests again: milliseconds since 1970. */
   readonly retryAtMs: number | undefined;
-  /** Of `rate_limited`: what is not tried before then. The default of an author who cannot tell is the channel. */
+  /** For `rate_limited`: the scope of the limit. When in doubt, `channel`. */
   readonly limit: LimitScope;
-  /** What it tells of the server; undefined when nothing. */
+  /** Evidence about the server; undefined for none. */
   readonly server: ServerEvidence | undefined;
   /**
-   * Of a `send` that was refused because the network has an equal post: that post, where it may be what an earlier send
-   * of the same part made. The ledger takes it unless another part has it.
+   * For a `send` that was refused as a duplicate: the existing post, if an earlier send of the same part may have made
+   * it. The ledger takes it unless it belongs to another part.
    */
   readonly existing: readonly SentPart[] | undefined;
-  /** Of an `upload`: more of its files is on the network than before, and the next try goes on there. So it is no try. */
+  /**
+   * For an `upload` that transferred more of its files, where the next attempt continues. Does not count as an attempt.
+   */
   readonly hasProgressed: boolean;
-  /** Of a refresh: there is no token that lasts, so nothing could be asked for a post. So it is no try. */
+  /** For a refresh without a valid token, so that nothing was sent for a post. Does not count as an attempt. */
   readonly lacksToken: boolean;
 
   /**
-   * @param message What happened, as a sentence for the user, with the network's own words where it has some, and no
-   *   secret. The caller adds what follows from it.
+   * @param message What happened, as a sentence for the user, with the network's own message if there is one, and
+   *   without secrets. The caller adds the advice.
    */
   constructor(code: ChannelErrorCode, message: string, options: NetworkErrorOptions) {
     super(message, { cause: options.cause });
     this.code = code;
-    this.taken = options.taken;
+    this.accepted = options.accepted;
     this.retryAtMs = options.retryAtMs;
     this.limit = options.limit ?? 'channel';
     this.server = options.server;
@@ -281,11 +285,11 @@ export class NetworkError extends Error {
   }
 }
 
-/** `answered`: it answered, whatever it said. `unreachable`: it hung, or could not be connected to. */
+/** `answered`: any response came. `unreachable`: a timeout, or no connection. */
 export type ServerEvidence = 'answered' | 'unreachable';
 
 export type NetworkErrorOptions = {
-  readonly taken: 'no' | 'unknown';
+  readonly accepted: 'no' | 'unknown';
   readonly retryAtMs?: number | undefined;
   readonly limit?: LimitScope;
   readonly server?: ServerEvidence;

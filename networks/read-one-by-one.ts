@@ -1,19 +1,19 @@
 import type { PostReading } from './metrics.ts';
 import { NetworkError } from './network.ts';
 
-/** A call of a reader may take a minute, and its last request half of that. */
+/** A reader's call may take a minute, and its last request half of that. */
 const usualPatienceMs = 20_000;
 
-/** A server that fails so often in a row is in trouble itself, and it is not one of the posts. */
+/** After this many failures in a row the server itself has a problem, not one post. */
 const mostFailures = 3;
 
 /**
- * Reads posts with a request each, or more. What was read before a failure stands, and so does what a slow server told in
- * time: the others are `unasked`. A post that the server fails at keeps no others from being read: it would stand before
- * them each time.
+ * Reads posts with one or more requests each. On a failure or when time runs out, the readings so far count, and the
+ * other posts are `unasked`. A post that the server fails on does not end the reading, because it would block the
+ * others each time.
  *
- * @param readOne Null when the network tells nothing of the post.
- * @param patienceMs After that no further post is begun.
+ * @param readOne Returns null when the network says nothing about the post.
+ * @param patienceMs No further read begins after this time.
  * @throws NetworkError the first one, when nothing was read.
  */
 export async function readOneByOne(
@@ -53,7 +53,7 @@ export async function readOneByOne(
   return ended(readings, failures, []);
 }
 
-/** The server answered, and may have other answers for other posts. */
+/** The server answered, so the failure may concern only this post. */
 const isOfPost = ({ code, server, retryAtMs }: NetworkError): boolean =>
   code === 'network_unavailable' && server === 'answered' && retryAtMs === undefined;
 

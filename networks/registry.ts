@@ -1,47 +1,47 @@
 import { ConfigError, type Env } from '../runtime/config/read-values.ts';
 import { bluesky } from './bluesky/entry.ts';
 import type { Rules } from './content-rules.ts';
-import type { CheckAccount, Entry, ProfileUrl, ReadLimits } from './entry.ts';
+import type { CheckAccount, NetworkEntry, ProfileUrl, ReadLimits } from './network-entry.ts';
 import { linkedin } from './linkedin/entry.ts';
 import { mastodon } from './mastodon/entry.ts';
 import type { Connector, Network } from './network.ts';
-import type { OauthEntry } from './oauth.ts';
+import type { OauthEntry } from './oauth/contract.ts';
 import { x } from './x/entry.ts';
 import { youtube } from './youtube/entry.ts';
 
-/** Every network, by the name that a channel's `platform` has: a new one is its folder and a line here. */
-const registry = { x, linkedin, bluesky, mastodon, youtube } satisfies Record<string, Entry>;
+/** Every network, by the `platform` of its channels. A new network is a folder and a line here. */
+const registry = { x, linkedin, bluesky, mastodon, youtube } satisfies Record<string, NetworkEntry>;
 
 export type Platform = keyof typeof registry;
 
 export const platforms = Object.keys(registry) as readonly Platform[];
 
-const entries: readonly (readonly [Platform, Entry])[] = platforms.map((platform) => [
+const entries: readonly (readonly [Platform, NetworkEntry])[] = platforms.map((platform) => [
   platform,
   registry[platform],
 ]);
 
-/** The networks as the operator set them. */
+/** The networks, configured by the operator's settings. */
 export type Networks = {
   readonly rules: Readonly<Record<Platform, Rules>>;
-  /** How accounts are connected by tokens, where a network has an adapter. */
+  /** Connect accounts by tokens, for networks with an adapter. */
   readonly connectors: Readonly<Partial<Record<Platform, Connector>>>;
-  /** How accounts are connected in a browser, where they can be. */
+  /** Connect accounts in a browser, for networks that support it. */
   readonly oauth: Readonly<Partial<Record<string, OauthEntry>>>;
-  /** How an account is checked, where that is known. */
+  /** Check an account, for networks that support it. */
   readonly checks: Readonly<Partial<Record<string, CheckAccount>>>;
-  /** How servers are asked for their limits, of networks whose servers differ. */
+  /** Read a server's limits, for networks whose servers differ. */
   readonly limits: Readonly<Record<string, ReadLimits>>;
-  /** Where people look at an account, of networks where that is known. */
+  /** The page of an account, for networks where its URL is known. */
   readonly profileUrls: Readonly<Partial<Record<string, ProfileUrl>>>;
-  /** Loads the adapters, by the name that a channel's `platform` has. */
+  /** Loads the adapters, by the `platform` of their channels. */
   readonly load: () => Promise<Readonly<Record<string, Network>>>;
 };
 
 /**
- * Reads the settings of every network; loads no adapter.
+ * Reads the settings of every network, without loading adapters.
  *
- * @throws ConfigError with one line per setting that is wrong.
+ * @throws ConfigError with one line per invalid setting.
  */
 export function openNetworks(env: Env): Networks {
   const problems: string[] = [];
@@ -50,8 +50,8 @@ export function openNetworks(env: Env): Networks {
     throw new ConfigError(problems);
   }
 
-  /** Of those networks that have it. */
-  const pick = <T>(of: (entry: ReturnType<Entry>) => T | undefined): Record<string, T> =>
+  /** Collects a property of the networks that have it. */
+  const pick = <T>(of: (entry: ReturnType<NetworkEntry>) => T | undefined): Record<string, T> =>
     Object.fromEntries(
       opened.flatMap(([platform, entry]) => {
         const value = of(entry);

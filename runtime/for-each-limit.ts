@@ -1,6 +1,6 @@
 /**
- * Does something with each of many, in their order and at most `width` at once. What fails must be caught by `work`
- * itself: the first rejection is thrown while others still run.
+ * Runs `work` for each item in order, at most `width` at once. `work` must catch its own errors: the first rejection is
+ * thrown while other items are still running.
  */
 export async function forEachLimit<Item>(
   items: readonly Item[],

@@ -1,21 +1,22 @@
-/** Bytes that come in pieces. */
 export type GrowingBuffer = {
   /** In bytes. */
   readonly length: number;
-  /** Nobody who means well sends so many pieces of so few bytes: each costs the parser as much as a large one. */
+  /**
+   * True for many tiny pieces, which legitimate senders do not produce: each costs the parser as much as a large one.
+   */
   readonly isFragmented: boolean;
   append(piece: Buffer): void;
-  /** All of it. It shares memory with the buffer, so call it once, at the end. */
+  /** All bytes. Shares memory with the buffer: call it once, at the end. */
   bytes(): Buffer;
 };
 
-/** More pieces than these must hold so many bytes on average. */
+/** Beyond this number, pieces must average this many bytes. */
 const [freePieces, leastAverage] = [16_384, 16];
 const firstCapacity = 1024;
 
 /**
- * Keeps the pieces in one buffer that doubles. A list of them would hold hundreds of times their size where a sender cuts
- * its bytes one by one: an object for each, and for each read from the socket the 64 kB that it came in.
+ * Keeps the pieces in one buffer that doubles. A list of pieces could take hundreds of times their size when a sender
+ * sends single bytes: an object for each, and the 64 kB socket buffer that each refers to.
  */
 export function createGrowingBuffer(): GrowingBuffer {
   let buffer = Buffer.alloc(0);

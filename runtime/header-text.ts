@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * The text of a header. Node decodes headers as Latin-1, and clients and servers send UTF-8.
+ * Decodes a header as UTF-8, which clients and servers send; Node decodes headers as Latin-1.
  *
  * @returns the value unchanged when its bytes are not UTF-8.
  */

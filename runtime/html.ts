@@ -1,4 +1,4 @@
-/** Markup that is safe to send. Only `html` makes it. */
+/** Safe markup. Only `html` creates it. */
 export class Html {
   readonly markup: string;
 
@@ -17,7 +17,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** A template whose every value is escaped, unless it is markup already. */
+/** A template that escapes every value, unless it is markup already. */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   return new Html(String.raw({ raw: strings }, ...values.map(markupOf)));
 }

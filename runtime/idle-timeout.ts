@@ -1,8 +1,8 @@
-/** Calls back when nothing has come for a while. Starts paused. */
+/** A restartable timeout. Starts paused. */
 export type IdleTimeout = {
-  /** Something came, or is waited for from now on. */
+  /** Restarts the time: data arrived, or this side starts to wait for data. */
   touch(): void;
-  /** This side is not ready to take more, so the other side is not idle. */
+  /** Stops the time: this side is not reading, so the other side is not idle. */
   pause(): void;
 };
 

@@ -1,30 +1,30 @@
-/** Waits for a slot of this key, and hands back what releases it. Releasing twice counts once. */
+/** Waits for a slot of a key. Returns a function that releases it, once. */
 export type KeyedSemaphore = (key: string, signal: AbortSignal) => Promise<() => void>;
 
-type Slots = { taken: number; readonly waiting: Set<() => void> };
+type Slots = { used: number; readonly waiting: Set<() => void> };
 
 /**
- * Gives out at most `limit` slots at a time per key; the others wait in line and leave it when their signal aborts.
+ * Grants at most `limit` slots per key at a time; others wait in order, until their signal aborts.
  *
  * @throws The signal's reason.
  */
 export function createKeyedSemaphore(limit: number): KeyedSemaphore {
   const slotsByKey = new Map<string, Slots>();
 
-  const take = (key: string, slots: Slots) => {
+  const acquireSlot = (key: string, slots: Slots) => {
     let isHeld = true;
-    slots.taken += 1;
+    slots.used += 1;
     return () => {
       if (!isHeld) {
         return;
       }
 
       isHeld = false;
-      slots.taken -= 1;
+      slots.used -= 1;
       const [next] = slots.waiting;
       if (next) {
         next();
-      } else if (slots.taken === 0) {
+      } else if (slots.used === 0) {
         slotsByKey.delete(key);
       }
     };
@@ -32,16 +32,16 @@ export function createKeyedSemaphore(limit: number): KeyedSemaphore {
 
   return async (key, signal) => {
     signal.throwIfAborted();
-    const slots = slotsByKey.get(key) ?? { taken: 0, waiting: new Set() };
+    const slots = slotsByKey.get(key) ?? { used: 0, waiting: new Set() };
     slotsByKey.set(key, slots);
-    if (slots.taken < limit) {
-      return take(key, slots);
+    if (slots.used < limit) {
+      return acquireSlot(key, slots);
     }
 
     const turn = Promise.withResolvers<() => void>();
     const enter = () => {
       stopWaiting();
-      turn.resolve(take(key, slots));
+      turn.resolve(acquireSlot(key, slots));
     };
     const giveUp = () => {
       stopWaiting();

@@ -20,18 +20,18 @@ function checker(allErrors: boolean): Ajv {
 /** Stops at the first fault, and checks a list's length before its items. */
 const untilFirst = checker(false);
 
-/** Finds all faults, so that they can be mended at once. */
+/** Finds all faults, so that the caller can fix them at once. */
 const untilLast = checker(true);
 
-/** Of what holds more values than that only the first fault is named: each of them may be wrong. */
+/** For a larger value, only the first fault is reported: each of its values may have one. */
 const fewValues = 1000;
 
 /**
- * Makes a function that checks a value against a JSON Schema and hands it back typed.
+ * Makes a function that validates a value against a JSON Schema and returns it typed.
  *
- * The function throws AppError `invalid_request` that names every wrong place.
+ * The function throws AppError `invalid_request` with the path of every fault.
  *
- * @param how.what How the value is called in the message: `The request body`.
+ * @param how.what Name of the value in the message: `The request body`.
  */
 export function parser<const S extends object>(
   schema: S,

@@ -1,22 +1,21 @@
 import { describeError, type Logger } from './logger.ts';
 
 /**
- * Keeps one forgotten promise from ending a process with all its other work: a rejection that no code handles is a line
- * in the log. An exception that no code catches leaves code half done; then the process ends, and its supervisor starts
- * it again.
+ * Logs an unhandled rejection and continues, so that one forgotten promise does not stop all other work. Exits after an
+ * uncaught exception, which leaves work half done; the supervisor restarts the process.
  */
-export function surviveRejections(log: Logger): void {
+export function logUnhandledErrors(log: Logger): void {
   process.on('unhandledRejection', (error) => {
-    log.error({ error: describeError(error) }, 'a failure that nobody waited for: going on');
+    log.error({ error: describeError(error) }, 'unhandled rejection');
   });
   process.on('uncaughtException', (error) => {
-    log.fatal({ error: describeError(error) }, 'an exception that nobody caught: ending');
+    log.fatal({ error: describeError(error) }, 'uncaught exception, exiting');
     process.exit(1);
   });
 }
 
-/** Resolves when the process is told to stop (SIGTERM, or Ctrl-C). A second time kills it at once. */
-export function untilStopped(): Promise<void> {
+/** Resolves at SIGTERM or SIGINT (Ctrl-C). A second signal kills the process. */
+export function untilStopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.once(signal, () => resolve());

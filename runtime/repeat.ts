@@ -1,14 +1,14 @@
 export type Repeated = {
-  /** Resolves when the first run is over. */
+  /** Resolves after the first run. */
   readonly first: Promise<void>;
-  /** Resolves when the last run is over. */
+  /** Resolves after the last run. */
   readonly stop: () => Promise<void>;
 };
 
 /**
- * Runs work at once, and again after each run.
+ * Runs work immediately, and again after each run.
  *
- * @param work Catches its own errors. @returns how long to wait before the next run, in milliseconds; null to end.
+ * @param work Catches its own errors. @returns the delay before the next run in milliseconds; null to end.
  */
 export function repeat(work: () => Promise<number | null>): Repeated {
   let timer: NodeJS.Timeout | undefined;

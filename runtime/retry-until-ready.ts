@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError, type Logger } from './logger.ts';
 
-/** In milliseconds. */
 const firstWaitMs = 250;
 const longestWaitMs = 5000;
 
-/** Why this process cannot work with another one. */
+/** The reason why another server cannot be used. */
 export type Trouble = {
   /** A sentence that names the setting. */
   readonly reason: string;
-  /** Only a person can end this trouble. The process ends when it has lasted for so long, in milliseconds. */
+  /** Set when only an operator can fix it: the process exits when the trouble has lasted this long. */
   readonly finalAfterMs?: number;
 };
 
@@ -17,10 +16,10 @@ export type Trouble = {
 export type Explain = (error: unknown) => Promise<Trouble | undefined> | Trouble | undefined;
 
 /**
- * Does something that works as soon as another process is up. That one may come up later than this one, so it
- * is tried until it works, and each failure is a line in the log. A trouble that only a person can end ends the process.
+ * Retries work until another process is ready, which may start later than this one. Logs each failure. Exits when only
+ * an operator can fix the trouble.
  *
- * @param what Whom it waits for: `the database`.
+ * @param what Name of the other process in the log: `the database`.
  */
 export async function retryUntilReady<T>(
   what: string,
@@ -52,14 +51,14 @@ export async function retryUntilReady<T>(
 }
 
 /**
- * For `catch`: ends the process at errors that no waiting mends and with which going on would do harm. Others are
- * thrown on.
+ * For `catch`: exits on errors of these kinds, which retries cannot fix and after which continuing would do harm.
+ * Rethrows others.
  */
 export const fatalAt =
   (log: Logger, ...kinds: readonly (abstract new (...given: never[]) => Error)[]) =>
   (error: unknown): never => {
     if (kinds.some((kind) => error instanceof kind)) {
-      log.fatal({ error: describeError(error) }, 'cannot go on');
+      log.fatal({ error: describeError(error) }, 'cannot continue, exiting');
       process.exit(1);
     }
 

@@ -2,12 +2,12 @@ import type { ErrorObject } from 'ajv';
 import type { ErrorDetail } from '../domain/errors.ts';
 import { knownId } from '../domain/json-schema.ts';
 
-/** Ajv reports these with its option `verbose`. */
+/** Ajv sets `data` with its option `verbose`. */
 type Fault = Pick<ErrorObject, 'keyword' | 'params' | 'data'>;
 
 /**
- * The fault of a value, by the keyword of JSON Schema that it breaks. Each is the end of a sentence that begins with the
- * value's place. Ajv's own messages never reach a caller.
+ * Messages by keyword of JSON Schema. Each continues a sentence that starts with the value's path. Ajv's own messages
+ * never reach a caller.
  */
 export const faultSentences: Readonly<Record<string, (fault: Fault) => string>> = {
   type: ({ params, data }) => `must be ${typesIn(params['type'])}, not ${typeOf(data)}`,
@@ -72,11 +72,11 @@ const atLeast = ({ limit }: Params, unit: string): string =>
 const atMost = ({ limit }: Params, unit: string): string =>
   `must have at most ${limit} ${unit}${limit === 1 ? '' : 's'}`;
 
-/** The faults of a value as one sentence without its end: `/count must be at least 0; /name is missing`. */
+/** Joins faults into one sentence without its end: `/count must be at least 0; /name is missing`. */
 export const listFaults = (faults: readonly ErrorDetail[]): string =>
   faults.map(({ path, message }) => `${path || 'it'} ${message}`).join('; ');
 
-/** A fault that Ajv found, for the caller who sent the value. */
+/** Describes a fault of Ajv for the caller. */
 export function describeFault(error: ErrorObject): ErrorDetail {
   const { instancePath, keyword, params } = error;
   const field: unknown = params['additionalProperty'] ?? params['missingProperty'];

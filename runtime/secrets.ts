@@ -7,15 +7,17 @@ import {
   randomInt,
 } from 'node:crypto';
 
-/** Seals secrets for the database. What was sealed for one purpose cannot be opened for another. */
+/** Seals secrets for the database. A secret sealed for one purpose cannot be opened for another. */
 export type Sealer = {
-  /** Names the key, in what it sealed too: the first 8 hex digits of its SHA-256. */
+  /** Identifies the key, also in sealed texts: the first 8 hex digits of its SHA-256. */
   readonly keyId: string;
   /** @param purpose Names the row and field, such as `channel/<id>/credentials`. */
   seal(plain: string, purpose: string): string;
   /** @throws Error when the text was sealed under another key or purpose, or was tampered with. */
   open(sealed: string, purpose: string): string;
-  /** Bytes for a key of this installation's own: always the same for a purpose, and no way back to the key (HKDF, RFC 5869). */
+  /**
+   * Derives key bytes of this installation, always the same for a purpose; they do not reveal the key (HKDF, RFC 5869).
+   */
   derive(purpose: string, lengthBytes: number): Uint8Array;
 };
 
@@ -36,7 +38,7 @@ export function createSealer(keyHex: string): Sealer {
     open(sealed, purpose) {
       const [version, sealedBy, nonce, tag, data] = sealed.split('.');
       if (version !== 'v1' || sealedBy === undefined || !nonce || !tag || data === undefined) {
-        throw new Error(`What should be a sealed secret (${purpose}) is not one.`);
+        throw new Error(`The stored value of ${purpose} is not a sealed secret.`);
       }
 
       if (sealedBy !== keyId) {
@@ -45,7 +47,7 @@ export function createSealer(keyHex: string): Sealer {
         );
       }
 
-      // Without a fixed length Node takes a tag of 4 bytes too, which can be guessed.
+      // Without a fixed length, Node accepts a tag of 4 bytes, which can be guessed.
       const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), {
         authTagLength: 16,
       })
@@ -71,10 +73,10 @@ export const newApiKey = (): string => `svc_live_${randomBase62(32)}`;
 /** `whsec_` and 32 random base62 characters. */
 export const newSigningSecret = (): string => `whsec_${randomBase62(32)}`;
 
-/** In the link to a media file, which needs no key. 32 random base62 characters. */
+/** The token in the public link to a media file: 32 random base62 characters. */
 export const newLinkToken = (): string => randomBase62(32);
 
-/** What is kept of an API key. Plain SHA-256 is enough, since the key is random and long. */
+/** The stored form of an API key. Plain SHA-256 is enough, since the key is long and random. */
 export const hashApiKey = (key: string): string => sha256Hex(key);
 
 export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');

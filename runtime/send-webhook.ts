@@ -4,18 +4,18 @@ import { errorOfStatus, type DeliveryError } from '../domain/webhook-deliveries.
 import { EgressError } from './egress/egress-error.ts';
 import type { Egress } from './egress/egress.ts';
 
-/** What a receiver has (docs/webhooks.md, What to answer), in milliseconds, over everything from the name to the body. */
+/** Limit for the whole request, from DNS to body (docs/webhooks.md, "What to answer"). */
 const timeoutMs = 10_000;
 
-/** Of the answer's body, in bytes. The status alone decides; the rest is for people to look at. */
+/** Limit for the response's body, in bytes. Only the status matters; the body is shown to the endpoint's owner. */
 const maxBytes = 2048;
 
-/** What goes out to an endpoint. */
+/** A request to an endpoint. */
 export type WebhookRequest = {
   readonly url: string;
   readonly eventId: string;
   readonly eventType: string;
-  /** The bytes that are sent and signed. */
+  /** The exact text that is sent and signed. */
   readonly body: string;
 };
 
@@ -23,14 +23,14 @@ export type WebhookResult = {
   readonly status: number | null;
   readonly error: DeliveryError | null;
   readonly durationMs: number;
-  /** The answer's Retry-After as it came. */
+  /** The raw `Retry-After` header. */
   readonly retryAfter: string | undefined;
-  /** The first 2 KB of the answer's body, made fit for JSON and people; null when there was none. */
+  /** The first 2 KB of the response's body as text for JSON; null when it was empty. */
   readonly responseBody: string | null;
 };
 
 /**
- * Sends an event once, signed for this moment. What goes wrong on the way is a result, not an exception.
+ * Sends an event once, signed for this time. Network failures are results, not exceptions.
  *
  * @param open Opens a sealed secret of this endpoint.
  */
@@ -94,7 +94,7 @@ function signedHeaders(
     'service-timestamp': String(timestamp),
     'service-signature': signature(current.sealed),
     ...(next ? { 'service-signature-next': signature(next.sealed) } : {}),
-    // The same by Standard Webhooks, whose verifiers exist in many languages. They take any of several signatures.
+    // The same as Standard Webhooks, which has verifiers in many languages. They accept any of several signatures.
     'webhook-id': eventId,
     'webhook-timestamp': String(timestamp),
     'webhook-signature': [current, ...(next ? [next] : [])]
@@ -103,25 +103,27 @@ function signedHeaders(
   };
 }
 
-/** @throws TypeError for what could end a header's line or is not ASCII: only this service makes ids and types. */
+/** @throws TypeError for characters that could break the header. Only this service creates ids and types. */
 function plain(value: string): string {
   if (!/^[\w.\-]+$/v.test(value)) {
-    throw new TypeError('An id or a type of an event is not fit for a header.');
+    throw new TypeError(
+      'The id or type of an event contains characters that a header cannot have.',
+    );
   }
 
   return value;
 }
 
-/** Whatever bytes came, as text: U+FFFD stands for what is not UTF-8 and for NUL. */
+/** Decodes any bytes as text, with U+FFFD for invalid UTF-8 and for NUL. */
 function readable(bytes: Uint8Array, truncated: boolean): string | null {
-  // Of a body that was cut, `stream` leaves out the half of a character at its end.
+  // `stream` drops an incomplete character at the end of a truncated body.
   const text = new TextDecoder('utf-8').decode(bytes, { stream: truncated });
   return text === '' ? null : text.replaceAll('\0', '\uFFFD');
 }
 
 /**
- * The value of `Service-Signature`: HMAC-SHA256 in lower-case hex over `<timestamp>.<body>`, keyed with the
- * whole signing secret as UTF-8, its `whsec_` included.
+ * The value of `Service-Signature`: HMAC-SHA256 in lower-case hex over `<timestamp>.<body>`, keyed with the whole
+ * signing secret as UTF-8, including `whsec_`.
  *
  * @param timestamp Unix time in seconds, as sent in `Service-Timestamp`.
  * @param body The exact bytes that are sent, as text.
@@ -131,12 +133,12 @@ export function webhookSignature(secret: string, timestamp: number, body: string
   return `sha256=${digest}`;
 }
 
-/** What a signature of Standard Webhooks is over. */
+/** The content of a Standard Webhooks signature. */
 type Signed = { readonly id: string; readonly timestamp: number; readonly body: string };
 
 /**
  * One signature of the header `webhook-signature`: `v1,` and HMAC-SHA256 in Base64 over `<id>.<timestamp>.<body>`. The
- * key is what follows `whsec_` in the signing secret, decoded from Base64: 24 bytes.
+ * key is the part of the signing secret after `whsec_`, decoded from Base64: 24 bytes.
  *
  * Source: Standard Webhooks 1.0, https://www.standardwebhooks.com.
  */

@@ -1,9 +1,9 @@
-/** Every network has two accounts, so that somebody can sign in with the wrong one. */
+/** Every network has two accounts, so that a user can sign in with the wrong one. */
 export const accountNames = ['demo', 'second'] as const;
 
 export type AccountName = (typeof accountNames)[number];
 
-/** An account as people see it. */
+/** The displayed names of an account. */
 export type Identity = { readonly displayName: string; readonly handle: string };
 
 export function isAccountName(name: unknown): name is AccountName {

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import { maxFileBytes } from './files.ts';
+import { maxStoredFileBytes } from './files.ts';
 import { Refusal } from './refusal.ts';
 
 const maxBytes = 1024 * 1024;
 
 /**
- * The fields of a request's body: JSON, a form, or a form with parts. Empty when there is no body.
+ * Reads the fields of a request's body: JSON, a form, or a multipart form. Empty when there is no body.
  *
- * @throws Refusal 413 over 1 MB, 415 for another type, 400 for what cannot be read or is no object.
+ * @throws Refusal 413 over 1 MB, 415 for another type, 400 for an unreadable body or one that is not an object.
  */
-export async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
+export async function readRequestBody(request: IncomingMessage): Promise<Record<string, unknown>> {
   const bytes = await readBytes(request, maxBytes);
   const type = request.headers['content-type'] ?? '';
   if (bytes.length === 0) {
@@ -20,7 +20,7 @@ export async function readBody(request: IncomingMessage): Promise<Record<string,
   }
   if (/^(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/iv.test(type)) {
     const form = await parseForm(bytes, type);
-    // A list is a field whose name ends in brackets, once for each of its values.
+    // A list is a field whose name ends in brackets, repeated for each value.
     const names = new Set(form.keys());
     return Object.fromEntries(
       [...names].map((name) =>
@@ -34,12 +34,12 @@ export async function readBody(request: IncomingMessage): Promise<Record<string,
   );
 }
 
-/** The file of a form with parts, as Mastodon takes it, or null when there is none. @throws Refusal as `readBody`. */
+/** Reads the file of a multipart form like Mastodon's, or null when there is none. @throws Refusal like `readRequestBody`. */
 export async function readFormFile(
   request: IncomingMessage,
 ): Promise<{ bytes: Buffer; description: string | null } | null> {
-  // The parts around the file are small.
-  const bytes = await readBytes(request, maxFileBytes + maxBytes);
+  // The other parts are small.
+  const bytes = await readBytes(request, maxStoredFileBytes + maxBytes);
   const form = await parseForm(bytes, request.headers['content-type'] ?? '');
   const [file, description] = [form.get('file'), form.get('description')];
   return file instanceof File
@@ -50,15 +50,18 @@ export async function readFormFile(
     : null;
 }
 
-/** A form with parts. @param most Of all its bytes but 1 MB. @throws Refusal 413 over that, 400 when it cannot be read. */
-export async function readForm(request: IncomingMessage, most: number): Promise<FormData> {
+/**
+ * Reads a multipart form. @param most Limit in bytes, plus 1 MB. @throws Refusal 413 above it, 400 for an unreadable
+ * form.
+ */
+export async function readFormBody(request: IncomingMessage, most: number): Promise<FormData> {
   const bytes = await readBytes(request, most + maxBytes);
   return parseForm(bytes, request.headers['content-type'] ?? '');
 }
 
-/** A body as it is. @throws Refusal 413 when it is larger than a file may be. */
+/** Reads a raw body. @throws Refusal 413 when it is larger than a file may be. */
 export const readRaw = (request: IncomingMessage): Promise<Buffer> =>
-  readBytes(request, maxFileBytes);
+  readBytes(request, maxStoredFileBytes);
 
 async function parseForm(bytes: Buffer, type: string): Promise<FormData> {
   try {
@@ -71,7 +74,7 @@ async function parseForm(bytes: Buffer, type: string): Promise<FormData> {
 }
 
 async function readBytes(request: IncomingMessage, most: number): Promise<Buffer> {
-  // The request lives on after a refusal, so that its answer can be sent.
+  // The request stays open after a refusal, so that the response can be sent.
   const body: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
   const chunks: Buffer[] = [];
   let length = 0;

@@ -8,7 +8,7 @@ import { networks } from './registry.ts';
 
 type Call = {
   readonly platform: string;
-  /** Of a post, as its network names it. */
+  /** The post's id on its network. */
   readonly id?: string;
   readonly figures?: FigureChange;
   readonly gone?: boolean;
@@ -35,7 +35,7 @@ const isCall = ajv.compile<Call>({
 });
 
 /**
- * Sets what the networks tell of a post: `POST /control/figures` with
+ * Sets the figures that a network returns for a post: `POST /control/figures` with
  * `{"platform": "x", "id": "19…", "figures": {"likes": 5, "impressions": null}}`; null hides a figure. `"gone": true`
  * deletes the post. Without an id, `followers` are those of the account, and null hides them.
  */

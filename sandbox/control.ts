@@ -2,7 +2,7 @@ import { Router } from '@koa/router';
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { Context } from 'koa';
 import { describeFault, listFaults } from '../runtime/schema-faults.ts';
-import { readBody } from './body.ts';
+import { readRequestBody } from './body.ts';
 import { accountNames, type AccountName } from './account-name.ts';
 import { directiveNamed, directiveNames, neededBy } from './directives.ts';
 import { Refusal } from './refusal.ts';
@@ -34,8 +34,8 @@ const isCall = ajv.compile<Call>({
 });
 
 /**
- * The same as directives in a text, for those who cannot change the text: `POST /control` with
- * `{"platform": "x", "directive": "lost", "count": 1}`. `GET` shows what is set, `DELETE` takes all of it back.
+ * Applies directives without changing a post's text: `POST /control` with
+ * `{"platform": "x", "directive": "lost", "count": 1}`. `GET` lists the pending ones, `DELETE` removes all of them.
  * `revoke` and `expire` may name an `account`, `lifetime` has `seconds`.
  */
 export function controlRoutes(script: Script): Router {
@@ -68,17 +68,17 @@ export function controlRoutes(script: Script): Router {
   return router;
 }
 
-/** Answers a control call, also with what is wrong with it. @param answer Given the call's body. */
+/** Responds to a control call, with the reason when the call is invalid. @param answer Gets the call's body. */
 export async function answerControl(
   ctx: Context,
   answer: (call: unknown) => object | Promise<object>,
 ): Promise<void> {
   try {
-    // A page of somebody else's cannot send this type without being asked first.
+    // Another site's page cannot send this type without a CORS preflight.
     if (!ctx.is('application/json')) {
-      throw new Refusal(415, 'A control call is JSON.');
+      throw new Refusal(415, 'A control call must be JSON (Content-Type: application/json).');
     }
-    ctx.body = await answer(await readBody(ctx.req));
+    ctx.body = await answer(await readRequestBody(ctx.req));
   } catch (error) {
     if (!(error instanceof Refusal)) {
       throw error;
@@ -88,11 +88,11 @@ export async function answerControl(
   }
 }
 
-/** A refusal that names the fields of a call that do not fit. */
+/** A refusal that names the invalid fields of a call. */
 export const unfit = (errors: ValidateFunction['errors']): Refusal =>
   new Refusal(400, `The call does not fit: ${listFaults((errors ?? []).map(describeFault))}.`);
 
-/** @throws Refusal 400 that says what is wrong. */
+/** @throws Refusal 400 that explains the problem. */
 function orderOf(call: unknown) {
   if (!isCall(call)) {
     throw unfit(isCall.errors);
@@ -114,10 +114,13 @@ function orderOf(call: unknown) {
     throw new Refusal(400, `"${directive}" does nothing on ${network}. It does on: ${known}.`);
   }
   if (count > 0 && (directive === 'lifetime') !== (seconds !== undefined)) {
-    throw new Refusal(400, 'The directive "lifetime" has seconds, and no other has.');
+    throw new Refusal(
+      400,
+      'The directive "lifetime" needs seconds, and other directives have none.',
+    );
   }
   if (account !== undefined && directive !== 'revoke' && directive !== 'expire') {
-    throw new Refusal(400, 'Only "revoke" and "expire" are for one account.');
+    throw new Refusal(400, 'Only "revoke" and "expire" accept an account.');
   }
   return { order: { network, directive, count, reason, seconds }, account };
 }

@@ -2,22 +2,22 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Ajv, type SchemaObject } from 'ajv';
 import { accountNames } from './account-name.ts';
-import { grantSchema, type Grant } from './oauth/grant.ts';
+import { grantSchema, type SandboxGrant } from './oauth/grant.ts';
 import { registeredAppSchema, type RegisteredApp } from './oauth/registered-app.ts';
-import { isRefused, type Post } from './post.ts';
+import { isRefused, type SandboxPost } from './post.ts';
 
 export type Saved = {
-  /** Signs tokens, so that a session outlives a restart as it does on a real server. */
+  /** Signs tokens, so that sessions survive a restart like on a real server. */
   readonly secret: string;
-  readonly posts: readonly Post[];
+  readonly posts: readonly SandboxPost[];
   /** These two are absent in files of earlier versions. */
-  readonly grants?: readonly Grant[] | undefined;
+  readonly grants?: readonly SandboxGrant[] | undefined;
   readonly apps?: readonly RegisteredApp[] | undefined;
 };
 
 const ajv = new Ajv({ allowUnionTypes: true });
 
-/** Checks the fields that a network's posts have of their own, by the network's name. */
+/** Schemas of the fields that only one network's posts have, by network. */
 export type PostSchemas = Readonly<Record<string, SchemaObject>>;
 
 const isSaved = ajv.compile<Saved>({
@@ -64,7 +64,7 @@ const isRefusedPost = ajv.compile({
   },
 });
 
-/** What an earlier run kept, or undefined when there was none. @throws Error when the file is not ours. */
+/** Reads the data of an earlier run; undefined when there is none. @throws Error for another kind of file. */
 export async function readDataFile(path: string, schemas: PostSchemas): Promise<Saved | undefined> {
   let text: string;
   try {
@@ -82,7 +82,7 @@ export async function readDataFile(path: string, schemas: PostSchemas): Promise<
   return saved;
 }
 
-function postChecker(schemas: PostSchemas): (post: Post) => boolean {
+function postChecker(schemas: PostSchemas): (post: SandboxPost) => boolean {
   const checks = new Map(
     Object.entries(schemas).map(([network, schema]) => [network, ajv.compile(schema)]),
   );
@@ -93,16 +93,16 @@ function postChecker(schemas: PostSchemas): (post: Post) => boolean {
 }
 
 /**
- * Returns a function that writes what `snapshot` gives and resolves once it is on disk.
+ * Returns a function that writes the snapshot and resolves once it is on disk.
  *
- * Calls that come during a write share the next one. The file changes by a rename, so a kill leaves the old
- * or the new one, never half of it.
+ * Calls during a write share the next one. The file is replaced by a rename, so a kill leaves either the old or the new
+ * one.
  */
 export function createDataFileWriter(path: string, snapshot: () => Saved): () => Promise<void> {
   let last: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
   const write = async (): Promise<void> => {
-    await last.catch(() => undefined); // Its own caller hears of it.
+    await last.catch(() => undefined); // Its own caller gets the error.
     last = next ?? last;
     next = undefined;
     await mkdir(dirname(path), { recursive: true });

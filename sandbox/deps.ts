@@ -5,7 +5,7 @@ import type { Grants } from './oauth/grants.ts';
 import type { Script } from './script.ts';
 import type { Store } from './store.ts';
 
-/** What all networks share. */
+/** Shared by all networks. */
 export type SandboxDeps = {
   readonly store: Store;
   readonly files: Files;

@@ -1,19 +1,19 @@
 type Effect = {
-  /** For the page. */
+  /** Shown on the page. */
   readonly effect: string;
-  /** What a network must do so that it has an effect there; nothing when absent. */
+  /** The trait that a network needs for this directive; none when absent. */
   readonly needs?: Trait;
 };
 
 /**
- * What some networks do, and others do not.
+ * Traits that only some networks have.
  *
- * - `works_on_files`: files are not ready at once.
- * - `refreshes`: it hands out refresh tokens, or may be told to.
- * - `refreshes_if_told`: it hands them out to few apps.
- * - `locks`: it makes posts of some apps private.
- * - `charges`: it charges for requests.
- * - `names_comments`: its versions name comments differently.
+ * - `works_on_files`: files are processed before they are ready.
+ * - `refreshes`: issues refresh tokens, at least after a directive.
+ * - `refreshes_if_told`: issues them to few apps.
+ * - `locks`: makes posts of some apps private.
+ * - `charges`: charges for requests.
+ * - `names_comments`: names comments differently in versions of its API.
  */
 export type Trait =
   | 'works_on_files'
@@ -24,48 +24,52 @@ export type Trait =
   | 'names_comments';
 
 /**
- * What the sandbox can be told to do to a post: by `#sandbox-<name>` in its text, or by a control call.
+ * Directives for a post: as `#sandbox-<name>` in its text, or in a control call.
  *
- * `once`: for the first try of each post, and for so many requests as a control call says. The page shows this list.
+ * `once`: applies to the first attempt of each post, or to the number of requests in a control call. The page shows
+ * this list.
  */
 export const directives = {
-  refuse: { once: false, effect: 'The network refuses the post and says why.' },
-  duplicate: { once: false, effect: 'The network says that it has this post already.' },
+  refuse: { once: false, effect: 'The network refuses the post and gives a reason.' },
+  duplicate: { once: false, effect: 'The network refuses the post as a duplicate.' },
   busy: {
     once: true,
-    effect: 'The first try is rate limited and told to come back five seconds later.',
+    effect: 'The first attempt is rate limited for five seconds.',
   },
-  'busy-always': { once: false, effect: 'Every try is rate limited.' },
-  lost: { once: true, effect: 'The network takes the post, but its answer never arrives.' },
-  error: { once: true, effect: 'The network takes the post, and answers with an error (500).' },
+  'busy-always': { once: false, effect: 'Every attempt is rate limited.' },
+  lost: { once: true, effect: 'The network publishes the post, but its response never arrives.' },
+  error: {
+    once: true,
+    effect: 'The network publishes the post, but responds with an error (500).',
+  },
   late: {
     once: true,
-    effect: 'As lost, and for 20 seconds the network does not show the post to those who look.',
+    effect: 'Like lost, and the network hides the post for 20 seconds.',
   },
   unconfirmed: {
     once: true,
     effect:
-      'As lost, and for ten minutes nothing tells what became of the post: X and Mastodon show it with another text, in a list without an end, and Bluesky has another record in its place. Other posts are found. On LinkedIn and YouTube: as lost.',
+      'Like lost, and for ten minutes the post cannot be identified: X and Mastodon show it with another text in an endless list, and Bluesky has another record in its place. Other posts are found. On LinkedIn and YouTube: like lost.',
   },
   revoke: {
     once: false,
     effect:
-      'From now on the network refuses the account’s tokens. One that was signed in must sign in again; the others are given back by DELETE /control.',
+      'From now on the network refuses the account’s tokens. An account that signed in must sign in again; DELETE /control restores the fixed tokens.',
   },
   expire: {
     once: true,
     effect:
-      'The access tokens of an account that was signed in end at once. X, Bluesky and YouTube refresh them; Mastodon and LinkedIn give nothing to refresh, and the account must sign in again.',
+      'The access tokens of an account that signed in expire immediately. X, Bluesky and YouTube refresh them; Mastodon and LinkedIn have no refresh tokens, so the account must sign in again.',
   },
   slow: {
     once: true,
     effect:
-      'Work on a file takes a while. YouTube reads it in the text, Mastodon in an alt text; X, LinkedIn and Bluesky (videos) get files before any text, so only a control call reaches them.',
+      'Processing of a file takes a while. YouTube reads the directive in the text, Mastodon in an alt text. X, LinkedIn and Bluesky (videos) get files before any text, so use a control call there.',
     needs: 'works_on_files',
   },
   broken: {
     once: false,
-    effect: 'Work on a file fails. Where it is read: as slow.',
+    effect: 'Processing of a file fails. Where to write the directive: like slow.',
     needs: 'works_on_files',
   },
   locked: {
@@ -75,7 +79,7 @@ export const directives = {
   },
 } as const satisfies Record<string, Effect & { readonly once: boolean }>;
 
-/** What only a control call can ask for: it concerns requests that have no text. */
+/** Directives only for control calls: they affect requests without a text. */
 export const controlDirectives = {
   'no-credits': {
     effect: 'X refuses requests with 402, as it does when the app has no credits left.',
@@ -87,12 +91,12 @@ export const controlDirectives = {
     needs: 'charges',
   },
   'comment-urn': {
-    effect: 'LinkedIn names comments in its answers by $URN, as older versions of its API do.',
+    effect: 'LinkedIn identifies comments in responses by $URN, like older versions of its API.',
     needs: 'names_comments',
   },
-  lifetime: { effect: 'New access tokens live so many `seconds`.' },
+  lifetime: { effect: 'New access tokens expire after this number of `seconds`.' },
   'refresh-error': {
-    effect: 'A refresh is answered with an error (500), and nothing happens.',
+    effect: 'A refresh fails with an error (500) and changes nothing.',
     needs: 'refreshes',
   },
   'refresh-busy': {
@@ -100,15 +104,15 @@ export const controlDirectives = {
     needs: 'refreshes',
   },
   'refresh-silent': {
-    effect: 'A refresh is not answered, and nothing happens.',
+    effect: 'A refresh gets no response and changes nothing.',
     needs: 'refreshes',
   },
   'refresh-lost': {
-    effect: 'The network hands out new tokens, but its answer never arrives.',
+    effect: 'The network issues new tokens, but its response never arrives.',
     needs: 'refreshes',
   },
   'refresh-tokens': {
-    effect: 'LinkedIn also hands out refresh tokens, as it does for few apps.',
+    effect: 'LinkedIn also issues refresh tokens, as it does for few apps.',
     needs: 'refreshes_if_told',
   },
 } as const satisfies Record<string, Effect>;
@@ -128,13 +132,13 @@ export function directiveNamed(name: string): Directive | undefined {
   return formerNames.get(name) ?? directiveNames.find((known) => known === name);
 }
 
-/** What a network must do so that a directive has an effect there; undefined when nothing. */
+/** The trait that a network needs for a directive; undefined when any network supports it. */
 export function neededBy(directive: Directive): Trait | undefined {
   const all: Readonly<Record<string, Effect>> = { ...directives, ...controlDirectives };
   return all[directive]?.needs;
 }
 
-/** The directives in some texts, in any case. */
+/** The directives in some texts. Ignores case. */
 export function directivesIn(texts: readonly string[]): ReadonlySet<Directive> {
   const names = texts.flatMap((text) => [
     ...text.toLowerCase().matchAll(/#sandbox-(?<name>[a-z]+(?:-[a-z]+)*)/gv),

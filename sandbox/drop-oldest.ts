@@ -1,4 +1,4 @@
-/** Removes what was added first until no more than `most` are left. */
+/** Removes the oldest entries until at most `most` are left. */
 export function dropOldest(
   kept: { readonly size: number; keys(): Iterable<string>; delete(key: string): boolean },
   most: number,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { dropOldest } from './drop-oldest.ts';
-import type { Post } from './post.ts';
+import type { SandboxPost } from './post.ts';
 
 export const figureNames = [
   'impressions',
@@ -13,22 +13,22 @@ export const figureNames = [
 
 type FigureName = (typeof figureNames)[number];
 
-/** Whole numbers from 0; what is hidden is left out. */
+/** Whole numbers from 0; hidden figures are absent. */
 export type Figures = Readonly<Partial<Record<FigureName, number>>>;
 
-/** What a control call says of a post: null hides a figure. */
+/** Figures set by a control call: null hides a figure. */
 export type FigureChange = Readonly<Partial<Record<FigureName, number | null>>>;
 
 export type FigureBook = {
-  /** What the network tells of a post now. */
-  of(post: Post): Figures;
-  /** How many follow the demo account; null when the network does not tell. */
+  /** The figures that the network returns now. */
+  of(post: SandboxPost): Figures;
+  /** Followers of the demo account; null when the network hides them. */
   followers(network: string): number | null;
-  change(post: Post, change: FigureChange): void;
+  change(post: SandboxPost, change: FigureChange): void;
   setFollowers(network: string, followers: number | null): void;
 };
 
-/** At a post's best, in the order of the names. */
+/** The highest figures of a post. */
 const most: Readonly<Record<FigureName, number>> = {
   impressions: 5000,
   likes: 200,
@@ -38,18 +38,18 @@ const most: Readonly<Record<FigureName, number>> = {
   saves: 25,
 };
 
-/** After this time a post has half of what it will ever have, in milliseconds. */
+/** Age at which a post has half of its final figures, in milliseconds. */
 const usualHalfLifeMs = 6 * 60 * 60_000;
 const usualFollowers = 120;
-/** As many as posts are kept. */
+/** As many as posts. */
 const maxChanges = 1000;
 
 /**
- * The figures of all posts: they grow by themselves with a post's age, fast at first, and never fall. The same post has
- * the same figures after a restart; what control calls set is forgotten then.
+ * Figures of all posts. They grow with a post's age, fast at first, and never fall. The same post has the same figures
+ * after a restart, except for those set by control calls.
  *
  * @param now Milliseconds since 1970.
- * @param halfLifeMs In which a post gets half of what it will ever have.
+ * @param halfLifeMs Age at which a post has half of its final figures.
  */
 export function createFigures(now: () => number, halfLifeMs: number = usualHalfLifeMs): FigureBook {
   const changes = new Map<string, FigureChange>();
@@ -80,8 +80,8 @@ export function createFigures(now: () => number, halfLifeMs: number = usualHalfL
   };
 }
 
-/** From 0 to 1, by a post's id: no two posts do equally well. */
-const popularityOf = ({ network, id }: Post, name: FigureName): number =>
+/** From 0 to 1, derived from a post's id. */
+const popularityOf = ({ network, id }: SandboxPost, name: FigureName): number =>
   createHash('sha256').update(`${network} ${id} ${name}`).digest().readUInt16BE() / 0xff_ff;
 
-const keyOf = ({ network, id }: Post): string => `${network}/${id}`;
+const keyOf = ({ network, id }: SandboxPost): string => `${network}/${id}`;

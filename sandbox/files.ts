@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { cidForRawHash } from '@atproto/lex-data';
 import { fileTypeFromBuffer } from 'file-type';
 
-/** Of one file. */
-export const maxFileBytes = 40 * 1024 * 1024;
-/** Of all files together. The oldest go first. */
+/** Limit for one file. */
+export const maxStoredFileBytes = 40 * 1024 * 1024;
+/** Limit for all files together; the oldest are removed. */
 const maxTotalBytes = 400 * 1024 * 1024;
 
 const endings: Readonly<Record<string, string>> = {
@@ -21,33 +21,33 @@ const endings: Readonly<Record<string, string>> = {
   'video/webm': 'webm',
 };
 
-/** What a browser can show. */
+/** The types that a browser can show. */
 export const fileTypes = Object.keys(endings);
 
 type StoredFile = {
-  /** Names it by its bytes, as Bluesky does. */
+  /** The content hash, as on Bluesky. */
   readonly cid: string;
   readonly type: string;
   readonly size: number;
 };
 
 export type Files = {
-  /** Keeps a file. @returns null when it is neither a picture nor a video of the kinds above. */
+  /** Stores a file. @returns null when its type is not one of those above. */
   put(bytes: Buffer): Promise<StoredFile | null>;
-  /** @returns null when there is no such file (any more). */
+  /** @returns null when the file does not exist or was removed. */
   find(cid: string): Promise<StoredFile | null>;
-  /** @returns null when there is no such file (any more). */
+  /** @returns null when the file does not exist or was removed. */
   read(cid: string): Promise<{ type: string; bytes: Buffer } | null>;
-  /** Removes what is not to outlive the sandbox. */
+  /** Removes the temporary folder. */
   close(): Promise<void>;
 };
 
-/** @param folder Where files survive a restart; without it they lie in a temporary one. */
+/** @param folder Keeps files across restarts; a temporary folder when absent. */
 export async function openFiles(folder: string | undefined): Promise<Files> {
   const place = folder ?? (await mkdtemp(join(tmpdir(), 'punctual-sandbox-')));
   await mkdir(place, { recursive: true, mode: 0o700 });
   const all = async (): Promise<KeptFile[]> =>
-    (await Promise.all((await readdir(place)).map((name) => look(place, name)))).flat();
+    (await Promise.all((await readdir(place)).map((name) => readKeptFiles(place, name)))).flat();
   const find = async (cid: string) => (await all()).find((file) => file.cid === cid) ?? null;
 
   return {
@@ -58,7 +58,7 @@ export async function openFiles(folder: string | undefined): Promise<Files> {
         return null;
       }
       const cid = cidForRawHash(createHash('sha256').update(bytes).digest()).toString();
-      // Whoever looks meanwhile finds the whole file or none: the same bytes may come twice at the same time.
+      // A reader finds the whole file or none: two requests may write the same bytes at once.
       const written = join(place, `${crypto.randomUUID()}.new`);
       await writeFile(written, bytes, { mode: 0o600 });
       await rename(written, join(place, `${cid}.${ending}`));
@@ -81,8 +81,8 @@ export async function openFiles(folder: string | undefined): Promise<Files> {
 
 type KeptFile = StoredFile & { readonly path: string; readonly writtenMs: number };
 
-/** What lies under a name; nothing when that is none of ours, or is gone by now. */
-async function look(place: string, name: string): Promise<KeptFile[]> {
+/** The file with this name; nothing for other names, or when it was just removed. */
+async function readKeptFiles(place: string, name: string): Promise<KeptFile[]> {
   const { cid, ending } = /^(?<cid>[a-z2-7]+)\.(?<ending>[a-z0-9]+)$/v.exec(name)?.groups ?? {};
   const type = fileTypes.find((one) => endings[one] === ending);
   const path = join(place, name);

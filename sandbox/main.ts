@@ -1,22 +1,22 @@
 import { startSandbox } from './server.ts';
 
-// The sandbox: pretend networks for a first run, on one port, with a page that shows what was posted.
+// The sandbox: simulated networks for a first run, on one port, with a page that shows the posts.
 //
 //   node sandbox/main.ts
 //
 // HOST                    address to listen on (127.0.0.1)
 // PORT                    port to listen on (0: a free one)
 // PUNCTUAL_SANDBOX_DATA   a JSON file in which posts and grants survive a restart, with their files in a folder
-//                         beside it (none: they live as long as the sandbox)
+//                         next to it (none: they are lost when the sandbox stops)
 //
 // Mastodon: <url>/mastodon, access token `demo`.
 // Bluesky: <url>/bluesky, handle `demo.sandbox.test`, app password `demo`.
-// LinkedIn: <url>/linkedin, access token `demo`; `demo-self-serve` may post, and read nothing.
+// LinkedIn: <url>/linkedin, access token `demo`; `demo-self-serve` may post, but not read.
 // X: <url>/x, YouTube: <url>/youtube, access token `demo`.
-// By OAuth: client id `punctual`, client secret `sandbox`; Mastodon's apps register themselves.
+// OAuth: client id `punctual`, client secret `sandbox`; Mastodon's apps register themselves.
 //
-// A text that contains `#sandbox-<directive>` is treated badly, and so is what a control call names: see `directives.ts`
-// and `control.ts`, and the page. The figures of posts grow by themselves, or are set: see `control-figures.ts`.
+// A text with `#sandbox-<directive>` or a control call simulates a failure: see `directives.ts`, `control.ts` and the page.
+// The figures of posts grow over time, or are set: see `control-figures.ts`.
 
 const { HOST: host = '127.0.0.1', PORT: port = '0', PUNCTUAL_SANDBOX_DATA: dataFile } = process.env;
 
@@ -36,7 +36,7 @@ try {
 } catch (error) {
   const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
   const reason = error instanceof Error ? error.message : String(error);
-  stop(isTaken ? `Port ${port} is in use. Set PORT to another one.` : reason);
+  stop(isTaken ? `Port ${port} is in use. Set PORT to another port.` : reason);
 }
 
 function stop(reason: string): never {

@@ -2,42 +2,42 @@ import type { AccountName } from './account-name.ts';
 import { directives, directivesIn, type Directive, type TextDirective } from './directives.ts';
 import { dropOldest } from './drop-oldest.ts';
 
-/** How many keys are remembered: far more than are ever being retried at one time. */
+/** The most keys remembered: far more than posts that are being retried at a time. */
 const maxKeys = 1000;
 
 /** A request that would create posts. */
 export type Attempt = {
   readonly network: string;
-  /** All texts in which a directive may stand. */
+  /** All texts that may contain a directive. */
   readonly texts: readonly string[];
-  /** The same for every try of these posts, where the network has such a key; otherwise the text. */
+  /** The same for every attempt of these posts, where the network has such a key; otherwise the text. */
   readonly key: string;
-  /** Who makes it; the demo account by a token without an end when absent. */
+  /** The signer; the demo account with its fixed token when absent. */
   readonly by?: Signer | undefined;
 };
 
 /** The account that makes a request. */
 export type Signer = {
   readonly account: AccountName;
-  /** Whether it signed in, so that its tokens can end. */
+  /** Whether it signed in by OAuth, so that its tokens can expire. */
   readonly hasGrant: boolean;
 };
 
-/** What a control call told the sandbox to do. */
+/** A directive set by a control call. */
 export type Order = {
   readonly network: string;
   readonly directive: Directive;
-  /** How many more requests it applies to. */
+  /** Remaining number of requests. */
   readonly count: number;
-  /** Of `refuse`. */
+  /** For `refuse`. */
   readonly reason?: string | undefined;
-  /** Of `lifetime`. */
+  /** For `lifetime`. */
   readonly seconds?: number | undefined;
 };
 
 export type Orders = ReturnType<typeof createOrders>;
 
-/** What texts and control calls ask for. */
+/** The directives of texts and control calls. */
 export function createOrders() {
   const orders = new Map<string, Order>();
   const seen = createSeen();
@@ -58,7 +58,7 @@ export function createOrders() {
     }
     return order;
   };
-  /** Whether a text asks for a directive now. */
+  /** Whether a text has a directive that applies now. */
   const asks = (directive: TextDirective, { network, texts, key }: Attempt): boolean => {
     const { once } = directives[directive];
     return (
@@ -66,7 +66,7 @@ export function createOrders() {
       (!once || seen.isFirst(`${network} ${directive} ${key}`))
     );
   };
-  /** The order or the text that asks for a directive now; null when nothing does. */
+  /** The order for a directive, or an empty one when a text has it; null when neither does. */
   const take = (directive: TextDirective, attempt: Attempt): Partial<Order> | null =>
     takeOrder(attempt.network, directive) ?? (asks(directive, attempt) ? {} : null);
   const all = (): readonly Order[] => [...orders.values()];

@@ -1,41 +1,41 @@
 import type { AccountName } from './account-name.ts';
 
-/** What every network's posts have. A network adds what it needs to answer with them. */
-export type Post = {
+/** Common fields of posts. A network adds the fields that its responses need. */
+export type SandboxPost = {
   readonly network: string;
   /** Unique within its network: a status id, a record key. */
   readonly id: string;
   readonly text: string;
-  /** ISO 8601. The sandbox's own clock, or what the client wrote into the post. */
+  /** ISO 8601, from the sandbox's clock or from the client's record. */
   readonly createdAt: string;
-  /** The id of the post that this one answers or comments. It need not be kept any more. */
+  /** The id of the post that this one replies to or comments on. That post may have been dropped. */
   readonly replyTo: string | null;
-  /** Who wrote it; the demo account when absent. */
+  /** The author; the demo account when absent. */
   readonly account?: AccountName | undefined;
 };
 
-/** A file of a post, by its bytes. */
-export type PostFile = {
-  /** Of the stored file. */
+/** A file of a post. */
+export type SandboxFile = {
+  /** Content hash of the stored file. */
   readonly cid: string;
   readonly type: string;
   readonly altText: string;
 };
 
-/** A post that its network refused: kept for the page only, no call of a network's API finds it. */
-export type RefusedPost = Post & {
-  /** Why, in the network's words. */
+/** A refused post: only the page shows it; no API call returns it. */
+export type RefusedPost = SandboxPost & {
+  /** The network's reason. */
   readonly refused: string;
   readonly title?: string | undefined;
-  readonly files?: readonly PostFile[] | undefined;
+  readonly files?: readonly SandboxFile[] | undefined;
 };
 
-/** Picks the posts of an account. */
+/** Selects the posts of an account. */
 export const isBy =
   (account: AccountName) =>
-  (post: Post): boolean =>
+  (post: SandboxPost): boolean =>
     (post.account ?? 'demo') === account;
 
-export function isRefused(post: Post): post is RefusedPost {
+export function isRefused(post: SandboxPost): post is RefusedPost {
   return 'refused' in post;
 }

@@ -1,12 +1,12 @@
 import type { Attempt } from './orders.ts';
 import type { Script } from './script.ts';
 
-/** The work of a network on files that it got, by their ids: done at once, unless a directive says otherwise. */
+/** A network's processing of files by id: done immediately, unless a directive applies. */
 export type Processing = {
   begin(id: string, attempt: Attempt): void;
-  /** How it stands, for a caller that changes nothing. */
+  /** The state, without side effects. */
   stateOf(id: string): State;
-  /** How it stands, for a client that asks: the work goes on with each look. */
+  /** The state for a client's poll, which advances the processing. */
   poll(id: string): State;
   forget(id: string): void;
 };

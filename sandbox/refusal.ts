@@ -1,13 +1,13 @@
 import type { Context } from 'koa';
 
-/** An answer other than success. Each network writes it in its own shape. */
+/** An error response. Each network has its own format. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
-  /** Bluesky's name of the error; Mastodon sends only the message. */
+  /** The error code, as on Bluesky; Mastodon sends only the message. */
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Fields of Bluesky's answer beside the error and its message. */
+  /** Additional fields of Bluesky's response. */
   readonly extra: object;
 
   constructor(
@@ -23,7 +23,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Ends the connection without an answer, as a network does that falls over after it took a post. */
+/** Closes the connection without a response, like a network that fails after it accepted a post. */
 export function cutConnection(ctx: Pick<Context, 'respond' | 'req'>): void {
   ctx.respond = false;
   ctx.req.socket.destroy();

@@ -5,12 +5,12 @@ import { createOrders, type Attempt, type Order, type Orders } from './orders.ts
 
 const busyMs = 5000;
 const lateMs = 20_000;
-/** Long enough for the first look of a busy worker. */
+/** Long enough for the first reconcile of a busy worker. */
 const alteredMs = 10 * 60_000;
-/** How often the state of a file is asked before it is ready. */
+/** Number of polls before a file is ready. */
 const slowPolls = 3;
 
-/** What becomes of a request that would create posts. Each network says it in its own words. */
+/** The outcome of a request that would create posts. Each network has its own response for it. */
 export type Fate =
   | { readonly kind: 'revoked' }
   | { readonly kind: 'ended' }
@@ -18,43 +18,43 @@ export type Fate =
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'busy'; readonly resetMs: number }
   /**
-   * The posts are created. @param answer What the caller gets: the network's answer, none, or an error.
-   * @param hiddenUntilMs Look-ups do not show them before; null: they do at once.
+   * The posts are created. @param answer The response: the network's, none, or an error.
+   * @param hiddenUntilMs Look-ups hide the posts until then; null: they show them immediately.
    */
   | {
       readonly kind: 'take';
       readonly answer: 'normal' | 'none' | 'error';
       readonly hiddenUntilMs: number | null;
-      /** Before it look-ups show them otherwise than they were sent, so that nothing tells what became of them. */
+      /** Until then, look-ups show the posts changed, so that they cannot be identified. */
       readonly alteredUntilMs: number | null;
     };
 
 export type Script = {
-  /** Asked once for each request that would create posts, after all other checks. */
+  /** Called once per request that would create posts, after all other checks. */
   fateOf(attempt: Attempt): Fate;
-  /** How the work on a file goes: how often it is not ready when asked, and whether it fails in the end. */
+  /** The processing of a file: how many polls until it is ready, and whether it fails. */
   processingOf(attempt: Attempt): { readonly polls: number; readonly fails: boolean };
-  /** Whether a post is made private, whatever was asked for. */
+  /** Whether a post becomes private in spite of the requested visibility. */
   locks(attempt: Attempt): boolean;
-  /** Whether the network refuses the tokens that do not come of a grant. */
+  /** Whether the network refuses its fixed tokens. */
   isRevoked(network: string): boolean;
-  /** What a control call set, if it did; it stays as it is. */
+  /** The order of a control call, if any. Does not count down. */
   orderOf(network: string, directive: Directive): Order | undefined;
-  /** Whether a control call set this for the next request; that one is then counted. */
+  /** Whether a control call has an order for this request. Counts it down. */
   takeOrder(network: string, directive: Directive): boolean;
   /**
-   * Applies a directive to the next requests; a count of 0 takes it back.
+   * Applies a directive to the next requests; a count of 0 removes it.
    *
-   * `revoke` and `expire` apply at once. @param account Of these two, whose grants; all accounts when left out.
+   * `revoke` and `expire` apply immediately. @param account The account of these two; all accounts when absent.
    */
   set(order: Order, account?: AccountName): void;
   orders(): readonly Order[];
-  /** Forgets every order, and gives back every token. */
+  /** Removes all orders, and makes the fixed tokens valid again. */
   clear(): void;
 };
 
 /**
- * Failures on demand, so that a newcomer can watch what the product does about them.
+ * Simulates failures, to show how the product handles them.
  *
  * @param now Milliseconds since 1970.
  */
@@ -65,7 +65,7 @@ export function createScript(now: () => number, grants: EndableGrants): Script {
 
   return {
     fateOf: (attempt) =>
-      endingOf(attempt) ?? refusalOf(orders, attempt, now) ?? takenBy(orders, attempt, now),
+      endingOf(attempt) ?? refusalOf(orders, attempt, now) ?? fateOfOrder(orders, attempt, now),
     processingOf: (attempt) => ({
       polls: take('slow', attempt) ? slowPolls : 0,
       fails: take('broken', attempt) !== null,
@@ -100,35 +100,35 @@ function refusalOf({ take }: Orders, attempt: Attempt, now: () => number): Fate 
   return isBusy ? { kind: 'busy', resetMs: now() + busyMs } : undefined;
 }
 
-function takenBy({ take }: Orders, attempt: Attempt, now: () => number): Fate {
-  const taken = {
+function fateOfOrder({ take }: Orders, attempt: Attempt, now: () => number): Fate {
+  const base = {
     kind: 'take',
     answer: 'none',
     hiddenUntilMs: null,
     alteredUntilMs: null,
   } as const;
   if (take('unconfirmed', attempt)) {
-    return { ...taken, alteredUntilMs: now() + alteredMs };
+    return { ...base, alteredUntilMs: now() + alteredMs };
   }
   if (take('late', attempt)) {
-    return { ...taken, hiddenUntilMs: now() + lateMs };
+    return { ...base, hiddenUntilMs: now() + lateMs };
   }
   if (take('lost', attempt)) {
-    return taken;
+    return base;
   }
-  return { ...taken, answer: take('error', attempt) ? 'error' : 'normal' };
+  return { ...base, answer: take('error', attempt) ? 'error' : 'normal' };
 }
 
 type EndableGrants = Pick<Grants, 'of' | 'revoke' | 'expire'>;
 
-/** How tokens end before their time. */
+/** Ends tokens early. */
 function createEndings(orders: Orders, grants: EndableGrants) {
   const isRevoked = (network: string): boolean => orders.get(network, 'revoke') !== undefined;
   const endGrants = (how: 'revoke' | 'expire', network: string, account?: AccountName): void => {
-    // They end at once. Should they not reach the disk, the next change will tell.
+    // They end immediately in memory. If this write fails, the next change writes them too.
     grants[how](grants.of(network, account)).catch(() => undefined);
   };
-  /** What becomes of a request whose text ends the tokens of its account, or whose token has no grant and was revoked. */
+  /** The outcome when the text ends the account's tokens, or the fixed token is revoked; undefined otherwise. */
   const endingOf = (attempt: Attempt): Fate | undefined => {
     const { network, by } = attempt;
     const { account, hasGrant } = by ?? { account: 'demo', hasGrant: false };

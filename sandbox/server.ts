@@ -16,29 +16,32 @@ import { openStore } from './store.ts';
 
 export type SandboxOptions = {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Where posts survive a restart, with their files in a folder beside it. Without it they live as long as the sandbox. */
+  /**
+   * Keeps posts across restarts, with their files in a folder next to it. Without it, all data is lost when the sandbox
+   * stops.
+   */
   readonly dataFile?: string | undefined;
   /** The clock, in milliseconds since 1970. */
   readonly now?: () => number;
-  /** How long requests under way may take once the sandbox is stopping, in milliseconds; a second when left out. */
+  /** Grace period for requests under way at the stop, in milliseconds; 1000 by default. */
   readonly graceMs?: number;
-  /** In which a post gets half of the figures that it will ever have, in milliseconds; six hours when left out. */
+  /** Age at which a post has half of its final figures, in milliseconds; six hours by default. */
   readonly halfLifeMs?: number;
 };
 
 export type Sandbox = {
-  /** Where it listens, without a trailing slash. */
+  /** Base URL, without a trailing slash. */
   readonly url: string;
-  /** Ends open connections and resolves when everything is on disk. */
+  /** Closes open connections and resolves when everything is on disk. */
   close(): Promise<void>;
 };
 
 /**
- * Starts the pretend networks and their page.
+ * Starts the simulated networks and their page.
  *
- * @throws Error when the port is taken or the data file is not ours.
+ * @throws Error when the port is in use or the data file is invalid.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { host, port, dataFile, now = Date.now, graceMs = 1000, halfLifeMs } = options;
@@ -53,10 +56,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const deps = { store, files, script, figures, grants, codes: createCodes(now), now };
 
   const app = new Koa();
-  // Addresses that it names for uploads lead back through the proxy that a request came by.
+  // Upload URLs must lead back through the proxy of the request.
   app.proxy = true;
   app.on('error', (error: NodeJS.ErrnoException) => {
-    // A client that is killed while it uploads is what the sandbox is there for.
+    // Killed clients are an expected use of the sandbox.
     if (!/^(?:HPE_|ECONN|EPIPE)/v.test(error.code ?? '')) {
       app.onerror(error);
     }
@@ -71,7 +74,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   app.use(pageRoutes({ store, files, events, assets: await loadAssets(networks) }).routes());
 
   const server = createServer(app.callback());
-  // Node's own 5 s are hardly longer than its client keeps an idle connection: a slow machine would reuse one that is closed.
+  // Node's default of 5 s is hardly longer than its client keeps idle connections: a slow machine would reuse a closed
+  // one.
   server.keepAliveTimeout = 75_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -92,7 +96,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-/** Whatever a post contains, a browser runs nothing and loads nothing but the page's own files. */
+/** Whatever a post contains, browsers only run and load the page's own files. */
 const guardBrowser: Middleware = async (ctx, next) => {
   ctx.set({
     'content-security-policy':
@@ -104,7 +108,7 @@ const guardBrowser: Middleware = async (ctx, next) => {
   await next();
 };
 
-/** Many clients know only an origin and drop the path of a base URL, so every API answers there as well. */
+/** Many clients drop the path of a base URL, so every API is also available at the bare origin. */
 const acceptBareOrigin: Middleware = async (ctx, next) => {
   const network = networks.find(({ apiPaths }) =>
     apiPaths.some((path) => ctx.path === path || (path.endsWith('/') && ctx.path.startsWith(path))),

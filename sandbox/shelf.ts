@@ -1,7 +1,7 @@
-/** Where things of one kind survive a restart. */
+/** Keeps items of one kind across restarts. */
 export type Shelf<Item> = {
-  /** What an earlier run kept. */
+  /** Items of earlier runs. */
   readonly saved: readonly Item[];
-  /** Keeps these and no others, and resolves when they are on disk. */
+  /** Replaces all items, and resolves when they are on disk. */
   save(items: readonly Item[]): Promise<void>;
 };

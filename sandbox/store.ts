@@ -1,41 +1,41 @@
 import { randomBytes } from 'node:crypto';
 import { createDataFileWriter, readDataFile, type PostSchemas, type Saved } from './data-file.ts';
 import { dropOldest } from './drop-oldest.ts';
-import type { Grant } from './oauth/grant.ts';
+import type { SandboxGrant } from './oauth/grant.ts';
 import type { RegisteredApp } from './oauth/registered-app.ts';
-import { isRefused, type Post, type RefusedPost } from './post.ts';
+import { isRefused, type SandboxPost, type RefusedPost } from './post.ts';
 import type { Shelf } from './shelf.ts';
 
-/** What look-ups show in place of the text of a post that was altered. */
+/** Replaces the text of an altered post in look-ups. */
 export const alteredText = 'This is not the text that was sent.';
 
-/** How many posts are kept, all networks together. The oldest go first. */
+/** The most posts kept, for all networks together; the oldest are dropped. */
 const maxPosts = 1000;
 
 export type Store = {
   /** Signs tokens. */
   readonly secret: string;
-  /** Where grants survive a restart as posts do. */
-  readonly grants: Shelf<Grant>;
-  /** And the apps that registered themselves at Mastodon. */
+  /** Keeps grants across restarts. */
+  readonly grants: Shelf<SandboxGrant>;
+  /** Keeps apps that registered at Mastodon. */
   readonly apps: Shelf<RegisteredApp>;
-  /** In the order in which they came. */
-  all(): readonly Post[];
-  find(network: string, id: string): Post | undefined;
-  /** All, and the refused ones among them: what the page shows. */
-  timeline(): readonly Post[];
-  /** Takes all of them at once, replaces those whose id is known, and resolves when they are on disk. */
-  put(posts: readonly Post[]): Promise<void>;
-  /** Deletes a post, as its owner does on the network, and resolves when that is on disk. */
-  remove(post: Post): Promise<void>;
-  /** Keeps a post that was refused, for the page. A try more of the same replaces the one before. */
+  /** In order of arrival, without refused posts. */
+  all(): readonly SandboxPost[];
+  find(network: string, id: string): SandboxPost | undefined;
+  /** All posts including refused ones, for the page. */
+  timeline(): readonly SandboxPost[];
+  /** Stores all posts at once, replacing those with a known id. Resolves when they are on disk. */
+  put(posts: readonly SandboxPost[]): Promise<void>;
+  /** Deletes a post, like its owner on the network. Resolves when the change is on disk. */
+  remove(post: SandboxPost): Promise<void>;
+  /** Stores a refused post for the page. Replaces an equal one. */
   refuse(post: Omit<RefusedPost, 'id'>): Promise<void>;
-  /** Look-ups of a network do not show these posts before an instant. */
-  hide(posts: readonly Post[], untilMs: number): void;
-  isHidden(post: Post): boolean;
-  /** Look-ups of a network show these posts otherwise than they were sent before an instant. */
-  alter(posts: readonly Post[], untilMs: number): void;
-  isAltered(post: Post): boolean;
+  /** Hides posts from look-ups of their network until a time. */
+  hide(posts: readonly SandboxPost[], untilMs: number): void;
+  isHidden(post: SandboxPost): boolean;
+  /** Shows posts changed in look-ups of their network until a time. */
+  alter(posts: readonly SandboxPost[], untilMs: number): void;
+  isAltered(post: SandboxPost): boolean;
   /** Calls the listener after every change. */
   onChange(listener: () => void): void;
   /** Resolves when everything is on disk. */
@@ -45,10 +45,10 @@ export type Store = {
 /**
  * Opens the posts of all networks.
  *
- * @param dataFile Where they survive a restart; without it they live in memory.
- * @param schemas Check what the file holds.
+ * @param dataFile Keeps them across restarts; in memory when absent.
+ * @param schemas Validate the file.
  * @param now Milliseconds since 1970.
- * @throws Error when the file is there and is not ours.
+ * @throws Error when the file is not a sandbox's.
  */
 export async function openStore(
   dataFile: string | undefined,
@@ -64,14 +64,14 @@ export async function openStore(
     dataFile === undefined
       ? () => Promise.resolve()
       : createDataFileWriter(dataFile, () => ({ secret, posts: [...posts.values()], ...kept }));
-  await save(); // A path that cannot be written is found at the start, not at the first post.
+  await save(); // Reports an unwritable path at the start, not at the first post.
   const changed = (): Promise<void> => {
     for (const listener of listeners) {
       listener();
     }
     return save();
   };
-  const put = (added: readonly Post[]): Promise<void> => {
+  const put = (added: readonly SandboxPost[]): Promise<void> => {
     for (const post of added) {
       posts.set(keyOf(post), post);
     }
@@ -121,21 +121,26 @@ function shelvesOf(kept: Kept, save: () => Promise<void>): Pick<Store, 'grants' 
   };
 }
 
-/** What look-ups show otherwise before an instant. */
+/** Posts that look-ups hide or change until a time. */
 function createDisguises(
   now: () => number,
 ): Pick<Store, 'hide' | 'isHidden' | 'alter' | 'isAltered'> {
-  const [hidden, altered] = [new WeakMap<Post, number>(), new WeakMap<Post, number>()];
-  const set = (untilMs: WeakMap<Post, number>) => (posts: readonly Post[], atMs: number) => {
-    for (const post of posts) {
-      untilMs.set(post, atMs);
-    }
-  };
-  const has = (untilMs: WeakMap<Post, number>) => (post: Post) => (untilMs.get(post) ?? 0) > now();
+  const [hidden, altered] = [
+    new WeakMap<SandboxPost, number>(),
+    new WeakMap<SandboxPost, number>(),
+  ];
+  const set =
+    (untilMs: WeakMap<SandboxPost, number>) => (posts: readonly SandboxPost[], atMs: number) => {
+      for (const post of posts) {
+        untilMs.set(post, atMs);
+      }
+    };
+  const has = (untilMs: WeakMap<SandboxPost, number>) => (post: SandboxPost) =>
+    (untilMs.get(post) ?? 0) > now();
   return { hide: set(hidden), isHidden: has(hidden), alter: set(altered), isAltered: has(altered) };
 }
 
-/** A refused post's id has a form of its own, which no network's ids have, so that no look-up finds one. */
+/** The keys of refused posts differ from those of all networks, so that no look-up finds them. */
 function keyOf(post: { readonly network: string; readonly id: string }): string {
   return `${'refused' in post ? 'refused/' : ''}${post.network}/${post.id}`;
 }

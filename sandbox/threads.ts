@@ -1,17 +1,17 @@
-import type { Post } from './post.ts';
+import type { SandboxPost } from './post.ts';
 
 type Tree = {
-  readonly roots: readonly Post[];
-  readonly replies: ReadonlyMap<Post, readonly Post[]>;
+  readonly roots: readonly SandboxPost[];
+  readonly replies: ReadonlyMap<SandboxPost, readonly SandboxPost[]>;
 };
 
 /**
- * Joins posts to threads, the one with the newest post first. Within a thread every post stands behind the one
- * that it answers.
+ * Joins posts to threads, the one with the newest post first. In a thread, every post follows the one that it replies
+ * to.
  *
- * @param posts In the order in which they came.
+ * @param posts In order of arrival.
  */
-export function threadsOf(posts: readonly Post[]): Post[][] {
+export function threadsOf(posts: readonly SandboxPost[]): SandboxPost[][] {
   const { roots, replies } = treeOf(posts);
   const places = new Map(posts.map((post, place) => [post, place]));
   return roots
@@ -23,27 +23,27 @@ export function threadsOf(posts: readonly Post[]): Post[][] {
     .map(({ thread }) => thread);
 }
 
-/** What stands above a post and below it in its thread, each from the top down. */
-export function contextOf(
-  posts: readonly Post[],
-  post: Post,
-): { ancestors: Post[]; descendants: Post[] } {
+/** The posts above and below a post in its thread, each from the top down. */
+export function threadContextOf(
+  posts: readonly SandboxPost[],
+  post: SandboxPost,
+): { ancestors: SandboxPost[]; descendants: SandboxPost[] } {
   const { replies } = treeOf(posts);
   const parents = new Map(
     [...replies].flatMap(([parent, below]) => below.map((reply) => [reply, parent] as const)),
   );
-  const ancestors: Post[] = [];
+  const ancestors: SandboxPost[] = [];
   for (let above = parents.get(post); above !== undefined; above = parents.get(above)) {
     ancestors.unshift(above);
   }
   return { ancestors, descendants: withReplies(post, replies).slice(1) };
 }
 
-/** A post whose parent is not kept begins a thread. A parent must have come first, so there is no circle. */
-function treeOf(posts: readonly Post[]): Tree {
-  const earlier = new Map<string, Post>();
-  const roots: Post[] = [];
-  const replies = new Map<Post, Post[]>();
+/** A post starts a thread when its parent is not stored. A parent must have come first, so there are no cycles. */
+function treeOf(posts: readonly SandboxPost[]): Tree {
+  const earlier = new Map<string, SandboxPost>();
+  const roots: SandboxPost[] = [];
+  const replies = new Map<SandboxPost, SandboxPost[]>();
   for (const post of posts) {
     const parent =
       post.replyTo === null ? undefined : earlier.get(`${post.network}/${post.replyTo}`);
@@ -57,8 +57,8 @@ function treeOf(posts: readonly Post[]): Tree {
   return { roots, replies };
 }
 
-function withReplies(post: Post, replies: Tree['replies']): Post[] {
-  const thread: Post[] = [];
+function withReplies(post: SandboxPost, replies: Tree['replies']): SandboxPost[] {
+  const thread: SandboxPost[] = [];
   const waiting = [post];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     thread.push(next);

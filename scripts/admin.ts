@@ -8,26 +8,28 @@ import { ownDatabaseUrl } from './start/own-servers.ts';
 import { isRunning } from './start/run-lock.ts';
 import { opensAddresses } from './start/start-plan.ts';
 
-// `npm run admin -- …`: the operator's commands, on the database and the Temporal that run by `npm start` unless
-// `DATABASE_URL` and `TEMPORAL_ADDRESS` name others.
+// `npm run admin -- …`: runs the operator's commands on the database and Temporal of `npm start`, unless `DATABASE_URL`
+// and `TEMPORAL_ADDRESS` name others.
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
-const words = process.argv.slice(2);
+const args = process.argv.slice(2);
 const here = await startedHere();
-const cli = spawn(process.execPath, [path.join(root, 'cli', 'main.ts'), ...words], {
+const cli = spawn(process.execPath, [path.join(root, 'cli', 'main.ts'), ...args], {
   stdio: 'inherit',
   env: here ?? process.env,
 });
 const [code] = (await once(cli, 'exit')) as [number | null];
-// A history in a file needs nothing that runs.
-const needsParts = !words.some((word) => word.endsWith('.json'));
+// A command on a history file needs no running server.
+const needsParts = !args.some((arg) => arg.endsWith('.json'));
 if (code === 1 && !here && !process.env['DATABASE_URL'] && needsParts) {
-  const start = words[0] === 'secret-key' ? 'npm start -- --adopt-secret-key' : 'npm start';
-  console.error(`Punctual does not run in this folder: type "${start}" in another terminal first.`);
+  const start = args[0] === 'secret-key' ? 'npm start -- --adopt-secret-key' : 'npm start';
+  console.error(
+    `Punctual is not running in this folder. Run "${start}" in another terminal first.`,
+  );
 }
 process.exitCode = code ?? 1;
 
-/** The environment with what `npm start` has chosen and the environment has not; undefined while it does not run. */
+/** The environment, completed with the choices of `npm start`; undefined while it is not running. */
 async function startedHere(): Promise<NodeJS.ProcessEnv | undefined> {
   const data = await openDataFolder(dataFolder(root, process.env));
   const ports = await data.readPorts();
@@ -53,20 +55,20 @@ async function databaseOf(data: DataFolder, ports: Ports): Promise<NodeJS.Proces
 
   return {
     DATABASE_URL: await ownDatabaseUrl(data, ports['postgres']),
-    // Never a new one: it would pass for the key of the data.
+    // Never creates a key: a new one would look like the key of the data.
     SECRET_KEY: secretKey ?? (await data.keptSecret('secret-key', 32)),
-    // So that the sandbox's channels can be connected by hand too.
+    // Lets the operator connect channels of the sandbox too.
     PUNCTUAL_EGRESS_ALLOW_NETWORKS: [allowed, `127.0.0.1/32:${ports['sandbox']}`]
       .filter(Boolean)
       .join(','),
     PUNCTUAL_SANDBOX_URL: `http://127.0.0.1:${ports['sandbox']}`,
     ...(opensAddresses(process.env) ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
-    // The links to files in an event begin with it, unless PUNCTUAL_PUBLIC_URL is set.
+    // Base of the links to files in events, unless PUNCTUAL_PUBLIC_URL is set.
     PORT: apiPort ?? String(ports['api'] ?? 3000),
   };
 }
 
-/** What a person has set for another Temporal must not reach the one that runs here. */
+/** Removes settings for another Temporal server, which must not apply to the local one. */
 function temporalOf(ports: Ports): NodeJS.ProcessEnv {
   const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace = 'default' } = process.env;
   if (address || !ports['temporal']) {

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 
-// `npm run licences`: whether all that a running Punctual is made of may be given on with it. Of the lock file alone,
-// so also of packages for other platforms. Exit code 1 names what may not.
+// `npm run licences`: checks the licences of all production dependencies. Reads only the lock file, so it covers
+// packages for other platforms too. With exit code 1, it lists the packages to review.
 
-/** What asks for no more than a note, or, as the last four, leaves our own code what it is while used unchanged. */
+/** Licences that only require attribution. The last four do not affect our own code while the package is unmodified. */
 const allowed: ReadonlySet<string> = new Set([
   'MIT',
   'MIT-0',
@@ -20,7 +20,7 @@ const allowed: ReadonlySet<string> = new Set([
   'LGPL-3.0-or-later',
 ]);
 
-/** Those whose package.json has it in a form that the lock file leaves out, read by a person in the package. */
+/** Licences that are missing in the lock file because of their form in package.json, read by hand in the package. */
 const readByHand: Readonly<Record<string, string>> = {
   busboy: 'MIT',
   streamsearch: 'MIT',
@@ -38,19 +38,17 @@ const lock = JSON.parse(
 const running = Object.entries(lock.packages).filter(([place, { dev }]) => place !== '' && !dev);
 const refused = running.flatMap(([place, { license }]) => {
   const name = place.split('node_modules/').at(-1) ?? place;
-  const said = license ?? readByHand[name] ?? 'none that is known';
+  const said = license ?? readByHand[name] ?? 'unknown';
   return isAllowed(said) ? [] : [`${name}: ${said}`];
 });
-console.log(
-  `${running.length} packages looked at, ${refused.length} with a licence to think about.`,
-);
+console.log(`${running.length} packages checked, ${refused.length} with a licence to review.`);
 for (const line of refused) {
   console.error(line);
 }
 
 process.exitCode = refused.length > 0 ? 1 : 0;
 
-/** All of an AND, one of an OR. */
+/** AND requires all, OR one. */
 function isAllowed(expression: string): boolean {
   return expression
     .replaceAll(/[\(\)]/gv, '')

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes the secrets of docker-compose.yml, once, in the file .env beside it. Keep a copy of that file: what is sealed
+# Creates the secrets for docker-compose.yml, once, in the file .env next to it. Keep a copy of that file: data sealed
 # under its SECRET_KEY cannot be read without it.
 set -eu
 umask 077
 cd "${1:-$(dirname "$0")/..}"
 
 if [ -e .env ]; then
-  echo '.env is there already, and stays as it is.' >&2
+  echo '.env already exists and was not changed.' >&2
   exit 1
 fi
 
@@ -20,4 +20,4 @@ secret() {
   echo "DATABASE_ADMIN_PASSWORD=$(secret 24)"
   echo "TEMPORAL_POSTGRES_PASSWORD=$(secret 24)"
 } >.env
-echo 'Made .env. Keep a copy of it.'
+echo 'Created .env. Keep a copy of it.'

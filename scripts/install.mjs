@@ -1,7 +1,7 @@
-// Installs what package-lock.json names: `node scripts/install.mjs [--production]`.
+// Installs the packages of package-lock.json: `node scripts/install.mjs [--production]`.
 //
-// Runs before `npm start` and `npm test`, so it is plain JavaScript for the Node that the user has (20 or
-// newer) and uses no package. When all is there already it does nothing and takes a few milliseconds.
+// Runs before `npm start` and `npm test`, so it is plain JavaScript without packages for the user's own Node (20 or
+// newer). When everything is installed, it takes a few milliseconds.
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { InstallError } from './install/failure.mjs';
@@ -25,9 +25,7 @@ try {
 
 async function main() {
   if (Number.parseInt(process.versions.node, 10) < 20) {
-    throw new InstallError(
-      `Punctual needs Node 20 or newer to begin with. This is ${process.version}.`,
-    );
+    throw new InstallError(`Punctual needs Node 20 or newer. This is ${process.version}.`);
   }
 
   const stamp = currentStamp(root);
@@ -36,7 +34,7 @@ async function main() {
   }
 
   await withInstallLock(root, async () => {
-    // Another install may have done the work while this one waited for it.
+    // Another install may have finished while this one waited for the lock.
     if (!isInstalled(root, stamp, set)) {
       const wanted = setToInstall(root, set);
       await installPackages(root, wanted);

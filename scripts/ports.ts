@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { PlainError } from './terminal.ts';
 
-/** A port that something needs. */
+/** A port to choose. */
 export type PortWish = {
-  /** For people: "the API". */
+  /** Name in messages: "the API". */
   readonly what: string;
-  /** The setting by which a person chooses it. */
+  /** The setting with which the user chooses it. */
   readonly variable: string;
-  /** Set by a person, so no other will do. */
+  /** Set by the user, so no other port is allowed. */
   readonly fixed?: number;
-  /** Taken again when it is free: it was used before, and people keep addresses. */
+  /** The port of the last start, chosen again when it is free, since users keep addresses. */
   readonly preferred?: number;
   /** The address it will listen on; the loopback when left out. */
   readonly host?: string;
@@ -22,7 +22,7 @@ const loopback = '127.0.0.1';
 /**
  * Finds a port for each wish.
  *
- * @throws PlainError naming the port and the setting, when one that a person has set is taken
+ * @throws PlainError that names the port and the setting, when a port that the user set is in use
  */
 export async function choosePorts<Name extends string>(
   wishes: Readonly<Record<Name, PortWish>>,
@@ -42,7 +42,7 @@ async function choosePort(wish: PortWish, taken: ReadonlySet<number>): Promise<n
   if (fixed !== undefined) {
     if (taken.has(fixed) || !(await isFree(fixed, host))) {
       throw new PlainError(
-        `Port ${fixed} is in use, and ${what} needs it. Stop what uses it, or set ${variable} to another port.`,
+        `Port ${fixed} is in use, and ${what} needs it. Stop the program that uses it, or set ${variable} to another port.`,
       );
     }
 
@@ -72,13 +72,12 @@ async function isFree(port: number, host = loopback): Promise<boolean> {
   return true;
 }
 
-/** Below what kernels hand out by themselves: from 32768 on Linux, from 49152 elsewhere. */
+/** Below the ephemeral ports, which start at 32768 on Linux and 49152 elsewhere. */
 const ownPorts = { from: 20_000, below: 32_768 };
 
 /**
- * A port of the loopback that is free. It is none that a kernel gives to a process that asks for any port: one of those
- * may be given to another process before its user listens on it. Nor does this function give it to anyone else while
- * this process lives.
+ * Returns a free port of the loopback. It is not an ephemeral port, because the kernel might assign that to another
+ * process before its user listens on it. This function does not return the same port again while this process lives.
  */
 export async function freePort(): Promise<number> {
   const port = randomInt(ownPorts.from, ownPorts.below);
@@ -88,8 +87,8 @@ export async function freePort(): Promise<number> {
 const claimed = new Set<number>();
 
 /**
- * Whether the port is ours among all processes that look for one now. On Linux a socket says so whose name stands in no
- * folder, and which goes with its process, however that ends. Elsewhere two processes may still choose the same.
+ * Claims a port among all processes that choose one now. On Linux the claim is an abstract socket, which has no file
+ * and ends with its process. On other systems, two processes may still choose the same port.
  */
 async function isClaimed(port: number): Promise<boolean> {
   if (claimed.has(port)) {
@@ -106,7 +105,7 @@ async function isClaimed(port: number): Promise<boolean> {
   return server !== undefined;
 }
 
-/** @returns undefined when another listens there, or nobody may. */
+/** @returns undefined when the address is in use or not permitted. */
 async function listenOn(
   where: { readonly port: number; readonly host: string } | { readonly path: string },
 ): Promise<ReturnType<typeof createServer> | undefined> {

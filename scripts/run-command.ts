@@ -9,16 +9,16 @@ export type CommandResult = {
 export type CommandOptions = {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Milliseconds until the command is killed. */
+  /** Time until the command is killed, in milliseconds. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** What the command reads; nothing when left out. */
+  /** The command's stdin; empty when left out. */
   readonly input?: string;
   readonly uid?: number;
   readonly gid?: number;
 };
 
-/** Runs a program to its end. A program that is missing, fails or takes too long is a result, not an exception. */
+/** Runs a program to its end. A missing, failed or slow program is a result, not an exception. */
 export async function runCommand(
   file: string,
   args: readonly string[],
@@ -30,7 +30,7 @@ export async function runCommand(
     killSignal: 'SIGKILL',
     ...(timeoutMs ? { timeout: timeoutMs } : {}),
   });
-  // A program that ends without reading its input is no failure.
+  // A program may end without reading its input.
   child.stdin.on('error', () => undefined).end(input);
   let stdout = '';
   let stderr = '';

@@ -1,29 +1,30 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startGuard, type Guard } from './parts/guard.ts';
-import { partFailed, type Part } from './parts/part.ts';
+import { startGuard, type ProcessGuard } from './parts/guard.ts';
+import { partFailed, type ProcessPart } from './parts/part.ts';
 import { dataFolder, openDataFolder } from './start/data-folder.ts';
 import { takeRunLock, type RunLock } from './start/run-lock.ts';
 import { startAll } from './start/start-all.ts';
 import { checkSettings, chooseStartPorts, readStartSettings } from './start/start-plan.ts';
 import { PlainError } from './terminal.ts';
 
-// `npm start`: PostgreSQL, Temporal, the sandbox, the worker and the API, until Ctrl-C or until one of them ends for good.
+// `npm start`: runs PostgreSQL, Temporal, the sandbox, the worker and the API until Ctrl-C or until one of them fails
+// permanently.
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const say = (line: string) => console.log(line);
 
-/** Aborts when everything is to end, by a person's wish or because a part has failed. */
-const over = new AbortController();
-/** Aborts when it is to end at once. */
+/** Aborts when everything is stopping, because of a signal or a failed part. */
+const stopping = new AbortController();
+/** Aborts at the second signal: stop without a grace period. */
 const force = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => (over.signal.aborted ? force : over).abort());
+  process.on(signal, () => (stopping.signal.aborted ? force : stopping).abort());
 }
 
 let lock: RunLock | undefined;
-let guard: Guard | undefined;
+let guard: ProcessGuard | undefined;
 try {
   await run();
 } catch (error) {
@@ -33,10 +34,10 @@ try {
 await stop();
 process.exit();
 
-/** Resolves when a person stops it, and throws when a part fails. */
+/** Resolves when the user stops it, and throws when a part fails. */
 async function run(): Promise<void> {
   const settings = readStartSettings(process.env, process.argv.slice(2));
-  await checkSettings(root, settings, process.env, over.signal);
+  await checkSettings(root, settings, process.env, stopping.signal);
   const data = await openDataFolder(dataFolder(root, process.env));
   const api = `http://${settings.host}:${settings.apiPort}`;
   lock = await takeRunLock(data.path('running.json'), api, say);
@@ -45,21 +46,21 @@ async function run(): Promise<void> {
   say('Punctual is starting ...');
 
   let failure: PlainError | undefined;
-  const onEnd = (part: Part, how: string) => {
-    if (!over.signal.aborted) {
+  const onEnd = (part: ProcessPart, how: string) => {
+    if (!stopping.signal.aborted) {
       failure = partFailed(part, how);
-      over.abort();
+      stopping.abort();
     }
   };
-  const stage = { guard, say, signal: over.signal, onEnd };
+  const stage = { guard, say, signal: stopping.signal, onEnd };
   try {
     say(await startAll({ root, settings, ports, data, env: process.env }, stage));
-    if (!over.signal.aborted) {
-      await once(over.signal, 'abort');
+    if (!stopping.signal.aborted) {
+      await once(stopping.signal, 'abort');
     }
   } catch (error) {
-    // Once all is to end, whatever was being waited for fails too.
-    if (!over.signal.aborted) {
+    // During a stop, pending waits fail too.
+    if (!stopping.signal.aborted) {
       throw error;
     }
   }
@@ -69,11 +70,13 @@ async function run(): Promise<void> {
 }
 
 async function stop(): Promise<void> {
-  over.abort();
+  stopping.abort();
   if (guard) {
-    say('\nStopping: what is being sent is finished first (Ctrl-C again: at once) ...');
+    say(
+      '\nStopping after requests under way have finished (press Ctrl-C again to stop immediately) ...',
+    );
     const forced = await guard.endAll(force.signal);
-    say(forced.length > 0 ? `Stopped. Ended by force: ${forced.join(', ')}.` : 'Stopped.');
+    say(forced.length > 0 ? `Stopped. Killed: ${forced.join(', ')}.` : 'Stopped.');
   }
   await lock?.release();
 }

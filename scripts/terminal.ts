@@ -1,10 +1,10 @@
-/** Where a script says what goes on. */
+/** Prints a line of progress. */
 export type Say = (line: string) => void;
 
-/** Seconds between two signs of life while something long goes on. */
+/** Seconds between progress lines of a long step. */
 const everySeconds = 15;
 
-/** Says what is being waited for: at once, and again from time to time with the seconds it has taken. */
+/** Prints what the script is waiting for: immediately, and then regularly with the elapsed seconds. */
 export async function withProgress<T>(say: Say, title: string, work: () => Promise<T>): Promise<T> {
   const startedMs = Date.now();
   say(`${title} ...`);
@@ -18,7 +18,7 @@ export async function withProgress<T>(say: Say, title: string, work: () => Promi
   }
 }
 
-/** Its message says all that a person needs to know, so it is shown without a stack. */
+/** An error whose message is complete for the user, shown without a stack. */
 export class PlainError extends Error {
   override readonly name: string = 'PlainError';
 }

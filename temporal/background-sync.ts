@@ -5,21 +5,21 @@ import { startRefresh, type PostMetricsRequest } from './start-refresh.ts';
 import { syncDelivery, type DeliveryToSync } from './sync-delivery.ts';
 import { syncPost, type PostToSync } from './sync-post.ts';
 
-/** How many syncs run at once; a row beyond waits for the relay, which needs no memory. */
+/** Number of concurrent syncs. Rows beyond it wait for the relay, which needs no memory for them. */
 const maxInFlight = 100;
 
 export type BackgroundSync = {
-  /** Returns at once. The relay repeats what fails. */
+  /** Returns at once. The relay retries failed syncs. */
   readonly syncPost: (post: PostToSync) => void;
-  /** The same for a delivery that was replayed. */
+  /** Syncs a replayed delivery, likewise. */
   readonly syncDelivery: (delivery: DeliveryToSync) => void;
-  /** Starts the refresh of a post's metrics; the schedule comes to what fails. */
+  /** Starts the refresh of a post's metrics. If that fails, the schedule reads them later. */
   readonly refreshPost: (request: PostMetricsRequest) => void;
   /** Resolves when nothing is in flight. */
   readonly drain: () => Promise<void>;
 };
 
-/** Syncs committed rows with Temporal while the caller already has its answer. */
+/** Syncs committed rows with Temporal after the API has responded. */
 export function backgroundSync(client: Client, orm: Orm, log: Logger): BackgroundSync {
   const inFlight = new Set<Promise<void>>();
   const begin = (row: object, sync: (em: Em) => Promise<void>): void => {
@@ -30,7 +30,7 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger): Backgroun
     const syncing = sync(orm.em.fork())
       .catch((error: unknown) => {
         const why = describeError(error);
-        log.warn({ ...row, error: why }, 'left to the relay: Temporal did not take it');
+        log.warn({ ...row, error: why }, 'sync failed, the relay retries');
       })
       .finally(() => inFlight.delete(syncing));
     inFlight.add(syncing);

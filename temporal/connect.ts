@@ -10,12 +10,12 @@ export type Temporal = {
 };
 
 /**
- * How long a lost connection waits at most before it is tried again, in milliseconds. gRPC's own waits grow to
- * two minutes, and for so long the relay would reach nobody after Temporal is back.
+ * In milliseconds. Longest wait before a reconnect. gRPC's default backoff grows to two minutes, which would delay the
+ * relay that long after Temporal is back.
  */
 const reconnectMs = 500;
 
-/** Connects lazily: a process starts, and serves what it can, while Temporal is away. */
+/** Connects lazily, so that a process can start while Temporal is unavailable. */
 export function connectTemporal(env: Env = process.env): Temporal {
   const { connectionOptions, namespace } = temporalOptions(env);
   const connection = Connection.lazy({
@@ -26,9 +26,9 @@ export function connectTemporal(env: Env = process.env): Temporal {
   return { client, connection, namespace, close: () => connection.close() };
 }
 
-/** Without a deadline a call hangs 19 s when the server is away. In milliseconds. */
+/** In milliseconds. Without a deadline a call hangs for 19 s if the server is unavailable. */
 export const deadlineMs = 2000;
 
-/** @throws ServiceError when Temporal has not answered by then. */
+/** @throws ServiceError if Temporal does not respond within `deadlineMs`. */
 export const underDeadline = <T>(client: Client, call: () => Promise<T>): Promise<T> =>
   client.withDeadline(Date.now() + deadlineMs, call);

@@ -2,8 +2,8 @@ import { postsQueue } from '../workflows/messages.ts';
 import type { Temporal } from './connect.ts';
 
 /**
- * When each worker last asked for workflows to run, in milliseconds since 1970. Null when Temporal does not
- * answer within `deadlineMs`. Temporal names a worker for minutes after it is gone, so look at the times.
+ * Returns the last poll of each worker for workflow tasks, in milliseconds since 1970; null if Temporal does not
+ * respond within `deadlineMs`. Temporal lists a worker for minutes after it has stopped.
  */
 export async function lastPolls(
   { client, connection, namespace }: Temporal,
@@ -14,7 +14,7 @@ export async function lastPolls(
       connection.workflowService.describeTaskQueue({
         namespace,
         taskQueue: { name: postsQueue },
-        taskQueueType: 1, // Workflow tasks, in Temporal's own numbering.
+        taskQueueType: 1, // TASK_QUEUE_TYPE_WORKFLOW
       }),
     );
     return (pollers ?? []).map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000);

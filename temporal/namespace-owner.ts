@@ -2,22 +2,23 @@ import { ScheduleNotFoundError, type Client } from '@temporalio/client';
 import { sweepScheduleId } from '../workflows/messages.ts';
 import { underDeadline } from './connect.ts';
 
-/** This namespace of Temporal is that of another database. */
+/** The Temporal namespace belongs to another database. */
 export class OtherDatabaseError extends Error {
   override readonly name = 'OtherDatabaseError';
 
   constructor(namespace: string) {
     super(
-      `The namespace "${namespace}" of Temporal belongs to another database of Punctual: workers of two would end each other's posts. Correct DATABASE_URL or TEMPORAL_NAMESPACE. If the other database is gone for good, delete the schedule "${sweepScheduleId}" there.`,
+      `The namespace "${namespace}" of Temporal belongs to another database of Punctual: workers of two databases would end each other's posts. Correct DATABASE_URL or TEMPORAL_NAMESPACE. If the other database no longer exists, delete the schedule "${sweepScheduleId}" there.`,
     );
   }
 }
 
 /**
- * That the namespace is free or this database's, by the schedule of its sweep; a namespace without workers has none.
+ * Checks by the sweep's schedule that the namespace is unused or belongs to this database. A namespace that never had
+ * workers has no schedule.
  *
- * @param installation Which database this is.
- * @throws OtherDatabaseError @throws ServiceError when Temporal is away.
+ * @param installation Id of this database.
+ * @throws OtherDatabaseError @throws ServiceError if Temporal is unavailable.
  */
 export async function assertNamespaceOf(client: Client, installation: string): Promise<void> {
   const handle = client.schedule.getHandle(sweepScheduleId);

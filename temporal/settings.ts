@@ -6,10 +6,10 @@ import { ConfigError, type Env } from '../runtime/config/read-values.ts';
 type Profile = ReturnType<typeof loadClientConfigProfile>;
 
 /**
- * How to reach Temporal, by the variables that Temporal's own tools read: `TEMPORAL_ADDRESS`,
+ * Returns the connection options, from the variables that Temporal's own tools read: `TEMPORAL_ADDRESS`,
  * `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS…`, `TEMPORAL_PROFILE`, `TEMPORAL_CONFIG_FILE`.
  *
- * @throws ConfigError with one line per setting that is wrong.
+ * @throws ConfigError with one line per invalid setting.
  */
 export function temporalOptions(env: Env = process.env) {
   const problems: string[] = [];
@@ -54,7 +54,7 @@ function checkAddress(address: string | undefined, problems: string[]): void {
   }
 }
 
-/** The library takes every other word for "no TLS". */
+/** The library treats every other value as "no TLS". */
 function checkSwitch({ TEMPORAL_TLS: given = '' }: Env, problems: string[]): void {
   if (!['', '0', '1', 'false', 'true'].includes(given)) {
     problems.push(`TEMPORAL_TLS must be true or false, not "${given}".`);

@@ -7,23 +7,23 @@ import {
 } from '../workflows/messages.ts';
 import { ofWorkspace } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
-import { startSearchable } from './search-attributes.ts';
+import { startSearchable } from './ensure-search-attributes.ts';
 
-/** A post whose metrics are to be read now. */
+/** Request to read a post's metrics now. */
 export type PostMetricsRequest = {
   readonly workspaceId: string;
   readonly postId: string;
-  /** That it is on. */
+  /** Networks of the post's channels. */
   readonly networks: readonly string[];
 };
 
-/** Of one refresh, in milliseconds. */
+/** Timeout of one refresh, in milliseconds. */
 const longestMs = 15 * 60_000;
 
 /**
- * Starts the refresh of one post, unless it is under way.
+ * Starts the refresh of one post, unless one is running.
  *
- * @throws ServiceError when Temporal is away; the schedule comes to what is due.
+ * @throws ServiceError if Temporal is unavailable; the schedule reads the metrics later.
  */
 export async function startRefresh(
   client: Client,

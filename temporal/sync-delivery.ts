@@ -8,9 +8,9 @@ import type { Logger } from '../runtime/logger.ts';
 import { deliveryWorkflowId, replay, webhooksQueue } from '../workflows/messages.ts';
 import { ofWorkspace } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
-import { startSearchable } from './search-attributes.ts';
+import { startSearchable } from './ensure-search-attributes.ts';
 
-/** What the workflow of a replayed delivery must know. */
+/** Fields of a replayed delivery that its workflow needs. */
 export type DeliveryToSync = {
   readonly workspaceId: string;
   readonly deliveryId: string;
@@ -18,11 +18,11 @@ export type DeliveryToSync = {
 };
 
 /**
- * Signals the workflow of a delivery that a new round begins, and marks the row synced. While the workflow of the round
- * before is still closing, the signal keeps it open; otherwise it starts a new one, so no round is lost. Safe to repeat:
- * the signal carries the round, and one that the workflow knows changes nothing.
+ * Signals the workflow of a delivery that a new round begins, and marks the row synced. The signal keeps a workflow of
+ * the previous round open while it is closing, and starts a new one otherwise, so no round is lost. Safe to repeat: the
+ * workflow ignores a round that it has.
  *
- * @throws ServiceError when Temporal is away; the row stays in the outbox, and the relay repeats it.
+ * @throws ServiceError if Temporal is unavailable; the row stays in the outbox, and the relay retries.
  */
 export async function syncDelivery(
   client: Client,
@@ -47,7 +47,7 @@ export async function syncDelivery(
       signalArgs: [{ round }],
     });
   await underDeadline(client, () => startSearchable(client, ofWorkspace(workspaceId), start, log));
-  // Never above the row's own round: where a failover lost the replay, the next one must still reach the workflow.
+  // Never above the row's round: if a failover lost the replay, the next one must still be synced.
   await query(
     em,
     sql`update deliveries set synced_round = least(round, greatest(synced_round, ${round}::int))
@@ -55,14 +55,14 @@ export async function syncDelivery(
   );
 }
 
-/** Of more deliveries than so many, the weight is small enough, and counting takes time. */
+/** Upper limit of the count, which takes time. The weight is small enough at this number. */
 const mostCounted = 400;
 
 /**
- * The endpoint is the fairness key, so that thousands of replays to one hold up neither another workspace's nor another
- * endpoint of the same; and the more of them wait, the smaller its weight.
+ * Uses the endpoint as fairness key, so that thousands of replays to it delay no other endpoint or workspace. The more
+ * of them wait, the smaller the weight.
  *
- * @returns nothing for a delivery that was deleted: its workflow ends at once.
+ * @returns an empty priority for a deleted delivery, whose workflow ends at once.
  */
 async function fairnessOf(
   em: Em,

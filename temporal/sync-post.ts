@@ -18,29 +18,29 @@ import {
 } from '../workflows/messages.ts';
 import { ofPost } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
-import { startSearchable } from './search-attributes.ts';
+import { startSearchable } from './ensure-search-attributes.ts';
 
-/** What the workflow of a post must know. */
+/** Fields of a post that its workflow needs. */
 export type PostToSync = {
   readonly workspaceId: string;
   readonly postId: string;
   readonly status: string;
   readonly revision: number;
-  /** ISO 8601 in UTC: the post's time, or that of its retry; null for a draft. */
+  /** ISO 8601 in UTC: the time of the post or of its last retry; null for a draft. */
   readonly dueAt: string | null;
-  /** Of a draft: a channel was being sent when it was cancelled, and is to be finished. */
+  /** For a draft: a channel was being sent at the cancel and has to finish. */
   readonly isUnfinished?: boolean;
-  /** A channel was settled after the post had ended, so its last workflow shows an outdated end. */
+  /** A channel was settled after the post had ended, so the workflow's result is outdated. */
   readonly isSettled?: boolean;
-  /** Where it is to go, for people who search for it in Temporal; left out by callers that do not know. */
+  /** Networks of the post, for searches in Temporal; omitted by callers that do not have them. */
   readonly networks?: readonly string[];
 };
 
 /**
  * Starts or signals the workflow of a post according to the committed row, and marks the row synced. Safe to repeat and
- * to overtake: starts are idempotent, and signals carry the revision.
+ * to reorder: starts are idempotent, and signals carry the revision.
  *
- * @throws ServiceError when Temporal is away; the row stays in the outbox, and the relay repeats it.
+ * @throws ServiceError if Temporal is unavailable; the row stays in the outbox, and the relay retries.
  */
 export async function syncPost(
   client: Client,
@@ -55,7 +55,7 @@ export async function syncPost(
   await markSynced(em, post, { wakesAt, version }, log);
 }
 
-/** Which version of the row there is: every change makes another one. */
+/** Returns the row's version, which every update changes. */
 async function versionOf(em: Em, { workspaceId, postId }: PostToSync): Promise<string | null> {
   const [row] = await query<{ version: string }>(
     em,
@@ -65,8 +65,8 @@ async function versionOf(em: Em, { workspaceId, postId }: PostToSync): Promise<s
 }
 
 /**
- * When a post's workflow is to wake up: at the post's time, unless its workspace has hundreds of posts in that second.
- * What a user sees is the post's own time, and the workflow asks the database for it before it publishes.
+ * Returns when a post's workflow wakes up: at the post's time, or slightly later if its workspace has hundreds of posts
+ * in that second. Users see the post's own time, and the workflow reads it from the database before it publishes.
  *
  * @returns ISO 8601 in UTC; null for a draft.
  */
@@ -76,7 +76,7 @@ export async function wakeTime(em: Em, post: PostToSync): Promise<string | null>
     return at;
   }
 
-  // In the order of the index `posts_due_by_workspace`: thousands of others may be due in the same second.
+  // Follows the index `posts_due_by_workspace`: thousands of posts may be due in the same second.
   const [row] = await query<{ before: number }>(
     em,
     sql`select count(*)::int as before from posts
@@ -88,15 +88,14 @@ export async function wakeTime(em: Em, post: PostToSync): Promise<string | null>
 }
 
 /**
- * Marks a row synced, or puts it into the outbox once more where Temporal has something else now than the row says:
- * - A failover lost the commit of which the workflow was notified: the row's revision is below the one that the workflow
- *   has.
- * - The post became a draft before its start reached Temporal: the cancel may have found no workflow, or one that has
- *   ended since, and this one would sleep until the post's time.
+ * Marks a row synced, or returns it to the outbox if Temporal and the row differ:
+ * - A failover lost the commit that the workflow was notified of: the row's revision is below the workflow's.
+ * - The post became a draft before its start reached Temporal: the cancel may have found no workflow, and the new one
+ *   would sleep until the post's time.
  *
- * @param version Of a cancel: it is marked only while the row is what it was before Temporal was asked. A start that came
- * right behind it may have put the row back by now, for this cancel to be repeated. So may the workflow have, as it wrote
- * how it ended: then the cancel is repeated for nothing, once for each time that the row changes meanwhile.
+ * @param version For a cancel: the row is marked only if it is unchanged since before the request. A concurrent start
+ * may have returned the row to the outbox, so that this cancel is repeated. If the workflow changed the row when it
+ * ended, the cancel is repeated without effect.
  */
 async function markSynced(
   em: Em,
@@ -119,12 +118,12 @@ async function markSynced(
   if (row && row.revision < revision) {
     log?.warn(
       { post: postId, workspace: workspaceId, synced: revision, revision: row.revision },
-      'the database lost a change that the workflow of this post knows: it is synced once more',
+      'the database lost a change that the workflow of this post has, the post is synced again',
     );
   }
 }
 
-/** Whether its sync starts a workflow where none runs. A retry is synced like a new time, which is now. */
+/** Whether the sync starts a workflow if none runs. A retry is synced like a new time, which is now. */
 const mayStart = (post: PostToSync): post is PostToSync & { readonly dueAt: string } =>
   (post.status === 'scheduled' || post.status === 'publishing') && post.dueAt !== null;
 
@@ -133,7 +132,7 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<v
   if (mayStart(post)) {
     const { dueAt: at } = post;
     const options = startOptions({ workspaceId, postId, revision, dueAt: at });
-    // Repairs "no workflow" and "a workflow with another time" in one call.
+    // Works for a missing workflow and for one with another time, in one call.
     const signal = (searchable: object): Promise<unknown> =>
       client.workflow.signalWithStart('publishPost', {
         ...options,
@@ -147,7 +146,7 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<v
         : signal(searchable);
     await startSearchable(client, ofPost(workspaceId, networks), start, log);
   } else if (post.status === 'draft' && post.isUnfinished) {
-    // To be finished at once, by its workflow, which may sleep until another time, or by one that is started now.
+    // Finish now: in the post's workflow, which may sleep until another time, or in a new one.
     const options = startOptions({ workspaceId, postId, revision, dueAt: longAgo });
     const start = (searchable: object): Promise<unknown> =>
       client.workflow.signalWithStart('publishPost', {
@@ -164,7 +163,7 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<v
   }
 }
 
-/** Starts a workflow that finds the post ended, and ends as the post has: for people who watch it in Temporal. */
+/** Starts a workflow that finds the post ended and takes over its result, for the Temporal UI. */
 async function showEnd(client: Client, post: PostToSync, log?: Logger): Promise<void> {
   const { workspaceId, postId, revision, networks } = post;
   const start = (searchable: object): Promise<unknown> =>
@@ -181,7 +180,7 @@ async function notifyOfCancel(client: Client, { postId, revision }: PostToSync):
   try {
     await client.workflow.getHandle(postWorkflowId(postId)).signal(cancel, { revision });
   } catch (error) {
-    // Without a workflow there is nothing to be ended.
+    // Without a workflow there is nothing to cancel.
     if (!(error instanceof WorkflowNotFoundError)) {
       throw error;
     }
@@ -189,8 +188,8 @@ async function notifyOfCancel(client: Client, { postId, revision }: PostToSync):
 }
 
 /**
- * Starts the workflow of a post that was never changed. One that runs is signalled all the same: it may be about to end
- * for a cancel that the database lost in a failover, and would not know that the post goes on.
+ * Starts the workflow of a post that was never changed, and signals it if it runs already: it may be ending because of
+ * a cancel that the database lost in a failover.
  */
 async function startOr(
   client: Client,
@@ -213,13 +212,13 @@ const longAgo = new Date(0).toISOString();
 const startOptions = (input: PublishPostInput) => ({
   taskQueue: postsQueue,
   workflowId: postWorkflowId(input.postId),
-  // Running: leave it. Closed: a retry, or a draft that was scheduled again, is a new run of the same id.
+  // Running: keep it. Closed: a retry, or a draft that was scheduled again, starts a new run of the same id.
   workflowIdConflictPolicy: 'USE_EXISTING' as const,
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
-  // Short, and no details: each byte is kept for as long as the post sleeps. The id names the post, the search
-  // attributes its workspace and networks; the current details say the rest and cost nothing.
+  // Short and without details, because each byte is stored while the post sleeps. The id names the post, the search
+  // attributes its workspace and networks; the current details show the rest at no cost.
   staticSummary: 'Scheduled post',
-  // Activities and deliveries inherit it: a workspace with many posts does not hold up another's few.
+  // Activities and deliveries inherit it, so a workspace with many posts does not delay one with few.
   priority: { fairnessKey: input.workspaceId },
   args: [input] as [PublishPostInput],
 });

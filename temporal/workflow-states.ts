@@ -4,7 +4,7 @@ import type { WorkflowState, WorkflowStates } from '../domain/workflow-state.ts'
 import { deliveryWorkflowId, postWorkflowId } from '../workflows/messages.ts';
 import { underDeadline } from './connect.ts';
 
-/** Asks Temporal about the newest run of a row's workflow. It costs no event of history. */
+/** Requests the state of the newest run of a row's workflow. Adds no event to its history. */
 export const workflowStates = (client: Client): WorkflowStates => ({
   ofPost: (postId) => stateOf(client, postWorkflowId(postId)),
   ofDelivery: (deliveryId) => stateOf(client, deliveryWorkflowId(deliveryId)),
@@ -51,7 +51,7 @@ async function stateOf(client: Client, workflowId: string): Promise<WorkflowStat
   }
 }
 
-/** All else goes on: paused by an operator, or a status that only later versions of Temporal have. */
+/** Every other status counts as running: paused by an operator, or added by a later version of Temporal. */
 const ended: ReadonlySet<string> = new Set([
   'COMPLETED',
   'FAILED',
@@ -60,13 +60,13 @@ const ended: ReadonlySet<string> = new Set([
   'TIMED_OUT',
 ]);
 
-/** Temporal's own number for an activity that no worker is at: it waits for its time, or for a worker. */
+/** PENDING_ACTIVITY_STATE_SCHEDULED: the activity waits for its time or for a worker. */
 const scheduled = 1;
 
 type Step = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
 function stateOfSteps(steps: readonly Step[]): WorkflowState {
-  // At work or paused, or it waits for a time that is still to come.
+  // Running, paused, or waiting for a time in the future.
   const isBusy = ({ state, scheduledTime }: Step): boolean =>
     state !== scheduled || Number(scheduledTime?.seconds ?? 0) * 1000 > Date.now();
   if (steps.length === 0) {

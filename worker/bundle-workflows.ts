@@ -7,22 +7,24 @@ import {
   type WorkflowBundleWithSourceMap,
 } from '@temporalio/worker';
 
-const ours = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
+const ownWorkflowsPath = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
 
 /**
- * The workflow code as Temporal's workers run it, in about a second.
+ * Bundles the workflow code for Temporal's workers, in about 1 s.
  *
- * Its modules are evaluated once, and not for each post that wakes up: so none of them may keep anything that changes
- * (`test/workflows/replay.test.ts`). It spares a tenth of the worker's CPU time where posts have left its cache.
+ * Modules are evaluated once instead of for each workflow, so none may hold mutable state
+ * (`test/workflows/replay.test.ts`). This saves a tenth of the worker's CPU time when posts have left its cache.
  */
-export const bundleWorkflows = (workflowsPath = ours): Promise<WorkflowBundleWithSourceMap> =>
+export const bundleWorkflows = (
+  workflowsPath = ownWorkflowsPath,
+): Promise<WorkflowBundleWithSourceMap> =>
   bundleWorkflowCode({ workflowsPath, preloadModules: [workflowsPath], logger: quietBundler });
 
-/** @param file What `write-bundle.ts` of the same version wrote; null makes a bundle now. */
+/** @param file Written by `write-bundle.ts` of the same version; null bundles now. */
 export const openBundle = async (file: string | null): Promise<WorkflowBundleWithSourceMap> =>
   file === null ? bundleWorkflows() : { code: await readFile(file, 'utf8'), sourceMap: '' }; // The map is in the code.
 
-/** The bundler reports each step; only what is wrong is worth a line. */
+/** The bundler logs each step; keep warnings and errors only. */
 const quietBundler = {
   log: ignore,
   trace: ignore,
@@ -34,9 +36,9 @@ const quietBundler = {
 function ignore(): void {}
 
 /**
- * Which workflow code a worker runs: Temporal stores it with each step, so that people see it, and can reset what
- * a bad version did (`temporal workflow reset --type BuildId`). The name that Temporal's SDK would choose by itself is
- * 95 characters long, and each sleeping post would keep it twice.
+ * Identifies the workflow code of a worker. Temporal stores it with each workflow task, so that operators see it and
+ * can reset workflows of a bad version (`temporal workflow reset --type BuildId`). The SDK's default name has 95
+ * characters, and each sleeping post would store it twice.
  */
 export const deploymentOf = ({ code }: WorkflowBundleWithSourceMap): WorkerDeploymentOptions => ({
   useWorkerVersioning: false,

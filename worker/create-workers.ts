@@ -9,7 +9,7 @@ import type { ActivityDeps } from '../activities/deps.ts';
 import { retryUntilReady } from '../runtime/retry-until-ready.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { temporalOptions } from '../temporal/settings.ts';
-import { temporalTrouble } from '../temporal/trouble.ts';
+import { explainTemporalFailure } from '../temporal/explain-failure.ts';
 import { postsQueue, publishQueue, webhooksQueue } from '../workflows/messages.ts';
 import { deploymentOf } from './bundle-workflows.ts';
 import { redactErrors } from './redact-errors.ts';
@@ -19,8 +19,8 @@ type Place = {
   readonly namespace: string;
   readonly bundle: WorkflowBundleWithSourceMap;
   /**
-   * How long a send in flight is given when the worker stops, in milliseconds: a deploy must not leave posts
-   * whose outcome is unknown. Below the platform's own patience.
+   * In milliseconds. Time for requests in flight when the worker stops, so that a deploy leaves no post with an unknown
+   * outcome. Below the platform's own grace period.
    */
   readonly shutdownGraceMs: number;
   readonly log: Logger;
@@ -34,8 +34,8 @@ export type ConnectedWorkers = {
 };
 
 /**
- * Creates the product's workers, as soon as Temporal lets it. A queue whose worker could not be created stays taken on its
- * connection for ever, so each retry opens another connection; the ones before stay open, and unused.
+ * Creates the workers as soon as Temporal accepts them. A queue whose worker failed to start stays reserved on its
+ * connection, so each retry opens another connection; the earlier ones stay open and unused.
  */
 export function createWorkersWhenReady(
   settings: WorkerSettings,
@@ -55,7 +55,7 @@ export function createWorkersWhenReady(
       return { connection, workers: await createWorkers({ ...settings, connection }) };
     },
     log,
-    temporalTrouble(options),
+    explainTemporalFailure(options),
   );
 }
 
@@ -63,20 +63,19 @@ const createWorkers = ({ deps, ...place }: WorkerSettings): Promise<Worker[]> =>
   pollQueues({ ...place, log: deps.log }, createActivities(deps), Object.keys(deps.networks));
 
 const workflowSettings = {
-  // Sleeping posts need no cache; what is cached is what is in flight.
+  // Sleeping posts need no cache, only those in flight.
   maxCachedWorkflows: 300,
-  // They run one after the other on one thread anyway. More of them at once would wait inside this worker, each with the
-  // events from when it was handed out; at Temporal they wait with all that happens meanwhile, so the ends of several
-  // channels are one task, not one each (docs/benchmarks.md).
+  // Workflow tasks run one after another on one thread. More of them would wait in this worker with outdated events; in
+  // Temporal they collect later events, so the ends of several channels become one task (docs/benchmarks.md).
   maxConcurrentWorkflowTaskExecutions: 6,
-  // What one worker has in its cache waits for that worker in a queue of its own, which knows no fairness. When the
-  // worker is busy for longer than this, it comes to the queue of all, which is fair to each workspace.
+  // A cached workflow waits for its worker in a sticky queue, which has no fairness. After this time it moves to the
+  // shared queue, which is fair to workspaces.
   stickyQueueScheduleToStartTimeout: '1 second',
 } as const;
 
 /**
- * One worker for posts and the sweep, one for webhooks, with a thread each for their workflows, and one for each network,
- * all with the same activities: a queue decides only what waits for what.
+ * Creates a worker for posts and the sweep, one for webhooks, each with a workflow thread, and one for each network.
+ * All have the same activities: a queue only separates backlogs.
  */
 export function pollQueues(
   { connection, namespace, bundle, shutdownGraceMs, log }: Place,
@@ -100,7 +99,7 @@ export function pollQueues(
       ...shared,
       ...ofWorkflows,
       taskQueue: webhooksQueue,
-      // Half of the polls are for deliveries that begin, not a fifth: the end of one is not urgent.
+      // Half of the polls are for new deliveries, not a fifth: the end of a delivery is not urgent.
       nonStickyToStickyPollRatio: 0.5,
       maxConcurrentActivityTaskExecutions: 200,
     }),
@@ -108,7 +107,7 @@ export function pollQueues(
       Worker.create({
         ...shared,
         taskQueue: publishQueue(network),
-        // Five times what a server that does not answer may hold (domain/server-health.ts).
+        // Five times the slots of a server that does not answer (domain/server-health.ts).
         maxConcurrentActivityTaskExecutions: 100,
       }),
     ),

@@ -10,22 +10,22 @@ import { postsQueue } from '../workflows/messages.ts';
 
 const minuteMs = 60_000;
 
-/** What Temporal is to start again and again, one at a time. */
-export type Schedule = {
+/** A workflow that Temporal starts at intervals, one at a time. */
+export type ScheduleDefinition = {
   readonly scheduleId: string;
-  /** In milliseconds; `offsetMs` after each full one of these. */
+  /** Interval in milliseconds. Runs start `offsetMs` after each multiple of it. */
   readonly everyMs: number;
   readonly offsetMs: number;
   readonly workflowType: string;
   readonly workflowId: string;
   readonly args: readonly unknown[];
-  /** After so long it is over, in milliseconds, whatever holds it up. */
+  /** Run timeout, in milliseconds. */
   readonly longestMs: number;
   readonly summary: string;
 };
 
-/** @param installation Of the database that the workflow works for. */
-const optionsOf = (schedule: Schedule, installation: string) => ({
+/** @param installation Id of the database. */
+const optionsOf = (schedule: ScheduleDefinition, installation: string) => ({
   spec: { intervals: [{ every: schedule.everyMs, offset: schedule.offsetMs }] },
   action: {
     type: 'startWorkflow' as const,
@@ -37,19 +37,19 @@ const optionsOf = (schedule: Schedule, installation: string) => ({
     staticSummary: schedule.summary,
     memo: { installation },
   },
-  // One at a time. What was missed while Temporal was away is made up for by one.
+  // One run at a time. One run makes up for all that were missed while Temporal was unavailable.
   policies: { overlap: 'SKIP' as const, catchupWindow: minuteMs },
 });
 
 /**
- * Creates a schedule, or updates that of another version. What an operator paused stays paused. It says which database the
- * namespace belongs to.
+ * Creates a schedule, or updates that of another version. A paused schedule stays paused. Its memo holds the database
+ * that the namespace belongs to.
  *
- * @throws ServiceError when Temporal is away. @throws OtherDatabaseError
+ * @throws ServiceError if Temporal is unavailable. @throws OtherDatabaseError
  */
 export async function ensureSchedule(
   client: Client,
-  schedule: Schedule,
+  schedule: ScheduleDefinition,
   installation: string,
 ): Promise<void> {
   const { scheduleId } = schedule;
@@ -69,12 +69,15 @@ export async function ensureSchedule(
     }
 
     await within(() => client.schedule.create({ scheduleId, ...wanted })).catch(
-      unlessRunning, // Another worker was quicker.
+      unlessRunning, // Another worker created it first.
     );
   }
 }
 
-function isAsWanted({ spec, action, policies }: ScheduleDescription, schedule: Schedule): boolean {
+function isAsWanted(
+  { spec, action, policies }: ScheduleDescription,
+  schedule: ScheduleDefinition,
+): boolean {
   const [interval, ...others] = spec.intervals ?? [];
   return (
     others.length === 0 &&

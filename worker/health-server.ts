@@ -1,10 +1,10 @@
 import Koa from 'koa';
-import { databaseAnswers } from '../db/answers.ts';
-import { awaitsRestoreFinish, restoredDatabase } from '../db/beats.ts';
+import { isDatabaseReachable } from '../db/is-reachable.ts';
+import { awaitsRestoreFinish, restoredDatabase } from '../db/restore-counter.ts';
 import type { Orm } from '../db/orm.ts';
 import type { Logger } from '../runtime/logger.ts';
 
-/** Asks the database only when it has just answered. */
+/** Returns why the worker does not poll. Queries the database only if it has just answered. */
 const whyNot = async (orm: Orm, postgresql: string): Promise<string> =>
   postgresql === 'ok' && (await awaitsRestoreFinish(orm))
     ? restoredDatabase
@@ -12,16 +12,16 @@ const whyNot = async (orm: Orm, postgresql: string): Promise<string> =>
 
 export type HealthSettings = {
   readonly host: string;
-  /** 0: there is none. */
+  /** 0 for no server. */
   readonly workerHealthPort: number;
 };
 
 /**
- * Serves `/livez` and `/readyz` of a worker, from the start of its process. A worker whose port is taken, as by another
- * one on the same machine, works without them.
+ * Serves `/livez` and `/readyz` of a worker from the start of its process. If the port is taken, for example by another
+ * worker on the machine, the worker runs without them.
  *
- * @param isPolling Whether it takes tasks: not before it has begun, nor once it stops.
- * @returns a function that stops it.
+ * @param isPolling Whether the worker takes tasks.
+ * @returns a function that stops the server.
  */
 export function serveHealth(
   { host, workerHealthPort: port }: HealthSettings,
@@ -34,7 +34,7 @@ export function serveHealth(
     if (ctx.path === '/livez') {
       ctx.body = { ok: true };
     } else if (ctx.path === '/readyz') {
-      const postgresql = (await databaseAnswers(orm)) ? 'ok' : 'does not answer';
+      const postgresql = (await isDatabaseReachable(orm)) ? 'ok' : 'does not answer';
       const polling = isPolling() ? 'ok' : await whyNot(orm, postgresql);
       const ready = postgresql === 'ok' && polling === 'ok';
       ctx.status = ready ? 200 : 503;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { query } from '../db/query.ts';
 import type { Orm } from '../db/orm.ts';
-import type { ReadLimits } from '../networks/entry.ts';
+import type { ReadLimits } from '../networks/network-entry.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
 import { forEachLimit } from '../runtime/for-each-limit.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
@@ -10,53 +10,53 @@ import { repeat } from '../runtime/repeat.ts';
 type LimitsDeps = {
   readonly orm: Orm;
   readonly egress: Egress;
-  /** By platform. */
+  /** Keyed by platform. */
   readonly limits: Readonly<Record<string, ReadLimits>>;
   readonly log: Logger;
   readonly now: () => Date;
 };
 
-/** A server is asked once in so long, in milliseconds, whether it answers or not. */
+/** Interval between requests to a server, in milliseconds, whether it answers or not. */
 const ageMs = 24 * 60 * 60_000;
-/** How often it is looked which servers are due. */
+/** Interval between rounds. */
 const intervalMs = 60 * 60_000;
-/** When more of them are due than one round takes. */
+/** Interval while more servers are due than one round takes. */
 const soonMs = 60_000;
 const perRound = 20;
 const width = 4;
 
 /**
- * Asks servers for their limits once a day, so that posts are validated by what a server takes now: one may have raised
- * its limits since the account was connected. Without an answer the limits stay as they are.
+ * Reads servers' limits once a day, so that posts are validated against current ones. Without an answer the limits stay
+ * unchanged.
  *
- * @returns stops it.
+ * @returns a function that stops it.
  */
 export function keepLimits(deps: LimitsDeps): () => Promise<void> {
   const round = async (): Promise<number> => {
     try {
       return (await refreshLimits(deps)) < perRound ? intervalMs : soonMs;
     } catch (error) {
-      deps.log.warn({ err: describeError(error) }, 'limits of servers: not refreshed');
+      deps.log.warn({ err: describeError(error) }, 'could not refresh server limits');
       return intervalMs;
     }
   };
   return repeat(round).stop;
 }
 
-/** One round. @returns how many servers were asked. */
+/** Runs one round. @returns the number of servers. */
 export async function refreshLimits(deps: LimitsDeps): Promise<number> {
   const { orm, egress, limits, log } = deps;
   const servers = await claimServers(deps);
   await forEachLimit(servers, width, async ({ platform, base_url: baseUrl }) => {
     try {
-      const told = JSON.stringify((await limits[platform]?.(egress, baseUrl)) ?? {});
+      const fetched = JSON.stringify((await limits[platform]?.(egress, baseUrl)) ?? {});
       await query(
         orm.em.fork(),
-        sql`update channels set settings = settings || ${told}::jsonb
+        sql`update channels set settings = settings || ${fetched}::jsonb
           where platform = ${platform} and base_url = ${baseUrl} and disconnected_at is null`,
       );
     } catch (error) {
-      log.info({ platform, baseUrl, err: describeError(error) }, 'limits of a server: no answer');
+      log.info({ platform, baseUrl, err: describeError(error) }, 'could not fetch server limits');
     }
   });
   return servers.length;
@@ -64,7 +64,7 @@ export async function refreshLimits(deps: LimitsDeps): Promise<number> {
 
 type Server = { readonly platform: string; readonly base_url: string };
 
-/** Those that are due, of all workspaces. Their channels say from now on when they were asked. */
+/** Claims due servers, across workspaces, by storing the time of the request in their channels. */
 function claimServers({ orm, limits, now }: LimitsDeps): Promise<Server[]> {
   const askedAt = now();
   const before = new Date(askedAt.getTime() - ageMs);

@@ -1,13 +1,13 @@
 import { metricsScheduleId, metricsWorkflowId } from '../workflows/messages.ts';
-import type { Schedule } from './ensure-schedule.ts';
+import type { ScheduleDefinition } from './ensure-schedule.ts';
 
 const minuteMs = 60_000;
 
-/** The schedule by which Temporal starts a refresh of metrics every five minutes. @param networks That workers work for. */
-export const metricsSchedule = (networks: readonly string[]): Schedule => ({
+/** Schedule that refreshes metrics every five minutes. @param networks Networks that the workers serve. */
+export const metricsSchedule = (networks: readonly string[]): ScheduleDefinition => ({
   scheduleId: metricsScheduleId,
   everyMs: 5 * minuteMs,
-  // Posts are due at full minutes, and go first.
+  // Most posts are due at full minutes, so keep clear of them.
   offsetMs: 80_000,
   workflowType: 'refreshMetrics',
   workflowId: metricsWorkflowId,

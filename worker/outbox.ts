@@ -7,23 +7,23 @@ import { query } from '../db/query.ts';
 import { syncDelivery } from '../temporal/sync-delivery.ts';
 import { syncPost } from '../temporal/sync-post.ts';
 
-/** Rows of which Temporal is behind. */
+/** Rows that are not synced with Temporal yet. */
 export type Outbox = {
-  /** What its rows are called in the log. */
+  /** Name of a row in the log. */
   readonly name: string;
-  /** Claims rows until the transaction ends. What another relay has claimed is passed over. */
+  /** Claims rows until the transaction ends. Skips rows that another relay has claimed. */
   readonly claim: (em: Em, portion: Portion) => Promise<UnsyncedRow[]>;
 };
 
 type Portion = {
-  /** How many rows at most. */
+  /** Largest number of rows. */
   readonly limit: number;
-  /** Ids of rows that are left for later. */
+  /** Ids of rows to skip. */
   readonly except: readonly string[];
   /**
-   * So long is a post left to the process that changed it, in milliseconds. By the clocks of the API and the database:
-   * where these differ by more, it is left for no time. A delivery's row does not say when it was changed, so it is not
-   * left.
+   * Time that a changed post is left to the process that changed it, in milliseconds. Compares the clocks of the API
+   * and the database: if they differ by more, the time does not apply. Does not apply to deliveries, whose rows do not
+   * record the time of a change.
    */
   readonly graceMs: number;
 };
@@ -33,8 +33,8 @@ type UnsyncedRow = {
   /**
    * Starts or signals its workflow, and marks it synced.
    *
-   * @param apart Outside of the transaction that claims: the mark is committed at once and locks nothing.
-   * @throws ServiceError when Temporal does not take it.
+   * @param apart Used outside the claiming transaction, so that the mark commits at once and holds no lock.
+   * @throws ServiceError if Temporal refuses or is unavailable.
    */
   readonly sync: (client: Client, apart: Em) => Promise<void>;
 };
@@ -52,13 +52,13 @@ type PostRow = {
 
 type DeliveryRow = { id: string; workspace_id: string; round: number };
 
-/** How many rows are looked through for some that no other relay holds. */
+/** Number of rows searched for unclaimed ones. */
 const window = 400;
 
 /**
- * Claims rows for this relay alone until the transaction ends, without locking the rows themselves: an edit or the
- * start of publishing must not wait for Temporal to answer. What another relay synced just now shows when the rows
- * are read again.
+ * Claims rows for this relay until the transaction ends. Uses advisory locks, so that an edit or a claim of the post
+ * does not wait for Temporal. The rows are read again afterwards, which drops those that another relay synced
+ * meanwhile.
  */
 async function claimRows<Row>(
   em: Em,
@@ -82,20 +82,20 @@ async function claimRows<Row>(
 
 type Expression = RawBuilder<unknown>;
 
-/** Pieces of SQL. */
+/** Fragments of SQL. */
 type Source = {
-  /** What is read of each row, its id among them. */
+  /** Columns to read, including the id. */
   readonly columns: Expression;
   readonly table: Expression;
   readonly unsynced: Expression;
-  /** In which claimed rows are synced. */
+  /** Order in which claimed rows are synced. */
   readonly order: Expression;
-  /** Selects the ids of those that are looked through, first come first claimed. All of them in that order unless given. */
+  /** Selects the ids to claim from, in order of preference. Default: all, by `order`. */
   readonly candidates?: (of: Candidates) => Expression;
 };
 
 type Candidates = Pick<Source, 'table' | 'order'> & {
-  /** Whether a row is unsynced and not left for later. */
+  /** Condition for rows that are unsynced and not skipped. */
   readonly waits: Expression;
 };
 
@@ -110,15 +110,15 @@ const isSettled = sql`status in ('published', 'failed') and exists (select 1 fro
 
 const now = sql`clock_timestamp()`;
 
-/** So many posts that have a time are claimed for each draft, while there are both. */
+/** Number of posts with a time that are claimed for each draft, while there are both. */
 const timedForEachDraft = 4;
 
 /**
- * Posts that have a time go in its order, so that after an outage what is overdue longest goes first. A cancel is not as
- * urgent: a workflow that did not hear of it finds the draft at its time, and sends nothing. One disconnection makes
- * thousands of them, behind which nothing that is due may wait; nor do they wait until no post is left.
+ * Posts with a time come in order of time, so that after an outage the longest overdue go first. A cancel is less
+ * urgent: a workflow that missed it finds the draft at its time and sends nothing. One disconnection makes thousands of
+ * drafts, which must not delay due posts, nor wait until no post is left.
  *
- * Each of the two is read from the index `posts_unsynced`, in its order, up to the limit.
+ * Both kinds are read from the index `posts_unsynced`, in its order, up to the limit.
  */
 const byTurns = ({ table, waits }: Candidates): Expression => {
   const byIndex = sql`${dueAt()} nulls first`;
@@ -169,7 +169,7 @@ const replayedDeliveries: Outbox = {
       columns: sql`id, workspace_id, round`,
       table: sql.table('deliveries'),
       unsynced: sql`synced_round < round`,
-      // Round robin over the endpoints: hundreds of replays to one do not hold up the few of another.
+      // Round robin over endpoints, so that hundreds of replays to one do not delay another.
       order: sql`row_number() over (partition by endpoint_id order by id), id`,
     };
     const rows = await claimRows<DeliveryRow>(em, source, portion);
@@ -180,5 +180,5 @@ const replayedDeliveries: Outbox = {
   },
 };
 
-/** Posts first: they have a time to keep. */
+/** Posts first, because they are due at a time. */
 export const outboxes: readonly Outbox[] = [posts, replayedDeliveries];

@@ -3,8 +3,8 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { describeError, type Logger } from '../runtime/logger.ts';
 
 /**
- * An interceptor of activities that keeps the inside of unexpected errors out of Temporal: a post's text or a token in
- * an error's message would be stored in the history. The log has the same error under the workflow's id.
+ * Interceptor that keeps the message of an unexpected error out of Temporal's history, because it may contain a post's
+ * text or a token. The log has the full error with the workflow's id.
  */
 export const redactErrors =
   (log: Logger): ActivityInterceptorsFactory =>
@@ -25,12 +25,12 @@ export const redactErrors =
           };
           log.error(
             { ...where, error: describeError(error) },
-            'an activity failed and is tried again',
+            'activity failed, Temporal retries it',
           );
           const name = error instanceof Error ? error.name : 'Error';
           throw ApplicationFailure.create({
             type: 'internal',
-            message: `${name}. The worker's log says more under this workflow's id.`,
+            message: `${name}. The worker's log has the details under this workflow's id.`,
           });
         }
       },

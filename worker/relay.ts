@@ -1,84 +1,86 @@
 import type { Client } from '@temporalio/client';
 import { sql } from 'kysely';
-import { isDatabaseAway } from '../db/is-away.ts';
+import { isDatabaseUnavailable } from '../db/is-unavailable.ts';
 import type { Em, Orm } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
 import { repeat } from '../runtime/repeat.ts';
 import { forEachLimit } from '../runtime/for-each-limit.ts';
 import { deadlineMs } from '../temporal/connect.ts';
-import { isTemporalAway } from '../temporal/grpc-errors.ts';
+import { isTemporalUnavailable } from '../temporal/grpc-errors.ts';
 import { outboxes, type Outbox } from './outbox.ts';
 
 export type RelayDeps = { readonly orm: Orm; readonly client: Client; readonly log: Logger };
 
-/** How often the outbox is looked at, in milliseconds. */
+/** Poll interval of the outbox, in milliseconds. */
 const intervalMs = 1000;
 
-/** How many rows of an outbox are claimed in one go. */
+/** Rows of an outbox per claim. */
 const batchSize = 50;
 
-/** How many rows are synced at once, and how many for each connection of the pool, which a row needs for a moment. */
+/** Concurrent syncs, in all and per connection of the pool: each sync needs one briefly. */
 const [mostAtOnce, atOncePerConnection] = [20, 2];
 
 /**
- * How many relays read an outbox at the same time, over all workers. Each holds a transaction until Temporal has
- * answered, and needs a connection beside it for each row: a pooler's connections would all be held by relays that wait
- * for another one.
+ * Number of relays that read an outbox at the same time, over all workers. Each holds a transaction until Temporal
+ * responds, and needs another connection per row. Without the limit, waiting relays could hold all connections of a
+ * pooler.
  */
 const relaysAtOnce = 4;
 
 /**
- * Syncs some rows of every outbox: those that the API could not sync. Several workers share the work by claims on the
- * rows.
+ * Syncs rows of every outbox that the API could not sync. Workers share the work by claims on the rows.
  *
- * @returns how many rows were synced.
+ * @returns the number of synced rows.
  */
-export async function relayOnce(deps: RelayDeps, look: Partial<Look> = {}): Promise<number> {
-  const { backoff = retryBackoff(), graceMs = 0 } = look;
+export async function relayOnce(
+  deps: RelayDeps,
+  options: Partial<RelayOptions> = {},
+): Promise<number> {
+  const { backoff = retryBackoff(), graceMs = 0 } = options;
   let synced = 0;
   for (const outbox of outboxes) {
     const relayed = await relayOutbox(deps, outbox, { backoff, graceMs });
     synced += relayed.synced;
     if (relayed.isAway) {
-      break; // The next outbox would only wait for it as long again.
+      break; // The next outbox would only wait as long again.
     }
   }
 
   return synced;
 }
 
-type Look = {
-  /** Rows that Temporal did not take before. None unless given. */
+type RelayOptions = {
+  /** Rows that failed to sync before. Default: none. */
   readonly backoff: RetryBackoff;
-  /** How long rows are left to the process that changed them, in milliseconds. Not at all unless given. */
+  /** Time that rows are left to the process that changed them, in milliseconds. Default: 0. */
   readonly graceMs: number;
 };
 
 type Relayed = {
   readonly synced: number;
-  /** Temporal took nothing. */
+  /** Nothing was synced, because Temporal is unavailable. */
   readonly isAway: boolean;
 };
 
 type Failure = { readonly id: string; readonly error: unknown };
 
-function relayOutbox(deps: RelayDeps, outbox: Outbox, look: Look): Promise<Relayed> {
+function relayOutbox(deps: RelayDeps, outbox: Outbox, options: RelayOptions): Promise<Relayed> {
   const { orm, client, log } = deps;
-  const { backoff, graceMs } = look;
+  const { backoff, graceMs } = options;
   return orm.em.fork().transactional(async (em) => {
     let synced = 0;
     const failures: Failure[] = [];
     const isAway = (): boolean =>
-      synced === 0 && failures.some(({ error }) => isTemporalAway(error));
-    const rows = (await takeSlot(em, outbox))
+      synced === 0 && failures.some(({ error }) => isTemporalUnavailable(error));
+    const rows = (await takeRelaySlot(em, outbox))
       ? await outbox.claim(em, { limit: batchSize, except: backoff.ids(), graceMs })
       : [];
     const connections = orm.config.get('pool').max ?? mostAtOnce;
     const atOnce = Math.min(mostAtOnce, atOncePerConnection * connections);
     await forEachLimit(rows, atOnce, async ({ id, sync }) => {
       if (isAway()) {
-        return; // Let go of the row and come back later.
+        return; // Release the row; a later poll retries it.
       }
 
       try {
@@ -87,7 +89,7 @@ function relayOutbox(deps: RelayDeps, outbox: Outbox, look: Look): Promise<Relay
         backoff.release(id);
       } catch (error) {
         failures.push({ id, error });
-        backoff.add(id, isAwayError(error) ? 'away' : 'refused');
+        backoff.add(id, isUnavailableError(error) ? 'away' : 'refused');
       }
     });
     report(log, outbox, failures);
@@ -95,8 +97,8 @@ function relayOutbox(deps: RelayDeps, outbox: Outbox, look: Look): Promise<Relay
   });
 }
 
-/** @returns whether one of the outbox's slots is this relay's until the transaction ends. */
-async function takeSlot(em: Em, { name }: Outbox): Promise<boolean> {
+/** Takes one of the outbox's slots for the transaction. @returns whether one was free. */
+async function takeRelaySlot(em: Em, { name }: Outbox): Promise<boolean> {
   const slots = await query(
     em,
     sql`select from generate_series(1, ${sql.lit(relaysAtOnce)}) as slot
@@ -105,14 +107,14 @@ async function takeSlot(em: Em, { name }: Outbox): Promise<boolean> {
   return slots.length > 0;
 }
 
-/** Each row that Temporal refuses has a line of its own; an outage has one a look. */
+/** Logs each refused row, and an outage once per poll. */
 function report(log: Logger, { name }: Outbox, failures: readonly Failure[]): void {
-  const refused = failures.filter(({ error }) => !isAwayError(error));
+  const refused = failures.filter(({ error }) => !isUnavailableError(error));
   for (const { id, error } of refused) {
     log.warn({ [name]: id, error: describeError(error) }, `Temporal refused to sync a ${name}`);
   }
 
-  const first = failures.find(({ error }) => isTemporalAway(error));
+  const first = failures.find(({ error }) => isTemporalUnavailable(error));
   if (first) {
     log.warn(
       { [name]: first.id, error: describeError(first.error) },
@@ -120,7 +122,7 @@ function report(log: Logger, { name }: Outbox, failures: readonly Failure[]): vo
     );
   }
 
-  const unread = failures.find(({ error }) => isDatabaseAway(error));
+  const unread = failures.find(({ error }) => isDatabaseUnavailable(error));
   if (unread) {
     log.warn(
       { [name]: unread.id, error: describeError(unread.error) },
@@ -129,16 +131,17 @@ function report(log: Logger, { name }: Outbox, failures: readonly Failure[]): vo
   }
 }
 
-/** It is not this row. */
-const isAwayError = (error: unknown): boolean => isTemporalAway(error) || isDatabaseAway(error);
+/** Whether the failure is not specific to the row. */
+const isUnavailableError = (error: unknown): boolean =>
+  isTemporalUnavailable(error) || isDatabaseUnavailable(error);
 
-/** Runs the relay until the returned function is called, which resolves when the last look is over. */
+/** Runs the relay. @returns a function that stops it and resolves after the last poll. */
 export function startRelay(deps: RelayDeps): () => Promise<void> {
   const backoff = retryBackoff();
   return repeat(async () => {
     try {
-      // The grace is as long as the API itself tries: synced twice, a post is published no sooner, and its workflow wakes
-      // for nothing.
+      // The grace period is the API's own timeout. Syncing a post twice publishes it no sooner and wakes its workflow
+      // without need.
       const synced = await relayOnce(deps, { backoff, graceMs: deadlineMs });
       return synced > 0 ? 0 : intervalMs;
     } catch (error) {
@@ -148,20 +151,20 @@ export function startRelay(deps: RelayDeps): () => Promise<void> {
   }).stop;
 }
 
-/** Rows that Temporal did not take. Each waits for a while before its next sync, so that it holds up no other. */
+/** Backoff of rows that failed to sync, so that they do not delay others. */
 export type RetryBackoff = {
-  /** Those whose wait is not over. */
+  /** Ids of rows that still wait. */
   readonly ids: () => string[];
-  /** @param why `refused`: it is this row that Temporal does not take. `away`: it is Temporal or the database. */
+  /** @param why `refused`: Temporal refused this row. `away`: Temporal or the database is unavailable. */
   readonly add: (id: string, why: 'refused' | 'away') => void;
   readonly release: (id: string) => void;
 };
 
-/** In milliseconds. After an outage nothing waits longer than the shortest of them. */
+/** In milliseconds. After an outage no row waits longer than the first. */
 const firstWaitMs = 1000;
 const longestWaitMs = 60_000;
 
-/** How many rows are remembered; a row beyond is synced as if it never failed. */
+/** Largest number of rows kept. Older ones are retried without a wait. */
 const maxRows = 10_000;
 
 /** @param now A clock in milliseconds. */

@@ -2,21 +2,21 @@ import { DeterminismViolationError } from '@temporalio/workflow';
 import { Worker, type ReplayResult, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 
-/** How a history replays under the workflow code as it is now. */
+/** Result of replaying a history under the current workflow code. */
 export type Replayed =
   | { readonly kind: 'replays' }
-  /** The code does something else than it did. */
+  /** The code emits other commands than the history has. */
   | { readonly kind: 'diverges'; readonly eventId: number; readonly message: string }
-  /** The code broke off with an error of its own. */
+  /** The code threw an error. */
   | { readonly kind: 'fails'; readonly eventId: number; readonly message: string };
 
 type Failed = Exclude<Replayed, { kind: 'replays' }>;
 
 /**
- * Replays a history under the workflow code of a bundle, and finds the event at which they part. Temporal itself does
- * not always name it; but as soon as a history is long enough to hold it, the replay fails, so halving finds it.
+ * Replays a history under a bundle's workflow code, and finds the first event that diverges. Temporal does not always
+ * name it, but the replay fails as soon as the history contains it, so a binary search finds it.
  *
- * @param history Its events are numbered from 1 without a gap: Temporal's native part dies of others.
+ * @param history Events must be numbered from 1 without a gap, or the SDK's native part aborts.
  */
 export async function replayHistory(
   workflowBundle: WorkflowBundleWithSourceMap,
@@ -32,7 +32,7 @@ export async function replayHistory(
 
     throw new Error('Temporal replayed nothing.');
   };
-  // Before the first task is done there is nothing to replay: Temporal would wait for more.
+  // A history without a completed workflow task cannot be replayed: Temporal would wait for more events.
   let good = events.findIndex((event) => event.workflowTaskCompletedEventAttributes) + 1;
   let failure = good === 0 ? undefined : await attempt(events.length);
   if (!failure) {
@@ -49,7 +49,7 @@ export async function replayHistory(
   return failure;
 }
 
-/** Temporal quotes the message in a dump of its own structures. */
+/** Temporal's error contains the message in a debug dump. */
 const quoted = /message: "(?<message>(?:[^"\\]|\\.)*)"/v;
 
 function failureOf(error: NonNullable<ReplayResult['error']>, eventId: number): Failed {

@@ -1,67 +1,78 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { beat, noteBehind, readBeats, restoredDatabase } from '../db/beats.ts';
+import {
+  incrementRestoreCounter,
+  markDatabaseBehind,
+  readRestoreCounter,
+  restoredDatabase,
+} from '../db/restore-counter.ts';
 import type { Orm } from '../db/orm.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
 import { repeat } from '../runtime/repeat.ts';
 import { retryUntilReady, type Explain } from '../runtime/retry-until-ready.ts';
-import { knownBeats, tellBeats } from '../temporal/known-beats.ts';
+import { loadStoredCounter, storeCounter } from '../temporal/restore-counter.ts';
 
-export type Place = { readonly orm: Orm; readonly client: Client; readonly log: Logger };
+export type RestoreCounterDeps = {
+  readonly orm: Orm;
+  readonly client: Client;
+  readonly log: Logger;
+};
 
-/** In milliseconds. */
-const lookMs = 2000;
+const pollIntervalMs = 2000;
 
-/** Before this process polls: waits while the database is older than Temporal's count. */
-export async function untilNotBehind(place: Place, explain: Explain): Promise<void> {
+/** Waits, before the worker polls, while the database is older than Temporal's count. */
+export async function waitUntilDatabaseIsCurrent(
+  place: RestoreCounterDeps,
+  explain: Explain,
+): Promise<void> {
   const { log } = place;
-  for (let isSaid = false; ; isSaid = true) {
-    const look = () => isBehind(place);
-    if (!(await retryUntilReady('Temporal and the database', look, log, explain))) {
+  for (let isLogged = false; ; isLogged = true) {
+    const checkBehind = () => isBehind(place);
+    if (!(await retryUntilReady('Temporal and the database', checkBehind, log, explain))) {
       return;
     }
 
-    if (!isSaid) {
+    if (!isLogged) {
       log.error(restoredDatabase);
     }
 
-    await sleep(lookMs);
+    await sleep(pollIntervalMs);
   }
 }
 
 /**
- * Counts each minute, in the database and then in Temporal, and ends the process when the database is older than
- * Temporal's count: what was published since would go out a second time.
+ * Increments a counter each minute, in the database and then in Temporal. Ends the process if the database is older
+ * than Temporal's count, because posts published since would be published twice.
  *
  * @returns a function that stops it.
  */
-export function keepBeating({ orm, client, log }: Place): () => Promise<void> {
+export function keepRestoreCounter({ orm, client, log }: RestoreCounterDeps): () => Promise<void> {
   return repeat(async () => {
-    await beatIfDue({ orm, client, log }).catch((error: unknown) =>
-      log.debug({ error: describeError(error) }, 'this worker could not count'),
+    await incrementIfDue({ orm, client, log }).catch((error: unknown) =>
+      log.debug({ error: describeError(error) }, 'could not update the restore counter'),
     );
-    return lookMs;
+    return pollIntervalMs;
   }).stop;
 }
 
-/** A restored database is due at once, since its last count is old. */
-async function beatIfDue(place: Place): Promise<void> {
+/** A restored database is due at once, because its last count is old. */
+async function incrementIfDue(place: RestoreCounterDeps): Promise<void> {
   const { orm, client, log } = place;
-  const { installation, count, isDue, behindSince } = await readBeats(orm);
+  const { installation, count, isDue, behindSince } = await readRestoreCounter(orm);
   if (behindSince !== null || (isDue && (await isBehind(place)))) {
     log.fatal(restoredDatabase);
     process.exit(1);
   }
 
-  const next = isDue ? await beat(orm, count) : null;
+  const next = isDue ? await incrementRestoreCounter(orm, count) : null;
   if (next !== null) {
-    await tellBeats(client, installation, next);
+    await storeCounter(client, installation, next);
   }
 }
 
-/** Reads Temporal before the database: workers count in the database first, so it is never behind while they do. */
-async function isBehind({ orm, client }: Place): Promise<boolean> {
-  const { installation } = await readBeats(orm);
-  await noteBehind(orm, (await knownBeats(client, installation)) ?? 0);
-  return (await readBeats(orm)).behindSince !== null;
+/** Reads Temporal before the database. Workers increment the database first, so it is never behind while they run. */
+async function isBehind({ orm, client }: RestoreCounterDeps): Promise<boolean> {
+  const { installation } = await readRestoreCounter(orm);
+  await markDatabaseBehind(orm, (await loadStoredCounter(client, installation)) ?? 0);
+  return (await readRestoreCounter(orm)).behindSince !== null;
 }

@@ -9,11 +9,11 @@ import {
   keepSealedBy,
   OtherSecretKeyError,
 } from '../db/installation.ts';
-import { databaseTrouble } from '../db/connection-refusal.ts';
+import { explainDatabaseFailure } from '../db/connection-refusal.ts';
 import { migrate, OtherSchemaError } from '../db/migrate.ts';
 import { createOrm, type Orm } from '../db/orm.ts';
 import { openNetworks } from '../networks/registry.ts';
-import { type Config, readConfig } from '../runtime/config.ts';
+import { type Config, readConfig } from '../runtime/config/read-config.ts';
 import { readSettingsOrExit } from '../runtime/config/read-settings.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
@@ -22,17 +22,21 @@ import { createLogger, type Logger } from '../runtime/logger.ts';
 import { createSealer, type Sealer } from '../runtime/secrets.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
-import { surviveRejections, untilStopped } from '../runtime/process.ts';
+import { logUnhandledErrors, untilStopSignal } from '../runtime/process.ts';
 import { connectTemporal } from '../temporal/connect.ts';
-import { keepSearchable } from '../temporal/search-attributes.ts';
+import { keepSearchable } from '../temporal/ensure-search-attributes.ts';
 import { temporalOptions } from '../temporal/settings.ts';
-import { temporalTrouble } from '../temporal/trouble.ts';
+import { explainTemporalFailure } from '../temporal/explain-failure.ts';
 import { workflowStates } from '../temporal/workflow-states.ts';
 import { openBundle } from './bundle-workflows.ts';
 import { createWorkersWhenReady } from './create-workers.ts';
 import { metricsSchedule } from './metrics-schedule.ts';
 import { keepScheduled, untilOwned } from './sweep-schedule.ts';
-import { keepBeating, untilNotBehind, type Place } from './restored-database.ts';
+import {
+  keepRestoreCounter,
+  waitUntilDatabaseIsCurrent,
+  type RestoreCounterDeps,
+} from './restored-database.ts';
 import { temporalLogger } from './temporal-logger.ts';
 import { keepLimits } from './keep-limits.ts';
 import { serveHealth } from './health-server.ts';
@@ -41,10 +45,9 @@ import { startRelay } from './relay.ts';
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
 /**
- * A worker process, by the settings of its environment, from its start until a signal stops it and what was in
- * flight is over.
+ * Runs a worker with the settings of the environment until a signal stops it and requests in flight have finished.
  *
- * @param adapt What the activities work with, if it is not what the product brings: the chaos suite puts faults there.
+ * @param adapt Replaces dependencies of the activities: the chaos suite injects faults there.
  */
 export async function runWorker(
   adapt: (deps: ActivityDeps) => ActivityDeps = (deps) => deps,
@@ -52,10 +55,10 @@ export async function runWorker(
   const { config, networks: opened, temporal: reach } = readSettingsOrExit(process.env, readers);
   const { namespace } = reach;
   const log = createLogger('worker', config.logLevel);
-  surviveRejections(log);
-  const stop = untilStopped();
+  logUnhandledErrors(log);
+  const stop = untilStopSignal();
   let polling = false;
-  void stop.then(() => polling || process.exit(0)); // Nothing was begun yet.
+  void stop.then(() => polling || process.exit(0)); // Nothing is running yet.
   Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
 
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
@@ -72,14 +75,14 @@ export async function runWorker(
   const links = { orm, networks, rules, oauth, sandboxUrl, ...waysOut, storage, workflows };
   const deps = adapt({ ...links, publicUrl, retentionDays, log, sealer, now: clock.now });
 
-  // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
+  // The database and Temporal may start after this process, so it waits for them instead of exiting.
   const installation = await prepareDatabase({ config, orm, clock, sealer, log, storage });
   const stopMeasuring = clock.keep();
-  const stopLooking = keepSealedBy(orm, sealer.keyId, fatalAt(log, OtherSecretKeyError));
-  const explain = temporalTrouble(reach);
+  const stopSealingCheck = keepSealedBy(orm, sealer.keyId, fatalAt(log, OtherSecretKeyError));
+  const explain = explainTemporalFailure(reach);
   const first = await connectWhenReady(reach.connectionOptions, explain, log);
   const place = { orm, client: temporal.client, log };
-  await untilOurs(place, installation, explain);
+  await waitForOwnNamespace(place, installation, explain);
   const stopSearchable = await keepSearchable(temporal, log);
   const bundle = await openBundle(config.workflowBundle);
   const settings = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
@@ -88,7 +91,7 @@ export async function runWorker(
   polling = true;
   const besides = [
     startRelay(place),
-    keepBeating(place),
+    keepRestoreCounter(place),
     keepLimits({ ...deps, limits }),
     keepScheduled(temporal.client, installation, log, [metricsSchedule(Object.keys(networks))]),
     stopSearchable,
@@ -96,13 +99,13 @@ export async function runWorker(
   log.info({ namespace, queues: workers.map((worker) => worker.options.taskQueue) }, 'polling');
 
   await Promise.race([stop, running]);
-  log.info('stopping: what is being sent is finished first');
+  log.info('stopping after the sends in progress');
   polling = false;
   workers.filter((each) => each.getState() === 'RUNNING').forEach((each) => each.shutdown());
 
   await Promise.all([running, ...besides.map((end) => end())]);
   await untilRefreshed(orm);
-  [stopMeasuring, stopLooking, storage.close, closeHealth].forEach((end) => end());
+  [stopMeasuring, stopSealingCheck, storage.close, closeHealth].forEach((end) => end());
   await Promise.all([closeEgress(), temporal.close(), connection.close(), orm.close()]);
   log.info('stopped');
 }
@@ -114,13 +117,23 @@ const connectWhenReady = (
 ): Promise<NativeConnection> =>
   retryUntilReady('Temporal', () => NativeConnection.connect(options), log, explain);
 
-/** Before this process polls: the namespace must be the database's, and the database not older than its workflows. */
-async function untilOurs(place: Place, installation: string, explain: Explain): Promise<void> {
+/**
+ * Waits, before the worker polls, until the namespace belongs to the database and the database is not older than its
+ * workflows.
+ */
+async function waitForOwnNamespace(
+  place: RestoreCounterDeps,
+  installation: string,
+  explain: Explain,
+): Promise<void> {
   await untilOwned(place.client, installation, place.log, explain);
-  await untilNotBehind(place, explain);
+  await waitUntilDatabaseIsCurrent(place, explain);
 }
 
-/** Each with connections of its own: one that is open to an allowed address is no way there for the other. */
+/**
+ * Separate connections for each kind: an address allowed for one must not be reachable through another's open
+ * connection.
+ */
 function openEgress({ egressAllow, publicUrl: ownUrl }: Config) {
   const nat64 = parseNat64Prefixes(egressAllow.nat64);
   const openTo = (list: string) => createEgress({ allow: parseAllowList(list), nat64, ownUrl });
@@ -136,13 +149,13 @@ type Database = {
   readonly config: Config;
   readonly orm: Orm;
   readonly clock: DatabaseClock;
-  /** Of the key under which its secrets must be sealed. */
+  /** Sealer with the key of the stored secrets. */
   readonly sealer: Sealer;
   readonly log: Logger;
   readonly storage: MediaStorage;
 };
 
-/** Waits until the database is there and has its schema. @returns which database it is. */
+/** Waits until the database is available and migrated. @returns the database's id. */
 async function prepareDatabase({
   config,
   orm,
@@ -160,7 +173,7 @@ async function prepareDatabase({
     await clock.measure();
     return installationId(orm);
   };
-  const installation = await retryUntilReady('the database', prepare, log, databaseTrouble);
+  const installation = await retryUntilReady('the database', prepare, log, explainDatabaseFailure);
   keepStorageChecked(orm, storage, { mayClaim: false, log, isFatal: fatal });
   return installation;
 }

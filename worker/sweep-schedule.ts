@@ -4,14 +4,14 @@ import { retryUntilReady, type Explain } from '../runtime/retry-until-ready.ts';
 import { repeat } from '../runtime/repeat.ts';
 import { hasGrpcCode } from '../temporal/grpc-errors.ts';
 import { sweepScheduleId } from '../workflows/messages.ts';
-import { ensureSchedule, type Schedule } from './ensure-schedule.ts';
+import { ensureSchedule, type ScheduleDefinition } from './ensure-schedule.ts';
 
 const minuteMs = 60_000;
 
-const sweepSchedule: Schedule = {
+const sweepSchedule: ScheduleDefinition = {
   scheduleId: sweepScheduleId,
   everyMs: minuteMs,
-  // Most posts are due at a full minute: 40 s later, and past its grace, each is scanned for the first time.
+  // Most posts are due at full minutes: 40 s later their grace period is over, and each is scanned for the first time.
   offsetMs: 40_000,
   workflowType: 'sweepPosts',
   workflowId: 'sweep',
@@ -21,14 +21,14 @@ const sweepSchedule: Schedule = {
 };
 
 /**
- * The schedule by which Temporal starts a sweep each minute, and which says which database the namespace belongs to.
+ * Ensures the schedule that starts a sweep each minute. Its memo also holds the database that the namespace belongs to.
  *
- * @throws ServiceError when Temporal is away. @throws OtherDatabaseError
+ * @throws ServiceError if Temporal is unavailable. @throws OtherDatabaseError
  */
 export const ensureSweepSchedule = (client: Client, installation: string): Promise<void> =>
   ensureSchedule(client, sweepSchedule, installation);
 
-/** Before this process polls: waits while Temporal is away, and while the namespace is another database's. */
+/** Waits, before the worker polls, while Temporal is unavailable or the namespace belongs to another database. */
 export async function untilOwned(
   client: Client,
   installation: string,
@@ -39,7 +39,7 @@ export async function untilOwned(
     'Temporal',
     () =>
       ensureSweepSchedule(client, installation).catch((error: unknown) => {
-        if (!knowsNoSchedules(error)) {
+        if (!lacksSchedules(error)) {
           throw error;
         }
       }),
@@ -49,14 +49,14 @@ export async function untilOwned(
 }
 
 /**
- * Ensures that schedule and others each minute, for a Temporal that lost its data, until the returned function is called.
- * A failure is a line in the log and stops nothing.
+ * Ensures all schedules each minute, in case Temporal lost its data, until the returned function is called. Failures
+ * are logged only.
  */
 export function keepScheduled(
   client: Client,
   installation: string,
   log: Logger,
-  others: readonly Schedule[] = [],
+  others: readonly ScheduleDefinition[] = [],
   everyMs = minuteMs,
 ): () => Promise<void> {
   return repeat(async () => {
@@ -68,9 +68,9 @@ export function keepScheduled(
       return everyMs;
     } catch (error) {
       log.warn({ error: describeError(error) }, 'the sweep could not be scheduled');
-      return knowsNoSchedules(error) ? null : everyMs;
+      return lacksSchedules(error) ? null : everyMs;
     }
   }).stop;
 }
 
-const knowsNoSchedules = (error: unknown): boolean => hasGrpcCode(error, 'unimplemented');
+const lacksSchedules = (error: unknown): boolean => hasGrpcCode(error, 'unimplemented');

@@ -1,6 +1,6 @@
 import { DefaultLogger, type Logger as TemporalLogger } from '@temporalio/worker';
 import type { Logger } from '../runtime/logger.ts';
-import { isMeant } from '../workflows/failures.ts';
+import { isExpectedFailure } from '../workflows/failures.ts';
 
 const levels = {
   TRACE: 'trace',
@@ -11,19 +11,23 @@ const levels = {
 } as const;
 
 /**
- * Temporal's own messages in our log. An activity that fails is logged by `redactErrors`; Temporal's line about the same
- * failure would quote the error whole.
+ * Forwards Temporal's messages to the log. Drops errors: `redactErrors` logs a failed activity, and Temporal's line
+ * would contain the full error.
  */
 export function temporalLogger(log: Logger): TemporalLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }) => {
     if (message.startsWith('No workflows registered')) {
-      return; // As it should be for workers of activities alone.
+      return; // Expected for workers without workflows.
     }
 
     const { error, ...rest } = meta ?? {};
     const name = error instanceof Error ? error.name : undefined;
-    if (message === 'Workflow failed' && error instanceof Error && isMeant(error.message)) {
-      log.info({ workflow: rest['workflowId'] }, error.message); // Ids and codes, and no fault of this worker.
+    if (
+      message === 'Workflow failed' &&
+      error instanceof Error &&
+      isExpectedFailure(error.message)
+    ) {
+      log.info({ workflow: rest['workflowId'] }, error.message); // Only ids and codes. The worker is not at fault.
       return;
     }
 

@@ -5,7 +5,7 @@ import { bundleWorkflows } from './bundle-workflows.ts';
 
 const [file] = process.argv.slice(2);
 if (file === undefined) {
-  process.stderr.write('Name the file: node worker/write-bundle.ts FILE\n');
+  process.stderr.write('usage: node worker/write-bundle.ts FILE\n');
   process.exit(1);
 }
 

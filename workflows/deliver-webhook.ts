@@ -16,28 +16,28 @@ import { errorCodesKey, upsertIfSearchable } from './search-attributes.ts';
 const { attemptDelivery } = proxyActivities<Activities>({
   taskQueue: webhooksQueue,
   summary: 'Send the event to the endpoint',
-  // A request may take 10 s; the rest is for our own database, which may stall while the result is stored.
+  // A request may take 10 s. The rest covers a database that stalls while the result is stored.
   startToCloseTimeout: '90 seconds',
-  // A request under way finishes; a wait for the next attempt ends at once.
+  // A request in flight finishes; a wait for the next attempt ends at once.
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-  // A killed worker is noticed this soon. A try first heartbeats after 5 s, so a usual one records none.
+  // Detects a killed worker. The first heartbeat comes after 5 s, so a usual attempt records none.
   heartbeatTimeout: '20 seconds',
-  // The waits between attempts come with each failure (nextRetryDelay) and a round's sixth attempt ends it, both
-  // counted in the database. These are for what cannot carry a delay: a crash, a database that is away, another
-  // SECRET_KEY. Looks for a free slot count as tries too: an event that looked often waits the longest interval.
+  // Each failure carries the wait until the next attempt (nextRetryDelay), and the database counts six attempts per
+  // round. These intervals apply to failures without a delay: a crash, an unavailable database, another SECRET_KEY.
+  // Temporal also counts polls for a free slot as attempts, so a delivery with many polls waits the longest interval.
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '2 minutes' },
 });
 
 type Outcome = 'delivered' | 'failed' | 'gone';
 
 /**
- * Delivers one event to one endpoint: one activity with six attempts, which costs 11 events of history. When it is given
- * up the workflow ends as Failed; a result `failed` is only in older histories. A replay
- * comes by `signalWithStart`, so it reaches a workflow that is about to end as surely as one that never was.
+ * Delivers one event to one endpoint: one activity with six attempts, which costs 11 history events. The workflow fails
+ * when the attempts are used up; only older histories have the result `failed`. A replay comes by `signalWithStart`, so
+ * it also reaches a workflow that is about to end.
  *
- * A replay ends the wait for an attempt, and the activity looks at the row. As a rule there is no such wait, since only
- * what has ended is replayed. Where the database was restored or failed over it may be one of hours, for an attempt that
- * the database has lost, and rounds go on from a number that was signalled already.
+ * A replay ends the wait for an attempt, and the activity reads the row again. Usually there is no such wait, because
+ * only finished deliveries are replayed. After a restore or failover of the database, the wait may be hours long, for
+ * an attempt that the database lost, and the round may be a number that was signalled before.
  */
 export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcome> {
   const { workspaceId, deliveryId, round = 1 } = input;
@@ -48,7 +48,7 @@ export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcom
     replay,
     (given) => {
       const signalled = readReplay(given);
-      // `signalWithStart` sends the round of the input once more.
+      // `signalWithStart` repeats the round of the input.
       const isStart = signalled === latest && workflowInfo().historyLength === startLength;
       if (signalled === null || isStart) {
         return;
@@ -89,7 +89,7 @@ export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcom
   }
 }
 
-/** @returns null when another round ended its wait. */
+/** @returns null if another round ended the wait. */
 async function endOf<T>(scope: CancellationScope, work: () => Promise<T>): Promise<T | null> {
   const outside = CancellationScope.current();
   try {

@@ -1,21 +1,21 @@
 import { defineSignal, log } from '@temporalio/workflow';
 import { parseInstant } from '../domain/due-time.ts';
 
-// Everything that another process may send to a workflow, and its names. Ids, times and codes only.
+// Inputs and signals of workflows, and their names. Only ids, times and codes.
 
-/** Workflows of posts with their local activities, and the sweep. */
+/** Task queue of posts' workflows with their local activities, and of the sweep. */
 export const postsQueue = 'posts';
 
 /**
- * Deliveries, their workflows and their requests. Apart from the posts, so that neither waits for the other's crowds;
- * together, so that Temporal can hand out the first request along with the workflow's first task.
+ * Task queue of deliveries' workflows and activities. Separate from posts, so that a backlog of one does not delay the
+ * other. One queue for both, so that Temporal can dispatch the first activity with the first workflow task.
  */
 export const webhooksQueue = 'webhooks';
 
-/** A queue per network, so that each can be limited and scaled alone. */
+/** Task queue of a network, so that each can be limited and scaled on its own. */
 export const publishQueue = (network: string): string => `publish-${network}`;
 
-/** One post has one workflow, so starting it twice is harmless, and the Temporal UI finds it from the post. */
+/** One workflow per post, so a second start is harmless, and the workflow can be found by the post's id. */
 export const postWorkflowId = (postId: string): string => `post-${postId}`;
 
 export const deliveryWorkflowId = (deliveryId: string): string => `delivery-${deliveryId}`;
@@ -26,20 +26,20 @@ export const sweepScheduleId = 'punctual-sweep';
 /** The schedule that starts a refresh of metrics every five minutes. */
 export const metricsScheduleId = 'punctual-metrics';
 
-/** One refresh of all that is due at a time, and beside it one for each post that somebody asks for. */
+/** One refresh of all due posts at a time, and one for each requested post. */
 export const metricsWorkflowId = 'metrics';
 export const postMetricsWorkflowId = (postId: string): string => `metrics-${postId}`;
 
 export type RefreshMetricsInput = {
   readonly networks: readonly string[];
-  /** Only this post. */
+  /** Restricts the refresh to this post. */
   readonly post?: { readonly workspaceId: string; readonly postId: string };
 };
 
 export type PublishPostInput = {
   readonly workspaceId: string;
   readonly postId: string;
-  /** A message with a lower revision than one already seen is ignored. */
+  /** Signals with a lower revision than one received before are ignored. */
   readonly revision: number;
   /** ISO 8601 instant in UTC. */
   readonly dueAt: string;
@@ -48,22 +48,22 @@ export type PublishPostInput = {
 export type DeliverWebhookInput = {
   readonly workspaceId: string;
   readonly deliveryId: string;
-  /** 1, and one more for each replay. A delivery's first workflow has none. */
+  /** 1, plus one for each replay. Omitted for a delivery's first workflow. */
   readonly round?: number;
 };
 
 export const reschedule = defineSignal<[{ revision: number; dueAt: string }]>('reschedule');
 
-/** `unfinished`: the network may have the post, and the workflow must finish it. Left out when nothing is left to do. */
+/** `unfinished`: a part may be live, and the workflow has to finish the channel. Omitted if nothing is left to do. */
 export const cancel = defineSignal<[{ revision: number; unfinished?: true }]>('cancel');
 
-/** Deliver once more. A round that was signalled before changes nothing. */
+/** Starts the next round. A round that was signalled before changes nothing. */
 export const replay = defineSignal<[{ round: number }]>('replay');
 
-// A signal may be typed into Temporal's Web UI. A handler that throws fails the workflow's task again and again, and an
-// invalid time would wake it at once: so what is not as our own processes send it is ignored.
+// Signals can be sent by hand from the Temporal UI. A handler that throws fails the workflow task again and again, and
+// an invalid time would wake the workflow at once. So malformed signals are ignored.
 
-/** The largest `integer` of PostgreSQL, which revisions and rounds are. */
+/** Largest `integer` of PostgreSQL, the type of revisions and rounds. */
 const largest = 2 ** 31 - 1;
 
 export type Reschedule = { readonly revision: number; readonly dueAtMs: number };
@@ -98,6 +98,6 @@ const isCount = (given: unknown): given is number =>
   Number.isInteger(given) && Number(given) >= 1 && Number(given) <= largest;
 
 function ignored(signal: string): null {
-  log.warn('a signal that is not as Punctual sends it was ignored', { signal });
+  log.warn('ignored a malformed signal', { signal });
   return null;
 }

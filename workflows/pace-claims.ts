@@ -5,13 +5,13 @@ import { claimPost } from './local-activities.ts';
 import type { PublishPostInput } from './messages.ts';
 import type { Schedule } from './schedule.ts';
 
-// After the first timer: histories of claims that named no rest go on without one.
+// Runs after the first timer: older histories, whose claims name no `restMs`, continue without a wait.
 
-/** Spaces a workflow's claims. */
+/** Spacing of a workflow's claims. */
 export type Pace = {
-  /** How many were made shortly after each other. */
+  /** Number of claims in short succession. */
   claims: number;
-  /** When the next one may be made, in milliseconds since 1970. */
+  /** Earliest time of the next claim, in milliseconds since 1970. */
   notBeforeMs: number;
 };
 
@@ -26,7 +26,7 @@ export async function untilMayClaim({ notBeforeMs }: Pace): Promise<boolean> {
   return true;
 }
 
-/** Claims the post, and keeps when the next claim may be made. */
+/** Claims the post and stores the earliest time of the next claim. */
 export async function paceClaim(
   { workspaceId, postId }: PublishPostInput,
   pace: Pace,
@@ -43,18 +43,18 @@ export async function paceClaim(
 }
 
 /**
- * Sets the schedule to what the claim answered, unless a signal that came during the claim is newer. The claim's revision
- * may be lower than the highest that was signalled: a database that was restored or failed over goes on from what it has,
- * and a signal may be made up.
+ * Sets the schedule to the claim's result, unless a signal that arrived during the claim is newer. The claim's revision
+ * may be lower than the highest signalled one: the database may have been restored or failed over, or a signal may be
+ * forged.
  *
- * @param revisionBefore The schedule's, before the claim.
+ * @param revisionBefore The schedule's revision before the claim.
  */
 export function adoptClaim(
   schedule: Schedule,
   revisionBefore: number,
   claim: Exclude<Claim, { readonly kind: 'gone' }>,
 ): void {
-  const { revision = revisionBefore, restMs } = claim; // Claims in older histories have no revision.
+  const { revision = revisionBefore, restMs } = claim; // Missing in older histories.
   const dueAtMs = claim.kind === 'not_due' ? Date.parse(claim.dueAt) : schedule.dueAtMs;
   const isAlone = schedule.revision === revisionBefore && restMs !== undefined;
   if (isAlone || revision > schedule.revision) {

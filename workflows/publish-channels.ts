@@ -5,33 +5,33 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { networkName, type ChannelState } from './details.ts';
+import { networkLabel, type ChannelDetails } from './details.ts';
 import { publishQueue, type PublishPostInput } from './messages.ts';
 import { startDeliveries } from './start-deliveries.ts';
 
-export type Target = {
+export type PublishTarget = {
   readonly postChannelId: string;
   readonly channelId: string;
   readonly network: string;
 };
 
 /**
- * Sends a post to its channels, side by side. No channel's failure reaches its siblings: what became of each
- * is in the database, and `finalizePost` reads it there.
+ * Publishes a post on its channels concurrently. A channel's failure does not affect the others: results are in the
+ * database, and `finalizePost` reads them there.
  *
- * @param show Called with what is known of all channels, at first and whenever more is.
- * @returns the targets that have their post.
+ * @param show Called with the state of all channels at the start and after each change.
+ * @returns the targets that were published.
  */
 export async function publishChannels(
   input: PublishPostInput,
-  targets: readonly Target[],
-  show: (channels: readonly ChannelState[]) => void,
-): Promise<Target[]> {
-  const channels = targets.map(({ channelId, network }): ChannelState => {
+  targets: readonly PublishTarget[],
+  show: (channels: readonly ChannelDetails[]) => void,
+): Promise<PublishTarget[]> {
+  const channels = targets.map(({ channelId, network }): ChannelDetails => {
     return { channelId, network, status: 'under way' };
   });
   show(channels);
-  const setOutcome = (index: number, outcome: Pick<ChannelState, 'status' | 'code'>): void => {
+  const setOutcome = (index: number, outcome: Pick<ChannelDetails, 'status' | 'code'>): void => {
     Object.assign(channels[index] ?? {}, outcome);
     show(channels);
   };
@@ -43,8 +43,8 @@ export async function publishChannels(
 
 async function publishTo(
   { workspaceId, postId }: PublishPostInput,
-  { postChannelId, channelId, network }: Target,
-  setOutcome: (outcome: Pick<ChannelState, 'status' | 'code'>) => void,
+  { postChannelId, channelId, network }: PublishTarget,
+  setOutcome: (outcome: Pick<ChannelDetails, 'status' | 'code'>) => void,
 ): Promise<void> {
   const { publishChannel } = activitiesFor(network, channelId);
   try {
@@ -53,7 +53,7 @@ async function publishTo(
       postId,
       postChannelId,
     });
-    // Each promise in a workflow costs a stack trace: none is made for nothing.
+    // Each promise in a workflow costs a stack trace, so avoid one without need.
     if (deliveryIds.length > 0) {
       await CancellationScope.nonCancellable(() =>
         startDeliveries(workspaceId, deliveryIds, postId),
@@ -62,7 +62,7 @@ async function publishTo(
 
     setOutcome(outcome);
   } catch (error) {
-    // Cancelled before it began, or out of time: the row is not final, and finalizePost says how it ends.
+    // Cancelled before it began, or timed out: the row is not final, and `finalizePost` decides how it ends.
     if (!isCancellation(error) && !(error instanceof ActivityFailure)) {
       throw error;
     }
@@ -74,16 +74,16 @@ async function publishTo(
 const activitiesFor = (network: string, channelId: string) =>
   proxyActivities<Activities>({
     taskQueue: publishQueue(network),
-    summary: `Publish to ${networkName(network)}, channel ${channelId}`,
-    // A channel that is being sent finishes in spite of a cancel; the post's end waits for its result.
+    summary: `Publish to ${networkLabel(network)}, channel ${channelId}`,
+    // A channel that is being sent finishes despite a cancel, and the post's end waits for its result.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-    // Above the time that one try may take in all, so that a try ends by its own clock.
+    // Longer than an attempt's own timeout, so that the attempt ends itself.
     startToCloseTimeout: '5 minutes',
-    // A killed worker is noticed this soon. A try first heartbeats after 5 s, so a usual one records none.
+    // Detects a killed worker. The first heartbeat comes after 5 s, so a usual attempt records none.
     heartbeatTimeout: '20 seconds',
-    // The activity gives a channel up 24 h after its time by itself; this is the bound behind it.
+    // Backstop: the activity itself gives a channel up 24 h after its time.
     scheduleToCloseTimeout: '26 hours',
-    // Waits that mean something come with the failure (nextRetryDelay); these are for crashes. Each try
-    // starts at the ledger, so a repeat never sends what may have been sent.
+    // Regular waits come with the failure (nextRetryDelay); these intervals are for crashes. Each attempt starts from
+    // the ledger, so a retry never sends twice.
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   });

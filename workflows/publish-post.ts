@@ -6,33 +6,33 @@ import {
 } from '@temporalio/workflow';
 import type { FinalizeRequest } from '../activities/finalize-post/finalized.ts';
 import type { EndedOutcome } from '../domain/post-status.ts';
-import { ended, publishing, stopped, type ChannelState } from './details.ts';
+import { endedDetails, publishingDetails, stoppedDetails, type ChannelDetails } from './details.ts';
 import { postFailure } from './failures.ts';
 import { finalizePost } from './local-activities.ts';
 import type { PublishPostInput } from './messages.ts';
 import { adoptClaim, paceClaim, untilMayClaim, type Pace } from './pace-claims.ts';
-import { publishChannels, type Target } from './publish-channels.ts';
+import { publishChannels, type PublishTarget } from './publish-channels.ts';
 import { followMessages, untilDue, type Schedule } from './schedule.ts';
 import { markEnd } from './search-attributes.ts';
 import { startDeliveries } from './start-deliveries.ts';
 
-/** How the workflow of a post ended. The post itself is in the database. */
+/** Result of a post's workflow. The post itself is in the database. */
 type PublishPostResult = 'published' | 'failed' | 'draft' | 'gone' | 'canceled';
 
 type End = {
   readonly result: PublishPostResult;
-  readonly channels?: readonly ChannelState[];
-  /** Left out when the post did not end, and by older histories. */
+  readonly channels?: readonly ChannelDetails[];
+  /** Missing if the post did not end, and in older histories. */
   readonly outcome?: EndedOutcome | undefined;
-  /** A cancel lets some of them finish. */
+  /** Some channels have to finish despite a cancel. */
   readonly isUnfinished?: boolean;
 };
 
 /**
- * Waits until a post is due, publishes it on each of its channels, and hands its final event to the webhooks.
+ * Waits until a post is due, publishes it on its channels, and starts the deliveries of its final event.
  *
- * @throws ApplicationFailure when a channel did not get the post, so that the workflow ends as Failed. A result `failed`
- *   is only in older histories.
+ * @throws ApplicationFailure if a channel was not published, so that the workflow ends as Failed. Only older histories
+ * have the result `failed`.
  */
 export async function publishPost(input: PublishPostInput): Promise<PublishPostResult> {
   const schedule = followMessages(input);
@@ -46,7 +46,7 @@ export async function publishPost(input: PublishPostInput): Promise<PublishPostR
     return result;
   } catch (error) {
     if (isCancellation(error)) {
-      // Cancelled in the Temporal UI: the row must say so as well.
+      // Cancelled in the Temporal UI: update the row too.
       await CancellationScope.nonCancellable(async () => {
         const end = await finalize(input, schedule, true);
         markEnd(end?.outcome ?? 'cancelled', end?.channels ?? []);
@@ -66,34 +66,34 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
       claimAtOnce(schedule);
     }
 
-    // A cancel that was doubted may be one that the database has lost: it is asked.
+    // The database may have lost a doubted cancel, so claim the post to find out.
     if (schedule.canceled && !(schedule.doubted && patched('doubted-cancel'))) {
-      setCurrentDetails(stopped(input, 'Cancelled before its time: the post is a draft.'));
+      setCurrentDetails(stoppedDetails(input, 'Cancelled before its time: the post is a draft.'));
       return { result: 'canceled' };
     }
 
     if (await untilMayClaim(pace)) {
-      continue; // The time may be another one by now.
+      continue; // The time may have changed during the wait.
     }
 
-    // From here the database decides: a lost message can delay a post but never publish a wrong one.
+    // From here on the database decides: a lost signal can delay a post but never publish a wrong one.
     const revisionBefore = schedule.revision;
     schedule.doubted = false;
     const claim = await paceClaim(input, pace);
     if (claim.kind === 'gone' && (schedule.revision !== revisionBefore || schedule.doubted)) {
-      continue; // A signal came during the claim, whose answer may be older.
+      continue; // A signal arrived during the claim, whose result may be older.
     }
 
     if (claim.kind === 'gone' && claim.end) {
-      // It has ended already: an operator reset this workflow, or somebody settled the post.
+      // The post has ended already: an operator reset this workflow, or a channel was settled.
       const { outcome, channels } = claim.end;
-      setCurrentDetails(ended(input, outcome, channels, 0));
+      setCurrentDetails(endedDetails(input, outcome, channels, 0));
       return { result: outcome === 'published' ? 'published' : 'failed', outcome, channels };
     }
 
     if (claim.kind === 'gone') {
       setCurrentDetails(
-        stopped(input, 'There was nothing to publish: the post is no longer scheduled.'),
+        stoppedDetails(input, 'There was nothing to publish: the post is no longer scheduled.'),
       );
       return { result: 'gone' };
     }
@@ -103,7 +103,7 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
       continue;
     }
 
-    // A database that was restored or failed over may have forgotten that a channel has its post.
+    // A database that was restored or failed over may have lost the result of a channel.
     const targets = claim.targets.filter(({ postChannelId }) => !published.has(postChannelId));
     const claimed = { revision: claim.revision ?? revisionBefore, targets, published };
     const end = await publish(input, schedule, claimed);
@@ -113,39 +113,39 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
   }
 }
 
-/** The channels of a cancelled post that must be finished are claimed at once. */
+/** Schedules an immediate claim, for channels of a cancelled post that have to finish. */
 const claimAtOnce = (schedule: Schedule): Schedule =>
   Object.assign(schedule, { canceled: false, isUnfinished: false, dueAtMs: Date.now() });
 
 type Claimed = {
-  /** The post's at the claim. */
+  /** The post's revision at the claim. */
   readonly revision: number;
-  readonly targets: readonly Target[];
-  /** The channels of which this workflow knows that they have their post. `publish` adds those that get it. */
+  readonly targets: readonly PublishTarget[];
+  /** Channels that this workflow published. `publish` adds to it. */
   readonly published: Set<string>;
 };
 
-/** @returns null when this was not the post's end: this workflow has the signal that says what comes next. */
+/** @returns null if the post continues; the schedule then has the next step. */
 async function publish(
   input: PublishPostInput,
   schedule: Schedule,
   { revision: claimed, targets, published }: Claimed,
 ): Promise<End | null> {
   const sending = untilChange(schedule, claimed);
-  const show = (channels: readonly ChannelState[]): void =>
-    setCurrentDetails(publishing(input, claimed, channels));
+  const show = (channels: readonly ChannelDetails[]): void =>
+    setCurrentDetails(publishingDetails(input, claimed, channels));
   const sent = await sending.run(() => publishChannels(input, targets, show));
   for (const { postChannelId } of sent) {
     published.add(postChannelId);
   }
 
-  // A post that was scheduled anew meanwhile is not cancelled any more.
+  // A post that was scheduled again meanwhile is no longer cancelled.
   const canceled = sending.consideredCancelled && schedule.canceled;
   const revisionBefore = schedule.revision;
   const known = { claimed, published: [...published] };
   const end = await finalize(input, schedule, canceled, known);
   if (end?.isUnfinished) {
-    // What was being sent when it was cancelled is claimed once more: at once, unless there is another time by now.
+    // Claim the unfinished channels again at once, unless there is a new time.
     if (schedule.canceled) {
       claimAtOnce(schedule);
     }
@@ -154,7 +154,7 @@ async function publish(
   }
 
   if (end === null) {
-    // What stopped it is not in the database, so the post goes on.
+    // The change that stopped it is not in the database, so the post continues.
     if (schedule.revision === revisionBefore) {
       Object.assign(schedule, { revision: claimed, dueAtMs: Date.now() });
     }
@@ -163,27 +163,28 @@ async function publish(
   }
 
   if (schedule.canceled && schedule.isUnfinished && schedule.revision !== revisionBefore) {
-    return null; // A cancel that left something to finish came while the end was written.
+    return null; // A cancel with channels to finish arrived during finalize.
   }
 
-  // It was retried, or cancelled and scheduled anew, since the claim; or a signal of a restored database said so.
+  // The post was retried, or cancelled and scheduled again, since the claim; or a signal of a restored database said
+  // so.
   const isOver = schedule.canceled || schedule.revision === claimed;
   return isOver && !(schedule.doubted && end.result === 'gone') ? end : null;
 }
 
-/** A scope that ends with the next signal. */
+/** Returns a scope that the next signal cancels. */
 function untilChange(schedule: Schedule, claimed: number): CancellationScope {
   const scope = new CancellationScope();
-  // A new time stops it as well: it means that there was a cancel, whose signal was lost or is late.
+  // A new time also cancels it: it implies a cancel whose signal was lost or is late.
   schedule.onChange = () => scope.cancel();
   if (schedule.revision > claimed) {
-    scope.cancel(); // The signal came during the claim.
+    scope.cancel(); // The signal arrived during the claim.
   }
 
   return scope;
 }
 
-/** Finalizes the post, once, and starts the deliveries of its event. @returns null when it is still being published. */
+/** Finalizes the post and starts the deliveries of its event. @returns null if it is still publishing. */
 async function finalize(
   input: PublishPostInput,
   { revision }: Schedule,
@@ -198,7 +199,7 @@ async function finalize(
     canceled,
     ...known,
   };
-  // Results in older histories have neither channels nor an outcome.
+  // Older histories have neither channels nor an outcome.
   const finalized = await finalizePost(request);
   const { status, outcome, deliveryIds, channels = [], unfinished = false } = finalized;
   if (status === 'publishing') {
@@ -209,6 +210,6 @@ async function finalize(
     await startDeliveries(workspaceId, deliveryIds, postId);
   }
 
-  setCurrentDetails(ended(input, outcome ?? status, channels, deliveryIds.length));
+  setCurrentDetails(endedDetails(input, outcome ?? status, channels, deliveryIds.length));
   return { result: status, outcome, channels, isUnfinished: unfinished };
 }

@@ -1,19 +1,19 @@
 import { log, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { networkName } from './details.ts';
+import { networkLabel } from './details.ts';
 import { publishQueue, type RefreshMetricsInput } from './messages.ts';
 
-/** What a refresh did on all networks, in posts on channels. */
+/** Result of a refresh over all networks. Counts posts per channel. */
 type Refreshed = Awaited<ReturnType<Activities['refreshMetrics']>> & {
-  /** Networks of which nothing is known: no worker took them, or they failed. */
+  /** Networks without a result: no worker took the activity, or it failed. */
   readonly unread: readonly string[];
 };
 
 const nothing = { read: 0, gone: 0, postponed: 0, failed: 0, left: 0 };
 
 /**
- * Started every few minutes by a schedule, and for a single post when somebody asks: one activity for each network reads
- * the figures of what is due by the database. However many posts wait, a refresh has the same few events.
+ * Started by a schedule every five minutes, and on request for a single post. One activity per network reads the
+ * metrics of all due posts, so the number of history events does not grow with the posts.
  */
 export async function refreshMetrics({ networks, post }: RefreshMetricsInput): Promise<Refreshed> {
   const all = await Promise.all(
@@ -40,12 +40,12 @@ export async function refreshMetrics({ networks, post }: RefreshMetricsInput): P
 const activitiesOf = (network: string) =>
   proxyActivities<Pick<Activities, 'refreshMetrics'>>({
     taskQueue: publishQueue(network),
-    summary: `Read metrics of ${networkName(network)}`,
-    // Where nobody works for a network the others are not held up. Posts go first.
+    summary: `Read metrics of ${networkLabel(network)}`,
+    // A network without workers must not delay the others.
     scheduleToStartTimeout: '1 minute',
     startToCloseTimeout: '5 minutes',
     heartbeatTimeout: '20 seconds',
-    priority: { priorityKey: 5 },
-    // Another try for a worker that died; what fails otherwise comes again with the next refresh.
+    priority: { priorityKey: 5 }, // After posts, which have the default of 3.
+    // One retry for a worker that died; the next refresh reads everything else that failed.
     retry: { maximumAttempts: 2 },
   });

@@ -8,7 +8,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import { asleep, moment } from './details.ts';
+import { waitingDetails, moment } from './details.ts';
 import {
   cancel,
   readCancel,
@@ -17,26 +17,26 @@ import {
   type PublishPostInput,
 } from './messages.ts';
 
-/** What the signals have said so far. The highest revision wins, in whatever order they arrive. */
+/** State from the signals so far. The highest revision wins, in any order of arrival. */
 export type Schedule = {
   revision: number;
   dueAtMs: number;
   canceled: boolean;
-  /** It was cancelled, and a channel must be finished: the network may have the post. */
+  /** The post was cancelled, and a channel has to finish because a part may be live. */
   isUnfinished: boolean;
   /**
-   * A signal of no higher revision said something else. It was late, or the database was restored from a backup or
-   * failed over and goes on from a lower revision: the workflow claims the post, whatever the time.
+   * A signal with no higher revision differed from this state. It was late, or the database was restored or failed over
+   * and continues from a lower revision. The workflow then claims the post, whatever its time.
    */
   doubted: boolean;
-  /** Called when a signal says something new. */
+  /** Called when a signal changes the state. */
   onChange: () => void;
   /** Called when `doubted` is set. */
   onDoubt: () => void;
 };
 
-// Frozen: posts sleep in these two functions for months and replay them, so nothing is ever added before the
-// first timer. test/histories/ holds sleeping posts that guard it.
+// Frozen: posts sleep in these two functions for months and replay them, so no command may be added before the first
+// timer. test/histories/ holds sleeping posts to check it.
 
 export function followMessages(input: PublishPostInput): Schedule {
   const schedule: Schedule = {
@@ -86,17 +86,17 @@ export function followMessages(input: PublishPostInput): Schedule {
   return schedule;
 }
 
-/** Whether it differs from what the schedule has. */
+/** Whether the signal differs from the schedule. */
 const isOther = (schedule: Schedule, revision: number, change: Partial<Schedule>): boolean =>
   Object.entries({ revision, ...change }).some(
     ([key, value]) => schedule[key as keyof Schedule] !== value,
   );
 
-/** Sleeps until the schedule's time, whatever it becomes meanwhile, or until the post is cancelled or doubted. */
+/** Sleeps until the schedule's current time, or until the post is cancelled or doubted. */
 export async function untilDue(input: PublishPostInput, schedule: Schedule): Promise<void> {
   while (!schedule.canceled && !schedule.doubted && Date.now() < schedule.dueAtMs) {
     const { revision, dueAtMs } = schedule;
-    setCurrentDetails(asleep(input, revision, dueAtMs));
+    setCurrentDetails(waitingDetails(input, revision, dueAtMs));
     await sleepUntilChange(schedule, dueAtMs - Date.now());
     if (workflowInfo().continueAsNewSuggested && !schedule.canceled && !schedule.doubted) {
       const dueAt = new Date(schedule.dueAtMs).toISOString();
@@ -111,7 +111,7 @@ export async function untilDue(input: PublishPostInput, schedule: Schedule): Pro
   }
 }
 
-/** The SDK's `condition` does the same with twice as many promises, and each costs a stack trace at every post. */
+/** Replaces the SDK's `condition`, which needs twice as many promises, each with a stack trace at every post. */
 async function sleepUntilChange(schedule: Schedule, ms: number): Promise<void> {
   const summary = `Waiting until ${moment(schedule.dueAtMs)}`;
   const outside = CancellationScope.current();

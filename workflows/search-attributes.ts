@@ -2,28 +2,28 @@ import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/com
 import { upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 
 /**
- * What workflows can be searched by in Temporal, and its lists show as columns. Ids, names of networks and codes only. An
- * attribute that the server does not know makes it refuse a start, and a workflow that sets one gets stuck: so workflows
- * also start without them (`startSearchable` in `temporal/`), and a workflow sets more only when it began with some.
+ * Search attributes of workflows. Only ids, networks and codes. A server that lacks an attribute refuses a start with
+ * it, and blocks a workflow that sets it. So workflows can also start without them (`startSearchable` in `temporal/`),
+ * and set more only if they started with some.
  *
- * A post's id is none of them: it is in the workflow's own id, and `RootWorkflowId` finds the deliveries of a post.
- * Its time is none either: each move of a post would cost one more event to keep it true.
+ * A post's id is in its workflow's id, and `RootWorkflowId` finds its deliveries. A post's time would cost one more
+ * event at each change.
  */
 export const workspaceIdKey = defineSearchAttributeKey('WorkspaceId', 'KEYWORD');
 
-/** Of a post: where it was to go when its workflow began; if that has changed, its end corrects it. */
+/** Networks of a post when its workflow began. If they changed, the workflow's end corrects them. */
 export const networksKey = defineSearchAttributeKey('Networks', 'KEYWORD_LIST');
 
-/** Only of what ended badly: the codes of a post's channels, or `webhook_failed` of a delivery. */
+/** Only for bad outcomes: the error codes of a post's channels, or `webhook_failed` for a delivery. */
 export const errorCodesKey = defineSearchAttributeKey('ErrorCodes', 'KEYWORD_LIST');
 
 /**
- * The outcome of a post: `pending` from its start, then `published`, `partial`, `failed`, `unconfirmed` or `cancelled`. A workflow
- * that began without it never sets it: it began under an older version, or its server does not know the attribute.
+ * Outcome of a post: `pending` from its start, then `published`, `partial`, `failed`, `unconfirmed` or `cancelled`. A
+ * workflow that started without it never sets it: it began under an older version, or its server lacks the attribute.
  */
 export const outcomeKey = defineSearchAttributeKey('Outcome', 'KEYWORD');
 
-/** All that a server has to know; `scripts/parts/temporal.ts` and `temporal-docker-compose.yml` name them too. */
+/** All attributes to register; `scripts/parts/temporal.ts` and `temporal-docker-compose.yml` list them too. */
 export const searchAttributeKeys = [
   workspaceIdKey,
   networksKey,
@@ -40,21 +40,21 @@ export const ofWorkspace = (
     ...(networks.length > 0 ? [{ key: networksKey, value: distinct(networks) }] : []),
   ]);
 
-/** The attributes of a post at its start. */
+/** Attributes of a post's workflow at its start. */
 export const ofPost = (
   workspaceId: string,
   networks: readonly string[] = [],
 ): TypedSearchAttributes =>
   ofWorkspace(workspaceId, networks).updateCopy([{ key: outcomeKey, value: 'pending' }]);
 
-/** In one order, so that two lists of the same are equal. */
+/** Sorted, so that equal lists compare as equal. */
 const distinct = (names: readonly string[]): string[] => [...new Set(names)].toSorted();
 
 type EndedChannel = { readonly network: string; readonly code?: string | null };
 
 /**
- * Makes a post searchable by its outcome and its error codes, and corrects its networks if they were edited. All of it
- * is one event and one billable action.
+ * Sets a post's outcome and error codes, and corrects its networks if they changed. Costs one event and one billable
+ * action.
  */
 export function markEnd(outcome: string, channels: readonly EndedChannel[]): void {
   const codes = distinct(channels.flatMap(({ code }) => (code ? [code] : [])));
@@ -70,9 +70,9 @@ export function markEnd(outcome: string, channels: readonly EndedChannel[]): voi
 }
 
 /**
- * A server that knows no search attributes would refuse the workflow's task again and again. One that took some at
- * the start knows all, as they are registered together. A workflow that began before there were any has none either, so
- * that its stored history replays as it was.
+ * Sets attributes only if the workflow started with some. A server without them would refuse the workflow task again
+ * and again; one that accepted some has all, since they are registered together. A workflow older than the attributes
+ * has none, and so replays unchanged.
  */
 export function upsertIfSearchable(pairs: Parameters<typeof upsertSearchAttributes>[0]): void {
   const isSearchable = workflowInfo().typedSearchAttributes.get(workspaceIdKey) !== undefined;

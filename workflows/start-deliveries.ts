@@ -5,10 +5,10 @@ import { deliveryWorkflowId, webhooksQueue } from './messages.ts';
 import { ofWorkspace, workspaceIdKey } from './search-attributes.ts';
 
 /**
- * Starts one child per delivery and waits until each has begun: an abandoned child that has not begun when
- * its parent ends is lost. One that exists already is left alone, so a reset of the post repeats nothing.
+ * Starts one child workflow per delivery and waits until each has begun, because an abandoned child that has not begun
+ * is lost when its parent ends. A child that exists is left alone, so a reset of the post's workflow repeats nothing.
  *
- * @param postId The post that they are about, or that came upon what they are about.
+ * @param postId The post that the event is about, or whose publishing caused it.
  */
 export async function startDeliveries(
   workspaceId: string,
@@ -25,7 +25,7 @@ async function startDelivery(
   deliveryId: string,
   postId: string,
 ): Promise<void> {
-  // A server that took them of the post knows them. Another would not start the child, again and again.
+  // A server that lacks the attributes would refuse the child again and again. One that accepted the post's has them.
   const isSearchable = workflowInfo().typedSearchAttributes.get(workspaceIdKey) !== undefined;
   try {
     await startChild(deliverWebhook, {

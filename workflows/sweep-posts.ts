@@ -6,11 +6,11 @@ const { sweep } = proxyActivities<Activities>({
   taskQueue: postsQueue,
   summary: 'Compare the posts that are due with their workflows',
   startToCloseTimeout: '4 minutes',
-  // A killed worker must not keep the next ones from beginning: there is one at a time.
+  // Only one sweep runs at a time, so a killed worker must be detected before it delays the next ones.
   heartbeatTimeout: '20 seconds',
-  // One that fails is not repeated: the next minute's is the same.
+  // No retry: the next minute's sweep does the same.
   retry: { maximumAttempts: 1 },
 });
 
-/** Started each minute by a schedule: finds posts and deliveries that Temporal has lost, and heals them. */
+/** Started by a schedule each minute: finds posts and deliveries that Temporal has lost, and restarts them. */
 export const sweepPosts = (): ReturnType<typeof sweep> => sweep({});

@@ -5,7 +5,7 @@ import type { Em } from '../../db/orm.ts';
 import { db, query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/is-id.ts';
-import type { OauthEntry } from '../../networks/oauth.ts';
+import type { OauthEntry } from '../../networks/oauth/contract.ts';
 import { newLinkToken, sha256Hex } from '../../runtime/secrets.ts';
 import { assertChannelQuota } from '../connect-channel.ts';
 import type { AccountDeps } from '../deps.ts';
@@ -14,34 +14,34 @@ import { networkName } from './network-name.ts';
 import { checkReturnUrl } from './return-url.ts';
 import { checkValues } from './values.ts';
 
-/** For how long a link can be used. */
+/** Lifetime of a link. */
 const lifeMs = 15 * 60_000;
 
-/** Of a workspace at the same time. One more takes the place of the oldest. */
+/** Open links per workspace. Another one replaces the oldest. */
 const mostOpen = 100;
 
 export type LinkDeps = Pick<AccountDeps, 'orm' | 'oauth' | 'publicUrl' | 'sandboxUrl' | 'now'> & {
-  /** Where browsers may be sent back to. */
+  /** Allowed addresses for `return_url`. */
   readonly returnUrls: readonly URL[];
 };
 
 export type LinkRequest = {
   readonly platform: string;
-  /** By the names in `OauthEntry.fields`; what is missing, the person is asked for. */
+  /** Keyed by the names in `OauthEntry.fields`. The page asks the person for missing ones. */
   readonly values?: Readonly<Record<string, string>>;
   readonly returnUrl?: string | undefined;
-  /** Left out: as the account of the channel, or not. */
+  /** Defaults to the sandbox when the channel's account is there. */
   readonly atSandbox?: boolean | undefined;
-  /** The channel that is to be connected again. Any other account is refused then. */
+  /** The channel to connect again. Any other account is then refused. */
   readonly channelId?: string | undefined;
-  /** How many channels the settings let a workspace have. */
+  /** The channel limit from the settings. */
   readonly mostChannels: number;
 };
 
 export type CreatedLink = { readonly link: string; readonly expiresAt: Date };
 
 /**
- * Makes a link by which a person connects one account to a workspace, in a browser, once.
+ * Creates a single-use link with which a person connects one account to a workspace in a browser.
  *
  * @throws AppError `invalid_request`, `invalid_channel_ids`, `network_not_configured`, `quota_exceeded`
  */
@@ -67,7 +67,7 @@ export async function createConnectLink(
 
     const atSandbox = request.atSandbox ?? (channel !== null && isAtSandbox(deps, channel.baseUrl));
     assertUsable(deps, platform, entry, atSandbox);
-    const values = { ...(channel && !atSandbox ? knownOf(channel, entry) : {}), ...given };
+    const values = { ...(channel && !atSandbox ? knownValuesOf(channel, entry) : {}), ...given };
     const token = newLinkToken();
     const now = deps.now();
     const expiresAt = new Date(now.getTime() + lifeMs);
@@ -102,7 +102,7 @@ function entryOf({ oauth }: LinkDeps, platform: string): OauthEntry {
   return entry;
 }
 
-/** @throws AppError `network_not_configured`; `invalid_request` for a sandbox that there is not. */
+/** @throws AppError `network_not_configured`; `invalid_request` when no sandbox is configured. */
 function assertUsable(
   { sandboxUrl }: LinkDeps,
   platform: string,
@@ -111,7 +111,7 @@ function assertUsable(
 ): void {
   const { missing } = entry;
   if (atSandbox && sandboxUrl === null) {
-    throw wrong('/sandbox', 'needs a sandbox, and PUNCTUAL_SANDBOX_URL says of none');
+    throw wrong('/sandbox', 'needs a sandbox: PUNCTUAL_SANDBOX_URL is not set');
   }
 
   if (!atSandbox && missing.length > 0) {
@@ -136,15 +136,18 @@ async function channelOf(em: Em, workspaceId: string, id: string): Promise<Chann
   return channel;
 }
 
-/** What a channel tells already of what people are asked for. */
-function knownOf({ baseUrl, handle }: Channel, { fields }: OauthEntry): Record<string, string> {
+/** Prefills the form's fields from the channel. */
+function knownValuesOf(
+  { baseUrl, handle }: Channel,
+  { fields }: OauthEntry,
+): Record<string, string> {
   return {
     ...('url' in fields ? { url: baseUrl } : {}),
     ...('handle' in fields ? { handle } : {}),
   };
 }
 
-/** Links beyond the bound end, the oldest first; what is being redeemed just now is let end by itself. */
+/** Deletes the oldest links above the limit. A link that is being redeemed is not deleted. */
 async function dropOldest(em: Em, workspaceId: string): Promise<void> {
   await query(
     em,

@@ -1,6 +1,6 @@
-import type { OauthEntry } from '../../networks/oauth.ts';
+import type { OauthEntry } from '../../networks/oauth/contract.ts';
 
-/** What people call a network: `LinkedIn`, where its accounts' platform is `linkedin`. */
+/** The network's display name: `LinkedIn` for the platform `linkedin`. */
 export const networkName = (
   platform: string,
   entry: Pick<OauthEntry, 'name'> | undefined,

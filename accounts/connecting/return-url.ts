@@ -2,12 +2,12 @@ import { AppError } from '../../domain/errors.ts';
 import { mayReturnTo } from '../../runtime/config/return-urls.ts';
 
 /**
- * Checks where a caller wants the browser to go in the end.
+ * Validates a `return_url`.
  *
- * Both addresses are compared as they were parsed, and paths by whole segments: a comparison of texts would take
- * `https://app.example.evil.example` or `/accounts-of-mallory` for what the operator allowed.
+ * Compares parsed URLs, and paths by whole segments: a string prefix would accept `https://app.example.evil.example`
+ * or `/accounts-of-mallory`.
  *
- * @param allowed What the operator lists: an origin, and the path at which what is allowed begins.
+ * @param allowed The operator's list. Each entry allows its origin, at and below its path.
  * @throws AppError `invalid_request`
  */
 export function checkReturnUrl(given: string, allowed: readonly URL[]): string {
@@ -27,7 +27,7 @@ export function checkReturnUrl(given: string, allowed: readonly URL[]): string {
   return url.href;
 }
 
-/** Also for a server that decodes a path before it takes `..` out of it. */
+/** Decodes `%2f`, `%5c` and `%2e` first, because a server may decode a path before it resolves `..`. */
 function isBelow(path: string, root: string): boolean {
   const decoded = path.replaceAll(/%2f|%5c/giv, '/').replaceAll(/%2e/giv, '.');
   if (/(?:^|\/)\.\.(?:\/|$)/v.test(decoded)) {

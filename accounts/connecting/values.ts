@@ -1,17 +1,17 @@
 import { AppError } from '../../domain/errors.ts';
 import { isText, pasted } from '../../domain/texts.ts';
-import type { OauthEntry } from '../../networks/oauth.ts';
+import type { OauthEntry } from '../../networks/oauth/contract.ts';
 import { networkName } from './network-name.ts';
 
 /** In UTF-16 code units: longer than any address of a server or handle. */
 const longestValue = 500;
 
 /**
- * Checks what a caller, or the person at the browser, said beforehand. Whether a server is there and can be used is asked
- * when the person goes on.
+ * Validates the values that the caller or the person gave. Whether the server exists is checked later, when the
+ * authorization begins.
  *
- * @param called What whoever gave a value calls it.
- * @returns the values without spaces around them and without invisible characters; empty ones are left out.
+ * @param called Maps a field to the name that the user sees.
+ * @returns the values without surrounding spaces and invisible characters; empty ones are omitted.
  * @throws AppError `invalid_request`
  */
 export function checkValues(

@@ -4,28 +4,28 @@ import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import type { Json } from '../../domain/json-schema.ts';
 
-/** A channel, and what it is opened with. */
+/** A channel with the access data of its account. */
 export type ChannelAccount = {
   readonly workspaceId: string;
   readonly channelId: string;
   readonly platform: string;
-  /** Of the channel's server. */
+  /** URL of the channel's server. */
   readonly baseUrl: string;
   readonly account: SealedAccount;
 };
 
-/** The account behind a channel, its secrets still sealed. */
+/** The account of a channel. Its secrets are still sealed. */
 export type SealedAccount = {
   readonly remoteId: string;
   readonly handle: string;
   readonly settings: Json;
   readonly sealedCredentials: string;
   readonly sealedSession: string | null;
-  /** What the network handed out for it in a browser; null where the credentials open it. */
+  /** OAuth grant; null for an account that signs in with stored credentials. */
   readonly grant: { readonly sealed: string; readonly refreshedAt: Date | null } | null;
 };
 
-/** Columns of a channel `c` and its grant `g`, for {@link accountOf}. */
+/** Columns of a channel `c` and its grant `g`, for {@link channelAccountOf}. */
 export const accountColumns = sql`c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session,
   g.sealed_grant, g.refreshed_at`;
 
@@ -39,7 +39,7 @@ export type AccountRow = {
   readonly refreshed_at: Date | null;
 };
 
-export const accountOf = (row: AccountRow): SealedAccount => ({
+export const channelAccountOf = (row: AccountRow): SealedAccount => ({
   remoteId: row.remote_id,
   handle: row.handle,
   settings: row.settings,
@@ -49,15 +49,15 @@ export const accountOf = (row: AccountRow): SealedAccount => ({
     row.sealed_grant === null ? null : { sealed: row.sealed_grant, refreshedAt: row.refreshed_at },
 });
 
-/** The channel, for whoever renews its grant. */
 export const grantedChannel = ({ account, ...channel }: ChannelAccount): GrantedChannel => ({
   ...channel,
   remoteId: account.remoteId,
 });
 
 /**
- * Whether the account was connected again since the try read its access: then what the network refused is not what the
- * channel has. Its row stays locked, so that this is still so when the access is marked lost.
+ * Checks whether the account was connected again after the attempt read its access. If so, the network refused an old
+ * access, and the channel has a newer one. Locks the row, so the result is still true when the caller marks the access
+ * lost.
  */
 export async function isReconnected(
   em: Em,

@@ -1,24 +1,24 @@
 import { sql } from 'kysely';
 import { currentGrantOr } from '../../accounts/current-grant.ts';
-import { credentialsOf, openGrant, type Current } from '../../accounts/grants.ts';
+import { credentialsOf, openGrant, type CurrentGrant } from '../../accounts/grants.ts';
 import { query } from '../../db/query.ts';
 import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Connection } from '../../networks/network.ts';
-import type { Grant } from '../../networks/oauth.ts';
+import type { Grant } from '../../networks/oauth/contract.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { grantedChannel, type ChannelAccount } from './channel-account.ts';
 
 /**
- * What the network handed out for the channel, with an access token that lasts for the try; null where the account is opened
- * by credentials of its own.
+ * Opens the channel's OAuth grant with an access token that lasts for the attempt. Returns null for an account with
+ * stored credentials.
  *
- * @throws NetworkError when there is no such token, and none could be bought.
+ * @throws NetworkError if no such token exists and the refresh failed.
  */
 export async function openedGrant(
   deps: ActivityDeps,
   channel: ChannelAccount,
-): Promise<Current | null> {
+): Promise<CurrentGrant | null> {
   const { account, channelId } = channel;
   if (account.grant === null) {
     return null;
@@ -31,11 +31,11 @@ export async function openedGrant(
 
 type Means = Pick<Connection, 'uploadsOf' | 'saveUploads' | 'mayCreate'> & {
   readonly grant: Grant | null;
-  /** Over all requests. */
+  /** Aborts all requests of the attempt. */
   readonly signal: AbortSignal;
 };
 
-/** @throws Error when the channel's secrets were sealed under another key: an operator's matter. */
+/** @throws Error if the channel's secrets were sealed under another key; the operator has to fix the key. */
 export function openConnection(
   deps: ActivityDeps,
   { workspaceId, channelId, baseUrl, account }: ChannelAccount,
@@ -61,7 +61,7 @@ export function openConnection(
       const sealed = deps.sealer.seal(JSON.stringify(fresh), sessionPurpose(channelId));
       await query(
         deps.orm.em.fork(),
-        // Unless the account was connected again meanwhile: that access has a session of its own.
+        // An account that was connected again has a session of its own: keep that one.
         sql`update channels set sealed_session = ${sealed}
           where id = ${channelId} and workspace_id = ${workspaceId}
             and sealed_credentials = ${account.sealedCredentials}`,

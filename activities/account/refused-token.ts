@@ -1,31 +1,31 @@
 import { currentGrant } from '../../accounts/current-grant.ts';
-import type { Current } from '../../accounts/grants.ts';
+import type { CurrentGrant } from '../../accounts/grants.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { grantedChannel, type ChannelAccount } from './channel-account.ts';
 
-/** The network refused an access token that should have lasted, and there is a newer one: the next try has it. */
+/** The network refused an unexpired access token, but a newer one exists. The next attempt uses it. */
 export class NewTokenError extends Error {
   override readonly name = 'NewTokenError';
 }
 
-/** A token younger than this is not what the network refuses, in milliseconds. */
+/** In milliseconds. When a token younger than this is refused, the fault is the network's. */
 const youngMs = 10 * 60_000;
 
 /**
- * What a failure of a try says of the channel's access.
+ * Decides which error applies when an attempt failed.
  *
- * An API that refuses a token proves little: the token may have ended early, or the API has a bad hour. Whether the grant
- * itself is over is for the network's token endpoint to say, wherever there is a refresh token to ask it with.
+ * A refused token alone does not prove that the access is lost: the token may have ended early, or the API may be
+ * faulty. If there is a refresh token, the network's token endpoint decides.
  *
- * @param used What the try had; null where the account is opened by credentials of its own.
- * @returns the error to go by.
- * @throws NetworkError of the refresh.
+ * @param used The grant that the attempt used; null for an account with stored credentials.
+ * @returns the error to handle.
+ * @throws NetworkError if the refresh fails.
  */
-export async function judgeRefusal(
+export async function classifyTokenRefusal(
   deps: ActivityDeps,
   channel: ChannelAccount,
-  used: Current | null,
+  used: CurrentGrant | null,
   error: unknown,
 ): Promise<unknown> {
   const isRefused = error instanceof NetworkError && error.code === 'access_lost';
@@ -37,8 +37,8 @@ export async function judgeRefusal(
   if (refreshedAt !== null && deps.now().getTime() - refreshedAt.getTime() < youngMs) {
     return new NetworkError(
       'network_unavailable',
-      `${error.message} It had handed out this access a moment before.`,
-      { taken: error.taken, server: 'answered', cause: error },
+      `${error.message} The network issued this access token less than 10 minutes ago.`,
+      { accepted: error.accepted, server: 'answered', cause: error },
     );
   }
 

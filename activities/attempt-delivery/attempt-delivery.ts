@@ -10,38 +10,38 @@ import { sendWebhook, type WebhookResult } from '../../runtime/send-webhook.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
 import { disableIfDead, failUnsent, recordAttempt } from './record-attempt.ts';
-import { howBusy, releaseSlot } from './slots.ts';
+import { loadEndpointBacklog, releaseEndpointSlot } from './endpoint-slots.ts';
 import {
-  loadAndStart,
-  slotOf,
-  takeBack,
+  loadAndStartDelivery,
+  endpointSlotOf,
+  undoAttempt,
   type DeliveryRequest,
   type LoadedDelivery,
   type StartedAttempt,
 } from './start-attempt.ts';
 
-/** A result is stored until so shortly before Temporal gives the try up, in milliseconds. */
+/** In milliseconds. Stop trying to store a result this long before Temporal's timeout of the attempt. */
 const lastMs = 5000;
 
 /**
- * One attempt to deliver an event to an endpoint. It is stored before its request, and how many were made is counted in
- * the database, so that a crash of ours takes none of the receiver's six, and a replay gets six of its own.
+ * Makes one attempt to deliver an event to an endpoint. The attempt is stored before its request, and the database
+ * counts attempts: a crash of a worker costs the receiver none of its six, and a replay gets six new ones.
  *
- * @throws ApplicationFailure with the delay until the next attempt, while there is one.
+ * @throws ApplicationFailure with the delay until the next attempt, while attempts are left.
  */
 export async function attemptDelivery(
   deps: ActivityDeps,
   input: DeliveryRequest,
 ): Promise<'delivered' | 'failed' | 'gone'> {
   return heartbeating(async () => {
-    const loaded = await loadAndStart(deps, input);
+    const loaded = await loadAndStartDelivery(deps, input);
     if (!loaded) {
       return 'gone';
     }
 
     const { delivery, attempt } = loaded;
     if (delivery.status !== 'pending') {
-      return delivery.status; // Stored before, and the answer was lost on the way to Temporal.
+      return delivery.status; // An earlier attempt stored it, and Temporal did not receive the result.
     }
 
     if (attempt) {
@@ -58,9 +58,8 @@ export async function attemptDelivery(
 }
 
 /**
- * A try that comes again after a crash does not know when the next attempt is; the row does.
- *
- * @returns that it is too early, or all slots of the endpoint are taken. Neither is an attempt.
+ * Returns why no attempt may start: it is too early, or all slots of the endpoint are taken. Neither counts as an
+ * attempt. The row holds the time of the next attempt, so it survives a crash of the worker.
  */
 async function whyNotNow(
   deps: ActivityDeps,
@@ -71,9 +70,9 @@ async function whyNotNow(
     return notNow('too_early', `Nothing was sent: the next attempt is in ${waitMs} ms`, waitMs);
   }
 
-  const lookMs = slotWaitMs(await howBusy(deps, delivery), Math.random());
-  const message = 'Nothing was sent: the endpoint has as many requests under way as it gets';
-  return notNow('endpoint_busy', message, lookMs);
+  const slotCheckMs = slotWaitMs(await loadEndpointBacklog(deps, delivery), Math.random());
+  const message = 'Nothing was sent: all request slots of the endpoint are in use';
+  return notNow('endpoint_busy', message, slotCheckMs);
 }
 
 async function send(
@@ -94,12 +93,12 @@ async function send(
 
   const code = result.error ?? 'http_error';
   const answer = result.status === null ? code : `${code} (${result.status})`;
-  const nextAt = new Date(Date.now() + outcome.waitMs).toISOString(); // For people who look at it in Temporal.
+  const nextAt = new Date(Date.now() + outcome.waitMs).toISOString(); // Shown in the Temporal UI.
   const message = `Attempt ${attempt.number}: ${answer}; the next one is at ${nextAt}`;
   throw notNow(code, message, outcome.waitMs);
 }
 
-/** @throws what is neither an answer of the receiver nor a failure on the way there. */
+/** @throws any error that is not a failed request, for example of a sealed secret. */
 async function request(
   deps: ActivityDeps,
   delivery: LoadedDelivery,
@@ -118,20 +117,20 @@ async function request(
     const secrets = secretsOf(delivery.secrets, attempt.at);
     return await sendWebhook(egress, delivery, secrets, open, attempt.at);
   } catch (error) {
-    // A fault of ours that comes back must not keep the endpoint's slots from its other deliveries.
+    // Free the slot: an internal error that repeats must not block other deliveries of the endpoint.
     const leave = isSent
-      ? query(deps.orm.em.fork(), releaseSlot(slotOf(delivery, attempt)))
-      : takeBack(deps, delivery, attempt);
+      ? query(deps.orm.em.fork(), releaseEndpointSlot(endpointSlotOf(delivery, attempt)))
+      : undoAttempt(deps, delivery, attempt);
     await leave.catch(() => undefined);
     throw error;
   }
 }
 
 /**
- * Opens the sealed secrets of a delivery's endpoint. When that fails, our own SECRET_KEY is wrong and no receiver: the
- * delivery waits, is tried again and again, and loses no attempt.
+ * Returns a function that opens the sealed secrets of the delivery's endpoint. A failure means that this worker's
+ * SECRET_KEY is wrong, so the delivery is retried without losing an attempt.
  *
- * @returns a function that throws an ApplicationFailure for what it cannot open. The log has the reason.
+ * The returned function throws an ApplicationFailure for a secret that it cannot open, and logs the reason.
  */
 function secretOpener(
   { sealer, log }: ActivityDeps,
@@ -149,13 +148,13 @@ function secretOpener(
       throw ApplicationFailure.create({
         type: 'secret_unreadable',
         message:
-          "Nothing was sent: the endpoint's signing secret cannot be opened with this worker's SECRET_KEY. It is tried again.",
+          "Nothing was sent: the endpoint's signing secret cannot be opened with this worker's SECRET_KEY. The delivery is retried.",
       });
     }
   };
 }
 
-/** Nothing is wrong with the worker. */
+/** BENIGN: an expected wait, which must not count as a failure of the worker. */
 const notNow = (type: string, message: string, waitMs: number): ApplicationFailure =>
   ApplicationFailure.create({
     type,

@@ -10,18 +10,18 @@ import {
 } from '../../domain/webhook-deliveries.ts';
 import type { WebhookResult } from '../../runtime/send-webhook.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { releaseSlotAfter } from './slots.ts';
-import { slotOf, type LoadedDelivery, type StartedAttempt } from './start-attempt.ts';
+import { releaseEndpointSlotAfter } from './endpoint-slots.ts';
+import { endpointSlotOf, type LoadedDelivery, type StartedAttempt } from './start-attempt.ts';
 
 export type AttemptOutcome =
   | { readonly status: 'delivered' | 'failed' | 'gone' }
   | { readonly status: 'pending'; readonly waitMs: number };
 
 /**
- * Decides what follows from an attempt and stores it.
+ * Decides the next status of the delivery and stores it with the attempt's result.
  *
- * @param untilMs By `performance.now()`: until then it is repeated while the database is away or stalls, which is no
- *   reason to send the request once more.
+ * @param untilMs By `performance.now()`. Storing is repeated until then while the database fails or stalls, because
+ * repeating the attempt would send the request again.
  * @throws the error of the last repetition, or CancelledFailure when the worker shuts down.
  */
 export function recordAttempt(
@@ -39,7 +39,7 @@ export function recordAttempt(
 
 type Next = { readonly status: DeliveryStatus; readonly waitMs: number | null };
 
-/** @param number Of the attempt within its round, from 1. */
+/** @param number Number of the attempt within its round, from 1. */
 function nextStatus({ error, retryAfter }: WebhookResult, number: number, nowMs: number): Next {
   if (error === null) {
     return { status: 'delivered', waitMs: null };
@@ -51,11 +51,11 @@ function nextStatus({ error, retryAfter }: WebhookResult, number: number, nowMs:
 }
 
 /**
- * What the receiver has taken is delivered, however long its answer was on the way to us: also when another try began
- * the same attempt meanwhile, or its endpoint was disabled. A failure counts for the try that began last alone, and only
- * while the delivery is pending. Of a deleted delivery nothing is left to store.
+ * A success always counts, also after a newer execution began the same attempt, or after the endpoint was disabled. A
+ * failure counts only for the newest execution, and only while the delivery is pending. Nothing is stored for a deleted
+ * delivery.
  *
- * Rows are locked in the order endpoint, slot, delivery, attempt, as the deletion of an endpoint locks them.
+ * Locks rows in the order endpoint, slot, delivery, attempt, as the deletion of an endpoint does.
  */
 async function storeResult(
   deps: ActivityDeps,
@@ -66,31 +66,31 @@ async function storeResult(
 ): Promise<AttemptOutcome> {
   const { id, workspaceId, endpointId } = delivery;
   const { number, begun, at } = attempt;
-  const isTaken = error === null;
+  const isDelivered = error === null;
   const isNewest = sql`d.status = 'pending' and a.begun = ${begun} and not exists (
     select from delivery_attempts later
     where later.delivery_id = d.id and later.workspace_id = ${workspaceId} and later.number > ${number})`;
   const [row] = await query<{ status: DeliveryStatus | null }>(
     deps.orm.em.fork(),
     sql`with endpoint as (
-        update webhook_endpoints set failing_since = ${isTaken ? sql`null` : sql`${at}::timestamptz`}
+        update webhook_endpoints set failing_since = ${isDelivered ? sql`null` : sql`${at}::timestamptz`}
         where id = ${endpointId} and workspace_id = ${workspaceId}
-          and failing_since is ${isTaken ? sql`not null` : sql`null`} returning id),
-      ${releaseSlotAfter(slotOf(delivery, attempt), error)},
+          and failing_since is ${isDelivered ? sql`not null` : sql`null`} returning id),
+      ${releaseEndpointSlotAfter(endpointSlotOf(delivery, attempt), error)},
       delivery as (
         update deliveries d set status = ${status}, error = null,
           next_attempt_at = clock_timestamp() + ${waitMs}::int * interval '1 millisecond'
         from delivery_attempts a
         where d.id = ${id} and d.workspace_id = ${workspaceId} and (select count(*) from slot) >= 0
           and a.delivery_id = d.id and a.workspace_id = ${workspaceId} and a.number = ${number}
-          and a.number > d.attempts_before ${isTaken ? sql`` : sql`and ${isNewest}`}
+          and a.number > d.attempts_before ${isDelivered ? sql`` : sql`and ${isNewest}`}
         returning d.status),
       attempt as (
         update delivery_attempts
         set under_way = false, duration_ms = ${durationMs}, response_status = ${responseStatus}::int, error = ${error}::text
         where delivery_id = ${id} and workspace_id = ${workspaceId} and number = ${number}
           and (select count(*) from delivery) >= 0
-          ${isTaken ? sql`` : sql`and begun = ${begun} and error is not null`})
+          ${isDelivered ? sql`` : sql`and begun = ${begun} and error is not null`})
       select coalesce(
         (select status from delivery),
         (select status from deliveries where id = ${id} and workspace_id = ${workspaceId})) as status`,
@@ -99,10 +99,10 @@ async function storeResult(
   return now === 'pending' ? { status: now, waitMs: waitMs ?? 0 } : { status: now };
 }
 
-/** Between two repetitions, in milliseconds: the first wait, and the longest. */
+/** Wait between two repetitions, in milliseconds: the first and the longest. */
 const [firstMs, longestMs] = [100, 5000];
 
-/** @throws the error of the last repetition, which is one after `untilMs`; CancelledFailure at a shutdown. */
+/** @throws the error of the last repetition before `untilMs`; CancelledFailure at a shutdown. */
 async function repeatUntil<T>(untilMs: number, work: () => Promise<T>): Promise<T> {
   for (let waitMs = firstMs; ; waitMs = Math.min(2 * waitMs, longestMs)) {
     try {
@@ -118,8 +118,8 @@ async function repeatUntil<T>(untilMs: number, work: () => Promise<T>): Promise<
 }
 
 /**
- * Ends a delivery without another request. It is failed, so that it can be replayed. An attempt that a worker died over
- * is shown from then on, as no try begins it again.
+ * Fails a delivery without another request; it can be replayed. Also closes an attempt that a dead worker left open, so
+ * that the API shows it.
  */
 export async function failUnsent(
   deps: ActivityDeps,
@@ -137,8 +137,8 @@ export async function failUnsent(
 }
 
 /**
- * Disables an endpoint that has taken nothing for five days. Called when a delivery has failed for good, so one bad
- * request after days of silence is not enough. Events from then on count as failed, and can be replayed.
+ * Disables an endpoint that accepted nothing for five days. Runs only when a delivery has used up its attempts, so one
+ * failed request after days without events is not enough. Later events are stored as failed and can be replayed.
  */
 export async function disableIfDead(
   deps: ActivityDeps,

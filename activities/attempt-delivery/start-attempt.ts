@@ -6,20 +6,25 @@ import type { StoredSecrets } from '../../domain/signing-secrets.ts';
 import { longestWaitMs, mostInterrupted } from '../../domain/webhook-deliveries.ts';
 import type { WebhookRequest } from '../../runtime/send-webhook.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { makeSlots, releaseSlot, takeSlot, type HeldSlot } from './slots.ts';
+import {
+  createEndpointSlots,
+  releaseEndpointSlot,
+  takeEndpointSlot,
+  type HeldEndpointSlot,
+} from './endpoint-slots.ts';
 
 export type DeliveryRequest = { readonly workspaceId: string; readonly deliveryId: string };
 
-/** A delivery as it is stored, and what goes out for it. */
+/** A stored delivery and the request to send for it. */
 export type LoadedDelivery = WebhookRequest & {
   readonly id: string;
   readonly workspaceId: string;
   readonly status: DeliveryStatus;
   /** Attempts of earlier rounds. */
   readonly attemptsBefore: number;
-  /** In milliseconds; 0 or less when it is now. */
+  /** In milliseconds; 0 or less means now. */
   readonly nextAttemptInMs: number;
-  /** How often the newest attempt was begun without an end. */
+  /** How often the newest attempt was started without a recorded end. */
   readonly interrupted: number;
   readonly endpointId: string;
   readonly isDisabled: boolean;
@@ -28,10 +33,10 @@ export type LoadedDelivery = WebhookRequest & {
 
 /** An attempt that is stored and holds a slot: its request may be sent. */
 export type StartedAttempt = {
-  /** Of the endpoint. */
+  /** Number of the endpoint's slot. */
   readonly slot: number;
   readonly number: number;
-  /** More than 1 when earlier tries began the same attempt and died over it. */
+  /** More than 1 if earlier executions started the same attempt and their worker died. */
   readonly begun: number;
   /** By the database's clock. */
   readonly at: Date;
@@ -39,17 +44,17 @@ export type StartedAttempt = {
 
 export type LoadedAndStarted = {
   readonly delivery: LoadedDelivery;
-  /** Null when it is too early, all slots are taken, or none is needed. */
+  /** Null if the attempt is not due, no slot is free, or none is needed. */
   readonly attempt: StartedAttempt | null;
 };
 
 /**
- * Loads what goes out, at every attempt, so that a changed URL or secret counts from the next one on; and starts the
- * attempt if it may start now: takes one of the endpoint's slots and stores the attempt, in the same statement.
+ * Loads the request and starts the attempt if it is due: takes a slot of the endpoint and stores the attempt, in one
+ * statement. Each attempt loads again, so a changed URL or secret applies from the next one on.
  *
- * @returns null when the delivery was deleted.
+ * @returns null if the delivery was deleted.
  */
-export async function loadAndStart(
+export async function loadAndStartDelivery(
   deps: ActivityDeps,
   request: DeliveryRequest,
 ): Promise<LoadedAndStarted | null> {
@@ -58,20 +63,22 @@ export async function loadAndStart(
     return row ? present(request, row) : null;
   }
 
-  await makeSlots(deps, { workspaceId: request.workspaceId, endpointId: row.endpoint_id });
+  await createEndpointSlots(deps, {
+    workspaceId: request.workspaceId,
+    endpointId: row.endpoint_id,
+  });
   const again = await queryRow(deps, request);
   return again ? present(request, again) : null;
 }
 
-/** SQL. A time so far ahead was stored by a clock that was wrong: the attempt is due now. */
+/** SQL. A time beyond the longest wait was stored under a wrong clock: the attempt is due now. */
 const isDue = sql`(d.next_attempt_at is null or d.next_attempt_at <= clock_timestamp()
   or d.next_attempt_at > clock_timestamp() + ${sql.lit(longestWaitMs)} * interval '1 millisecond')`;
 
 /**
- * SQL: the parts `newest`, `taken` and `begun`, and more, of a statement's `with`. They start the next attempt of a
- * delivery, if its time has come and its endpoint has a free slot: what cannot be stored is not sent. An attempt of which
- * no end is known is begun once more under its number, as a worker may have died over it; that was no attempt, but it is
- * not repeated without end.
+ * SQL: `newest`, `taken`, `begun` and further parts of a statement's `with`. Start the next attempt of a delivery that
+ * is due and whose endpoint has a free slot. The attempt is stored before its request. An attempt without a recorded
+ * end, probably of a dead worker, is started again under its number, at most `mostInterrupted` times.
  */
 const startAttempt = ({ workspaceId, deliveryId }: DeliveryRequest): RawBuilder<unknown> =>
   sql`newest as materialized (
@@ -82,7 +89,7 @@ const startAttempt = ({ workspaceId, deliveryId }: DeliveryRequest): RawBuilder<
       where d.id = ${deliveryId} and d.workspace_id = ${workspaceId} and w.workspace_id = ${workspaceId}
         and d.status = 'pending' and w.disabled_at is null and ${isDue}
         and not exists (select from newest where under_way and begun >= ${sql.lit(mostInterrupted)})),
-    ${takeSlot(workspaceId, deliveryId)},
+    ${takeEndpointSlot(workspaceId, deliveryId)},
     begun as (
       insert into delivery_attempts as a
         (id, workspace_id, delivery_id, number, created_at, duration_ms, error, under_way)
@@ -167,15 +174,18 @@ const attemptIn = ({ slot, number, begun, begun_at: at }: Row): StartedAttempt |
     ? null
     : { slot, number, begun, at };
 
-export const slotOf = (delivery: LoadedDelivery, { slot }: StartedAttempt): HeldSlot => ({
+export const endpointSlotOf = (
+  delivery: LoadedDelivery,
+  { slot }: StartedAttempt,
+): HeldEndpointSlot => ({
   workspaceId: delivery.workspaceId,
   deliveryId: delivery.id,
   endpointId: delivery.endpointId,
   slot,
 });
 
-/** Takes back an attempt of which nothing was sent, and its slot: nothing keeps them from the next try. */
-export async function takeBack(
+/** Undoes an attempt that sent nothing and releases its slot, so that the next execution can start it. */
+export async function undoAttempt(
   { orm }: ActivityDeps,
   delivery: LoadedDelivery,
   attempt: StartedAttempt,
@@ -185,7 +195,7 @@ export async function takeBack(
     and number = ${number} and under_way`;
   await query(
     orm.em.fork(),
-    sql`with slot as (${releaseSlot(slotOf(delivery, attempt))}),
+    sql`with slot as (${releaseEndpointSlot(endpointSlotOf(delivery, attempt))}),
       first as (
         delete from delivery_attempts where ${isNewest} and begun = 1 and ${begun}::int = 1)
       update delivery_attempts set begun = begun - 1 where ${isNewest} and begun = ${begun} and begun > 1`,

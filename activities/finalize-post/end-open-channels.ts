@@ -1,52 +1,59 @@
 import { sql, type RawBuilder } from 'kysely';
-import { isOpenChannel, retrying, unconfirmed, waiting } from '../../db/channel-status.ts';
-import { hasOpenPart, hasOutPart } from '../../db/ledger/live-parts.ts';
+import {
+  isOpenChannel,
+  retryingValues,
+  unconfirmedValues,
+  waitingValues,
+} from '../../db/channel-status.ts';
+import { hasOpenPart, hasPossiblyLivePart } from '../../db/ledger/live-parts.ts';
 import { doubtParts } from '../../db/ledger/marks.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
 
-/** Why channels that are not final end. `cancelled`: so did the post, and it was publishing until now or a draft already. */
+/**
+ * Reason to end channels that are not final. `cancelled`: the post was publishing until now. `cancelled before`: the
+ * post was a draft already.
+ */
 export type Why = 'cancelled' | 'cancelled before' | 'scheduled anew' | 'out of time';
 
 /**
- * What a cancel lets finish: a channel that was being sent and of which something is on the network or may be, and one
- * that waits to be looked for. What waits for a rate limit does so only when the cancel found it being sent. However
- * late it is: the next try says what became of it, and gives up what is missing.
+ * SQL: channels that finish despite a cancel: a channel that was being sent and has a live or open part, and one that
+ * waits for a reconcile. A channel that waits for a rate limit finishes only if it was being sent at the cancel. There
+ * is no time limit: the next attempt reconciles and gives up the missing parts.
  */
 const finishes = (why: Why): RawBuilder<boolean> =>
-  sql`(pc.status = 'publishing' and ${hasOutPart}
-    or pc.status = 'retrying' and ${why === 'cancelled before' ? hasOutPart : hasOpenPart})`;
+  sql`(pc.status = 'publishing' and ${hasPossiblyLivePart}
+    or pc.status = 'retrying' and ${why === 'cancelled before' ? hasPossiblyLivePart : hasOpenPart})`;
 
-const noAnswer =
-  'The network was asked to publish and its answer never came, so it may or may not have the post. Look at the account, then settle this channel.';
+const noAnswerText =
+  'The network was asked to publish but did not respond, so it may or may not have the post. Check the account, then settle this channel.';
 const tooLate =
-  'The channel did not get the post within a day of its time, and is given up. Retry the post if it is still to go out.';
+  'The post was not published on this channel within a day of its time. Retry the post to publish it now.';
 const interrupted =
-  'The send was interrupted, and whether the network has all of it is not known yet. It is looked for.';
+  'Publishing was interrupted. The next attempt checks which parts of the post the network has.';
 
 /**
- * A channel that is not final here was stopped: by a cancel, or because its activity ran out of time. Where a request
- * may have left and nobody looks for it any more, the outcome is unconfirmed; of a post that is scheduled anew it is
- * looked for when that is due.
+ * Ends the channels that are not final, after a cancel or a timeout of their activity. A channel that ends with an open
+ * part becomes unconfirmed. If the post was scheduled again, the part is reconciled at the new time instead.
  *
- * @returns whether channels of a cancelled post are left that it lets finish.
+ * @returns whether a cancelled post has channels left that have to finish.
  */
 export async function endOpenChannels(em: Em, scope: Scope, why: Why): Promise<boolean> {
   const ofPost = sql`pc.post_id = ${scope.postId} and pc.workspace_id = ${scope.workspaceId}`;
   const update = (set: RawBuilder<unknown>, where: RawBuilder<unknown>) =>
     query(em, sql`update post_channels pc set ${set} where ${ofPost} and ${where}`);
-  // First, so that no send of theirs begins between the statements: see `markSending`.
+  // Lock first, so that no send begins between the statements: see `markSending`.
   await query(em, sql`select id from post_channels pc where ${ofPost} order by id for update`);
   const isCancelled = why === 'cancelled' || why === 'cancelled before';
   const ends = isCancelled ? sql`${isOpenChannel} and not ${finishes(why)}` : isOpenChannel;
   if (why !== 'scheduled anew') {
-    await update(unconfirmed(noAnswer), sql`${ends} and ${hasOpenPart}`);
+    await update(unconfirmedValues(noAnswerText), sql`${ends} and ${hasOpenPart}`);
   }
 
   if (why === 'out of time') {
-    // The reason of its last try stays.
+    // Keeps the error code of the last attempt.
     await update(
       sql`status = 'failed', retry_at = null, error = ${tooLate}, error_code = coalesce(error_code, 'too_late')`,
       isOpenChannel,
@@ -54,10 +61,10 @@ export async function endOpenChannels(em: Em, scope: Scope, why: Why): Promise<b
     return false;
   }
 
-  await update(waiting(isCancelled ? 'draft' : 'scheduled'), ends);
-  // No try is under way any more: what is left waits for the next one, and an edit may move it.
+  await update(waitingValues(isCancelled ? 'draft' : 'scheduled'), ends);
+  // No attempt is under way: the remaining channels wait for the next one, and an edit may move it.
   await update(
-    retrying({ code: 'network_unavailable', error: interrupted }),
+    retryingValues({ code: 'network_unavailable', error: interrupted }),
     sql`pc.status = 'publishing'`,
   );
   const left = await query(
@@ -67,25 +74,25 @@ export async function endOpenChannels(em: Em, scope: Scope, why: Why): Promise<b
   return left.length > 0;
 }
 
-/** What the steps after a restore add to the revisions of open posts: see docs/backups.md. */
+/** Added to the revisions of open posts after a restore: see docs/backups.md. */
 const restoredBy = 1_000_000;
 
 /**
- * Whether the database has forgotten that the post was claimed: revisions rise one by one, and fall by a restore only,
- * after which they are raised by far.
+ * Whether the database lost the claim of the post. Revisions rise one by one. A lower one means that the database was
+ * restored or failed over; a much higher one, that the steps after a restore ran.
  */
-export const isForgotten = (revision: number, claimed: number): boolean =>
+export const isClaimLost = (revision: number, claimed: number): boolean =>
   revision < claimed || revision >= claimed + restoredBy;
 
 /**
- * Channels that have their post, as their workflow knows, and of which the database says that they have not: it was
- * restored from a backup, or failed over, and has forgotten. They are not sent again. What the ledger says of their parts
- * is in doubt as well, and settled with them. The caller holds the post's lock.
+ * Marks channels unconfirmed if the workflow published them and the database has lost the result, after a restore or a
+ * failover. They are not sent again. Their parts are marked in doubt too, and are settled with them. The caller holds
+ * the post's lock.
  *
- * @param published By their rows' ids; `all` where the database has forgotten that the post was claimed, and with it
- *   whatever was sent since.
+ * @param published Ids of the channels' rows; `all` if the database lost the claim of the post, and so everything sent
+ * since.
  */
-export async function doubtForgotten(
+export async function doubtLostResults(
   em: Em,
   { workspaceId, postId }: Scope,
   published: readonly string[] | 'all',
@@ -95,19 +102,19 @@ export async function doubtForgotten(
   }
 
   const isAll = published === 'all';
-  const error = `${isAll ? 'The network may have' : 'The network has'} taken this post. ${restored}`;
+  const error = `${isAll ? 'The network may have' : 'The network has'} accepted this post. ${restoredText}`;
   const which = isAll
     ? sql`(${isOpenChannel} or pc.status in ('draft', 'failed'))`
     : sql`pc.id = any(${published}::uuid[]) and (${isOpenChannel} or pc.status = 'draft')`;
   await query(
     em,
     sql`with channel as (
-        update post_channels pc set ${unconfirmed(error)}
+        update post_channels pc set ${unconfirmedValues(error)}
         where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and ${which}
         returning id)
       ${doubtParts(workspaceId, sql`channel`)}`,
   );
 }
 
-const restored =
-  'Then the service was restored from a backup, which does not know where the post is. Look at the account, then settle this channel.';
+const restoredText =
+  'The service was then restored from a backup that does not contain the result. Check the account, then settle this channel.';

@@ -7,7 +7,7 @@ import {
   selectPost,
   type PostPresentation,
   type PostRow,
-} from '../../db/post-view.ts';
+} from '../../db/load-post-view.ts';
 import { db, query } from '../../db/query.ts';
 import { voidShares } from '../../db/quota-shares.ts';
 import { eventBody, eventTime, eventWithDeliveries, recordEvent } from '../../db/record-event.ts';
@@ -20,11 +20,11 @@ import {
 } from '../../domain/post-status.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { doubtForgotten, endOpenChannels, isForgotten, type Why } from './end-open-channels.ts';
+import { doubtLostResults, endOpenChannels, isClaimLost, type Why } from './end-open-channels.ts';
 import {
   endOfPost,
-  endsIn,
-  hasMovedOn,
+  channelEndsOf,
+  isSuperseded,
   type Finalized,
   type FinalizeRequest,
 } from './finalized.ts';
@@ -33,9 +33,9 @@ type Scope = { readonly workspaceId: string; readonly postId: string };
 type LockedPost = { status: PostStatus; run: number; revision: number };
 
 /**
- * Ends a post, all at once: its channels, its status, its one final event and the deliveries of that.
- * Safe to repeat, also when the post has been retried, or cancelled and scheduled anew, since: what was begun after the
- * workflow's claim is left alone, and the deliveries that may have been lost with an answer are returned again.
+ * Ends a post in one transaction: its channels, its status, its final event and the deliveries of that event. Safe to
+ * repeat, also after the post was retried, or cancelled and scheduled again: changes after the workflow's claim are
+ * left alone, and pending deliveries are returned again in case an earlier result was lost.
  */
 export async function finalizePost(
   deps: ActivityDeps,
@@ -63,8 +63,8 @@ export async function finalizePost(
     }
 
     const { published = [], claimed = post.revision } = request;
-    await doubtForgotten(em, scope, isForgotten(post.revision, claimed) ? 'all' : published);
-    if (hasMovedOn(post, request)) {
+    await doubtLostResults(em, scope, isClaimLost(post.revision, claimed) ? 'all' : published);
+    if (isSuperseded(post, request)) {
       if (post.status === 'scheduled') {
         await endOpenChannels(em, scope, 'scheduled anew');
       }
@@ -82,7 +82,7 @@ export async function finalizePost(
       return { status: 'publishing', deliveryIds: [] };
     }
 
-    // A draft was cancelled, whether or not the workflow has heard of it.
+    // A draft was cancelled, even if the workflow has not received the signal.
     const why = post.status === 'draft' ? 'cancelled before' : 'cancelled';
     const canceled = request.canceled || post.status === 'draft';
     const ending = await endChannels(em, deps, scope, canceled ? why : 'out of time');
@@ -90,14 +90,12 @@ export async function finalizePost(
   });
 }
 
-/**
- * The workflow heard of a new time, and no such change was ever committed: the message was made up, or the database was
- * restored from a backup since. Every true one was committed before it was sent.
- */
+/** The signal's revision was never committed, as genuine ones are: it was forged, or the database was restored. */
 const isStillWanted = (
   post: LockedPost,
-  { canceled, revision: heard, claimed }: FinalizeRequest,
-): boolean => post.status === 'publishing' && !canceled && claimed !== undefined && heard > claimed;
+  { canceled, revision, claimed }: FinalizeRequest,
+): boolean =>
+  post.status === 'publishing' && !canceled && claimed !== undefined && revision > claimed;
 
 async function hasOpenChannel(em: Em, { workspaceId, postId }: Scope): Promise<boolean> {
   const channels = await query(
@@ -118,7 +116,7 @@ type Ending = {
   readonly isUnfinished: boolean;
 };
 
-/** Writes down what follows from the channels. */
+/** Stores the post's status that follows from its channels, and the final event. */
 async function endPost(
   em: Em,
   deps: ActivityDeps,
@@ -129,13 +127,13 @@ async function endPost(
   if (end === null) {
     await setStatus(em, scope, 'draft', now);
     await voidShares(em, scope.workspaceId);
-    const draft = { status: 'draft', deliveryIds: [], channels: endsIn(view) } as const;
+    const draft = { status: 'draft', deliveryIds: [], channels: channelEndsOf(view) } as const;
     return isUnfinished ? { ...draft, unfinished: true } : draft;
   }
 
   const { type, status } = end;
   await setStatus(em, scope, status, now);
-  // What the row says from now on, without reading it again.
+  // Same content as the updated row, without reading it again.
   const post: PostView = { ...view, status, updated_at: now.toISOString() };
   const deliveryIds = await recordEvent(em, {
     workspaceId: scope.workspaceId,
@@ -147,9 +145,9 @@ async function endPost(
 }
 
 /**
- * As a rule all of them have ended by themselves, and under the post's lock none begins anew.
+ * Ends the channels that are not final; usually none are left. The post's lock keeps new sends from starting.
  *
- * @returns the post with its channels as they are then, and whether a cancel lets some of them finish.
+ * @returns the post with its channels after that, and whether some of them finish despite a cancel.
  */
 async function endChannels(
   em: Em,
@@ -166,7 +164,7 @@ async function endChannels(
   return { view: await loadLocked(em, scope, deps), isUnfinished };
 }
 
-/** @throws Error for a post that is not there, which does not happen under its lock. */
+/** @throws Error if the post does not exist, which cannot happen under its lock. */
 async function loadLocked(
   em: Em,
   { workspaceId, postId }: Scope,
@@ -174,13 +172,13 @@ async function loadLocked(
 ): Promise<PostView> {
   const view = await loadPostView(em, workspaceId, postId, shownBy);
   if (!view) {
-    throw new Error('The post is gone.');
+    throw new Error('The post does not exist.');
   }
 
   return view;
 }
 
-/** A draft has no time. */
+/** Clears the time of a draft. */
 async function setStatus(em: Em, scope: Scope, status: PostStatus, now: Date): Promise<void> {
   await query(
     em,
@@ -190,7 +188,7 @@ async function setStatus(em: Em, scope: Scope, status: PostStatus, now: Date): P
   );
 }
 
-/** Those whose workflow runs already are no trouble: a second start of it is refused. */
+/** Includes deliveries whose workflow runs already: a second start is refused. */
 async function pendingDeliveries(em: Em, { workspaceId, postId }: Scope): Promise<string[]> {
   const rows = await query(
     em,
@@ -203,7 +201,7 @@ async function pendingDeliveries(em: Em, { workspaceId, postId }: Scope): Promis
 
 type End = { readonly type: EventType; readonly status: 'published' | 'failed' };
 
-/** How a post ends by what became of its channels; null while one of them has not ended. */
+/** How a post ends, from its channels; null while one of them is not final. */
 function endOf({ channels }: PostView): End | null {
   const statuses = channels.map(({ status }) => status);
   const type = finalEventType(statuses);
@@ -232,11 +230,11 @@ const selectEnding = (workspaceId: string, postId: string) =>
   );
 
 /**
- * Ends a post of which every channel has ended by itself, as nearly all do, in two statements and without a lock in
- * between: one reads all that the end says, the other writes it if the post is still the version that was read (`xmin`).
- * Whatever changes a channel of a publishing post changes the post with it. Endpoints are as the second finds them.
+ * Ends a post whose channels are all final, the usual case, in two statements without a lock between them. The first
+ * reads everything; the second writes only if the post is still the version that was read (`xmin`). Every change of a
+ * channel of a publishing post also changes the post. Endpoints are read again by the second statement.
  *
- * @returns null when it is not such a post, or somebody changed it meanwhile; nothing is written then.
+ * @returns null, and writes nothing, if a channel is not final or the post changed meanwhile.
  */
 async function endUncontended(
   deps: ActivityDeps,
@@ -244,12 +242,12 @@ async function endUncontended(
 ): Promise<Finalized | null> {
   const { workspaceId, postId, canceled } = request;
   const [row] = await query(deps.orm.em.fork(), selectEnding(workspaceId, postId));
-  if (row?.status !== 'publishing' || canceled || hasMovedOn(row, request)) {
+  if (row?.status !== 'publishing' || canceled || isSuperseded(row, request)) {
     return null;
   }
 
-  if (isForgotten(row.revision, request.claimed ?? row.revision)) {
-    return null; // What the channels say is older than what was sent.
+  if (isClaimLost(row.revision, request.claimed ?? row.revision)) {
+    return null; // The channels are older than the requests that were sent.
   }
 
   const view = presentPost(row, deps);
@@ -264,7 +262,7 @@ async function endUncontended(
 
 type Written = End & { readonly row: EndingRow; readonly view: PostView };
 
-/** @returns the deliveries to start, or null when the post is another version by now. */
+/** @returns the deliveries to start, or null if the post has changed. */
 async function writeEnd(
   deps: ActivityDeps,
   { workspaceId, postId }: FinalizeRequest,

@@ -5,26 +5,26 @@ import type { PostView } from '../../domain/post-view.ts';
 export type FinalizeRequest = {
   readonly workspaceId: string;
   readonly postId: string;
-  /** The highest revision that the workflow has heard of: what the row holds beyond it is not its business. */
+  /** The highest revision that the workflow received. Later revisions are ignored. */
   readonly revision: number;
-  /** Whether a cancel stopped it: channels that are not final become drafts instead of failures. */
+  /** Whether a cancel stopped it. Channels that are not final then become drafts instead of failures. */
   readonly canceled: boolean;
-  /** The post's revision when the workflow claimed what it ends now. Older workflows do not say. */
+  /** The post's revision at the workflow's claim. Older workflows omit it. */
   readonly claimed?: number;
-  /** Channels of the post of which the workflow knows that they have it, by their rows' ids. Older workflows do not say. */
+  /** Ids of the rows of channels that the workflow published. Older workflows omit it. */
   readonly published?: readonly string[];
 };
 
 export type Finalized = {
-  /** `publishing`: what the workflow heard since its claim is not so, and the post is to go on. */
+  /** `publishing`: a signal since the claim was wrong, and publishing continues. */
   readonly status: 'published' | 'failed' | 'draft' | 'gone' | 'publishing';
-  /** Deliveries of final events that wait for their workflow. */
+  /** Deliveries of final events to start. */
   readonly deliveryIds: readonly string[];
-  /** A channel of a cancelled post is still to be finished: the post is to be claimed again. Left out when none is. */
+  /** Set if a channel of a cancelled post has to finish: the workflow claims the post again. */
   readonly unfinished?: true;
-  /** How a published or failed post ended. Answers in older histories do not say. */
+  /** How a published or failed post ended. Missing in older histories. */
   readonly outcome?: EndedOutcome;
-  /** What became of each, for people who look at the workflow; left out when this publishing was not the last. */
+  /** Result of each channel, for the Temporal UI; missing if this publishing was not the last. */
   readonly channels?: readonly ChannelEnd[];
 };
 
@@ -36,23 +36,23 @@ export type ChannelEnd = {
 };
 
 /**
- * Whether the post waits for another time, or is published anew: then this is not its end. A cancel is for all that
- * the workflow has heard of.
+ * Whether the post was scheduled for another time or is published again, so this finalize must not end it. A cancel
+ * covers every revision that the workflow received.
  */
-export const hasMovedOn = (
+export const isSuperseded = (
   { status, revision }: { readonly status: string; readonly revision: number },
-  { canceled, revision: heard, claimed }: FinalizeRequest,
+  { canceled, revision: signalled, claimed }: FinalizeRequest,
 ): boolean =>
-  (status === 'scheduled' && (!canceled || revision > heard)) ||
-  (status === 'publishing' && revision > (canceled ? heard : (claimed ?? heard)));
+  (status === 'scheduled' && (!canceled || revision > signalled)) ||
+  (status === 'publishing' && revision > (canceled ? signalled : (claimed ?? signalled)));
 
-export const endsIn = ({ channels }: PostView): ChannelEnd[] =>
+export const channelEndsOf = ({ channels }: PostView): ChannelEnd[] =>
   channels.map(({ channel_id: channelId, platform: network, status, error_code: code }) => {
     return { channelId, network, status, code };
   });
 
-/** The part of an answer to a workflow that says how a post has ended. */
+/** How a post ended, as returned to its workflow. */
 export const endOfPost = (view: PostView): Required<Pick<Finalized, 'outcome' | 'channels'>> => {
-  const channels = endsIn(view);
+  const channels = channelEndsOf(view);
   return { outcome: endedOutcome(channels.map(({ status }) => status)), channels };
 };

@@ -1,9 +1,9 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { isOpen } from '../../db/ledger/part-states.ts';
-import { isDatabaseAway } from '../../db/is-away.ts';
+import { isDatabaseUnavailable } from '../../db/is-unavailable.ts';
 import { isConflict } from '../../db/is-conflict.ts';
-import type { Entry } from '../../db/ledger/entries.ts';
+import type { LedgerEntry } from '../../db/ledger/entries.ts';
 import { LimitedError, SupersededError } from '../../db/ledger/intents.ts';
 import {
   type ChannelErrorCode,
@@ -18,33 +18,33 @@ import type { PublishJob } from './job.ts';
 import { limitMessage } from './pacing.ts';
 import { NewTokenError } from '../account/refused-token.ts';
 
-/** Why a try came to nothing, fit to be shown to the post's owner. */
+/** Why an attempt failed, in a form that the post's owner may see. */
 export type PublishFailure = {
   readonly code: ChannelErrorCode;
-  /** What happened, as a sentence. */
+  /** One or more sentences. */
   readonly message: string;
-  /** When the network said that it takes requests again: milliseconds since 1970. */
+  /** When the network accepts requests again, in milliseconds since 1970. */
   readonly retryAtMs?: number | undefined;
-  /** More of its files is on the network than before. */
+  /** The attempt uploaded more of the files than earlier ones had. */
   readonly hasProgressed?: boolean;
-  /** Nothing could be asked of the network, for want of an access token. */
+  /** No request was sent, because no access token could be obtained. */
   readonly lacksToken?: boolean;
-  /** Of `rate_limited`: whom it holds for. */
+  /** For `rate_limited`: the scope of the limit. */
   readonly limit: LimitScope;
-  /** The network refused an access token, and the channel has a newer one: the next try is made at once. */
+  /** The network refused an access token, and the channel has a newer one: the next attempt follows at once. */
   readonly hasNewAccess?: boolean;
 };
 
-/** The post was cancelled, and a look said that nothing of it is out: it is not sent any more. */
+/** The post was cancelled, and the reconcile found no live part: sending stops. */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError';
 }
 
 /**
- * What a try that threw means for the channel. A fault of ours (another secret key, a bug) is told to the owner
- * without its inside, and to the operator in the log.
+ * Maps an attempt's error to a failure of the channel. The owner sees no details of an internal error (a wrong secret
+ * key, a bug); the log has them.
  *
- * @throws the error itself where nothing is to be written: Temporal tries again by its own policy.
+ * @throws the error itself if nothing is to be stored: Temporal retries by its own policy.
  */
 export function classifyError(deps: ActivityDeps, job: PublishJob, error: unknown): PublishFailure {
   if (error instanceof NetworkError) {
@@ -69,7 +69,7 @@ export function classifyError(deps: ActivityDeps, job: PublishJob, error: unknow
   if (
     isTemporals ||
     error instanceof SupersededError ||
-    isDatabaseAway(error) ||
+    isDatabaseUnavailable(error) ||
     isConflict(error)
   ) {
     throw error;
@@ -83,20 +83,20 @@ function logFault({ log }: ActivityDeps, { postId, channelId }: PublishJob, erro
   const where = { workflow: activityInfo().workflowExecution?.workflowId, postId, channelId };
   log.error(
     { ...where, error: describeError(error) },
-    'a fault of our own keeps a channel from its post; it is tried again',
+    'internal error while publishing, the attempt is retried',
   );
 }
 
 const internalMessage =
-  "Something is wrong inside this service, not with the post and not on the network. Whoever runs the service finds the reason in the worker's log, under this post's id.";
+  "Something is wrong inside this service, not with the post or the network. The operator finds the reason in the worker's log, under this post's id.";
 
-// What a post's owner reads of a try that failed.
+// Messages for the post's owner.
 
-/** Says which part of a thread it was, or that it was the first comment, and where what stands before it is. */
+/** Adds to the message which part of a thread, or that the first comment, failed, and the URLs of the live parts. */
 export function describePart(
   { rules }: Pick<ActivityDeps, 'rules'>,
   { platform }: Pick<PublishJob, 'platform'>,
-  { message, entries }: { readonly message: string; readonly entries: readonly Entry[] },
+  { message, entries }: { readonly message: string; readonly entries: readonly LedgerEntry[] },
 ): string {
   const live = entries.flatMap(({ sent }) => (sent === null ? [] : [sent.url]));
   if (live.length === 0) {
@@ -111,10 +111,10 @@ export function describePart(
   return `Part ${live.length + 1} of ${entries.length} ${what}: ${message} (The part${live.length > 1 ? 's' : ''} before it: ${live.join(' ')})`;
 }
 
-/** Nobody knows yet whether the network has it. @param atMs When it is asked again. */
+/** @param atMs Time of the next reconcile, in milliseconds since 1970. */
 export const inDoubtText = (message: string, code: ChannelErrorCode, atMs: number): string =>
-  `The network was asked to publish, and whether it has the post is not known yet. (${message}) ${code === 'access_lost' ? 'Connect the channel again. ' : ''}${adviceInDoubt(atMs)}`;
+  `The network was asked to publish, but it is not known yet whether it has the post. (${message}) ${code === 'access_lost' ? 'Connect the channel again. ' : ''}${adviceInDoubt(atMs)}`;
 
-/** Nobody will find out any more but a person. */
+/** For a part whose outcome no further reconcile will determine. */
 export const unconfirmedText = (message: string): string =>
-  `The network may or may not have this post: it was asked to publish, and what became of that could not be found out. (${message}) ${finalAdvice.unconfirmed}`;
+  `The network may or may not have this post: it was asked to publish, but the result could not be determined. (${message}) ${finalAdvice.unconfirmed}`;

@@ -1,38 +1,38 @@
-import { sentParts, type Entry } from '../../db/ledger/entries.ts';
+import { sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishFailure } from './classify-error.ts';
 import type { PublishJob } from './job.ts';
-import { wholeThread } from './lock-ledger.ts';
+import { completeThread } from './lock-ledger.ts';
 import { recordSuccess } from './record-success.ts';
 
 /*
- * A channel whose account its owner disconnected ends by what the ledger says: without credentials the network can be
- * asked for nothing. As a rule the disconnection has ended it. What is left is what was being sent at that moment, when
- * its worker died or heard no answer.
+ * Ends a channel whose account was disconnected, by the ledger alone: without credentials no request is possible. The
+ * disconnection itself ends most channels; left are those that were being sent at that moment and whose worker died or
+ * got no response.
  */
 
-export const disconnected: PublishFailure = {
+export const disconnectedFailure: PublishFailure = {
   code: 'disconnected',
   message: 'The account was disconnected before it had the post.',
   limit: 'channel',
 };
 
 const stillProcessing =
-  'The account was disconnected before the network said that it had finished processing this post: look at it there.';
+  'The account was disconnected before the network confirmed that it had finished processing this post. Check the post on the network.';
 
-/** @returns whether the network has all of it, as the channel says from now on. */
-export async function recordWhole(
+/** Marks the channel as published if the network has every part. @returns whether it does. */
+export async function recordCompleteThread(
   deps: ActivityDeps,
   job: PublishJob,
-  entries: readonly Entry[],
+  entries: readonly LedgerEntry[],
 ): Promise<boolean> {
-  const whole = await wholeThread(deps, job, entries);
-  if (whole === null) {
+  const complete = await completeThread(deps, job, entries);
+  if (complete === null) {
     return false;
   }
 
   const warning = deps.networks[job.platform]?.readiness ? { warning: stillProcessing } : {};
-  const sent = sentParts(whole).map((part) => Object.assign({}, part, warning));
+  const sent = sentPartsOf(complete).map((part) => Object.assign({}, part, warning));
   await recordSuccess(deps, job, { sent, last: [] });
   return true;
 }

@@ -1,21 +1,21 @@
 import type { ActivityDeps } from '../deps.ts';
 
 /**
- * A request that creates something is written this soon after its intent or not at all, in milliseconds. With the time
- * that it may then take (30 s) it is over well before `appearsWithinMs` is, when another try may send again.
+ * In milliseconds. A request that creates a post is written within this time after its intent, or not at all. With its
+ * timeout of 30 s it ends well before `appearsWithinMs`, after which another attempt may send again.
  */
 export const writtenWithinMs = 10_000;
 
-/** How old the intent to send is, for a try that may be stopped at any point, and go on long after others took over. */
+/** Age of the intent to send. A suspended attempt can resume long after another took over. */
 export type Intent = {
-  /** Before the statement that commits it. */
+  /** Call before the statement that commits the intent. */
   readonly begin: () => void;
-  readonly isYoung: () => boolean;
+  readonly isFresh: () => boolean;
 };
 
 /**
- * By two clocks: the one stands still while a machine is suspended, the other can be set. What either of them says has
- * passed, has passed.
+ * Uses the larger elapsed time of two clocks: the monotonic one stops while a machine is suspended, the wall clock can
+ * be set.
  */
 export function createIntent(
   { now }: Pick<ActivityDeps, 'now'>,
@@ -27,7 +27,7 @@ export function createIntent(
     begin: () => {
       begun = read();
     },
-    isYoung: () => {
+    isFresh: () => {
       const [monotonicMs, wallMs] = read();
       return (
         begun !== null && Math.max(monotonicMs - begun[0], wallMs - begun[1]) <= writtenWithinMs

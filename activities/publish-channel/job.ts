@@ -1,7 +1,7 @@
-import type { Entry } from '../../db/ledger/entries.ts';
+import type { LedgerEntry } from '../../db/ledger/entries.ts';
 import type { NetworkLimit } from '../../db/network-limits.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import { publishWindowMs } from '../../domain/next-try.ts';
+import { publishWindowMs } from '../../domain/next-attempt.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import type { PartMedia } from '../../networks/network.ts';
@@ -14,69 +14,68 @@ export type PublishRequest = {
   readonly postChannelId: string;
 };
 
-/** All that a try needs to know of its post and its channel, read afresh at each try. */
+/** Everything an attempt needs of its post and channel. Each attempt reads it again. */
 export type PublishJob = PublishRequest & {
   readonly channelId: string;
   readonly platform: string;
-  /** Of the channel's server. */
+  /** URL of the channel's server. */
   readonly baseUrl: string;
-  /** Its owner disconnected the account: there are no credentials, and nothing is asked of the network. */
+  /** The account was disconnected: there are no credentials, and no requests are sent. */
   readonly isDisconnected: boolean;
-  /** It was believed to have lost its access when the try began. */
+  /** The channel was marked as `needs_reconnect` when the attempt began. */
   readonly isLost: boolean;
   readonly run: number;
-  /** Whether the post was publishing when its texts and files were read: before that they may still be edited. */
+  /** Whether the post was publishing when its texts and files were read. Before that they can still be edited. */
   readonly isPublishing: boolean;
   /**
-   * The post was cancelled while this channel was being sent, and part of it is on the network or may be: that is looked
-   * for, and the rest of a thread sent.
+   * The post was cancelled while this channel was being sent, and a part is or may be live. Open parts are reconciled,
+   * and the rest of the thread is sent.
    */
   readonly isFinishing: boolean;
-  /** The network has all parts: what is left is to see whether they can be seen. */
-  readonly isTaken: boolean;
-  /** A part is on the network or may be. */
+  /** The network has all parts; only polling is left. */
+  readonly isAccepted: boolean;
+  /** A part is or may be on the network. */
   readonly hasBegun: boolean;
-  /** A part may be on the network, and nobody knows. */
+  /** A part is open: it may be on the network. */
   readonly isInDoubt: boolean;
-  /** Of the post at that moment. */
+  /** The post's revision when the job was read. */
   readonly revision: number;
-  /** How often this channel was tried in this run, waits imposed by rate limits not counted. */
-  readonly tries: number;
-  /** From when the channel has a day: the post's time, or that of the last retry; of a cancelled post its first send. */
+  /** Attempts on this channel in this run, without waits for rate limits. */
+  readonly attempts: number;
+  /** Start of the publish window: the post's time, or that of its last retry; for a cancelled post, its first send. */
   readonly dueAt: Date;
   readonly status: ChannelStatus;
   readonly errorCode: ChannelErrorCode | null;
-  /** What goes out, in order; one text for a single post. */
+  /** Texts to publish, in order; one for a single post. */
   readonly texts: readonly string[];
   /** The files of each text. */
   readonly media: readonly (readonly PartMedia[])[];
-  /** The post's for this channel, over the channel's defaults. */
+  /** Options of the post for this channel, merged over the channel's defaults. */
   readonly options: Options;
-  /** The files that they name, by the option's name. */
+  /** Files that the options refer to, by option. */
   readonly optionFiles: Readonly<Record<string, PartMedia>>;
-  /** What the channel is opened with. */
   readonly account: SealedAccount;
-  /** The rate limit that lasts longest; it may be over. */
+  /** The rate limit with the latest end, which may have passed. */
   readonly limit: NetworkLimit | null;
-  /** The channel's server, at which the try has a slot or waits for one. */
+  /** The attempt's slot at the channel's server, and the state of that server. */
   readonly server: ServerSlot;
-  /** When the try has started already: the ledger as it was then. */
-  readonly startedWith: readonly Entry[] | null;
+  /** The ledger at the start, if the attempt has already started. */
+  readonly startedWith: readonly LedgerEntry[] | null;
 };
 
-/** Of a try at the server of its channel. */
 export type ServerSlot = {
-  /** Held for this try; null when there was none. */
+  /** Slot held for this attempt; null if none was free. */
   readonly slot: number | null;
-  /** How many tries in a row the server did not answer. */
+  /** Consecutive attempts that the server did not answer. */
   readonly failures: number;
   readonly isPaused: boolean;
   readonly pausedForMs: number;
   readonly newestForMs: number;
 };
 
-/** When the channel's day ends, in milliseconds since 1970: nothing is sent to it after that. */
-export const dayEndMs = ({ dueAt }: PublishJob): number => dueAt.getTime() + publishWindowMs;
+/** End of the publish window, in milliseconds since 1970. Nothing is sent after it. */
+export const publishWindowEndMs = ({ dueAt }: PublishJob): number =>
+  dueAt.getTime() + publishWindowMs;
 
-export const isDayOver = (deps: ActivityDeps, job: PublishJob): boolean =>
-  deps.now().getTime() > dayEndMs(job);
+export const isPublishWindowOver = (deps: ActivityDeps, job: PublishJob): boolean =>
+  deps.now().getTime() > publishWindowEndMs(job);

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Entry } from '../../db/ledger/entries.ts';
+import type { LedgerEntry } from '../../db/ledger/entries.ts';
 import { addEntries, asReady, SupersededError } from '../../db/ledger/intents.ts';
 import { query } from '../../db/query.ts';
 import { uploadsPurpose } from '../../db/sealing-purposes.ts';
@@ -8,23 +8,23 @@ import type { Connection } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob } from './job.ts';
 
-/** What a try keeps of files that are on their way, so that the next one goes on where it stopped. */
+/** State of unfinished uploads, so that the next attempt resumes them. */
 export type KeptUploads = Pick<Connection, 'uploadsOf' | 'saveUploads'> & {
-  /** Names the parts that have not gone out, before the files of the next are uploaded. */
-  readonly begin: (remaining: readonly Entry[]) => void;
-  /** An entry as it is now: keeping something writes those that were new into the ledger. */
-  readonly current: (entry: Entry) => Entry;
+  /** Sets the parts that are not sent yet. Call before the files of the next part are uploaded. */
+  readonly begin: (remaining: readonly LedgerEntry[]) => void;
+  /** Returns the current state of an entry: saving an upload also inserts new entries into the ledger. */
+  readonly current: (entry: LedgerEntry) => LedgerEntry;
 };
 
 /**
- * Sealed in the ledger: the address of an upload is all that one needs to write into it.
+ * Stores upload state in the ledger. Sealed, because an upload's URL is enough to write into it.
  *
- * A thread's entries are written with its first intent to send, which comes after the uploads. So the first thing that
- * is kept writes them.
+ * The first intent to send inserts a thread's entries, but it comes after the uploads. So the first saved state inserts
+ * them.
  */
 export function keepUploads(deps: ActivityDeps, job: PublishJob): KeptUploads {
   const fresh = new Map<string, { readonly uploads: Json; readonly sealed: string }>();
-  let remaining: readonly Entry[] = [];
+  let remaining: readonly LedgerEntry[] = [];
   let isWritten = false;
   const seal = (uploads: Json, key: string): string =>
     deps.sealer.seal(JSON.stringify(uploads), uploadsPurpose(key));
@@ -38,7 +38,7 @@ export function keepUploads(deps: ActivityDeps, job: PublishJob): KeptUploads {
     },
     uploadsOf: (part) => {
       const known = fresh.get(part.key)?.uploads;
-      const sealed = 'sealedUploads' in part ? (part as Entry).sealedUploads : null;
+      const sealed = 'sealedUploads' in part ? (part as LedgerEntry).sealedUploads : null;
       return known !== undefined || sealed === null
         ? (known ?? null)
         : (JSON.parse(deps.sealer.open(sealed, uploadsPurpose(part.key))) as Json);
@@ -47,7 +47,7 @@ export function keepUploads(deps: ActivityDeps, job: PublishJob): KeptUploads {
       const em = deps.orm.em.fork();
       if (!isWritten && remaining.some(({ state }) => state === 'new')) {
         if (!(await addEntries(em, job, remaining, deps.now()))) {
-          throw new SupersededError('Another try of this channel uploads its files.');
+          throw new SupersededError('Another attempt is uploading the files of this channel.');
         }
 
         isWritten = true;
@@ -62,7 +62,7 @@ export function keepUploads(deps: ActivityDeps, job: PublishJob): KeptUploads {
           returning id`,
       );
       if (kept.length !== 1) {
-        throw new SupersededError('Another try of this channel is sending.');
+        throw new SupersededError('Another attempt is sending to this channel.');
       }
 
       fresh.set(key, { uploads, sealed });

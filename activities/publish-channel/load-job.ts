@@ -4,12 +4,12 @@ import { dueAt } from '../../db/post-columns.ts';
 import {
   countingRows,
   entriesOf,
-  isWhole,
-  type Entry,
+  isComplete,
+  type LedgerEntry,
   type EntryRow,
 } from '../../db/ledger/entries.ts';
-import { isOpen, isOut } from '../../db/ledger/part-states.ts';
-import { limitColumns, limitJoins, limitOf, type LimitRow } from '../../db/network-limits.ts';
+import { isOpen, mayBeLive } from '../../db/ledger/part-states.ts';
+import { limitColumns, limitJoins, longestLimit, type LimitRow } from '../../db/network-limits.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { MediaDetails } from '../../domain/media-details.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
@@ -24,12 +24,16 @@ import {
 } from '../../networks/content-rules.ts';
 import { NetworkError, type PartMedia } from '../../networks/network.ts';
 import { describeError } from '../../runtime/logger.ts';
-import { accountColumns, accountOf, type AccountRow } from '../account/channel-account.ts';
+import { accountColumns, channelAccountOf, type AccountRow } from '../account/channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob, PublishRequest } from './job.ts';
-import { circuitJoin, slotColumns, slotOf, type SlotRow } from './server-slots.ts';
+import {
+  circuitJoin,
+  serverSlotColumns,
+  serverSlotOf,
+  type ServerSlotRow,
+} from './server-slots.ts';
 
-/** A file in {@link selectJob}. */
 type MediaRow = {
   id: string;
   name: string;
@@ -40,14 +44,14 @@ type MediaRow = {
   duration_ms: number | null;
   details: MediaDetails | null;
   alt_text: string | null;
-  /** Of the thread. */
+  /** Part of the thread, from 0. */
   part: number;
   storage_key: string;
   deleted_at: string | null;
 };
 
 export type JobRow = LimitRow &
-  SlotRow &
+  ServerSlotRow &
   AccountRow & {
     channel_id: string;
     platform: string;
@@ -73,14 +77,14 @@ export type JobRow = LimitRow &
     ledger: readonly EntryRow[] | null;
   };
 
-/** The deleted ones too, as a post never goes out without a file that it was to have. */
+/** Includes deleted files: a post with a missing file must fail, not go out without it. */
 const mediaColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
       'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms, 'details', m.details,
       'alt_text', coalesce(pm.alt_text, m.alt_text), 'part', pm.part, 'storage_key', m.storage_key, 'deleted_at', m.deleted_at) order by pm.position)
     from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
     where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0) as media`;
 
-/** The files that options name, the defaults among them. */
+/** Files that the options refer to, including the channel's defaults. */
 const optionFilesColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
       'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms, 'details', m.details,
       'alt_text', m.alt_text, 'part', 0, 'storage_key', m.storage_key, 'deleted_at', m.deleted_at))
@@ -89,14 +93,14 @@ const optionFilesColumn = sql`(select json_agg(json_build_object('id', m.id, 'na
       where value ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'))) as option_files`;
 
 /**
- * The end of a statement: all that a try needs to know, for {@link jobOf}. Before it stand `slot` and `started`
+ * SQL: end of a statement that reads the rows for {@link jobOf}. Needs `slot` and `started` before it
  * (`start-attempt.ts`).
  */
 export const selectJob = (request: PublishRequest) => sql<JobRow>`
   select pc.channel_id, c.platform, c.base_url, ${accountColumns},
     c.disconnected_at is not null as is_disconnected, c.state = 'needs_reconnect' as is_lost,
     p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
-    pc.body as override, pc.options, pc.defaults, p.body, p.thread, p.video, ${limitColumns}, ${slotColumns}, ${mediaColumn}, ${optionFilesColumn},
+    pc.body as override, pc.options, pc.defaults, p.body, p.thread, p.video, ${limitColumns}, ${serverSlotColumns}, ${mediaColumn}, ${optionFilesColumn},
     exists (select 1 from started) as has_started,
     (select json_agg(ledger order by part) from (${countingRows(request, sql`p.run`)}) ledger) as ledger
   from post_channels pc
@@ -129,30 +133,30 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     isLost: row.is_lost,
     run: row.run,
     isPublishing: row.post_status === 'publishing',
-    isFinishing: row.post_status === 'draft' && isBeingSent && ledger.some(isOut),
-    isTaken: ledger.length >= texts.length && isWhole(ledger),
-    hasBegun: ledger.some((entry) => isOut(entry) || entry.sealedUploads !== null),
+    isFinishing: row.post_status === 'draft' && isBeingSent && ledger.some(mayBeLive),
+    isAccepted: ledger.length >= texts.length && isComplete(ledger),
+    hasBegun: ledger.some((entry) => mayBeLive(entry) || entry.sealedUploads !== null),
     isInDoubt: ledger.some(isOpen),
     revision: row.revision,
-    tries: row.tries,
+    attempts: row.tries,
     dueAt: row.due_at ?? firstSendOf(ledger) ?? deps.now(),
     status: row.status,
     errorCode: row.error_code,
     texts: texts.length > 0 ? texts : [''],
     ...content,
-    account: accountOf(row),
-    limit: limitOf(row),
-    server: slotOf(row),
+    account: channelAccountOf(row),
+    limit: longestLimit(row),
+    server: serverSlotOf(row),
     startedWith: row.has_started ? ledger : null,
   };
 }
 
-function firstSendOf(ledger: readonly Entry[]): Date | undefined {
+function firstSendOf(ledger: readonly LedgerEntry[]): Date | undefined {
   const times = ledger.flatMap(({ sendingAt }) => sendingAt ?? []);
   return times.toSorted((a, b) => a.getTime() - b.getTime())[0];
 }
 
-/** The files of each part; one that was deleted fails to open. */
+/** Groups files by part. Opening a deleted file fails. */
 const mediaOf = (deps: ActivityDeps, rows: readonly MediaRow[], parts: number): PartMedia[][] =>
   filesOfParts(opened(deps, rows), parts);
 
@@ -174,7 +178,7 @@ const opened = (deps: ActivityDeps, rows: readonly MediaRow[]) =>
 async function openFile(deps: ActivityDeps, row: MediaRow, fromByte: number): Promise<Readable> {
   if (row.deleted_at !== null) {
     const message = `The file "${row.name}" is no longer in the media library, and the post does not go out without it.`;
-    throw new NetworkError('media_refused', message, { taken: 'no' });
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
   }
 
   const stream = await openStored(deps, row, fromByte);
@@ -183,21 +187,21 @@ async function openFile(deps: ActivityDeps, row: MediaRow, fromByte: number): Pr
       { file: row.id, key: row.storage_key },
       'a file of the media library is missing in the storage: the API and all workers need the same PUNCTUAL_MEDIA_DIR or PUNCTUAL_S3_BUCKET',
     );
-    const message = `The file "${row.name}" is missing in the media storage of this service, which is no fault of the post. Whoever runs the service finds the reason in the worker's log.`;
-    throw new NetworkError('internal', message, { taken: 'no' });
+    const message = `The file "${row.name}" is missing in the media storage of this service. The post is not at fault. The operator finds the reason in the worker's log.`;
+    throw new NetworkError('internal', message, { accepted: 'no' });
   }
 
   return stream;
 }
 
-/** The message is for the post's owner; what exactly is wrong with the storage is for the operator. */
+/** @throws NetworkError with a message for the post's owner. The log has the storage's error for the operator. */
 async function openStored(
   { storage, log }: ActivityDeps,
   row: MediaRow,
   fromByte: number,
 ): Promise<Readable | null> {
   const tell = (error: unknown) => {
-    // A reader that needs no more of it ends the stream: a video's last chunk is read in a request of its own.
+    // A reader may end the stream early: a video's last chunk is read by a request of its own.
     if (!(error instanceof Error && error.name === 'AbortError')) {
       log.warn({ file: row.id, error: describeError(error) }, 'a file cannot be read');
     }
@@ -210,7 +214,7 @@ async function openStored(
     return stream?.on('error', tell) ?? null;
   } catch (error) {
     tell(error);
-    const message = `The file "${row.name}" could not be read: the media storage of this service does not answer. Whoever runs it finds the reason in the worker's log.`;
-    throw new NetworkError('internal', message, { taken: 'no', cause: error });
+    const message = `The file "${row.name}" could not be read: the media storage of this service does not answer. The operator finds the reason in the worker's log.`;
+    throw new NetworkError('internal', message, { accepted: 'no', cause: error });
   }
 }

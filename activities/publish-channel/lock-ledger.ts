@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { isWhole, type Entry } from '../../db/ledger/entries.ts';
+import { isComplete, type LedgerEntry } from '../../db/ledger/entries.ts';
 import { SupersededError } from '../../db/ledger/intents.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
@@ -9,22 +9,26 @@ import type { PublishJob } from './job.ts';
 import { readJobEntries } from './reconcile.ts';
 
 export type Locked = {
-  /** Undefined: the post is gone. */
+  /** Undefined if the post does not exist. */
   readonly status: PostStatus | undefined;
-  readonly entries: readonly Entry[];
-  /** The account's owner took it away, perhaps since the try began. */
+  readonly entries: readonly LedgerEntry[];
+  /** The account was disconnected, perhaps after the attempt began. */
   readonly isDisconnected: boolean;
 };
 
 /**
- * The post and the ledger as they are while nobody changes them, for whoever ends or stops a try: another one may have
- * gone on while it hung. The post is locked before its channel, as everybody locks them: a cancel or an intent comes
- * before this or after it.
+ * Locks the post and reads the ledger, to end or stop an attempt: another attempt may have continued while this one
+ * hung. Locks the post before its channel, as all code does, so a cancel or an intent commits either before or after
+ * this.
  *
- * @throws SupersededError when the post is being published anew, or another try has sent all of it: what became of this
- *   one is of no consequence, and the next try finds the other's result.
+ * @throws SupersededError if the post is being published in a newer run, or another attempt has sent all parts: the
+ * result of this attempt no longer matters.
  */
-export async function lockLedger(em: Em, deps: ActivityDeps, job: PublishJob): Promise<Locked> {
+export async function lockPostAndLedger(
+  em: Em,
+  deps: ActivityDeps,
+  job: PublishJob,
+): Promise<Locked> {
   const { postId, postChannelId, workspaceId } = job;
   const [post] = await query(
     em,
@@ -40,29 +44,29 @@ export async function lockLedger(em: Em, deps: ActivityDeps, job: PublishJob): P
   );
   const entries = await readJobEntries(deps, job, em);
   const isEarlier = post?.status === 'publishing' && post.run !== job.run;
-  if (isEarlier || (await wholeThread(deps, job, entries, em)) !== null) {
-    throw new SupersededError('Another try has sent it, or is to send what the post says now.');
+  if (isEarlier || (await completeThread(deps, job, entries, em)) !== null) {
+    throw new SupersededError('Superseded by a newer attempt or run.');
   }
 
   return { status: post?.status, entries, isDisconnected: channel?.is_disconnected ?? false };
 }
 
 /**
- * What a cancel lets finish is the thread as it was sent last.
+ * After a cancel, only the last sent version of the thread is finished.
  *
- * @returns its entries, or null while the network does not have all of it.
+ * @returns its entries, or null while the network does not have all parts.
  */
-export async function wholeThread(
+export async function completeThread(
   deps: ActivityDeps,
   job: PublishJob,
-  entries: readonly Entry[],
+  entries: readonly LedgerEntry[],
   em: Em = deps.orm.em.fork(),
-): Promise<readonly Entry[] | null> {
+): Promise<readonly LedgerEntry[] | null> {
   if (!job.isFinishing) {
-    return entries.length >= job.texts.length && isWhole(entries) ? entries : null;
+    return entries.length >= job.texts.length && isComplete(entries) ? entries : null;
   }
 
   const run = Math.max(0, ...entries.map((entry) => entry.run));
   const last = run === job.run ? entries : await readJobEntries(deps, { ...job, run }, em);
-  return isWhole(last) ? last : null;
+  return isComplete(last) ? last : null;
 }

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { isOpenChannel, retrying } from '../../db/channel-status.ts';
+import { isOpenChannel, retryingValues } from '../../db/channel-status.ts';
 import { dueAt } from '../../db/post-columns.ts';
 import type { NetworkLimit } from '../../db/network-limits.ts';
 import { query } from '../../db/query.ts';
@@ -15,25 +15,25 @@ import {
 import { serverWaitMs } from '../../domain/server-health.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob } from './job.ts';
-import { giveSlotBack } from './server-slots.ts';
+import { releaseServerSlotSql } from './server-slots.ts';
 import { usedUp } from './spending.ts';
-import { lockedPost, statusOf } from './start-attempt.ts';
+import { lockedPost, startableStatus } from './start-attempt.ts';
 
-/** Why a try does not begin now. It is no failure, and no try: nothing was asked of the network. */
-export type Wait = {
+/** Reason to delay the attempt. Not counted as an attempt: no request was sent. */
+export type PacingWait = {
   readonly atMs: number;
   readonly code: 'rate_limited' | 'paced' | 'network_unavailable';
   readonly message: string;
 };
 
 /**
- * Whether a try may begin: not while a rate limit lasts, nor without a slot at its server, and an overdue post only when
- * it is its turn and its workspace has something left of the day's allowance. A try that died in the middle had its
- * turn, and goes on.
+ * Checks whether an attempt may begin. It needs no rate limit in force and a slot at its server. An overdue post also
+ * needs its turn on the channel and a rest of its workspace's allowance for the day. An attempt that continues after a
+ * crash skips both.
  *
- * @returns null when it may. A post on time costs no statement.
+ * @returns null if it may. A post on time needs no statement.
  */
-export async function checkPacing(deps: ActivityDeps, job: PublishJob): Promise<Wait | null> {
+export async function checkPacing(deps: ActivityDeps, job: PublishJob): Promise<PacingWait | null> {
   const nowMs = deps.now().getTime();
   if (job.limit && job.limit.untilMs > nowMs) {
     return { atMs: job.limit.untilMs, code: 'rate_limited', message: limitMessage(job.limit) };
@@ -63,22 +63,22 @@ export async function checkPacing(deps: ActivityDeps, job: PublishJob): Promise<
 }
 
 /**
- * Says why a channel waits and until when: like the start of a try, and for the same reasons, only while the post is what
- * was read. The slot at its server, if the try had one, is free again in any case.
+ * Stores why a channel waits and until when, only if the post is unchanged since it was read. Always releases the slot
+ * at the server.
  *
- * @returns false when the post has changed, so that nothing is to be tried again.
+ * @returns false if the post has changed, so that there is nothing to retry.
  */
 export async function recordWait(
   deps: ActivityDeps,
   job: PublishJob,
-  { atMs, code, message }: Wait,
+  { atMs, code, message }: PacingWait,
 ): Promise<boolean> {
   const why = { code, error: `${message} ${failureAdvice(code, atMs)}` };
   const waits = await query(
     deps.orm.em.fork(),
-    sql`with ${lockedPost(job, statusOf(job), job.revision)},
-      slot as (${giveSlotBack(job, false)})
-      update post_channels pc set ${retrying(why, new Date(atMs))} from post p
+    sql`with ${lockedPost(job, startableStatus(job), job.revision)},
+      slot as (${releaseServerSlotSql(job, false)})
+      update post_channels pc set ${retryingValues(why, new Date(atMs))} from post p
       where pc.id = ${job.postChannelId} and pc.workspace_id = ${job.workspaceId} and pc.post_id = p.id
         and ${isOpenChannel}
       returning pc.id`,
@@ -86,24 +86,24 @@ export async function recordWait(
   return waits.length === 1;
 }
 
-/** For the user: which limit it is. */
+/** Describes the limit for the user. */
 export function limitMessage({ scope, untilMs }: NetworkLimit): string {
   const whose = {
     channel: 'The network limits how often this account may post',
-    server: "The network's server limits how often this service may ask it, over all accounts",
-    network: 'The network limits how often this service may ask it, over all accounts',
+    server: "The network's server limits the requests of this service over all accounts",
+    network: 'The network limits the requests of this service over all accounts',
   }[scope];
   return `${whose}, and the limit is used up until ${new Date(untilMs).toISOString()}.`;
 }
 
-function waitForServer({ server, baseUrl }: PublishJob, lateMs: number, nowMs: number): Wait {
+function waitForServer({ server, baseUrl }: PublishJob, lateMs: number, nowMs: number): PacingWait {
   const atMs = nowMs + serverWaitMs(server, lateMs, Math.random());
   if (server.isPaused) {
-    const message = `Nothing was sent: ${baseUrl} did not answer the last ${server.failures} tries of this service, so that for now only one post at a time asks whether it does again. This counts as no try.`;
+    const message = `Nothing was sent: ${baseUrl} did not answer the last ${server.failures} attempts, so only one post at a time is sent to test it. This does not count as an attempt.`;
     return { atMs, code: 'network_unavailable', message };
   }
 
-  const message = `Nothing was sent: this service is sending as many posts to ${baseUrl}, or of this workspace to the network, as it allows at a time. This does not count as a try.`;
+  const message = `Nothing was sent: the limit of concurrent posts to ${baseUrl}, or of this workspace to the network, is reached. This does not count as an attempt.`;
   return { atMs, code: 'paced', message };
 }
 
@@ -121,16 +121,15 @@ type Turn =
   | { readonly kind: 'go' }
   | { readonly kind: 'wait'; readonly waitMs: number; readonly ahead: number };
 
-/** An overdue post on one of its channels. */
 export type OverduePost = Pick<
   PublishJob,
   'workspaceId' | 'channelId' | 'postId' | 'postChannelId' | 'dueAt'
 >;
 
 /**
- * Whether an overdue post goes now. Those of a channel go one after the other in order of their times, with a distance.
- * Nothing is reserved: under the channel's lock each try counts what is before it, and there is always one that has
- * nothing before it. So a post that is cancelled, or whose turn never comes, holds up nobody for long.
+ * Decides whether an overdue post is sent now. Overdue posts of a channel are sent in the order of their times,
+ * `lateSpacingMs` apart. Nothing is reserved: each attempt counts the posts before it under the channel's lock, and the
+ * first one always counts none. So a cancelled or abandoned post blocks the others only briefly.
  */
 export async function paceOverdue(
   deps: Pick<ActivityDeps, 'orm' | 'now'>,
@@ -165,12 +164,12 @@ export async function paceOverdue(
 }
 
 /**
- * While a channel has no more open posts than this, all of them are looked at. One that has more may have tens of
- * thousands that are due in months: then those of its workspace with earlier times are, and whether each goes there.
+ * Up to this many open posts, all posts of a channel are read. A channel with more may have tens of thousands that are
+ * due in months; then the workspace's earlier posts are read in order of time, and filtered by channel.
  */
 const fewOpen = 500;
 
-/** Posts of the channel that are open, as `pc` with their rows of `posts` as `p`: what each has is read one by one. */
+/** SQL: open posts of the channel as `pc`, joined one by one with their rows of `posts` as `p`. */
 const earlierOfChannel = ({ channelId, workspaceId, dueAt: at, postId }: OverduePost) => sql`
   (select id, post_id, status, error_code, tried_at, retry_at
    from post_channels pc where channel_id = ${channelId} and workspace_id = ${workspaceId} and ${isOpenChannel}
@@ -180,7 +179,7 @@ const earlierOfChannel = ({ channelId, workspaceId, dueAt: at, postId }: Overdue
       and (${dueAt()}, id) < (${at}::timestamptz, ${postId}::uuid)
     limit 1) p`;
 
-/** The same in order of their times, down the index `posts_due_by_workspace`, until enough are counted. */
+/** SQL: the same by time, along the index `posts_due_by_workspace`, until enough are counted. */
 const earlierByTime = ({ channelId, workspaceId, dueAt: at, postId }: OverduePost) => sql`
   (select * from posts where workspace_id = ${workspaceId} and status in ('scheduled', 'publishing')
      and (${dueAt()}, id) < (${at}::timestamptz, ${postId}::uuid) order by ${dueAt()}, id) p
@@ -190,15 +189,15 @@ const earlierByTime = ({ channelId, workspaceId, dueAt: at, postId }: OverduePos
     where post_id = p.id and channel_id = ${channelId} and workspace_id = ${workspaceId} and ${isOpenChannel} limit 1) pc`;
 
 /**
- * How many posts of the channel with earlier times are about to go out. One of which nobody knows when it will be
- * tried counts for 2 min only, so that a post whose workflow is gone does not stop the others: by then the sweep has
- * found it, and a dead worker's try has begun anew.
+ * Counts the earlier posts of the channel that are about to be sent. A post without a known next attempt counts for 2
+ * min only, so that a lost workflow does not block the others: by then the sweep has found it, or the attempt of a dead
+ * worker has restarted. The 2 min start:
  *
- * - claimed, and its try has not begun: since the claim;
- * - being sent: since its try began;
- * - waiting for its turn or for the end of a limit: since it should have looked again. One that waits after a failure
- *   of its own, or until midnight for its workspace's allowance, is passed over until its time has come;
- * - not claimed: while our own claim is younger than 30 s, as all workers come back to life together.
+ * - claimed, attempt not begun: at the claim;
+ * - being sent: when its attempt began;
+ * - waiting for its turn or for the end of a limit: when it should have checked again. A post that waits after a
+ *   failure of its own, or until midnight for its workspace's allowance, is skipped until that time;
+ * - not claimed: counts while our own claim is younger than 30 s, because all workers restart together.
  */
 async function countAhead(
   em: Em,

@@ -1,72 +1,77 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { regainAccess } from '../../accounts/lose-access.ts';
-import { isWhole, type Entry } from '../../db/ledger/entries.ts';
+import { markAccessRestored } from '../../accounts/mark-access.ts';
+import { isComplete, type LedgerEntry } from '../../db/ledger/entries.ts';
 import { isOpen } from '../../db/ledger/part-states.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { type ChannelStatus, isFinal } from '../../domain/post-status.ts';
 import { openConnection, openedGrant } from '../account/connection.ts';
-import { judgeRefusal } from '../account/refused-token.ts';
+import { classifyTokenRefusal } from '../account/refused-token.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { awaitReadiness, ProcessingError } from './await-readiness.ts';
+import { checkReadiness, ProcessingError } from './check-processing.ts';
 import { classifyError, StoppedError, type PublishFailure } from './classify-error.ts';
-import { disconnected, recordWhole } from './end-disconnected.ts';
+import { disconnectedFailure, recordCompleteThread } from './end-disconnected.ts';
 import { createIntent } from './intent.ts';
-import { dayEndMs, isDayOver, type PublishJob, type PublishRequest } from './job.ts';
+import {
+  publishWindowEndMs,
+  isPublishWindowOver,
+  type PublishJob,
+  type PublishRequest,
+} from './job.ts';
 import { keepUploads } from './kept-uploads.ts';
-import { waitingReconnectDeliveries } from './new-access.ts';
-import { checkPacing, recordWait, type Wait } from './pacing.ts';
+import { waitingReconnectDeliveries } from './reconnected.ts';
+import { checkPacing, recordWait, type PacingWait } from './pacing.ts';
 import { readJobEntries } from './reconcile.ts';
 import { recordFailure, recordStopped } from './record-failure.ts';
 import { recordSuccess } from './record-success.ts';
-import { recordUnseen } from './record-unseen.ts';
+import { recordProcessingFailure } from './record-processing-failure.ts';
 import { sendThread } from './send-thread.ts';
-import { atServer, giveBack } from './server-slots.ts';
+import { withServerSlot, releaseServerSlot } from './server-slots.ts';
 import { createSpending } from './spending.ts';
-import { loadAndStart, startAttempt } from './start-attempt.ts';
+import { loadAndStartPublish, startAttempt } from './start-attempt.ts';
 
-/** In milliseconds, over all requests of one try. Below the activity's startToCloseTimeout. */
-const tryTimeoutMs = 4 * 60_000;
+/** In milliseconds, for all requests of one attempt. Below the activity's startToCloseTimeout. */
+const attemptTimeoutMs = 4 * 60_000;
 
-/** Temporal calls again after this at the soonest, in milliseconds. */
+/** Shortest delay until the next attempt, in milliseconds. */
 const shortestDelayMs = 100;
 
 /**
- * And after this at the latest where a rate limit is waited for, which may be a day: an operator may have removed it, and
- * nothing else wakes who waits.
+ * Longest delay, in milliseconds, after `rate_limited` or `paced`. The limit may last a day, but an operator may remove
+ * it, and nothing else wakes the activity.
  */
 const longestDelayMs = 15 * 60_000;
 
 export type ChannelOutcome = {
   readonly status: ChannelStatus;
-  /** Why it has no post, for people who look at the workflow. */
+  /** Why the post was not published on the channel, for the Temporal UI. */
   readonly code?: ChannelErrorCode | null;
-  /** Deliveries of a `channel.needs_reconnect` event that wait for their workflow. */
+  /** Deliveries of a `channel.needs_reconnect` event to start. */
   readonly deliveryIds: readonly string[];
 };
 
 /**
- * One try to bring a post onto one channel. Safe to repeat at any point: it starts at the ledger, and a part
- * that may have been sent is looked for on the network, never sent blindly.
+ * Makes one attempt to publish a post on one channel. Safe to repeat at any point: it starts from the ledger, and a
+ * part that may have been sent is reconciled before it is sent again.
  *
- * @throws ApplicationFailure typed with the channel's error code and the delay until the next try.
+ * @throws ApplicationFailure typed with the channel's error code, with the delay until the next attempt.
  */
 export async function publishChannel(
   deps: ActivityDeps,
   request: PublishRequest,
 ): Promise<ChannelOutcome> {
-  const job = await loadAndStart(deps, request);
+  const job = await loadAndStartPublish(deps, request);
   if (!job) {
     return { status: 'draft', deliveryIds: [] };
   }
 
   if (isFinal(job.status)) {
-    // An earlier try ended it, and its answer was lost on the way to Temporal.
+    // An earlier attempt ended it, and Temporal did not receive the result.
     const deliveryIds = await waitingReconnectDeliveries(deps, job);
     return { status: job.status, code: job.errorCode, deliveryIds };
   }
 
   if (!job.isPublishing && !job.isFinishing) {
-    return notTried(deps, job);
+    return skipAttempt(deps, job);
   }
 
   if (job.isDisconnected) {
@@ -74,9 +79,9 @@ export async function publishChannel(
   }
 
   const wait = await waitFor(deps, job);
-  if (wait && wait.atMs <= dayEndMs(job)) {
+  if (wait && wait.atMs <= publishWindowEndMs(job)) {
     if (await recordWait(deps, job, wait)) {
-      throw tryAgain(deps, wait.code, wait.atMs);
+      throw retryFailure(deps, wait.code, wait.atMs);
     }
 
     return { status: 'draft', deliveryIds: [] };
@@ -84,78 +89,83 @@ export async function publishChannel(
 
   const ledger = await startAttempt(deps, job);
   if (ledger === null) {
-    return notTried(deps, job);
+    return skipAttempt(deps, job);
   }
 
-  if (wait || (isDayOver(deps, job) && !ledger.some(isOpen) && !isWhole(ledger))) {
-    await giveBack(deps, job);
-    const message = wait?.message ?? 'Nobody came to it in time.';
+  if (wait || (isPublishWindowOver(deps, job) && !ledger.some(isOpen) && !isComplete(ledger))) {
+    await releaseServerSlot(deps, job);
+    const message = wait?.message ?? 'No attempt could start within 24 hours.';
     return fail(deps, job, { code: 'too_late', message, limit: 'channel' }, ledger);
   }
 
   try {
-    await atServer(deps, job, () => publish(deps, job, ledger));
+    await withServerSlot(deps, job, () => publish(deps, job, ledger));
   } catch (error) {
-    return endTry(deps, job, error, ledger);
+    return endAttempt(deps, job, error, ledger);
   }
 
   if (job.isLost) {
     await deps.orm.em
       .fork()
-      .transactional((em) => regainAccess(em, deps, job, job.account.sealedCredentials));
+      .transactional((em) => markAccessRestored(em, deps, job, job.account.sealedCredentials));
   }
 
   return { status: 'published', code: null, deliveryIds: [] };
 }
 
-/** What follows when a try did not bring the post onto the channel. */
-async function endTry(
+/** Handles an attempt's error. */
+async function endAttempt(
   deps: ActivityDeps,
   job: PublishJob,
   error: unknown,
-  ledger: readonly Entry[],
+  ledger: readonly LedgerEntry[],
 ): Promise<ChannelOutcome> {
   if (error instanceof StoppedError) {
     return { status: await recordStopped(deps, job), deliveryIds: [] };
   }
 
   if (error instanceof ProcessingError) {
-    throw tryAgain(deps, 'processing', error.atMs);
+    throw retryFailure(deps, 'processing', error.atMs);
   }
 
   return fail(deps, job, classifyError(deps, job, error), ledger);
 }
 
-async function notTried(deps: ActivityDeps, job: PublishJob): Promise<ChannelOutcome> {
-  await giveBack(deps, job);
+async function skipAttempt(deps: ActivityDeps, job: PublishJob): Promise<ChannelOutcome> {
+  await releaseServerSlot(deps, job);
   return { status: 'draft', deliveryIds: [] };
 }
 
 async function endDisconnected(deps: ActivityDeps, job: PublishJob): Promise<ChannelOutcome> {
   const ledger = await readJobEntries(deps, job);
-  return (await recordWhole(deps, job, ledger))
+  return (await recordCompleteThread(deps, job, ledger))
     ? { status: 'published', code: null, deliveryIds: [] }
-    : fail(deps, job, disconnected, ledger);
+    : fail(deps, job, disconnectedFailure, ledger);
 }
 
-/** What keeps a try from beginning now: nothing, once the network has all of it. Once the channel's day is over, all that is left is a look at what is in doubt. */
-async function waitFor(deps: ActivityDeps, job: PublishJob): Promise<Wait | null> {
-  if (job.startedWith || job.isTaken || isDayOver(deps, job)) {
+/**
+ * Returns the reason to wait, or null. No wait applies once the network has all parts, or after the publish window,
+ * when only open parts are reconciled.
+ */
+async function waitFor(deps: ActivityDeps, job: PublishJob): Promise<PacingWait | null> {
+  if (job.startedWith || job.isAccepted || isPublishWindowOver(deps, job)) {
     return null;
   }
 
   const wait = await checkPacing(deps, job);
-  return wait && job.isInDoubt ? { ...wait, atMs: Math.min(wait.atMs, dayEndMs(job)) } : wait;
+  return wait && job.isInDoubt
+    ? { ...wait, atMs: Math.min(wait.atMs, publishWindowEndMs(job)) }
+    : wait;
 }
 
 async function publish(
   deps: ActivityDeps,
   job: PublishJob,
-  ledger: readonly Entry[],
+  ledger: readonly LedgerEntry[],
 ): Promise<void> {
   const network = deps.networks[job.platform];
   if (!network) {
-    throw new Error(`This worker knows no network "${job.platform}".`);
+    throw new Error(`This worker has no adapter for the network "${job.platform}".`);
   }
 
   const intent = createIntent(deps);
@@ -163,38 +173,38 @@ async function publish(
   const current = await openedGrant(deps, job);
   const connection = openConnection(deps, job, {
     grant: current?.grant ?? null,
-    signal: AbortSignal.timeout(tryTimeoutMs),
+    signal: AbortSignal.timeout(attemptTimeoutMs),
     uploadsOf: uploads.uploadsOf,
     saveUploads: uploads.saveUploads,
-    mayCreate: intent.isYoung,
+    mayCreate: intent.isFresh,
   });
   const spending = createSpending(deps, job, connection);
   const seen = new Map<string, string | undefined>();
   const attempt = { deps, job, network, connection, intent, uploads, spending, seen };
   try {
     const live = await sendThread(attempt, ledger);
-    await recordSuccess(deps, job, await awaitReadiness(attempt, live));
+    await recordSuccess(deps, job, await checkReadiness(attempt, live));
   } catch (error) {
-    // Where the database is away the day's count stays too high, which is no reason to hide the error.
+    // Ignore a database error: the day's count then stays too high, and the original error matters more.
     await spending.giveBack().catch(() => undefined);
-    throw await judgeRefusal(deps, job, current, error);
+    throw await classifyTokenRefusal(deps, job, current, error);
   }
 }
 
-/** @param ledger As the try began. @returns the channel's end, if this is it. */
+/** @param ledger The ledger when the attempt began. @returns the channel's final status, if it ended. */
 async function fail(
   deps: ActivityDeps,
   job: PublishJob,
   failure: PublishFailure,
-  ledger: readonly Entry[],
+  ledger: readonly LedgerEntry[],
 ): Promise<ChannelOutcome> {
-  const unseen = await recordUnseen(deps, job, failure);
-  if (unseen?.kind === 'published') {
+  const pending = await recordProcessingFailure(deps, job, failure);
+  if (pending?.kind === 'published') {
     return { status: 'published', code: null, deliveryIds: [] };
   }
 
-  if (unseen) {
-    throw tryAgain(deps, 'processing', unseen.atMs);
+  if (pending) {
+    throw retryFailure(deps, 'processing', pending.atMs);
   }
 
   const recorded = await recordFailure(deps, job, failure, ledger);
@@ -203,17 +213,21 @@ async function fail(
     return { status, code, deliveryIds };
   }
 
-  throw tryAgain(deps, recorded.code, recorded.atMs);
+  throw retryFailure(deps, recorded.code, recorded.atMs);
 }
 
-function tryAgain(deps: ActivityDeps, code: ChannelErrorCode, atMs: number): ApplicationFailure {
+function retryFailure(
+  deps: ActivityDeps,
+  code: ChannelErrorCode,
+  atMs: number,
+): ApplicationFailure {
   const waitMs = Math.max(atMs - deps.now().getTime(), shortestDelayMs);
   return ApplicationFailure.create({
     type: code,
-    message: `${code}; the next try is at ${new Date(atMs).toISOString()}`,
+    message: `${code}; the next attempt is at ${new Date(atMs).toISOString()}`,
     nextRetryDelay:
       code === 'rate_limited' || code === 'paced' ? Math.min(waitMs, longestDelayMs) : waitMs,
-    // Nothing is wrong with the worker, unless it says so.
+    // BENIGN: an expected failure, which must not count against the worker.
     ...(code !== 'internal' && { category: ApplicationFailureCategory.BENIGN }),
   });
 }

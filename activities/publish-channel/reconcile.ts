@@ -5,20 +5,20 @@ import {
   type SentPart,
 } from '../../networks/network.ts';
 import { lockClaims, sameTextUnderWay, unclaimed } from '../../db/ledger/claims.ts';
-import { readEntries, sentParts, type Entry } from '../../db/ledger/entries.ts';
-import { markDoubted, markNotTaken, markSent } from '../../db/ledger/marks.ts';
+import { readEntries, sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
+import { markDoubted, markNotAccepted, markSent } from '../../db/ledger/marks.ts';
 import { isOpen } from '../../db/ledger/part-states.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
-import { mostTries } from '../../domain/next-try.ts';
+import { maxAttempts } from '../../domain/next-attempt.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { Intent } from './intent.ts';
-import { isDayOver, type PublishJob } from './job.ts';
+import { isPublishWindowOver, type PublishJob } from './job.ts';
 import type { KeptUploads } from './kept-uploads.ts';
 import type { Spending } from './spending.ts';
 
-/** What a try works with. */
-export type Try = {
+/** Context of an attempt. */
+export type PublishAttempt = {
   readonly deps: ActivityDeps;
   readonly job: PublishJob;
   readonly network: Network;
@@ -26,53 +26,53 @@ export type Try = {
   readonly intent: Intent;
   readonly uploads: KeptUploads;
   readonly spending: Spending;
-  /** The parts that this try saw on the network, by their ids in the ledger, with the warning that came of it. */
+  /** Parts that this attempt found visible on the network, by ledger id, with the network's warning. */
   readonly seen: Map<string, string | undefined>;
 };
 
 /**
- * Looks for what may have been sent, before anything else. Parts that were sent together are looked for together, and
- * with none of another publishing: one of them may prove all. Only then is the rest prepared, below what is there.
+ * Reconciles open parts before anything is sent. Parts of one request are reconciled together, separately from those of
+ * other runs: one of them may prove the rest.
  *
- * @returns the ledger without anything open but what only the same part sent again can settle.
+ * @returns the ledger; the only parts still open are those that sending the same text again settles.
  */
 export async function reconcileOpen(
-  attempt: Try,
-  known: readonly Entry[],
-): Promise<readonly Entry[]> {
+  attempt: PublishAttempt,
+  known: readonly LedgerEntry[],
+): Promise<readonly LedgerEntry[]> {
   const { deps, job, network } = attempt;
-  const mustBeLookedFor = (entry: Entry): boolean =>
+  const needsReconcile = (entry: LedgerEntry): boolean =>
     isOpen(entry) && !(entry.state === 'doubted' && isSentAgain(attempt, [entry]));
   let entries = known;
   for (;;) {
-    const open = entries.filter(mustBeLookedFor);
+    const open = entries.filter(needsReconcile);
     if (open.length === 0) {
       return entries;
     }
 
     const together = open.filter(({ run }) => run === open[0]?.run);
     const step = network.threads === 'atomic' ? together : together.slice(0, 1);
-    await reconcileStep(attempt, step, sentParts(entries));
-    // An intent of an earlier run that came to nothing leaves its part to this run.
+    await reconcileStep(attempt, step, sentPartsOf(entries));
+    // A failed intent of an earlier run leaves its part to this run.
     entries = await readJobEntries(deps, job);
   }
 }
 
-/** The ledger of a try's channel as it is now. */
+/** Reads the current ledger of the channel. */
 export const readJobEntries = (
   deps: ActivityDeps,
   job: PublishJob,
   em: Em = deps.orm.em.fork(),
-): Promise<Entry[]> => readEntries(em, job, job.run, job);
+): Promise<LedgerEntry[]> => readEntries(em, job, job.run, job);
 
 /**
- * Finds out what became of a step that an earlier try may have sent. Sends nothing.
+ * Reconciles a step that an earlier attempt may have sent. Sends nothing.
  *
- * @param step As the ledger says just now: the look is about a moment after that, however late its answer comes.
+ * @param step Entries as just read: the check refers to a moment after that, however late its response comes.
  */
 async function reconcileStep(
-  attempt: Try,
-  step: readonly Entry[],
+  attempt: PublishAttempt,
+  step: readonly LedgerEntry[],
   sent: SentPart[],
 ): Promise<void> {
   const { deps, job, network } = attempt;
@@ -87,7 +87,7 @@ async function reconcileStep(
       'network_unavailable',
       'The network did not answer when it was asked to publish, and does not show the post yet. It is only sent again once it can no longer appear.',
       {
-        taken: 'unknown',
+        accepted: 'unknown',
         retryAtMs: deps.now().getTime() + network.rules.appearsWithinMs - sendingForMs,
       },
     );
@@ -97,8 +97,8 @@ async function reconcileStep(
   if (isHidden && !isSentAgain(attempt, step)) {
     throw new NetworkError(
       'unconfirmed',
-      'The network does not show its posts to this service, and this one is not to be sent again as it was.',
-      { taken: 'unknown' },
+      'The network does not show its posts to this service, and this part cannot be sent again unchanged.',
+      { accepted: 'unknown' },
     );
   }
 
@@ -107,34 +107,38 @@ async function reconcileStep(
   const em = deps.orm.em.fork();
   await (isHidden
     ? markDoubted(em, job.workspaceId, unsent, deps.now())
-    : markNotTaken(em, job.workspaceId, unsent, 'ready', deps.now()));
+    : markNotAccepted(em, job.workspaceId, unsent, 'ready', deps.now()));
 }
 
-/** Whether a part that counts as not sent goes out next as it was: the same text, under the same key. */
-const isSentAgain = ({ deps, job }: Try, step: readonly Entry[]): boolean =>
+/** Whether the next send repeats these parts unchanged: the same text under the same key. */
+const isSentAgain = ({ deps, job }: PublishAttempt, step: readonly LedgerEntry[]): boolean =>
   !job.isFinishing &&
-  !isDayOver(deps, job) &&
-  job.tries < mostTries &&
+  !isPublishWindowOver(deps, job) &&
+  job.attempts < maxAttempts &&
   step.every(({ run, part, text }) => run === job.run && text === job.texts[part]);
 
-/** Somebody said that this part is live, and what follows needs its id on the network. Sends nothing. */
-export async function findSettled(attempt: Try, settled: Entry, sent: SentPart[]): Promise<void> {
+/** Finds a part that was settled as published, because the next part needs its id on the network. Sends nothing. */
+export async function findSettled(
+  attempt: PublishAttempt,
+  settled: LedgerEntry,
+  sent: SentPart[],
+): Promise<void> {
   if (!(await findStep(attempt, [settled], sent))) {
     throw new NetworkError(
       'not_published',
-      'A part before it was settled as published, and the network does not show that one, so nothing can be put after it. If it stays so, make a new post of what is missing.',
-      { taken: 'no' },
+      'An earlier part was settled as published, but the network does not show it, so the rest cannot be posted as replies. If this persists, create a new post with the missing parts.',
+      { accepted: 'no' },
     );
   }
 }
 
 /**
- * @returns whether the posts are on the network; if so, the ledger says so too.
- * @throws NetworkError while what is there may be another post's.
+ * @returns whether the posts are on the network; if so, the ledger marks them as sent.
+ * @throws NetworkError if the posts found may belong to another post.
  */
 export async function findStep(
-  attempt: Try,
-  step: readonly Entry[],
+  attempt: PublishAttempt,
+  step: readonly LedgerEntry[],
   sent: SentPart[],
 ): Promise<boolean> {
   const { network, connection } = attempt;
@@ -143,14 +147,14 @@ export async function findStep(
 }
 
 /**
- * Marks the parts as sent by the first candidate that no other part of ours has.
+ * Marks the parts as sent, with the first candidate that no other part of this service has.
  *
  * @returns whether there is one.
- * @throws NetworkError while what is there may be another post's.
+ * @throws NetworkError if the posts found may belong to another post.
  */
 export async function claimFound(
-  attempt: Try,
-  step: readonly Entry[],
+  attempt: PublishAttempt,
+  step: readonly LedgerEntry[],
   candidates: readonly (readonly SentPart[])[],
 ): Promise<boolean> {
   const { deps, job } = attempt;
@@ -170,16 +174,16 @@ export async function claimFound(
 }
 
 /**
- * Another post with the same text may be creating what was found, and not have heard so yet: it would be left without
- * one. After its answer, or `appearsWithinMs` without any, it is known whose it is.
+ * Refuses a match while another post with the same text is under way: the posts found may be its own, and it has no
+ * response yet. After its response, or after `appearsWithinMs`, the owner is known.
  *
- * @param found How many there are that nobody has claimed.
+ * @param found Number of unclaimed candidates.
  * @throws NetworkError
  */
 async function assertOurs(
   em: Em,
-  { deps, job, network }: Try,
-  step: readonly Entry[],
+  { deps, job, network }: PublishAttempt,
+  step: readonly LedgerEntry[],
   found: number,
 ): Promise<void> {
   const search = { text: step[0]?.text ?? '', withinMs: network.rules.appearsWithinMs };
@@ -187,9 +191,9 @@ async function assertOurs(
   if (count >= found) {
     throw new NetworkError(
       'network_unavailable',
-      'The network did not answer when it was asked to publish. It shows a post with this text, which may be that of another post of yours that is being sent just now.',
+      'The network did not answer when it was asked to publish. It shows a post with this text, but that may be another post of yours that is being sent now.',
       {
-        taken: 'unknown',
+        accepted: 'unknown',
         retryAtMs: deps.now().getTime() + network.rules.appearsWithinMs - youngestMs,
       },
     );

@@ -1,29 +1,29 @@
 import { sql } from 'kysely';
-import { published } from '../../db/channel-status.ts';
+import { publishedValues } from '../../db/channel-status.ts';
 import { refinalizePost, refinalizeCancelled } from '../../db/refinalize-post.ts';
-import type { Entry } from '../../db/ledger/entries.ts';
+import type { LedgerEntry } from '../../db/ledger/entries.ts';
 import { sentText } from '../../db/ledger/live-parts.ts';
 import { markSent } from '../../db/ledger/marks.ts';
 import { query } from '../../db/query.ts';
 import type { SentPart } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob } from './job.ts';
-import { closeCircuit, giveSlotBack } from './server-slots.ts';
+import { closeCircuit, releaseServerSlotSql } from './server-slots.ts';
 
-/** Where the parts of a thread are. */
+/** Published parts of a thread. */
 export type Live = {
   readonly sent: readonly SentPart[];
-  /** Those of them of which the ledger does not say so yet. */
-  readonly last: readonly Entry[];
+  /** Entries of those that the ledger does not mark as sent yet. */
+  readonly last: readonly LedgerEntry[];
 };
 
 /**
- * The channel has its post, and the ledger the parts that were sent last: one statement says both, and before it a try
- * would ask the network. The address of a thread is that of its first part. What went out is what the ledger says,
- * since the post may have been edited between a send and the try that found out what became of it.
+ * Marks the channel as published and its last parts as sent, in one statement. A crash before it only makes the next
+ * attempt reconcile. A thread's URL is that of its first part. The sent text comes from the ledger, since the post may
+ * have been edited between the send and its reconcile.
  *
- * The post may have ended without this, when a worker was silent for so long that nobody waited for it any more. Then
- * it ends anew, and a second final event says so.
+ * If a worker was silent for so long that the post ended without this, the post is refinalized with a second final
+ * event.
  */
 export async function recordSuccess(
   deps: ActivityDeps,
@@ -36,23 +36,20 @@ export async function recordSuccess(
   }
 }
 
-/**
- * What the channel and its post become, by either way. The post is locked first, as everybody locks them: two that wait
- * for each other would both be stuck.
- */
+/** New values of the post and its channel. Both paths lock the post first, as all code does, to avoid deadlocks. */
 const publishedPost = (now: Date) =>
   sql`published_at = coalesce(published_at, ${now}), updated_at = ${now}`;
 const publishedChannel = (now: Date, { sent: [first, ...more], last }: Live) => {
   const text = last.find(({ part }) => part === 0)?.text ?? null;
   const warnings = new Set([first, ...more].flatMap((part) => part?.warning ?? []));
-  return sql`${published(now)}, url = ${first?.url ?? null}, sent_text = coalesce(${text}::text, ${sentText}),
+  return sql`${publishedValues(now)}, url = ${first?.url ?? null}, sent_text = coalesce(${text}::text, ${sentText}),
     sent_warning = ${[...warnings].join(' ') || null}`;
 };
 
 /**
- * While the post waits for its channels. The slot at the server is free again in any case.
+ * Stores the result while the post is publishing, and always releases the slot at the server.
  *
- * @returns false when it does not wait any more.
+ * @returns false if the post is no longer publishing.
  */
 async function recordInTime(
   deps: ActivityDeps,
@@ -72,7 +69,7 @@ async function recordInTime(
         from post where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and pc.post_id = post.id
         returning pc.id),
       live as (${markSent(workspaceId, live.last, now)}),
-      slot as (${giveSlotBack(job, true)}),
+      slot as (${releaseServerSlotSql(job, true)}),
       circuit as (${closeCircuit(job)})
       select count(*)::int as channels from channel`,
   );

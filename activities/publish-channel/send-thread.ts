@@ -1,4 +1,4 @@
-import { sentParts, type Entry } from '../../db/ledger/entries.ts';
+import { sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
 import {
   addEntries,
   asReady,
@@ -6,46 +6,54 @@ import {
   newEntry,
   SupersededError,
 } from '../../db/ledger/intents.ts';
-import { markNotTaken, markSent } from '../../db/ledger/marks.ts';
+import { markNotAccepted, markSent } from '../../db/ledger/marks.ts';
 import { query } from '../../db/query.ts';
 import { canRetryLater } from '../../domain/channel-error.ts';
-import { mostTries } from '../../domain/next-try.ts';
-import { NetworkError, type Part, type SentPart, type Step } from '../../networks/network.ts';
-import { awaitReadiness } from './await-readiness.ts';
+import { maxAttempts } from '../../domain/next-attempt.ts';
+import {
+  NetworkError,
+  type ThreadPart,
+  type SentPart,
+  type PublishStep,
+} from '../../networks/network.ts';
+import { checkReadiness } from './check-processing.ts';
 import { StoppedError } from './classify-error.ts';
-import { isDayOver } from './job.ts';
+import { isPublishWindowOver } from './job.ts';
 import {
   claimFound,
   findSettled,
   findStep,
   readJobEntries,
   reconcileOpen,
-  type Try,
+  type PublishAttempt,
 } from './reconcile.ts';
 import type { Live } from './record-success.ts';
 
 /**
- * Brings every part of the thread onto the network, each exactly once. Starts at the ledger: what is sent stays sent, and
- * what may have been sent is looked for before anything else.
+ * Publishes every part of the thread exactly once. Starts from the ledger: sent parts stay sent, and open parts are
+ * reconciled first.
  *
- * @param known The ledger as the try began.
- * @returns where the parts are. The ledger does not say so yet of those that were sent last: whoever writes down that the
- *   channel is published says both at once.
- * @throws NetworkError when it could not; the ledger holds how far it came.
- * @throws ProcessingError when a comment waits for its post to be seen.
+ * @param known The ledger when the attempt began.
+ * @returns the live parts. The ledger does not mark those sent last yet: the caller marks them together with the
+ * channel.
+ * @throws NetworkError if it failed; the ledger holds the progress.
+ * @throws ProcessingError if a comment waits until its post is visible.
  */
-export async function sendThread(attempt: Try, known: readonly Entry[]): Promise<Live> {
+export async function sendThread(
+  attempt: PublishAttempt,
+  known: readonly LedgerEntry[],
+): Promise<Live> {
   const { deps, job, network } = attempt;
   let entries = await prepare(attempt, await reconcileOpen(attempt, known));
   for (;;) {
     const remaining = entries.filter((entry) => entry.sent === null);
     if (remaining.length === 0) {
-      return { sent: sentParts(entries), last: [] };
+      return { sent: sentPartsOf(entries), last: [] };
     }
 
     const step = network.threads === 'atomic' ? remaining : remaining.slice(0, 1);
     const before = entries.filter((entry) => isSent(entry) && entry.part < (step[0]?.part ?? 0));
-    const created = await advance(attempt, { remaining, step, sent: sentParts(before), before });
+    const created = await advance(attempt, { remaining, step, sent: sentPartsOf(before), before });
     if (created === null) {
       entries = await prepare(
         attempt,
@@ -57,7 +65,7 @@ export async function sendThread(attempt: Try, known: readonly Entry[]): Promise
     entries = withSent(entries, step, created);
     const last = entries.filter(({ id }) => step.some((entry) => entry.id === id));
     if (last.length === remaining.length) {
-      return { sent: sentParts(entries), last };
+      return { sent: sentPartsOf(entries), last };
     }
 
     await query(deps.orm.em.fork(), markSent(job.workspaceId, last, deps.now()));
@@ -65,39 +73,44 @@ export async function sendThread(attempt: Try, known: readonly Entry[]): Promise
 }
 
 /**
- * The ledger with an entry for each part that is to go out. What a cancel lets finish is the thread as it was sent:
- * nothing is added, and where it was edited or scheduled anew in between nothing more goes out.
+ * Returns the ledger with an entry for each part to send. After a cancel, only the thread as it was sent is finished:
+ * nothing is added, and nothing more is sent if the post was edited or scheduled again since.
  *
  * @throws StoppedError
  */
-async function prepare(attempt: Try, entries: readonly Entry[]): Promise<readonly Entry[]> {
+async function prepare(
+  attempt: PublishAttempt,
+  entries: readonly LedgerEntry[],
+): Promise<readonly LedgerEntry[]> {
   const { deps, job } = attempt;
   if (!job.isFinishing) {
     return prepareMissing(attempt, entries);
   }
 
   const run = Math.max(0, ...entries.map((entry) => entry.run));
-  const whole = run === job.run ? entries : await readJobEntries(deps, { ...job, run });
-  const isSentWhole = whole.length > 0 && whole.every(({ state }) => state === 'sent');
-  const isOther = run !== job.run || whole.some(({ text, part }) => text !== job.texts[part]);
-  if (isOther && !isSentWhole) {
-    throw new StoppedError('The post was cancelled, and is another one by now.');
+  const lastRunEntries = run === job.run ? entries : await readJobEntries(deps, { ...job, run });
+  const isFullySent =
+    lastRunEntries.length > 0 && lastRunEntries.every(({ state }) => state === 'sent');
+  const isOther =
+    run !== job.run || lastRunEntries.some(({ text, part }) => text !== job.texts[part]);
+  if (isOther && !isFullySent) {
+    throw new StoppedError('The post was cancelled and edited since.');
   }
 
-  return whole;
+  return lastRunEntries;
 }
 
 /**
- * The ledger with an entry for every part, before anything is sent. What the network prepares is computed once: of two
- * tries that come here together the first to commit decides, and the other reads what it wrote.
+ * Adds the missing entries before anything is sent. The network's preparation is stored once: of two concurrent
+ * attempts, the first to commit decides, and the other reads its entries.
  */
 async function prepareMissing(
-  { deps, job, network, connection }: Try,
-  entries: readonly Entry[],
-): Promise<readonly Entry[]> {
+  { deps, job, network, connection }: PublishAttempt,
+  entries: readonly LedgerEntry[],
+): Promise<readonly LedgerEntry[]> {
   const parts = new Set(entries.map(({ part }) => part));
   const { options, optionFiles } = job;
-  const missing: (Part & { part: number })[] = [];
+  const missing: (ThreadPart & { part: number })[] = [];
   for (const [part, text] of job.texts.entries()) {
     if (!parts.has(part)) {
       const key = `${job.postChannelId}-${job.run}-${part}`;
@@ -124,16 +137,19 @@ async function prepareMissing(
 }
 
 type Progress = {
-  readonly remaining: readonly Entry[];
-  /** Those of them that go out next. */
-  readonly step: readonly Entry[];
+  readonly remaining: readonly LedgerEntry[];
+  /** The ones to send next. */
+  readonly step: readonly LedgerEntry[];
   readonly sent: SentPart[];
-  /** The same parts as the ledger knows them. */
-  readonly before: readonly Entry[];
+  /** Ledger entries of the sent parts. */
+  readonly before: readonly LedgerEntry[];
 };
 
-/** @returns the posts that were created just now, or null when only the ledger knows what there is. */
-async function advance(attempt: Try, progress: Progress): Promise<readonly SentPart[] | null> {
+/** @returns the created posts, or null if the ledger has to be read again. */
+async function advance(
+  attempt: PublishAttempt,
+  progress: Progress,
+): Promise<readonly SentPart[] | null> {
   const { remaining, sent } = progress;
   const settled = remaining.find(({ state }) => state === 'sent');
   if (settled) {
@@ -143,56 +159,56 @@ async function advance(attempt: Try, progress: Progress): Promise<readonly SentP
 
   assertGoesOut(attempt, sent);
   if (sent.length > 0 && attempt.network.rules.comments) {
-    // A network may refuse comments under a post that it still processes, and may yet give the post up.
-    await awaitReadiness(attempt, { sent, last: [] });
+    // A network may refuse comments on a post that it is still processing, and may still reject the post.
+    await checkReadiness(attempt, { sent, last: [] });
   }
 
   return sendStep(attempt, progress);
 }
 
 /**
- * A look comes before this, a send after.
+ * Refuses to send; called after the reconcile and before each send.
  *
- * @throws StoppedError when the post was cancelled, and nothing of it is out.
- * @throws NetworkError when the channel's day is over, or its tries are used up.
+ * @throws StoppedError if the post was cancelled and no part is live.
+ * @throws NetworkError if the publish window is over or the attempts are used up.
  */
-function assertGoesOut({ deps, job }: Try, sent: readonly SentPart[]): void {
+function assertGoesOut({ deps, job }: PublishAttempt, sent: readonly SentPart[]): void {
   if (job.isFinishing && sent.length === 0) {
-    throw new StoppedError('The post was cancelled, and nothing of it is on the network.');
+    throw new StoppedError('The post was cancelled, and no part of it is on the network.');
   }
 
-  if (isDayOver(deps, job)) {
-    throw new NetworkError('too_late', 'It was not on the network.', { taken: 'no' });
+  if (isPublishWindowOver(deps, job)) {
+    throw new NetworkError('too_late', 'The network does not have it.', { accepted: 'no' });
   }
 
-  if (job.tries >= mostTries) {
-    const message = `The network was asked to publish ${mostTries} times, and does not show the post.`;
-    throw new NetworkError('network_unavailable', message, { taken: 'no' });
+  if (job.attempts >= maxAttempts) {
+    const message = `The network was asked to publish ${maxAttempts} times, and does not show the post.`;
+    throw new NetworkError('network_unavailable', message, { accepted: 'no' });
   }
 }
 
-const isSent = ({ sent }: Entry): boolean => sent !== null;
+const isSent = ({ sent }: LedgerEntry): boolean => sent !== null;
 
-/** The entries now that those of a step are sent. */
+/** Returns the entries with those of the step marked as sent. */
 const withSent = (
-  entries: readonly Entry[],
-  step: readonly Entry[],
+  entries: readonly LedgerEntry[],
+  step: readonly LedgerEntry[],
   created: readonly SentPart[],
-): Entry[] =>
+): LedgerEntry[] =>
   entries.map((entry) => {
     const index = step.indexOf(entry);
     return index < 0 ? asReady(entry) : { ...entry, state: 'sent', sent: created[index] ?? null };
   });
 
-/** @returns the posts, or null when their answer was lost and the network was asked for them. */
+/** @returns the posts, or null if the response was lost and the reconcile found them. */
 async function sendStep(
-  attempt: Try,
+  attempt: PublishAttempt,
   { remaining, step: prepared, sent, before }: Progress,
 ): Promise<readonly SentPart[] | null> {
   const { deps, job, network, connection, intent, uploads, spending } = attempt;
   await spending.take(remaining, sent.length > 0);
   const renewed = await renew(attempt, prepared, before);
-  // Before the intent: while files are on their way no post can come of it, and what fails is certain.
+  // Upload before the intent: an upload cannot create a post, so its failure leaves no doubt.
   uploads.begin(remaining);
   const files = await uploadFiles(attempt, { parts: renewed, sent });
   const step = renewed.map(uploads.current);
@@ -204,25 +220,27 @@ async function sendStep(
     return await network.send(connection, { parts: step, sent }, files);
   } catch (error) {
     if (!(error instanceof NetworkError)) {
-      throw error; // The ledger still says "sending", so the next try asks the network first.
+      throw error; // The part stays `sending`, so the next attempt reconciles first.
     }
 
-    // The refusal itself says what became of an earlier send.
+    // The refusal may name the post that an earlier request created.
     if (error.existing && (await claimFound(attempt, marked, [error.existing]))) {
       return null;
     }
 
-    if (error.taken === 'no') {
+    if (error.accepted === 'no') {
       spending.regain(step);
       const state = canRetryLater[error.code] ? 'ready' : 'refused';
-      if (!(await markNotTaken(deps.orm.em.fork(), job.workspaceId, marked, state, deps.now()))) {
-        throw new SupersededError('Another try took over while this one sent nothing.');
+      if (
+        !(await markNotAccepted(deps.orm.em.fork(), job.workspaceId, marked, state, deps.now()))
+      ) {
+        throw new SupersededError('Another attempt took over while this one sent nothing.');
       }
 
       throw error;
     }
 
-    // The request left and no answer came. Mostly the network can tell at once.
+    // The request was sent and got no response. Usually a reconcile can tell at once.
     if (!(await findStep(attempt, step, sent))) {
       throw afterReconcile(error, deps.now().getTime() + network.rules.appearsWithinMs);
     }
@@ -231,12 +249,15 @@ async function sendStep(
   }
 }
 
-/** What an earlier try prepared, and is certainly not on the network, is prepared anew: it may have waited for hours. */
+/**
+ * Prepares parts again that an earlier attempt prepared and that are certainly not live: they may have waited for
+ * hours.
+ */
 async function renew(
-  { deps, network, connection }: Try,
-  step: readonly Entry[],
-  before: readonly Entry[],
-): Promise<readonly Entry[]> {
+  { deps, network, connection }: PublishAttempt,
+  step: readonly LedgerEntry[],
+  before: readonly LedgerEntry[],
+): Promise<readonly LedgerEntry[]> {
   if (!network.renew || step.some(({ state }) => state === 'new')) {
     return step;
   }
@@ -245,24 +266,27 @@ async function renew(
   return step.map((entry, index) => ({ ...entry, data: fresh[index]?.data ?? entry.data }));
 }
 
-/** The same error, tried again when a reconcile can tell: one before that would be a try for nothing. */
+/** The same error with a retry not before a reconcile can tell; an earlier attempt would be wasted. */
 const afterReconcile = ({ code, message, limit, ...error }: NetworkError, tellsAtMs: number) =>
   new NetworkError(code, message, {
-    taken: 'unknown',
+    accepted: 'unknown',
     limit,
     retryAtMs: Math.max(error.retryAtMs ?? 0, tellsAtMs),
     cause: error.cause,
   });
 
-/** Brings all files of a step to the network. An adapter that would leave one behind sends nothing. */
-async function uploadFiles({ network, connection }: Try, step: Step): Promise<readonly string[]> {
+/** Uploads all files of a step. Throws if the adapter cannot take all of them, so that nothing is sent. */
+async function uploadFiles(
+  { network, connection }: PublishAttempt,
+  step: PublishStep,
+): Promise<readonly string[]> {
   const media = step.parts.flatMap((part) => part.media);
   const files = await network.upload(connection, step);
   if (files.length !== media.length) {
     throw new NetworkError(
       'media_refused',
       `The post has ${media.length} files, and ${files.length} of them can go to ${network.id}.`,
-      { taken: 'no' },
+      { accepted: 'no' },
     );
   }
 

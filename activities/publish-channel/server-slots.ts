@@ -14,36 +14,36 @@ import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
 import type { PublishJob, PublishRequest, ServerSlot } from './job.ts';
 
-/** How long a slot is held without a word, in seconds: a try that lives renews it with its heartbeats, every 5 s. */
+/** Lifetime of a slot. A running attempt renews it with its heartbeats, every 5 s. */
 const heldFor = sql.raw("interval '15 seconds'");
 
 /**
- * Of a server's slots, in quarters, what the tries of one workspace may hold: a crowd of posts leaves room for others.
- * Those that begin at the same moment do not see each other, so it may be a few more.
+ * Share of a server's slots that one workspace may hold, in quarters, so that others get some. Attempts that begin at
+ * the same moment do not see each other, so it may be a few more.
  */
 const share = sql.lit(3);
 
 const toPause = sql.lit(failuresToPause);
 
 /**
- * The server of the channel `c`: its base URL without a path, as one host can answer under any number of paths. The same
- * in SQL and here.
+ * The server of the channel `c`: its base URL without the path, because one host can answer under any number of paths.
+ * The SQL and the function below must agree.
  */
 const serverOfChannel = sql`coalesce(substring(c.base_url from '^[^/]+//[^/]+'), c.base_url)`;
 const serverOf = ({ baseUrl }: Pick<PublishJob, 'baseUrl'>): string =>
   /^[^\/]+\/\/[^\/]+/v.exec(baseUrl)?.[0] ?? baseUrl;
 
-/** Rows of a table that are of the server of the channel `c`. */
+/** SQL: rows of the server of the channel `c`. */
 const ofServer = (alias: string) =>
   sql`${sql.ref(`${alias}.platform`)} = c.platform and ${sql.ref(`${alias}.base_url`)} = ${serverOfChannel}`;
 const isHeld = (alias: string) => sql`${sql.ref(`${alias}.taken_until`)} > clock_timestamp()`;
 
 /**
- * Part of a statement, as `slot`: takes a slot at the server of a channel, if the channel is open, no rate limit lasts,
- * and the server has one. Slots are rows that nobody waits for, so a try that finds none hears so at once. A try that
- * comes after a dead worker's takes over its slot.
+ * SQL, part `slot` of a statement: takes a slot at the channel's server, if the channel is open, no rate limit is in
+ * force and a slot is free. SKIP LOCKED: an attempt that gets none returns at once. An attempt after a dead worker's
+ * takes over its slot.
  */
-export const takeSlot = ({ workspaceId, postChannelId }: PublishRequest, now: Date) => sql`
+export const takeServerSlot = ({ workspaceId, postChannelId }: PublishRequest, now: Date) => sql`
   room as materialized (
     select c.platform, ${serverOfChannel} as base_url,
       case when circuit.failures >= ${toPause}
@@ -77,10 +77,10 @@ export const takeSlot = ({ workspaceId, postChannelId }: PublishRequest, now: Da
     returning s.place)`;
 
 /**
- * Of a statement that has the channel as `c` and {@link takeSlot} before it: the slot that was taken, and what a try
- * without one waits for.
+ * SQL for a statement with the channel as `c` and {@link takeServerSlot} before it: the slot that was taken, and the state of
+ * the server for an attempt that got none.
  */
-export const slotColumns = sql`(select place from slot) as slot,
+export const serverSlotColumns = sql`(select place from slot) as slot,
   exists (select 1 from server_places s where ${ofServer('s')}) as has_slots,
   circuit.failures >= ${toPause} as is_paused, circuit.failures,
   (extract(epoch from circuit.open_until - clock_timestamp()) * 1000)::float8 as paused_for_ms,
@@ -89,7 +89,7 @@ export const slotColumns = sql`(select place from slot) as slot,
     from server_places s where ${ofServer('s')} and ${isHeld('s')}) end as newest_for_ms`;
 export const circuitJoin = sql`left join server_circuits circuit on ${ofServer('circuit')}`;
 
-export type SlotRow = {
+export type ServerSlotRow = {
   slot: number | null;
   has_slots: boolean;
   is_paused: boolean | null;
@@ -98,7 +98,7 @@ export type SlotRow = {
   newest_for_ms: number | null;
 };
 
-export const slotOf = (row: SlotRow): ServerSlot => ({
+export const serverSlotOf = (row: ServerSlotRow): ServerSlot => ({
   slot: row.slot,
   failures: row.failures ?? 0,
   isPaused: row.is_paused ?? false,
@@ -106,8 +106,8 @@ export const slotOf = (row: SlotRow): ServerSlot => ({
   newestForMs: Math.max(row.newest_for_ms ?? 0, 0),
 });
 
-/** Makes the slots of the server of a channel that was never tried. Safe to repeat, and side by side. */
-export async function makeSlots(
+/** Creates the slots of a server before its first use. Safe to repeat and to run concurrently. */
+export async function createServerSlots(
   deps: ActivityDeps,
   { postChannelId, workspaceId }: PublishRequest,
 ): Promise<void> {
@@ -122,12 +122,12 @@ export async function makeSlots(
 }
 
 /**
- * Part of a statement: gives back the slot of a try, unless another has it by now. It waits for nobody, so that it may
- * stand behind any lock: who has the row locked is taking it.
+ * SQL: releases the attempt's slot, unless another attempt holds it. SKIP LOCKED, so it is safe behind any other lock:
+ * a transaction that has locked the row is taking the slot.
  *
- * @param answered Whether the server answered the try.
+ * @param answered Whether the server answered the attempt.
  */
-export const giveSlotBack = (
+export const releaseServerSlotSql = (
   { platform, server, postChannelId, ...job }: PublishJob,
   answered: boolean,
 ): RawBuilder<unknown> => sql`update server_places s
@@ -138,17 +138,17 @@ export const giveSlotBack = (
       and post_channel_id = ${postChannelId}::uuid for update skip locked) mine
   where s.platform = mine.platform and s.base_url = mine.base_url and s.place = mine.place`;
 
-/** Part of a statement: the server answered, whatever it said. Of a server that is well there is no row to write. */
+/** SQL: closes the server's circuit after any answer. Writes nothing for a server without failures. */
 export const closeCircuit = ({ platform, ...job }: PublishJob): RawBuilder<unknown> =>
   sql`update server_circuits set failures = 0, pauses = 0, open_until = null
     where platform = ${platform} and base_url = ${serverOf(job)} and failures > 0`;
 
 const failures = sql`circuit.failures + 1`;
-/** Tries that began before a pause and fail in it say nothing new, so many of them make one pause. */
+/** Attempts that began before a pause and fail during it add no information: they make one pause only. */
 const begins = sql`${failures} >= ${toPause} and coalesce(circuit.open_until <= clock_timestamp(), true)`;
 const pauseMs = sql`least(${sql.lit(pauses.firstMs)} * power(2, least(circuit.pauses, 30)), ${sql.lit(pauses.longestMs)})`;
 
-/** Part of a statement: the server did not answer. As many times in a row as it takes, a pause begins; then each time. */
+/** SQL: counts an attempt without an answer. A pause begins after `failuresToPause` in a row, and then after each. */
 const countFailure = ({ platform, ...job }: PublishJob): RawBuilder<unknown> =>
   sql`insert into server_circuits as circuit (platform, base_url, failures, pauses)
     values (${platform}, ${serverOf(job)}, 1, 0)
@@ -157,48 +157,48 @@ const countFailure = ({ platform, ...job }: PublishJob): RawBuilder<unknown> =>
       open_until = case when ${begins} then clock_timestamp() + ${pauseMs} * interval '1 millisecond'
         else circuit.open_until end`;
 
-/** Gives back the slot of a try that ended without a word about its server. */
-export const giveBack = (deps: ActivityDeps, job: PublishJob): Promise<void> =>
-  endAt(deps, job, undefined);
+/** Releases the slot of an attempt that says nothing about its server. */
+export const releaseServerSlot = (deps: ActivityDeps, job: PublishJob): Promise<void> =>
+  recordServerAnswer(deps, job, undefined);
 
 /**
- * Makes a try at its server. While it lasts it keeps its slot; if it fails, the slot is free and what the failure tells
- * of the server is remembered before anything else. What it ends with otherwise gives the slot back (`recordSuccess`).
+ * Runs an attempt and keeps its slot with heartbeats. On an error, releases the slot and stores what the error says
+ * about the server. On success, `recordSuccess` releases the slot.
  */
-export async function atServer<T>(
+export async function withServerSlot<T>(
   deps: ActivityDeps,
   job: PublishJob,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await heartbeating(work, () => keepSlot(deps, job));
+    return await heartbeating(work, () => keepServerSlot(deps, job));
   } catch (error) {
-    const heard = error instanceof NetworkError ? error.server : undefined;
-    // Left out, the slot is free after a while all the same.
-    await endAt(deps, job, heard).catch(() => undefined);
+    const evidence = error instanceof NetworkError ? error.server : undefined;
+    // Ignore errors: the slot expires.
+    await recordServerAnswer(deps, job, evidence).catch(() => undefined);
     throw error;
   }
 }
 
-async function endAt(
+async function recordServerAnswer(
   deps: ActivityDeps,
   job: PublishJob,
-  heard: ServerEvidence | undefined,
+  evidence: ServerEvidence | undefined,
 ): Promise<void> {
-  if (job.server.slot === null && heard === undefined) {
+  if (job.server.slot === null && evidence === undefined) {
     return;
   }
 
-  const circuit = heard === 'answered' ? closeCircuit(job) : countFailure(job);
+  const circuit = evidence === 'answered' ? closeCircuit(job) : countFailure(job);
   await query(
     deps.orm.em.fork(),
-    sql`with slot as (${giveSlotBack(job, heard === 'answered')})
-      ${heard ? sql`, circuit as (${circuit})` : sql``} select 1`,
+    sql`with slot as (${releaseServerSlotSql(job, evidence === 'answered')})
+      ${evidence ? sql`, circuit as (${circuit})` : sql``} select 1`,
   );
 }
 
-/** Another may have the slot by now, if this worker was silent for long. */
-async function keepSlot(
+/** Renews the slot, unless another attempt took it while this worker was silent. */
+async function keepServerSlot(
   deps: ActivityDeps,
   { platform, server, postChannelId, ...job }: PublishJob,
 ): Promise<void> {

@@ -1,37 +1,37 @@
 import { sql } from 'kysely';
 import { isAtSandbox } from '../../accounts/oauth-context.ts';
-import type { Entry } from '../../db/ledger/entries.ts';
+import type { LedgerEntry } from '../../db/ledger/entries.ts';
 import { query } from '../../db/query.ts';
 import type { Allowance } from '../../networks/allowance.ts';
 import { NetworkError, type Connection } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob } from './job.ts';
 
-/** How a try spends the allowance that its workspace has on its network. */
+/** Spending of the workspace's allowance on a network by one attempt. */
 export type Spending = {
   /**
-   * Takes what the parts cost, once per try and before anything of them is sent or uploaded.
+   * Takes the cost of the parts, once per attempt, before anything is sent or uploaded.
    *
-   * @throws NetworkError `paced` when the allowance of the day is used up.
+   * @throws NetworkError `paced` if the day's allowance is used up.
    */
-  readonly take: (remaining: readonly Entry[], hasBegun: boolean) => Promise<void>;
-  /** The request for these parts leaves now. */
-  readonly spend: (step: readonly Entry[]) => void;
-  /** The network refused them. */
-  readonly regain: (step: readonly Entry[]) => void;
-  /** Gives back what was taken and not spent. */
+  readonly take: (remaining: readonly LedgerEntry[], hasBegun: boolean) => Promise<void>;
+  /** Marks the parts as spent, when their request is sent. */
+  readonly spend: (step: readonly LedgerEntry[]) => void;
+  /** Undoes `spend` for parts that the network refused. */
+  readonly regain: (step: readonly LedgerEntry[]) => void;
+  /** Returns the unspent rest to the allowance. */
   readonly giveBack: () => Promise<void>;
 };
 
 type OfPost = Pick<PublishJob, 'workspaceId' | 'platform' | 'baseUrl'>;
 
-/** The sandbox costs nothing and has no limits that others share. */
+/** The sandbox is free and has no shared limits. */
 const allowanceOf = (deps: ActivityDeps, { platform, baseUrl }: OfPost): Allowance | undefined =>
   isAtSandbox(deps, baseUrl) ? undefined : deps.networks[platform]?.allowance;
 
 /**
- * A post whose parts cost more than is left goes out whole: a thread must not stop in the middle. What has begun goes on
- * up to twice the allowance, so that threads which are made longer again and again have a bound too.
+ * A post may exceed the remaining allowance, because a thread must not stop in the middle. A started post continues up
+ * to twice the allowance, which bounds threads that are extended again and again.
  */
 export function createSpending(
   deps: ActivityDeps,
@@ -39,9 +39,9 @@ export function createSpending(
   { uploadsOf }: Pick<Connection, 'uploadsOf'>,
 ): Spending {
   const allowance = allowanceOf(deps, job);
-  const unspent = new Map<string, Entry>();
+  const unspent = new Map<string, LedgerEntry>();
   let takenAt: Date | null = null;
-  const costOf = (entries: Iterable<Entry>): number =>
+  const costOf = (entries: Iterable<LedgerEntry>): number =>
     [...entries].reduce(
       (sum, entry) => sum + (allowance?.cost(entry, uploadsOf(entry) !== null) ?? 0),
       0,
@@ -55,10 +55,10 @@ export function createSpending(
       const now = deps.now();
       const cost = costOf(remaining);
       const most = allowance.perDay * (hasBegun ? 2 : 1);
-      // An upload that goes on costs nothing more.
+      // A resumed upload costs nothing more.
       if (cost > 0 && !(await takeFrom(deps, job, { now, most, cost }))) {
         const message = usedUpMessage(job, allowance);
-        throw new NetworkError('paced', message, { taken: 'no', retryAtMs: nextDayMs(now) });
+        throw new NetworkError('paced', message, { accepted: 'no', retryAtMs: nextDayMs(now) });
       }
 
       takenAt = now;
@@ -83,13 +83,13 @@ export function createSpending(
   };
 }
 
-/** One statement, so that tries that begin together take no more than there is. @returns whether it was taken. */
+/** One statement, so that concurrent attempts cannot overspend. @returns whether it was taken. */
 async function takeFrom(
   { orm }: ActivityDeps,
   { workspaceId, platform }: OfPost,
   { now, most, cost }: { readonly now: Date; readonly most: number; readonly cost: number },
 ): Promise<boolean> {
-  const taken = await query(
+  const rows = await query(
     orm.em.fork(),
     sql`insert into network_use as known (workspace_id, platform, day, used)
       values (${workspaceId}, ${platform}, ${dayOf(now)}::date, ${cost}::int)
@@ -97,12 +97,12 @@ async function takeFrom(
         where known.used < ${most}::int
       returning used`,
   );
-  return taken.length === 1;
+  return rows.length === 1;
 }
 
 /**
- * Whether the allowance of the day is used up: a late post that looked for its turn first would ask every 2 s until
- * midnight.
+ * Returns the wait if the day's allowance is used up. Checked before a late post's turn, which would be checked again
+ * every 2 s until midnight.
  */
 export async function usedUp(
   deps: ActivityDeps,
@@ -125,7 +125,7 @@ export async function usedUp(
 }
 
 const usedUpMessage = ({ platform }: OfPost, { perDay, unit, setting }: Allowance): string =>
-  `This workspace has used its allowance of ${perDay} ${unit} for this day (UTC) on the network "${platform}". Whoever runs this service sets it by ${setting}.`;
+  `This workspace has used its allowance of ${perDay} ${unit} for this day (UTC) on the network "${platform}". The operator sets it with ${setting}.`;
 
 const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 

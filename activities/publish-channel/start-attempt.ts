@@ -1,7 +1,12 @@
 import { sql, type RawBuilder } from 'kysely';
-import { isOpenChannel, publishing } from '../../db/channel-status.ts';
+import { isOpenChannel, publishingValues } from '../../db/channel-status.ts';
 import { dueAt } from '../../db/post-columns.ts';
-import { countingRows, entriesOf, type Entry, type EntryRow } from '../../db/ledger/entries.ts';
+import {
+  countingRows,
+  entriesOf,
+  type LedgerEntry,
+  type EntryRow,
+} from '../../db/ledger/entries.ts';
 import { isLimited, limitJoins } from '../../db/network-limits.ts';
 import { query } from '../../db/query.ts';
 import { lateAfterMs } from '../../domain/pacing.ts';
@@ -9,20 +14,20 @@ import { isFinal } from '../../domain/post-status.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob, PublishRequest } from './job.ts';
 import { jobOf, selectJob, type JobRow } from './load-job.ts';
-import { makeSlots, takeSlot } from './server-slots.ts';
+import { createServerSlots, takeServerSlot } from './server-slots.ts';
 
 /**
- * A try starts by one of two ways: with the statement that reads its job, which is what nearly all do, or by a statement
- * of its own after it had to wait. Both put the channel to `publishing` while the post is what was read.
+ * An attempt starts in one of two ways: with the statement that reads its job, the usual case, or with its own
+ * statement after a wait. Both set the channel to `publishingValues` if the post is unchanged since it was read.
  *
- * That is the moment from which a cancel lets the channel finish. A channel of a post that is not publishing (any more) is
- * not tried: it was cancelled, or it waits for another time.
+ * From that moment a cancel lets the channel finish. No attempt starts for a post that is not publishing: it was
+ * cancelled, or it waits for another time.
  */
 
 /**
- * Part of a statement, as `post`: the post while its status is this, locked before its channel. Without the lock, a
- * statement that waits for the channel would go by the channel as it is then and by the post as it was before: by a
- * post that was cancelled, edited and scheduled anew meanwhile.
+ * SQL, part `post` of a statement: the post if it has this status, locked before its channel. Without the lock, a
+ * statement that waits for the channel would combine the new channel with the old post, which may have been cancelled,
+ * edited and scheduled again meanwhile.
  */
 export const lockedPost = (
   { workspaceId, postId }: PublishRequest,
@@ -33,26 +38,26 @@ export const lockedPost = (
   where id = ${postId} and workspace_id = ${workspaceId} and status = ${status}
     ${revision === undefined ? sql`` : sql`and revision = ${revision}`} for share)`;
 
-/** What a post is whose channel is tried: a cancel lets finish what was being sent. */
-export const statusOf = ({ isFinishing }: PublishJob): 'publishing' | 'draft' =>
+/** Status of a post whose channel may start: `draft` if a cancelled channel has to finish. */
+export const startableStatus = ({ isFinishing }: PublishJob): 'publishing' | 'draft' =>
   isFinishing ? 'draft' : 'publishing';
 
-/** Part of a statement after `post`, as `started`: what both ways write, and of which channel. */
+/** SQL, part `started` of a statement after `post`: the update that both ways share. */
 const startedChannel = (
   { workspaceId, postChannelId }: PublishRequest,
   { from, where }: { readonly from: RawBuilder<unknown>; readonly where: RawBuilder<unknown> },
 ) => sql`started as (
-  update post_channels pc set ${publishing} from post p ${from}
+  update post_channels pc set ${publishingValues} from post p ${from}
   where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and pc.post_id = p.id and ${isOpenChannel} ${where}
   returning pc.id)`;
 
 /**
- * Reads what goes out, and where nothing speaks against it (the post is on time, its server has a slot, and no rate limit
- * lasts) starts the try with the same statement. Whoever gets a job that holds a slot gives it back.
+ * Reads the job. If the post is on time, its server has a slot and no rate limit is in force, the same statement starts
+ * the attempt. A caller that gets a job with a slot has to release the slot.
  *
- * @returns null when the post or the channel is gone.
+ * @returns null if the post or the channel does not exist.
  */
-export async function loadAndStart(
+export async function loadAndStartPublish(
   deps: ActivityDeps,
   request: PublishRequest,
 ): Promise<PublishJob | null> {
@@ -61,14 +66,14 @@ export async function loadAndStart(
     return row ? jobOf(deps, request, row) : null;
   }
 
-  await makeSlots(deps, request);
+  await createServerSlots(deps, request);
   const again = await readAndStart(deps, request);
   return again ? jobOf(deps, request, again) : null;
 }
 
 /**
- * What the try goes by is what the statement reads: if it had to wait for somebody who changed the post, nothing starts
- * (`xmin` is the version of a row). Whoever changes what a channel is to get, or disconnects it, changes the post too.
+ * Starts nothing if the post changed while the statement waited for a lock (`xmin` is the row's version). Every edit of
+ * a channel's content, and a disconnection, also changes the post.
  */
 async function readAndStart(
   deps: ActivityDeps,
@@ -86,7 +91,7 @@ async function readAndStart(
   const [row] = await query(
     deps.orm.em.fork(),
     sql<JobRow>`
-      with ${takeSlot(request, now)},
+      with ${takeServerSlot(request, now)},
       seen as materialized (
         select xmin::text as version from posts where id = ${postId} and workspace_id = ${workspaceId}),
       ${lockedPost(request, 'publishing')},
@@ -96,20 +101,20 @@ async function readAndStart(
   return row;
 }
 
-/** The ledger of a channel that has none is one row without an entry. */
+/** An empty ledger is one row without an entry. */
 type Row = EntryRow | { readonly id: null };
 
 /**
- * Starts a try that has not started yet. The revision says that the post is as it was read, so that nothing older than
- * the newest edit begins to go out.
+ * Starts an attempt that {@link loadAndStartPublish} did not start. The revision check keeps content older than the newest
+ * edit from being sent.
  *
- * @returns the ledger as it was at that moment, or null when the channel must not be tried. Another try may write to the
- *   ledger at any time, so whoever marks something looks again.
+ * @returns the ledger at that moment, or null if the attempt must not start. Another attempt may write to the ledger at
+ * any time, so every later write checks again.
  */
 export async function startAttempt(
   deps: ActivityDeps,
   job: PublishJob,
-): Promise<readonly Entry[] | null> {
+): Promise<readonly LedgerEntry[] | null> {
   if (job.startedWith) {
     return job.startedWith;
   }
@@ -117,7 +122,7 @@ export async function startAttempt(
   const rows = await query(
     deps.orm.em.fork(),
     sql<Row>`
-      with ${lockedPost(job, statusOf(job), job.revision)},
+      with ${lockedPost(job, startableStatus(job), job.revision)},
       ${startedChannel(job, { from: sql``, where: sql`` })}
       select ledger.* from started left join (${countingRows(job, job.run)}) ledger on true order by ledger.part`,
   );

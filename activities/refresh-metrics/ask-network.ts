@@ -1,10 +1,10 @@
 import { NetworkError, type Connection } from '../../networks/network.ts';
 import { openConnection, openedGrant } from '../account/connection.ts';
-import { judgeRefusal } from '../account/refused-token.ts';
+import { classifyTokenRefusal } from '../account/refused-token.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { ReadAccount } from './load-account.ts';
 
-/** For one call of an adapter, in milliseconds, over all its requests: a channel that hangs is left alone after it. */
+/** In milliseconds, for all requests of one adapter call. A channel that hangs is skipped after it. */
 export const askTimeoutMs = 60_000;
 
 type Asking = {
@@ -16,10 +16,9 @@ type Asking = {
 };
 
 /**
- * Asks a network something by the account of a channel, and waits no longer than for the time of one call, whatever the
- * adapter does.
+ * Calls a network with the account of a channel, and returns after `timeoutMs` even if the adapter does not.
  *
- * @throws NetworkError @throws NewTokenError when the channel has a newer access token than the one that was refused.
+ * @throws NetworkError @throws NewTokenError if the channel has a newer access token than the refused one.
  */
 export async function askNetwork<T>(
   { deps, account, stopped, timeoutMs }: Asking,
@@ -40,11 +39,13 @@ export async function askNetwork<T>(
   try {
     return await Promise.race([ask(connection), overdue]);
   } catch (error) {
-    throw await judgeRefusal(deps, account, current, error);
+    throw await classifyTokenRefusal(deps, account, current, error);
   } finally {
     signal.removeEventListener('abort', giveUp);
   }
 }
 
 const noAnswer = (): NetworkError =>
-  new NetworkError('network_unavailable', 'The network did not answer in time.', { taken: 'no' });
+  new NetworkError('network_unavailable', 'The network did not answer in time.', {
+    accepted: 'no',
+  });

@@ -4,42 +4,42 @@ import { queryPlanned } from '../../db/query.ts';
 import { leaseMs } from '../../domain/metrics-schedule.ts';
 import type { ActivityDeps } from '../deps.ts';
 
-/** A post on a channel whose figures are to be read now. */
+/** A post on a channel whose metrics are due. */
 export type DueRow = {
   readonly id: string;
   readonly postId: string;
   readonly workspaceId: string;
   readonly channelId: string;
-  /** The network's id of the post: of a thread its first part's. */
+  /** The network's id of the post; for a thread, of its first part. */
   readonly remoteId: string;
   readonly publishedAtMs: number;
 };
 
 export type Claimed = {
   readonly rows: readonly DueRow[];
-  /** Until then nobody else reads them. */
+  /** No other refresh reads these rows before this time. */
   readonly lease: Date;
-  /** How many cannot be read now, and have another time. */
+  /** Number of rows that cannot be read now and were postponed. */
   readonly postponed: number;
 };
 
 export type Claiming = {
   readonly platform: string;
-  /** How far apart reads of a post are at least, in milliseconds; null: the network cannot be read at all. */
+  /** Shortest interval between reads of a post, in milliseconds; null if the network has no metrics. */
   readonly everyMs: number | null;
-  /** Only this post's. */
+  /** Restricts the claim to this post. */
   readonly post: { readonly workspaceId: string; readonly postId: string } | null;
-  /** Channels that are being read: a large one does not take every place. */
+  /** Channels that are being read, which are skipped so that a large one does not take every slot. */
   readonly busyChannels: readonly string[];
 };
 
 const portion = 500;
 
-/** What a channel without access, and a network that cannot be read, wait for, in milliseconds. */
-export const lostRestMs = 3_600_000;
-const unreadableRestMs = 24 * 3_600_000;
+/** Delays for a channel without access and for a network without metrics, in milliseconds. */
+export const lostAccessDelayMs = 3_600_000;
+const unreadableDelayMs = 24 * 3_600_000;
 
-/** By which the clock of who asked for a post's figures may be ahead, in milliseconds. */
+/** Clock skew allowed for the API process that requested the refresh, in milliseconds. */
 const clockSkewMs = 5000;
 
 type Row = {
@@ -53,8 +53,8 @@ type Row = {
 };
 
 /**
- * Claims posts of a network that are due, of all workspaces, the longest due first. Those that cannot be read now get
- * another time at once, so that they never stand before those that can. Two workers never claim the same row.
+ * Claims due posts of a network across workspaces, the longest due first. Posts that cannot be read now are postponed
+ * at once, so that they do not block others. Two workers never claim the same row.
  */
 export async function claimDue(
   { orm, now }: Pick<ActivityDeps, 'orm' | 'now'>,
@@ -68,7 +68,7 @@ export async function claimDue(
     post === null
       ? sql``
       : sql`and pc.post_id = ${post.postId} and pc.workspace_id = ${post.workspaceId}`;
-  // Planned each time: how many are due is nothing or a hundred thousand.
+  // A new plan each time: the number of due rows varies from 0 to 100,000.
   const rows = await queryPlanned<Row>(
     orm.em.fork(),
     sql`with due as materialized (
@@ -94,7 +94,7 @@ export async function claimDue(
             else 'read' end as verdict
         from due join post_channels pc on pc.id = due.id)
       update post_channels pc set next_metrics_at = case judged.verdict
-          when 'lost' then ${at(lostRestMs)}::timestamptz when 'unreadable' then ${at(unreadableRestMs)}::timestamptz
+          when 'lost' then ${at(lostAccessDelayMs)}::timestamptz when 'unreadable' then ${at(unreadableDelayMs)}::timestamptz
           when 'limited' then judged.limited_until when 'early' then judged.early_until
           when 'read' then ${lease}::timestamptz end
         from judged where pc.id = judged.id

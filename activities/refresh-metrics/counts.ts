@@ -1,14 +1,14 @@
-/** What a refresh did, in posts on channels. */
+/** Result of a refresh. Counts posts per channel. */
 export type RefreshCounts = {
-  /** Whose figures were read and recorded. */
+  /** Metrics were read and stored. */
   readonly read: number;
-  /** Of which the network says that they are not there any more. */
+  /** The network says that the post no longer exists. */
   readonly gone: number;
-  /** That cannot be read now: a limit, a channel without access, a network that is read less often. */
+  /** Not readable now: a rate limit, a channel without access, or a network that is read less often. */
   readonly postponed: number;
-  /** That the network did not tell of. They are asked for again. */
+  /** The network returned no metrics. They are read again later. */
   readonly failed: number;
-  /** Due, and not come to in time. */
+  /** Due, but the time was up. */
   readonly left: number;
 };
 

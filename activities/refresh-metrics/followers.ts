@@ -3,20 +3,20 @@ import { query } from '../../db/query.ts';
 import { describeError } from '../../runtime/logger.ts';
 import { askNetwork } from './ask-network.ts';
 import type { ReadAccount } from './load-account.ts';
-import type { Refreshing } from './refreshing.ts';
+import type { RefreshContext } from './refresh-context.ts';
 
-/** How often a channel's followers are asked for, in milliseconds. */
+/** Interval between reads of a channel's followers, in milliseconds. */
 const everyMs = 24 * 3_600_000;
 
 /** The largest `integer` of PostgreSQL. */
 const most = 2 ** 31 - 1;
 
 /**
- * Once a day, beside its posts. A network that does not answer is asked again with the next posts. An answer to an older
- * question than the one that is recorded changes nothing.
+ * Reads a channel's followers once a day, after its posts. A failed read is repeated with the next posts. A result
+ * older than the stored one is dropped.
  */
 export async function readFollowers(
-  { deps, reader, stopped, askTimeoutMs }: Refreshing,
+  { deps, reader, stopped, askTimeoutMs }: RefreshContext,
   account: ReadAccount,
 ): Promise<void> {
   const { workspaceId, channelId, followersUpdatedAt } = account;
@@ -30,9 +30,9 @@ export async function readFollowers(
 
   try {
     const asking = { deps, account, stopped, timeoutMs: askTimeoutMs };
-    const told = await askNetwork(asking, (connection) => reader.followers?.(connection) ?? null);
+    const answer = await askNetwork(asking, (connection) => reader.followers?.(connection) ?? null);
     const count =
-      Number.isSafeInteger(told) && Number(told) >= 0 ? Math.min(Number(told), most) : null;
+      Number.isSafeInteger(answer) && Number(answer) >= 0 ? Math.min(Number(answer), most) : null;
     await query(
       deps.orm.em.fork(),
       sql`update channels set followers = ${count}::int, followers_updated_at = ${askedAt}
@@ -40,6 +40,9 @@ export async function readFollowers(
           and (followers_updated_at is null or followers_updated_at < ${askedAt})`,
     );
   } catch (error) {
-    deps.log.info({ channelId, error: describeError(error) }, 'followers of a channel: no answer');
+    deps.log.info(
+      { channelId, error: describeError(error) },
+      'could not read followers of a channel',
+    );
   }
 }

@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import { query } from '../../db/query.ts';
 import {
   accountColumns,
-  accountOf,
+  channelAccountOf,
   type AccountRow,
   type ChannelAccount,
 } from '../account/channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 export type ReadAccount = ChannelAccount & {
-  /** When its followers were asked for last; null when never. */
+  /** Last read of the followers; null if never. */
   readonly followersUpdatedAt: Date | null;
 };
 
@@ -19,7 +19,7 @@ type Row = AccountRow & {
   readonly followers_updated_at: Date | null;
 };
 
-/** @returns null when the channel has no access by now. */
+/** @returns null if the channel no longer has access. */
 export async function loadAccount(
   { orm }: Pick<ActivityDeps, 'orm'>,
   workspaceId: string,
@@ -39,7 +39,7 @@ export async function loadAccount(
         platform: row.platform,
         baseUrl: row.base_url,
         followersUpdatedAt: row.followers_updated_at,
-        account: accountOf(row),
+        account: channelAccountOf(row),
       }
     : null;
 }

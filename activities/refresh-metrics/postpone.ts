@@ -5,15 +5,19 @@ import { query } from '../../db/query.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { DueRow } from './claim-due.ts';
 
-/** A claimed row, and when its figures are read next; null: never again. */
-export type Moved = {
+/** A claimed row and the time of its next read; null for none. */
+export type RescheduledRow = {
   readonly id: string;
   readonly workspaceId: string;
   readonly nextAt: Date | null;
 };
 
-/** Gives claimed rows another time, unless they have one already that is not the lease's end. */
-export async function moveRows(em: Em, rows: readonly Moved[], lease: Date): Promise<void> {
+/** Sets the next read of claimed rows, unless it was changed since the claim. */
+export async function rescheduleRows(
+  em: Em,
+  rows: readonly RescheduledRow[],
+  lease: Date,
+): Promise<void> {
   if (rows.length > 0) {
     await query(
       em,
@@ -25,14 +29,14 @@ export async function moveRows(em: Em, rows: readonly Moved[], lease: Date): Pro
   }
 }
 
-/** Gives claimed rows one time. @param lease Theirs. */
-export const moveTo = (
+/** Sets the same next read for all rows. @param lease End of the rows' lease. */
+export const rescheduleTo = (
   { orm }: Pick<ActivityDeps, 'orm'>,
   rows: readonly DueRow[],
   lease: Date,
   nextAt: Date,
 ): Promise<void> =>
-  moveRows(
+  rescheduleRows(
     orm.em.fork(),
     rows.map((row) => ({ ...row, nextAt })),
     lease,
@@ -46,8 +50,8 @@ type Scope = {
 };
 
 /**
- * Gives all that would be read before a time that time: of the channel, or of all channels on its server or its network.
- * It holds for reading alone. What another transaction is at is left to the next refresh.
+ * Delays all earlier reads to `until`: those of the channel, of its server, or of its network. Affects reads only. Rows
+ * locked by another transaction are left to the next refresh.
  */
 export async function postponeAll(
   em: Em,

@@ -1,24 +1,24 @@
 import { askNetwork } from './ask-network.ts';
-import { lostRestMs, type Claimed, type DueRow } from './claim-due.ts';
+import { lostAccessDelayMs, type Claimed, type DueRow } from './claim-due.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { addCounts, noCounts, type RefreshCounts } from './counts.ts';
 import { readFollowers } from './followers.ts';
 import { loadAccount, type ReadAccount } from './load-account.ts';
-import { meetFailure } from './meet-failure.ts';
-import { recordPatiently } from './record-patiently.ts';
-import { moveTo } from './postpone.ts';
-import type { Refreshing } from './refreshing.ts';
+import { handleReadFailure } from './handle-failure.ts';
+import { recordWithRetries } from './record-with-retries.ts';
+import { rescheduleTo } from './postpone.ts';
+import type { RefreshContext } from './refresh-context.ts';
 import { giveBackReads, nextMonthAt, reserveReads } from './reserve-reads.ts';
 
 /**
- * Reads the figures of some posts of one channel, in batches. Whatever goes wrong is this channel's affair: it is written
- * down with its posts, whose figures stay.
+ * Reads the metrics of posts of one channel, in batches. Network errors are recorded for this channel only; its posts
+ * keep their metrics.
  *
- * @param rows All of one channel, and one at least.
- * @throws when the database fails.
+ * @param rows At least one, all of one channel.
+ * @throws if the database fails.
  */
 export async function readChannel(
-  refreshing: Refreshing,
+  refreshing: RefreshContext,
   rows: readonly DueRow[],
   lease: Claimed['lease'],
 ): Promise<RefreshCounts> {
@@ -26,7 +26,7 @@ export async function readChannel(
   const [{ workspaceId, channelId } = { workspaceId: '', channelId: '' }] = rows;
   const account = await loadAccount(deps, workspaceId, channelId);
   if (account === null) {
-    await moveTo(deps, rows, lease, new Date(deps.now().getTime() + lostRestMs));
+    await rescheduleTo(deps, rows, lease, new Date(deps.now().getTime() + lostAccessDelayMs));
     return { ...noCounts, postponed: rows.length };
   }
 
@@ -34,7 +34,7 @@ export async function readChannel(
   for (let from = 0; from < rows.length; from += reader.batchSize) {
     const rest = rows.slice(from);
     if (isOver()) {
-      await moveTo(deps, rest, lease, deps.now());
+      await rescheduleTo(deps, rest, lease, deps.now());
       return addCounts(counts, { left: rest.length });
     }
 
@@ -50,7 +50,7 @@ export async function readChannel(
     counts = addCounts(counts, read.counts);
     if (granted < batch.length && read.goesOn) {
       const unread = rest.slice(granted);
-      await moveTo(deps, unread, lease, nextMonthAt(deps.now()));
+      await rescheduleTo(deps, unread, lease, nextMonthAt(deps.now()));
       return addCounts(counts, { postponed: unread.length });
     }
 
@@ -64,7 +64,7 @@ export async function readChannel(
 }
 
 const grantedReads = async (
-  { deps, reader: { readsPerMonth } }: Refreshing,
+  { deps, reader: { readsPerMonth } }: RefreshContext,
   { platform }: ReadAccount,
   wanted: number,
 ): Promise<number> =>
@@ -72,16 +72,16 @@ const grantedReads = async (
 
 type Batched = {
   readonly batch: readonly DueRow[];
-  /** The batch, and what is read after it. */
+  /** The batch and all later posts. */
   readonly rest: readonly DueRow[];
   readonly lease: Date;
-  /** Before its reads were taken from the budget. */
+  /** Time before the reads were taken from the budget. */
   readonly reservedAt: Date;
 };
 
-/** @returns what came of it, and whether the channel's next batch may be read. */
+/** @returns the counts, and whether the channel's next batch may be read. */
 async function readBatch(
-  refreshing: Refreshing,
+  refreshing: RefreshContext,
   account: ReadAccount,
   { batch, rest, lease, reservedAt }: Batched,
 ): Promise<{ readonly counts: Partial<RefreshCounts>; readonly goesOn: boolean }> {
@@ -107,18 +107,18 @@ async function readBatch(
         }
       },
     );
-    const told = { workspaceId, rows: batch, lease, readAt, everyMs, readings };
-    return { counts: await recordPatiently(refreshing, told), goesOn: true };
+    const toRecord = { workspaceId, rows: batch, lease, readAt, everyMs, readings };
+    return { counts: await recordWithRetries(refreshing, toRecord), goesOn: true };
   } catch (error) {
     if (!isMade && reader.readsPerMonth !== null) {
       await giveBackReads(deps, account.platform, reservedAt, batch.length);
     }
 
-    return meetFailure(refreshing, account, { error, batch, rest, lease });
+    return handleReadFailure(refreshing, account, { error, batch, rest, lease });
   }
 }
 
-/** The network answered, and handed out no post: reads are counted in posts. */
+/** The network refused the request, so no posts were read and nothing is charged: reads are counted in posts. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof NetworkError &&
   ['access_lost', 'permission_missing', 'rate_limited'].includes(error.code);

@@ -6,26 +6,26 @@ import { metricNames, type Metrics, type PostReading } from '../../networks/metr
 import type { ActivityDeps } from '../deps.ts';
 import type { DueRow } from './claim-due.ts';
 import type { RefreshCounts } from './counts.ts';
-import { moveRows, type Moved } from './postpone.ts';
+import { rescheduleRows, type RescheduledRow } from './postpone.ts';
 
-/** When those are asked for that there was no time for, in milliseconds: at the next refresh. */
+/** Delay for posts that the time did not suffice for, in milliseconds: until the next refresh. */
 const soonMs = 60_000;
 
 export type Batch = {
   readonly workspaceId: string;
-  /** Of one channel. */
+  /** All of one channel. */
   readonly rows: readonly DueRow[];
   readonly lease: Date;
-  /** Before the network was asked. */
+  /** Time before the request. */
   readonly readAt: Date;
   readonly everyMs: number;
-  /** By the network's id of a post. */
+  /** Keyed by the network's id of a post. */
   readonly readings: ReadonlyMap<string, PostReading>;
 };
 
 /**
- * Writes down what a network said of some posts, all or nothing. A reading that began before the one which a row has
- * changes nothing: so a worker that stood still overwrites nothing newer.
+ * Stores the readings of some posts in one transaction. A reading that began before the stored one changes nothing, so
+ * a suspended worker overwrites nothing newer.
  */
 export async function recordReadings(
   { orm }: Pick<ActivityDeps, 'orm'>,
@@ -33,9 +33,9 @@ export async function recordReadings(
 ): Promise<Pick<RefreshCounts, 'read' | 'gone' | 'failed' | 'left'>> {
   const { rows, lease, readAt, everyMs, readings } = batch;
   const gone: DueRow[] = [];
-  const read: (Moved & { readonly metrics: Metrics })[] = [];
-  const untold: Moved[] = [];
-  const unasked: Moved[] = [];
+  const read: (RescheduledRow & { readonly metrics: Metrics })[] = [];
+  const withoutReading: RescheduledRow[] = [];
+  const unasked: RescheduledRow[] = [];
   for (const row of rows) {
     const reading = readings.get(row.remoteId);
     const nextMs = nextReadMs(row.publishedAtMs, readAt.getTime(), everyMs);
@@ -47,7 +47,7 @@ export async function recordReadings(
     } else if (reading?.kind === 'unasked') {
       unasked.push({ ...row, nextAt: new Date(readAt.getTime() + soonMs) });
     } else {
-      untold.push(moved);
+      withoutReading.push(moved);
     }
   }
 
@@ -55,17 +55,17 @@ export async function recordReadings(
     await lockSums(em, batch);
     await recordRead(em, read, batch);
     await recordGone(em, gone, batch);
-    await moveRows(em, [...untold, ...unasked], lease);
+    await rescheduleRows(em, [...withoutReading, ...unasked], lease);
     return {
       read: read.length,
       gone: gone.length,
-      failed: untold.length,
+      failed: withoutReading.length,
       left: unasked.length,
     };
   });
 }
 
-/** Only what is as it must be: nothing that a network's odd answer holds gets into sums. */
+/** Drops values that are not non-negative integers, so that a malformed response does not reach the sums. */
 const wholeNumbers = (metrics: Metrics): Metrics =>
   Object.fromEntries(
     metricNames.flatMap((name) => {
@@ -74,7 +74,7 @@ const wholeNumbers = (metrics: Metrics): Metrics =>
     }),
   );
 
-/** In one order everywhere: channels of the same posts that are recorded side by side would wait in a circle else. */
+/** Locks in a fixed order, so that channels of the same posts cannot deadlock. */
 async function lockSums(em: Em, { workspaceId, rows }: Batch): Promise<void> {
   await query(
     em,
@@ -84,14 +84,14 @@ async function lockSums(em: Em, { workspaceId, rows }: Batch): Promise<void> {
   );
 }
 
-/** SQL: nothing newer is known of the row `pc`. */
+/** SQL: the row `pc` has no newer reading. */
 const isOld = ({ workspaceId, readAt }: Batch) =>
   sql`pc.workspace_id = ${workspaceId} and pc.status = 'published' and pc.gone_at is null
     and (pc.metrics_updated_at is null or pc.metrics_updated_at < ${readAt})`;
 
 async function recordRead(
   em: Em,
-  read: readonly (Moved & { readonly metrics: Metrics })[],
+  read: readonly (RescheduledRow & { readonly metrics: Metrics })[],
   batch: Batch,
 ): Promise<void> {
   if (read.length > 0) {
@@ -113,7 +113,7 @@ async function recordRead(
   }
 }
 
-/** Its last figures stay. */
+/** Keeps the last metrics. */
 async function recordGone(em: Em, gone: readonly DueRow[], batch: Batch): Promise<void> {
   if (gone.length > 0) {
     await query(

@@ -7,22 +7,22 @@ import { readChannel } from './read-channel.ts';
 
 export type RefreshRequest = {
   readonly network: string;
-  /** Only this post, because somebody asks for it; left out: all that are due. */
+  /** Only this post, on request; otherwise all due posts. */
   readonly post?: { readonly workspaceId: string; readonly postId: string };
 };
 
-/** How many channels are read side by side: one that hangs takes one of these places for a minute at most. */
+/** Number of channels that are read concurrently. A channel that hangs blocks one of them for a minute at most. */
 const width = 16;
 
-/** How long an activity begins reads, in milliseconds. With a last call it ends well below its startToCloseTimeout. */
+/** In milliseconds. No read begins after it, so the activity ends well below its startToCloseTimeout. */
 const longestMs = 3.5 * 60_000;
 
-/** Times that a test may shorten, in milliseconds. */
+/** In milliseconds; tests shorten them. */
 export type RefreshTimes = { readonly longestMs: number; readonly askTimeoutMs: number };
 
 /**
- * Reads the figures of all posts of a network that are due, or for as long as it may. Safe to repeat and to run side by
- * side: rows are claimed, and what a dead worker had claimed comes back by itself.
+ * Reads the metrics of all due posts of a network, within `longestMs`. Safe to repeat and to run concurrently: rows are
+ * claimed, and a dead worker's claims expire.
  */
 export async function refreshMetrics(
   deps: ActivityDeps,
@@ -79,7 +79,7 @@ async function refreshAll(
     }
 
     if (rows.length + postponed === 0) {
-      // A channel that was busy may have posts that are due again, such as for a new access token.
+      // A channel that was busy may have posts that are due again, for example after a new access token.
       if (busyChannels.length === 0) {
         break;
       }

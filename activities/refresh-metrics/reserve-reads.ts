@@ -3,11 +3,11 @@ import { query } from '../../db/query.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 /**
- * Takes reads from a network's budget of this month (UTC), before they are made: whatever becomes of them, they may have
- * cost something, and so none is given back, except what a network refused. Workers that ask at the same time never get more than there is.
+ * Takes reads from a network's budget of this month (UTC) before they are made. Reads may cost money whatever their
+ * result, so only refused or unmade ones are returned. Concurrent workers never exceed the budget.
  *
  * @param readsPerMonth The budget, over all accounts.
- * @returns how many of them may be made: `wanted`, or what is left.
+ * @returns how many reads are granted: `wanted`, or the rest.
  */
 export const reserveReads = (
   { orm, now }: Pick<ActivityDeps, 'orm' | 'now'>,
@@ -37,10 +37,10 @@ export const reserveReads = (
   });
 
 /**
- * Gives back reads that were not made, or that the network refused: an account without access would use up the budget of
- * all others.
+ * Returns reads that were not made or that the network refused. Otherwise an account without access would use up the
+ * budget of all others.
  *
- * @param reservedAt A time before they were reserved: where a month began in between, the new one gets nothing back.
+ * @param reservedAt A time before the reservation. If a month began since, the new month gets nothing back.
  */
 export const giveBackReads = (
   { orm }: Pick<ActivityDeps, 'orm'>,
@@ -56,10 +56,10 @@ export const giveBackReads = (
 
 const monthOf = (at: Date): string => at.toISOString().slice(0, 8) + '01';
 
-/** Reads do not all begin in the first minute of a month. In milliseconds. */
+/** In milliseconds. Spreads reads over the first day of a month. */
 const spreadMs = 24 * 3_600_000;
 
-/** When there are reads again: on the first day of the next month, at a time by chance. */
+/** Returns a random time on the first day of the next month. */
 export function nextMonthAt(now: Date): Date {
   const firstMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
   return new Date(firstMs + Math.floor(Math.random() * spreadMs));

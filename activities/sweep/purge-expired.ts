@@ -4,19 +4,19 @@ import type { ActivityDeps } from '../deps.ts';
 
 const dayMs = 24 * 3_600_000;
 
-/** For how long what is of no use to anybody stays: an hour. The page of a link that has expired still says so meanwhile. */
+/** One hour, for rows without further use. Meanwhile the page of an expired link can still say that it expired. */
 const shortDays = 1 / 24;
 
-/** In one go, so that no statement runs long; what is left goes with the next sweeps. */
+/** Limits the runtime of a statement and of a sweep; the next sweeps delete the rest. */
 const batchSize = 1000;
 const maxBatches = 10;
 
 /**
- * Deletes what is older than it is kept (30 days unless set otherwise): the sweep's finds, deliveries that have ended with
- * their attempts, and events without deliveries, which can be delivered no more. A delivery that is still being attempted
- * stays, and its event with it. What figures were each day goes after two years. Links by which accounts are connected go an hour after they expired.
+ * Deletes rows past their retention (30 days by default): finds, finished deliveries with their attempts, and events
+ * without deliveries, which can no longer be delivered. A pending delivery and its event stay. Daily metrics are
+ * deleted after two years, connect links an hour after they expired.
  *
- * @returns how many rows it deleted, attempts not counted.
+ * @returns how many rows it deleted, without attempts.
  */
 export async function purgeExpired(deps: ActivityDeps): Promise<number> {
   let purged = 0;
@@ -30,12 +30,12 @@ export async function purgeExpired(deps: ActivityDeps): Promise<number> {
 }
 
 /**
- * Each takes the oldest first, down an index, and skips rows that are locked: a delivery that is being replayed just now
- * is pending when that is committed. The ids to delete are an array, so that each row is found by its key however large
- * the table is. Of all workspaces: it reads nothing that leaves the database.
+ * Each deletes the oldest rows first, along an index, and skips locked rows: a delivery that is being replayed is
+ * pending once that commits. The ids are an array, so that each row is found by its key even in a large table. Covers
+ * all workspaces; no data leaves the database.
  */
 const purges: readonly {
-  /** Null: of links that connected accounts, and of what workspaces used of their allowances. */
+  /** Null for connect links and used allowances, which have a fixed retention. */
   readonly of: keyof ActivityDeps['retentionDays'] | null;
   readonly purge: (before: Date) => RawBuilder<unknown>;
 }[] = [

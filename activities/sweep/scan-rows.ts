@@ -1,65 +1,65 @@
 import type { WorkflowState } from '../../domain/workflow-state.ts';
 import { forEachLimit } from '../../runtime/for-each-limit.ts';
 
-/** How many requests for the state of a single row are under way at once. */
+/** Number of concurrent requests for the state of single rows. */
 const width = 20;
 
-/** How many rows are claimed in one go, and how many of them are in one request for a list. */
+/** Rows per claim, and rows per list request. */
 const batchSize = 1000;
 const listedAtOnce = 200;
 
 /**
- * For how many rows of a kind one scan requests the state of each although nothing is wrong with them: of those that
- * Temporal lists as running, as a list may show what is gone, and of those that it does not list, as a list may be behind.
+ * Limits of single requests per scan for rows that turn out fine: for rows that Temporal lists as running, because a
+ * list may contain lost workflows, and for rows that it does not list, because a list may be outdated.
  */
 const maxListed = 300;
 const maxUnlisted = 3000;
 
-/** So many rows without an answer mean that Temporal is away: this scan ends. */
+/** After this many requests without an answer Temporal counts as unavailable, and the scan ends. */
 const maxUnanswered = 5;
 
-/** So many lost rows in one batch are no accident: Temporal lost data, and all rows are scanned, nearest time first. */
+/** This many lost rows in one batch mean that Temporal lost data: all rows are scanned, nearest time first. */
 const manyLost = 10;
 
 export type Scanned = {
   readonly looked: number;
   readonly unanswered: number;
   readonly lost: number;
-  /** The time was up before all rows were scanned. */
+  /** The time was up before the end of the scan. */
   readonly isCutShort: boolean;
 };
 
 type Answer = Exclude<WorkflowState, 'unknown' | 'gone'>;
 
-/** What the scans of one sweep share. */
+/** State shared by the scans of one sweep. */
 export type Sweeping = {
   readonly beganAt: Date;
-  /** Temporal lost data: how long ago a row was scanned says nothing any more. */
+  /** Temporal lost data, so earlier scans of a row prove nothing. */
   isAlarm: boolean;
 };
 
 type Scan<Row> = {
   readonly sweeping: Sweeping;
-  /** Until when, by `performance.now()`. */
+  /** Deadline by `performance.now()`. */
   readonly untilMs: number;
-  /** Claims rows for this sweep alone: no other one gets them for a while. */
+  /** Claims rows for this sweep; other sweeps skip them for a while. */
   readonly claim: (limit: number) => Promise<readonly Row[]>;
-  /** Gives up the claim of rows that were not scanned. */
+  /** Releases rows that were not scanned. */
   readonly release: (rows: readonly Row[]) => Promise<void>;
-  /** Ids of those that Temporal lists as running; null without an answer. */
+  /** Returns the ids that Temporal lists as running; null without an answer. */
   readonly list: (ids: readonly string[]) => Promise<ReadonlySet<string> | null>;
   readonly stateOf: (row: Row) => Promise<WorkflowState>;
   readonly check: (row: Row, state: Answer) => Promise<void>;
-  /** Starts the workflows of rows that have none. @returns how many there were. */
+  /** Starts the workflows of rows that have none. @returns how many it started. */
   readonly restart: (rows: readonly Row[]) => Promise<number>;
 };
 
 type Sums = { looked: number; unanswered: number; lost: number; listed: number; unlisted: number };
 
 /**
- * Compares rows with their workflows. A list of what runs costs Temporal little, so that a hundred thousand rows that wait
- * hide no lost one among them; but lists are behind, so that nothing is concluded from them: each row that they lack gets
- * a request of its own. It goes on for as long as it finds something, and without an answer it concludes nothing.
+ * Compares rows with their workflows. List requests are cheap for Temporal, so a lost row is found even among 100,000
+ * waiting ones. Lists may be outdated, so each row that is missing from them is requested on its own. The scan
+ * continues while it finds lost rows. Without an answer it changes nothing.
  */
 export async function scanRows<Row extends { readonly id: string }>(
   scan: Scan<Row>,
@@ -111,7 +111,7 @@ async function scanBatch<Row extends { readonly id: string }>(
     if (state === 'gone') {
       gone.push(row);
       if (kind === 'listed') {
-        runs.clear(); // A list that shows what is gone is not believed.
+        runs.clear(); // The list contains a lost workflow, so it cannot be trusted.
       }
 
       return;
@@ -125,7 +125,7 @@ async function scanBatch<Row extends { readonly id: string }>(
   await (left.length > 0 && scan.release(left));
 }
 
-/** @returns an empty set where Temporal lists none: then each row gets a request of its own. */
+/** @returns an empty set if Temporal lists none; then each row is requested on its own. */
 async function listAll<Row extends { readonly id: string }>(
   { list }: Scan<Row>,
   rows: readonly Row[],

@@ -2,18 +2,18 @@ import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { recordFinds } from './record-finds.ts';
+import { recordSweepFinds } from './record-sweep-finds.ts';
 import { scanRows, type Scanned, type Sweeping } from './scan-rows.ts';
 
-/** An attempt has so long after its time, in milliseconds: receivers are slow, and deliveries wait for each other. */
+/** In milliseconds. Grace period after an attempt's time: receivers may be slow, and deliveries wait for slots. */
 const graceMs = 2 * 60_000;
 
-/** How often the same delivery is scanned, in milliseconds. */
-const restMs = 2 * 60_000;
+/** Interval between scans of the same delivery, in milliseconds. */
+const scanIntervalMs = 2 * 60_000;
 
 type Row = { id: string; workspace_id: string; round: number };
 
-/** Finds events that nothing in Temporal would deliver. @param untilMs By `performance.now()`. */
+/** Finds deliveries whose workflow is lost. @param untilMs By `performance.now()`. */
 export function sweepDeliveries(
   deps: ActivityDeps,
   sweeping: Sweeping,
@@ -27,13 +27,13 @@ export function sweepDeliveries(
     list: (ids) => deps.workflows.listDeliveries(ids),
     stateOf: ({ id }) => deps.workflows.ofDelivery(id),
     check: async () => undefined,
-    restart: (rows) => recordFinds(deps, 'delivery_gone', rows, returnToOutbox),
+    restart: (rows) => recordSweepFinds(deps, 'delivery_gone', rows, returnToOutbox),
   });
 }
 
 const attemptDueAt = sql`coalesce(d.next_attempt_at, d.created_at)`;
 
-/** Of all workspaces, in the order of `claimPosts`. */
+/** Covers all workspaces, in the order of `claimPosts`. */
 function claimDeliveries(
   { orm, now }: ActivityDeps,
   { beganAt, isAlarm }: Sweeping,
@@ -45,7 +45,7 @@ function claimDeliveries(
     sql`with picked as materialized (
         select d.id from deliveries d
         where d.status = 'pending' and ${attemptDueAt} < ${at(-graceMs)} and d.synced_round >= d.round
-          and (d.checked_at is null or d.checked_at < ${isAlarm ? beganAt : at(-restMs)})
+          and (d.checked_at is null or d.checked_at < ${isAlarm ? beganAt : at(-scanIntervalMs)})
         order by ${isAlarm ? sql`` : sql`d.checked_at nulls first, `}${attemptDueAt} limit ${sql.lit(limit)}
         for update skip locked)
       update deliveries d set checked_at = ${at(0)} from picked where d.id = picked.id
@@ -62,7 +62,7 @@ async function release({ orm }: ActivityDeps, rows: readonly Row[]): Promise<voi
   );
 }
 
-/** Puts deliveries that are still pending back into the outbox, from where a relay starts their workflows. */
+/** Returns pending deliveries to the outbox. A relay then starts their workflows. */
 const returnToOutbox = (em: Em, rows: readonly Row[]): Promise<{ id: string }[]> =>
   query<{ id: string }>(
     em,

@@ -3,52 +3,52 @@ import { dueAt } from '../../db/post-columns.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { recordFinds } from './record-finds.ts';
+import { recordSweepFinds } from './record-sweep-finds.ts';
 import { scanRows, type Scanned, type Sweeping } from './scan-rows.ts';
 
-/** Which posts are scanned, by their time, and how often the same one. In milliseconds before and after now. */
-type Stretch = { readonly fromMs: number; readonly untilMs: number; readonly restMs: number };
+/** Range of due times to scan, relative to now, and the interval between scans of the same post. In milliseconds. */
+type DueRange = { readonly fromMs: number; readonly untilMs: number; readonly intervalMs: number };
 
-/** A post has so long after its time before it is scanned. */
+/** Grace period after a post's time before it is scanned. */
 const graceMs = 30_000;
 
-const overdue: Stretch = { fromMs: -Infinity, untilMs: -graceMs, restMs: 50_000 };
+const overdue: DueRange = { fromMs: -Infinity, untilMs: -graceMs, intervalMs: 50_000 };
 
-/** Posts that still sleep, so that one that was lost goes out on time all the same. */
-const ahead: Stretch = { fromMs: -graceMs, untilMs: 3_600_000, restMs: 10 * 60_000 };
+/** Posts of the next hour, so that a lost one is still published on time. */
+const ahead: DueRange = { fromMs: -graceMs, untilMs: 3_600_000, intervalMs: 10 * 60_000 };
 
-/** From its claim or its cancel, a post may wait so long for workers that are busy with others. */
+/** Time after its claim or cancel that a post may wait for busy workers. */
 const publishingMs = 5 * 60_000;
 
-/** From a cancel, its workflow has so long to finish what was being sent, in milliseconds. */
+/** In milliseconds. Time after a cancel for the workflow to finish the channels being sent. */
 const finishingMs = 30_000;
 
-/** An overdue post that has a workflow is recorded, and synced once more, this often at most. */
-const foundRestMs = 10 * 60_000;
+/** Shortest interval between finds of the same overdue post that has a workflow. Each find syncs it again. */
+const findIntervalMs = 10 * 60_000;
 
 type Row = {
   id: string;
   workspace_id: string;
   status: 'scheduled' | 'publishing' | 'draft';
   revision: number;
-  /** It was overdue, or unfinished, already the last time: not for the moment only, as all are right after an outage. */
+  /** Overdue or unfinished at the last scan too, so not just briefly after an outage. */
   is_late: boolean;
 };
 
-export type PostFinds = Scanned & { readonly overdue: number };
+export type PostSweepCounts = Scanned & { readonly overdue: number };
 
 /**
- * Finds posts that nothing in Temporal would publish or finish, and posts whose time has passed without a reason. However
- * many are overdue, those that sleep have their share of the sweep, and the other way round.
+ * Finds posts whose workflow is lost, and posts that are overdue without a reason. Overdue and future posts have
+ * separate shares of the sweep, so neither starves the other.
  *
- * @param shareMs How long each may take.
+ * @param shareMs Time for each claim.
  */
 export async function sweepPosts(
   deps: ActivityDeps,
   sweeping: Sweeping,
   shareMs: number,
-): Promise<PostFinds> {
-  const finds = { looked: 0, unanswered: 0, lost: 0, overdue: 0, isCutShort: false };
+): Promise<PostSweepCounts> {
+  const counts = { looked: 0, unanswered: 0, lost: 0, overdue: 0, isCutShort: false };
   const claims = [
     (limit: number) => claimPosts(deps, sweeping, overdue, limit),
     (limit: number) => claimPosts(deps, sweeping, ahead, limit),
@@ -65,30 +65,29 @@ export async function sweepPosts(
       check: async (row, state) => {
         if (state !== 'busy' && row.is_late) {
           const found = await recordOverdue(deps, row, state);
-          finds.overdue += found; // Rows are checked side by side: not read before the await.
+          counts.overdue += found; // Checks run concurrently: read the sum after the await.
         }
       },
-      restart: (rows) => recordFinds(deps, 'workflow_gone', rows, returnToOutbox),
+      restart: (rows) => recordSweepFinds(deps, 'workflow_gone', rows, returnToOutbox),
     });
-    finds.looked += looked;
-    finds.unanswered += unanswered;
-    finds.lost += lost;
-    finds.isCutShort ||= isCutShort;
+    counts.looked += looked;
+    counts.unanswered += unanswered;
+    counts.lost += lost;
+    counts.isCutShort ||= isCutShort;
   }
 
-  return finds;
+  return counts;
 }
 
 /**
- * Posts that should have a workflow, of all workspaces; those that were not scanned for longest first, so that ten
- * thousand posts that wait for a network hide no other, or once Temporal lost data those that are due first. What the
- * outbox holds is the relay's. Earlier versions left some whose synced revision is above the row's, as the database was
- * failed over meanwhile; they are scanned like those that agree.
+ * Claims posts that should have a workflow, across workspaces. The longest unscanned come first, so that 10,000 posts
+ * that wait for a network hide no other; once Temporal lost data, the earliest due. Rows in the outbox are left to the
+ * relay. A synced revision above the row's, left by earlier versions after a failover, counts as in sync.
  */
 function claimPosts(
   { orm, now }: ActivityDeps,
   { beganAt, isAlarm }: Sweeping,
-  { fromMs, untilMs, restMs }: Stretch,
+  { fromMs, untilMs, intervalMs: restMs }: DueRange,
   limit: number,
 ): Promise<Row[]> {
   const nowMs = now().getTime();
@@ -110,7 +109,7 @@ function claimPosts(
   );
 }
 
-/** Posts that were cancelled in the middle of a send, and of which a cancel lets channels finish. */
+/** Claims cancelled posts with channels that have to finish. */
 function claimUnfinished(
   { orm, now }: ActivityDeps,
   { beganAt, isAlarm }: Sweeping,
@@ -124,7 +123,7 @@ function claimUnfinished(
         select p.id, p.checked_at from posts p
         where p.id in (select post_id from post_channels where status in ('publishing', 'retrying'))
           and p.status = 'draft' and p.synced_revision >= p.revision and p.updated_at < ${at(-finishingMs)}
-          and (p.checked_at is null or p.checked_at < ${isAlarm ? beganAt : at(-overdue.restMs)})
+          and (p.checked_at is null or p.checked_at < ${isAlarm ? beganAt : at(-overdue.intervalMs)})
         order by p.checked_at nulls first limit ${sql.lit(limit)} for update of p skip locked)
       update posts p set checked_at = ${at(0)} from picked where p.id = picked.id
       returning p.id, p.workspace_id, p.status, p.revision,
@@ -146,21 +145,21 @@ async function release({ orm }: ActivityDeps, rows: readonly Row[]): Promise<voi
 }
 
 /**
- * Records that a post is overdue, unless that was done just now. One that still sleeps is signalled again: its workflow
- * may not know its time any more, or not that it was being published or was cancelled, as after a reset. One whose step
- * waits for a worker would lose its place in the queue by that.
+ * Records that a post is overdue, unless that was done recently. A sleeping workflow is signalled again: after a reset
+ * it may not know the post's time, that it was being published, or that it was cancelled. A workflow whose step waits
+ * for a worker is not signalled, as it would lose its position in the queue.
  */
 const recordOverdue = (
   deps: ActivityDeps,
   row: Row,
   state: 'asleep' | 'waiting',
 ): Promise<number> =>
-  recordFinds(deps, 'overdue', [row], async (em) => {
+  recordSweepFinds(deps, 'overdue', [row], async (em) => {
     const [recent] = await query(
       em,
       sql`select 1 from sweep_finds
         where post_id = ${row.id} and workspace_id = ${row.workspace_id} and kind = 'overdue'
-          and found_at > ${new Date(deps.now().getTime() - foundRestMs)} limit 1`,
+          and found_at > ${new Date(deps.now().getTime() - findIntervalMs)} limit 1`,
     );
     if (recent !== undefined) {
       return [];
@@ -171,7 +170,7 @@ const recordOverdue = (
       : query<{ id: string }>(em, lockUnchanged([row]));
   });
 
-/** SQL: of the rows given those that look as they did: none that ended, nor one that the outbox has already. */
+/** SQL: locks the rows that have not changed since the scan, and skips those already in the outbox. */
 const lockUnchanged = (rows: readonly Row[]): RawBuilder<{ id: string }> => sql`
   select p.id from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map((row) => row.workspace_id)}::uuid[],
     ${rows.map(({ status }) => status)}::text[], ${rows.map(({ revision }) => revision)}::int[])
@@ -181,8 +180,8 @@ const lockUnchanged = (rows: readonly Row[]): RawBuilder<{ id: string }> => sql`
   for update of p skip locked`;
 
 /**
- * Puts a post into the outbox as if it had a new time, or had been cancelled anew, for which its sync sends a signal: a
- * first revision is only started. Above every revision that was synced, or the outbox would not have it.
+ * Returns a post to the outbox with a higher revision, so that its sync sends a signal; a first revision is only
+ * started. The new revision is above the synced one, or the outbox would not contain the post.
  */
 const raiseRevision = (em: Em, row: Row): Promise<{ id: string }[]> =>
   query<{ id: string }>(
@@ -191,7 +190,7 @@ const raiseRevision = (em: Em, row: Row): Promise<{ id: string }[]> =>
       update posts p set revision = p.synced_revision + 1 from same where p.id = same.id returning p.id`,
   );
 
-/** Puts posts back into the outbox, from where a relay starts their workflows. */
+/** Returns posts to the outbox. A relay then starts their workflows. */
 const returnToOutbox = (em: Em, rows: readonly Row[]): Promise<{ id: string }[]> =>
   query<{ id: string }>(
     em,

@@ -5,30 +5,29 @@ import type { Sweeping } from './scan-rows.ts';
 import { sweepDeliveries } from './sweep-deliveries.ts';
 import { sweepPosts } from './sweep-posts.ts';
 
-/** What a sweep did, in numbers. */
+/** Counts of a sweep. */
 export type Swept = {
-  /** Rows whose state Temporal answered. */
+  /** Rows whose state Temporal returned. */
   readonly looked: number;
   readonly unanswered: number;
   readonly workflowGone: number;
   readonly overdue: number;
   readonly deliveriesGone: number;
-  /** Whose owners were told that they have to connect them again soon. */
+  /** Channels whose owners were warned to connect them again soon. */
   readonly channelsAtRisk: number;
-  /** Whose access is over, as their owners were told. */
+  /** Channels whose access ended, with an event for their owners. */
   readonly channelsLost: number;
-  /** Rows that were older than they are kept, and are purged. */
+  /** Purged rows that were past their retention. */
   readonly forgotten: number;
 };
 
-/** For how long a sweep goes on while it is not through, and how long each kind of row may take at a time. */
+/** Longest time of a sweep, and of each kind of row per round, in milliseconds. */
 const longestMs = 50_000;
 const shareMs = 10_000;
 
 /**
- * Compares the database with Temporal and repairs what does not agree: posts that are overdue or whose workflow is gone,
- * deliveries whose workflow is gone. Keeps accounts connected, and purges what has expired. It takes as long as there is much to scan, within bounds,
- * and is safe to repeat and to run side by side.
+ * Compares the database with Temporal and repairs differences: overdue posts, and posts and deliveries whose workflow
+ * is lost. Also keeps accounts connected and purges expired rows. Safe to repeat and to run concurrently.
  */
 export async function sweep(deps: ActivityDeps): Promise<Swept> {
   const endMs = performance.now() + longestMs;

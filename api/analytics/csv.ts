@@ -5,9 +5,9 @@ import { queryPlanned } from '../../db/query.ts';
 import { metricNames } from '../../networks/metrics.ts';
 import { cutTexts } from '../posts/cut-texts.ts';
 import { metricsOf } from './read-metrics.ts';
-import { isListed, isMeant, type Filter } from './selection.ts';
+import { isListed, matchesFilter, type Filter } from './selection.ts';
 
-/** How many posts are in memory at once. */
+/** Posts per page in memory. */
 const postsAtOnce = 500;
 
 const columns = [
@@ -26,7 +26,7 @@ const columns = [
 
 type Row = {
   readonly post_id: string;
-  /** Of the post, which comes before that of a channel. */
+  /** The post's time; a channel may have published later. */
   readonly key_at: Date;
   readonly published_at: Date;
   readonly channel_id: string;
@@ -43,9 +43,8 @@ type Row = {
 type Order = 'asc' | 'desc';
 
 /**
- * All posts that are meant, a line for each channel, by the time of publishing. Read as fast as the client takes it, a
- * page of posts at a time, each from where the last one ended: so it takes the same memory however many there are, and
- * holds no connection to the database while the client is slow.
+ * Streams the selected posts by publishing time, one line per channel. Reads page by page at the client's speed, with
+ * keyset pagination: memory use is constant, and no database connection is held while the client is slow.
  */
 export const streamCsv = (orm: Orm, filter: Filter, order: Order): Readable =>
   Readable.from(pagesOf(orm, filter, order), { objectMode: false });
@@ -84,12 +83,14 @@ function cellsOf(row: Row): (string | number | null)[] {
 const line = (cells: readonly (string | number | null)[]): string =>
   `${cells.map(cell).join(',')}\r\n`;
 
-/** Spreadsheets pass over blanks before a formula, and what cannot be seen; some read full-width letters as plain ones. */
+/**
+ * Spreadsheets skip blanks and invisible characters before a formula, and some treat full-width signs as plain ones.
+ */
 const looksLikeFormula = /^[\p{Cc}\p{Cf}\p{Z}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/v;
 
 /**
- * A cell as RFC 4180 has it. A text that a spreadsheet would take for a formula begins with an apostrophe: the handle
- * `@ana` is one to it, and so would be what somebody wrote in order that it is.
+ * Formats a cell as in RFC 4180. A text that a spreadsheet would run as a formula gets a leading apostrophe: an
+ * injected formula, but also a handle such as `@ana`.
  */
 function cell(value: string | number | null): string {
   const text = value === null ? '' : String(value);
@@ -104,7 +105,7 @@ function selectRows(filter: Filter, order: Order, last: Row | undefined): RawBui
     : sql``;
   return sql`
     with page as materialized (
-      select pm.post_id, pm.published_at from post_metrics pm where ${isMeant(filter)} ${rest}
+      select pm.post_id, pm.published_at from post_metrics pm where ${matchesFilter(filter)} ${rest}
       order by pm.published_at ${way}, pm.post_id ${way} limit ${postsAtOnce}
     )
     select page.post_id, page.published_at as key_at, pc.published_at, pc.channel_id, c.platform, c.handle, pc.url,

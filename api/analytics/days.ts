@@ -1,26 +1,26 @@
 import { AppError } from '../../domain/errors.ts';
 
-/** Whole days in UTC, both counted: `2027-02-01`. */
+/** Whole days in UTC, both inclusive: `2027-02-01`. */
 export type Days = { readonly from: string; readonly to: string };
 
 const dayMs = 24 * 60 * 60 * 1000;
 const defaultDays = 30;
-/** How many days can be asked for at once. */
+/** The longest range of one request. */
 const mostDays = 366;
 
-/** When a day begins, in milliseconds since 1970. */
-export const beginOf = (day: string): number => Date.parse(`${day}T00:00:00.000Z`);
+/** Start of a day, in milliseconds since 1970. */
+export const startOfDay = (day: string): number => Date.parse(`${day}T00:00:00.000Z`);
 
-/** When it is over. */
-export const endOf = (day: string): number => beginOf(day) + dayMs;
+/** End of a day, exclusive. */
+export const endOfDay = (day: string): number => startOfDay(day) + dayMs;
 
 export const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
 
 /**
- * The days that are asked for: up to today if nothing is said, and 30 of them.
+ * Returns the requested days. Defaults: up to today, and 30 days long.
  *
- * @param given Dates that exist, or nothing.
- * @throws AppError `invalid_request` when they are the wrong way round or too far apart.
+ * @param given Valid dates.
+ * @throws AppError `invalid_request` when the range is reversed or too long.
  */
 export function daysOf(given: { readonly from?: string; readonly to?: string }, now: Date): Days {
   const to = given.to ?? dayOf(now);
@@ -29,7 +29,7 @@ export function daysOf(given: { readonly from?: string; readonly to?: string }, 
     throw wrong(given.from === undefined ? '?to' : '?from', `is after ?to, which is ${to}`);
   }
 
-  if (endOf(to) - beginOf(from) > mostDays * dayMs) {
+  if (endOfDay(to) - startOfDay(from) > mostDays * dayMs) {
     throw wrong('?from', `is more than ${mostDays} days before the end of ${to}`);
   }
 
@@ -37,8 +37,8 @@ export function daysOf(given: { readonly from?: string; readonly to?: string }, 
 }
 
 function monthBefore(day: string): string {
-  const begin = beginOf(day) - (defaultDays - 1) * dayMs;
-  return dayOf(new Date(Math.max(begin, beginOf('0000-01-01')))); // An earlier day has no four-digit year.
+  const begin = startOfDay(day) - (defaultDays - 1) * dayMs;
+  return dayOf(new Date(Math.max(begin, startOfDay('0000-01-01')))); // Keeps the year at four digits.
 }
 
 function wrong(path: string, message: string): AppError {

@@ -5,9 +5,9 @@ import { query, queryPlanned } from '../../db/query.ts';
 import { cutTexts } from '../posts/cut-texts.ts';
 import { metricsOf } from './read-metrics.ts';
 import type { ChannelAnalytics, PostAnalytics, Sort, Sums, Totals } from './schemas.ts';
-import { isListed, isMeant, selectSums, type Filter } from './selection.ts';
+import { isListed, matchesFilter, selectSums, type Filter } from './selection.ts';
 
-/** What is asked for, with every default in its place. */
+/** A request with all defaults applied. */
 export type Selection = Filter & {
   readonly sort: Sort;
   readonly order: 'asc' | 'desc';
@@ -17,7 +17,7 @@ export type Selection = Filter & {
 
 export type Analytics = {
   readonly totals: Totals;
-  /** Of the oldest post; null when there is none. */
+  /** Publishing time of the oldest selected post; null without posts. */
   readonly firstPublishedAt: Date | null;
   readonly posts: readonly PostAnalytics[];
   readonly hasMore: boolean;
@@ -25,7 +25,7 @@ export type Analytics = {
 
 type TotalsRow = Totals & { readonly first_published_at: Date | null };
 
-/** As PostgreSQL gives them: times inside of JSON are texts. */
+/** As PostgreSQL returns it: times inside JSON are strings. */
 type ChannelRow = Omit<ChannelAnalytics, 'metrics'> & {
   readonly metrics: Readonly<Record<string, unknown>> | null;
 };
@@ -35,14 +35,14 @@ type PostRow = Sums &
     readonly channels: readonly ChannelRow[] | null;
   };
 
-/** Two statements, however many posts there are: the page, with all that it shows, and the totals. @param em A fork. */
+/** Loads the page and the totals with two statements, for any number of posts. @param em A fork. */
 export async function loadAnalytics(em: Em, selection: Selection): Promise<Analytics> {
   const { page, row } = await readFromIndex(em, async () => ({
     page: await queryPlanned(em, selectPage(selection)),
     row: (await queryPlanned(em, selectTotals(selection)))[0],
   }));
   if (!row) {
-    throw new Error('The database summed nothing up.');
+    throw new Error('The totals query returned no row.');
   }
 
   const { first_published_at: firstPublishedAt, ...totals } = row;
@@ -51,8 +51,8 @@ export async function loadAnalytics(em: Em, selection: Selection): Promise<Analy
 }
 
 /**
- * Both statements see the same rows. Where most posts are of one workspace PostgreSQL would rather read the table, as it
- * supposes that reading here and there is dear: three times as much, since the table has a row for each scope.
+ * Runs both statements in one snapshot, without sequential scans. When most posts belong to one workspace, PostgreSQL
+ * overestimates random reads and scans the table, which takes three times as long: it has a row for each scope.
  */
 export async function readFromIndex<T>(em: Em, read: () => Promise<T>): Promise<T> {
   await em.begin({ isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true });
@@ -96,22 +96,22 @@ const presentChannel = (row: ChannelRow): ChannelAnalytics => ({
 
 const iso = (time: string | null): string | null => time && new Date(time).toISOString();
 
-/** SQL: as the index `post_metrics_engagement` has it. */
+/** SQL: the expression of the index `post_metrics_engagement`. */
 const engagement = sql`pm.likes + pm.comments + pm.shares + pm.saves`;
 
-/** SQL: what is shown of the sums of a post. They go beyond 32 bits, and never beyond what a number holds whole. */
+/** SQL: the sums of a post. They exceed 32 bits, but stay exact in a double. */
 const sums = sql`case when pm.with_impressions > 0 then pm.impressions::float8 end as impressions,
   pm.likes::float8 as likes, pm.comments::float8 as comments, pm.shares::float8 as shares, pm.saves::float8 as saves,
   (${engagement})::float8 as engagement`;
 
 /**
- * One post more than the page holds says whether there are more. The page is chosen from the sums alone, which an index
- * holds; texts and channels are looked up for what it has chosen.
+ * Reads one post beyond the page, for `has_more`. The page is selected from the indexed sums alone; texts and channels
+ * are read for the selected posts only.
  */
 function selectPage(selection: Selection): RawBuilder<PostRow> {
   return sql`
     with page as materialized (
-      select pm.post_id, pm.published_at, ${sums} from post_metrics pm where ${isMeant(selection)}
+      select pm.post_id, pm.published_at, ${sums} from post_metrics pm where ${matchesFilter(selection)}
       ${orderOf(selection, engagement)} limit ${selection.limit + 1} offset ${selection.offset}
     )
     select page.*, ${cutTexts},
@@ -126,13 +126,14 @@ function selectPage(selection: Selection): RawBuilder<PostRow> {
 
 const selectTotals = (filter: Filter): RawBuilder<TotalsRow> => sql`
   select ${selectSums}, min(pm.published_at) as first_published_at
-  from post_metrics pm where ${isMeant(filter)}`;
+  from post_metrics pm where ${matchesFilter(filter)}`;
 
 /**
- * A post without the metric comes last, and the newest first where the order says nothing.
+ * Sorts posts without the metric last, and breaks ties by the newest first.
  *
- * @param rank SQL of engagement, which is never null. Only what most engage with is found by its index: those with the
- * least are often all posts that nobody noticed, and to read and sort these by the index takes three times as long.
+ * @param rank SQL of the engagement, which is never null. Only the descending order uses its index: posts with the
+ * least engagement are often all posts with none, and reading and sorting those through the index takes three times as
+ * long.
  */
 function orderOf({ sort, order }: Selection, rank: RawBuilder<unknown>): RawBuilder<unknown> {
   const way = order === 'asc' ? sql`asc` : sql`desc`;

@@ -4,7 +4,7 @@ import type { Em } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { BestTime } from './report-schemas.ts';
-import { isMeant, type Filter } from './selection.ts';
+import { matchesFilter, type Filter } from './selection.ts';
 
 type TimeRow = Omit<BestTime, 'average'> & { readonly unread: number };
 
@@ -14,11 +14,11 @@ export type BestTimes = {
 };
 
 /**
- * Engagement by weekday and hour of publishing, as far as it is known: a post counts as soon as one of its channels was
- * read, for there are channels that never are. Posts of which none was read are left out and counted.
+ * Returns engagement by weekday and hour of publishing. A post counts once the metrics of one channel are known,
+ * because some channels never report any. Posts without metrics are only counted.
  *
- * @param timezone By its IANA name.
- * @throws AppError `invalid_request` for a time zone that is not known.
+ * @param timezone IANA name.
+ * @throws AppError `invalid_request` for an unknown time zone.
  */
 export async function loadBestTimes(em: Em, filter: Filter, timezone: string): Promise<BestTimes> {
   const zone = zoneNamed(timezone);
@@ -44,17 +44,17 @@ export async function loadBestTimes(em: Em, filter: Filter, timezone: string): P
   };
 }
 
-/** What PostgreSQL answers to a name that it does not know. */
+/** PostgreSQL's code for an unknown time zone. */
 const invalidParameter = '22023';
 
-/** Of three letters, those that IANA has. Of others (`PST`, `BST`, `IST`) each system means something else. */
+/** The three-letter names of IANA. Others (`PST`, `BST`, `IST`) are ambiguous abbreviations. */
 const shortNames = /^(?:CET|EET|EST|GMT|HST|MET|MST|PRC|ROC|ROK|UCT|UTC|WET)$/iv;
 
 /**
- * The name by which PostgreSQL means the same: it takes a single word such as `CET` for an abbreviation first, which has
- * no summer time. A name, not an offset: PostgreSQL reads the sign of one the other way round.
+ * Returns a name that PostgreSQL resolves to the same zone. It reads a single word such as `CET` as an abbreviation
+ * without summer time. The result is a name, not an offset, because PostgreSQL inverts the sign of an offset.
  *
- * @returns null for what is no name of IANA's.
+ * @returns null when the name is not from IANA.
  */
 function zoneNamed(name: string): string | null {
   if (!/^[A-Za-z]/v.test(name) || (name.length === 3 && !shortNames.test(name))) {
@@ -70,7 +70,7 @@ function zoneNamed(name: string): string | null {
 }
 
 function unknownZone(timezone: string): AppError {
-  const message = `is no time zone that is known: ${JSON.stringify(timezone)}. Give an IANA name, such as Europe/Berlin`;
+  const message = `is not a known time zone: ${JSON.stringify(timezone)}. Give an IANA name, such as Europe/Berlin`;
   return new AppError('invalid_request', `?timezone ${message}.`, {
     details: [{ path: '?timezone', message }],
   });
@@ -84,6 +84,6 @@ const selectTimes = (filter: Filter, timezone: string): RawBuilder<TimeRow> => s
   from (
     select pm.published_at at time zone ${timezone}::text as at, pm.unread < pm.channels as is_read,
       pm.likes + pm.comments + pm.shares + pm.saves as engagement
-    from post_metrics pm where ${isMeant(filter)}
+    from post_metrics pm where ${matchesFilter(filter)}
   ) measured
   group by 1, 2 order by 1, 2`;

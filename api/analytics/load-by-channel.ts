@@ -10,11 +10,11 @@ type Range = { readonly begin: number; readonly end: number };
 type ChannelRow = Totals &
   Pick<ByChannel, 'channel_id' | 'platform' | 'handle' | 'followers'> & {
     readonly followers_updated_at: Date | null;
-    /** Of the posts of which views are known. */
+    /** Engagement of the posts with known views. */
     readonly seen_engagement: number;
   };
 
-/** Each connected channel, and each other one with posts in the range, in the order in which they were connected. */
+/** Every connected channel, and disconnected ones with posts in the range, in order of creation. */
 export async function loadByChannel(
   em: Em,
   workspaceId: string,

@@ -2,13 +2,13 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
-import { beginOf, type Days } from './days.ts';
+import { startOfDay, type Days } from './days.ts';
 import { metricsOf } from './read-metrics.ts';
 import type { ChannelHistory } from './report-schemas.ts';
 
 type HistoryRow = { readonly channels: readonly ChannelHistory[] };
 
-/** What the networks told of a post on each day. @throws AppError `not_found` when the workspace has no such post. */
+/** Returns the metrics of a post per day. @throws AppError `not_found` */
 export async function loadHistory(
   em: Em,
   workspaceId: string,
@@ -30,9 +30,9 @@ export async function loadHistory(
   }));
 }
 
-/** SQL: the day, by its time: PostgreSQL reads no date of the year 0, which the contract has. */
+/** SQL: the day, computed from its epoch: PostgreSQL rejects dates of the year 0, which the contract allows. */
 const dayAt = (day: string): RawBuilder<unknown> =>
-  sql`(to_timestamp(${beginOf(day) / 1000}::float8) at time zone 'UTC')::date`;
+  sql`(to_timestamp(${startOfDay(day) / 1000}::float8) at time zone 'UTC')::date`;
 
 const selectHistory = (
   workspaceId: string,

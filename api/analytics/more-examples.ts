@@ -10,7 +10,7 @@ const nameOf = ({ id, platform, handle }: typeof mastodonChannel | typeof bluesk
 
 export const history: Examples = {
   growing: {
-    summary: 'A post of the day before yesterday',
+    summary: 'A post from two days ago',
     value: {
       post_id: '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d',
       ...days,
@@ -31,7 +31,7 @@ export const history: Examples = {
 
 export const byChannel: Examples = {
   two: {
-    summary: 'Two channels, of which one told its followers',
+    summary: 'Two channels, one with known followers',
     value: {
       ...days,
       channels: [

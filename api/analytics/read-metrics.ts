@@ -1,6 +1,8 @@
 import { metricNames } from '../../networks/metrics.ts';
 
-/** Of stored figures only what the contract has a name for, in its order. What a network does not tell stays absent. */
+/**
+ * Returns the stored metrics that the contract names, in its order. Metrics that a network does not report are absent.
+ */
 export const metricsOf = (stored: Readonly<Record<string, unknown>>): Record<string, number> =>
   Object.fromEntries(
     metricNames.flatMap((name) => {

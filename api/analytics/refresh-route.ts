@@ -25,11 +25,11 @@ const refreshing = record({
         refresh: {
           ...oneOf(refreshStates),
           description:
-            '`queued`: it is read now, unless its network limits that. `not_yet`: it was read less than a minute ago, its network is asked less often, it waits for the end of a limit, or it may be being read already. `gone`: the post is not there any more. `not_read`: its figures cannot be read, as the channel needs reconnecting or a person said where the post is.',
+            '`queued`: its metrics are read now, unless a rate limit of the network applies. `not_yet`: they were read less than a minute ago, the network is read less often, a rate limit applies, or a read may be under way. `gone`: the post no longer exists on the network. `not_read`: its metrics cannot be read, because the channel needs reconnecting or the post was settled by hand.',
         },
         next_at: {
           ...nullable(dateTime),
-          description: 'When it is read next; null when it is not.',
+          description: 'When its metrics are read next; null when they are not read.',
         },
       }),
     ),
@@ -45,16 +45,16 @@ export const refreshCall = (deps: ApiDeps): Route =>
     tag: 'Analytics',
     summary: "Read a post's metrics now",
     description:
-      'Metrics refresh themselves; this asks for those of one post out of turn, within what its networks allow. The answer does not wait for them: `metrics_updated_at` says when they were read. Networks that charge for reads are asked at most as often as the operator set.',
+      'Metrics are refreshed automatically. This call refreshes those of one post early, within the limits of its networks. The answer does not wait for them: `metrics_updated_at` says when they were read. Networks that charge for reads are read at most as often as the operator has set.',
     body: record({ post_id: knownId }),
     bodyExamples: { one: { summary: 'A published post', value: { post_id: postId } } },
     answers: {
       202: {
-        description: 'What becomes of each of its published channels.',
+        description: 'The refresh state of each of its published channels.',
         schema: refreshing,
         examples: {
           queued: {
-            summary: 'One is read now, the other was just read',
+            summary: 'One is queued, the other was just read',
             value: {
               post_id: postId,
               channels: [

@@ -17,13 +17,13 @@ export type RefreshedChannel = {
 
 type Row = Omit<RefreshedChannel, 'next_at'> & { readonly next_at: Date | null };
 
-/** So young figures are not read again, in milliseconds. */
-const restMs = 60_000;
+/** Metrics younger than this are not read again, in milliseconds. */
+const minIntervalMs = 60_000;
 
-/** A network's limit is taken to end within this, in milliseconds. */
+/** The longest rate limit of a network, in milliseconds. */
 const longestLimitMs = 24 * 3_600_000;
 
-/** By which the clock of a worker may be ahead, in milliseconds. */
+/** Tolerance for a worker's clock that is ahead, in milliseconds. */
 const clockSkewMs = 5000;
 
 type RefreshDeps = Pick<ApiDeps, 'orm' | 'now' | 'rules'> & {
@@ -31,10 +31,11 @@ type RefreshDeps = Pick<ApiDeps, 'orm' | 'now' | 'rules'> & {
 };
 
 /**
- * Makes the figures of a post's published channels due, and starts their refresh. When Temporal is away the schedule comes
- * to them. A network that is asked less often has it read when it may be; other limits are for the workers to keep.
+ * Makes the metrics of a post's published channels due and starts their refresh. When Temporal is unavailable, the
+ * schedule picks them up. A channel of a network with rare reads is read at its next allowed time; workers enforce the
+ * other limits.
  *
- * @returns what becomes of each published channel, in their order.
+ * @returns the refresh state of each published channel, in their order.
  * @throws AppError `not_found`
  */
 export async function refreshPost(
@@ -52,7 +53,7 @@ export async function refreshPost(
     throw postNotFound(postId);
   }
 
-  const rows = await query(em, makeDue({ rules, askedAt, workspaceId, postId }));
+  const rows = await query(em, markDue({ rules, askedAt, workspaceId, postId }));
   const queued = rows.filter(({ refresh }) => refresh === 'queued');
   if (queued.length > 0) {
     const networks = [...new Set(queued.map(({ platform }) => platform))];
@@ -74,17 +75,19 @@ type Asked = Pick<ApiDeps, 'rules'> & {
 };
 
 /**
- * What is not read yet for its network's sake is read when it may be, if that is sooner than it would be. Where reads are
- * rare, as they cost something, a time that may be the end of a claim stays: the post may be being read at this moment,
- * and would be read twice. So does a time that is not a regular one, of a day at most: it ends a limit, or the pause after
- * a refusal, and each read before it would be counted too.
+ * Selects the published channels and makes them due. A channel of a network with rare reads becomes due at its next
+ * allowed time, if that is sooner.
+ *
+ * Where reads are rare because they cost money, `next_metrics_at` stays in two cases. It may be the end of a lease:
+ * the post may be being read now and would be read twice. Or it is at most a day away and not a regular time: a rate
+ * limit or a pause after a refusal, during which every read counts too.
  */
-function makeDue({ rules, askedAt, workspaceId, postId }: Asked): RawBuilder<Row> {
+function markDue({ rules, askedAt, workspaceId, postId }: Asked): RawBuilder<Row> {
   const rare = Object.entries(rules).map(([platform, { metricsEveryMs = 0 }]) => ({
     platform,
     metricsEveryMs,
   }));
-  const rested = new Date(askedAt.getTime() - restMs);
+  const rested = new Date(askedAt.getTime() - minIntervalMs);
   const leased = new Date(askedAt.getTime() + leaseMs + clockSkewMs);
   const limited = new Date(askedAt.getTime() + longestLimitMs);
   return sql`

@@ -1,6 +1,6 @@
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-import { beginOf, daysOf, endOf, type Days } from './days.ts';
+import { startOfDay, daysOf, endOfDay, type Days } from './days.ts';
 import * as examples from './more-examples.ts';
 import { loadBestTimes } from './load-best-times.ts';
 import { loadByChannel } from './load-by-channel.ts';
@@ -14,7 +14,7 @@ import {
   historySchema,
 } from './report-schemas.ts';
 
-const range = ({ from, to }: Days) => ({ begin: beginOf(from), end: endOf(to) });
+const range = ({ from, to }: Days) => ({ begin: startOfDay(from), end: endOfDay(to) });
 
 export const historyCall = ({ orm, now }: ApiDeps): Route =>
   route({
@@ -27,7 +27,7 @@ export const historyCall = ({ orm, now }: ApiDeps): Route =>
     query: historyQuery,
     answers: {
       200: {
-        description: 'Per channel, what its network told last on each day.',
+        description: 'Per channel, the last metrics that its network reported on each day.',
         schema: historySchema,
         examples: examples.history,
       },
@@ -46,7 +46,7 @@ export const byChannelCall = ({ orm, now }: ApiDeps): Route =>
     path: '/analytics/channels',
     operationId: 'getChannelAnalytics',
     tag: 'Analytics',
-    summary: 'What became of the posts of each channel',
+    summary: 'The metrics of each channel’s posts',
     query: daysQuery,
     answers: {
       200: {
@@ -70,8 +70,7 @@ export const bestTimesCall = ({ orm, now }: ApiDeps): Route =>
     operationId: 'getBestTimes',
     tag: 'Analytics',
     summary: 'Engagement by weekday and hour of publishing',
-    description:
-      'A figure says as much as the number of posts that it stands on, so each comes with it.',
+    description: 'Each figure comes with the number of posts that it is based on.',
     query: bestTimesQuery,
     answers: {
       200: {

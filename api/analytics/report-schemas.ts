@@ -31,7 +31,7 @@ const channelHistory = record({
   days: {
     ...listOf(record({ day, metrics: metricFields })),
     description:
-      'What the network told last on each day, in UTC, on which it was asked. Not what was added that day.',
+      'The last metrics that the network reported on each day, in UTC. Totals, not the increase of that day.',
   },
 });
 export type ChannelHistory = Value<typeof channelHistory>;
@@ -45,15 +45,14 @@ export const historySchema = record({
 
 const byChannel = record({
   ...channel,
-  totals: { ...totalsSchema, description: 'Of the posts of these days on this channel.' },
+  totals: { ...totalsSchema, description: 'Totals of the posts of these days on this channel.' },
   engagement_rate: {
     ...nullable(number),
-    description:
-      'Engagement per view, of the posts of which the network tells the views; null when there are none.',
+    description: 'Engagement per view, over the posts with known views; null when there are none.',
   },
   followers: {
     ...nullable(count),
-    description: 'Null when the network does not tell, or was not asked yet.',
+    description: 'Null when the network does not report it, or was not asked yet.',
   },
   followers_updated_at: nullable(dateTime),
 });
@@ -71,7 +70,7 @@ export const byChannelSchema = record({
 export const bestTimesQuery = {
   ...daysQuery,
   timezone: {
-    description: 'In which weekdays and hours are counted, by its IANA name: `Europe/Berlin`.',
+    description: 'The time zone of the weekdays and hours, as an IANA name: `Europe/Berlin`.',
     schema: { ...text, maxLength: 64, default: 'UTC' },
   },
   channel_id: analyticsQuery.channel_id,
@@ -84,7 +83,7 @@ const bestTime = record({
   posts: {
     ...count,
     description:
-      'How many posts the figures stand on: those of which one channel or more was read.',
+      'How many posts the figures are based on: those with metrics of at least one channel.',
   },
   engagement: number,
   average: { ...number, description: 'Engagement per post.' },
@@ -97,7 +96,7 @@ export const bestTimesSchema = record({
   timezone: text,
   posts_without_metrics: {
     ...count,
-    description: 'Posts of which no channel was read yet. They are in no figure.',
+    description: 'Posts without metrics of any channel yet. They are not part of the figures.',
   },
   times: {
     ...listOf(bestTime),

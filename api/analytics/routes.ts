@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import { streamCsv } from './csv.ts';
-import { beginOf, dayOf, daysOf, endOf, type Days } from './days.ts';
+import { startOfDay, dayOf, daysOf, endOfDay, type Days } from './days.ts';
 import { analyticsExamples } from './examples.ts';
 import { refreshCall } from './refresh-route.ts';
 import { loadAnalytics, type Analytics } from './load-analytics.ts';
@@ -17,7 +17,7 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
     path: '/analytics',
     operationId: 'getAnalytics',
     tag: 'Analytics',
-    summary: 'What became of published posts: metrics of each, and their totals',
+    summary: 'Metrics of published posts, and their totals',
     description:
       'A post counts when the first of the channels that are asked for has published it, and only channels that published it are listed. Metrics are read from the networks in the background: often while a post is new, then less and less. Until a channel was read once its `metrics` are null, and `posts_without_metrics` counts its post.',
     query: analyticsQuery,
@@ -43,7 +43,7 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
 
 const csvHeaders = { 'Content-Type': 'text/csv; charset=utf-8; header=present' };
 
-/** @throws AppError `invalid_request` for what only a page has. */
+/** @throws AppError `invalid_request` for a parameter that CSV does not support. */
 function exported({ orm, now }: ApiDeps, workspaceId: string, request: AnalyticsRequest): Readable {
   const { order = 'desc', sort = 'date', limit, offset } = request;
   const isOfPage = {
@@ -51,8 +51,8 @@ function exported({ orm, now }: ApiDeps, workspaceId: string, request: Analytics
     offset: offset !== undefined,
     sort: sort !== 'date',
   };
-  const details = Object.entries(isOfPage).flatMap(([name, isSaid]) =>
-    isSaid ? [{ path: `?${name}`, message: 'is not for csv, which has all posts by date' }] : [],
+  const details = Object.entries(isOfPage).flatMap(([name, isGiven]) =>
+    isGiven ? [{ path: `?${name}`, message: 'is not for csv, which has all posts by date' }] : [],
   );
   const [first] = details;
   if (first) {
@@ -71,7 +71,7 @@ const filterOf = (
   { from, to }: Days,
 ): Filter => ({
   workspaceId,
-  published: postId === undefined ? { begin: beginOf(from), end: endOf(to) } : { postId },
+  published: postId === undefined ? { begin: startOfDay(from), end: endOfDay(to) } : { postId },
   channelId,
   platform,
 });
@@ -87,7 +87,9 @@ async function answer({ orm, now }: ApiDeps, workspaceId: string, request: Analy
   return { ...days, totals, posts, has_more: hasMore };
 }
 
-/** With `post_id` the dates of the request mean nothing: the answer is about the one day on which the post went out. */
+/**
+ * With `post_id` the dates of the request are ignored, and the answer covers the day on which the post was published.
+ */
 function daysOfPost({ firstPublishedAt }: Analytics, otherwise: Days): Days {
   const day = firstPublishedAt && dayOf(firstPublishedAt);
   return day ? { from: day, to: day } : otherwise;

@@ -49,7 +49,7 @@ export const analyticsQuery = {
   },
   sort: {
     description:
-      'What the posts are ordered by, each by the sum over its channels. A post without the metric comes last either way.',
+      'The sort key: the date, or a metric as the sum over the channels of a post. Posts without the metric come last in both orders.',
     schema: { ...oneOf(sorts), default: 'date' },
   },
   order: {
@@ -66,13 +66,13 @@ export const analyticsQuery = {
   },
   format: {
     description:
-      '`csv`: the whole range as text/csv, a line for each post and channel, by date. It takes no `limit`, `offset` or other `sort`.',
+      '`csv`: the whole range as text/csv, a line for each post and channel, by date. `limit`, `offset` and another `sort` are refused.',
     schema: { ...oneOf(['json', 'csv']), default: 'json' },
   },
 } as const;
 export type AnalyticsRequest = QueryOf<typeof analyticsQuery>;
 
-/** Metrics added up. One that a network does not report counts as 0. */
+/** Sums of metrics. A metric that a network does not report counts as 0. */
 const sumFields = {
   impressions: {
     ...nullable(number),
@@ -108,7 +108,8 @@ const channelAnalytics = record({
   url: nullable(text),
   metrics: {
     ...nullable(metricFields),
-    description: 'Only what the network provides. Null until it was read for the first time.',
+    description:
+      'Only the metrics that the network provides. Null until they were read for the first time.',
   },
   metrics_updated_at: {
     ...nullable(dateTime),
@@ -140,7 +141,7 @@ export const totalsSchema = record({
   posts_without_metrics: {
     ...count,
     description:
-      'Of how many of them the metrics of a channel were not read yet. They count as 0 until then.',
+      'How many of them have a channel whose metrics were not read yet. Those metrics count as 0.',
   },
   ...sumFields,
 });

@@ -1,10 +1,10 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Platform } from '../../networks/registry.ts';
 
-/** Which published posts of a workspace are meant. */
+/** Selects published posts of a workspace. */
 export type Filter = {
   readonly workspaceId: string;
-  /** In milliseconds since 1970, the end not included. With a post's id its time does not matter. */
+  /** In milliseconds since 1970, the end exclusive. With a post's id the time is ignored. */
   readonly published:
     | { readonly begin: number; readonly end: number }
     | { readonly postId: string };
@@ -12,15 +12,15 @@ export type Filter = {
   readonly platform?: Platform | undefined;
 };
 
-/** SQL: the time, for a comparison. */
+/** SQL: a timestamp, for comparisons. */
 const moment = (ms: number): RawBuilder<Date> => sql`to_timestamp(${ms / 1000}::float8)`;
 
 /**
- * SQL: the rows of `post_metrics pm` that are meant, one for each post. A post counts when the first of the channels
- * that are asked for published it: one that a network took a month late is of that month, there. So sums and times are
- * kept for each scope: all channels of the post, those of a network, and one.
+ * SQL: the selected rows of `post_metrics pm`, one per post. A post's time is the earliest publishing time among the
+ * requested channels: a channel that published a month late counts in that later month. Sums and times are therefore
+ * stored per scope: all channels of the post, those of one network, and each channel.
  */
-export function isMeant({
+export function matchesFilter({
   workspaceId,
   published,
   channelId,
@@ -35,7 +35,7 @@ export function isMeant({
   return sql`pm.workspace_id = ${workspaceId} and pm.scope = ${scope} and ${when} ${onNetwork}`;
 }
 
-/** SQL: which published channels `pc` of those posts are listed. @param c Its row of `channels`. */
+/** SQL: which published channels `pc` of the selected posts are listed. @param c Its row of `channels`. */
 export function isListed({ workspaceId, channelId, platform }: Filter): RawBuilder<boolean> {
   const ofChannel = channelId === undefined ? sql`` : sql`and pc.channel_id = ${channelId}`;
   const ofPlatform = platform === undefined ? sql`` : sql`and c.platform = ${platform}`;
@@ -43,7 +43,7 @@ export function isListed({ workspaceId, channelId, platform }: Filter): RawBuild
     ${ofChannel} ${ofPlatform}`;
 }
 
-/** SQL: the row `pm` of sums is of these times, in milliseconds since 1970, the end not included. */
+/** SQL: the row `pm` of sums is within the range, in milliseconds since 1970, the end exclusive. */
 export const isWithin = ({
   begin,
   end,

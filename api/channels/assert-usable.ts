@@ -1,27 +1,27 @@
 import { AppError } from '../../domain/errors.ts';
 import {
   filesInOptions,
-  type MediaFacts,
+  type AttachmentFacts,
   type Options,
   type RulesByPlatform,
 } from '../../networks/content-rules.ts';
 import { nameOfChannel, type ChosenChannel } from '../posts/choose-channels.ts';
 
-/** As short as a text can be: whatever a network has against it with defaults, it has by them. */
+/** A network that refuses the options with the shortest text refuses them with every text. */
 const shortestText = 'a';
 
 /**
- * Refuses defaults that a network has something against whatever the post is: what its rules say of the shortest post
- * with them, and not of the same post without.
+ * Refuses default options that a network rejects for any post: the errors of the shortest post with the options, minus
+ * those of the same post without them.
  *
- * @param files Those that the defaults name.
+ * @param files The files that the options name.
  * @throws AppError `invalid_channel_options`
  */
 export function assertUsable(
   rules: RulesByPlatform,
   channel: Pick<ChosenChannel, 'id' | 'platform' | 'handle' | 'settings'>,
   options: Options,
-  files: readonly (MediaFacts & { readonly id: string })[],
+  files: readonly (AttachmentFacts & { readonly id: string })[],
 ): void {
   const network = rules[channel.platform];
   if (!network) {

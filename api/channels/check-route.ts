@@ -1,4 +1,4 @@
-import { spacedCheck } from '../../accounts/spaced-check.ts';
+import { throttledCheck } from '../../accounts/throttled-check.ts';
 import { AppError } from '../../domain/errors.ts';
 import { dateTime, nullable, oneOf, record, text } from '../../domain/json-schema.ts';
 import { accountDeps, type ApiDeps } from '../deps.ts';
@@ -13,7 +13,7 @@ const answer = record({
   access: {
     ...oneOf(['connected', 'needs_reconnect', 'unknown']),
     description:
-      'What the network said. `unknown`: it did not say, and the channel stays as it was; `reason` says why.',
+      'The network’s answer. `unknown`: it gave none, and the channel is unchanged; `reason` says why.',
   },
   reason: nullable(text),
   checked_at: { ...dateTime, description: 'When the network was asked.' },
@@ -25,12 +25,12 @@ export const checkRoute = (deps: ApiDeps): Route =>
     path: '/channels/{id}/check',
     operationId: 'checkChannel',
     tag: 'Channels',
-    summary: 'Ask the network whether a channel can still be entered',
+    summary: 'Check a channel’s access with its network',
     description:
-      'One cheap call to the network, which creates nothing; X charges for it as for a read. A channel is checked at most once in five minutes: meanwhile the answer is the last one, and `checked_at` says of when. A channel that has lost its access is `needs_reconnect` from then on, with its event; one that was believed lost and works is `connected` again.',
+      'One cheap call to the network, which creates nothing; X charges for it as for a read. A channel is checked at most once in five minutes. Within that time the call returns the last answer, and `checked_at` says when it was given. A channel that has lost its access becomes `needs_reconnect`, with its event. A `needs_reconnect` channel that works becomes `connected` again.',
     answers: {
       200: {
-        description: 'What the network said, and the channel as it stands now.',
+        description: 'The network’s answer, and the channel’s current state.',
         schema: answer,
         examples: {
           connected: {
@@ -57,7 +57,7 @@ export const checkRoute = (deps: ApiDeps): Route =>
     errors: ['not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
       const checks = { ...accountDeps(deps), checks: deps.networks.checks };
-      const checked = await spacedCheck(checks, { workspaceId, channelId: id });
+      const checked = await throttledCheck(checks, { workspaceId, channelId: id });
       if (!checked) {
         throw new AppError('not_found', `There is no channel "${id}".`);
       }

@@ -28,7 +28,7 @@ export async function loadChannel(
 }
 
 /**
- * Sets what posts of a channel have unless they say otherwise. Those that wait keep what they were judged with.
+ * Sets the channel's default options. Existing posts keep the defaults that they were validated with.
  *
  * @throws AppError `not_found`, `invalid_channel_options`, `invalid_media_ids`
  */

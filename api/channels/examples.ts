@@ -15,7 +15,7 @@ export const mastodonChannel = {
 
 const { id, platform, handle } = mastodonChannel;
 
-/** As the event has it. */
+/** As in the event. */
 export const disconnected = {
   channel: { id, platform, handle },
   removed_from: 12,

@@ -2,7 +2,7 @@ import { isAtSandbox } from '../../accounts/oauth-context.ts';
 import type { Channel } from '../../db/entities/channel.ts';
 import { ChannelGrant } from '../../db/entities/channel-grant.ts';
 import type { Em } from '../../db/orm.ts';
-import { accessOf } from '../../domain/access.ts';
+import { channelAccessOf } from '../../domain/access.ts';
 import type { Value } from '../../domain/json-schema.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { channelSchema } from './schemas.ts';
@@ -11,7 +11,7 @@ export type ChannelView = Value<typeof channelSchema>;
 
 type Deps = Pick<ApiDeps, 'networks' | 'sandboxUrl' | 'now'>;
 
-/** Channels of a workspace as the API shows them, with how long their access lasts. */
+/** Builds the API's view of channels, with the end of their access. */
 export async function presentChannels(
   deps: Deps,
   em: Em,
@@ -36,7 +36,7 @@ export async function presentChannel(deps: Deps, em: Em, channel: Channel): Prom
 
 const present = (deps: Deps, channel: Channel, endsAt: Date | null): ChannelView => {
   const { id, platform, handle, displayName, error, options, createdAt } = channel;
-  const { state, expiresAt } = accessOf(channel.state, endsAt, deps.now());
+  const { state, expiresAt } = channelAccessOf(channel.state, endsAt, deps.now());
   return {
     id,
     platform,

@@ -19,9 +19,9 @@ export const reconnectCall = (deps: ApiDeps): Route =>
     path: '/channels/{id}/reconnect',
     operationId: 'reconnectChannel',
     tag: 'Channels',
-    summary: 'Connect a channel again, and send what failed because its access was lost',
+    summary: 'Connect a channel again, and retry the posts that failed because its access was lost',
     description:
-      'Makes a link by which a person connects the account again (as `POST /channels/connect` with `channel_id` does). Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. Called twice it sends none twice: what is on its way is passed over.',
+      'Makes a link by which a person connects the account again (as `POST /channels/connect` with `channel_id` does). Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. A second call skips posts that are already being sent.',
     body: reconnectBody,
     bodyExamples: {
       look: { summary: 'Which posts there are', value: {} },
@@ -61,7 +61,7 @@ export const reconnectCall = (deps: ApiDeps): Route =>
     },
   });
 
-/** Null where the network cannot be connected in a browser here: its account is connected by its tokens then. */
+/** Returns null when this network cannot be connected in a browser here, only with tokens. */
 async function linkTo(
   deps: ApiDeps,
   { workspaceId, quotas }: Caller,

@@ -8,19 +8,19 @@ import { assertHasPlan } from '../../domain/quotas.ts';
 import type { Caller } from '../http/route.ts';
 import { retryPost, type RetryDeps } from '../posts/retry-post.ts';
 
-/** So many posts are named, and retried, by one call. */
-export const mostAtOnce = 100;
+/** Limit of posts that one call names and retries. */
+export const maxRetriedPosts = 100;
 
-/** A retry is offered for so long after the try that failed, in milliseconds. */
+/** How long after the failed attempt a retry is offered, in milliseconds. */
 const offeredForMs = 24 * 3_600_000;
 
 export type LostPosts = {
   readonly count: number;
-  /** The first hundred, in the order in which they were due. */
+  /** The first hundred, by due time. */
   readonly postIds: readonly string[];
 };
 
-/** The posts that have ended, and failed on this channel a day ago at most because its access was lost. */
+/** Finds the ended posts that failed on this channel within the last day because its access was lost. */
 export async function lostPosts(
   em: Em,
   workspaceId: string,
@@ -35,16 +35,16 @@ export async function lostPosts(
       where pc.channel_id = ${channelId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
         and pc.error_code = 'access_lost' and p.status = 'failed'
         and coalesce(pc.tried_at, ${dueAt('p')}) > ${new Date(now.getTime() - offeredForMs)}
-      order by ${dueAt('p')}, p.id limit ${sql.lit(mostAtOnce)}`,
+      order by ${dueAt('p')}, p.id limit ${sql.lit(maxRetriedPosts)}`,
   );
   return { count: rows[0]?.count ?? 0, postIds: rows.map(({ id }) => id) };
 }
 
 /**
- * Sends them again, to this channel only, one after the other as overdue posts are. One that another call was faster
- * with, or whose files were deleted since, is passed over.
+ * Sends the posts again to this channel only, spaced as overdue posts are. Skips a post that another call has retried,
+ * or whose files were deleted.
  *
- * @returns the ids of those that are sent again.
+ * @returns the ids of the retried posts.
  * @throws AppError `plan_required`
  */
 export async function retryLostPosts(

@@ -75,16 +75,16 @@ const editCall = (deps: ApiDeps): Route =>
     path: '/channels/{id}',
     operationId: 'editChannel',
     tag: 'Channels',
-    summary: 'Set what the posts of a channel have unless they say otherwise',
+    summary: 'Set the default options of a channel’s posts',
     description:
-      'The options of a post go over these defaults, one by one. A post keeps the defaults that there were when it was made or edited last.',
+      'Each option of a post overrides the default of the same name. A post keeps the defaults from the time at which it was created or last edited.',
     body: editChannelSchema,
     bodyExamples: {
       options: { summary: 'Unlisted posts', value: { options: { visibility: 'unlisted' } } },
       none: { summary: 'No defaults', value: { options: null } },
     },
     answers: {
-      200: { description: 'The channel as it stands now.', schema: channelAnswer, examples: one },
+      200: { description: 'The updated channel.', schema: channelAnswer, examples: one },
     },
     errors: ['invalid_request', 'invalid_channel_options', 'invalid_media_ids', 'not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' }, body }) => {
@@ -102,14 +102,14 @@ const disconnectCall = (deps: ApiDeps): Route =>
     tag: 'Channels',
     summary: 'Disconnect a social account',
     description:
-      'Its secrets are erased, and nothing more is sent to it but for the requests that are under way (`still_sending`). Scheduled posts and drafts lose the channel; a post that was to go nowhere else becomes a draft. A post that is being published, or waits to be tried again, fails there with `disconnected`; where the network may have it, the channel is `unconfirmed`. What was published stays on its posts and in the analytics. Connecting the account again brings the channel back under the same id, without the posts that it lost.',
+      'Its secrets are erased, and nothing more is sent to it, except the requests that are under way (`still_sending`). Scheduled posts and drafts lose the channel; a post without another channel becomes a draft. A post that is being published, or waits for a retry, fails there with `disconnected`, or is `unconfirmed` if it may already be live. Published posts keep the channel, and so do the analytics. Connecting the account again brings the channel back under the same id, without the posts that it lost.',
     answers: {
       200: {
         description: 'The account is disconnected.',
         schema: disconnectedAnswer,
         examples: {
           disconnected: {
-            summary: 'One post was to go nowhere else',
+            summary: 'One post had no other channel',
             value: { ...disconnected, still_sending: 0 },
           },
         },

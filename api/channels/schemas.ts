@@ -13,7 +13,7 @@ import {
   uuid,
   type Value,
 } from '../../domain/json-schema.ts';
-import { mostAtOnce } from './retry-lost-posts.ts';
+import { maxRetriedPosts } from './retry-lost-posts.ts';
 import { mostNamed } from '../../accounts/disconnect-channel.ts';
 
 export const channelSchema = record({
@@ -23,16 +23,16 @@ export const channelSchema = record({
   display_name: {
     ...nullable(text),
     description:
-      'What people call the account, as its network said when it was connected or checked last. Null where the network does not say.',
+      'The account’s display name, from the last connection or check. Null when the network reports none.',
   },
   profile_url: {
     ...nullable(text),
-    description: 'The page of the account for people. Null where its address is not known.',
+    description: 'The account’s public page. Null when its address is unknown.',
   },
   sandbox: {
     ...flag,
     description:
-      'Whether the account is one of the sandbox: nothing that is posted to it goes out.',
+      'Whether the account is at the sandbox: its posts are not published on a real network.',
   },
   state: {
     ...oneOf(channelAccess),
@@ -43,30 +43,30 @@ export const channelSchema = record({
   expires_at: {
     ...nullable(dateTime),
     description:
-      'When a person has to connect the account again. Null: never, or the network does not say, or the access is lost already.',
+      'When a person has to connect the account again. Null when this is never needed, the network reports no end, or the access is already lost.',
   },
   options: {
     ...anyFields,
-    description: 'What its posts have unless they say otherwise. `GET /networks` has the schema.',
+    description: 'Default options of its posts. `GET /networks` has the schema.',
   },
   created_at: dateTime,
 });
 
 const namedPosts = { ...listOf(uuid), maxItems: mostNamed };
 
-/** What a disconnection has done, as its answer and its event say. */
+/** Fields of the disconnect response and its event. */
 export const disconnectedFields = {
   channel: record({ id: uuid, platform: text, handle: text }),
   removed_from: {
     ...count,
-    description: 'How many scheduled posts and drafts do not have the channel any more.',
+    description: 'How many scheduled posts and drafts lost the channel.',
   },
   became_drafts: {
     ...record({
       count,
-      post_ids: { ...namedPosts, description: `Of the first ${mostNamed} of them.` },
+      post_ids: { ...namedPosts, description: `The first ${mostNamed} of them.` },
     }),
-    description: 'Scheduled posts that were to go nowhere else, and are drafts now.',
+    description: 'Scheduled posts without another channel, which are now drafts.',
   },
 };
 
@@ -75,7 +75,7 @@ export const disconnectedAnswer = record({
   still_sending: {
     ...count,
     description:
-      'How many posts are being sent to the channel at this moment. Each may still go out, and its channel says so then.',
+      'How many posts are being sent to the channel at this moment. Each may still be published; its status on the channel then says so.',
   },
 });
 
@@ -88,21 +88,20 @@ export const reconnectAnswer = record({
   link: {
     ...nullable(text),
     description:
-      'Leads a person to connect this account again, once and within 15 minutes; shown this once. Null after `retry_posts`, and where the network cannot be connected in a browser here.',
+      'A link with which a person connects this account again, once and within 15 minutes. It is shown only in this response. Null with `retry_posts`, and when this network cannot be connected in a browser here.',
   },
   failed_posts: {
     ...record({
       count,
       post_ids: {
         ...listOf(uuid),
-        maxItems: mostAtOnce,
-        description: `Of the first ${mostAtOnce} of them, in the order in which they were due.`,
+        maxItems: maxRetriedPosts,
+        description: `The first ${maxRetriedPosts} of them, by due time.`,
       },
     }),
-    description:
-      'Posts that failed on this channel within 24 hours, for `access_lost`, as the call found them.',
+    description: 'Posts that failed on this channel with `access_lost` in the last 24 hours.',
   },
-  retrying: { ...listOf(uuid), description: 'Those of them that this call has sent again.' },
+  retrying: { ...listOf(uuid), description: 'The posts that this call sends again.' },
 });
 
 export const channelAnswer = record({ channel: channelSchema });
@@ -112,7 +111,7 @@ export const editChannelSchema = fields({
   options: {
     ...nullable(anyFields),
     description:
-      'Defaults for its posts, as a whole; null clears them. `GET /networks` has the schema.',
+      'Replaces all defaults of its posts; null clears them. `GET /networks` has the schema.',
   },
 });
 export type EditChannelBody = Value<typeof editChannelSchema>;

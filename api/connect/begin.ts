@@ -1,44 +1,44 @@
 import { randomBytes } from 'node:crypto';
 import { checkValues } from '../../accounts/connecting/values.ts';
 import type { ConnectLink } from '../../db/entities/connect-link.ts';
-import type { OauthEntry } from '../../networks/oauth.ts';
+import type { OauthEntry } from '../../networks/oauth/contract.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
 import { moveLink, sealFlow } from './links.ts';
 import { redirectUri } from '../../accounts/connecting/redirect-uri.ts';
-import { contextOf, mustConfirm, oauthEntryOf } from './oauth-of.ts';
+import { oauthContextOf, needsConfirmation, oauthEntryOf } from './oauth-entry.ts';
 import { Problem } from './problem.ts';
 
-/** What the page calls a field. */
+/** The field's label on the page. */
 const labelIn =
   ({ fields }: OauthEntry) =>
   (name: string): string =>
     `"${fields[name]?.label ?? name}"`;
 
-/** A step of a person in a browser. */
-export type Step = {
+/** One step of the connection in a browser. */
+export type ConnectStep = {
   readonly link: ConnectLink;
-  /** Of the link. */
+  /** The link's token. */
   readonly token: string;
   /** The secret of the browser's cookie. */
   readonly browser: string;
 };
 
 /**
- * Begins an authorization for this browser. One that was begun with the link before is over: its answer is refused.
+ * Begins an authorization for this browser. Answers to an earlier authorization of the link are then refused.
  *
- * @param given By the names of the network's fields; they go over what the caller said.
- * @returns the address at the network, where the person allows us in.
- * @throws Problem, OauthError, AppError `invalid_request`. The link stays as it was.
+ * @param given Keyed by field name; overrides the values of the link.
+ * @returns the network's authorization URL.
+ * @throws Problem, OauthError, AppError `invalid_request`. The link is unchanged.
  */
 export async function beginConnecting(
   deps: ApiDeps,
-  { link, token, browser }: Step,
+  { link, token, browser }: ConnectStep,
   { confirmed, ...given }: Readonly<Record<string, string>>,
 ): Promise<string> {
   const { platform, atSandbox } = link;
   const entry = oauthEntryOf(deps, link);
-  if (mustConfirm(entry, link) && confirmed !== 'yes') {
+  if (needsConfirmation(entry, link) && confirmed !== 'yes') {
     throw new Problem('invalid', 'Tick the box to confirm that the workspace may publish for you.');
   }
 
@@ -51,7 +51,7 @@ export async function beginConnecting(
 
   const oauth = await entry.load();
   const begun = await oauth.begin({
-    ...contextOf(deps, link),
+    ...oauthContextOf(deps, link),
     values,
     state: randomBytes(32).toString('base64url'),
     redirectUriFor: (server) => redirectUri(deps.publicUrl, platform, server),

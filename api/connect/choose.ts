@@ -1,15 +1,15 @@
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { Step } from './begin.ts';
+import type { ConnectStep } from './begin.ts';
 import { moveLink, openFlow, type Flow } from './links.ts';
-import { endOf, reopen, type Outcome } from './outcome.ts';
-import { failedHere, Problem, problemOf } from './problem.ts';
+import { failLink, reopenLink, type ConnectOutcome } from './outcome.ts';
+import { internalProblem, Problem, problemOf } from './problem.ts';
 import { storeAccount } from './store-account.ts';
 
-/** What the person chooses from, in the browser that went to the network. @throws Problem `other_browser`, `used` */
+/** Returns the accounts to choose from, for the browser that was authorized. @throws Problem `other_browser`, `used` */
 export function openChoice(
   { sealer }: Pick<ApiDeps, 'sealer'>,
-  { link, browser }: Pick<Step, 'link' | 'browser'>,
+  { link, browser }: Pick<ConnectStep, 'link' | 'browser'>,
 ): NonNullable<Flow['choice']> {
   if (sha256Hex(browser) !== link.browserHash) {
     throw new Problem('other_browser', 'The account is being chosen in another browser.');
@@ -26,10 +26,14 @@ export function openChoice(
 /**
  * Connects the account that the person chose.
  *
- * @param index Of those that were shown.
- * @throws Problem; the choice stays open where it was none of them. After a failure of ours the link begins anew.
+ * @param index Position in the list that was shown.
+ * @throws Problem; an invalid index keeps the choice open. An internal failure reopens the link.
  */
-export async function chooseAccount(deps: ApiDeps, step: Step, index: number): Promise<Outcome> {
+export async function chooseAccount(
+  deps: ApiDeps,
+  step: ConnectStep,
+  index: number,
+): Promise<ConnectOutcome> {
   const { link, token } = step;
   const { grant, accounts } = openChoice(deps, step);
   const account = accounts[index];
@@ -50,10 +54,10 @@ export async function chooseAccount(deps: ApiDeps, step: Step, index: number): P
   } catch (error) {
     const problem = problemOf(error);
     if (problem) {
-      return endOf(deps, link, { token }, problem);
+      return failLink(deps, link, { token }, problem);
     }
 
-    await reopen(deps, link, failedHere());
+    await reopenLink(deps, link, internalProblem());
     throw error;
   }
 }

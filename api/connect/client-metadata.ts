@@ -2,10 +2,10 @@ import { Router } from '@koa/router';
 import type { ApiDeps } from '../deps.ts';
 import { redirectUri } from '../../accounts/connecting/redirect-uri.ts';
 
-/** How long a server may keep it, in seconds. */
+/** How long servers may cache it, in seconds. */
 const keptSeconds = 300;
 
-/** The documents by which authorization servers know this service. They are public, and hold no secret. */
+/** Serves the OAuth client metadata documents. They are public and contain no secrets. */
 export function clientMetadataRouter(
   deps: Pick<ApiDeps, 'publicUrl' | 'sealer' | 'networks'>,
 ): Router {

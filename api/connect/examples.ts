@@ -1,7 +1,7 @@
 /** For the OpenAPI document. */
 export const connectExamples = {
   mastodon: {
-    summary: 'A Mastodon account, and back to the app in the end',
+    summary: 'A Mastodon account, with a return URL',
     value: {
       platform: 'mastodon',
       url: 'https://social.example',

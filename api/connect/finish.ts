@@ -1,33 +1,33 @@
 import { ConnectLink } from '../../db/entities/connect-link.ts';
-import type { Authorized } from '../../networks/oauth.ts';
+import type { Authorized } from '../../networks/oauth/contract.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
 import { assertLives, moveLink, openFlow, sealFlow, type Flow } from './links.ts';
-import { contextOf, oauthEntryOf } from './oauth-of.ts';
-import { endOf, reopen, type Outcome } from './outcome.ts';
-import { failedHere, Problem, problemOf } from './problem.ts';
-import { fitting, storeAccount } from './store-account.ts';
+import { oauthContextOf, oauthEntryOf } from './oauth-entry.ts';
+import { failLink, reopenLink, type ConnectOutcome } from './outcome.ts';
+import { internalProblem, Problem, problemOf } from './problem.ts';
+import { matchingAccounts, storeAccount } from './store-account.ts';
 
 export type Callback = {
-  /** The last part of the address that the browser came back to. */
+  /** The last path segment of the callback URL. */
   readonly key: string;
   readonly answer: URLSearchParams;
-  /** The secret of the browser's cookie; null where it has none. */
+  /** The secret of the browser's cookie; null without a cookie. */
   readonly browser: string | null;
-  /** Called with the link's token before its network is asked. */
+  /** Called with the link's token before the request to the network. */
   readonly onKnown: (token: string) => Promise<void>;
 };
 
 const isState = /^[\x21-\x7e]{1,500}$/v;
 
 /**
- * Takes a network's answer: redeems it and stores the account, or lets the person choose. Each answer is redeemed once
- * at most, whatever comes twice.
+ * Handles the network's callback: redeems the code and stores the account, or lets the person choose. Each answer is
+ * redeemed at most once, even when the callback is repeated.
  *
- * @returns what became of the link, whose page tells it.
- * @throws Problem where the answer belongs to no link that this browser may go on with. Nothing has changed then.
+ * @returns the outcome that the link's page shows.
+ * @throws Problem when the answer does not belong to a link of this browser. Nothing has changed then.
  */
-export async function finishConnecting(deps: ApiDeps, callback: Callback): Promise<Outcome> {
+export async function finishConnecting(deps: ApiDeps, callback: Callback): Promise<ConnectOutcome> {
   const link = await takeLink(deps, callback);
   const flow = openFlow(deps.sealer, link);
   let authorized: Authorized;
@@ -35,7 +35,7 @@ export async function finishConnecting(deps: ApiDeps, callback: Callback): Promi
     await callback.onKnown(flow.token);
     const oauth = await oauthEntryOf(deps, link).load();
     authorized = await oauth.finish({
-      ...contextOf(deps, link),
+      ...oauthContextOf(deps, link),
       answer: callback.answer,
       redirectUri: link.redirectUri ?? '',
       kept: flow.kept ?? null,
@@ -43,20 +43,20 @@ export async function finishConnecting(deps: ApiDeps, callback: Callback): Promi
   } catch (error) {
     const problem = problemOf(error);
     if (!problem) {
-      await reopen(deps, link, failedHere());
+      await reopenLink(deps, link, internalProblem());
       throw error;
     }
 
-    // Without a grant nothing was used up. The answer itself is not redeemed again: the next try gets another.
+    // Without a grant the link can be used again. The answer is not redeemed again: the next attempt gets a new one.
     return problem.code === 'no_account'
-      ? endOf(deps, link, flow, problem)
-      : reopen(deps, link, problem).then(() => ({ kind: 'open', token: flow.token }));
+      ? failLink(deps, link, flow, problem)
+      : reopenLink(deps, link, problem).then(() => ({ kind: 'open', token: flow.token }));
   }
 
   return takeGrant(deps, link, flow, authorized);
 }
 
-/** @returns the link, which no other request redeems now. @throws Problem */
+/** @returns the link, claimed for this request. @throws Problem */
 async function takeLink(deps: ApiDeps, { key, answer, browser }: Callback): Promise<ConnectLink> {
   const state = answer.get('state') ?? '';
   const em = deps.orm.em.fork();
@@ -65,7 +65,7 @@ async function takeLink(deps: ApiDeps, { key, answer, browser }: Callback): Prom
   if (!link || link.redirectUri?.split('/').at(-1) !== key) {
     throw new Problem(
       'wrong_answer',
-      'This answer of a network belongs to no connection that is open here. Begin again with the link that you were sent.',
+      'This answer does not match an open connection. Begin again with the link that you were sent.',
     );
   }
 
@@ -79,7 +79,7 @@ async function takeLink(deps: ApiDeps, { key, answer, browser }: Callback): Prom
   assertLives(link, deps.now());
   const at = { link, from: ['authorizing'], stateHash } as const;
   if (!(await moveLink(em, at, deps.now(), { status: 'redeeming' }))) {
-    throw new Problem('used', 'This answer was used already. Connecting again takes a new link.');
+    throw new Problem('used', 'This answer was used already. Ask for a new link to connect again.');
   }
 
   return link;
@@ -90,9 +90,9 @@ async function takeGrant(
   link: ConnectLink,
   flow: Flow,
   { grant, accounts }: Authorized,
-): Promise<Outcome> {
+): Promise<ConnectOutcome> {
   try {
-    const candidates = await fitting(deps, link, accounts, { isProved: true });
+    const candidates = await matchingAccounts(deps, link, accounts, { isProved: true });
     const [account] = candidates;
     if (account && candidates.length === 1) {
       return await storeAccount(deps, link, flow, { account, grant });
@@ -107,10 +107,10 @@ async function takeGrant(
   } catch (error) {
     const problem = problemOf(error);
     if (problem) {
-      return endOf(deps, link, flow, problem);
+      return failLink(deps, link, flow, problem);
     }
 
-    await reopen(deps, link, failedHere());
+    await reopenLink(deps, link, internalProblem());
     throw error;
   }
 }

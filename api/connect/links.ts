@@ -4,17 +4,17 @@ import { db, query } from '../../db/query.ts';
 import { connectFlowPurpose } from '../../db/sealing-purposes.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Account } from '../../networks/network.ts';
-import type { Grant } from '../../networks/oauth.ts';
+import type { Grant } from '../../networks/oauth/contract.ts';
 import { sha256Hex, type Sealer } from '../../runtime/secrets.ts';
 import { Problem, unknownLink } from './problem.ts';
 
-/** What a link keeps sealed between its steps. */
+/** Sealed state that a link keeps between its steps. */
 export type Flow = {
-  /** Of the link: the browser is sent back to its page, so that code and state are not left in the address bar. */
+  /** The link's token: the browser is redirected to the link's page, to remove code and state from the address bar. */
   readonly token: string;
-  /** Of `Begun`, while a browser is at the network. */
+  /** From `Begun`, while the browser is at the network. */
   readonly kept?: Json;
-  /** What the person chooses from. */
+  /** The accounts to choose from. */
   readonly choice?: { readonly grant: Grant; readonly accounts: readonly Account[] };
 };
 
@@ -50,15 +50,15 @@ type Changes = {
   readonly error_code?: string | null;
 };
 
-/** The step that a link is at, as it was read: any other request may have gone on with it since. */
+/** The expected step of a link. A concurrent request may have moved it on. */
 export type At = {
   readonly link: Pick<ConnectLink, 'id' | 'workspaceId'>;
   readonly from: readonly ConnectStatus[];
-  /** Of the authorization that is gone on with, where there may be several. */
+  /** The expected authorization, when a link may have several. */
   readonly stateHash?: string;
 };
 
-/** Moves a link on from where it is. @returns false where it is not there any more, or has expired. */
+/** Moves a link to its next step. @returns false when the link is at another step or has expired. */
 export async function moveLink(
   em: Em,
   { link, from, stateHash }: At,
@@ -80,8 +80,8 @@ export async function moveLink(
   return moved.length === 1;
 }
 
-/** What an end, or a new beginning, leaves of the step before. */
-export const nothingOpen = {
+/** Clears the state of the last step. */
+export const closedFlow = {
   state_hash: null,
   redirect_uri: null,
   sealed_flow: null,
@@ -90,13 +90,13 @@ export const nothingOpen = {
 export const sealFlow = (sealer: Sealer, { id }: Pick<ConnectLink, 'id'>, flow: Flow): string =>
   sealer.seal(JSON.stringify(flow), connectFlowPurpose(id));
 
-/** @throws Error where there is none: its status says otherwise. */
+/** @throws Error when the link has no sealed state, which its status rules out. */
 export function openFlow(
   sealer: Sealer,
   { id, sealedFlow }: Pick<ConnectLink, 'id' | 'sealedFlow'>,
 ): Flow {
   if (sealedFlow === null) {
-    throw new Error(`The connect link ${id} keeps nothing.`);
+    throw new Error(`The connect link ${id} has no sealed state.`);
   }
 
   return JSON.parse(sealer.open(sealedFlow, connectFlowPurpose(id))) as Flow;

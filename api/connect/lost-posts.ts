@@ -2,13 +2,13 @@ import { Workspace } from '../../db/entities/workspace.ts';
 import { lostPosts, retryLostPosts } from '../channels/retry-lost-posts.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { Step } from './begin.ts';
+import type { ConnectStep } from './begin.ts';
 import { Problem } from './problem.ts';
 
-/** How many posts failed only because the account that this link connected had lost its access. */
+/** Counts the posts that failed only because the account of this link had lost its access. */
 export async function countLostPosts(
   { orm, now }: Pick<ApiDeps, 'orm' | 'now'>,
-  step: Pick<Step, 'link' | 'browser'>,
+  step: Pick<ConnectStep, 'link' | 'browser'>,
 ): Promise<number> {
   const { link } = step;
   if (link.connectedId === null || link.expiresAt <= now() || !isOwn(step)) {
@@ -19,16 +19,16 @@ export async function countLostPosts(
 }
 
 /**
- * Sends them again, for the person who has just connected the account, as long as the link lives.
+ * Retries those posts for the person who has just connected the account, until the link expires.
  *
  * @returns how many.
  * @throws Problem `used`; AppError `plan_required`
  */
-export async function sendLostPosts(deps: ApiDeps, step: Step): Promise<number> {
+export async function sendLostPosts(deps: ApiDeps, step: ConnectStep): Promise<number> {
   const { link } = step;
   const { connectedId, workspaceId } = link;
   if (connectedId === null || link.expiresAt <= deps.now() || !isOwn(step)) {
-    throw new Problem('used', 'This link has ended. Retry the posts where you write them.');
+    throw new Problem('used', 'This link has ended. Retry the posts in your own application.');
   }
 
   const em = deps.orm.em.fork();
@@ -38,5 +38,5 @@ export async function sendLostPosts(deps: ApiDeps, step: Step): Promise<number> 
   return (await retryLostPosts(deps, caller, connectedId, found)).length;
 }
 
-const isOwn = ({ link, browser }: Pick<Step, 'link' | 'browser'>): boolean =>
+const isOwn = ({ link, browser }: Pick<ConnectStep, 'link' | 'browser'>): boolean =>
   link.status === 'connected' && sha256Hex(browser) === link.browserHash;

@@ -1,20 +1,20 @@
 import type { ConnectLink } from '../../db/entities/connect-link.ts';
 import type { ApiDeps } from '../deps.ts';
-import { moveLink, nothingOpen, type Flow } from './links.ts';
+import { moveLink, closedFlow, type Flow } from './links.ts';
 import type { Problem } from './problem.ts';
 
-/** What a step made of a link: it is over, and has connected a channel or not, or its page goes on. */
-export type Outcome =
+/** The outcome of a step: the link has ended (`connected`, `failed`) or its page continues (`open`). */
+export type ConnectOutcome =
   | { readonly kind: 'connected'; readonly token: string; readonly channelId: string }
   | { readonly kind: 'failed' | 'open'; readonly token: string };
 
-/** The link has failed for good: what the network handed out is not stored. */
-export async function endOf(
+/** Ends the link as failed. The grant is not stored. */
+export async function failLink(
   deps: Pick<ApiDeps, 'orm' | 'now'>,
   link: ConnectLink,
   { token }: Flow,
   { code, message }: Problem,
-): Promise<Outcome> {
+): Promise<ConnectOutcome> {
   const at = { link, from: ['redeeming'] } as const;
   await moveLink(deps.orm.em.fork(), at, deps.now(), {
     status: 'failed',
@@ -25,15 +25,15 @@ export async function endOf(
   return { kind: 'failed', token };
 }
 
-/** The link can be tried again, from its beginning. */
-export async function reopen(
+/** Returns the link to its first step. */
+export async function reopenLink(
   deps: Pick<ApiDeps, 'orm' | 'now'>,
   link: ConnectLink,
   { code, message }: Problem,
 ): Promise<void> {
   const at = { link, from: ['redeeming'] } as const;
   await moveLink(deps.orm.em.fork(), at, deps.now(), {
-    ...nothingOpen,
+    ...closedFlow,
     status: 'open',
     error: message,
     error_code: code,

@@ -1,17 +1,17 @@
 import { AppError } from '../../domain/errors.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { OauthError, type OauthErrorCode } from '../../networks/oauth.ts';
+import { OauthError, type OauthErrorCode } from '../../networks/oauth/contract.ts';
 
 /**
- * Why a link connected nothing. Beside the codes of `OauthError`:
+ * Codes of a connection that failed, in addition to those of `OauthError`:
  *
- * - `unknown_link`: there is no such link, or it was deleted.
- * - `used`: it connected an account already, or failed for good.
- * - `other_browser`: the answer came in another browser than the one that went to the network.
- * - `wrong_answer`: the state belongs to no link that is open, or came back at another server's address.
+ * - `unknown_link`: the link does not exist or was deleted.
+ * - `used`: the link has connected an account or has failed.
+ * - `other_browser`: the answer arrived in another browser than the one that went to the network.
+ * - `wrong_answer`: the state matches no open link, or arrived at another server's address.
  * - `wrong_account`: the link is for another account.
- * - `refused`: the network does not take the secret.
- * - `invalid`: what was typed is none.
+ * - `refused`: the network refused the secret.
+ * - `invalid`: the input is malformed.
  * - `rate_limited`: too many secrets were refused.
  * - `quota_exceeded`, `network_not_configured`: as in the API.
  */
@@ -28,7 +28,7 @@ export type ProblemCode =
   | 'rate_limited'
   | 'network_not_configured';
 
-/** What the page says instead. The message is for the person, and holds no secret. */
+/** An expected failure that the page explains. The message is for the person and contains no secret. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly code: ProblemCode;
@@ -39,14 +39,14 @@ export class Problem extends Error {
   }
 }
 
-/** A failure of ours: the log says which. */
-export const failedHere = (): Problem =>
+/** An internal failure; the log has the details. */
+export const internalProblem = (): Problem =>
   new Problem('unavailable', 'Something went wrong here, and nothing was connected. Try again.');
 
 export const unknownLink = (): Problem =>
   new Problem('unknown_link', 'This link is unknown. Ask for a new one.');
 
-/** What a network or one of our own rules said, as a problem; null for a failure of ours. */
+/** Converts an error of a network or of our own rules; null for an internal failure. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) {
     return error;

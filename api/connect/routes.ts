@@ -10,9 +10,9 @@ export const connectRoutes = (deps: ApiDeps): Route[] => [
     path: '/channels/connect',
     operationId: 'connectChannel',
     tag: 'Channels',
-    summary: 'Make a link by which a person connects an account',
+    summary: 'Create a link with which a person connects an account',
     description:
-      'Open the link in a browser: its page says what will be connected to which workspace, and leads to the network. It lives 15 minutes and connects one account, once. An account that is connected already keeps its channel and gets new access. A workspace has at most 100 open links; one more takes the place of the oldest.',
+      'Open the link in a browser: its page names the account and the workspace, and leads to the network. It is valid for 15 minutes and connects one account, once. An account that is already connected keeps its channel and gets new access. A workspace has at most 100 open links; another one replaces the oldest.',
     body: connectBody,
     bodyExamples: connectExamples,
     answers: {

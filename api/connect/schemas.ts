@@ -8,25 +8,25 @@ export const connectBody = fields(
     url: {
       ...short,
       description:
-        'The account’s server, where the network has many; the person is asked otherwise.',
+        'The account’s server, for a network with many servers. If omitted, the page asks for it.',
     },
     handle: {
       ...short,
       description:
-        'The account’s handle, where the network needs it; the person is asked otherwise.',
+        'The account’s handle, if the network needs it. If omitted, the page asks for it.',
     },
     return_url: {
       ...text,
       minLength: 1,
       maxLength: 2000,
       description:
-        'Where the browser goes in the end, with `connected=<channel id>` or `error=<code>` added to its query. The operator lists what is allowed.',
+        'The address to which the browser returns, with `connected=<channel id>` or `error=<code>` added to its query. The operator configures the allowed addresses.',
     },
     sandbox: { ...flag, description: 'An account of the sandbox instead of the network.' },
     channel_id: {
       ...text,
       maxLength: 100,
-      description: 'The channel to connect again: any other account is refused then.',
+      description: 'The channel to connect again. Any other account is then refused.',
     },
   },
   ['platform'],
@@ -37,7 +37,8 @@ export const linkAnswer = record({
   link: {
     ...text,
     format: 'uri',
-    description: 'For a person’s browser. Whoever has it can connect an account: once, and soon.',
+    description:
+      'Open it in a browser. Anyone who has the link can connect an account with it, once and before it expires.',
   },
   expires_at: dateTime,
   platform: text,

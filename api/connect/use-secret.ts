@@ -3,24 +3,24 @@ import type { ConnectLink } from '../../db/entities/connect-link.ts';
 import { query } from '../../db/query.ts';
 import { pasted } from '../../domain/texts.ts';
 import type { Connector } from '../../networks/network.ts';
-import { baseUrlOf } from '../../networks/send-request.ts';
+import { baseUrlOf } from '../../networks/send-network-request.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { SignIn } from '../rate-limits/refusals.ts';
-import type { Step } from './begin.ts';
+import type { ConnectStep } from './begin.ts';
 import { moveLink } from './links.ts';
-import { oauthEntryOf } from './oauth-of.ts';
-import { endOf, reopen, type Outcome } from './outcome.ts';
-import { failedHere, Problem, problemOf } from './problem.ts';
-import { fitting, storeAccount } from './store-account.ts';
+import { oauthEntryOf } from './oauth-entry.ts';
+import { failLink, reopenLink, type ConnectOutcome } from './outcome.ts';
+import { internalProblem, Problem, problemOf } from './problem.ts';
+import { matchingAccounts, storeAccount } from './store-account.ts';
 
-/** How many secrets may be refused with one link, so that it cannot be used to guess passwords. */
+/** Limit of refused secrets per link, against password guessing. */
 const mostRefused = 10;
 
-/** Longer than any app password, in UTF-16 code units. */
+/** Limit of a secret in UTF-16 code units, longer than any app password. */
 const longest = 500;
 
-/** How an account of this link is connected with a secret; null where only the network's own page connects one. */
+/** Returns the connector for secrets; null when accounts of the network are connected by OAuth only. */
 export function connectorOf(
   { networks, sandboxUrl }: Pick<ApiDeps, 'networks' | 'sandboxUrl'>,
   { platform, atSandbox }: Pick<ConnectLink, 'platform' | 'atSandbox'>,
@@ -33,16 +33,16 @@ export function connectorOf(
 /**
  * Connects an account with a secret that its owner typed, such as an app password.
  *
- * @param given By the names of the connector's options and its secret.
- * @param address Of the client.
- * @throws Problem; the link can be tried again. After ten refusals it has failed.
+ * @param given Keyed by the names of the connector's options and its secret.
+ * @param address The client's address.
+ * @throws Problem; the link can be used again. After ten refusals it has failed.
  */
 export async function connectWithSecret(
   deps: ApiDeps,
-  { link, token, browser }: Step,
+  { link, token, browser }: ConnectStep,
   given: Readonly<Record<string, string>>,
   address: string,
-): Promise<Outcome> {
+): Promise<ConnectOutcome> {
   oauthEntryOf(deps, link);
   const connector = connectorOf(deps, link);
   if (!connector) {
@@ -61,18 +61,18 @@ export async function connectWithSecret(
   try {
     const base = link.atSandbox && deps.sandboxUrl ? connector.sandbox(deps.sandboxUrl) : {};
     const account = await connector.connect(deps.networkEgress, { ...base, ...values });
-    const [same = account] = await fitting(deps, link, [account], { isProved: false });
+    const [same = account] = await matchingAccounts(deps, link, [account], { isProved: false });
     return await storeAccount(deps, link, { token }, { account: same, grant: null });
   } catch (error) {
     const problem = problemOf(error);
     if (problem?.code === 'refused') {
       await deps.refusedSecrets.count(signIn);
       if ((await countRefusal(deps, link)) >= mostRefused) {
-        return endOf(deps, link, { token }, tooManyRefusals());
+        return failLink(deps, link, { token }, tooManyRefusals());
       }
     }
 
-    await reopen(deps, link, problem ?? failedHere());
+    await reopenLink(deps, link, problem ?? internalProblem());
     throw problem ?? error;
   }
 }
@@ -83,11 +83,11 @@ const tooManyRefusals = (): Problem =>
     `The network refused ${mostRefused} sign-ins with this link, and it has ended. Ask for a new link.`,
   );
 
-/** The host that the person named, or the network where there is only one. */
+/** The host that the person named, or the platform for a network with one server. */
 const serverOf = ({ platform }: ConnectLink, { url }: Readonly<Record<string, string>>): string =>
   url === undefined ? platform : new URL(baseUrlOf(url)).host;
 
-/** @throws Problem `rate_limited` where too many sign-ins of this client, or at this server, were refused just now. */
+/** @throws Problem `rate_limited` after too many refused sign-ins of this client or at this server. */
 async function assertFewRefusals({ refusedSecrets }: ApiDeps, signIn: SignIn): Promise<void> {
   const seconds = await refusedSecrets.restOf(signIn);
   if (seconds > 0) {
@@ -106,7 +106,7 @@ async function countRefusal({ orm }: ApiDeps, link: ConnectLink): Promise<number
   return row?.refused_secrets ?? 0;
 }
 
-/** The options that the page asks for. At the sandbox the server is known. */
+/** The options that the page asks for. The server of the sandbox is known. */
 export const shownOptions = (
   { options }: Connector,
   { atSandbox }: Pick<ConnectLink, 'atSandbox'>,
@@ -115,7 +115,7 @@ export const shownOptions = (
     ([name, { required }]) => required && !(atSandbox && name === 'url'),
   );
 
-/** @throws Problem `invalid` for a value that is missing or malformed, or is not on the page. */
+/** @throws Problem `invalid` for a missing, malformed or unknown value. */
 function valuesFor(
   connector: Connector,
   given: Readonly<Record<string, string>>,
@@ -135,7 +135,7 @@ function valuesFor(
       throw new Problem('invalid', `The ${what} is missing.`);
     }
     if (value.length > longest || /\p{Cc}/v.test(value)) {
-      throw new Problem('invalid', `This is no ${what}.`);
+      throw new Problem('invalid', `This is not a valid ${what}.`);
     }
 
     values[name] = value;

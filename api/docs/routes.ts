@@ -4,7 +4,7 @@ import { Router } from '@koa/router';
 import manifest from '../../package.json' with { type: 'json' };
 import { serveFile, staticFile, type StaticFile } from './static-file.ts';
 
-/** Where a newcomer may go from `/`. */
+/** The response to `/`: where everything is. */
 const welcome = {
   name: 'Punctual',
   description: manifest.description,
@@ -17,7 +17,7 @@ const welcome = {
   status: '/status',
 };
 
-/** Everything comes from here, nothing is inline, and no other page may frame it. */
+/** Only own files, no inline code, no framing. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -29,7 +29,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** For people: the documents in a browser, and a first answer at `/`. Needs no key. */
+/** The API documentation in a browser, and an overview at `/`. Needs no key. */
 export function docsRouter(): Router {
   const { page, assets } = loadPage();
   return new Router()
@@ -69,11 +69,11 @@ const renderer = (name: string): string =>
 
 type Page = {
   readonly page: StaticFile;
-  /** By name. What is not in here is not served, whatever a path says. */
+  /** Files by name. Any other name is not served. */
   readonly assets: ReadonlyMap<string, StaticFile>;
 };
 
-/** Reads the page and the renderer (2 MB) from disk, once, so that a missing package is noticed at the start. */
+/** Reads the page and the renderer (2 MB) from disk once, so that a missing package is noticed at startup. */
 function loadPage(): Page {
   const css = (path: URL | string): StaticFile => staticFile(types.css, readFileSync(path));
   const js = (path: URL | string): StaticFile => staticFile(types.js, readFileSync(path));

@@ -9,12 +9,12 @@ export const staticFile = (type: string, body: Buffer): StaticFile => ({
   etag: createHash('sha256').update(body).digest('base64url').slice(0, 22),
 });
 
-/** Answers with a file. A browser may keep it and asks each time whether it has changed, which is a 304. */
+/** Serves a file. Browsers may cache it but must revalidate, which answers 304 when it is unchanged. */
 export function serveFile(ctx: Context, { type, body, etag }: StaticFile): void {
   ctx.set('Cache-Control', 'public, no-cache');
   ctx.set('X-Content-Type-Options', 'nosniff');
   ctx.etag = etag;
-  ctx.status = 200; // `fresh` is only ever true of a success.
+  ctx.status = 200; // `fresh` requires a status of success.
   if (ctx.fresh) {
     ctx.status = 304;
     return;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { databaseAnswers } from '../../db/answers.ts';
-import { awaitsRestoreFinish, restoredDatabase } from '../../db/beats.ts';
+import { isDatabaseReachable } from '../../db/is-reachable.ts';
+import { awaitsRestoreFinish, restoredDatabase } from '../../db/restore-counter.ts';
 import type { Orm } from '../../db/orm.ts';
 import { dueAt } from '../../db/post-columns.ts';
 import { query } from '../../db/query.ts';
@@ -8,44 +8,44 @@ import { AppError } from '../../domain/errors.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { lastPolls } from '../../temporal/last-polls.ts';
 
-/** In milliseconds: what does not answer in this time is not ready. */
+/** Time limit of each check, in milliseconds. */
 const deadlineMs = 2000;
 
-/** A worker asks for work at least once a minute; one that has not for longer is gone. In milliseconds. */
+/** A worker polls at least once a minute. One without a poll for this long, in milliseconds, counts as gone. */
 const pollerAgeMs = 75_000;
 
-/** Whether this process can serve: `ok`, or the problem in a few words. */
-export type Readiness = { readonly postgresql: string };
+/** Readiness of this process: `ok`, or the problem in a few words. */
+export type ApiReadiness = { readonly postgresql: string };
 
-/** The whole system. Each part is `ok`, or its problem in a few words. */
-export type Status = {
-  readonly parts: Readiness & { readonly temporal: string; readonly worker: string };
+/** State of the whole system. Each part is `ok`, or its problem in a few words. */
+export type SystemStatus = {
+  readonly parts: ApiReadiness & { readonly temporal: string; readonly worker: string };
   /** Null when the database does not answer. */
   readonly backlog: Backlog | null;
 };
 
-/** Up to 1,000 of each are counted. */
+/** Each count stops at 1,000. */
 type Backlog = {
-  /** Posts with a channel that should have begun two minutes ago. */
+  /** Posts with a channel that is more than two minutes overdue. */
   readonly overdue_posts: number;
-  /** Posts that changed a minute ago or earlier, and that Temporal has not received yet. */
+  /** Posts that changed at least a minute ago and are not synced with Temporal. */
   readonly unsynced_posts: number;
 };
 
-export async function readiness(orm: Orm, gate: DatabaseGate): Promise<Readiness> {
-  if (!(await databaseAnswers(orm))) {
+export async function readiness(orm: Orm, gate: DatabaseGate): Promise<ApiReadiness> {
+  if (!(await isDatabaseReachable(orm))) {
     return { postgresql: 'does not answer' };
   }
 
   return { postgresql: gate.isOpen() ? 'ok' : 'is being prepared' };
 }
 
-/** Whether a post that is scheduled now would go out: all parts are asked, side by side. */
+/** Checks all parts in parallel: whether a post that is scheduled now would be published. */
 export async function systemStatus(
   orm: Orm,
   temporal: Temporal,
   gate: DatabaseGate,
-): Promise<Status> {
+): Promise<SystemStatus> {
   const [ready, pollers, backlog] = await Promise.all([
     readiness(orm, gate),
     lastPolls(temporal, deadlineMs),
@@ -63,7 +63,7 @@ export async function systemStatus(
   return { parts: { ...ready, temporal: 'ok', worker: alive ? 'ok' : 'none polls' }, backlog };
 }
 
-/** Both are read from indexes that hold open posts only. */
+/** Both counts use indexes that hold open posts only. */
 async function readBacklog(orm: Orm): Promise<Backlog | null> {
   const overdue = sql`p.status in ('scheduled', 'publishing')
     and ${dueAt('p')} < clock_timestamp() - interval '2 minutes'
@@ -86,7 +86,7 @@ async function readBacklog(orm: Orm): Promise<Backlog | null> {
   return Promise.race([counted, late]);
 }
 
-/** Stands before the database until that is prepared: it has its schema, and this process the right SECRET_KEY. */
+/** Keeps requests from the database until its schema is current and SECRET_KEY is verified. */
 export type DatabaseGate = {
   readonly isOpen: () => boolean;
   readonly open: () => void;

@@ -1,10 +1,13 @@
 import { Router } from '@koa/router';
 import type { ApiDeps } from '../deps.ts';
 
-/** For how long an answer holds, in milliseconds: calls need no key, and each costs PostgreSQL and Temporal a request. */
+/**
+ * How long an answer is reused, in milliseconds: calls need no key, and each costs a request to PostgreSQL and
+ * Temporal.
+ */
 const freshMs = 1000;
 
-/** For operators, load balancers and orchestrators. Needs no key and lies outside the versioned paths. */
+/** For operators, load balancers and orchestrators. Needs no key and is outside the versioned paths. */
 export function healthRouter(deps: ApiDeps): Router {
   const readiness = fresh(deps.readiness);
   const status = fresh(deps.status);
@@ -29,7 +32,7 @@ export function healthRouter(deps: ApiDeps): Router {
 const isOk = (parts: Readonly<Record<string, string>>): boolean =>
   Object.values(parts).every((part) => part === 'ok');
 
-/** Asks at most once a second. */
+/** Calls `ask` at most once per `freshMs`. */
 function fresh<T>(ask: () => Promise<T>): () => Promise<T> {
   let last: { readonly atMs: number; readonly answer: Promise<T> } | undefined;
   return () => {

@@ -3,36 +3,40 @@ import type { Pool } from 'pg';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import type { RateLimits } from '../../runtime/config/limits.ts';
-import { clientAddress, createCrowd, enterCrowd } from '../rate-limits/crowd.ts';
+import {
+  clientAddress,
+  createConcurrencyLimit,
+  acquire,
+} from '../rate-limits/concurrency-limit.ts';
 import { createLimiter, rateLimitHeaders, type Standing } from '../rate-limits/limiter.ts';
 import { authenticator } from './authenticate.ts';
 import type { Caller } from './route.ts';
 
 /**
- * What stands before every call: whose key it is, and whether it called too often.
+ * Authenticates a call and applies the rate limits.
  *
- * @throws AppError `unauthorized`; `rate_limited` when the key has used up its calls, or when this address sent
- * many wrong ones, or when too many of the key's are under way. A right key gets in from there all the same, since many clients may share an address.
- * `unavailable` while the database is not prepared.
+ * @throws AppError `unauthorized`; `rate_limited` when the key has used up its calls or has too many under way, or
+ *   when this address sent many wrong keys (a valid key is still accepted from there, since clients may share an
+ *   address); `unavailable` while the database is not ready.
  */
 export type Admission = (ctx: Context, isWrite: boolean) => Promise<Caller>;
 
-/** What one key may do at the same time, and its workspace may have. */
+/** Limits per key and default quotas. */
 export type Allowances = {
-  /** How many requests of a key may be under way in this process; 0 is no bound. */
-  readonly mostAtATime: number;
-  /** Of workspaces that have none of their own. */
+  /** Concurrent requests of a key in this process; 0 is unlimited. */
+  readonly maxConcurrent: number;
+  /** For workspaces without quotas of their own. */
   readonly quotas: Quotas;
 };
 
-/** @param assertOpen Throws while the database may not be asked yet. */
+/** @param assertOpen Throws while the database is not ready. */
 export function createAdmission(
   pool: Pool,
   limits: RateLimits,
-  { mostAtATime, quotas }: Allowances,
+  { maxConcurrent, quotas }: Allowances,
   assertOpen: () => void = () => undefined,
 ): Admission {
-  const crowd = createCrowd(mostAtATime);
+  const concurrencyLimit = createConcurrencyLimit(maxConcurrent);
   const requestPolicy = { name: 'requests', quota: limits.requests };
   const writePolicy = { name: 'writes', quota: limits.writes };
   const wrongKeyPolicy = { name: 'wrong-keys', quota: limits.wrongKeys };
@@ -41,7 +45,7 @@ export function createAdmission(
   const countWrongKey = createLimiter(pool, wrongKeyPolicy);
   const authenticate = authenticator(pool, quotas, assertOpen);
 
-  /** One after the other: a call that is refused as a request has written nothing. */
+  /** Counts the request first: a refused request must not count as a write. */
   async function count(keyId: string, isWrite: boolean): Promise<Standing[]> {
     const asRequest = await countRequest(keyId);
     return isWrite && !asRequest.refused ? [asRequest, await countWrite(keyId)] : [asRequest];
@@ -70,12 +74,12 @@ export function createAdmission(
       throw tooMany(refusal, `${refusal.policy.name} with this API key`);
     }
 
-    enterCrowd(ctx, crowd, known.keyId, 'with this API key');
+    acquire(ctx, concurrencyLimit, known.keyId, 'with this API key');
     return known.caller;
   };
 }
 
 function tooMany({ policy, resetSeconds }: Standing, what: string): AppError {
-  const message = `More than ${policy.quota} ${what} in a minute. Go on in ${resetSeconds} s.`;
+  const message = `More than ${policy.quota} ${what} in a minute. Try again in ${resetSeconds} s.`;
   return new AppError('rate_limited', message, { retryAfter: resetSeconds });
 }

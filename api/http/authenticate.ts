@@ -5,14 +5,14 @@ import { hashApiKey } from '../../runtime/secrets.ts';
 import { inBatches } from '../rate-limits/in-batches.ts';
 import type { Caller } from './route.ts';
 
-/** A caller, and the id of its key. */
+/** A caller and the id of its key. */
 export type Authenticated = { readonly keyId: string; readonly caller: Caller };
 
 type Row = {
   readonly id: string;
   readonly workspace_id: string;
   readonly plan: string | null;
-  /** Whether its last use was recorded within the last minute. */
+  /** Whether the last use was recorded within the last minute. */
   readonly is_recorded: boolean | null;
   readonly quotas: Partial<Quotas>;
 };
@@ -23,13 +23,13 @@ const findKey = `select k.id, k.workspace_id, w.plan, w.quotas,
   where k.hash = $1 and k.revoked_at is null`;
 
 /**
- * Makes a function that finds the caller by an `Authorization` header. The scheme's name is read in any case. The
- * database is asked each time and no answer is kept, so that a key which was revoked opens nothing any more.
+ * Returns a function that finds the caller by an `Authorization` header. The scheme is case-insensitive. Every call
+ * queries the database, so that a revoked key stops working immediately.
  *
- * @param quotas What a workspace may have, where it has no quotas of its own.
- * @param assertOpen Throws while the database may not be asked yet.
- * @returns null for a key that is unknown or was revoked.
- * @throws AppError `unauthorized` when there is no key at all.
+ * @param quotas Defaults for a workspace without quotas of its own.
+ * @param assertOpen Throws while the database is not ready.
+ * @returns null for a key that is unknown or revoked.
+ * @throws AppError `unauthorized` when the header has no key.
  */
 export function authenticator(
   pool: Pool,
@@ -70,8 +70,8 @@ const recordLastUse = `update api_keys set last_used_at = now()
   where id = $1 and (last_used_at is null or last_used_at <= now() - interval '1 minute')`;
 
 /**
- * Makes a function that records that a key was used just now, about once a minute over all processes. No call waits
- * for it, and none fails by it: what could not be recorded is recorded at the next one.
+ * Returns a function that records the use of a key about once a minute, over all processes. Calls do not wait for it,
+ * and a failed update is repeated at the next use.
  */
 function lastUseRecorder(pool: Pool): (keyId: string) => void {
   const underWay = new Set<string>();

@@ -4,8 +4,8 @@ import type { Logger } from '../../runtime/logger.ts';
 import { logFailure, named } from './errors.ts';
 
 /**
- * Resets the connection of an answer whose body breaks off, and logs why. The status is sent by then, and over HTTP/1.0,
- * which proxies speak, an ordinary end would look like the end of the whole.
+ * Resets the connection when a response body fails, and logs why. The status is already sent by then, and over
+ * HTTP/1.0, which proxies use, a normal close would look like a complete body.
  */
 export const resetBroken =
   (log: Logger): Middleware =>
@@ -13,9 +13,9 @@ export const resetBroken =
     await next();
     const { body, req } = ctx;
     if (body instanceof Readable) {
-      // Before Koa's own listener, which ends the connection in the ordinary way.
+      // Before Koa's own listener, which closes the connection normally.
       body.prependOnceListener('error', (error: Error) => {
-        // Else the client hung up: no fault of ours.
+        // Otherwise the client hung up.
         if (!req.socket.destroyed) {
           logFailure(ctx, named(error), error, log);
           req.socket.resetAndDestroy();

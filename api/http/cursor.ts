@@ -3,12 +3,12 @@ import { isId } from '../../domain/is-id.ts';
 import { text } from '../../domain/json-schema.ts';
 import { parseInstant } from '../../domain/due-time.ts';
 
-/** The last row of a page: a list goes on after it. Lists are ordered by time and, where that is equal, by id. */
+/** The last row of a page. Lists are ordered by time, then by id. */
 export type Cursor = { readonly createdAt: Date; readonly id: string };
 
-/** The query parameter of a call that answers in pages. */
+/** The query parameter of paginated calls. */
 export const cursorQuery = {
-  description: 'Where to go on: `next_cursor` of the page before. Opaque.',
+  description: 'The `next_cursor` of the previous page. Opaque.',
   schema: text,
 } as const;
 
@@ -16,8 +16,8 @@ export const encodeCursor = ({ createdAt, id }: Cursor): string =>
   Buffer.from(JSON.stringify([createdAt.toISOString(), id])).toString('base64url');
 
 /**
- * @param given The value of `?cursor`; undefined at the beginning of a list.
- * @throws AppError `invalid_request` for anything that `encodeCursor` did not make.
+ * @param given The value of `?cursor`; undefined for the first page.
+ * @throws AppError `invalid_request` for any value that `encodeCursor` did not create.
  */
 export function readCursor(given: unknown): Cursor | undefined {
   if (given === undefined) {
@@ -25,7 +25,7 @@ export function readCursor(given: unknown): Cursor | undefined {
   }
 
   const cursor = typeof given === 'string' ? decode(given) : null;
-  // Written back and compared, because the decoder overlooks what does not belong there.
+  // Encoded again and compared, because the decoder ignores invalid characters.
   if (cursor === null || encodeCursor(cursor) !== given) {
     const details = [{ path: '?cursor', message: 'is not a next_cursor of this list' }];
     throw new AppError('invalid_request', '?cursor is not a next_cursor of this list.', {
@@ -41,7 +41,7 @@ function decode(given: string): Cursor | null {
     const parts: unknown = JSON.parse(Buffer.from(given, 'base64url').toString('utf8'));
     const [at, id]: unknown[] = Array.isArray(parts) ? parts : [];
     const createdAt = typeof at === 'string' ? parseInstant(at) : null;
-    // Nothing of ours is older than 1970, and PostgreSQL knows no year 0.
+    // No row is older than 1970, and PostgreSQL has no year 0.
     return createdAt && createdAt.getTime() >= 0 && typeof id === 'string' && isId(id)
       ? { createdAt, id }
       : null;

@@ -1,12 +1,12 @@
 import type { Context, Middleware } from 'koa';
-import { isDatabaseAway } from '../../db/is-away.ts';
+import { isDatabaseUnavailable } from '../../db/is-unavailable.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { fields, listOf, text } from '../../domain/json-schema.ts';
 import { describeError, type Logger } from '../../runtime/logger.ts';
-import { dropRest } from './slow-clients.ts';
+import { drainBody } from './slow-clients.ts';
 
-/** What each failure means in HTTP. Nothing else decides it. */
-export const statusOf: Readonly<Record<ErrorCode, number>> = {
+/** The HTTP status of each error code. */
+export const httpStatusOf: Readonly<Record<ErrorCode, number>> = {
   invalid_request: 400,
   empty_body: 400,
   invalid_channel_ids: 400,
@@ -42,7 +42,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   unavailable: 503,
 };
 
-/** The one shape of errors. */
+/** The body of every error response. */
 export const errorSchema = fields(
   {
     error: { ...text, description: 'A sentence for people.' },
@@ -52,15 +52,16 @@ export const errorSchema = fields(
         {
           path: { ...text, description: 'A JSON pointer into the request.' },
           message: text,
-          quota: { ...text, description: 'With `quota_exceeded`: which one.' },
-          channel_id: { ...text, description: 'With `invalid_content`: on which channel.' },
+          quota: { ...text, description: 'With `quota_exceeded`: the quota.' },
+          channel_id: { ...text, description: 'With `invalid_content`: the channel.' },
           rule: {
             ...text,
-            description: 'With `invalid_content`: as in the answer of `POST /posts/validate`.',
+            description:
+              'With `invalid_content`: the rule, as in the answer of `POST /posts/validate`.',
           },
-          limit: { type: 'number', description: 'What the quota or the rule allows.' },
-          actual: { type: 'number', description: 'With `invalid_content`: what there is.' },
-          used: { type: 'integer', description: 'With `quota_exceeded`: what there is.' },
+          limit: { type: 'number', description: 'The limit of the quota or the rule.' },
+          actual: { type: 'number', description: 'With `invalid_content`: the actual value.' },
+          used: { type: 'integer', description: 'With `quota_exceeded`: the amount in use.' },
         },
         ['path', 'message'],
       ),
@@ -69,10 +70,10 @@ export const errorSchema = fields(
   ['error', 'code'],
 );
 
-/** In seconds: how soon a client should ask again when a part of ours is away. */
+/** Default `Retry-After` in seconds when a dependency is unavailable. */
 const retryAfter = 2;
 
-/** Stands before everything that can fail, and turns what was thrown into the one error shape. */
+/** Converts every thrown error into an error response. Mounted before everything that can fail. */
 export const answerErrors =
   (log: Logger): Middleware =>
   async (ctx, next) => {
@@ -86,36 +87,36 @@ export const answerErrors =
     }
   };
 
-/** A known path with another method has its `Allow` header by now; on an unknown one it is empty or missing. */
+/** A known path with another method has its `Allow` header by now. On an unknown path it is empty or missing. */
 function unrouted(ctx: Context): AppError {
   return ctx.status === 404 || ctx.response.get('Allow') === ''
     ? new AppError('not_found', `There is no ${ctx.method} ${ctx.path}.`)
-    : new AppError('method_not_allowed', `${ctx.path} does not take ${ctx.method}; see Allow.`);
+    : new AppError('method_not_allowed', `${ctx.path} does not support ${ctx.method}; see Allow.`);
 }
 
-/** 500s say nothing of the inside; the log does, under the same request id. */
+/** A 500 reveals nothing internal. The log has the details under the same request id. */
 export function named(error: unknown): AppError {
   if (error instanceof AppError) {
     return error;
   }
 
-  if (isDatabaseAway(error)) {
+  if (isDatabaseUnavailable(error)) {
     return new AppError(
       'unavailable',
-      'The database cannot be reached, or is busy, at the moment. Try again; with an Idempotency-Key nothing is made twice.',
+      'The database is unavailable or busy. Try again; with an Idempotency-Key no post is created twice.',
     );
   }
 
   return new AppError('internal', 'Something went wrong here. Tell the operator the X-Request-Id.');
 }
 
-/** A path as a log may have it: links to files, and those that connect accounts, need no key. The query is not in it. */
+/** A path for the log, without the query. File and connect links work without a key, so their tokens are cut. */
 const shown = (path: string): string =>
   path.replace(/^\/(?<kind>files|connect)\/.*/sv, '/$<kind>/…');
 
 function answer(ctx: Context, error: AppError, cause: unknown, log: Logger) {
   const { code, message, details } = error;
-  ctx.status = statusOf[code];
+  ctx.status = httpStatusOf[code];
   ctx.body = { error: message, code, ...(details ? { details } : {}) };
   if (code === 'unauthorized') {
     ctx.set('WWW-Authenticate', 'Bearer');
@@ -128,9 +129,9 @@ function answer(ctx: Context, error: AppError, cause: unknown, log: Logger) {
   logFailure(ctx, error, cause, log);
 }
 
-/** Logs an answer that says of a failure of ours. */
+/** Logs a response with a status of 500 or above. */
 export function logFailure(ctx: Context, { code }: AppError, cause: unknown, log: Logger): void {
-  if (statusOf[code] >= 500) {
+  if (httpStatusOf[code] >= 500) {
     const request = { id: ctx.state['requestId'], method: ctx.method, path: shown(ctx.path) };
     log.error({ request, error: describeError(cause) }, code);
   }
@@ -138,7 +139,7 @@ export function logFailure(ctx: Context, { code }: AppError, cause: unknown, log
 
 type Socket = Context['req']['socket'];
 
-/** By the error's code; everything else is 400. */
+/** By error code; any other code is a 400. */
 const refusals: Readonly<Record<string, { status: string; error: string }>> = {
   HPE_HEADER_OVERFLOW: {
     status: '431 Request Header Fields Too Large',
@@ -151,14 +152,11 @@ const refusals: Readonly<Record<string, { status: string; error: string }>> = {
 };
 
 const broken = {
-  status: `${statusOf.invalid_request} Bad Request`,
+  status: `${httpStatusOf.invalid_request} Bad Request`,
   error: 'The request is not well-formed HTTP.',
 };
 
-/**
- * Answers what is no HTTP, and therefore never gets to Koa, in the one shape of errors. For the server's
- * `clientError`.
- */
+/** Answers invalid HTTP, which never reaches Koa, with the usual error body. Handles the server's `clientError`. */
 export function answerBroken(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -166,7 +164,7 @@ export function answerBroken(error: Error & { readonly code?: string }, socket: 
   }
 
   if (isAnswering(socket)) {
-    socket.destroySoon(); // What is written of that answer still goes out.
+    socket.destroySoon(); // The written part of that response is still sent.
     return;
   }
 
@@ -186,11 +184,11 @@ export function answerBroken(error: Error & { readonly code?: string }, socket: 
 }
 
 /**
- * Answers an `Expect` other than `100-continue`, which never gets to Koa either. For the server's `checkExpectation`.
- * The connection is closed after it, once the body has been read: cut before, it would take the answer with it.
+ * Refuses an `Expect` other than `100-continue`, which never reaches Koa. Handles the server's `checkExpectation`. The
+ * connection is closed only after the body was read: an earlier close would discard the response.
  */
 export function refuseExpectation(request: Context['req'], response: Context['res']): void {
-  const error = 'No `Expect` but "100-continue" is known here.';
+  const error = 'The only supported `Expect` is "100-continue".';
   const body = JSON.stringify({ error, code: 'invalid_request' });
   response
     .writeHead(417, {
@@ -201,10 +199,13 @@ export function refuseExpectation(request: Context['req'], response: Context['re
     })
     .write(body);
   request.once('end', () => response.end());
-  dropRest(request);
+  drainBody(request);
 }
 
-/** Whether an answer to an earlier part of the connection is on its way. Node keeps it in that field, and reads it there too. */
+/**
+ * Whether a response to an earlier request on the connection is being sent. Node itself stores and reads it in this
+ * field.
+ */
 function isAnswering(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
   const { _httpMessage: earlier } = socket;
   return typeof earlier === 'object' && earlier !== null && 'headersSent' in earlier

@@ -9,16 +9,16 @@ import { readMultipart } from './read-multipart.ts';
 import { queryReader } from './read-query.ts';
 import type { Route } from './route.ts';
 
-/** Of every call's path. */
+/** Path prefix of all routes. */
 const prefix = '/api/v1';
 
 export type MountDeps = {
   readonly admit: Admission;
-  /** How long a JSON body may take to come, in milliseconds. */
+  /** Time limit for a JSON body, in milliseconds. */
   readonly bodyMs: number;
 };
 
-/** A router for these calls: authenticates, validates the request, then runs the use case. */
+/** Builds a router that authenticates, validates the request and runs the use case. */
 export function mount(routes: readonly Route[], deps: MountDeps): Router {
   const router = new Router({ prefix, sensitive: true, strict: true });
   for (const route of routes) {
@@ -33,7 +33,7 @@ function handlerOf(route: Route, { admit, bodyMs }: MountDeps) {
   const readQuery = queryReader(route.query);
   const body = bodyReader(route, bodyMs);
   return async (ctx: RouterContext): Promise<void> => {
-    ctx.set('Cache-Control', 'no-store'); // Answers, refusals too, are for this key alone, and may hold secrets.
+    ctx.set('Cache-Control', 'no-store'); // Responses, also refusals, are for this key only and may contain secrets.
     const caller = await admit(ctx, route.method !== 'get' && route.isReadOnly !== true);
     const params = ids(ctx.params);
     const query = readQuery(ctx.query);
@@ -54,23 +54,23 @@ function handlerOf(route: Route, { admit, bodyMs }: MountDeps) {
   };
 }
 
-/** Aborts when the client hangs up before its answer is sent. */
+/** Aborts when the client hangs up before its response is sent. */
 export function clientSignalOf(response: RouterContext['res']): AbortSignal {
   const left = new AbortController();
   const onClose = (): void => {
     if (!response.writableFinished) {
-      left.abort(new AppError('invalid_request', 'The client hung up.')); // No fault of ours.
+      left.abort(new AppError('invalid_request', 'The client hung up.')); // Not logged as a failure.
     }
   };
   if (response.closed) {
-    onClose(); // The client hung up while something else ran.
+    onClose(); // The client hung up before this call.
   }
 
   response.once('close', onClose);
   return left.signal;
 }
 
-/** How this call's body is read and checked. */
+/** Selects how the body of a route is read and validated. */
 function bodyReader(
   { method, body, bodyKind }: Route,
   withinMs: number,
@@ -84,7 +84,7 @@ function bodyReader(
   return async (ctx) => parse(await readBody(ctx, withinMs));
 }
 
-/** A malformed id is as unknown as any other. @throws AppError `not_found` */
+/** Treats a malformed id like an unknown one. @throws AppError `not_found` */
 function ids(params: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(params)) {
@@ -99,8 +99,8 @@ function ids(params: Readonly<Record<string, string | undefined>>): Record<strin
 }
 
 /**
- * Answers a method that a path without parameters does not take with those that it does: by 405, or in the answer to
- * OPTIONS. The router alone would take the last word of `GET /posts/validate` for an id.
+ * Answers unsupported methods of paths without parameters, with 405 or to OPTIONS. The router alone would match
+ * `validate` in `/posts/validate` as an id.
  */
 export function fixedPaths(routes: readonly Route[]): Middleware {
   const fixed = routes.filter(({ path }) => !path.includes('{'));
@@ -121,7 +121,7 @@ export function fixedPaths(routes: readonly Route[]): Middleware {
     if (ctx.method !== 'OPTIONS') {
       throw new AppError(
         'method_not_allowed',
-        `${ctx.path} does not take ${ctx.method}; see Allow.`,
+        `${ctx.path} does not support ${ctx.method}; see Allow.`,
       );
     }
 

@@ -3,9 +3,9 @@ import type { Busboy } from 'busboy';
 type HeaderParser = { cb(header: Record<string, string[]>): void };
 
 /**
- * Makes busboy take a part with an image or a video for a file also where it has no file name, which RFC 7578 (4.2) does
- * not require. Busboy takes it for text, unless its type is `application/octet-stream`, and has no option for that; so
- * such a part gets this type before busboy looks at it. The type that a client names is used for nothing else.
+ * Makes busboy treat an image or video part without a file name as a file; RFC 7578 (4.2) does not require the name.
+ * Busboy treats such a part as text unless its type is `application/octet-stream`, and has no option for it, so this
+ * sets the type before busboy reads the header. The client's type has no other use.
  */
 export function takeNamelessFiles(parser: Busboy): void {
   let current: HeaderParser | null = null;

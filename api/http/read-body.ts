@@ -6,9 +6,9 @@ import { AppError } from '../../domain/errors.ts';
 import { createGrowingBuffer } from '../../runtime/growing-buffer.ts';
 
 /**
- * A JSON body of at most 1 MB. Of a field that is given twice the last counts.
+ * Reads a JSON body of at most 1 MB. For a duplicate field the last value counts.
  *
- * @param withinMs How long it may take to come, in milliseconds.
+ * @param withinMs Time limit for the body, in milliseconds.
  */
 export async function readBody(ctx: Context, withinMs: number): Promise<unknown> {
   const type = ctx.get('content-type');
@@ -25,9 +25,9 @@ export async function readBody(ctx: Context, withinMs: number): Promise<unknown>
 }
 
 /**
- * For a call that takes no body: lets an empty one pass, and an empty object, which some clients always send.
+ * Accepts an empty body, or the empty object that some clients always send.
  *
- * @throws AppError for anything else, so that no caller believes that a field of it counted.
+ * @throws AppError for any other body, because its fields would be ignored.
  */
 export async function readNoBody(ctx: Context, withinMs: number): Promise<void> {
   const comes = (ctx.request.length ?? 0) > 0 || ctx.get('transfer-encoding') !== '';
@@ -55,18 +55,18 @@ function assertJson(ctx: Context): void {
 }
 
 /**
- * A field of this name, also spelt with escapes. Our own code takes it for a field like any other; this keeps it from
- * ever meeting code that copies fields one by one, where it would change what an object is.
+ * Matches a `__proto__` field, also when spelt with escapes. Our code treats it as an ordinary field; refusing it
+ * protects code that copies fields one by one, where it would replace the prototype.
  */
 const protoField =
   /"(?:_|\\u005f){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006f)(?:t|\\u0074)(?:o|\\u006f)(?:_|\\u005f){2}"\s*:/iv;
 
-/** Far more than any call has. What is built and compared level by level must not meet the end of the stack. */
+/** Far deeper than any valid body. Protects recursive code from a stack overflow. */
 const mostLevels = 64;
 
 function parseJson(text: string): unknown {
   if (levelsOf(text) > mostLevels) {
-    const message = `The request body has objects and arrays in each other over ${mostLevels} levels deep.`;
+    const message = `The request body nests objects and arrays more than ${mostLevels} levels deep.`;
     throw new AppError('invalid_request', message, { details: [{ path: '', message }] });
   }
 
@@ -85,8 +85,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * How deep objects and arrays stand in each other. Of a text that is no JSON, any number. Strings are skipped by
- * `indexOf`: to look at each character of a megabyte takes up to 90 ms until the function is compiled.
+ * Returns the nesting depth; any number for invalid JSON. Skips strings with `indexOf`: reading each character of a
+ * megabyte takes up to 90 ms until the function is compiled.
  */
 function levelsOf(text: string): number {
   let [level, deepest] = [0, 0];
@@ -108,7 +108,7 @@ function levelsOf(text: string): number {
 const [quote, backslash] = [0x22, 0x5c];
 const [openingBracket, closingBracket, openingBrace, closingBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Where the string that begins at `start` has its closing quote; the text's length if it has none. */
+/** Index of the closing quote of the string that begins at `start`; the text's length when there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = end;
@@ -124,18 +124,18 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Unpacked. */
+/** Limit of a JSON body, uncompressed. */
 const maxBytes = 1024 * 1024;
 
 /**
- * How many times its packed size a body may have, once it is larger than the second, in bytes. Texts that people write
- * pack to a third; what packs to a hundredth is made to fill memory.
+ * Maximum compression ratio of a body larger than the second value, in bytes. Written text compresses to a third; a
+ * ratio of 100 indicates a decompression bomb.
  */
 const [mostTimes, alwaysBytes] = [100, 64 * 1024];
 
 type Unpacker = BrotliDecompress | Unzip;
 
-/** By Content-Encoding. */
+/** Keyed by Content-Encoding. */
 const unpackers: ReadonlyMap<string, () => Unpacker> = new Map<string, () => Unpacker>([
   ['gzip', createUnzip],
   ['deflate', createUnzip],
@@ -143,13 +143,13 @@ const unpackers: ReadonlyMap<string, () => Unpacker> = new Map<string, () => Unp
 ]);
 
 /**
- * Reads a request's body as text, unpacked where it is packed.
+ * Reads a request body as text and decompresses it.
  *
- * @param withinMs How long it may take to come, in milliseconds: a client that stalls holds its connection no longer.
- * @param most Of its bytes, unpacked.
- * @throws AppError `payload_too_large` over that, `unsupported_media_type` for another encoding, and
- * `invalid_request` for a body that does not come in time, does not unpack or breaks off, and for bytes that are not
- * UTF-8: with U+FFFD in their place a post would go out with another text.
+ * @param withinMs Time limit in milliseconds, so that a stalled client does not hold its connection.
+ * @param most Limit in bytes, uncompressed.
+ * @throws AppError `payload_too_large`; `unsupported_media_type` for another encoding; `invalid_request` for a body
+ *   that is late, incomplete, does not decompress or is not UTF-8: replacement characters would silently change the
+ *   text of a post.
  */
 export async function readText(
   ctx: Context,
@@ -161,7 +161,7 @@ export async function readText(
   const bytes = await Promise.race([readBytes(ctx, most), late.promise])
     .finally(() => clearTimeout(timer))
     .catch((error: unknown) => {
-      ctx.req.resume(); // Read and drop the rest, or the client never reads the answer.
+      ctx.req.resume(); // Drain the rest: many clients read the response only then.
       throw error;
     });
   if (bytes.length > smallBytes) {
@@ -175,13 +175,13 @@ export async function readText(
   }
 }
 
-/** A body of so many bytes, unpacked, is dealt with at once. */
+/** A body up to this size, in bytes and uncompressed, is processed immediately. */
 const smallBytes = 64 * 1024;
 let lastTurn = Promise.resolve();
 
 /**
- * Lets one large body in each round of the event loop go on to be parsed and judged, which takes 5 to 20 ms for a
- * megabyte: many that are complete at once would hold up everybody else's calls for the sum of that.
+ * Spreads large bodies over rounds of the event loop, one per round. Parsing and validating a megabyte takes 5 to 20
+ * ms; many complete bodies at once would block other calls for the sum of that.
  */
 function turnOfLargeBody(): Promise<void> {
   lastTurn = lastTurn.then(() => setImmediate());
@@ -215,7 +215,7 @@ async function readBytes(ctx: Context, most: number): Promise<Buffer> {
   }
 }
 
-/** By events: an iterator would end the connection together with the reading. */
+/** Uses events: an iterator would close the connection when it ends. */
 function collect(
   from: Readable,
   request: Context['req'],

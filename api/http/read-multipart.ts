@@ -7,37 +7,34 @@ import { createIdleTimeout } from '../../runtime/idle-timeout.ts';
 import { takeNamelessFiles } from './nameless-files.ts';
 
 export type MultipartOptions = {
-  /** Takes the bytes of the first file as they come. Those of others are dropped. */
+  /** Receives the bytes of the first file. Other files are dropped. */
   readonly sink: Writable;
-  /** What they pass on their way there, and what may refuse them. */
+  /** Transforms the bytes on the way, and may refuse them. */
   readonly through?: (bytes: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
-  /** Of all files together. */
+  /** Limit for all files together. */
   readonly maxBytes: number;
-  /** How long the client may send nothing, in milliseconds. */
+  /** How long the client may stall, in milliseconds. */
   readonly stallMs: number;
 };
 
 export type Multipart = {
-  /** What is no file, by name. A list where a name came more than once. */
+  /** Text fields by name; a list when a name is repeated. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The fields that had a file, in order, and what the file was called. */
+  /** The fields with files, in order, with the client's file names. */
   readonly files: readonly { readonly field: string; readonly fileName: string | undefined }[];
 };
 
-/** What may stand around the file: boundaries, headers, short fields. */
+/** Limit in bytes for everything except the file: boundaries, headers and short fields. */
 const maxAround = 64 * 1024;
 
-/**
- * Two files, so that a second one is told apart from an unknown field. The headers of a part may have 16 KB: that is the
- * parser's own bound.
- */
+/** Two files, so that a second file gets its own message. The parser itself limits the headers of a part to 16 KB. */
 const limits = { fields: 10, files: 2, parts: 12, fieldSize: maxAround };
 
 /**
- * Reads a multipart body and streams its file into `sink`. The sink is the caller's to close, also after a failure.
+ * Reads a multipart body and streams its file into `sink`. The caller closes the sink, also after a failure.
  *
- * @throws AppError `unsupported_media_type`, `payload_too_large` as soon as it is clear, `invalid_request` for a
- * body that is broken, has more than an upload needs, has a field that is not UTF-8, breaks off or stops coming; and what the sink fails with.
+ * @throws AppError `unsupported_media_type`; `payload_too_large` as early as possible; `invalid_request` for a body
+ *   that is malformed, incomplete, stalled or not UTF-8, or has too many parts; and any error of the sink.
  */
 export async function readMultipart(ctx: Context, options: MultipartOptions): Promise<Multipart> {
   if (!/^multipart\/form-data *(?:;|$)/iv.test(ctx.get('content-type'))) {
@@ -60,7 +57,7 @@ export async function readMultipart(ctx: Context, options: MultipartOptions): Pr
       parser.destroy();
     }
 
-    ctx.req.resume(); // Read and drop the rest, or the client never reads the answer.
+    ctx.req.resume(); // Drain the rest: many clients read the response only then.
     throw error;
   }
 }
@@ -69,8 +66,8 @@ function createParser({ req }: Context, { maxBytes }: MultipartOptions): Busboy 
   try {
     const parser = busboy({
       headers: req.headers,
-      defParamCharset: 'utf8', // As browsers and all clients send names of files.
-      limits: { ...limits, fileSize: maxBytes + 1 }, // It stops at the limit, and a file may have that many.
+      defParamCharset: 'utf8', // Browsers and other clients send file names in UTF-8.
+      limits: { ...limits, fileSize: maxBytes + 1 }, // Busboy reports the limit when it is reached, not exceeded.
     });
     takeNamelessFiles(parser);
     return parser;
@@ -79,7 +76,7 @@ function createParser({ req }: Context, { maxBytes }: MultipartOptions): Busboy 
   }
 }
 
-/** What the parser finds, when the body has ended and its file is written. A failure of any listener is the request's. */
+/** Resolves when the body has ended and its file is written. An error in any listener rejects it. */
 function collect(
   parser: Busboy,
   { sink, through = (bytes) => bytes, maxBytes }: MultipartOptions,
@@ -129,7 +126,7 @@ function collect(
   return promise;
 }
 
-/** What RFC 7578 (4.7) leaves out is not read wrong: bytes that are packed for mail are another file than was meant. */
+/** RFC 7578 (4.7) deprecates Content-Transfer-Encoding. Storing encoded bytes would store a different file. */
 function refusalOfFile(field: string | undefined, encoding: string): AppError | null {
   if (field === undefined) {
     return nameless();
@@ -143,7 +140,7 @@ function refusalOfFile(field: string | undefined, encoding: string): AppError | 
       );
 }
 
-/** What the parser puts in the place of bytes that are no character. One that was sent as such is no text either. */
+/** The parser's replacement for undecodable bytes. A literal U+FFFD is refused too. */
 const undecodable = '\u{FFFD}';
 
 function notUtf8(field: string): AppError {
@@ -155,7 +152,7 @@ function notUtf8(field: string): AppError {
 
 const nameless = (): AppError => new AppError('invalid_request', 'A part of the body has no name.');
 
-/** Rejects when the client hangs up before the end or sends nothing for a while. Never resolves. */
+/** Rejects when the client hangs up early or stalls. Never resolves. */
 function brokenOff(
   request: Context['req'],
   { stallMs, maxBytes }: MultipartOptions,
@@ -164,7 +161,7 @@ function brokenOff(
   const fail = (message: string) => reject(new AppError('invalid_request', message));
   const idle = createIdleTimeout(stallMs, () => {
     if (request.isPaused()) {
-      idle.touch(); // It is our disk that is slow.
+      idle.touch(); // The disk is slow, not the client.
       return;
     }
 
@@ -183,7 +180,7 @@ function brokenOff(
     idle.touch();
     came += chunk.length;
     if (came > maxBytes + maxAround) {
-      reject(tooLarge(maxBytes)); // All of it together, also what is no file.
+      reject(tooLarge(maxBytes)); // The whole body, including its fields.
     }
   });
   if (request.destroyed) {

@@ -7,9 +7,9 @@ import type { QuerySpec } from './route.ts';
 type Specs = Readonly<Record<string, QuerySpec>>;
 
 /**
- * Makes a reader of a call's query, as strict as that of a body. What the schema calls a number comes back as one.
+ * Builds a reader for a query, as strict as for a body. Numeric parameters become numbers.
  *
- * The reader throws AppError `invalid_request` that names every parameter which is unknown, given twice or wrong.
+ * The reader throws AppError `invalid_request` that names every unknown, repeated or invalid parameter.
  */
 export function queryReader(
   specs: Specs = {},
@@ -59,7 +59,7 @@ function unreadable(value: unknown): string | null {
 
 const plainNumber = /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/v;
 
-/** What is written as a number and may be one. Anything else stays text, and the schema says what is wrong with it. */
+/** Parses a number where the schema expects one. Any other value stays text, and the schema reports the fault. */
 function read(value: string, spec: QuerySpec | undefined): unknown {
   const { schema = {} } = spec ?? {};
   const mayBeNumber = 'type' in schema && (schema.type === 'number' || schema.type === 'integer');

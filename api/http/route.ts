@@ -6,27 +6,27 @@ import type { Quotas } from '../../domain/quotas.ts';
 import type { Tag } from '../openapi/info.ts';
 import type { Multipart, MultipartOptions } from './read-multipart.ts';
 
-/** Who is calling. Every query names the workspace. */
+/** The authenticated caller. Every query is limited to its workspace. */
 export type Caller = {
   readonly workspaceId: string;
   readonly plan: string | null;
-  /** What the workspace may have. */
+  /** Limits of the workspace. */
   readonly quotas: Quotas;
 };
 
 export type Request = {
   readonly caller: Caller;
-  /** Path parameters; a malformed id never gets here. */
+  /** Path parameters; malformed ids are refused earlier. */
   readonly params: Readonly<Record<string, string>>;
-  /** Query parameters, checked against the route's schemas; numbers are numbers. */
+  /** Query parameters, validated by the route's schemas; numbers are parsed. */
   readonly query: Readonly<Record<string, unknown>>;
-  /** Checked against the route's schema. */
+  /** Validated by the route's schema. */
   readonly body: unknown;
   /** @param name In lower case. @returns a header's value, which may be empty, or undefined. */
   readonly header: (name: string) => string | undefined;
-  /** For a call whose body is multipart: reads it, once the use case knows where its file goes. */
+  /** Reads a multipart body, once the use case knows where to store the file. */
   readonly readMultipart: (options: MultipartOptions) => Promise<Multipart>;
-  /** Aborts when the client hangs up before it has its answer. Made on the first call. */
+  /** Aborts when the client hangs up before its response. Created on the first call. */
   readonly clientSignal: () => AbortSignal;
 };
 
@@ -36,12 +36,12 @@ type Answer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** What the OpenAPI document says of a header: its JSON Schema, and what it means. */
+/** A header in the OpenAPI document. */
 export type HeaderSpec = { readonly description: string; readonly schema: TSchema };
 
-/** The header of an answer that made something. */
+/** The `Location` header of a response that created a resource. */
 export const location = {
-  description: 'The path of what was made.',
+  description: 'The path of the created resource.',
   schema: { type: 'string', format: 'uri-reference' },
 } as const;
 
@@ -49,11 +49,11 @@ export const location = {
 export type QuerySpec = {
   readonly description: string;
   readonly schema: TSchema;
-  /** Says so in the document. The use case refuses, once it knows that what the path names exists. */
+  /** Documented as required. The use case refuses its absence, after it has checked that the resource exists. */
   readonly required?: true;
 };
 
-/** For the OpenAPI document, by a name in camelCase. A test holds every value against its schema. */
+/** Examples of the OpenAPI document, keyed in camelCase. A test validates every value against its schema. */
 export type Examples = Readonly<
   Record<string, { readonly summary: string; readonly value: object }>
 >;
@@ -62,51 +62,51 @@ export type AnswerSpec = {
   readonly description: string;
   /** JSON Schema of the body. */
   readonly schema: TSchema;
-  /** Always sent with this answer, beside those that every answer has. */
+  /** Headers that this response always has, in addition to the common ones. */
   readonly headers?: Readonly<Record<string, HeaderSpec>>;
   readonly examples: Examples;
-  /** Another media type that a call may ask for, which is answered as a stream. */
+  /** Another media type that the caller may request, which is streamed. */
   readonly alsoAs?: string;
 };
 
-/** The query parameters that a call takes, by name. */
+/** The query parameters of a route, by name. */
 type QuerySpecs = Readonly<Record<string, QuerySpec>>;
-/** The good answers of a call, by status. */
+/** The successful responses of a route, by status. */
 type AnswerSpecs = Readonly<Record<number, AnswerSpec>>;
 
-/** One call of the API, as data: the server and the OpenAPI document are made from the same list. */
+/** One route as data. The server and the OpenAPI document are built from the same list. */
 export type Route = {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   /** As in OpenAPI, relative to `/api/v1`: `/posts/{id}`. */
   readonly path: string;
-  /** What generated clients call it. Stable, and unique over all calls. */
+  /** Method name in generated clients. Stable and unique. */
   readonly operationId: string;
   readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
   readonly query?: QuerySpecs;
-  /** JSON Schema of the body; a route without one takes none. */
+  /** JSON Schema of the body; omitted when the route has none. */
   readonly body?: TSchema;
   readonly bodyExamples?: Examples;
-  /** It changes nothing, whatever its method: it counts as no write. */
+  /** Changes nothing despite its method, so it does not count as a write. */
   readonly isReadOnly?: true;
-  /** `multipart`: `body` only describes it, and `handle` reads it, by `readMultipart`. JSON otherwise. */
+  /** `multipart`: `body` only documents it, and `handle` reads it with `readMultipart`. JSON otherwise. */
   readonly bodyKind?: 'multipart';
   readonly requestHeaders?: Readonly<Record<string, HeaderSpec>>;
   readonly answers: AnswerSpecs;
-  /** The failures that this call can have, beside those that every call can. */
+  /** Error codes of this route, in addition to the common ones. */
   readonly errors: readonly ErrorCode[];
   readonly handle: (request: Request) => Promise<Answer>;
 };
 
 type BodyKind = Route['bodyKind'];
 
-/** The values of a call's query parameters. */
+/** The values of a route's query parameters. */
 export type QueryOf<Q extends QuerySpecs> = {
   readonly [Name in keyof Q]?: Value<Q[Name]['schema']>;
 };
 
-/** A request as the schemas of its route describe it. A multipart body is not read yet. */
+/** A request, typed by the schemas of its route. A multipart body is not read yet. */
 type RequestOf<Q extends QuerySpecs, B extends TSchema, K extends BodyKind> = Omit<
   Request,
   'query' | 'body'
@@ -115,7 +115,7 @@ type RequestOf<Q extends QuerySpecs, B extends TSchema, K extends BodyKind> = Om
   readonly body: K extends 'multipart' ? undefined : Value<B>;
 };
 
-/** One of the answers that a route describes. */
+/** A response, typed by the route. */
 type AnswerOf<A extends AnswerSpecs> = {
   readonly [Status in keyof A & number]: Omit<Answer, 'status' | 'body'> & {
     readonly status: Status;
@@ -126,8 +126,7 @@ type AnswerOf<A extends AnswerSpecs> = {
 }[keyof A & number];
 
 /**
- * A route whose handler is checked against its schemas: what it takes by the types of `query` and `body`, and what it
- * answers by those of `answers`. `mount` parses requests by the same schemas.
+ * Declares a route whose handler is type-checked against its schemas. `mount` validates requests by the same schemas.
  */
 export const route = <
   const Q extends QuerySpecs,

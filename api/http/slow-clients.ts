@@ -1,27 +1,27 @@
 import type { Context, Middleware } from 'koa';
 
-export type ReaderBounds = {
-  /** How much a reader must take on average over each window; 0 is no bound. */
+export type ReaderLimits = {
+  /** Minimum average per window; 0 is unlimited. */
   readonly bytesPerSecond: number;
   /**
-   * In milliseconds. Systems buffer megabytes and hand them over 1 to 2 MB at a time (measured on Linux), so that a
-   * reader of 20 kB/s seems to take nothing for more than a minute: a window must be longer than that.
+   * In milliseconds. Systems buffer megabytes and pass them on 1 to 2 MB at a time (measured on Linux), so a client
+   * that reads 20 kB/s seems to stall for more than a minute. The window must be longer than that.
    */
   readonly windowMs: number;
 };
 
 /**
- * Cuts off clients that do not take their answer, or hardly: each holds a connection, and a file or a socket of the
- * storage. Time in which nothing waits to be taken does not count, as then the API is slow.
+ * Disconnects clients that read their response too slowly: each holds a connection and a file or storage socket. Time
+ * without pending bytes does not count, because then the API is slow.
  */
-export const cutSlowReaders =
-  (bounds: ReaderBounds): Middleware =>
+export const disconnectSlowReaders =
+  (bounds: ReaderLimits): Middleware =>
   async (ctx, next) => {
     await next();
     watch(ctx, bounds);
   };
 
-function watch({ req, res }: Context, { bytesPerSecond, windowMs }: ReaderBounds): void {
+function watch({ req, res }: Context, { bytesPerSecond, windowMs }: ReaderLimits): void {
   const { socket } = req;
   if (res.closed) {
     return;
@@ -50,24 +50,24 @@ function watch({ req, res }: Context, { bytesPerSecond, windowMs }: ReaderBounds
   res.once('close', () => clearInterval(timer));
 }
 
-/** For how long a client may go on sending after its answer; many read that only then. In milliseconds. */
+/** How long a client may keep sending after its response, in milliseconds. Many clients read it only then. */
 const lingerMs = 5000;
 
 /**
- * Ends a request that was answered before all of it had come, such as one that was refused: what still comes is read
- * and dropped for a moment, and then the connection is cut. Without this it would stay for as long as an upload may take.
+ * Ends a request that was answered before its body was complete, such as a refused upload. The rest is drained for
+ * `lingerMs`, then the connection is closed. Otherwise it would stay open as long as an upload may take.
  */
-export const leaveRest: Middleware = async (ctx, next) => {
+export const drainUnreadBody: Middleware = async (ctx, next) => {
   ctx.res.once('finish', () => {
     if (!ctx.req.complete && !ctx.req.destroyed) {
-      dropRest(ctx.req);
+      drainBody(ctx.req);
     }
   });
   await next();
 };
 
-/** Reads and drops what still comes of a request, and cuts its connection where that goes on for too long. */
-export function dropRest(request: Context['req']): void {
+/** Drains the rest of a request, and closes its connection after `lingerMs`. */
+export function drainBody(request: Context['req']): void {
   const timer = setTimeout(() => request.destroy(), lingerMs);
   request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
   request.resume();

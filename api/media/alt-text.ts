@@ -1,9 +1,9 @@
 import { isText } from '../../domain/texts.ts';
 
-/** In characters: longer than any network takes. */
+/** In characters; longer than any network allows. */
 export const longestAltText = 5000;
 
-/** What is wrong with an alt text, for a message; null when nothing is. An empty one is none. */
+/** Returns the problem of an alt text as a message, or null. An empty text means none. */
 export function altTextFault(text: string): string | null {
   if (text !== '' && text.trim() === '') {
     return 'must not be blank';

@@ -8,18 +8,17 @@ import { abandonUnknown, removeAbandoned } from './unclaimed-files.ts';
 /** About how many stored files one sweep compares. */
 const mostAtATime = 10_000;
 
-/** Of `newId`: the first 48 bits of a UUIDv7 are when it was made. */
+/** Keys of `newId`: UUIDv7, whose first 48 bits are the creation time. */
 const ourKey = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/v;
 
 const madeAtMs = (key: string): number => Number.parseInt(key.slice(0, 8) + key.slice(9, 13), 16);
 
 /**
- * Removes stored files of which the database does not know, a part of the storage each time: where the last
- * comparison ended the next one goes on.
+ * Removes stored files that the database does not know. Each sweep compares one part of the storage and continues
+ * where the last one ended.
  *
- * Only files that are a day old and younger than this database are compared. A new database before an old storage
- * knows none of its files, which is no reason to remove them. Nor is anything compared where another database has
- * files as well.
+ * Compares only files that are at least a day old and younger than this database: a new database on an old storage
+ * knows none of its files, and must not remove them. Skips everything when another database uses the storage too.
  */
 export async function compareStorage(deps: Pick<ApiDeps, 'orm' | 'log' | 'media'>): Promise<void> {
   const { orm, log, media } = deps;
@@ -29,7 +28,7 @@ export async function compareStorage(deps: Pick<ApiDeps, 'orm' | 'log' | 'media'
   if (others.length > 0) {
     log.warn(
       { database, others },
-      'another database uses this media storage, so files that nobody knows stay in it',
+      'another database uses this media storage, unknown files are kept',
     );
     return;
   }
@@ -38,7 +37,7 @@ export async function compareStorage(deps: Pick<ApiDeps, 'orm' | 'log' | 'media'
   for (let seen = 0; seen < mostAtATime;) {
     const { keys, next, obstacle } = await media.storage.list(position);
     if (obstacle !== undefined) {
-      log.warn({ error: describeError(obstacle) }, 'a part of the media storage is not compared');
+      log.warn({ error: describeError(obstacle) }, 'part of the media storage not compared');
     }
 
     const compared = keys.filter(
@@ -46,7 +45,7 @@ export async function compareStorage(deps: Pick<ApiDeps, 'orm' | 'log' | 'media'
     );
     const lost = await abandonUnknown(em, compared);
     if (lost.length > 0) {
-      log.warn({ files: lost }, 'stored files that the database does not know are removed');
+      log.warn({ files: lost }, 'removing stored files that are not in the database');
       await removeAbandoned(deps, lost);
     }
 
@@ -61,9 +60,9 @@ export async function compareStorage(deps: Pick<ApiDeps, 'orm' | 'log' | 'media'
 }
 
 type Facts = {
-  /** Unique: a copy of the database from a dump has another. */
+  /** Unique: a database restored from a dump has another value. */
   readonly database: string;
-  /** Of the files that are compared, when they came: in milliseconds since 1970, by the database's clock. */
+  /** Range of file ages to compare: milliseconds since 1970, by the database's clock. */
   readonly begin: number;
   readonly end: number;
 };
@@ -77,7 +76,7 @@ async function facts(em: Em): Promise<Facts> {
      from pg_control_system() s, pg_database d where d.datname = current_database()`,
   );
   if (!row) {
-    throw new Error('The database does not know itself.');
+    throw new Error('The database returned no facts about itself.');
   }
 
   return row;
@@ -93,7 +92,7 @@ async function positionOf(em: Em): Promise<string | null> {
   return row?.position ?? null;
 }
 
-/** Two processes may compare at once: both do the same, and the later position counts. */
+/** Concurrent sweeps do the same work, and the later position wins. */
 async function setPosition(em: Em, position: string | null): Promise<void> {
   await (position === null
     ? query(em, db.deleteFrom('sweep_positions').where('sweep', '=', sweep))

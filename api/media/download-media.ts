@@ -5,7 +5,7 @@ import { BodyTooLargeError, type Download } from '../../runtime/egress/egress.ts
 import { EgressError } from '../../runtime/egress/egress-error.ts';
 import { namedIfOutOfRoom } from '../../runtime/storage/disk-room.ts';
 import type { ApiDeps } from '../deps.ts';
-import { expectFiles, type ComingFiles } from '../quotas/media-quota.ts';
+import { reserveFiles, type FileReservation } from '../quotas/media-quota.ts';
 import type { QuotaOwner } from '../quotas/post-quota.ts';
 import { nameInUrl } from './file-name.ts';
 import {
@@ -22,8 +22,8 @@ const atATime = 4;
 type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
 
 /**
- * Downloads files into the media library's storage: all of them, or none. At most 4 at a time; a URL that is given
- * twice is one file, and the first failure ends the others. Their rows are the caller's to make, by `insertMedia`:
+ * Downloads files into the media library's storage: all of them or none. Runs at most 4 downloads at a time, fetches a
+ * repeated URL once, and stops at the first failure. The caller inserts the rows with `insertMedia`:
  *
  *     const stored = await downloadMedia(deps, owner, urls, signal);
  *     try {
@@ -34,8 +34,8 @@ type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
  *
  * @param signal Aborts when the client hangs up.
  * @returns the files in the order of the URLs.
- * @throws AppError `invalid_media_url`, which names the URL and why; `quota_exceeded` when the workspace has no room for
- *   them, `unavailable` when the disk has none.
+ * @throws AppError `invalid_media_url`, which names the URL and the reason; `quota_exceeded`; `unavailable` when the
+ *   disk is full.
  */
 export async function downloadMedia(
   deps: Deps,
@@ -45,7 +45,7 @@ export async function downloadMedia(
 ): Promise<StoredMedia> {
   assertAllowed(deps, urls);
   const wanted = [...new Set(urls)];
-  const coming = await expectFiles(deps.orm.em.fork(), deps.media, owner, wanted.length);
+  const coming = await reserveFiles(deps.orm.em.fork(), deps.media, owner, wanted.length);
   const files: NewMedia[] = [];
   const stop = new AbortController();
   const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
@@ -59,7 +59,7 @@ export async function downloadMedia(
           coming,
         });
       } catch (error) {
-        // The first one counts: what follows fails because it was stopped.
+        // Only the first error counts: the others fail because of the abort.
         stop.abort(named(error, urls, url));
         return;
       }
@@ -75,7 +75,7 @@ export async function downloadMedia(
   return storedMedia(deps, files, coming);
 }
 
-/** Names every URL that is wrong by its text alone, before anything is asked for. */
+/** Refuses every URL that is wrong by its text alone, before any request. */
 function assertAllowed({ media }: Deps, urls: readonly string[]): void {
   const wrong = urls.flatMap((url, index) => {
     const reason = media.refuseUrl(url);
@@ -89,7 +89,7 @@ function assertAllowed({ media }: Deps, urls: readonly string[]): void {
   }
 }
 
-/** A failure of one URL, with the URL's name and its first place in the request. */
+/** Adds the URL and its first position in the request to an error. */
 function named(error: unknown, urls: readonly string[], url: string): unknown {
   return error instanceof AppError && error.code === 'invalid_media_url'
     ? new AppError('invalid_media_url', `${url}: ${error.message}`, {
@@ -104,22 +104,23 @@ const detailOf = (index: number, message: string): ErrorDetail => ({
   message,
 });
 
-/** Over everything, however slowly it drips. */
+/** Limit of one download, in milliseconds. */
 const timeoutMs = 10 * 60_000;
 const maxRedirects = 3;
 
-/** Some servers refuse a client that does not say who it is. */
+/** Some servers refuse requests without a user agent. */
 const headers = { 'user-agent': 'Punctual/1.0', accept: 'image/*, video/*' };
 
 type Request = Pick<Sent, 'workspaceId'> & {
   readonly signal: AbortSignal;
-  readonly coming: Pick<ComingFiles, 'through'>;
+  readonly coming: Pick<FileReservation, 'through'>;
 };
 
 /**
- * Downloads one file and stores it.
+ * Downloads and stores one file.
  *
- * @throws AppError `invalid_media_url` with the reason alone as its message, `quota_exceeded`, `unavailable` when there is no room.
+ * @throws AppError `invalid_media_url` with only the reason as its message; `quota_exceeded`; `unavailable` when the
+ *   disk is full.
  */
 async function fetchFile(
   deps: Pick<ApiDeps, 'orm' | 'media'>,
@@ -163,7 +164,7 @@ async function fetchFile(
   }
 }
 
-/** Some servers compress every answer. A file that can be read is accepted, whatever the header says. */
+/** Some servers compress every response. A readable file is accepted, whatever the header says. */
 function namedIfCompressed(error: unknown, { headers: answered }: Download): unknown {
   const encoding = answered['content-encoding']?.trim() ?? '';
   return error instanceof AppError &&
@@ -177,7 +178,7 @@ function namedIfCompressed(error: unknown, { headers: answered }: Download): unk
     : error;
 }
 
-/** What is the fault of the URL, as such; anything else as it is. */
+/** Converts errors that the URL caused; returns any other error unchanged. */
 function asReason(error: unknown, stallMs: number): unknown {
   if (error instanceof AppError && error.code === 'invalid_media') {
     return new AppError('invalid_media_url', error.message);
@@ -197,5 +198,7 @@ function sentence({ code, message }: EgressError, stallMs: number): string {
     return `The server was silent for ${stallMs / 1000} s, or took more than 10 minutes.`;
   }
 
-  return code === 'connection_reset' ? 'The connection broke before all of it had come.' : message;
+  return code === 'connection_reset'
+    ? 'The connection broke before the download was complete.'
+    : message;
 }

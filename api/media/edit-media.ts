@@ -15,7 +15,7 @@ import type { EditMediaBody } from './schemas.ts';
 import { assertFitsWaitingPosts } from './waiting-posts.ts';
 
 /**
- * Changes what is said of a file: its name, its alt text.
+ * Changes the name or the alt text of a file.
  *
  * @throws AppError `not_found`, `invalid_request`, `invalid_content`, `quota_exceeded`
  */
@@ -28,7 +28,7 @@ export async function editMedia(
   refuse('alt_text', altText === '' ? 'must not be blank' : altTextFault(altText ?? ''));
   refuse('name', name === undefined || isText(name) ? null : 'must be text');
   return orm.em.fork().transactional(async (em) => {
-    // The file before the library, as posts lock them.
+    // Posts use the same lock order: the file, then the library.
     await lockFile(em, owner.workspaceId, id);
     await lockLibrary(em, owner.workspaceId);
     const file = await loadMedia(em, owner.workspaceId, id);
@@ -46,7 +46,7 @@ export async function editMedia(
   });
 }
 
-/** Posts that are scheduled with it meanwhile come before this, or read it as it is after. */
+/** A post that is being scheduled with the file commits before this, or sees the new alt text. */
 const lockFile = (em: Em, workspaceId: string, id: string): Promise<unknown> =>
   query(
     em,

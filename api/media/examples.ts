@@ -29,16 +29,18 @@ const clip: MediaView = {
   created_at: '2027-02-28T17:05:00.000Z',
 };
 
-export const listed: Examples = {
+export const fileList: Examples = {
   library: { summary: 'Two files', value: { media: [clip, picture], next_cursor: null } },
 };
 
-export const one: Examples = { picture: { summary: 'A picture', value: { media: picture } } };
+export const singleFile: Examples = {
+  picture: { summary: 'A picture', value: { media: picture } },
+};
 
-export const described: Examples = {
+export const describedFile: Examples = {
   altText: { summary: 'An alt text', value: { alt_text: picture.alt_text } },
 };
 
-export const deleted: Examples = {
-  deleted: { summary: 'It is gone', value: { ok: true, id: picture.id } },
+export const deletedFile: Examples = {
+  deleted: { summary: 'Deleted', value: { ok: true, id: picture.id } },
 };

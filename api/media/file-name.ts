@@ -1,17 +1,17 @@
 const maxLength = 255;
 
-/** What is looked at of a name, from its end: to normalize long runs of marks takes quadratic time. */
+/** Only this many characters from the end are read: normalizing long runs of marks takes quadratic time. */
 const maxRead = 1000;
 
-/** Direction marks, with which `gpj.exe` looks like `exe.jpg`. */
+/** Control characters and direction marks, which make `gpj.exe` look like `exe.jpg`. */
 const disguises = /[\p{Cc}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gv;
 
 /**
- * A name to show, from one that a stranger chose: its last part, without what cannot be seen, of 255 UTF-16 units at
- * most. It is never used as the name of a file of ours.
+ * Makes a display name from an untrusted file name: its last part, without invisible characters, at most 255 UTF-16
+ * units. It never names a file on our disk.
  *
- * @param given Undefined or empty: the fallback is `file` with the type's usual ending.
- * @param type MIME type, as read from the bytes.
+ * @param given Undefined or empty gives `file` with the type's usual ending.
+ * @param type MIME type, read from the bytes.
  */
 export function fileName(given: string | undefined, type: string): string {
   const last =
@@ -25,7 +25,7 @@ export function fileName(given: string | undefined, type: string): string {
   return /^\.*$/v.test(name) ? `file.${endings[type] ?? 'bin'}` : name;
 }
 
-/** The name of what a URL leads to: the last part of its path. */
+/** The last part of a URL's path. */
 export function nameInUrl(url: string): string | undefined {
   const last = URL.parse(url)?.pathname.split('/').at(-1) ?? '';
   try {
@@ -35,7 +35,7 @@ export function nameInUrl(url: string): string | undefined {
   }
 }
 
-/** Keeps the ending, and no half of a surrogate pair. */
+/** Keeps the ending and does not split a surrogate pair. */
 function shortened(name: string): string {
   if (name.length <= maxLength) {
     return name;
@@ -46,7 +46,7 @@ function shortened(name: string): string {
   return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}${ending}`;
 }
 
-/** The files that the library takes, which `runtime/media/probe.ts` tells by their bytes. */
+/** The file types of the library, which `runtime/media/probe.ts` detects by their bytes. */
 const endings: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -57,5 +57,5 @@ const endings: Readonly<Record<string, string>> = {
   'video/webm': 'webm',
 };
 
-/** MIME types of the files that the library takes. */
+/** MIME types of the library's files. */
 export const libraryTypes: readonly string[] = Object.keys(endings);

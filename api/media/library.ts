@@ -8,11 +8,11 @@ import { linkOf } from '../../domain/links.ts';
 import { isText } from '../../domain/texts.ts';
 import type { ApiDeps } from '../deps.ts';
 import { encodeCursor, readCursor } from '../http/cursor.ts';
-import { maxPage, type MediaQuery, type MediaView } from './schemas.ts';
+import { maxMediaPage, type MediaQuery, type MediaView } from './schemas.ts';
 import { namesFile } from './used-by-channels.ts';
 import { abandonFile, removeUnclaimed } from './unclaimed-files.ts';
 
-/** A file as the API answers it. */
+/** A file as the API returns it. */
 export const presentMedia = (publicUrl: string, file: MediaFile): MediaView => ({
   id: file.id,
   type: file.type,
@@ -27,14 +27,14 @@ export const presentMedia = (publicUrl: string, file: MediaFile): MediaView => (
 });
 
 /**
- * The workspace's files, the newest first, and where to go on.
+ * Lists the workspace's files, newest first.
  *
- * @throws AppError `invalid_request` for a search that is no text, or a cursor that no page gave.
+ * @throws AppError `invalid_request` for an invalid search text or cursor.
  */
 export async function listMedia(
   em: Em,
   workspaceId: string,
-  { type, search, limit = maxPage, cursor }: MediaQuery,
+  { type, search, limit = maxMediaPage, cursor }: MediaQuery,
 ): Promise<{ files: MediaFile[]; nextCursor: string | null }> {
   assertText(search ?? '');
   const after = readCursor(cursor);
@@ -61,7 +61,7 @@ function assertText(search: string): void {
   }
 }
 
-/** Names are kept in NFC, and `%`, `_` and the backslash mean something to LIKE. */
+/** Names are stored in NFC. Escapes the special characters of LIKE. */
 const literally = (search: string): string =>
   search.normalize('NFC').replaceAll(/[\\%_]/gv, String.raw`\$&`);
 
@@ -76,9 +76,9 @@ export async function loadMedia(em: Em, workspaceId: string, id: string): Promis
 }
 
 /**
- * Removes a file from the library and its bytes from the storage. Drafts and finished posts that have it go without.
+ * Removes a file from the library, and its bytes from the storage. Drafts and ended posts lose the file.
  *
- * @throws AppError `not_found`; `media_in_use` while a post that uses it is scheduled or being published.
+ * @throws AppError `not_found`; `media_in_use` while a scheduled or publishing post uses it.
  */
 export async function deleteMedia(deps: ApiDeps, workspaceId: string, id: string): Promise<void> {
   const { orm, now } = deps;
@@ -90,8 +90,8 @@ export async function deleteMedia(deps: ApiDeps, workspaceId: string, id: string
 }
 
 async function markDeleted(em: Em, workspaceId: string, id: string, at: Date): Promise<void> {
-  // A call that attaches a file to a post holds a lock on its row meanwhile: either it comes first and we see its post,
-  // or it finds the file gone.
+  // A call that attaches the file to a post locks its row: it commits first and we see its post, or it finds the file
+  // gone.
   const [file] = await query(
     em,
     sql`select id from media_files

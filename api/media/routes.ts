@@ -2,7 +2,7 @@ import { record, uuid } from '../../domain/json-schema.ts';
 import type { ApiDeps } from '../deps.ts';
 import { location, route, type Route } from '../http/route.ts';
 import { editMedia } from './edit-media.ts';
-import { deleted, described, listed, one } from './examples.ts';
+import { deletedFile, describedFile, fileList, singleFile } from './examples.ts';
 import { deleteMedia, listMedia, loadMedia, presentMedia } from './library.ts';
 import {
   editMediaSchema,
@@ -31,9 +31,9 @@ const listCall = (deps: ApiDeps): Route =>
     query: mediaQuery,
     answers: {
       200: {
-        description: 'The files, and where to go on.',
+        description: 'A page of files.',
         schema: mediaListSchema,
-        examples: listed,
+        examples: fileList,
       },
     },
     errors: ['invalid_request'],
@@ -51,7 +51,8 @@ const uploadCall = (deps: ApiDeps): Route =>
     operationId: 'uploadMedia',
     tag: 'Media',
     summary: 'Upload an image or a video',
-    description: 'One file, as `multipart/form-data`. What it is, its bytes say, not its name.',
+    description:
+      'One file, as `multipart/form-data`. Its type is read from its bytes, not from its name.',
     body: uploadSchema,
     bodyKind: 'multipart',
     answers: {
@@ -59,7 +60,7 @@ const uploadCall = (deps: ApiDeps): Route =>
         description: 'The file.',
         schema: mediaAnswer,
         headers: { Location: location },
-        examples: one,
+        examples: singleFile,
       },
     },
     errors: [
@@ -90,7 +91,7 @@ const readCall = (deps: ApiDeps): Route =>
       200: {
         description: 'The file.',
         schema: mediaAnswer,
-        examples: one,
+        examples: singleFile,
       },
     },
     errors: ['not_found'],
@@ -108,14 +109,14 @@ const editCall = (deps: ApiDeps): Route =>
     tag: 'Media',
     summary: 'Change the alt text or the name of a file',
     description:
-      'Only the fields that are sent change. The link changes with the name; the old one goes on working. An alt text that posts which wait with the file could not go out with is refused.',
+      'Only the fields that are sent change. The link changes with the name; the old link keeps working. An alt text that a network of a waiting post would refuse is refused.',
     body: editMediaSchema,
-    bodyExamples: described,
+    bodyExamples: describedFile,
     answers: {
       200: {
-        description: 'The file as it stands now.',
+        description: 'The updated file.',
         schema: mediaAnswer,
-        examples: one,
+        examples: singleFile,
       },
     },
     errors: ['invalid_request', 'invalid_content', 'quota_exceeded', 'not_found'],
@@ -132,13 +133,12 @@ const deleteCall = (deps: ApiDeps): Route =>
     operationId: 'deleteMedia',
     tag: 'Media',
     summary: 'Delete a file of the media library',
-    description:
-      'Its link stops working. Drafts and finished posts that have the file go without it.',
+    description: 'Its link stops working. Drafts and ended posts lose the file.',
     answers: {
       200: {
         description: 'The file is deleted.',
         schema: record({ ok: { type: 'boolean', const: true }, id: uuid }),
-        examples: deleted,
+        examples: deletedFile,
       },
     },
     errors: ['not_found', 'media_in_use'],

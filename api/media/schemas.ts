@@ -26,11 +26,11 @@ export const mediaFileSchema = record({
   height: pixels,
   duration_ms: {
     ...nullable({ type: 'integer' }),
-    description: 'Of a video or an animation, in milliseconds.',
+    description: 'Length of a video or an animation, in milliseconds.',
   },
   alt_text: {
     ...nullable(text),
-    description: 'What is to be seen on it, for people who do not see it; null when nobody said.',
+    description: 'Alt text, for people who cannot see the file; null if none.',
   },
   created_at: dateTime,
 });
@@ -47,16 +47,16 @@ export const uploadSchema = fields(
   {
     file: {
       ...text,
-      // Generators of clients read `format`; JSON Schema of 2020-12 has `contentMediaType` for it.
+      // Client generators read `format`; JSON Schema 2020-12 uses `contentMediaType`.
       format: 'binary',
       contentMediaType: 'application/octet-stream',
       description: 'JPEG, PNG, GIF, WebP, MP4, MOV or WebM, of 200 MB at most.',
     },
-    name: { ...text, description: "What to call it instead of the file's own name." },
+    name: { ...text, description: "Replaces the file's own name." },
     alt_text: {
       ...text,
       maxLength: longestAltText,
-      description: 'What is to be seen on it, for people who do not see it.',
+      description: 'Alt text, for people who cannot see the file.',
     },
   },
   ['file'],
@@ -68,14 +68,14 @@ export const editMediaSchema = fields({
     ...nullable(text),
     maxLength: longestAltText,
     description:
-      'Not blank; null: none. Scheduled posts that have no alt text of their own go out with it.',
+      'Not blank; null removes it. Scheduled posts without an alt text of their own use it.',
   },
   name: { ...text, minLength: 1, maxLength: 255, description: 'Also the end of its link.' },
 });
 export type EditMediaBody = Value<typeof editMediaSchema>;
 
-/** How many files a page has at most. */
-export const maxPage = 50;
+/** Maximum files per page. */
+export const maxMediaPage = 50;
 
 export const mediaQuery = {
   type: { description: 'Only images, or only videos.', schema: oneOf(['image', 'video']) },
@@ -84,8 +84,8 @@ export const mediaQuery = {
     schema: { ...text, maxLength: 255 },
   },
   limit: {
-    description: 'How many at most.',
-    schema: { type: 'integer', minimum: 1, maximum: maxPage, default: maxPage },
+    description: 'The maximum number of files.',
+    schema: { type: 'integer', minimum: 1, maximum: maxMediaPage, default: maxMediaPage },
   },
   cursor: cursorQuery,
 } as const;

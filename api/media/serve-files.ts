@@ -7,31 +7,31 @@ import { createKeyedSemaphore, type KeyedSemaphore } from '../../runtime/keyed-s
 import type { ByteRange } from '../../runtime/storage/media-storage.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientSignalOf } from '../http/mount.ts';
-import { clientAddress } from '../rate-limits/crowd.ts';
+import { clientAddress } from '../rate-limits/concurrency-limit.ts';
 
 /**
- * Whatever a file holds, a browser shows it as its type says or not at all: it runs nothing and asks for nothing. The
- * page that a browser makes around a picture or a video has its own styles, and the file as its content.
+ * Keeps a file from running scripts or loading anything in a browser. The page that a browser builds around an image
+ * or a video needs its inline styles and the file itself.
  */
 const policy =
   "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox";
 
-/** How many links one client address has looked up at the same time. It needs no key to ask for any, right or wrong. */
-const lookUpsPerAddress = 2;
+/** Concurrent link lookups of one client address. They need no key. */
+const lookupsPerAddress = 2;
 
-/** Serves the links to files (see `linkOf`). They need no key: the token in them is one. */
+/** Serves the links to files (see `linkOf`). They need no key: the token in the link authorizes. */
 export function filesRouter(deps: ApiDeps): Router {
-  const lookUps = createKeyedSemaphore(lookUpsPerAddress);
-  return new Router().get('/files/:token/:name', (ctx) => serveFile(deps, lookUps, ctx));
+  const acquireLookup = createKeyedSemaphore(lookupsPerAddress);
+  return new Router().get('/files/:token/:name', (ctx) => serveFile(deps, acquireLookup, ctx));
 }
 
 async function serveFile(
   { orm, media, gate }: ApiDeps,
-  lookUps: KeyedSemaphore,
+  acquireLookup: KeyedSemaphore,
   ctx: RouterContext,
 ): Promise<void> {
   gate.assertOpen();
-  const done = await lookUps(clientAddress(ctx.ip), clientSignalOf(ctx.res));
+  const done = await acquireLookup(clientAddress(ctx.ip), clientSignalOf(ctx.res));
   const file = await findFile(orm.em.fork(), ctx.params['token'] ?? '').finally(done);
   const etag = `"${file.id}"`;
   const isRanged = ctx.method === 'GET' && ['', etag].includes(ctx.get('if-range'));
@@ -75,9 +75,9 @@ function describe(ctx: RouterContext, file: MediaFile, part: ByteRange | undefin
   ctx.length = part ? part.end - part.start + 1 : file.sizeBytes;
   ctx.set({
     'Accept-Ranges': 'bytes',
-    // In its sandbox the page around a video is a stranger even to the address that it came from.
+    // The sandboxed page around a video has an opaque origin.
     'Access-Control-Allow-Origin': '*',
-    // Its bytes never change, but it may be deleted.
+    // The bytes never change, but the file may be deleted.
     'Cache-Control': 'private, max-age=3600',
     'Content-Disposition': 'inline',
     'Content-Security-Policy': policy,
@@ -103,10 +103,10 @@ async function findFile(em: Em, linkToken: string): Promise<MediaFile> {
 const notFound = () => new AppError('not_found', 'There is no such file.');
 
 /**
- * The part of a file that a `Range` header asks for (RFC 9110, section 14). A header that asks for several parts, or
- * that cannot be read, asks for the whole: a server may ignore it.
+ * Reads a `Range` header (RFC 9110, section 14). Several ranges, or an invalid header, return the whole file, as the
+ * RFC allows.
  *
- * @returns `whole`, the one part, or `unsatisfiable` when it lies behind the end.
+ * @returns `whole`, the range, or `unsatisfiable` when it starts after the end.
  */
 function byteRange(header: string, sizeBytes: number): ByteRange | 'whole' | 'unsatisfiable' {
   const match = /^bytes=(?<start>\d{0,15})-(?<end>\d{0,15})$/v.exec(header.trim());

@@ -6,15 +6,15 @@ import type { MediaDetails } from '../../domain/media-details.ts';
 import { AppError } from '../../domain/errors.ts';
 import { newLinkToken } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
-import { reserveMediaQuota, type ComingFiles } from '../quotas/media-quota.ts';
+import { reserveMediaQuota, type FileReservation } from '../quotas/media-quota.ts';
 import type { QuotaOwner } from '../quotas/post-quota.ts';
 import { fileName } from './file-name.ts';
 import { claimFiles, registerFile, removeUnclaimed } from './unclaimed-files.ts';
 
-/** Of a file, in bytes: 200 MB, in the larger of the two ways to read that. */
+/** Limit of a file, in bytes: 200 MB, read as MiB. */
 export const maxFileBytes = 200 * 1024 * 1024;
 
-/** A file whose bytes are stored, and whose row is still to be made by `insertMedia`. */
+/** A stored file whose row `insertMedia` still has to insert. */
 export type NewMedia = {
   readonly id: string;
   readonly name: string;
@@ -31,25 +31,25 @@ export type NewMedia = {
   readonly linkToken: string;
 };
 
-/** Stored files for which `insertMedia` is to make rows. */
+/** Stored files for `insertMedia`. */
 export type MediaToInsert = {
   readonly files: readonly NewMedia[];
-  /** Says that the library counts them, in the transaction that makes their rows: they are under way no more. */
+  /** Called in the transaction that inserts the rows: the library's quota now counts the files. */
   readonly countedInLibrary: () => void;
 };
 
-/** Stored files that no row claims yet. Call `removeUnclaimed` in the end, whatever happened. */
+/** Stored files without rows. Always call `removeUnclaimed` at the end. */
 export type StoredMedia = MediaToInsert & {
   /**
-   * Removes those files that got no row: after a commit none, after a failure all. Never throws; what cannot be
-   * removed or is not certain now is made up for later (`sweep-media.ts`).
+   * Removes the files without a row: none after a commit, all after a failure. Never throws. A file that cannot be
+   * removed or decided now is left to `sweep-media.ts`.
    */
   removeUnclaimed(): Promise<void>;
 };
 
-/** A file's sender, and what they say of it. */
+/** The data that comes with a file. */
 export type Sent = {
-  /** As its sender called it. */
+  /** The client's file name. */
   readonly name: string | undefined;
   readonly altText: string | null;
   readonly workspaceId: string;
@@ -58,11 +58,11 @@ export type Sent = {
 };
 
 /**
- * Inspects a file that has come whole, and stores it. From then on the caller removes it unless a row claims it (see `StoredMedia`).
+ * Inspects a complete file and stores it. Afterwards the caller removes it unless a row claims it (see `StoredMedia`).
  *
- * @param filePath In the staging folder; whether it is still there afterwards is open.
- * @throws AppError `invalid_media` when it is no image and no video, `unavailable` when there is no room, or when too many
- * others are to be inspected before it; the signal's reason.
+ * @param filePath In the staging folder; the file may be moved away.
+ * @throws AppError `invalid_media` when it is neither an image nor a video; `unavailable` when there is no space or
+ *   the inspection queue is full; the signal's reason.
  */
 export async function storeFile(
   { orm, media: { storage, inspector } }: Pick<ApiDeps, 'orm' | 'media'>,
@@ -89,11 +89,11 @@ export async function storeFile(
   };
 }
 
-/** Files that were stored for a caller who is about to make their rows. */
+/** Wraps files that were stored for a caller who inserts their rows next. */
 export const storedMedia = (
   deps: Pick<ApiDeps, 'orm' | 'log' | 'media'>,
   files: readonly NewMedia[],
-  coming: ComingFiles,
+  coming: FileReservation,
 ): StoredMedia => ({
   files,
   countedInLibrary: coming.release,
@@ -107,7 +107,7 @@ export const storedMedia = (
 });
 
 /**
- * Makes the rows of stored files, in the caller's transaction. They are inserted when it flushes.
+ * Creates the rows of stored files in the caller's transaction. They are inserted when it flushes.
  *
  * @throws AppError `quota_exceeded`; `unavailable` when the request took so long that its files were abandoned.
  */
@@ -118,7 +118,8 @@ export async function insertMedia(
   createdAt: Date,
 ): Promise<MediaFile[]> {
   await reserveMediaQuota(em, owner, files);
-  // Before the commit, after which they would count twice. Of a workspace one transaction at a time comes here.
+  // Before the commit, after which the files would count twice. The library's lock admits one transaction of a
+  // workspace at a time.
   countedInLibrary();
   await claimFiles(
     em,

@@ -11,32 +11,28 @@ type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
 
 const everyMs = 60 * 60_000;
 
-/** How many files one statement or transaction takes, so that none holds many long. */
+/** Files per statement or transaction, to keep locks short. */
 const batch = 100;
 
-/** So many files that cannot be removed mean that the storage is away: the others wait for the next sweep. */
+/** After this many failed removals the storage counts as unavailable, and the rest waits for the next sweep. */
 const mostFailures = 20;
 
 /**
- * Removes what a crash, a lost answer or a storage that was away left behind. A step that fails holds up no other.
+ * Removes files that a crash, a lost response or a storage outage left behind. A failed step does not stop the others.
  */
 export async function sweepMedia(deps: Deps): Promise<void> {
   const { log, media } = deps;
   const pass = (what: string, step: () => Promise<unknown>): Promise<unknown> =>
     step().catch((error: unknown) => log.warn({ error: describeError(error) }, what));
 
-  await pass('the staging folder could not be swept', () =>
+  await pass('sweep of the staging folder failed', () =>
     media.staging.sweep((file, error) =>
-      log.warn({ error: describeError(error), file }, 'a staged file could not be removed'),
+      log.warn({ error: describeError(error), file }, 'staged file not removed'),
     ),
   );
-  await pass('files that no post has could not be deleted', () =>
-    removeUnused(deps, media.keepUnusedDays),
-  );
-  await pass('files that no row claims could not be removed', () => removeStale(deps));
-  await pass('the media storage could not be compared with the library', () =>
-    compareStorage(deps),
-  );
+  await pass('unused files not deleted', () => removeUnused(deps, media.keepUnusedDays));
+  await pass('unclaimed files not removed', () => removeStale(deps));
+  await pass('comparison of the media storage failed', () => compareStorage(deps));
 }
 
 async function removeStale(deps: Deps): Promise<void> {
@@ -49,7 +45,7 @@ async function removeStale(deps: Deps): Promise<void> {
   }
 }
 
-/** Sweeps now and every hour. @returns a function that ends it. */
+/** Sweeps now and every hour. @returns a function that stops it. */
 export function keepSwept(deps: Deps): () => void {
   let isSweeping = false;
   const sweep = async (): Promise<void> => {
@@ -64,13 +60,13 @@ export function keepSwept(deps: Deps): () => void {
   return () => clearInterval(timer);
 }
 
-/** In one sweep; what is left goes with the next ones. */
+/** Limit per sweep; the rest follows in the next ones. */
 const mostBatches = 100;
 
 /**
- * Deletes files that have been in a media library for so many days and that no post has, as `DELETE /media/{id}` does.
+ * Deletes files that are older than `days` and unused, as `DELETE /media/{id}` does.
  *
- * @param days None are deleted where it is 0.
+ * @param days 0 deletes none.
  */
 async function removeUnused(deps: Deps, days: number): Promise<void> {
   if (days === 0) {
@@ -83,18 +79,18 @@ async function removeUnused(deps: Deps, days: number): Promise<void> {
       return;
     }
 
-    deps.log.info({ files: ids }, `files that no post had for ${days} days are deleted`);
+    deps.log.info({ files: ids }, `deleted files unused for ${days} days`);
     await removeAbandoned(deps, ids);
   }
 }
 
-/** SQL: whether neither a post nor the defaults of a channel name the file `m`. */
+/** SQL: whether neither a post nor a channel's defaults use the file `m`. */
 const isUnused = sql<boolean>`not exists (
     select from post_media pm where pm.media_id = m.id and pm.workspace_id = m.workspace_id)
   and not exists (
     select from channels c where c.workspace_id = m.workspace_id and ${namesFile('c', sql`m.id`)})`;
 
-/** Of all workspaces: it reads nothing that leaves the database. @returns the ids of the deleted files. */
+/** Covers all workspaces; no content leaves the database. @returns the ids of the deleted files. */
 async function deleteSome(em: Em, days: number): Promise<string[]> {
   const locked = await query<{ id: string }>(
     em,
@@ -107,8 +103,8 @@ async function deleteSome(em: Em, days: number): Promise<string[]> {
     return [];
   }
 
-  // A call that gives a file to a post holds its row meanwhile. A statement of its own sees what that committed just
-  // before it was locked here.
+  // A call that attaches a file to a post locks its row. A separate statement sees posts that were committed just
+  // before the lock.
   const deleted = await query<{ id: string }>(
     em,
     sql`with gone as (

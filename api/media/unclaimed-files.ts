@@ -5,11 +5,11 @@ import { AppError } from '../../domain/errors.ts';
 import { describeError } from '../../runtime/logger.ts';
 import type { ApiDeps } from '../deps.ts';
 
-// A file is stored before its row is made and removed after its row is deleted, and a crash or a lost answer may come
-// in between. `unsettled_files` says which stored files no row claims at a moment: its rows come and go in the
-// transactions that decide it. While such a transaction goes on it has the row locked, and no other decides.
+// A file is stored before its row is inserted, and removed after its row is deleted; a crash or a lost response may
+// come in between. `unsettled_files` lists the stored files without a row. Its rows change in the transactions that
+// decide the file's fate, which keep them locked until they end.
 
-/** Says that a file is about to be stored. Committed before its bytes go anywhere, so that none are forgotten. */
+/** Registers a file before it is stored. Commits first, so that no stored bytes are forgotten. */
 export async function registerFile(em: Em, id: string): Promise<void> {
   await query(
     em,
@@ -18,9 +18,9 @@ export async function registerFile(em: Em, id: string): Promise<void> {
 }
 
 /**
- * Claims files for the caller's transaction, which makes their rows: if it does not commit they are unclaimed as before.
+ * Claims files in the caller's transaction, which inserts their rows.
  *
- * @throws AppError `unavailable` for a request that took so long that the sweep abandoned its files.
+ * @throws AppError `unavailable` when the request took so long that the sweep abandoned its files.
  */
 export async function claimFiles(em: Em, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) {
@@ -47,10 +47,10 @@ export async function abandonFile(em: Em, id: string): Promise<void> {
 }
 
 /**
- * Abandons those of a request's files that it did not claim. Files of a transaction that goes on are passed over: a
- * COMMIT whose answer was lost may still succeed.
+ * Abandons the unclaimed files of a request. Skips files that a running transaction has locked: a COMMIT without a
+ * response may still succeed.
  *
- * @returns what is abandoned.
+ * @returns the ids of the abandoned files.
  */
 async function abandonUnclaimed(em: Em, ids: readonly string[]): Promise<string[]> {
   const abandoned = await query<{ id: string }>(
@@ -63,8 +63,8 @@ async function abandonUnclaimed(em: Em, ids: readonly string[]): Promise<string[
 }
 
 /**
- * Abandons files that were registered more than an hour ago, the oldest first. A request that still goes on then cannot
- * claim them any more, and fails. Each is handed out once an hour, over all processes.
+ * Abandons files that were registered more than an hour ago, oldest first. A request that still runs then cannot claim
+ * them and fails. Each file is returned once an hour, over all processes.
  */
 export async function abandonStale(em: Em, limit: number): Promise<string[]> {
   const abandoned = await query<{ id: string }>(
@@ -80,8 +80,8 @@ export async function abandonStale(em: Em, limit: number): Promise<string[]> {
 }
 
 /**
- * Abandons those of some stored files that have no row in the library and are not registered. A file of a request that
- * goes on is always registered or in the library, also in the moment of its commit.
+ * Abandons stored files that are neither in the library nor registered. A file of a running request is always one of
+ * the two, also at the moment of its commit.
  */
 export async function abandonUnknown(em: Em, ids: readonly string[]): Promise<string[]> {
   const abandoned = await query<{ id: string }>(
@@ -98,10 +98,9 @@ export async function abandonUnknown(em: Em, ids: readonly string[]): Promise<st
 type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
 
 /**
- * Removes the bytes of abandoned files. What cannot be removed is logged and passed over; it stays registered, and a
- * later sweep tries again.
+ * Removes the bytes of abandoned files. A failed removal is logged; the file stays registered for a later sweep.
  *
- * @returns how many could not be removed.
+ * @returns how many removals failed.
  */
 export async function removeAbandoned(
   { orm, log, media: { storage } }: Deps,
@@ -113,7 +112,10 @@ export async function removeAbandoned(
       await storage.remove(id);
       removed.push(id);
     } catch (error) {
-      log.warn({ error: describeError(error), file: id }, 'a file is removed later');
+      log.warn(
+        { error: describeError(error), file: id },
+        'file not removed, the next sweep retries',
+      );
     }
   }
 
@@ -130,11 +132,10 @@ export async function removeAbandoned(
 }
 
 /**
- * Removes those of a request's files that no row leads to, after its transaction. Goes by what the database says and
- * not by what the caller saw; while that is open, because a COMMIT whose answer was lost is still under way, it is
- * left to the sweep.
+ * Removes the files of a request that have no row, after its transaction. The database decides, not what the caller
+ * saw. While a COMMIT without a response is under way, the sweep handles the file.
  *
- * Never throws: what could not be decided stays registered.
+ * Never throws: undecided files stay registered.
  */
 export async function removeUnclaimed(deps: Deps, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) {
@@ -144,6 +145,9 @@ export async function removeUnclaimed(deps: Deps, ids: readonly string[]): Promi
   try {
     await removeAbandoned(deps, await abandonUnclaimed(deps.orm.em.fork(), ids));
   } catch (error) {
-    deps.log.warn({ error: describeError(error), files: ids }, 'unclaimed files are removed later');
+    deps.log.warn(
+      { error: describeError(error), files: ids },
+      'unclaimed files not removed, the next sweep retries',
+    );
   }
 }

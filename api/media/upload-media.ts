@@ -5,14 +5,13 @@ import { namedIfOutOfRoom } from '../../runtime/storage/disk-room.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Multipart, MultipartOptions } from '../http/read-multipart.ts';
 import type { Request } from '../http/route.ts';
-import { expectFiles } from '../quotas/media-quota.ts';
+import { reserveFiles } from '../quotas/media-quota.ts';
 import type { QuotaOwner } from '../quotas/post-quota.ts';
 import { altTextFault } from './alt-text.ts';
 import { insertMedia, maxFileBytes, storedMedia, storeFile, type Sent } from './store-files.ts';
 
 /**
- * Takes one file into the media library, straight from the request to the disk. Whatever fails, neither a file nor a
- * row is left.
+ * Stores one uploaded file in the media library, streamed to the disk. A failure leaves neither a file nor a row.
  *
  * @throws AppError `invalid_media`, `invalid_request`, `payload_too_large`, `unsupported_media_type`,
  *   `quota_exceeded`, `unavailable`.
@@ -23,8 +22,8 @@ export async function uploadMedia(
   { readMultipart: read, clientSignal }: Pick<Request, 'readMultipart' | 'clientSignal'>,
 ): Promise<MediaFile> {
   const { media, orm } = deps;
-  // Before any of it is read: what cannot stay in the end should cost nothing.
-  const coming = await expectFiles(orm.em.fork(), media, owner, 1);
+  // Before the body is read: a request without quota or space should cost nothing.
+  const coming = await reserveFiles(orm.em.fork(), media, owner, 1);
   const filePath = media.staging.newPath();
   try {
     const { name, altText } = await receive(filePath, (sink) =>
@@ -37,7 +36,7 @@ export async function uploadMedia(
       return await orm.em.fork().transactional(async (em) => {
         const [file] = await insertMedia(em, owner, stored, deps.now());
         if (!file) {
-          throw new Error('There are as many rows as files: one.');
+          throw new Error('insertMedia returned no row for the file.');
         }
 
         return file;
@@ -53,16 +52,16 @@ export async function uploadMedia(
   }
 }
 
-/** @returns what is said of the file, once it lies at the path whole. */
+/** @returns the fields of the upload, once the file is complete at the path. */
 async function receive(
   filePath: string,
   read: (sink: MultipartOptions['sink']) => Promise<Multipart>,
-): Promise<Said> {
+): Promise<FileFields> {
   const file = await open(filePath, 'wx', 0o600);
   const sink = file.createWriteStream();
-  sink.on('error', () => {}); // The reader fails with it as well, and the file is still to be removed.
+  sink.on('error', () => {}); // The reader fails with the same error, and the file must still be removed.
   try {
-    return saidIn(await read(sink));
+    return fileFieldsOf(await read(sink));
   } finally {
     if (!sink.closed) {
       await new Promise<void>((resolve) => sink.once('close', resolve).destroy());
@@ -70,11 +69,11 @@ async function receive(
   }
 }
 
-/** What the sender says of a file. */
-type Said = Pick<Sent, 'name' | 'altText'>;
+/** The fields of an upload. */
+type FileFields = Pick<Sent, 'name' | 'altText'>;
 
-/** @throws AppError `invalid_media` when there is no file, `invalid_request` for what should not be there. */
-function saidIn({ fields, files }: Multipart): Said {
+/** @throws AppError `invalid_media` without a file; `invalid_request` for unknown or repeated fields. */
+function fileFieldsOf({ fields, files }: Multipart): FileFields {
   const { name, alt_text: altText, ...others } = fields;
   if (Object.hasOwn(others, 'file')) {
     throw misplaced('file', 'must be a file, and is text. With curl, write `-F file=@cat.jpg`');

@@ -9,20 +9,20 @@ import type { Rules, RulesByPlatform } from '../../networks/content-rules.ts';
 
 const mostNamed = 5;
 
-/** Accounts of one network with the same limits, and the posts that wait to go there with a file's own alt text. */
+/** Accounts of one network with the same limits, and the waiting posts that use the file's own alt text there. */
 type Destination = {
   readonly platform: string;
   readonly settings: Json;
   readonly posts: number;
-  /** Some of them. */
+  /** A sample of the posts. */
   readonly ids: readonly string[];
 };
 
 /**
- * Refuses an alt text that posts which wait with the file, or are being sent, could not go out with. However many there
- * are, it is judged once for each network, or for each server with limits of its own.
+ * Refuses an alt text that the network of a waiting or publishing post would refuse. Validates once per network, or
+ * per server with limits of its own, for any number of posts.
  *
- * Whoever schedules a post with the file holds a lock on its row meanwhile, so the caller locks it before this.
+ * The caller has locked the file's row: scheduling a post with the file takes the same lock.
  *
  * @throws AppError `invalid_content` that names a few of the posts.
  */
@@ -60,7 +60,7 @@ function destinationsOf(em: Em, { id, workspaceId }: MediaFile): Promise<Destina
   );
 }
 
-/** What a network says of the file with this alt text, and not of the file as it is. */
+/** The errors that the new alt text adds. */
 function newErrors(
   network: Rules,
   settings: Json,

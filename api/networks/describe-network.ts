@@ -1,5 +1,5 @@
 import type { Json } from '../../domain/json-schema.ts';
-import type { OauthEntry } from '../../networks/oauth.ts';
+import type { OauthEntry } from '../../networks/oauth/contract.ts';
 import type { Rules } from '../../networks/content-rules.ts';
 import type { FileKind, TextLimit } from '../../networks/validation/limits.ts';
 import { libraryTypes } from '../media/file-name.ts';
@@ -7,8 +7,8 @@ import { maxFileBytes } from '../media/store-files.ts';
 import type { NetworkView } from './schemas.ts';
 
 /**
- * What a client needs to build a post that a network takes: the same limits that the network's rules validate by, and no
- * file that the media library refuses.
+ * Describes what a client needs to build a valid post: the limits of the network's validation rules, without file
+ * types that the media library refuses.
  */
 export function describeNetwork(
   platform: string,
@@ -47,7 +47,7 @@ const describeText = (limit: TextLimit): NetworkView['texts'][number] => ({
 
 function describeFiles(kinds: readonly FileKind[]): NetworkView['files'] {
   const named = new Set(kinds.flatMap(({ types }) => types));
-  /** A type by its own name is of that kind, and not of the one that has `image/*`. */
+  /** A type listed by name belongs to that kind, and not to the kind with `image/*`. */
   const isOf = (type: string, { types }: FileKind): boolean =>
     types.includes(type) || (!named.has(type) && types.includes(type.replace(/\/.*$/sv, '/*')));
   return kinds.flatMap((kind) => {

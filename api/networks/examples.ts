@@ -59,6 +59,6 @@ const mastodon: NetworkView = {
   },
 };
 
-export const described: Examples = {
+export const networkExamples: Examples = {
   mastodon: { summary: 'A network, shortened', value: { networks: [mastodon] } },
 };

@@ -2,7 +2,7 @@ import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import { chooseChannels } from '../posts/choose-channels.ts';
 import { describeNetwork } from './describe-network.ts';
-import { described } from './examples.ts';
+import { networkExamples } from './examples.ts';
 import { networksAnswer, networksQuery, type NetworkView } from './schemas.ts';
 
 export const networkRoutes = (deps: ApiDeps): Route[] => [
@@ -11,15 +11,15 @@ export const networkRoutes = (deps: ApiDeps): Route[] => [
     path: '/networks',
     operationId: 'listNetworks',
     tag: 'Channels',
-    summary: 'What each network takes',
+    summary: 'The limits and options of each network',
     description:
-      'Limits of texts and files, and the options of each network: what `POST /posts/validate` goes by. Where servers differ, the usual limits; with `channel_id` those of the account’s server.',
+      'Limits of texts and files, and the options of each network, as `POST /posts/validate` applies them. If servers of a network differ, these are the usual limits; with `channel_id`, those of the account’s server.',
     query: networksQuery,
     answers: {
       200: {
-        description: 'All networks, or that of the channel.',
+        description: 'All networks, or the channel’s network.',
         schema: networksAnswer,
-        examples: described,
+        examples: networkExamples,
       },
     },
     errors: ['invalid_request', 'invalid_channel_ids'],

@@ -15,7 +15,7 @@ const bytes = { ...nullable(count), description: 'In bytes; null: no limit is kn
 const side = { ...nullable(count), description: 'In pixels; null: no limit is known.' };
 const milliseconds = {
   ...nullable(count),
-  description: 'Of a video or an animation, in milliseconds; null: no limit is known.',
+  description: 'Length of a video or an animation, in milliseconds; null: no limit is known.',
 };
 
 export const textLimitSchema = record({
@@ -23,7 +23,7 @@ export const textLimitSchema = record({
   limit: count,
   link_length: {
     ...nullable(count),
-    description: 'What a link counts, however long it is; null: as it is written.',
+    description: 'The length that every link counts as; null: its actual length.',
   },
   counting: { ...text, description: 'How it is counted, as a sentence.' },
 });
@@ -32,12 +32,12 @@ export const fileKindSchema = record({
   kind: { ...text, description: 'Such as `image`.' },
   types: {
     ...listOf(text),
-    description: 'MIME types. Only files are told of that `POST /media` takes.',
+    description: 'MIME types, limited to those that `POST /media` accepts.',
   },
-  min_count: { ...count, description: 'Fewer are refused.' },
-  max_count: { ...count, description: 'Of a post, or of a part of a thread.' },
+  min_count: { ...count, description: 'The minimum number of files.' },
+  max_count: { ...count, description: 'The maximum number per post, or per part of a thread.' },
   min_bytes: bytes,
-  max_bytes: { ...count, description: 'In bytes; never more than `POST /media` takes.' },
+  max_bytes: { ...count, description: 'In bytes; never more than `POST /media` accepts.' },
   max_pixels: { ...nullable(count), description: 'Width times height; null: no limit is known.' },
   min_side: side,
   max_longer_side: side,
@@ -62,13 +62,13 @@ export const fileKindSchema = record({
   max_duration_ms: milliseconds,
   max_alt_text: {
     ...nullable(count),
-    description: 'In UTF-16 code units; 0: it takes none; null: no limit is known.',
+    description: 'In UTF-16 code units; 0: alt text is not supported; null: no limit is known.',
   },
 });
 
 const connectFieldSchema = record({
-  name: { ...text, description: 'In `POST /channels/connect`.' },
-  label: { ...text, description: 'For people.' },
+  name: { ...text, description: 'The field’s name in `POST /channels/connect`.' },
+  label: { ...text, description: 'Shown to people.' },
   placeholder: text,
   required: flag,
 });
@@ -77,36 +77,38 @@ export const networkSchema = record({
   platform: { ...text, examples: ['mastodon'] },
   threads: {
     ...flag,
-    description: 'Where not, the texts of a thread go out as one post, with blank lines between.',
+    description:
+      'Whether threads are supported. If not, the texts of a thread are published as one post, separated by blank lines.',
   },
   first_comment: {
     ...flag,
     description: 'Whether the option `first_comment` puts a comment below the post.',
   },
-  texts: { ...listOf(textLimitSchema), description: 'Each holds for every text.' },
+  texts: { ...listOf(textLimitSchema), description: 'All of them apply to every text.' },
   files: {
     ...listOf(fileKindSchema),
-    description: 'What a post, or a part of a thread, may have files of. Two kinds do not mix.',
+    description:
+      'The kinds of files that a post, or a part of a thread, may have. Two kinds cannot be combined.',
   },
   required: {
     ...listOf(text),
-    description: 'What a post needs there beside a text or a file: `video.made_for_kids`.',
+    description: 'Required fields in addition to a text or a file, such as `video.made_for_kids`.',
   },
   connect: {
     ...orNull(
       record({
         configured: {
           ...flag,
-          description: 'Whether the operator has set what the network needs for it.',
+          description: 'Whether the operator has configured the network.',
         },
         fields: {
           ...listOf(connectFieldSchema),
-          description: 'What has to be known beforehand; the page of the link asks for it too.',
+          description: 'Required input; the page of the link asks for missing values.',
         },
       }),
     ),
     description:
-      'How accounts are connected by `POST /channels/connect`; null: the operator connects them.',
+      'How `POST /channels/connect` connects accounts; null: only the operator can connect them.',
   },
   options: {
     ...anyFields,

@@ -22,7 +22,7 @@ import {
   testedDeliverySchema,
 } from '../webhooks/schemas.ts';
 
-/** Schemas that the document holds once. What stands here under a name becomes a type in generated clients. */
+/** Schemas that the document defines once. Each name becomes a type in generated clients. */
 const named: Readonly<Record<string, object>> = {
   Channel: channelSchema,
   ChannelEdit: editChannelSchema,
@@ -53,7 +53,7 @@ const names = new Map<unknown, string>(
   Object.entries(named).map(([name, schema]) => [schema, name]),
 );
 
-/** The schema with a reference in the place of each part that has a name. Parts are recognised by identity. */
+/** Replaces each named part of a schema by a reference. Parts are recognised by identity. */
 export function refer(schema: unknown): unknown {
   const name = names.get(schema);
   return name === undefined ? referParts(schema) : { $ref: `#/components/schemas/${name}` };
@@ -71,22 +71,22 @@ function referParts(schema: unknown): unknown {
   return Object.fromEntries(Object.entries(schema).map(([key, part]) => [key, refer(part)]));
 }
 
-/** Each named schema, written out. */
+/** The definitions of the named schemas. */
 export const schemaComponents = (): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(named).map(([name, schema]) => [name, referParts(schema)]));
 
 type HeaderSpecs = Readonly<Record<string, HeaderSpec>>;
 
-/** On every answer, so it is described once. */
+/** Headers of every response, described once. */
 const everywhere: HeaderSpecs = {
   'X-Request-Id': {
     description:
-      'Names this call in the logs. It is your own when you sent an `X-Request-Id` of 1 to 100 letters, digits and `_ . : -`.',
+      'Identifies this call in the logs. An `X-Request-Id` that you sent is kept if it has 1 to 100 letters, digits and `_ . : -`.',
     schema: { type: 'string', pattern: '^[\\w.:\\-]{1,100}$' },
   },
 };
 
-/** On every answer to a caller who is known by then (draft-ietf-httpapi-ratelimit-headers-11). */
+/** Headers of every response to an authenticated caller (draft-ietf-httpapi-ratelimit-headers-11). */
 const whereCounted: HeaderSpecs = {
   'RateLimit-Policy': {
     description: 'The limits of your API key: `q` calls in each `w` seconds.',
@@ -94,7 +94,7 @@ const whereCounted: HeaderSpecs = {
   },
   RateLimit: {
     description:
-      'Where you stand towards the limits that counted this call: `r` calls are left, for the next `t` seconds.',
+      'The state of the limits that counted this call: `r` calls are left for the next `t` seconds.',
     schema: listOf('r=\\d+;t=\\d+', '"requests";r=119;t=60'),
   },
 };
@@ -106,12 +106,12 @@ function listOf(parameters: string, example: string): object {
 
 const retryAfter = {
   'Retry-After': {
-    description: 'In how many seconds to ask again.',
+    description: 'How many seconds to wait before the next request.',
     schema: { type: 'string', pattern: '^\\d+$', examples: ['2'] },
   },
 };
 
-/** What an error answer carries beside that. */
+/** Additional headers of an error response. */
 const errorHeaders: Readonly<Partial<Record<ErrorCode, HeaderSpecs>>> = {
   unauthorized: {
     'WWW-Authenticate': {
@@ -121,7 +121,7 @@ const errorHeaders: Readonly<Partial<Record<ErrorCode, HeaderSpecs>>> = {
   },
   method_not_allowed: {
     Allow: {
-      description: 'The methods that the path takes, with commas between them.',
+      description: 'The methods that the path supports, separated by commas.',
       schema: { type: 'string', examples: ['HEAD, GET'] },
     },
   },
@@ -129,18 +129,18 @@ const errorHeaders: Readonly<Partial<Record<ErrorCode, HeaderSpecs>>> = {
   unavailable: retryAfter,
 };
 
-/** Answered before it is known who calls. */
+/** Errors before authentication. */
 const uncounted: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'method_not_allowed']);
-/** May happen before and after. */
+/** Errors before or after authentication. */
 const perhapsCounted: ReadonlySet<ErrorCode> = new Set(['internal', 'unavailable']);
 
-/** The headers of a good answer. All of them are sent every time. */
+/** Headers of a successful response. All of them are always sent. */
 export const headersOf = (specs: HeaderSpecs): object => ({
   ...mapValues({ ...everywhere, ...whereCounted }, toReference),
   ...mapValues(specs, asHeader),
 });
 
-/** The headers of an answer to these failures, which share a status. */
+/** Headers of the response to these error codes, which share a status. */
 export const headersOfErrors = (codes: readonly ErrorCode[]): object => ({
   ...mapValues(everywhere, toReference),
   ...(codes.some((code) => uncounted.has(code)) ? {} : countedHeaders(codes)),

@@ -7,7 +7,7 @@ import { info, securitySchemes, tags } from './info.ts';
 import { operationOf } from './operation.ts';
 import { outgoingWebhooks } from './webhooks.ts';
 
-/** The document of these calls, for programs. It needs no key: it says nothing of any workspace. */
+/** Serves the OpenAPI document. It needs no key, because it contains no data of a workspace. */
 export function openapiRouter(routes: readonly Route[]): Router {
   const text = `${JSON.stringify(openAnswers(createDocument(routes)))}\n`;
   const file = staticFile('application/json; charset=utf-8', Buffer.from(text));
@@ -16,7 +16,7 @@ export function openapiRouter(routes: readonly Route[]): Router {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What `openAnswers` reads of a document. */
+/** The parts of a document that `openAnswers` reads. */
 type Document = Json & {
   /** By path and method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
@@ -25,8 +25,8 @@ type Document = Json & {
 };
 
 /**
- * The OpenAPI 3.1 document of these calls, and of the requests that go out to webhook endpoints. It allows no field
- * that it does not name, anywhere; `openAnswers` makes of it what is published.
+ * Builds the OpenAPI 3.1 document of the routes and of the outgoing webhooks. It forbids unknown fields everywhere;
+ * `openAnswers` derives the published document.
  */
 export const createDocument = (routes: readonly Route[]): Document => ({
   openapi: '3.1.0',
@@ -55,10 +55,9 @@ function pathsOf(routes: readonly Route[]): Document['paths'] {
 }
 
 /**
- * The document as it is published. What comes from us may carry more fields than it names: answers grow, and a
- * client that was generated from an older document must take the newer ones. What comes to us stays strict, as the
- * server is. Our own tests hold answers against the document from before this, which allows no field that it does
- * not name.
+ * Derives the published document. Responses allow unknown fields, so that clients generated from an older document
+ * accept newer responses. Requests stay strict, as the server is. Our tests validate responses against the strict
+ * document.
  */
 export function openAnswers(document: Document): Json {
   const { components } = document;
@@ -90,7 +89,7 @@ const eachOperation = ({ paths }: Document, map: (operation: Json) => Json): Jso
     ]),
   );
 
-/** Without what forbids further fields, all the way down. */
+/** Removes `additionalProperties: false` at every depth. */
 function open(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(open);
@@ -107,7 +106,7 @@ function open(value: unknown): unknown {
   );
 }
 
-/** Names of the schemas that a request may hold, at any depth. */
+/** Names of the schemas that requests use, at any depth. */
 function schemasOfRequests(document: Document): Set<string> {
   const { schemas } = document.components;
   const found = new Set<string>();

@@ -1,32 +1,32 @@
 import type { ErrorCode, ErrorDetail } from '../../domain/errors.ts';
 import { quotaExceeded } from '../../domain/quotas.ts';
-import { errorSchema, statusOf } from '../http/errors.ts';
+import { errorSchema, httpStatusOf } from '../http/errors.ts';
 import type { Route } from '../http/route.ts';
 import { headersOfErrors, refer } from './components.ts';
 
-/** Failures of this call by status: its own, and those that every call of its kind can have. */
+/** Error codes of a route by status: its own and the common ones. */
 export function failuresOf({ method, path, body, errors }: Route): Map<number, ErrorCode[]> {
   const codes = new Set<ErrorCode>([...errors, 'invalid_request', 'unauthorized', 'rate_limited']);
   if (path.includes('{')) {
     codes.add('not_found');
   }
 
-  // A POST that takes no body looks at the one that comes all the same.
+  // A POST without a body still reads the body that it gets.
   if (body !== undefined || method === 'post') {
     codes.add('payload_too_large').add('unsupported_media_type');
   }
 
   codes.add('internal').add('unavailable');
-  return Map.groupBy(codes, (code) => statusOf[code]);
+  return Map.groupBy(codes, (code) => httpStatusOf[code]);
 }
 
-/** A failure that is the only one of its status is described once, and every call refers to it. */
+/** An error code that is the only one of its status is described once and referenced by every route. */
 export const errorAnswer = (codes: readonly ErrorCode[]): object => {
   const [code] = codes;
   return codes.length === 1 ? { $ref: `#/components/responses/${code}` } : describe(codes);
 };
 
-/** The answers that calls refer to, and the one for a method that a path does not take. */
+/** The referenced responses, and the one for an unsupported method. */
 export function errorComponents(routes: readonly Route[]): Readonly<Record<string, object>> {
   const single = routes
     .flatMap((route) => [...failuresOf(route).values()])
@@ -60,7 +60,7 @@ const exampleOf = (code: ErrorCode): object => {
 };
 
 type Failure = {
-  /** When it happens, for the reader of the document. */
+  /** When the error occurs, for the document. */
   readonly when: string;
   readonly example: { readonly error: string; readonly details?: readonly ErrorDetail[] };
 };
@@ -72,7 +72,7 @@ const at = (path: string, message: string): Pick<Failure['example'], 'details'> 
 const { message: error, details = [] } = quotaExceeded('scheduled', 10_000, 10_000);
 const quotaExample = { error, details };
 
-/** What the document says of each code. */
+/** Description and example of each error code. */
 const failures: Readonly<Record<ErrorCode, Failure>> = {
   invalid_request: {
     when: 'Broken JSON, an unknown field or query parameter, or a value of the wrong type; `details` names each.',
@@ -93,7 +93,7 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   invalid_channel_options: {
-    when: "A channel's network has no such option, or not with this value; `GET /networks` has the schema of its options.",
+    when: "A channel's network does not support this option or its value; `GET /networks` has the schema of its options.",
     example: {
       error:
         'mastodon channel @ana@social.example (0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31): visibilty is not a known option; mastodon has visibility, spoiler_text, sensitive, language.',
@@ -111,11 +111,11 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   no_channels: {
-    when: 'A post is to be scheduled and names no channel.',
+    when: 'A scheduled post names no channel.',
     example: { error: 'Scheduling needs at least one channel in channel_ids.' },
   },
   invalid_content: {
-    when: 'A chosen network does not take this text or these files; the message names channel, rule, limit and actual value.',
+    when: 'A chosen network does not accept this text or these files; the message names channel, rule, limit and actual value.',
     example: {
       error:
         'mastodon channel @ana@social.example (0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31): The text is too long for this Mastodon server: it takes 500 characters (a link counts 23), and this is 512.',
@@ -140,20 +140,20 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   invalid_media_url: {
-    when: 'A file could not be taken from its URL: not https, not public, too large, silent, or no image or video.',
+    when: 'A file could not be taken from its URL: not https, not public, too large, not responding, or neither an image nor a video.',
     example: {
       error: 'https://example.com/cat.jpg: the server answered 404.',
       ...at('/media_urls/0', 'the server answered 404'),
     },
   },
   invalid_media: {
-    when: 'The upload has no file in it, one that is no image or video which any of the networks takes, an animation of more than 10,000 frames, or one that takes too much time or memory to be looked at.',
+    when: 'The upload has no file, or its file is not an image or a video that a network accepts, is an animation of more than 10,000 frames, or takes too much time or memory to inspect.',
     example: {
       error: 'The file is neither an image (JPEG, PNG, GIF, WebP) nor a video (MP4, MOV, WebM).',
     },
   },
   idempotency_key_reused: {
-    when: 'The idempotency key made another post before, from another body.',
+    when: 'The idempotency key was used before, with a different body.',
     example: {
       error:
         'This idempotency key made post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d with another body. Use a new key for a new post.',
@@ -167,10 +167,10 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   invalid_events: {
-    when: '`events` is empty or names an event that there is not.',
+    when: '`events` is empty or names an unknown event.',
     example: {
-      error: 'events does not know post.sent.',
-      ...at('/events', 'events does not know post.sent.'),
+      error: 'events has unknown names: post.sent.',
+      ...at('/events', 'events has unknown names: post.sent.'),
     },
   },
   unauthorized: {
@@ -182,7 +182,7 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     example: { error: 'This workspace has no active plan.' },
   },
   quota_exceeded: {
-    when: 'The workspace has as much as it may have of something: scheduled posts, drafts, bytes of text, files, or bytes of files. `details` has `quota`, `limit` and `used`. What is there stays, and goes out.',
+    when: 'A quota of the workspace is used up: scheduled posts, drafts, bytes of text, files, or bytes of files. `details` has `quota`, `limit` and `used`. Existing posts and files are kept, and scheduled posts are published.',
     example: quotaExample,
   },
   not_found: {
@@ -190,8 +190,8 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     example: { error: 'There is no post "0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d".' },
   },
   method_not_allowed: {
-    when: 'The path takes other methods only.',
-    example: { error: '/api/v1/me does not take DELETE; see Allow.' },
+    when: 'The path does not support this method.',
+    example: { error: '/api/v1/me does not support DELETE; see Allow.' },
   },
   webhook_limit_reached: {
     when: 'The workspace has 10 webhook endpoints already.',
@@ -223,19 +223,19 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   network_not_configured: {
-    when: 'The operator has not yet set what the network needs for accounts to be connected; the message names the settings.',
+    when: 'The operator has not yet configured the network for connecting accounts; the message names the missing settings.',
     example: {
       error:
         'Accounts of x cannot be connected yet: the operator has to set PUNCTUAL_X_CLIENT_ID and PUNCTUAL_X_CLIENT_SECRET.',
     },
   },
   nothing_to_settle: {
-    when: 'The channel is not unconfirmed, so that nothing is open about it; or the network was asked a moment ago and may still be writing what is said not to be there; or the address is that of another post.',
+    when: 'The channel is not unconfirmed; or the network received the request a moment ago and may still be processing it; or the URL belongs to another post.',
     example: { error: 'The channel is published; only an unconfirmed one can be settled.' },
   },
   delivery_not_final: {
-    when: 'The delivery is still being tried.',
-    example: { error: 'This delivery is still being tried.' },
+    when: 'The delivery is pending.',
+    example: { error: 'This delivery is pending. It can be replayed when it has ended.' },
   },
   webhook_disabled: {
     when: 'The endpoint is disabled, so nothing can be sent to it.',
@@ -244,26 +244,26 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   payload_too_large: {
-    when: 'The request body is larger than 1 MB, unpacked; or an uploaded file larger than 200 MB.',
+    when: 'The request body is larger than 1 MB, uncompressed; or an uploaded file larger than 200 MB.',
     example: { error: 'The request body is larger than 1 MB.' },
   },
   unsupported_media_type: {
-    when: 'The request body is not sent as `application/json` (an upload: `multipart/form-data`), or is packed otherwise than by gzip, deflate or br.',
+    when: 'The request body is not sent as `application/json` (an upload: `multipart/form-data`), or uses a compression other than gzip, deflate or br.',
     example: { error: 'Send the body as JSON, with Content-Type: application/json.' },
   },
   rate_limited: {
-    when: 'There were too many calls in a minute with this API key (`requests`, `writes`), or with wrong keys from your address (`wrong-keys`); or too many are under way at the same time with this API key or from your address. Go on after `Retry-After` seconds.',
-    example: { error: 'More than 120 requests with this API key in a minute. Go on in 23 s.' },
+    when: 'There were too many calls in a minute with this API key (`requests`, `writes`), or with wrong keys from your address (`wrong-keys`); or too many are under way at the same time with this API key or from your address. Try again after `Retry-After` seconds.',
+    example: { error: 'More than 120 requests with this API key in a minute. Try again in 23 s.' },
   },
   internal: {
     when: 'Something went wrong here; the operator finds it in the log by the `X-Request-Id`.',
     example: { error: 'Something went wrong here. Tell the operator the X-Request-Id.' },
   },
   unavailable: {
-    when: 'A part of the service is away or busy for the moment. Ask again after `Retry-After` seconds.',
+    when: 'A part of the service is unavailable or busy. Try again after `Retry-After` seconds.',
     example: {
       error:
-        'The database cannot be reached, or is busy, at the moment. Try again; with an Idempotency-Key nothing is made twice.',
+        'The database is unavailable or busy. Try again; with an Idempotency-Key no post is created twice.',
     },
   },
 };

@@ -1,30 +1,30 @@
-/** The version of the interface, not of the program; its major number is the `v1` in every path. */
+/** Version of the interface, not of the program. Its major number is the `v1` in every path. */
 const version = '1.0.0';
 
-const description = `Schedule social posts and hear what became of them.
+const description = `Schedule social posts and get their outcomes.
 
 **Authentication.** Every call needs \`Authorization: Bearer <API key>\`; keys begin with \`svc_live_\`. Press
 *Authorize*, paste yours, and *Try it out* works on every call below.
 
-**Requests.** Bodies are JSON of at most 1 MB; an upload is \`multipart/form-data\` of at most 200 MB. They and the
-query are read strictly: an unknown field or parameter is 400 and named. Of a field that is given twice the last
-counts. Times come in as RFC 3339 with \`Z\` or an offset, and go out in UTC with milliseconds.
+**Requests.** Bodies are JSON of at most 1 MB; an upload is \`multipart/form-data\` of at most 200 MB. Bodies and
+queries are validated strictly: an unknown field or parameter is a 400 that names it. For a duplicate field the last
+value counts. Send times as RFC 3339 with \`Z\` or an offset; responses have UTC with milliseconds.
 
-**Answers.** Every answer carries \`X-Request-Id\`. What is not a success is \`{error, code}\`: \`error\` is a
-sentence for people, \`code\` is for programs and never changes its meaning, and \`details\` says where it is,
-if that can be said. A path that is known but takes another method answers 405 \`method_not_allowed\` with the
-\`Allow\` header. A malformed id in a path answers as an unknown one does: 404. Answers and events may grow: take
-fields that you do not know.
+**Answers.** Every answer carries \`X-Request-Id\`. A failure is \`{error, code}\`: \`error\` is a
+sentence for people, \`code\` is for programs and never changes its meaning, and \`details\` locates the fault
+if possible. A known path answers an unsupported method with 405 \`method_not_allowed\` and the
+\`Allow\` header. A malformed id in a path is a 404, as an unknown one is. Responses and events may get
+new fields: ignore unknown ones.
 
-**Lists.** The newest come first, at most \`limit\` of them. \`next_cursor\` is null at the end of a list, and
-otherwise the \`cursor\` of the next page. \`GET /analytics\` alone counts pages by \`offset\`, since it can be sorted.
+**Lists.** Newest first, at most \`limit\` items. \`next_cursor\` is null at the end of a list, and
+otherwise the \`cursor\` of the next page. Only \`GET /analytics\` uses \`offset\`, because it can be sorted.
 
 **Media.** Attach files of the library by their ids in \`media_ids\`, or public https links in \`media_urls\`, which
-are downloaded into the library first. What a file is, its bytes say, not its name.
+are downloaded into the library first. The type of a file is read from its bytes, not from its name.
 
-**Limits.** An API key may make 120 calls a minute, of which 60 may change something (\`POST\`, \`PATCH\`,
-\`DELETE\`), unless the operator chose other numbers: \`RateLimit-Policy\` has those that hold for you, and
-\`RateLimit\` what is left. One call too many is 429 with \`Retry-After\`. A workspace has at most 10 webhook
+**Limits.** An API key may make 120 calls a minute, including 60 writes (\`POST\`, \`PATCH\`,
+\`DELETE\`), unless the operator configured other limits: \`RateLimit-Policy\` has your limits, and
+\`RateLimit\` what is left. A call beyond the limit is a 429 with \`Retry-After\`. A workspace has at most 10 webhook
 endpoints; a thread has at most 25 texts.`;
 
 export const info = {
@@ -43,24 +43,24 @@ export const securitySchemes = {
   },
 };
 
-/** What the calls are grouped by, in this order. */
+/** Groups of the routes, in this order. */
 export const tags = {
   Workspace: 'The workspace that an API key acts for. A key acts for exactly one.',
   Channels: 'Connected social accounts. A post is published to one or more of them.',
-  Posts: 'Drafts, scheduled posts and threads, and what became of them on each channel.',
+  Posts: 'Drafts, scheduled posts and threads, and their outcome on each channel.',
   Media: 'Images and videos that posts can have. Links to them need no API key.',
-  Analytics: 'What the networks tell of published posts: views, likes, comments, shares, saves.',
-  Webhooks: 'Endpoints of yours that hear of outcomes, and how each delivery to them went.',
+  Analytics: 'Metrics of published posts: views, likes, comments, shares, saves.',
+  Webhooks: 'Your endpoints for outcomes, and the results of the deliveries to them.',
   Events: [
-    'What Punctual sends to your webhook endpoints: a signed `POST`, with the event as JSON.',
+    'Requests to your webhook endpoints: a signed `POST` with the event as JSON.',
     'To check the signature, take the raw body as text, compute the HMAC-SHA256 of',
     '`<Service-Timestamp>.<raw body>` keyed with the whole signing secret (`whsec_` included), write it as',
     '`sha256=<hex>`, and compare it with `Service-Signature` in constant time. Refuse timestamps more than',
-    '5 minutes old. Or give a library of Standard Webhooks the `webhook-…` headers, the raw body and the secret.',
+    '5 minutes old. Or pass the `webhook-…` headers, the raw body and the secret to a Standard Webhooks library.',
     'An event can arrive more than once: keep its `id` from the body and skip those you have handled.',
     'An endpoint gets at most four requests at a time.',
   ].join(' '),
 } as const;
 
-/** What a call of ours can be grouped by; `Events` are the calls that go out. */
+/** The group of a route; `Events` holds the outgoing requests. */
 export type Tag = Exclude<keyof typeof tags, 'Events'>;

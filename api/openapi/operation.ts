@@ -2,7 +2,7 @@ import type { AnswerSpec, Examples, Route } from '../http/route.ts';
 import { headersOf, refer } from './components.ts';
 import { errorAnswer, failuresOf } from './failures.ts';
 
-/** One call as an Operation Object. */
+/** Builds the Operation Object of a route. */
 export function operationOf(route: Route): Readonly<Record<string, unknown>> {
   const { operationId, tag, summary, description, answers } = route;
   const parameters = [
@@ -76,7 +76,7 @@ const goodAnswer = ({
   },
 });
 
-/** A body in JSON, as a Content map. */
+/** A JSON body as a Content map. */
 export const jsonContent = (schema: unknown, examples: Examples): object => ({
   'application/json': { schema: refer(schema), examples },
 });

@@ -6,7 +6,7 @@ import { failedPost, partialPost, publishedPost } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
 import { jsonContent } from './operation.ts';
 
-/** The requests that go out to webhook endpoints (docs/webhooks.md), as a `webhooks` map. */
+/** The outgoing requests to webhook endpoints (docs/webhooks.md), as a `webhooks` map. */
 export const outgoingWebhooks = (): Readonly<Record<string, object>> =>
   Object.fromEntries(eventTypes.map((type) => [type, { post: requestOf(type) }]));
 
@@ -43,25 +43,25 @@ function requestOf(type: EventType): object {
 }
 
 const answers = {
-  '2XX': { description: 'Delivered. Answer within 10 seconds; the body means nothing.' },
+  '2XX': { description: 'Delivered. Answer within 10 seconds; the body is ignored.' },
   default: {
     description:
-      'Anything else, a redirect or none within 10 seconds: tried again after 1 minute, 5 minutes, 30 minutes, 2 hours and 6 hours, then marked failed. Each wait is up to a tenth longer, or up to twice as long where `Retry-After` asks for it. An endpoint that takes nothing for five days is disabled.',
+      'Any other status, a redirect, or no answer within 10 seconds: retried after 1 minute, 5 minutes, 30 minutes, 2 hours and 6 hours, then marked failed. Each delay is up to a tenth longer, or up to twice as long if `Retry-After` asks for it. An endpoint that accepts nothing for five days is disabled.',
   },
 };
 
 const testAnswers = {
   '2XX': {
     description:
-      'The test has passed. Whoever called it is shown the status and the first 2 KB of the body.',
+      'The test has passed. The caller of the test sees the status and the first 2 KB of the body.',
   },
-  default: { description: 'The test has failed. It is not tried again.' },
+  default: { description: 'The test has failed. It is not retried.' },
 };
 
 const exampleId = '0192f0d8-4df2-7a05-9c1e-7b3f6d8a2e57';
 
 const headersOf = (type: EventType): object[] => [
-  header('User-Agent', 'Who sends it.', { type: 'string', const: 'Service-Webhooks/1.0' }),
+  header('User-Agent', 'The sender.', { type: 'string', const: 'Service-Webhooks/1.0' }),
   header('Service-Event-Id', `The event's id. ${unsigned}`, eventId),
   header('Service-Event-Type', `The event's name. ${unsigned}`, { type: 'string', const: type }),
   header('Service-Timestamp', 'When this attempt was signed, in Unix seconds.', timestamp),
@@ -72,20 +72,20 @@ const headersOf = (type: EventType): object[] => [
   ),
   header(
     'Service-Signature-Next',
-    'The same, keyed with the new secret: while the signing secret is being replaced (`POST /webhooks/{id}/rotate`).',
+    'The same, keyed with the new secret, while the signing secret is being replaced (`POST /webhooks/{id}/rotate`).',
     signature,
     false,
   ),
-  header('webhook-id', "The event's id, for verifiers of Standard Webhooks.", eventId),
+  header('webhook-id', "The event's id, for Standard Webhooks libraries.", eventId),
   header('webhook-timestamp', 'As `Service-Timestamp`.', timestamp),
   header(
     'webhook-signature',
-    'Of Standard Webhooks: HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<raw body>`, keyed with what follows `whsec_` in the signing secret, decoded from Base64. While the secret is being replaced there are two, the new one last.',
+    'For Standard Webhooks libraries: HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<raw body>`, keyed with the part of the signing secret after `whsec_`, decoded from Base64. While the secret is being replaced there are two signatures, the new one last.',
     standardSignature,
   ),
 ];
 
-const unsigned = 'Not signed: the body has it too, and is.';
+const unsigned = 'Not signed; the signed body has it too.';
 const eventId = { ...uuid, examples: [exampleId] };
 const timestamp = { type: 'string', pattern: '^\\d+$', examples: ['1803891601'] };
 const signature = {
@@ -110,17 +110,17 @@ const header = (name: string, description: string, schema: object, required = tr
 type EventSpec = {
   readonly operationId: string;
   readonly when: string;
-  /** What a receiver has to know beside that. */
+  /** Further information for receivers. */
   readonly more?: string;
-  /** Of the event's `data`. */
+  /** JSON Schema of the event's `data`. */
   readonly schema: object;
   readonly example: object;
 };
 
 const unconfirmedToo =
-  'An `unconfirmed` channel counts as failed, and the network may have its post. A program that posts again could make a second one: look at `channels[].status` first. `POST /posts/{id}/retry` sends again where the post failed, and leaves alone what is unconfirmed. `POST /posts/{id}/settle` says what became of an unconfirmed channel; the post then has a new final event.';
+  'An `unconfirmed` channel counts as failed, but the network may have its post. A program that posts again could create a duplicate: check `channels[].status` first. `POST /posts/{id}/retry` sends the post again to failed channels only, not to unconfirmed ones. `POST /posts/{id}/settle` records the outcome of an unconfirmed channel; the post then gets a new final event.';
 
-/** What the document says of each event. */
+/** Documentation of each event. */
 const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   'post.published': {
     operationId: 'receivePostPublished',
@@ -172,13 +172,13 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   },
   'channel.disconnected': {
     operationId: 'receiveChannelDisconnected',
-    when: 'Somebody disconnected an account',
+    when: 'An account was disconnected',
     schema: record(disconnectedFields),
     example: disconnected,
   },
   'webhook.test': {
     operationId: 'receiveWebhookTest',
-    when: 'Somebody called `POST /webhooks/{id}/test` for this endpoint',
+    when: '`POST /webhooks/{id}/test` was called for this endpoint',
     schema: record({ webhook: record({ id: uuid, url: text }) }),
     example: {
       webhook: { id: '0192f0b3-6c2d-7f18-a4b7-9e0d3a5c8f21', url: 'https://example.com/punctual' },

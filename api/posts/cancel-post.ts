@@ -9,11 +9,10 @@ import type { ApiDeps } from '../deps.ts';
 import { lockPost, type PostScope } from './lock-post.ts';
 
 /**
- * Makes a scheduled or publishing post a draft. Channels that have not begun, and those that wait for an automatic
- * retry, become drafts; those that are being sent finish and keep their result, and so do those that the network may
- * have: they are looked for.
+ * Makes a scheduled or publishing post a draft. Channels that have not begun, or wait for a retry, become drafts.
+ * Channels that are being sent finish and keep their result. Channels whose post may be live are reconciled.
  *
- * @returns how many finish.
+ * @returns how many channels will still finish.
  * @throws AppError `not_found` or `post_not_cancellable`.
  */
 export async function cancelPost(deps: ApiDeps, scope: PostScope): Promise<number> {

@@ -13,18 +13,18 @@ import { assertChosen, nameOfChannel, type ChosenChannel } from './choose-channe
 import type { NamedIds } from './post-media.ts';
 import type { EditPostBody } from './schemas.ts';
 
-/** Of a channel's options, in characters of JSON. */
+/** Limit of a channel's options, in characters of JSON. */
 const longestOptions = 50_000;
 
 type Named = Pick<ChosenChannel, 'id' | 'platform' | 'handle'>;
 
 /**
- * Checks options by the schema of the channel's network.
+ * Validates options by the schema of the channel's network.
  *
- * @param at Where the request has them, as a JSON pointer.
- * @returns the files that they name, which may not exist.
- * @throws AppError `invalid_channel_options` that names every unknown option, with those that there are, and every value
- *   that does not fit.
+ * @param at JSON pointer to the options in the request.
+ * @returns the files that the options name, which may not exist.
+ * @throws AppError `invalid_channel_options` that names every unknown option, with the known ones, and every invalid
+ *   value.
  */
 export function assertOptions(
   rules: RulesByPlatform,
@@ -49,7 +49,7 @@ export function assertOptions(
 }
 
 /**
- * Checks what a new post has for some of its channels only.
+ * Validates the fields of a new post that apply to single channels.
  *
  * @returns the files that options name.
  * @throws AppError `invalid_channel_ids`, `invalid_channel_options`
@@ -69,10 +69,10 @@ export async function assertForChosen(
 }
 
 /**
- * Checks the options of a request, by channel id.
+ * Validates the options of a request, by channel id.
  *
- * @param choose The channels with these ids; called when there are options for some.
- * @returns the files that they name.
+ * @param choose Returns the channels with these ids; called only when there are options.
+ * @returns the files that the options name.
  * @throws AppError `invalid_channel_options`
  */
 export async function assertOptionsOf(
@@ -87,7 +87,7 @@ export async function assertOptionsOf(
   );
 }
 
-/** The files that defaults of channels name, where a post's own options name no other ones. */
+/** The files that channel defaults name and that the post's own options do not override. */
 export const filesInDefaults = (
   rules: RulesByPlatform,
   channels: readonly Pick<ChosenChannel, 'id' | 'platform' | 'options'>[],
@@ -120,7 +120,7 @@ function faultsOf(rules: RulesByPlatform, { platform }: Named, options: Options)
   return faults.length > 0 ? faults : textFaults(options, '');
 }
 
-/** By schema: each is compiled once. */
+/** Compiled once per schema. */
 const parsers = new WeakMap<OptionsSchema, (value: unknown) => unknown>();
 
 function schemaFaults(schema: OptionsSchema, options: Options): readonly ErrorDetail[] {
@@ -146,7 +146,7 @@ function knownOptions(platform: string, { properties }: OptionsSchema): string {
   return names.length > 0 ? `${platform} has ${names.join(', ')}` : `${platform} has none`;
 }
 
-/** Texts that no database can hold. */
+/** Texts that PostgreSQL cannot store. */
 function textFaults(value: Json, path: string): ErrorDetail[] {
   if (typeof value === 'string') {
     return isText(value)
@@ -159,7 +159,7 @@ function textFaults(value: Json, path: string): ErrorDetail[] {
     : [];
 }
 
-/** How many bytes PostgreSQL writes options in: as `octet_length(options::text)` counts. */
+/** The size of options in PostgreSQL, as `octet_length(options::text)` counts it. */
 export const bytesOfOptions = (options: Options | null | undefined): number =>
   options ? bytesOf(options) : 0;
 

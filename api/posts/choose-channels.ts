@@ -6,16 +6,16 @@ import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/is-id.ts';
 import type { EditPostBody } from './schemas.ts';
 
-/** What a post's content is validated for. */
+/** The channel data that content validation needs. */
 export type ChosenChannel = Pick<
   Channel,
   'id' | 'platform' | 'handle' | 'state' | 'settings' | 'options'
 >;
 
 /**
- * The workspace's channels with these ids, in this order, each once.
+ * Returns the workspace's channels with these ids, in this order, without duplicates.
  *
- * @param at Where the request has them.
+ * @param at JSON pointer to the ids in the request.
  * @throws AppError `invalid_channel_ids` that names every id which is malformed, unknown or of another workspace.
  */
 export async function chooseChannels(
@@ -47,7 +47,7 @@ export function assertKnown(ids: readonly string[], known: ReadonlySet<string>, 
   }
 }
 
-/** SQL: the channels with these ids that are connected, which no disconnection takes away until the transaction ends. */
+/** SQL: the connected channels among these ids, locked so that no disconnect commits before the transaction ends. */
 export const heldChannels = (
   workspaceId: string,
   ids: readonly string[],
@@ -58,10 +58,11 @@ export const heldChannels = (
     order by id for key share`;
 
 /**
- * Keeps channels from being disconnected until the transaction ends. Whoever adds a channel to a post calls this after
- * the post's lock and before any other.
+ * Keeps channels from being disconnected until the transaction ends. Call it after the post's lock and before any
+ * other lock when a post gets channels.
  *
- * @param ids Of `chooseChannels`. @throws AppError `invalid_channel_ids` when one was disconnected since.
+ * @param ids From `chooseChannels`.
+ * @throws AppError `invalid_channel_ids` when a channel was disconnected meanwhile.
  */
 export async function holdChannels(
   em: Em,
@@ -72,7 +73,7 @@ export async function holdChannels(
   assertKnown(ids, new Set(held.map(({ id }) => id)), '/channel_ids');
 }
 
-/** @throws AppError `invalid_channel_ids` when something is meant for a channel that the post does not go to. */
+/** @throws AppError `invalid_channel_ids` when a text or option is for a channel that the post does not have. */
 export function assertChosen(
   ids: readonly string[],
   { channel_bodies: bodies, channel_options: options }: EditPostBody,
@@ -90,7 +91,7 @@ export function assertChosen(
   }
 }
 
-/** How messages call a channel. */
+/** The name of a channel in messages. */
 export const nameOfChannel = ({
   platform,
   handle,

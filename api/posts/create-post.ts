@@ -9,19 +9,19 @@ import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
 import { countNamed, givenFiles } from './given-files.ts';
 import { findReplayed, fingerprint } from './idempotency.ts';
-import { assertNotEmpty, assertTexts, contentOf } from './post-content.ts';
+import { assertNotEmpty, assertTexts, postContentOf } from './post-content.ts';
 import type { CreatePostBody } from './schemas.ts';
 import { storePost, type NewPost } from './store-post.ts';
 import { assertPublishable, validateContent } from './validate-content.ts';
 
-export type Created = { readonly postId: string; readonly replayed: boolean };
+export type CreatePostResult = { readonly postId: string; readonly replayed: boolean };
 
 /**
- * Stores a draft or a scheduled post, and arranges for it to be published. Everything is committed before
- * Temporal is notified: a crash in between leaves a row that the relay picks up.
+ * Stores a draft or a scheduled post and syncs it with Temporal. Everything is committed before Temporal is notified:
+ * after a crash in between, the relay picks up the row.
  *
- * @param signal Aborts when the client goes away: downloads end then.
- * @throws AppError with one of the codes that the route lists; then nothing is stored.
+ * @param signal Aborts downloads when the client hangs up.
+ * @throws AppError with one of the codes that the route lists; nothing is stored then.
  */
 export async function createPost(
   deps: ApiDeps,
@@ -29,9 +29,9 @@ export async function createPost(
   request: CreatePostBody,
   key: string | undefined,
   signal?: AbortSignal,
-): Promise<Created> {
+): Promise<CreatePostResult> {
   const print = fingerprint(request);
-  const replayed = async (): Promise<Created | null> => {
+  const replayed = async (): Promise<CreatePostResult | null> => {
     const em = deps.orm.em.fork();
     const postId = key && (await findReplayed(em, caller.workspaceId, key, print));
     return postId ? { postId, replayed: true } : null;
@@ -43,7 +43,7 @@ export async function createPost(
 
   try {
     const postId = await makePost(deps, caller, request, { key, print }, signal);
-    // Without one, another request with this key came first, and has committed by now.
+    // Null: another request with this key has committed a post.
     return postId === null
       ? await createPost(deps, caller, request, key, signal)
       : { postId, replayed: false };
@@ -59,7 +59,7 @@ export async function createPost(
   }
 }
 
-/** @returns the post's id; null when its key was taken meanwhile. */
+/** @returns the post's id; null when another request took the key. */
 async function makePost(
   deps: ApiDeps,
   caller: Caller,
@@ -74,7 +74,7 @@ async function makePost(
   const { media_urls: mediaUrls = [] } = request;
   const media = givenFiles(request);
   const files = countNamed(media) + mediaUrls.length;
-  const content = contentOf(request);
+  const content = postContentOf(request);
   assertNotEmpty(content, files);
   const dueAt = dueTime(request, deps.now());
   const channels = await chooseChannels(em, workspaceId, request.channel_ids ?? []);

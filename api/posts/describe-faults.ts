@@ -2,15 +2,15 @@ import type { FaultFacts, ValidationResult } from '../../networks/content-rules.
 import type { PostContent } from './post-content.ts';
 import type { ContentFault } from './schemas.ts';
 
-/** The texts and files of one channel, as the request names them. */
+/** A channel's texts and files in the request. */
 type Place = {
   readonly channelId: string;
   readonly content: Pick<PostContent, 'thread' | 'overrides'>;
-  /** Whether its network has threads. */
+  /** Whether the network supports threads. */
   readonly threads: boolean;
 };
 
-/** The sentences of a validation as the API shows them; a sentence without a limit has the rule `other`. */
+/** Converts validation messages for the API. A message without facts has the rule `other`. */
 export function describeFaults(
   sentences: readonly string[],
   { facts = [] }: Pick<ValidationResult, 'facts'>,
@@ -24,7 +24,7 @@ export function describeFaults(
   });
 }
 
-/** A JSON pointer into the request. */
+/** JSON pointer into the request. */
 function pathOf(at: FaultFacts['at'], { channelId, content, threads }: Place): string {
   if (typeof at === 'string') {
     return at;

@@ -1,10 +1,14 @@
 import { LockMode } from '@mikro-orm/core';
 import { waitingRow } from '../../db/channel-status.ts';
 import { finalizeIfPublished } from '../../db/refinalize-post.ts';
-import type { PostPresentation } from '../../db/post-view.ts';
+import type { PostPresentation } from '../../db/load-post-view.ts';
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Post } from '../../db/entities/post.ts';
-import { outParts, removeParts, type OutPart } from '../../db/ledger/live-parts.ts';
+import {
+  possiblyLiveParts,
+  removeParts,
+  type PossiblyLivePart,
+} from '../../db/ledger/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -16,19 +20,19 @@ import {
   type ChosenChannel,
 } from './choose-channels.ts';
 import { bytesOfOptions } from './channel-options.ts';
-import { bytesOf, type PostContent } from './post-content.ts';
+import { contentBytes, type PostContent } from './post-content.ts';
 import type { EditPostBody } from './schemas.ts';
 import { channelWarning, type ChannelValidation } from './validate-content.ts';
 
 export type EditedChannels = {
   /**
-   * Those that the post is yet to be sent to, with the defaults that it is judged by: the channel's as they are now, or
-   * those that it was sent with where part of it is out.
+   * Channels that the post is still to be sent to, with the defaults for validation: the channel's current ones, or
+   * the stored ones when a part is already live.
    */
   readonly open: readonly ChosenChannel[];
-  /** Those that a send began on before the post was cancelled, and that finish it. */
+  /** Channels on which an attempt began before the post was cancelled, and will finish. */
   readonly sending: readonly ChosenChannel[];
-  /** Rows that stay, by channel id. */
+  /** Rows to keep, by channel id. */
   readonly kept: ReadonlyMap<string, PostChannel>;
   readonly removed: readonly PostChannel[];
   /** All channel ids of the edited post, in their order. */
@@ -39,8 +43,8 @@ export type EditedChannels = {
 };
 
 /**
- * Which channels a post has after an edit. A channel that has the post, or may have it, stays whatever `channel_ids`
- * says, and is never sent to again. One that was disconnected is taken off, if it does not have it.
+ * Computes the channels of a post after an edit. A channel whose post is or may be live stays, whatever `channel_ids`
+ * says, and is not sent to again. A disconnected channel is removed unless its post may be live.
  *
  * @throws AppError `invalid_channel_ids`
  */
@@ -57,22 +61,22 @@ export async function editChannels(
   );
   const asked = request.channel_ids ?? rows.map(({ channelId }) => channelId);
   const gone = await disconnectedRows(em, workspaceId, rows, asked);
-  const parts = await outParts(
+  const parts = await possiblyLiveParts(
     em,
     workspaceId,
     rows.map(({ id }) => id),
   );
-  const out = new Set(parts.map((part) => part.channel_id));
+  const liveChannelIds = new Set(parts.map((part) => part.channel_id));
   const given = asked.filter((id) => !gone.has(id));
   const wanted = await chooseChannels(em, workspaceId, given);
   const ids = new Set(wanted.map(({ id }) => id));
   const stays = (row: PostChannel): boolean =>
     ids.has(row.channelId) ||
     !canBeSent(row) ||
-    (out.has(row.channelId) && gone.has(row.channelId));
+    (liveChannelIds.has(row.channelId) && gone.has(row.channelId));
   const kept = rows.filter(stays);
   const removed = rows.filter((row) => !kept.includes(row));
-  assertNothingOut(removed, parts);
+  assertNothingLive(removed, parts);
   const order = [...new Set([...ids, ...kept.map(({ channelId }) => channelId)])];
   assertChosen(order, request);
   const byChannel = new Map(kept.map((row) => [row.channelId, row]));
@@ -90,7 +94,7 @@ export async function editChannels(
     sending: sendingTo.map(withKept),
     open: wanted
       .filter(({ id }) => canBeSent(byChannel.get(id)))
-      .map((channel) => (out.has(channel.id) ? withKept(channel) : channel)),
+      .map((channel) => (liveChannelIds.has(channel.id) ? withKept(channel) : channel)),
     kept: byChannel,
     removed,
     order,
@@ -103,10 +107,7 @@ export async function editChannels(
   };
 }
 
-/**
- * Of the channels that a post has, those that were disconnected: they stay where something is live, or may be, and are
- * never sent to. The others, and those that are asked for, are held.
- */
+/** Returns the disconnected channels of a post. Holds all other channels of the post and of the request. */
 async function disconnectedRows(
   em: Em,
   workspaceId: string,
@@ -119,17 +120,22 @@ async function disconnectedRows(
   return new Set(ids.filter((id) => !connected.has(id)));
 }
 
-/** Not published, not being sent and not in doubt. A channel that is new to the post can be sent. */
+/** Neither published, being sent nor in doubt. A channel that is new to the post can be sent. */
 const canBeSent = (row: PostChannel | undefined): boolean =>
   row === undefined || ['draft', 'scheduled', 'failed'].includes(row.status);
 
 /**
- * A channel on which part of a thread is live cannot be taken off the post: no row would say any more that it is
- * there, and adding the channel again would send that part a second time.
+ * A channel with a live part of a thread cannot be removed: its ledger rows would be lost, and adding the channel
+ * again would send that part twice.
  */
-function assertNothingOut(removed: readonly PostChannel[], parts: readonly OutPart[]): void {
-  const out = new Set(parts.map((part) => part.channel_id));
-  const channelIds = removed.map(({ channelId }) => channelId).filter((id) => out.has(id));
+function assertNothingLive(
+  removed: readonly PostChannel[],
+  parts: readonly PossiblyLivePart[],
+): void {
+  const liveChannelIds = new Set(parts.map((part) => part.channel_id));
+  const channelIds = removed
+    .map(({ channelId }) => channelId)
+    .filter((id) => liveChannelIds.has(id));
   if (channelIds.length > 0) {
     const message = `A part of the thread is live on ${channelIds.join(', ')}, so it stays among the post's channels.`;
     throw new AppError('invalid_channel_ids', message, {
@@ -138,7 +144,7 @@ function assertNothingOut(removed: readonly PostChannel[], parts: readonly OutPa
   }
 }
 
-/** A cancelled post that loses the channels that it was not sent to may have nothing left to publish. */
+/** An edit that removes the last unsent channels of a cancelled post ends the post. */
 export async function endWithout(
   em: Em,
   { id: postId, workspaceId }: Post,
@@ -151,7 +157,7 @@ export async function endWithout(
   }
 }
 
-/** What a channel has of its own, instead of the post's. */
+/** The texts and options that a channel has instead of the post's. */
 type Own = Pick<PostChannel, 'body' | 'options'>;
 type Kept = Own & Pick<PostChannel, 'defaults'>;
 
@@ -159,9 +165,9 @@ const keptBytes = (channels: readonly Kept[]): number =>
   channels.reduce(
     (sum, row) => sum + bytesOfOptions(row.options) + bytesOfOptions(row.defaults),
     0,
-  ) + bytesOf(channels.map(({ body }) => body));
+  ) + contentBytes(channels.map(({ body }) => body));
 
-/** Of a channel that nothing was sent to. */
+/** Fields of a channel without attempts. */
 const unsent = {
   url: null,
   error: null,
@@ -177,10 +183,10 @@ const unsent = {
 };
 
 /**
- * Writes an edited post's channels.
+ * Writes the channels of an edited post.
  *
  * @param edit.overrides The channels' own texts after the edit, by channel id; `edit.options` likewise.
- * @returns how many more bytes these take than before.
+ * @returns the growth of their texts and options in bytes.
  */
 export async function writeChannels(
   em: Em,
@@ -200,7 +206,7 @@ export async function writeChannels(
     options: edit.options[channelId] ?? null,
   });
   for (const row of removed) {
-    // Only intents that nothing came of: see assertNothingOut.
+    // Only ready or refused parts are left: see assertNothingLive.
     await removeParts(em, { workspaceId, postChannelId: row.id });
     em.remove(row);
   }
@@ -208,11 +214,11 @@ export async function writeChannels(
   for (const row of kept.values()) {
     row.position = order.indexOf(row.channelId);
     if (row.status === 'publishing' || row.status === 'retrying') {
-      Object.assign(row, ownOf(row.channelId)); // For when nothing comes of what is being sent.
+      Object.assign(row, ownOf(row.channelId)); // Used when the current attempt fails.
     }
 
     if (row.status === 'retrying' && edit.status === 'scheduled') {
-      // It waited to be finished. Now that happens when the post is due, and begins with a look at what is in doubt.
+      // It waited for a retry. Now the attempt starts when the post is due, and reconciles open parts first.
       Object.assign(row, waitingRow(edit.status));
     }
   }
@@ -229,7 +235,7 @@ export async function writeChannels(
       added.push(own);
       em.create(PostChannel, { ...unsent, ...key, ...own, status, warning });
     } else if (row.status === 'failed' && status === 'draft') {
-      // A failure of a publishing that was cancelled stays visible until the post is scheduled anew.
+      // The failure of a cancelled run stays visible until the post is scheduled again.
       Object.assign(row, { ...own, warning });
     } else {
       Object.assign(row, { ...own, warning, ...waitingRow(status), tries: 0 });

@@ -22,7 +22,7 @@ import {
   type PostContent,
 } from './post-content.ts';
 import { assertOptionsOf, filesInDefaults } from './channel-options.ts';
-import { assertNoneDeleted, editMedia } from './edit-media.ts';
+import { assertNoneDeleted, editPostMedia } from './edit-post-media.ts';
 import type { EditPostBody } from './schemas.ts';
 import { warningFor } from './validate-content.ts';
 import { validateEdit } from './validate-edit.ts';
@@ -30,7 +30,7 @@ import { validateEdit } from './validate-edit.ts';
 type Edit = {
   readonly postId: string;
   readonly request: EditPostBody;
-  /** Undefined: the time stays as it is. Null: the post becomes a draft. */
+  /** Undefined keeps the time. Null makes the post a draft. */
   readonly dueAt: Date | null | undefined;
   readonly downloaded: MediaToInsert;
   readonly quotas: Quotas;
@@ -39,11 +39,10 @@ type Edit = {
 };
 
 /**
- * Changes the sent fields of a draft or a scheduled post. The post's row lock keeps this and the start of
- * publishing apart: whichever comes second sees the other's result.
+ * Changes the sent fields of a draft or a scheduled post. The post's row lock serialises this with the claim.
  *
- * @param signal Aborts when the client goes away: downloads end then.
- * @throws AppError with one of the codes that the route lists; then nothing has changed.
+ * @param signal Aborts downloads when the client hangs up.
+ * @throws AppError with one of the codes that the route lists; nothing has changed then.
  */
 export async function editPost(
   deps: ApiDeps,
@@ -62,7 +61,7 @@ export async function editPost(
     throw postNotFound(postId);
   }
 
-  assertEditable(before); // Before anything is downloaded for it.
+  assertEditable(before); // Before any download.
   const downloaded = await downloadMedia(deps, caller, request.media_urls ?? [], signal);
   try {
     const edit = { postId, request, dueAt, downloaded, quotas };
@@ -79,7 +78,7 @@ export async function editPost(
   }
 }
 
-/** @returns what is to be synced with Temporal, if anything. */
+/** @returns the post to sync with Temporal, or null. */
 async function applyEdit(
   deps: ApiDeps,
   em: Em,
@@ -103,7 +102,7 @@ async function applyEdit(
   const content = editedContent(before, request);
   const inDefaults = filesInDefaults(deps.rules, channels.open, content.options);
   const inOptions = { sent, inDefaults, values: valuesOf(channels, content) };
-  const media = await editMedia(em, post, { ...edit, inOptions }, deps.now());
+  const media = await editPostMedia(em, post, { ...edit, inOptions }, deps.now());
   const changes = media.isChanged || !isDeepStrictEqual(content, before);
   if (dueAt === null && post.status === 'draft' && changes) {
     await stopFinishing(em, { workspaceId, postId });
@@ -127,7 +126,7 @@ async function applyEdit(
   return timeChanged ? { ...toSync(post), networks, isUnfinished } : null;
 }
 
-/** All that a post's options and the defaults that it keeps say, on whichever channel. */
+/** All values of the post's options and of the defaults that it keeps, over all channels. */
 function valuesOf({ kept, open }: EditedChannels, content: PostContent): ReadonlySet<unknown> {
   const defaults = new Map([...kept].map(([id, row]) => [id, row.defaults]));
   for (const { id, options } of open) {
@@ -148,7 +147,7 @@ type Change = {
   readonly warning: string | null;
 };
 
-/** @returns whether its time changed, of which its workflow must learn. */
+/** @returns whether the time changed, in which case the workflow must be synced. */
 function changePost(
   post: Post,
   { content: { body, thread, video }, dueAt, status, warning }: Change,
@@ -156,8 +155,8 @@ function changePost(
 ): boolean {
   const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
   if (dueAt && post.status === 'draft') {
-    // A try that began before a cancel may go on at any time, though nothing of it is in the ledger: it must not take
-    // its old text for this run's.
+    // An attempt from before a cancel may still continue, without a trace in the ledger. A new run keeps it from
+    // sending its old text.
     post.run += 1;
   }
 
@@ -175,7 +174,7 @@ function changePost(
   return timeChanged;
 }
 
-/** @param ownBytes By how much grows what is the channels' or the files' own. */
+/** @param ownBytes Growth of the channels' and files' own texts. */
 const useChange = (
   post: Post,
   status: 'scheduled' | 'draft',

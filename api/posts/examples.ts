@@ -89,7 +89,7 @@ const blueskyFailed: ChannelResult = {
   retryable: false,
 };
 
-/** A partial outcome is `failed` and told apart by its summary. */
+/** A partial outcome is also `failed`; its `summary` shows the difference. */
 export const partialPost: PostView = {
   ...publishedPost,
   status: 'failed',
@@ -105,14 +105,14 @@ export const failedPost: PostView = {
   summary: { published: 0, failed: 1, pending: 0 },
 };
 
-/** Somebody said that an unconfirmed channel does not have it. */
+/** An unconfirmed channel, settled as not published. */
 const absentPost: PostView = {
   ...failedPost,
   channels: [
     {
       ...onMastodon,
       status: 'failed',
-      error: 'Somebody looked, and the network does not have this post; a retry sends it.',
+      error: 'A person checked: the network does not have this post. A retry sends it.',
       error_code: 'not_published',
       retryable: true,
     },
@@ -121,18 +121,18 @@ const absentPost: PostView = {
 
 export const draft = { summary: 'A draft', value: { post: draftPost } };
 export const scheduled = { summary: 'Waiting for its time', value: { post: scheduledPost } };
-export const published = { summary: 'Out on every channel', value: { post: publishedPost } };
+export const published = { summary: 'Published on every channel', value: { post: publishedPost } };
 export const partial = {
-  summary: 'Out on one channel, failed on the other',
+  summary: 'Published on one channel, failed on the other',
   value: { post: partialPost },
 };
-export const settled = { summary: 'It was there', value: { post: publishedPost } };
-export const settledAbsent = { summary: 'It was not there', value: { post: absentPost } };
+export const settled = { summary: 'The post was there', value: { post: publishedPost } };
+export const settledAbsent = { summary: 'The post was not there', value: { post: absentPost } };
 
 export const newPosts: Examples = {
   draft: { summary: 'A draft', value: { body: text } },
   scheduled: {
-    summary: 'A post at a time, on two channels',
+    summary: 'A scheduled post on two channels',
     value: {
       body: text,
       channel_ids: [mastodonChannel.id, blueskyChannel.id],
@@ -140,7 +140,7 @@ export const newPosts: Examples = {
     },
   },
   thread: {
-    summary: 'A thread in half an hour, safe to send again',
+    summary: 'A thread in half an hour, with an idempotency key',
     value: {
       thread: ['Three things we learnt on tour.', 'First: bring earplugs.', 'Then: bring more.'],
       channel_ids: [mastodonChannel.id],
@@ -176,8 +176,8 @@ export const newPosts: Examples = {
 };
 
 const { id, body, thread, scheduled_at, published_at, created_at, status } = scheduledPost;
-export const page = {
-  summary: 'One post, and no more after it',
+export const pageExample = {
+  summary: 'One post on the last page',
   value: {
     posts: [
       {
@@ -199,9 +199,9 @@ export const page = {
   },
 };
 
-export const edits: Examples = {
+export const editExamples: Examples = {
   reschedule: {
-    summary: 'Another time; the rest stays',
+    summary: 'Another time, without other changes',
     value: { scheduled_at: '2027-03-02T09:00:00Z' },
   },
   unschedule: { summary: 'Back to a draft', value: { scheduled_at: null } },
@@ -227,19 +227,22 @@ export const retrying = {
 
 export const settlements: Examples = {
   live: {
-    summary: 'It is there',
+    summary: 'The post is there',
     value: {
       channel_id: mastodonChannel.id,
       url: 'https://social.example/@ana/114090312345678901',
     },
   },
-  absent: { summary: 'It is not there', value: { channel_id: mastodonChannel.id, url: null } },
+  absent: {
+    summary: 'The post is not there',
+    value: { channel_id: mastodonChannel.id, url: null },
+  },
 };
 
 const { length } = text;
 export const validations: Examples = {
   fits: {
-    summary: 'A channel that would take it',
+    summary: 'A channel that accepts it',
     value: {
       valid: true,
       warning: null,
@@ -260,7 +263,7 @@ export const validations: Examples = {
     },
   },
   refuses: {
-    summary: 'A channel that would refuse it',
+    summary: 'A channel that refuses it',
     value: {
       valid: false,
       warning: null,

@@ -8,9 +8,9 @@ import { sha256Hex } from '../../runtime/secrets.ts';
 import type { CreatePostBody } from './schemas.ts';
 
 /**
- * The request's idempotency key, from the header or the body. The same key is equal in both.
+ * Returns the idempotency key from the header or the body. Both may be sent if they are equal.
  *
- * @throws AppError `invalid_request` when both are given and differ, or when it is empty, too long or no text.
+ * @throws AppError `invalid_request` when they differ, or the key is empty, too long or not valid text.
  */
 export function idempotencyKey(
   header: string | undefined,
@@ -36,7 +36,7 @@ export function idempotencyKey(
   return key;
 }
 
-/** The same for equal requests, in whatever order their fields stand and wherever the key was sent. */
+/** Hashes a request independent of the order of its fields and without its key. */
 export function fingerprint({ idempotency_key: _, ...rest }: CreatePostBody): string {
   return sha256Hex(canonical(rest));
 }
@@ -57,9 +57,9 @@ function canonical(value: unknown): string {
 type Row = { post_id: string; fingerprint: string };
 
 /**
- * The post that this key made before, or null when the key is unused.
+ * Returns the post that this key created, or null when the key is unused.
  *
- * @throws AppError `idempotency_key_reused` when it was used with another body.
+ * @throws AppError `idempotency_key_reused` when the key was used with another body.
  */
 export async function findReplayed(
   em: Em,
@@ -82,14 +82,14 @@ export async function findReplayed(
   return row?.post_id ?? null;
 }
 
-/** Another request with this key made a post meanwhile. */
+/** Another request with this key has created a post meanwhile. */
 export class KeyTakenError extends Error {
   override readonly name = 'KeyTakenError';
 }
 
 /**
- * Remembers which post a key made, in the transaction that makes it. A second request with the same key waits here until
- * the first has committed.
+ * Stores the key in the transaction that creates the post. A concurrent request with the same key waits here until the
+ * first has committed.
  *
  * @throws KeyTakenError
  */

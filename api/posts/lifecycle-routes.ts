@@ -16,7 +16,7 @@ export const cancelCall = (deps: ApiDeps): Route =>
     tag: 'Posts',
     summary: 'Stop a scheduled or publishing post',
     description:
-      'The post becomes a draft. Channels that are being sent at this moment finish and keep their result; so do those that the network may have, which are looked for, and threads of which a part is live. Of a channel that has not ended, `url` and `warning` say what is live.',
+      'The post becomes a draft. Channels that are being sent finish and keep their result; so do channels whose post may be live, which are reconciled, and threads with a live part. For a channel that has not ended, `url` and `warning` say which parts are live.',
     answers: {
       200: {
         description: 'The post is a draft.',
@@ -25,7 +25,7 @@ export const cancelCall = (deps: ApiDeps): Route =>
           id: uuid,
           still_sending: {
             ...count,
-            description: 'How many channels are being sent, or looked for, and will finish.',
+            description: 'How many channels are being sent or reconciled, and will finish.',
           },
         }),
         examples: { cancelled },
@@ -46,7 +46,7 @@ export const retryCall = (deps: ApiDeps): Route =>
     tag: 'Posts',
     summary: 'Send a post again to the channels that failed',
     description:
-      'Published channels are left alone, and so are unconfirmed ones, which may have the post. The new outcome is a new event.',
+      'Published channels are not sent again, nor are unconfirmed ones, whose post may be live. The new outcome is a new event.',
     answers: {
       202: {
         description: 'The failed channels are being sent again.',
@@ -70,14 +70,14 @@ export const settleCall = (deps: ApiDeps): Route =>
     path: '/posts/{id}/settle',
     operationId: 'settlePost',
     tag: 'Posts',
-    summary: 'Say what became of an unconfirmed channel',
+    summary: 'Record the outcome of an unconfirmed channel',
     description:
-      'For a channel of which neither the network nor we can tell whether it has the post: look at the account, and say where it is or that it is not there. A channel that has it is published, or failed where parts of a thread are missing; one that does not have it is failed, with `not_published`, and a retry sends what is missing. The network may take a minute to write what it was asked for, so that `null` is refused until then. The address of another post of the channel is refused. A post that had ended ends anew, with a new event; one that was cancelled, and that every channel has now, ends as published. The same answer given again changes nothing.',
+      'An unconfirmed channel may have the post, but the network cannot tell. Check the account, and send the URL of the post, or null if it is not there. With a URL the channel becomes published, or failed if parts of a thread are missing. With null it becomes failed with `not_published`. A retry sends the missing parts. A network may take a minute to process a request, so `null` is refused until then. The URL of another post of the channel is refused. A post that had ended gets a new final event; a cancelled post that is now live on every channel ends as published. Repeating the same call changes nothing.',
     body: settleSchema,
     bodyExamples: settlements,
     answers: {
       200: {
-        description: 'The post as it stands now.',
+        description: 'The updated post.',
         schema: postAnswer,
         examples: { settled, settledAbsent },
       },

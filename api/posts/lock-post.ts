@@ -7,8 +7,7 @@ import type { PostStatus } from '../../domain/post-status.ts';
 export type PostScope = { readonly workspaceId: string; readonly postId: string };
 
 /**
- * Locks a post until the transaction ends. This lock is the first one everywhere: the post's channels come next, and
- * then files.
+ * Locks a post until the transaction ends. Lock order everywhere: the post, its channels, then files.
  *
  * @throws AppError `not_found`
  */

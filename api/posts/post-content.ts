@@ -6,7 +6,7 @@ import { bytesOfOptions } from './channel-options.ts';
 import { givenFiles, threadTexts } from './given-files.ts';
 import { longestTexts, type CreatePostBody, type EditPostBody } from './schemas.ts';
 
-/** What a post says, as a request or the database has it. Its files are apart. */
+/** The content of a post in a request or in the database, without its files. */
 export type PostContent = Pick<PostView, 'body' | 'thread' | 'video'> & {
   /** Channels' own texts, by channel id. */
   readonly overrides: Readonly<Record<string, string>>;
@@ -16,9 +16,10 @@ export type PostContent = Pick<PostView, 'body' | 'thread' | 'video'> & {
 
 const empty: PostContent = { body: null, thread: null, overrides: {}, options: {}, video: null };
 
-export const contentOf = (request: CreatePostBody): PostContent => editedContent(empty, request);
+export const postContentOf = (request: CreatePostBody): PostContent =>
+  editedContent(empty, request);
 
-/** The stored content with the sent fields in the place of its own. Null clears a field. */
+/** Merges the sent fields into the stored content. Null clears a field. */
 export const editedContent = (stored: PostContent, request: EditPostBody): PostContent => ({
   body: request.body ?? stored.body,
   thread:
@@ -32,15 +33,15 @@ export const editedContent = (stored: PostContent, request: EditPostBody): PostC
   video: request.video === undefined ? stored.video : request.video,
 });
 
-/** No options is what a channel has that none are given for. */
+/** Empty options are stored as none. */
 const withoutEmpty = (options: PostContent['options']): PostContent['options'] =>
   Object.fromEntries(Object.entries(options).filter(([, own]) => Object.keys(own).length > 0));
 
-/** How many bytes the texts take, in UTF-8. */
-export const bytesOf = (texts: readonly (string | null)[]): number =>
+/** Size of the texts in UTF-8 bytes. */
+export const contentBytes = (texts: readonly (string | null)[]): number =>
   texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), 0);
 
-/** Of a new post, what is its channels' own among them. */
+/** Size of a new post's texts and options, including the channels' own. */
 export const textBytes = ({
   body,
   thread,
@@ -49,14 +50,14 @@ export const textBytes = ({
 }: Omit<PostContent, 'video'>): number =>
   Object.values(options).reduce(
     (sum, own) => sum + bytesOfOptions(own),
-    bytesOf([body, ...(thread ?? []), ...Object.values(overrides)]),
+    contentBytes([body, ...(thread ?? []), ...Object.values(overrides)]),
   );
 
 /**
- * Refuses texts that are blank, and texts that no database can hold; alt texts too.
+ * Refuses blank texts and alt texts, and texts that PostgreSQL cannot store.
  *
- * @throws AppError `empty_body`, or `invalid_request` for too many characters, for those that cannot be stored, for a
- *   blank alt text, and for files of a first part that are named twice.
+ * @throws AppError `empty_body`; `invalid_request` for too many characters, unsupported characters, a blank alt text,
+ *   or files of the first part that are given twice.
  */
 export function assertTexts(request: EditPostBody): void {
   const texts = textsOf(request);
@@ -82,7 +83,7 @@ export function assertTexts(request: EditPostBody): void {
   );
 }
 
-/** @throws AppError `invalid_request` that names them, if there are any. */
+/** @throws AppError `invalid_request` that names every faulty text. */
 function refuse(wrong: readonly Located[], message: string): void {
   if (wrong.length > 0) {
     throw new AppError('invalid_request', `${pathsOf(wrong)} ${message}.`, {
@@ -91,9 +92,7 @@ function refuse(wrong: readonly Located[], message: string): void {
   }
 }
 
-/**
- * @throws AppError `empty_body` for a post with neither text nor media, `invalid_request` for one with too much text.
- */
+/** @throws AppError `empty_body` for a post without text and media, `invalid_request` for one with too much text. */
 export function assertNotEmpty(
   { body, thread, overrides }: Pick<PostContent, 'body' | 'thread' | 'overrides'>,
   mediaCount: number,
@@ -133,7 +132,7 @@ const pathsOf = (located: readonly Located[]): string => located.map(([path]) =>
 /** @throws AppError `invalid_request` */
 function assertShortEnough(texts: readonly string[]): void {
   const units = texts.reduce((sum, { length }) => sum + length, 0);
-  // Characters are counted only where it may matter.
+  // Counts code points only when the length may exceed the limit.
   const length = units > longestTexts ? texts.reduce((sum, text) => sum + [...text].length, 0) : 0;
   if (length > longestTexts) {
     throw new AppError(

@@ -5,27 +5,27 @@ import type { Em } from '../../db/orm.ts';
 import { query, queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/is-id.ts';
-import type { MediaFacts } from '../../networks/content-rules.ts';
+import type { AttachmentFacts } from '../../networks/content-rules.ts';
 import type { GivenFiles } from './given-files.ts';
 
-/** Where a post has a file. */
+/** The position of a file in a post. */
 export type PlacedFile = {
   readonly mediaId: string;
-  /** Of the thread, from 0; -1 for a file that an option of a channel names, which is on no part. */
+  /** Part of the thread, from 0; -1 for a file that a channel's option names. */
   readonly part: number;
-  /** Whether it came by `media_urls`. */
+  /** Whether it came from `media_urls`. */
   readonly fromUrl: boolean;
-  /** For this post only; null: the file's own. */
+  /** For this post only; null uses the file's alt text. */
   readonly altText: string | null;
 };
 
-/** A file as the rules of networks see it. */
-export type FileToValidate = MediaFacts & { readonly id: string; readonly part: number };
+/** A file as the validation rules see it. */
+export type FileToValidate = AttachmentFacts & { readonly id: string; readonly part: number };
 
-/** The facts of placed files, in their order, without those that are not among the found ones. */
+/** Facts of the placed files, in their order, without files that were not found. */
 export const factsOf = (
   placed: readonly PlacedFile[],
-  found: ReadonlyMap<string, MediaFacts>,
+  found: ReadonlyMap<string, AttachmentFacts>,
 ): FileToValidate[] =>
   placed.flatMap(({ mediaId: id, part, altText }) => {
     const file = found.get(id);
@@ -38,22 +38,23 @@ export const factsOf = (
     return [{ ...facts, part, altText: altText ?? file.altText }];
   });
 
-/** Ids of files in a request. */
+/** File ids in a request. */
 export type NamedIds = {
   readonly ids: readonly string[];
-  /** Where the request has them, as a JSON pointer. */
+  /** JSON pointer to the ids in the request. */
   readonly path: string;
 };
 
-/** The ids that a request gives to the parts of a post. */
+/** The file ids that a request gives to the parts of a post. */
 export const idsOfParts = (given: readonly GivenFiles[]): NamedIds[] =>
   given.map(({ ids = [], at }) => ({ ids, path: `${at}/media_ids` }));
 
 /**
- * The workspace's files with these ids, kept from being deleted until the transaction ends: a post never loses a file
- * between the check and the commit.
+ * Returns the workspace's files with these ids, locked against deletion until the transaction ends: a post never loses
+ * a file between the check and the commit.
  *
- * @throws AppError `invalid_media_ids` that names every id which is malformed, unknown, deleted or of another workspace.
+ * @throws AppError `invalid_media_ids` that names every id which is malformed, unknown, deleted or of another
+ *   workspace.
  */
 export async function chooseMedia(
   em: Em,
@@ -86,7 +87,7 @@ export async function chooseMedia(
   return byId;
 }
 
-/** The files that a part names by id, each once. */
+/** The files that a part names by id, without duplicates. */
 export const namedFiles = ({ part, ids = [], altTexts = {} }: GivenFiles): PlacedFile[] =>
   [...new Set(ids)].map((mediaId) => ({
     mediaId,
@@ -95,11 +96,11 @@ export const namedFiles = ({ part, ids = [], altTexts = {} }: GivenFiles): Place
     altText: altTexts[mediaId] ?? null,
   }));
 
-/** Files that came by `media_urls`, which stand after the others of the first part. */
+/** Files from `media_urls`, which follow the other files of the first part. */
 export const downloadedFiles = (files: readonly Pick<MediaFile, 'id'>[]): PlacedFile[] =>
   files.map(({ id }) => ({ mediaId: id, part: 0, fromUrl: true, altText: null }));
 
-/** Files that options name: a post keeps them from being deleted. */
+/** Files that options name. The row in the post protects them from deletion. */
 export const optionFiles = (named: readonly NamedIds[]): PlacedFile[] =>
   [...new Set(named.flatMap(({ ids }) => ids))].map((mediaId) => ({
     mediaId,
@@ -141,7 +142,7 @@ export function assertOwnAltTexts(
   }
 }
 
-/** Makes these the post's files, in this order. A part has each of its files once. */
+/** Replaces the post's files, in this order, without duplicates in a part. */
 export async function attachMedia(
   em: Em,
   workspaceId: string,
@@ -159,14 +160,14 @@ export async function attachMedia(
   }
 }
 
-/** How many bytes the alt texts take that files have for their post only. */
+/** Size of the alt texts that files have for their post only, in bytes. */
 export const altTextBytes = (placed: readonly Pick<PlacedFile, 'altText'>[]): number =>
   placed.reduce((sum, { altText }) => sum + Buffer.byteLength(altText ?? ''), 0);
 
-/** A file that a post has, perhaps one that was deleted from the library. */
+/** A file of a post, possibly deleted from the library. */
 export type PostFile = PlacedFile & { readonly name: string; readonly isDeleted: boolean };
 
-/** Reads a post's files in their order, and keeps them from being deleted until the transaction ends. */
+/** Reads a post's files in their order, locked against deletion until the transaction ends. */
 export const lockPostMedia = (
   em: Em,
   { workspaceId, postId }: { readonly workspaceId: string; readonly postId: string },

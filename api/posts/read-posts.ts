@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { loadPostView } from '../../db/post-view.ts';
+import { loadPostView } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
 import type { PostStatus } from '../../domain/post-status.ts';
@@ -30,7 +30,7 @@ type Row = Omit<PostListItem, 'scheduled_at' | 'published_at' | 'created_at'> & 
   readonly created_at: Date;
 };
 
-/** The newest posts first, `limit` at a time, each with its channels. One statement, however many there are. */
+/** Lists posts with their channels, newest first, in one statement. */
 export async function listPosts(
   em: Em,
   workspaceId: string,

@@ -3,11 +3,11 @@ import { postStatuses } from '../../domain/post-status.ts';
 import type { ApiDeps } from '../deps.ts';
 import { cursorQuery } from '../http/cursor.ts';
 import { route, type Route } from '../http/route.ts';
-import { page, partial, published, scheduled } from './examples.ts';
+import { pageExample, partial, published, scheduled } from './examples.ts';
 import { listPosts, showPost } from './read-posts.ts';
 import { postAnswer, postListSchema } from './schemas.ts';
 
-/** How many posts a page of the list has at most. */
+/** Maximum posts per page. */
 const most = 100;
 
 export const listCall = (deps: ApiDeps): Route =>
@@ -23,16 +23,16 @@ export const listCall = (deps: ApiDeps): Route =>
         schema: oneOf(postStatuses),
       },
       limit: {
-        description: 'How many at most.',
+        description: 'The maximum number of posts.',
         schema: { type: 'integer', minimum: 1, maximum: most, default: most },
       },
       cursor: cursorQuery,
     },
     answers: {
       200: {
-        description: `Up to ${most} posts, and where to go on.`,
+        description: `A page of up to ${most} posts.`,
         schema: postListSchema,
-        examples: { page },
+        examples: { page: pageExample },
       },
     },
     errors: [],
@@ -49,10 +49,10 @@ export const readCall = (deps: ApiDeps): Route =>
     path: '/posts/{id}',
     operationId: 'getPost',
     tag: 'Posts',
-    summary: 'A post, with what became of it on each channel',
+    summary: 'A post, with its outcome on each channel',
     answers: {
       200: {
-        description: 'The post as it stands.',
+        description: 'The post.',
         schema: postAnswer,
         examples: { scheduled, published, partial },
       },

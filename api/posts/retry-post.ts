@@ -16,12 +16,12 @@ import { lockPostMedia } from './post-media.ts';
 export type RetryDeps = Pick<ApiDeps, 'orm' | 'now' | 'syncPost'>;
 
 /**
- * Sends a finished post again to the channels that failed, and to no other.
+ * Sends an ended post again to its failed channels.
  *
- * @param only Of the failed channels those with one of these codes; all of them when left out.
- * @param channelId Of them the one with this id; all of them when left out.
- * @param at When it goes out; now when left out.
- * @returns the ids of those channels.
+ * @param only Limits the retry to channels with one of these codes.
+ * @param channelId Limits the retry to this channel.
+ * @param at When the post is sent; now by default.
+ * @returns the ids of the retried channels.
  * @throws AppError `plan_required`, `not_found` or `nothing_to_retry`.
  */
 export async function retryPost(
@@ -52,7 +52,7 @@ export async function retryPost(
     await assertMediaComplete(em, { workspaceId, postId });
     const channels = await retryChannels(em, { workspaceId, postId }, only, channelId);
     if (channels.length === 0) {
-      throw await whyNone(em, { workspaceId, postId });
+      throw await noRetryError(em, { workspaceId, postId });
     }
 
     const [changed] = await query(
@@ -71,7 +71,7 @@ export async function retryPost(
   return retrying;
 }
 
-/** A retry must not send less than the post was. */
+/** A retry must not publish less than the original post. */
 async function assertMediaComplete(em: Em, scope: PostScope): Promise<void> {
   const files = await lockPostMedia(em, scope);
   const missing = files.filter((file) => file.isDeleted);
@@ -82,7 +82,7 @@ async function assertMediaComplete(em: Em, scope: PostScope): Promise<void> {
   }
 }
 
-async function whyNone(em: Em, { workspaceId, postId }: PostScope): Promise<AppError> {
+async function noRetryError(em: Em, { workspaceId, postId }: PostScope): Promise<AppError> {
   type Left = Pick<Channel, 'id' | 'platform' | 'handle'> & { readonly is_unconfirmed: boolean };
   const left = await query(
     em,

@@ -34,7 +34,7 @@ export type PostListItem = Value<typeof postListItemSchema>;
 
 export const postListSchema = record({
   posts: listOf(postListItemSchema),
-  next_cursor: { ...nullable(text), description: 'Null at the end.' },
+  next_cursor: { ...nullable(text), description: 'Null on the last page.' },
 });
 export type PostList = Value<typeof postListSchema>;
 
@@ -79,13 +79,13 @@ export const validatedChannelSchema = record({
   },
   length: {
     ...length,
-    description: 'Of the text that is nearest to its limit; null without text.',
+    description: 'The length of the text that is closest to its limit; null without text.',
   },
   limit: length,
-  unit: { ...nullable(text), description: 'What is counted, such as characters or bytes.' },
+  unit: { ...nullable(text), description: 'The counted unit, such as characters or bytes.' },
   texts: {
     ...listOf(record({ length: count, limit: count, unit: text })),
-    description: 'Each text that the channel gets.',
+    description: 'Every text of the channel.',
   },
 });
 export type ValidatedChannel = Value<typeof validatedChannelSchema>;
@@ -101,10 +101,10 @@ export const validatedSchema = record({
 });
 export type Validated = Value<typeof validatedSchema>;
 
-/** In characters: twice what any network takes. A text is validated for each channel, and that takes its length. */
+/** In characters: twice what any network allows. Validation time grows with the length, per channel. */
 export const longestText = 50_000;
 
-/** In characters, of all texts of a post together. Each is validated for each channel that gets it. */
+/** For all texts of a post together, in characters. Each is validated for each of its channels. */
 export const longestTexts = 300_000;
 
 const postText = { ...text, maxLength: longestText };
@@ -112,7 +112,7 @@ const postText = { ...text, maxLength: longestText };
 const mediaIds = { ...listOf(text), maxItems: 100 };
 const altTexts = { ...mapOf({ ...text, maxLength: longestAltText }), maxProperties: 100 };
 
-/** Ids and texts are validated by the use case, which has a code of its own for each of them. */
+/** The use case validates ids and texts, which have error codes of their own. */
 const postFields = {
   body: { ...postText, description: 'Text of a single post.' },
   thread: {
@@ -131,7 +131,7 @@ const postFields = {
     minItems: 1,
     maxItems: 25,
     description:
-      'Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`. All texts of a post, those of channels too, have 300,000 characters at most.',
+      'Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters.',
   },
   channel_ids: { ...listOf(text), maxItems: 100 },
   channel_bodies: {
@@ -143,7 +143,7 @@ const postFields = {
     ...mapOf(anyFields),
     maxProperties: 100,
     description:
-      "By channel id: what is to be otherwise on that channel, over the channel's own defaults. `GET /networks` has the schema of each network's options.",
+      "By channel id: options for that channel, which override the channel's defaults. `GET /networks` has the schema of each network's options.",
   },
   scheduled_at: {
     ...nullable(text),
@@ -152,17 +152,17 @@ const postFields = {
   schedule_in_minutes: {
     type: 'number',
     description:
-      'Publish this many minutes from now. Where `scheduled_at` is sent too, the minutes decide, and the `warning` of the post says so.',
+      'Publish this many minutes from now. If `scheduled_at` is sent too, the minutes take precedence, and the `warning` of the post says so.',
   },
   media_ids: {
     ...mediaIds,
     description:
-      'Files of the media library, in order. A thread has them on its first part, unless that names its own.',
+      'Files of the media library, in order. In a thread they belong to the first part, unless that part has its own `media_ids`.',
   },
   alt_texts: {
     ...altTexts,
     description:
-      "By media id: what is to be seen on a file of the post, or of its thread's first part, for this post only. Other files have the alt text that the library has of them.",
+      "By media id: alt text for a file of the post, or of its thread's first part, for this post only. Other files use their alt text from the library.",
   },
   media_urls: {
     ...listOf(text),
@@ -211,6 +211,6 @@ export const settleSchema = record({
   url: {
     ...nullable(text),
     description:
-      'Where the post is, by http or https; of a thread, the part that was in doubt. Null: it is not there.',
+      'The http or https URL of the post, or of the thread’s part that was in doubt. Null: it is not there.',
   },
 });

@@ -5,7 +5,7 @@ import { lockClaims } from '../../db/ledger/claims.ts';
 import {
   closeAsRefused,
   closeAsSent,
-  lockLedger,
+  lockLedgerEntries,
   postAt,
   sentUrls,
   type LedgerView,
@@ -24,28 +24,28 @@ import { lockPost, type PostScope } from './lock-post.ts';
 
 export type SettleDeps = Pick<ApiDeps, 'orm' | 'now' | 'publicUrl' | 'rules' | 'syncDelivery'>;
 
-/** What a person found who looked at the account. */
+/** The finding of a person who checked the account. */
 export type Settlement = {
   readonly channelId: string;
-  /** Where the post is; null when it is not there. */
+  /** URL of the post; null when it is not there. */
   readonly url: string | null;
 };
 
-/** The channel that a person settles. */
+/** The channel to settle. */
 type Channel = {
   readonly id: string;
   readonly status: ChannelStatus;
   readonly url: string | null;
   readonly error_code: ChannelErrorCode | null;
-  /** Whether a person settled it before. */
+  /** Whether it was settled before. */
   readonly is_settled: boolean;
   readonly platform: string;
 };
 
 /**
- * Ends the doubt about an unconfirmed channel by the word of a person who looked. A post that has ended ends anew, with
- * a new event; one that was cancelled, and that every channel has now, ends as published; any other takes it into
- * account at its own end. Safe to repeat with the same answer.
+ * Resolves an unconfirmed channel by the finding of a person. An ended post gets a new final event; a cancelled post
+ * that is now live on every channel ends as published; any other post uses the result when it ends. Safe to repeat
+ * with the same finding.
  *
  * @throws AppError `invalid_request`, `not_found`, `invalid_channel_ids` or `nothing_to_settle`.
  */
@@ -88,9 +88,9 @@ export async function settlePost(
 }
 
 /**
- * The address under which a person found a post, as every browser writes it. It is shown as a link and never requested.
+ * Normalizes the URL of a post as browsers do. It is shown as a link and never requested.
  *
- * @throws AppError `invalid_request` when it is no absolute http or https URL.
+ * @throws AppError `invalid_request` when it is not an absolute http or https URL.
  */
 function readUrl(given: string): string {
   const fault = addressFault(given);
@@ -131,10 +131,10 @@ async function lockChannel(
 }
 
 /**
- * A client that lost the answer repeats its call, and gets the same one.
+ * Accepts a repeated call, so that a client that lost the response can retry.
  *
- * @param url What it says now.
- * @throws AppError `nothing_to_settle` when nothing was settled, or something else.
+ * @param url The URL of this call.
+ * @throws AppError `nothing_to_settle` when the channel was not settled, or settled differently.
  */
 async function assertSettledSo(
   em: Em,
@@ -158,9 +158,9 @@ async function assertSettledSo(
 }
 
 /**
- * Two posts are never at one address: that of another post of the channel, or of a part of it, says nothing of this one.
+ * Refuses the URL of another post of the channel.
  *
- * @param em Its transaction holds `lockClaims`: nobody else finds or settles any of the channel's posts meanwhile.
+ * @param em Its transaction holds `lockClaims`, so no concurrent reconcile or settle of the channel interferes.
  * @throws AppError `nothing_to_settle`
  */
 async function assertFree(
@@ -170,20 +170,20 @@ async function assertFree(
 ): Promise<void> {
   const other = await postAt(em, channel, url);
   if (other !== null) {
-    const message = `At this address is post ${other} of this channel, and two posts are never at one. Look for that of this post, or say that it is not there.`;
+    const message = `This URL already belongs to post ${other} of this channel. Send the URL of this post, or null if it is not there.`;
     const details = [{ path: '/url', message }];
     throw new AppError('nothing_to_settle', message, { details });
   }
 }
 
-/** Closes what the ledger has open. @returns what becomes of the channel. */
+/** Closes the open parts of the ledger. @returns the outcome of the channel. */
 async function closeParts(
   em: Em,
   channel: { readonly workspaceId: string; readonly postChannelId: string },
   url: string | null,
   { now, appearsWithinMs }: { readonly now: Date; readonly appearsWithinMs: number },
 ): Promise<Settled> {
-  const ledger = await lockLedger(em, channel);
+  const ledger = await lockLedgerEntries(em, channel);
   if (url === null) {
     assertHasAppeared(ledger, now, appearsWithinMs);
     await closeAsRefused(em, channel, now);
@@ -201,8 +201,8 @@ async function closeParts(
 }
 
 /**
- * Until the network has surely written what it was asked for, "it is not there" may become untrue, and a retry would send
- * it twice.
+ * Refuses `null` until the network has certainly processed the request: the post could still appear, and a retry would
+ * publish it twice.
  *
  * @throws AppError `nothing_to_settle`
  */
@@ -212,24 +212,24 @@ function assertHasAppeared({ open }: LedgerView, now: Date, appearsWithinMs: num
   if (waitMs > 0) {
     throw new AppError(
       'nothing_to_settle',
-      `The network was asked to publish a moment ago and may still be at it. Look again after ${new Date(now.getTime() + waitMs).toISOString()}.`,
+      `The network received the request a moment ago and may still be processing it. Try again after ${new Date(now.getTime() + waitMs).toISOString()}.`,
     );
   }
 }
 
-/** Of a channel that does not have its post, or not all of it. */
+/** The error of a channel without its post, or with only some parts. */
 function absentSentence({ all, sent }: LedgerView): string {
   if (sent.length === 0) {
-    return 'Somebody looked, and the network does not have this post; a retry sends it.';
+    return 'A person checked: the network does not have this post. A retry sends it.';
   }
 
-  return `Somebody looked, and the network has only ${sent.length} of ${all.length} parts; a retry sends the others.${links(sent.map(({ url }) => url))}`;
+  return `A person checked: the network has only ${sent.length} of ${all.length} parts. A retry sends the others.${links(sent.map(({ url }) => url))}`;
 }
 
-/** @param url Where the part is that was in doubt. */
+/** @param url URL of the part that was in doubt. */
 function shortThreadSentence({ all, sent, missing }: LedgerView, url: string): string {
   const urls = [...sent.map((part) => part.url), url];
-  return `Somebody looked, and the network has ${all.length - missing.length} of ${all.length} parts; a retry sends the others.${links(urls)}`;
+  return `A person checked: the network has ${all.length - missing.length} of ${all.length} parts. A retry sends the others.${links(urls)}`;
 }
 
 const links = (urls: readonly (string | null)[]): string => {
@@ -252,8 +252,8 @@ async function updatePost(
 }
 
 /**
- * Has the relay notify Temporal of a post that has ended, where its last workflow still shows the end before. A post that
- * is being published must not be signalled: a new revision would stop the sending.
+ * Syncs an ended post through the relay, because its last workflow still shows the old outcome. A publishing post must
+ * not be signalled: a new revision would stop the attempts.
  */
 async function putInOutbox(em: Em, { workspaceId, postId }: PostScope): Promise<void> {
   await query(

@@ -36,7 +36,7 @@ import {
 
 export type NewPost = {
   readonly id: string;
-  /** Null: a draft. */
+  /** Null for a draft. */
   readonly dueAt: Date | null;
   readonly content: PostContent;
   readonly media: readonly GivenFiles[];
@@ -44,19 +44,18 @@ export type NewPost = {
   readonly optionFiles: readonly NamedIds[];
   /** A warning about the request as a whole, or null. */
   readonly note: string | null;
-  /** The idempotency key, if one was sent, and the request's fingerprint. */
+  /** The idempotency key, if sent, and the request's fingerprint. */
   readonly key: string | undefined;
   readonly print: string;
 };
 
 /**
- * Stores a post with its channels, its files and its idempotency key, all or nothing. A second request with the same
- * key waits at the key's index until the first has committed.
+ * Stores a post with its channels, files and idempotency key in one transaction. A second request with the same key
+ * waits at the key's index until the first has committed.
  *
- * @param downloaded Files that the request named by URL; their rows are made here.
+ * @param downloaded Files from `media_urls`; this inserts their rows.
  * @returns false, with nothing stored, when the key is taken.
- * @throws AppError `invalid_media_ids`, `quota_exceeded`; `no_channels` or `invalid_content` for a post that is to be
- *   scheduled.
+ * @throws AppError `invalid_media_ids`, `quota_exceeded`; `no_channels` or `invalid_content` for a scheduled post.
  */
 export async function storePost(
   deps: ApiDeps,
@@ -92,7 +91,7 @@ export async function storePost(
       await attachMedia(em, workspaceId, post.id, placed);
     }
   };
-  // Without key and files it is one statement, and needs no transaction around it. Most posts are stored so.
+  // Most posts have no key and no files. They need one statement and no explicit transaction.
   const isOneStatement =
     post.key === undefined &&
     countNamed(post.media) + post.optionFiles.length + downloaded.files.length === 0;
@@ -113,7 +112,7 @@ export async function storePost(
   }
 }
 
-/** The post and its channels in one statement, which also takes from the quota for them. */
+/** Inserts the post and its channels and takes their quota, in one statement. */
 async function insertPost(
   em: Em,
   owner: QuotaOwner,
@@ -127,7 +126,7 @@ async function insertPost(
     readonly validations: readonly ChannelValidation[];
     readonly now: Date;
     readonly recounts: boolean;
-    /** Of the alt texts that files have for this post only. */
+    /** Size of the alt texts that apply to this post only. */
     readonly altBytes: number;
   },
 ): Promise<void> {
@@ -138,11 +137,11 @@ async function insertPost(
   };
   const channelIds = validations.map(({ channel }) => channel.id);
   if (recounts) {
-    await holdChannels(em, owner.workspaceId, channelIds); // Before the shares, as by the statement below.
+    await holdChannels(em, owner.workspaceId, channelIds); // Before the shares: the lock order of the statement below.
     await divideAnew(em, owner, post.id, change);
   }
 
-  // One that is being disconnected is waited for, and then there is no post.
+  // Waits for a concurrent disconnect of a channel; then nothing is inserted.
   const areHeld = sql`(select count(*) from held) = ${channelIds.length}::int`;
   const insertion = sql<{ held: readonly string[]; is_stored: boolean }>`
     with held as materialized (${heldChannels(owner.workspaceId, channelIds)}),
@@ -157,14 +156,14 @@ async function insertPost(
   }
 }
 
-/** What a post keeps of its channels' defaults counts as its own. */
+/** The defaults that a post stores count towards its text. */
 const bytesOfDefaults = (validations: readonly ChannelValidation[]): number =>
   validations.reduce((sum, { channel }) => sum + bytesOfOptions(channel.options), 0);
 
-/** The first revision of a post. A new draft is synced to it: no workflow has to be started. */
+/** A new draft is stored as synced: it needs no workflow. */
 const firstRevision = 1;
 
-/** By way of entities it would take five times as long. No row when the share is too short. */
+/** Plain SQL takes a fifth of the time of entities. Inserts no row when the share is too small. */
 const postRow = (
   { id, dueAt, content, note }: NewPost,
   validations: readonly ChannelValidation[],

@@ -13,14 +13,14 @@ import type { PostContent } from './post-content.ts';
 import type { FileToValidate } from './post-media.ts';
 import type { ContentFault } from './schemas.ts';
 
-/** What a channel's network says of a post. */
+/** A post's validation for one channel. */
 export type ChannelValidation = ValidationResult & {
   readonly channel: ChosenChannel;
-  /** Its errors and warnings as the API shows them. */
+  /** Formats its errors and warnings for the API. */
   readonly describe: (sentences: readonly string[]) => ContentFault[];
 };
 
-/** Validates a post by the rules of each channel's network. Sends nothing. */
+/** Validates a post by the rules of each channel's network, without any request. */
 export function validateContent(
   rules: Readonly<Record<string, Rules>>,
   channels: readonly ChosenChannel[],
@@ -28,12 +28,12 @@ export function validateContent(
   files: readonly FileToValidate[],
 ): ChannelValidation[] {
   const ofParts = files.filter(({ part }) => part >= 0);
-  // Channels that have the same network, settings and text are validated once: a hundred may share a long one.
+  // Channels with the same network, settings, text and options are validated once: a hundred may share a long text.
   const known = new Map<string, ValidationResult>();
   return channels.map((channel) => {
     const network = rules[channel.platform];
     if (!network) {
-      const error = `This version knows no network "${channel.platform}".`;
+      const error = `This version does not support the network "${channel.platform}".`;
       const describe = describer(channel, content, {});
       return { channel, errors: [error], warnings: [], texts: [], describe };
     }
@@ -78,7 +78,7 @@ export const describer =
 const joined =
   'This network has no threads: the texts go out as one post, with a blank line between them.';
 
-/** @throws AppError `no_channels` or `invalid_content`: what holds a post back from being scheduled. */
+/** @throws AppError `no_channels` or `invalid_content` when the post cannot be scheduled. */
 export function assertPublishable(validations: readonly ChannelValidation[]): void {
   if (validations.length === 0) {
     throw new AppError(
@@ -105,7 +105,7 @@ const detailsOf = ({ channel, errors, describe }: ChannelValidation): ErrorDetai
   );
 
 /**
- * The problems with which a post is stored all the same, for its `warning`; null when there are none.
+ * Joins the problems with which a post is stored anyway, for its `warning`; null when there are none.
  *
  * @param notes Other warnings, which come first.
  */
@@ -119,7 +119,7 @@ export function warningFor(
   return [...notes, ...faultsOf(validations), ...lost].filter(Boolean).join(' ') || null;
 }
 
-/** For the channel's own `warning`. */
+/** The channel's `warning`. */
 export const channelWarning = ({ warnings }: ChannelValidation): string | null =>
   warnings.join(' ') || null;
 

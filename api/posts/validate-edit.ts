@@ -1,12 +1,12 @@
 import type { PostChannel } from '../../db/entities/post-channel.ts';
-import { outParts, type OutPart } from '../../db/ledger/live-parts.ts';
+import { possiblyLiveParts, type PossiblyLivePart } from '../../db/ledger/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { textsForChannel, withComment } from '../../domain/texts.ts';
 import type { Options, RulesByPlatform } from '../../networks/content-rules.ts';
 import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { EditedChannels } from './edit-channels.ts';
-import type { EditedMedia } from './edit-media.ts';
+import type { EditedMedia } from './edit-post-media.ts';
 import type { PostContent } from './post-content.ts';
 import {
   assertPublishable,
@@ -16,7 +16,7 @@ import {
 } from './validate-content.ts';
 
 /**
- * What the networks say of an edited post, and where its texts may not change any more.
+ * Validates an edited post, including texts that must not change any more.
  *
  * @throws AppError `no_channels` or `invalid_content` when it is to be scheduled and cannot be.
  */
@@ -35,7 +35,7 @@ export async function validateEdit(
   if (isScheduled && open.length + sending.length === 0 && kept.size > 0) {
     throw new AppError(
       'no_channels',
-      'Every channel of the post has it, or may have it: there is none left to send it to. An unconfirmed channel can be settled, and a new post be made for all.',
+      'Every channel of the post has it, or may have it: no channel is left to send it to. Settle an unconfirmed channel, or create a new post.',
     );
   }
 
@@ -53,15 +53,15 @@ export async function validateEdit(
 
 type Edited = {
   readonly rules: RulesByPlatform;
-  /** The post's channels before the edit that stay, by channel id. */
+  /** The rows to keep from before the edit, by channel id. */
   readonly kept: ReadonlyMap<string, PostChannel>;
   readonly content: PostContent;
 } & Pick<EditedMedia, 'changedParts'>;
 
 /**
- * Adds an error where part of a thread is live already, and the edited post says something else there. That
- * part cannot be unsaid, and is not sent again, so the new text for it would never go out. The same holds for a part
- * that is being sent: when it lands, the rest of another thread would go below it.
+ * Adds an error when the edit changes a live part of a thread: that part is not sent again, so its new text would
+ * never be published. A part that is being sent counts as live: if it succeeds, the rest of a different thread would
+ * follow it.
  */
 async function addChangedParts(
   em: Em,
@@ -70,7 +70,7 @@ async function addChangedParts(
 ): Promise<ChannelValidation[]> {
   const rows = validations.flatMap(({ channel }) => kept.get(channel.id) ?? []);
   const ids = rows.map(({ id }) => id);
-  const live = await outParts(em, rows[0]?.workspaceId ?? '', ids);
+  const live = await possiblyLiveParts(em, rows[0]?.workspaceId ?? '', ids);
   return validations.map((validation) => {
     const { id, platform } = validation.channel;
     const { threads = true, comments = false } = rules[platform] ?? {};
@@ -79,7 +79,8 @@ async function addChangedParts(
     const texts = withComment(own, options, comments);
     const faults = live
       .filter((part) => part.channel_id === id)
-      // A single post is a whole: where it lands nothing is missing, and where it does not the new text goes out.
+      // A single post may change while it is being sent: if the attempt succeeds nothing is missing, otherwise the new
+      // text is sent.
       .filter(({ is_open: isOpen, parts }) => !isOpen || texts.length > 1 || parts > 1)
       .filter((part) => part.text !== texts[part.part])
       .map((part) => isFixed(part, 'text'));
@@ -88,8 +89,8 @@ async function addChangedParts(
 }
 
 /**
- * Refuses other files for a part that is live, or may be, also for a draft: the ledger has the texts that went out, and
- * not the files, so that no later edit could tell.
+ * Refuses other files for a part that is or may be live, also for a draft: the ledger stores the published texts but
+ * not the files, so a later edit could not detect the change.
  *
  * @throws AppError `invalid_content`
  */
@@ -100,10 +101,10 @@ async function assertLiveFiles(
 ): Promise<void> {
   const rows = changedParts.size > 0 ? channels.flatMap(({ id }) => kept.get(id) ?? []) : [];
   const ids = rows.map(({ id }) => id);
-  const live = await outParts(em, rows[0]?.workspaceId ?? '', ids);
+  const live = await possiblyLiveParts(em, rows[0]?.workspaceId ?? '', ids);
   const faults = channels.flatMap((channel) => {
     const threads = rules[channel.platform]?.threads ?? true;
-    // Without threads the post has the files of all parts, and a comment below it none.
+    // Without threads the post has the files of all parts, and its comment has none.
     const isChanged = (part: number): boolean => (threads ? changedParts.has(part) : part === 0);
     return live
       .filter((part) => part.channel_id === channel.id && isChanged(part.part))
@@ -120,7 +121,7 @@ async function assertLiveFiles(
   }
 }
 
-function isFixed({ part, url, is_open: isOpen }: OutPart, what: 'text' | 'files'): string {
+function isFixed({ part, url, is_open: isOpen }: PossiblyLivePart, what: 'text' | 'files'): string {
   const where = isOpen ? 'is being sent' : `is live (${url})`;
   const must = `so its ${what} must stay as ${what === 'text' ? 'it is' : 'they are'}`;
   return `Part ${part + 1} of the thread ${where}, ${must}${isOpen ? ' until that is over' : ''}.`;

@@ -1,4 +1,4 @@
-import type { MediaFacts, ValidationResult } from '../../networks/content-rules.ts';
+import type { AttachmentFacts, ValidationResult } from '../../networks/content-rules.ts';
 import { dueTime, timeWarning } from '../../domain/due-time.ts';
 import type { ApiDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
@@ -7,17 +7,17 @@ import type { QuotaOwner } from '../quotas/post-quota.ts';
 import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
 import { countNamed, givenFiles } from './given-files.ts';
-import { assertNotEmpty, assertTexts, contentOf } from './post-content.ts';
+import { assertNotEmpty, assertTexts, postContentOf } from './post-content.ts';
 import { chooseMedia, factsOf, idsOfParts, optionFiles, placeFiles } from './post-media.ts';
 import type { ContentFault, Validated, ValidatedChannel, ValidatePostBody } from './schemas.ts';
 import { validateContent, type ChannelValidation } from './validate-content.ts';
 
 /**
- * Validates a post as its creation would, by the same rules, and stores nothing. Files named by URL are downloaded and
- * inspected, since only their bytes say what they are, and thrown away.
+ * Validates a post as its creation would, and stores nothing. Files from URLs are downloaded, inspected and discarded,
+ * because their type is read from their bytes.
  *
- * @param signal Aborts when the client goes away: downloads end then.
- * @throws AppError as the creation would, for what no channel's rule is about.
+ * @param signal Aborts downloads when the client hangs up.
+ * @throws AppError as the creation does, for faults that no network rule covers.
  */
 export async function validatePost(
   deps: ApiDeps,
@@ -28,7 +28,7 @@ export async function validatePost(
   const { workspaceId } = owner;
   const { media_urls: mediaUrls = [] } = request;
   assertTexts(request);
-  const content = contentOf(request);
+  const content = postContentOf(request);
   const given = givenFiles(request);
   assertNotEmpty(content, countNamed(given) + mediaUrls.length);
   dueTime(request, deps.now());
@@ -39,7 +39,7 @@ export async function validatePost(
     ...filesInDefaults(deps.rules, channels, content.options),
   ];
   const named = [...idsOfParts(given), ...inOptions];
-  const found = new Map<string, MediaFacts>(await chooseMedia(em, workspaceId, named));
+  const found = new Map<string, AttachmentFacts>(await chooseMedia(em, workspaceId, named));
   const downloaded = await downloadMedia(deps, owner, mediaUrls, signal);
   await downloaded.removeUnclaimed();
   await assertMediaQuota(em, owner, downloaded.files);

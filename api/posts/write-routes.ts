@@ -5,7 +5,7 @@ import { createPost } from './create-post.ts';
 import { editPost } from './edit-post.ts';
 import {
   draft,
-  edits,
+  editExamples,
   newPosts,
   postsToValidate,
   published,
@@ -23,7 +23,7 @@ import {
 } from './schemas.ts';
 import { validatePost } from './validate-post.ts';
 
-/** What can be wrong with a post before the rules of a network apply. */
+/** Error codes of a post's fields before the network rules apply. */
 const requestErrors: readonly ErrorCode[] = [
   'invalid_request',
   'empty_body',
@@ -43,7 +43,7 @@ export const createCall = (deps: ApiDeps): Route =>
     summary: 'Create a draft, or schedule a post or a thread',
     requestHeaders: {
       'Idempotency-Key': {
-        description: 'The same key with the same body makes one post, however often it is sent.',
+        description: 'The same key with the same body creates one post, however often it is sent.',
         schema: { type: 'string', minLength: 1, maxLength: 255 },
       },
     },
@@ -51,17 +51,17 @@ export const createCall = (deps: ApiDeps): Route =>
     bodyExamples: newPosts,
     answers: {
       201: {
-        description: 'The post was stored, and is scheduled or a draft.',
+        description: 'The new post, scheduled or a draft.',
         schema: postAnswer,
         headers: { Location: location },
         examples: { draft, scheduled },
       },
       200: {
-        description: 'The post that this idempotency key made before, as it stands now.',
+        description: 'The post that this idempotency key created before, in its current state.',
         schema: postAnswer,
         headers: {
           'Idempotency-Replayed': {
-            description: 'Nothing was stored by this call.',
+            description: 'This call stored nothing.',
             schema: { type: 'string', const: 'true' },
           },
         },
@@ -92,15 +92,15 @@ export const validateCall = (deps: ApiDeps): Route =>
     path: '/posts/validate',
     operationId: 'validatePost',
     tag: 'Posts',
-    summary: 'Ask what the networks would say of a post',
+    summary: 'Validate a post by the rules of its networks',
     description:
-      'Validates the post by the same rules as its creation, and stores nothing. What is no matter of a network, such as an unknown channel, fails as it would there.',
+      'Validates the post by the same rules as its creation, and stores nothing. Faults that no network rule covers, such as an unknown channel, fail as they would there.',
     body: validatePostSchema,
     isReadOnly: true,
     bodyExamples: postsToValidate,
     answers: {
       200: {
-        description: 'What each channel of the post would say.',
+        description: 'The result for each channel of the post.',
         schema: validatedSchema,
         examples: validations,
       },
@@ -120,12 +120,12 @@ export const editCall = (deps: ApiDeps): Route =>
     tag: 'Posts',
     summary: 'Edit or reschedule a draft or a scheduled post',
     description:
-      'Only the fields that are sent change, each as a whole; null clears `thread`, `channel_bodies`, `channel_options`, `media_ids`, `alt_texts` and `video`. `thread` replaces the files of its later parts too. A channel that has the post already, or may have it, stays.',
+      'Only the fields that are sent change, each as a whole; null clears `thread`, `channel_bodies`, `channel_options`, `media_ids`, `alt_texts` and `video`. `thread` replaces the files of its later parts too. A channel that has the post, or may have it, stays.',
     body: editPostSchema,
-    bodyExamples: edits,
+    bodyExamples: editExamples,
     answers: {
       200: {
-        description: 'The post as it stands now.',
+        description: 'The updated post.',
         schema: postAnswer,
         examples: { scheduled, draft },
       },

@@ -5,7 +5,7 @@ import type { QuotaOwner } from './post-quota.ts';
 
 type Sized = { readonly sizeBytes: number; readonly altText: string | null };
 
-/** Refuses files that do not fit into the library, and that are not to be stored. @throws AppError `quota_exceeded` */
+/** Refuses files that exceed the library's quota, without reserving space. @throws AppError `quota_exceeded` */
 export async function assertMediaQuota(
   em: Em,
   owner: QuotaOwner,
@@ -17,8 +17,8 @@ export async function assertMediaQuota(
 }
 
 /**
- * Makes sure that these files fit into the library until the caller's transaction, which makes their rows, has ended. Uploads that end at the same time wait for each other at the workspace's row; posts do not, whose foreign keys
- * take a weaker lock.
+ * Reserves space in the library until the caller's transaction, which inserts the rows, has ended. Concurrent uploads
+ * of a workspace wait at its row; posts do not, because foreign keys take a weaker lock.
  *
  * @throws AppError `quota_exceeded`
  */
@@ -29,7 +29,7 @@ export async function reserveMediaQuota(
 ): Promise<void> {
   if (files.length > 0) {
     await lockLibrary(em, owner.workspaceId);
-    // A statement of its own: it sees what was committed while we waited for the lock.
+    // A separate statement sees the rows that were committed during the wait for the lock.
     await assertFits(em, owner, { files: files.length, bytes: sizeOf(files) });
   }
 }
@@ -40,8 +40,8 @@ const sizeOf = (files: readonly Sized[]): number =>
 const bytesOfAltText = (text: string | null): number => Buffer.byteLength(text ?? '');
 
 /**
- * Makes sure that a longer alt text fits into the library, as `reserveMediaQuota` does for files. What does not grow is
- * never refused.
+ * Reserves space for a longer alt text, as `reserveMediaQuota` does for files. A shorter or equal text is always
+ * accepted.
  *
  * @throws AppError `quota_exceeded`
  */
@@ -59,8 +59,8 @@ export async function reserveAltText(
 }
 
 /**
- * @param underWay How many bytes of the workspace's other files are still coming.
- * @returns how many bytes are in the library.
+ * @param underWay Bytes of the workspace's other files that are being received.
+ * @returns the size of the library in bytes.
  * @throws AppError `quota_exceeded`
  */
 async function assertFits(
@@ -80,39 +80,39 @@ async function assertFits(
   return used.media_bytes;
 }
 
-/** How many bytes of each workspace have come to this process that do not count in its library yet. */
+/** Bytes per workspace that this process has received and the library does not count yet. */
 export type BytesUnderWay = Map<string, number>;
 
-/** After how many bytes of a request the disk and the library are checked again. */
+/** The disk and the library are checked again after this many bytes of a request. */
 const stepBytes = 4 * 1024 * 1024;
 
 /** The files of a request, from their first byte until the library counts them or they are removed. */
-export type ComingFiles = {
+export type FileReservation = {
   /**
-   * Lets bytes through to where they are written, and counts them before.
+   * Counts bytes before they are written.
    *
-   * @throws AppError `quota_exceeded` or `unavailable` when what comes does not fit, from then on for every file of
-   *   the request. Then it counts no more, so that of several requests the last one fits.
+   * @throws AppError `quota_exceeded` or `unavailable` when the bytes do not fit, then for every file of the request.
+   *   The request stops counting at that moment, so that of several requests the last one fits.
    */
   readonly through: (bytes: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
-  /** Counts them no more. To be called in the end, whatever happened; a second time does nothing. */
+  /** Stops counting. Always call it at the end; a second call does nothing. */
   readonly release: () => void;
 };
 
 /**
- * Checks the quota and the disk for a request's files before they come, and again as they do, together with all that is
- * under way for their workspace. Whether they fit in the end `reserveMediaQuota` says.
+ * Checks quota and disk space for a request's files before they arrive, and again while they do, together with
+ * everything that the workspace is uploading. `reserveMediaQuota` makes the final decision.
  *
  * @param em A fork of its own.
- * @param count How many files there will be.
+ * @param count The expected number of files.
  * @throws AppError `quota_exceeded` or `unavailable` when they certainly do not fit.
  */
-export async function expectFiles(
+export async function reserveFiles(
   em: Em,
   media: { readonly underWay: BytesUnderWay; readonly assertDiskSpace: () => Promise<void> },
   owner: QuotaOwner,
   count: number,
-): Promise<ComingFiles> {
+): Promise<FileReservation> {
   const { workspaceId, quotas } = owner;
   const part = partOf(media.underWay, workspaceId);
   let [stored, unchecked] = [0, 0];
@@ -132,13 +132,13 @@ export async function expectFiles(
     }
 
     if (end === null && !fits()) {
-      // In the same moment, or two that do not fit together would both be refused.
+      // Without an await in between, so that of two requests that do not fit together only one is refused.
       release(quotaExceeded('media_bytes', quotas.media_bytes, stored + part.ofOthers()));
     }
   };
 
   if (count > 0) {
-    // Each file has a byte at least.
+    // Each file has at least one byte.
     const files = { files: count, bytes: count, underWay: part.ofAll() };
     stored = await assertFits(em, owner, files);
     await media.assertDiskSpace();
@@ -161,7 +161,7 @@ export async function expectFiles(
   return { through, release: () => release() };
 }
 
-/** What a request adds to the bytes that are under way for its workspace. */
+/** The bytes of one request among those of its workspace. */
 function partOf(underWay: BytesUnderWay, workspaceId: string) {
   let own = 0;
   const ofAll = (): number => underWay.get(workspaceId) ?? 0;

@@ -6,13 +6,16 @@ import { bytesOfText, countPosts } from '../../db/quota-use.ts';
 import { roomLeft, useAfter, type PostUse, type Quotas } from '../../domain/quotas.ts';
 import type { Caller } from '../http/route.ts';
 
-/** A workspace, and what it may have. */
+/** A workspace and its quotas. */
 export type QuotaOwner = Pick<Caller, 'workspaceId' | 'quotas'>;
 
-/** Into how many shares a workspace's quotas are divided: that many posts can be made at the same moment without waiting. */
+/**
+ * A workspace's quotas are divided into this many shares, so that as many posts can be created concurrently without
+ * waiting.
+ */
 const shares = 8;
 
-/** A post's share, by its id: a part of it that is random. */
+/** The share of a post, from the random part of its id. */
 const shareOf = (id: string): RawBuilder<number> =>
   sql`get_byte(uuid_send(${id}::uuid), 15) % ${sql.lit(shares)}`;
 
@@ -20,11 +23,11 @@ const basisOf = ({ scheduled, drafts, text_bytes: text }: Quotas): string =>
   `${scheduled} ${drafts} ${text}`;
 
 /**
- * Takes what a change of a post needs from one share of its workspace: no row when that has too little, or was counted
- * for other quotas.
+ * SQL: takes the quota for a change of a post from one share. Returns no row when the share is too small, or was
+ * computed for other quotas.
  *
- * @param change Negative numbers for what becomes less.
- * @param onlyIf A condition that is no matter of quotas.
+ * @param change Negative numbers release quota.
+ * @param onlyIf An additional condition, unrelated to quotas.
  */
 export const takeFromShare = (
   { workspaceId, quotas }: QuotaOwner,
@@ -42,15 +45,15 @@ export const takeFromShare = (
     and (c.text_bytes <= 0 or q.text_bytes >= c.text_bytes) and ${onlyIf}
   returning q.workspace_id`;
 
-/** A post's share has too little left, as far as it was counted. See `withRecount`. */
+/** The post's share is too small, by its last count. See `withRecount`. */
 export class ShareIsShort extends Error {
   override readonly name = 'ShareIsShort';
 }
 
 /**
- * Runs what takes from a share: first by what was counted before, and where that does not do once more, from the
- * beginning, with all counted anew. In the same transaction it could not be: PostgreSQL keeps the lock of a row that it
- * waited for also when the row no longer fits, and a transaction that has one share's lock must not wait for the others.
+ * Runs a change with the current shares, and again from the beginning with recounted ones when a share is too small.
+ * The recount needs a new transaction: PostgreSQL keeps the lock of a row that it waited for even if the row no longer
+ * matches, and a transaction with one share's lock must not wait for the others.
  */
 export async function withRecount<T>(run: (recounts: boolean) => Promise<T>): Promise<T> {
   try {
@@ -65,7 +68,7 @@ export async function withRecount<T>(run: (recounts: boolean) => Promise<T>): Pr
 }
 
 /**
- * Takes what a change of a post needs, in the transaction that makes the change and before its rows change.
+ * Takes the quota for a change, in its transaction and before its rows change.
  *
  * @param recounts From `withRecount`.
  * @throws AppError `quota_exceeded`
@@ -91,10 +94,10 @@ export async function takeQuota(
 }
 
 /**
- * Counts what the workspace has, and divides anew what its quotas leave. The post's own share gets what the change
- * needs beside its part, so that it can be taken in the same transaction.
+ * Recounts the workspace's usage and divides the remaining quota among the shares. The post's own share also gets the
+ * amount of the change, so that the same transaction can take it.
  *
- * @throws AppError `quota_exceeded` when the change would be too much.
+ * @throws AppError `quota_exceeded` when the change exceeds the quota.
  */
 export async function divideAnew(
   em: Em,
@@ -104,7 +107,7 @@ export async function divideAnew(
 ): Promise<void> {
   await insertShares(em, workspaceId);
   const text = (await lockShares(em, workspaceId)) ?? 0;
-  // A statement of its own: it sees what was committed while we waited for the locks.
+  // A separate statement sees the rows that were committed during the wait for the locks.
   const use = { ...(await countPosts(em, workspaceId)), text_bytes: text };
   const left = roomLeft(quotas, useAfter(quotas, use, change));
   const part = (rest: number): number => Math.max(0, Math.floor(rest / shares));
@@ -123,7 +126,7 @@ export async function divideAnew(
   );
 }
 
-/** The first time; the texts that the workspace has by then count at its first share. */
+/** On first use; the existing texts of the workspace are counted in the first share. */
 async function insertShares(em: Em, workspaceId: string): Promise<void> {
   await query(
     em,

@@ -4,9 +4,8 @@ import { databaseConnection } from '../../runtime/config/database-connection.ts'
 import type { Logger } from '../../runtime/logger.ts';
 
 /**
- * A few connections for what stands before every call: authentication and rate limits. They are apart
- * from those of the ORM, so that slow calls that hold all of those hold up no refusal, and statements on them are
- * prepared once. Connects lazily, as the ORM does.
+ * Creates a small pool for authentication and rate limits, separate from the ORM's: calls that hold all of its
+ * connections must not delay refusals. Statements on it are prepared once. Connects lazily.
  */
 export function createPool(
   databaseUrl: string,
@@ -16,7 +15,7 @@ export function createPool(
   const pool = new Pool({
     ...databaseConnection(databaseUrl),
     max: 3,
-    // In milliseconds. pg drops a connection whose statement failed, and one without an answer is such.
+    // In milliseconds. pg drops a connection whose statement failed or timed out.
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: queryTimeoutMs,
   });
@@ -24,12 +23,14 @@ export function createPool(
     pool.on('connect', withoutNames);
   }
 
-  // A connection that breaks while it is idle. The pool has forgotten it by now.
-  pool.on('error', ({ name, message }) => log.debug({ name, message }, 'a connection was lost'));
+  // An idle connection that broke. The pool has already removed it.
+  pool.on('error', ({ name, message }) =>
+    log.debug({ name, message }, 'idle database connection lost'),
+  );
   return pool;
 }
 
-/** What is asked by a name is prepared under it. */
+/** Removes the names of statements, because pg prepares named ones. */
 function withoutNames(client: { query: (...args: never[]) => unknown }): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   client.query = (first: unknown, ...rest: unknown[]) =>

@@ -1,4 +1,4 @@
-/** The result of a batch, and the position of one call in it: from 1 to `size`. */
+/** The result of a batch and the call's position in it, from 1 to `size`. */
 export type Batched<T> = { readonly result: T; readonly position: number; readonly size: number };
 
 type Waiting<T> = {
@@ -7,11 +7,11 @@ type Waiting<T> = {
 };
 
 /**
- * Joins calls that come at the same time: for each key one run is under way at most, and calls that come meanwhile
- * share the next one. So every run begins after the calls that it is for, and its answer is as fresh as one of their
- * own; a burst with one key costs a few round trips, a single call one as before.
+ * Batches concurrent calls: each key has at most one run under way, and calls that arrive meanwhile share the next
+ * run. Every run starts after all of its calls, so its result is as fresh as a separate run; a burst costs a few round
+ * trips, a single call one.
  *
- * @param run Gets the number of calls that it is for.
+ * @param run Receives the number of calls in the batch.
  */
 export function inBatches<T>(
   run: (key: string, size: number) => Promise<T>,

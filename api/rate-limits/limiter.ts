@@ -2,31 +2,31 @@ import type { Pool } from 'pg';
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import { inBatches } from './in-batches.ts';
 
-/** So many calls in each window of `windowSeconds`, which begins with the first of them. */
+/** Calls per window of `windowSeconds`, which begins with the first call. */
 export type Policy = { readonly name: string; readonly quota: number };
 
 const windowSeconds = 60;
 
-/** How a caller stands towards a policy after one of its calls was counted. */
+/** A caller's state under a policy, after one of its calls was counted. */
 export type Standing = {
   readonly policy: Policy;
-  /** Calls that are left in this window. */
+  /** Calls left in this window. */
   readonly remaining: number;
-  /** Until the window ends; 1 at least. */
+  /** Until the window ends; at least 1. */
   readonly resetSeconds: number;
-  /** Whether this call was one too many. */
+  /** Whether this call exceeded the quota. */
   readonly refused: boolean;
 };
 
 /**
- * Counts a call, in PostgreSQL, where all API processes meet.
+ * Counts a call in PostgreSQL, for all API processes together.
  *
- * @param key Whose call it is; never an API key itself. It may be at most 200 characters long.
- * @throws Error of `pg` when the database is away; then no call gets in uncounted.
+ * @param key Identifies the caller; never an API key itself. At most 200 characters.
+ * @throws Error of `pg` when the database is unavailable, so that no call goes uncounted.
  */
 export type Limiter = (key: string) => Promise<Standing>;
 
-/** @param options.clearsUp Whether it also removes expired rows; one limiter is enough for it. */
+/** @param options.clearsUp Also removes expired rows; one limiter of the process is enough. */
 export function createLimiter(
   pool: Pool,
   policy: Policy,
@@ -42,14 +42,14 @@ export function createLimiter(
     keyPrefix: name,
     points: quota,
     duration: windowSeconds,
-    // A caller that has used up its quota is refused from memory until the window ends, so that a flood costs no statement.
+    // Refuses a caller over its quota from memory until the window ends, so that a flood costs no statements.
     inMemoryBlockOnConsumed: quota,
   });
   const count = inBatches(async (key, size) => counter.consume(key, size).catch(refusal));
   return async (key) => {
     const { result, position: inBatch, size } = await count(key);
     const { consumedPoints, msBeforeNext } = result;
-    // A refusal from memory has no number. Those of a batch come one after the other, like calls on their own.
+    // A refusal from memory has no count. Calls of a batch get consecutive positions, like separate calls.
     const position = consumedPoints === 0 ? Infinity : consumedPoints - size + inBatch;
     return {
       policy,
@@ -60,7 +60,7 @@ export function createLimiter(
   };
 }
 
-/** The library throws what it counted when that is too much. */
+/** The library throws the counter when the quota is exceeded. */
 function refusal(thrown: unknown): RateLimiterRes {
   if (thrown instanceof RateLimiterRes) {
     return thrown;
@@ -70,8 +70,8 @@ function refusal(thrown: unknown): RateLimiterRes {
 }
 
 /**
- * The fields of draft-ietf-httpapi-ratelimit-headers-11 (May 2026), sections 3 and 4, which are lists of
- * structured fields (RFC 9651): what the policies are, and how the caller stands towards those that counted this call.
+ * Builds the fields of draft-ietf-httpapi-ratelimit-headers-11 (May 2026), sections 3 and 4, as lists of structured
+ * fields (RFC 9651): the policies, and the caller's state under those that counted this call.
  */
 export const rateLimitHeaders = (
   policies: readonly Policy[],

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { sha256Hex } from '../../runtime/secrets.ts';
 
-/** A sign-in with a secret that somebody typed. */
+/** A sign-in with a secret that a person typed. */
 export type SignIn = {
   /** The client's address, as `clientAddress` counts it. */
   readonly address: string;
@@ -10,9 +10,9 @@ export type SignIn = {
   readonly server: string;
 };
 
-/** Counts sign-ins that a network refused, in PostgreSQL, where all API processes meet. */
+/** Counts sign-ins that a network refused, in PostgreSQL, for all API processes together. */
 export type Refusals = {
-  /** @returns for how many seconds sign-ins are blocked; 0 when they are not. */
+  /** @returns how many seconds sign-ins stay blocked; 0 when they are allowed. */
   readonly restOf: (signIn: SignIn) => Promise<number>;
   readonly count: (signIn: SignIn) => Promise<void>;
 };
@@ -22,7 +22,7 @@ const windowSeconds = 300;
 /** Many clients sign in at one server. Servers allow far more from one address: 3000 calls in 5 minutes. */
 const serverFactor = 10;
 
-/** @param perAddress How many refusals of one client address there may be in five minutes. */
+/** @param perAddress Limit of refused sign-ins per client address in five minutes. */
 export function createRefusals(pool: Pool, perAddress: number): Refusals {
   const counterOf = (keyPrefix: string, points: number) =>
     new RateLimiterPostgres({

@@ -24,10 +24,10 @@ const testCall = (deps: ApiDeps): Route =>
     tag: 'Webhooks',
     summary: 'Send a webhook.test event now and show the response',
     description:
-      'One attempt, no retries, whatever the endpoint subscribed to, also to one that is disabled. Answers when the receiver has, after at most 10 seconds. It counts neither for nor against the endpoint.',
+      'One attempt without retries, regardless of the subscribed events, also for a disabled endpoint. Answers when the receiver does, after at most 10 seconds. The result does not affect the endpoint.',
     answers: {
       200: {
-        description: 'How the delivery went, also when the receiver failed.',
+        description: 'The result of the delivery, also when the receiver failed.',
         schema: record({ delivery: testedDeliverySchema }),
         examples: { tested: examples.tested },
       },
@@ -47,7 +47,7 @@ const listCall = (deps: ApiDeps): Route =>
     tag: 'Webhooks',
     summary: 'Deliveries to a webhook endpoint, newest first',
     description:
-      'Each is kept for 30 days, unless the operator chose otherwise, and for as long as it is being tried.',
+      'Each is kept for 30 days, unless the operator configured another time, and at least until it has ended.',
     query: deliveriesQuery,
     answers: {
       200: {
@@ -73,8 +73,8 @@ const replayCall = (deps: ApiDeps): Route =>
     path: '/webhooks/{id}/deliveries/{delivery}/replay',
     operationId: 'replayDelivery',
     tag: 'Webhooks',
-    summary: 'Deliver an event once more',
-    description: `The same event, byte for byte and under the same id, with up to six new attempts. Their numbers go on. ${manyReplays}`,
+    summary: 'Replay a delivery',
+    description: `Delivers the same event, byte for byte and with the same id, in up to six new attempts. Their numbers continue. ${manyReplays}`,
     answers: {
       202: {
         description: 'The delivery, which is pending again.',
@@ -95,8 +95,8 @@ const replayFailedCall = (deps: ApiDeps): Route =>
     path: '/webhooks/{id}/replay',
     operationId: 'replayFailedDeliveries',
     tag: 'Webhooks',
-    summary: 'Deliver once more what has failed since a time',
-    description: `Every failed delivery whose \`created_at\` is not before \`since\`, each with up to six new attempts; also those that a disabled endpoint missed. What is pending or delivered is left alone, so calling again is safe. One call takes at most ${maxBegun}, the oldest first: call again until it answers 0. ${manyReplays}`,
+    summary: 'Replay the failed deliveries since a time',
+    description: `Replays every failed delivery whose \`created_at\` is not before \`since\`, each with up to six new attempts, including those that a disabled endpoint missed. Pending and delivered ones are skipped, so calling again is safe. One call replays at most ${maxBegun}, the oldest first: call again until it answers 0. ${manyReplays}`,
     query: {
       since: {
         description: 'RFC 3339 with Z or an offset.',

@@ -14,7 +14,7 @@ import {
 } from './schemas.ts';
 import { createEndpoint, deleteEndpoint, editEndpoint } from './write-endpoints.ts';
 
-/** How many deliveries `GET /webhooks/{id}` shows. */
+/** Deliveries in `GET /webhooks/{id}`. */
 const newest = 100;
 
 export const endpointRoutes = (deps: ApiDeps): Route[] => [
@@ -110,12 +110,12 @@ const editCall = (deps: ApiDeps): Route =>
     tag: 'Webhooks',
     summary: 'Change a webhook endpoint',
     description:
-      'Only the fields that are sent change. A pending delivery goes to the new URL from its next attempt on; `events` count for what happens from now on. `"enabled": true` enables an endpoint that was disabled, and gives it five days again; what it missed comes by `POST /webhooks/{id}/replay`.',
+      'Only the fields that are sent change. A pending delivery goes to the new URL from its next attempt on; `events` applies to new events. `"enabled": true` enables a disabled endpoint, for another five days; replay the events that it missed with `POST /webhooks/{id}/replay`.',
     body: editEndpointSchema,
     bodyExamples: examples.edits,
     answers: {
       200: {
-        description: 'The endpoint as it is now.',
+        description: 'The updated endpoint.',
         schema: record({ webhook: endpointSchema }),
         examples: { edited: examples.edited },
       },
@@ -135,10 +135,10 @@ const deleteCall = (deps: ApiDeps): Route =>
     tag: 'Webhooks',
     summary: 'Delete a webhook endpoint',
     description:
-      'With it go its deliveries: nothing is sent any more, apart from a request that is on its way already.',
+      'Also deletes its deliveries. Nothing more is sent, except a request that is already under way.',
     answers: {
       200: {
-        description: 'It is deleted, and its pending deliveries have ended.',
+        description: 'The endpoint is deleted, and its pending deliveries have ended.',
         schema: record({ ok: { type: 'boolean', const: true }, id: uuid }),
         examples: { deleted: examples.deleted },
       },
@@ -158,10 +158,10 @@ const rotateCall = (deps: ApiDeps): Route =>
     tag: 'Webhooks',
     summary: 'Replace the signing secret',
     description: [
-      'For 24 hours `Service-Signature` is still made with the present secret, and `Service-Signature-Next` with the',
-      'new one, while `webhook-signature` carries both; from `rotates_at` on, the new one signs alone. Called again',
-      'before that, it replaces the new secret with a newer one and the 24 hours begin anew; the present one stays.',
-      'To be rid of a secret at once, register the URL again and delete this endpoint.',
+      'For 24 hours `Service-Signature` still uses the current secret, and `Service-Signature-Next` the',
+      'new one, while `webhook-signature` carries both. From `rotates_at` on, only the new one is used. Another call',
+      'before that replaces the new secret, restarts the 24 hours and keeps the current secret.',
+      'To revoke a secret immediately, register the URL again and delete this endpoint.',
     ].join(' '),
     answers: {
       200: {

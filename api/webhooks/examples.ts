@@ -46,7 +46,7 @@ const endpoint: EndpointView = {
 };
 
 export const created = {
-  summary: 'With its secret, this once',
+  summary: 'With its secret, shown only now',
   value: { webhook: { ...endpoint, secret: 'whsec_3nX8pQ1rT6vY9bC2dF5gH7jK0mN4k3Vx' } },
 };
 
@@ -68,10 +68,10 @@ export const edited = {
   value: { webhook: { ...delivered, url: 'https://example.com/hooks/punctual' } },
 };
 
-export const deleted = { summary: 'It is gone', value: { ok: true, id: endpoint.id } };
+export const deleted = { summary: 'Deleted', value: { ok: true, id: endpoint.id } };
 
 export const rotated = {
-  summary: 'With the new secret, this once',
+  summary: 'With the new secret, shown only now',
   value: {
     webhook: {
       ...delivered,
@@ -83,12 +83,12 @@ export const rotated = {
 };
 
 export const page = {
-  summary: 'The end of the list',
+  summary: 'The last page',
   value: { deliveries: [delivery], next_cursor: null },
 };
 
 export const tested = {
-  summary: 'The receiver has a fault',
+  summary: 'The receiver failed',
   value: {
     delivery: {
       id: '0192f0e2-91c4-7d3a-b5e8-6a0f2c4d8e13',
@@ -115,7 +115,7 @@ export const tested = {
 };
 
 export const replayed = {
-  summary: 'On its way again',
+  summary: 'Pending again',
   value: {
     delivery: { ...delivery, status: 'pending', next_attempt_at: '2027-03-01T12:00:00.000Z' },
   },
@@ -136,6 +136,6 @@ export const newEndpoints: Examples = {
 
 export const edits: Examples = {
   url: { summary: 'Another URL', value: { url: 'https://example.com/hooks/punctual' } },
-  description: { summary: 'No description any more', value: { description: null } },
+  description: { summary: 'Without a description', value: { description: null } },
   enabled: { summary: 'Enabled again', value: { enabled: true } },
 };

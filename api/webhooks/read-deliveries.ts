@@ -5,22 +5,27 @@ import { AppError } from '../../domain/errors.ts';
 import type { EventType } from '../../domain/post-status.ts';
 import { encodeCursor, readCursor, type Cursor } from '../http/cursor.ts';
 import { assertExists } from './read-endpoints.ts';
-import { maxPage, shownAttempts, type DeliveriesQuery, type DeliveryView } from './schemas.ts';
+import {
+  maxDeliveriesPage,
+  shownAttempts,
+  type DeliveriesQuery,
+  type DeliveryView,
+} from './schemas.ts';
 
 /**
- * A page of an endpoint's deliveries, newest first.
+ * Lists an endpoint's deliveries by pages, newest first.
  *
- * @throws AppError `not_found`, or `invalid_request` for a cursor that no page gave.
+ * @throws AppError `not_found`, or `invalid_request` for an invalid cursor.
  */
 export async function listDeliveries(
   em: Em,
   workspaceId: string,
   endpointId: string,
-  { status, event_type: eventType, limit = maxPage, cursor }: DeliveriesQuery,
+  { status, event_type: eventType, limit = maxDeliveriesPage, cursor }: DeliveriesQuery,
 ): Promise<{ deliveries: DeliveryView[]; next_cursor: string | null }> {
   await assertExists(em, workspaceId, endpointId);
   const after = readCursor(cursor);
-  // One more than asked for tells whether there is a next page.
+  // One row beyond the page tells whether there is a next one.
   const filter = { status, eventType, after, limit: limit + 1 };
   const found = await loadDeliveries(em, workspaceId, endpointId, filter);
   const deliveries = found.slice(0, limit);
@@ -31,26 +36,26 @@ export async function listDeliveries(
   };
 }
 
-/** Which deliveries of an endpoint: all conditions hold together. */
+/** Selects deliveries of an endpoint; all conditions must hold. */
 type DeliveryFilter = {
   readonly limit: number;
   readonly id?: string | undefined;
   readonly status?: DeliveryView['status'] | undefined;
   readonly eventType?: EventType | undefined;
-  /** Only what is older. */
+  /** Only older deliveries. */
   readonly after?: Cursor | undefined;
 };
 
 type Row = Pick<DeliveryView, 'id' | 'event_id' | 'event_type' | 'status' | 'error'> & {
   readonly next_attempt_at: Date | null;
   readonly created_at: Date;
-  /** Newest first, as the index has them. Times inside of JSON are texts, as PostgreSQL writes them. */
+  /** Newest first, as in the index. PostgreSQL writes times inside JSON as strings. */
   readonly attempts: DeliveryView['attempts'] | null;
 };
 
 /**
- * An endpoint's deliveries with their newest attempts, newest first. One statement, however many there are: of two, the
- * second would show an attempt whose outcome the first did not know yet.
+ * Loads an endpoint's deliveries with their newest attempts, newest first. One statement, because a second one could
+ * show an attempt whose outcome the first did not see.
  */
 export async function loadDeliveries(
   em: Em,
@@ -83,7 +88,7 @@ function conditionsOf({ id, status, eventType, after }: DeliveryFilter): RawBuil
     ${after === undefined ? none : sql`and (d.created_at, d.id) < (${after.createdAt}, ${after.id})`}`;
 }
 
-/** One delivery. @throws AppError `not_found` */
+/** Loads one delivery. @throws AppError `not_found` */
 export async function loadDelivery(
   em: Em,
   workspaceId: string,
@@ -109,7 +114,7 @@ function present(delivery: Row): DeliveryView {
     attempts: attempts.map((attempt) =>
       Object.assign(attempt, { created_at: new Date(attempt.created_at).toISOString() }),
     ),
-    attempt_count: last?.number ?? 0, // They are numbered without gaps.
+    attempt_count: last?.number ?? 0, // Attempts are numbered without gaps.
     response_status: last?.response_status ?? null,
     error: delivery.error ?? last?.error ?? null,
     next_attempt_at: delivery.next_attempt_at?.toISOString() ?? null,

@@ -16,10 +16,10 @@ type Row = StoredEndpoint & {
 };
 
 /**
- * A workspace's endpoints, oldest first, each with its newest delivery: one query, which takes one step down an
- * index per endpoint.
+ * Loads a workspace's endpoints, oldest first, each with its newest delivery. One query with one index lookup per
+ * endpoint.
  *
- * @param id Of the only one to load.
+ * @param id Loads only this endpoint.
  */
 export async function loadEndpoints(
   em: Em,
@@ -76,7 +76,7 @@ export async function loadEndpoint(
   return endpoint;
 }
 
-/** An endpoint as the API shows it at this moment. */
+/** The API's view of an endpoint at the given time. */
 export function presentEndpoint(
   stored: StoredEndpoint,
   last: LastDelivery | null,

@@ -10,10 +10,10 @@ import { assertEnabled } from './read-endpoints.ts';
 import { shownAttempts, type DeliveryView } from './schemas.ts';
 
 /**
- * Sends the event of a delivery once more, the same bytes under the same event id: a new round of six attempts.
- * It is committed before Temporal is notified; a request that is lost the relay repeats.
+ * Starts a new round of up to six attempts with the same event. Commits before Temporal is notified; the relay repeats
+ * a lost request.
  *
- * @throws AppError `not_found`, `webhook_disabled`, or `delivery_not_final` while it is still being tried.
+ * @throws AppError `not_found`, `webhook_disabled`, or `delivery_not_final` while the delivery is pending.
  */
 export async function replayDelivery(
   deps: ApiDeps,
@@ -35,7 +35,7 @@ export async function replayDelivery(
     return { begun: rounds, delivery: await loadDelivery(em, workspaceId, endpointId, id) };
   });
   if (begun.length === 0) {
-    const message = 'This delivery is still being tried. It can be replayed when that has ended.';
+    const message = 'This delivery is pending. It can be replayed when it has ended.';
     throw new AppError('delivery_not_final', message);
   }
 
@@ -43,19 +43,21 @@ export async function replayDelivery(
   return delivery;
 }
 
-/** How many the API syncs right after the commit. The relay syncs the others, so that there is room for other callers. */
+/**
+ * Deliveries that the API syncs right after the commit. The relay syncs the rest, so that other callers are not
+ * delayed.
+ */
 const syncedAtOnce = 20;
 
 /**
- * Replays the failed deliveries of an endpoint whose events are no older than `since`, at most `maxBegun` at once.
- * Those on their way already are left alone, so a second call begins nothing twice; so are test calls, whose answer
- * their caller has seen.
+ * Replays the failed deliveries of an endpoint that are not older than `since`, at most `maxBegun` per call. Skips
+ * pending deliveries, so a repeated call starts nothing twice, and test calls, whose caller has seen the result.
  *
- * The endpoint is locked before its deliveries, as its deletion locks them.
+ * The endpoint is locked before its deliveries, in the same order as its deletion does.
  *
  * @param since RFC 3339.
- * @returns how many deliveries are being sent again.
- * @throws AppError `not_found`, `webhook_disabled`, or `invalid_request` when `since` is missing or no such time.
+ * @returns how many deliveries are pending again.
+ * @throws AppError `not_found`, `webhook_disabled`, or `invalid_request` when `since` is missing or malformed.
  */
 export async function replayFailed(
   deps: ApiDeps,
@@ -80,26 +82,26 @@ export async function replayFailed(
 function readSince(since: unknown): Date {
   const instant = typeof since === 'string' ? parseInstant(since) : null;
   if (!instant) {
-    const what = since === undefined ? 'is missing' : 'is no such time';
+    const what = since === undefined ? 'is missing' : 'is not a valid time';
     const message = `${what}: give RFC 3339 with Z or an offset, such as 2027-03-01T09:00:00Z`;
     const details = [{ path: '?since', message }];
     throw new AppError('invalid_request', `?since ${message}.`, { details });
   }
 
-  return new Date(Math.max(0, instant.getTime())); // PostgreSQL knows no year 0.
+  return new Date(Math.max(0, instant.getTime())); // PostgreSQL has no year 0.
 }
 
-/** The next call begins more, so that no statement runs long and no other waits long for its locks. */
+/** Limit per call, so that statements and their locks stay short. */
 export const maxBegun = 1000;
 
 /**
- * Begins a new round of six attempts for each of these deliveries of a workspace, the oldest first and at most
- * `maxBegun`, or as many as it may replay in this minute. Numbers of attempts go on, and those that are shown no more
- * are removed. Locks in that order, so that two of these wait for each other rather than each for the other; the one
- * that waited finds them pending, and passes them over.
+ * Starts a new round of six attempts for the selected deliveries, oldest first: at most `maxBegun`, and at most as
+ * many as the workspace may replay in this minute. Attempt numbers continue, and attempts beyond the shown ones are
+ * deleted. Locks in a fixed order against deadlocks; a concurrent call waits, finds the deliveries pending and skips
+ * them.
  *
- * @param which A condition in SQL. It must leave out what is pending.
- * @returns what to sync after the commit.
+ * @param which SQL condition that excludes pending deliveries.
+ * @returns the deliveries to sync after the commit.
  * @throws AppError `rate_limited`
  */
 export async function beginRound(
@@ -126,16 +128,16 @@ export async function beginRound(
   return rows.map(({ id, round }) => ({ workspaceId, deliveryId: id, round }));
 }
 
-/** Deliveries of a workspace that may be replayed in a minute: each is a workflow, and up to six requests. */
+/** Replays per workspace and minute: each is a workflow with up to six requests. */
 export const maxReplayed = 2000;
 
 const windowMs = 60_000;
 
 /**
- * How many deliveries this workspace may replay now. Until the transaction ends no other replays any of it, so that
- * the limit holds however many ask at once. The window begins with the first replay after the last one ended.
+ * Returns how many deliveries this workspace may replay now, and locks the counter until the transaction ends, so that
+ * the limit holds for concurrent calls. A window begins with the first replay after the last window.
  *
- * @throws AppError `rate_limited` when there are none left.
+ * @throws AppError `rate_limited` when none is left.
  */
 async function replaysLeft(em: Em, workspaceId: string): Promise<number> {
   const now = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
@@ -150,14 +152,14 @@ async function replaysLeft(em: Em, workspaceId: string): Promise<number> {
   const left = maxReplayed - (row?.points ?? 0);
   if (left <= 0) {
     const retryAfter = Math.max(Math.ceil((row?.ends_in_ms ?? windowMs) / 1000), 1);
-    const message = `More than ${maxReplayed} deliveries of this workspace replayed in a minute. Go on in ${retryAfter} s.`;
+    const message = `More than ${maxReplayed} deliveries of this workspace replayed in a minute. Try again in ${retryAfter} s.`;
     throw new AppError('rate_limited', message, { retryAfter });
   }
 
   return left;
 }
 
-/** Counts what was begun, in the transaction that asked how many are left. */
+/** Counts the replays in the transaction that called `replaysLeft`. */
 async function countReplays(em: Em, workspaceId: string, count: number): Promise<void> {
   await query(
     em,

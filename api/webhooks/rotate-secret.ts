@@ -8,11 +8,10 @@ import { loadEndpoint, unknownEndpoint } from './read-endpoints.ts';
 import type { EndpointView } from './schemas.ts';
 
 /**
- * Makes a new signing secret, which signs beside the present one for 24 hours and alone from then on.
+ * Creates a new signing secret, which signs beside the current one for 24 hours and then alone.
  *
- * During an overlap it replaces the one that was to come, and the 24 hours begin anew: the secret that receivers
- * check `Service-Signature` with is never the one that goes. Refusing would be worse, since an answer that was
- * lost on the way takes its secret with it, and nothing but another rotation can mend that.
+ * During an overlap it replaces the pending secret and restarts the 24 hours: the secret of `Service-Signature` never
+ * changes early. A refusal would be worse: a lost response loses its secret, and only another rotation helps.
  *
  * @throws AppError `not_found`
  */
@@ -44,7 +43,7 @@ export async function rotateSecret(
   return { endpoint, secret };
 }
 
-/** A new signing secret of this endpoint: itself, to be shown once, and what is kept of it. */
+/** Creates a signing secret: the plain text, to be shown once, and the stored form. */
 export function newSecret(
   { sealer }: ApiDeps,
   endpointId: string,

@@ -18,17 +18,17 @@ import {
 import { cursorQuery } from '../http/cursor.ts';
 import type { QueryOf } from '../http/route.ts';
 
-/** Of a delivery, and kept when it is replayed: an answer has a size, however often a caller replays. */
+/** Limit of attempts per delivery, shown and kept at a replay, so that responses stay small after many replays. */
 export const shownAttempts = 50;
 
 const status = oneOf(deliveryStatuses);
 const responseStatus = {
   ...nullable({ type: 'integer' }),
-  description: 'HTTP status, if any came.',
+  description: 'HTTP status, if there was a response.',
 };
 const deliveryError = {
   ...nullable(text),
-  description: `Why it failed: ${deliveryErrors.join(', ')}. There may be more codes one day.`,
+  description: `Why it failed: ${deliveryErrors.join(', ')}. More codes may be added.`,
 };
 
 const lastDelivery = record({
@@ -48,7 +48,7 @@ const endpointFields = {
   next_secret_hint: {
     ...nullable(text),
     description:
-      'While the secret is being replaced: of the new one, which signs alone from `rotates_at` on.',
+      'While the secret is being replaced: the hint of the new secret, which is used alone from `rotates_at` on.',
   },
   rotates_at: nullable(dateTime),
   enabled: { ...flag, description: 'Whether events are sent to it.' },
@@ -56,11 +56,12 @@ const endpointFields = {
   disabled_reason: {
     ...orNull(oneOf(disabledReasons)),
     description:
-      '`failing`: it took nothing for five days, so it was disabled. `requested`: by a PATCH. What it misses counts as failed, with the error `endpoint_disabled`, and can be replayed once it is enabled.',
+      '`failing`: it accepted nothing for five days. `requested`: disabled by a PATCH. Its deliveries fail with `endpoint_disabled`, and can be replayed once it is enabled.',
   },
   failing_since: {
     ...nullable(dateTime),
-    description: 'The first failed request after which none was taken; null while the newest was.',
+    description:
+      'The first failed request since the last accepted one; null if the newest request was accepted.',
   },
   created_at: dateTime,
   last_delivery: orNull(lastDelivery),
@@ -85,7 +86,7 @@ const attempt = record({
 const newest = {
   type: 'array',
   maxItems: shownAttempts,
-  description: `The newest ${shownAttempts}, in order. One that is under way is not among them.`,
+  description: `The newest ${shownAttempts}, in order, without an attempt that is under way.`,
 };
 
 const deliveryFields = {
@@ -96,7 +97,7 @@ const deliveryFields = {
   attempts: { ...newest, ...listOf(attempt) },
   attempt_count: {
     ...count,
-    description: 'How many attempts have ended, also those that are not shown any more.',
+    description: 'How many attempts have ended, including those that are no longer shown.',
   },
   response_status: responseStatus,
   error: deliveryError,
@@ -112,7 +113,7 @@ export const testedDeliverySchema = record({
   response_body: {
     ...nullable(text),
     description:
-      "The first 2 KB of the receiver's answer as text, with U+FFFD for what is none; null when there was none.",
+      "The first 2 KB of the receiver's response as text, with U+FFFD for invalid bytes; null without a response.",
   },
 });
 export type TestedDelivery = Value<typeof testedDeliverySchema>;
@@ -120,7 +121,7 @@ export type TestedDelivery = Value<typeof testedDeliverySchema>;
 const url = {
   ...text,
   description:
-    'A public https URL. It is kept in its normal form: scheme and host in lower case, the host in punycode, no default port, no fragment.',
+    'A public https URL. Stored in its normal form: scheme and host in lower case, the host in punycode, no default port, no fragment.',
 };
 const events = { ...listOf(text), description: `Any of ${eventTypes.join(', ')}.` };
 const maxDescription = 500;
@@ -141,20 +142,20 @@ export const editEndpointSchema = fields({
   },
   enabled: {
     ...flag,
-    description: 'False: nothing is sent to it, until true. What it misses can be replayed.',
+    description: 'False: nothing is sent to it until it is enabled. Missed events can be replayed.',
   },
 });
 export type EditEndpointBody = Value<typeof editEndpointSchema>;
 
-/** Of a page of deliveries, when the caller names no other number, and at most. */
-export const maxPage = 100;
+/** Default and maximum of deliveries per page. */
+export const maxDeliveriesPage = 100;
 
 export const deliveriesQuery = {
   status: { description: 'Only deliveries with this status.', schema: status },
-  event_type: { description: 'Only deliveries of such events.', schema: oneOf(eventTypes) },
+  event_type: { description: 'Only deliveries of this event type.', schema: oneOf(eventTypes) },
   limit: {
-    description: `How many at most. ${maxPage} when left out.`,
-    schema: { type: 'integer', minimum: 1, maximum: maxPage },
+    description: `The maximum number of deliveries. ${maxDeliveriesPage} if omitted.`,
+    schema: { type: 'integer', minimum: 1, maximum: maxDeliveriesPage },
   },
   cursor: cursorQuery,
 } as const;

@@ -13,10 +13,10 @@ import { unknownEndpoint } from './read-endpoints.ts';
 import type { DeliveryView, TestedDelivery } from './schemas.ts';
 
 /**
- * Sends a `webhook.test` event to the endpoint now, whatever it subscribed to: one attempt, and no other. It is
- * written down when it is over, in one transaction, so that a crash on the way leaves nothing pending.
+ * Sends a `webhook.test` event to the endpoint in one attempt, regardless of its subscriptions. The delivery is stored
+ * afterwards in one transaction, so that a crash leaves nothing pending.
  *
- * @throws AppError `not_found`, also when the endpoint was deleted meanwhile. A receiver that fails is no failure.
+ * @throws AppError `not_found`, also when the endpoint was deleted meanwhile. A failing receiver is not an error.
  */
 export async function testEndpoint(
   deps: ApiDeps,
@@ -56,7 +56,7 @@ type Test = {
   readonly result: WebhookResult;
 };
 
-/** @throws AppError `not_found` when the endpoint was deleted meanwhile, which is held off from now on. */
+/** @throws AppError `not_found` when the endpoint was deleted meanwhile. The insert locks it against deletion. */
 async function record(em: Em, test: Test): Promise<DeliveryView> {
   const { workspaceId, endpointId, eventId, type, body, createdAt, result } = test;
   const status = result.error === null ? 'delivered' : 'failed';

@@ -12,11 +12,11 @@ import { newSecret } from './rotate-secret.ts';
 import { assertExists, loadEndpoint, unknownEndpoint } from './read-endpoints.ts';
 import type { CreateEndpointBody, EditEndpointBody, EndpointView } from './schemas.ts';
 
-/** How many endpoints a workspace has at most (docs/webhooks.md, Limits). */
+/** Endpoints per workspace (docs/webhooks.md, Limits). */
 const maxEndpoints = 10;
 
 /**
- * Registers an endpoint. The signing secret is shown this once; the database has it sealed.
+ * Registers an endpoint. The signing secret is returned once and stored sealed.
  *
  * @throws AppError `invalid_webhook_url`, `invalid_events` or `webhook_limit_reached`.
  */
@@ -31,7 +31,7 @@ export async function createEndpoint(
   const id = newId();
   const { secret, kept } = newSecret(deps, id);
   const endpoint = await deps.orm.em.fork().transactional(async (em) => {
-    // The workspace's row makes concurrent registrations queue up, so that the limit holds.
+    // The lock on the workspace serialises registrations, so that the limit holds.
     await query(em, sql`select id from workspaces where id = ${workspaceId} for update`);
     if ((await em.count(WebhookEndpoint, { workspaceId })) >= maxEndpoints) {
       throw new AppError(
@@ -61,9 +61,9 @@ export async function createEndpoint(
 }
 
 /**
- * Changes what was sent and nothing else. A delivery on its way takes the new URL at its next attempt; the new
- * events count from the next event on. The URL is resolved first, which may take seconds; what the change
- * means for the endpoint is decided by what it is then, as the service may have disabled it meanwhile.
+ * Changes the sent fields of an endpoint. A pending delivery uses the new URL from its next attempt on; new events
+ * apply to later events. The URL is resolved before the transaction, which may take seconds; `enabled` is compared
+ * with the state afterwards, since the endpoint may have been disabled meanwhile.
  *
  * @throws AppError `not_found`, `invalid_webhook_url` or `invalid_events`.
  */
@@ -102,7 +102,7 @@ export async function editEndpoint(
   });
 }
 
-/** Another receiver has five days of its own. The same one, sent along with every edit, has not. */
+/** A new URL restarts the five days. Sending the same URL again does not. */
 const moved = (from: string, to: string) => (from === to ? {} : { url: to, failingSince: null });
 
 function toggled({ disabledAt }: WebhookEndpoint, enabled: boolean, now: Date) {
@@ -116,11 +116,11 @@ function toggled({ disabledAt }: WebhookEndpoint, enabled: boolean, now: Date) {
 }
 
 /**
- * Removes an endpoint with its deliveries and their attempts. What waits in Temporal for a next attempt is left
- * alone: it holds nothing but a timer, finds no delivery when that ends (within 6 hours), and is over. A signal to it
- * would be one message per delivery, without an outbox to repeat a lost one, for nothing that a user notices.
+ * Deletes an endpoint with its deliveries and their attempts. Workflows that wait for a next attempt are not
+ * signalled: each holds only a timer, finds no delivery when it fires (within 6 hours) and ends. A signal would be one
+ * message per delivery, without an outbox, for no visible effect.
  *
- * Its slots go before its deliveries, as an attempt that starts takes a slot and then writes itself to its delivery.
+ * Slots are deleted before deliveries, the order in which a starting attempt writes them.
  *
  * @throws AppError `not_found`
  */
@@ -150,8 +150,8 @@ export async function deleteEndpoint(
 }
 
 /**
- * @returns the URL in its normal form, as it is kept and shown.
- * @throws AppError `invalid_webhook_url` with the reason, when no webhook may be sent there.
+ * @returns the URL in its stored, normal form.
+ * @throws AppError `invalid_webhook_url` with the reason when webhooks must not be sent there.
  */
 async function checkUrl({ refuseUrl }: ApiDeps, url: string): Promise<string> {
   const refusal = isText(url)
@@ -166,23 +166,24 @@ async function checkUrl({ refuseUrl }: ApiDeps, url: string): Promise<string> {
 }
 
 /**
- * @returns the events, each once.
- * @throws AppError `invalid_events` that names what is unknown.
+ * @returns the events without duplicates.
+ * @throws AppError `invalid_events` that names the unknown ones.
  */
 function checkEvents(given: readonly string[]): EventType[] {
   const known = (name: string): name is EventType =>
     (eventTypes as readonly string[]).includes(name);
   const unknown = given.filter((name) => !known(name));
   if (given.length === 0 || unknown.length > 0) {
-    const what = unknown.length > 0 ? `does not know ${unknown.join(', ')}` : 'must not be empty';
-    const message = `events ${what}. There are ${eventTypes.join(', ')}.`;
+    const what =
+      unknown.length > 0 ? `has unknown names: ${unknown.join(', ')}` : 'must not be empty';
+    const message = `events ${what}. Known events: ${eventTypes.join(', ')}.`;
     throw new AppError('invalid_events', message, { details: [{ path: '/events', message }] });
   }
 
   return [...new Set(given.filter(known))];
 }
 
-/** @throws AppError `invalid_request` when it is nothing that can be stored. */
+/** @throws AppError `invalid_request` when PostgreSQL cannot store it. */
 function checkDescription(description: string | null): string | null {
   if (!isText(description ?? '')) {
     const message = 'must be text: no NUL, no half of a surrogate pair';

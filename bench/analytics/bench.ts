@@ -20,12 +20,18 @@ type Plan = { readonly posts: number; readonly rounds: number };
 type World = { readonly orm: Orm; readonly workspaceId: string };
 
 const dayMs = 86_400_000;
-/** Of PostgreSQL. By default it has 128 MB, less than the index of a million posts, and reads that anew each time. */
+/**
+ * PostgreSQL's shared_buffers. The default of 128 MB is smaller than the index of a million posts, which is then read
+ * again each time.
+ */
 const memory = '1GB';
 const mostMs = 500;
 const leastTimes = 5;
 
-/** `npm run bench analytics -- [--posts 1000000] [--rounds 3]`: a year of posts, beside the SQL that sums rows up. */
+/**
+ * `npm run bench analytics -- [--posts 1000000] [--rounds 3]`: analytics of a year of posts, compared with SQL that
+ * sums the rows.
+ */
 export const bench: Bench<Plan, World> = {
   readOptions: (args) => {
     const options = {
@@ -73,7 +79,7 @@ async function compare(
     { name: 'naive', ask: () => askNaively(orm.em.fork(), workspaceId, question) },
     { name: 'punctual', ask: () => askPunctual(orm.em.fork(), workspaceId, question) },
   ] as const;
-  const answers = await Promise.all(contenders.map(({ ask }) => ask())); // Also warms both up.
+  const answers = await Promise.all(contenders.map(({ ask }) => ask())); // Also warms up both.
   target(`${title}: both answer the same`, isDeepStrictEqual(answers[0], answers[1]));
   const { naive = [], punctual = [] } = await measureByTurns(contenders, rounds, ({ ask }) =>
     timed(ask),
@@ -112,7 +118,7 @@ async function timed(ask: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedMs;
 }
 
-/** How PostgreSQL runs each statement of `GET /analytics`, with the times it takes. */
+/** PostgreSQL's plans for the statements of `GET /analytics`, with their times. */
 async function plansOf(
   em: Em,
   workspaceId: string,

@@ -11,7 +11,9 @@ export type Answer = { readonly totals: object; readonly ids: readonly string[] 
 
 const metric = (name: string): string => `coalesce(sum((pc.metrics->>'${name}')::float8), 0)`;
 
-/** The page and the totals from the rows alone, in one statement: what `GET /analytics` asked before it had sums. */
+/**
+ * The page and the totals from the rows, in one statement: the query of `GET /analytics` before `post_metrics` existed.
+ */
 const naiveSql = ({ platform, sort }: Question): string => {
   const order =
     sort === 'date'
@@ -44,7 +46,7 @@ export async function askNaively(em: Em, workspaceId: string, question: Question
     end / 1000,
   ]);
   if (!answer) {
-    throw new Error('The database summed nothing up.');
+    throw new Error('The database returned no totals.');
   }
 
   return answer;

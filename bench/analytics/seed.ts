@@ -4,10 +4,10 @@ import type { Orm } from '../../db/orm.ts';
 import type { Sealer } from '../../runtime/secrets.ts';
 
 /**
- * Makes a workspace with so many published posts of the last year, on one of two channels each, with metrics.
+ * Creates a workspace with this many published posts of the last year, each on one of two channels, with metrics.
  *
- * Rows come from SQL, and the sums as the migration makes them of rows that it finds: a million calls of the trigger
- * would take longer than the whole bench. @returns the workspace's id.
+ * Inserts rows and sums with SQL, like the migration does for existing rows: a million calls of the trigger would take
+ * longer than the whole bench. @returns the workspace's id.
  */
 export async function seed(orm: Orm, sealer: Sealer, posts: number): Promise<string> {
   const em = orm.em.fork();

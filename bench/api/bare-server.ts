@@ -6,20 +6,22 @@ import { Pool } from 'pg';
 import { newId } from '../../db/new-id.ts';
 import { fill, type Recipe, type Slot } from './recipe.ts';
 
-// The least that a server could do for the same answers: Koa, `pg`, and the product's own statements. It checks
-// nothing but the key, has no limits, and has no ORM. A process of its own; its settings are its environment.
+// The baseline: Koa, `pg` and the product's own statements, without checks (except of the key), limits and ORM. Runs as
+// a process, with its settings in the environment.
 
 type Recipes = { readonly read: Recipe; readonly create: Recipe };
 
 const { read, create } = JSON.parse(
   await readFile(process.env['BENCH_RECIPES'] ?? '', 'utf8'),
 ) as Recipes;
-// As many connections as the product has: ten for the ORM, three for what stands before every call.
+// As many connections as the product: ten for the ORM, three for the checks before each call.
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'], max: 13 });
 
 type Values = Partial<Record<Slot, string>>;
 
-/** One after the other, as the product does; a transaction needs one connection anyway. @returns the last rows. */
+/**
+ * Runs the statements in order, as the product does; a transaction needs one connection anyway. @returns the last rows.
+ */
 async function follow(recipe: Recipe, values: Values): Promise<unknown> {
   const valueOf = (slot: Slot): string => (values[slot] ??= newId());
   const client = await pool.connect();

@@ -10,7 +10,7 @@ import { compareWithSql } from './compare-with-sql.ts';
 import { seed } from './seed.ts';
 import type { World } from './world.ts';
 
-/** `npm run bench api`: the API beside the least that a server could do, and lists beside their own SQL. */
+/** `npm run bench api`: compares the API with a bare server, and lists with their own SQL. */
 export const bench: Bench<object, World> = {
   readOptions: (args) => parseArgs({ args: [...args], options: {} }).values,
   prepare: async ({ folder, stage }) => {

@@ -11,7 +11,7 @@ import { recipeOf, statementsOf } from './recipe.ts';
 import type { Seeded } from './seed.ts';
 import { startProduct, type World } from './world.ts';
 
-/** Of the bare server's requests per second, at least. */
+/** Minimum share of the bare server's requests per second. */
 const targetShare = 0.6;
 
 const connections = 16;
@@ -22,7 +22,7 @@ const rounds = 8;
 
 type Contender = { readonly name: 'product' | 'bare'; readonly origin: string };
 
-/** The product beside the bare server. */
+/** Compares the product with the bare server. */
 export async function compareWithBare(world: World, target: Run<object>['target']): Promise<void> {
   const { stage, small } = world;
   await writeRecipes(world);
@@ -30,7 +30,7 @@ export async function compareWithBare(world: World, target: Run<object>['target'
   await assertAnswers(world, product.origin);
   await assertAnswers(world, bare.origin);
   stage.say(
-    `\n${connections} connections, ${rounds} rounds of ${roundSeconds} s each by turns, medians`,
+    `\n${connections} connections, ${rounds} rounds of ${roundSeconds} s each, alternating, medians`,
   );
   const contenders: readonly Contender[] = [
     { name: 'product', origin: product.origin },
@@ -39,7 +39,7 @@ export async function compareWithBare(world: World, target: Run<object>['target'
   const compare = async (title: string, job: Job): Promise<void> => {
     const share = report(world, title, await measure(contenders, { ...common(small), ...job }));
     target(
-      `${title}: ${share.toFixed(2)} of the bare server's requests per second; the target is ${targetShare} at least`,
+      `${title}: ${share.toFixed(2)} of the bare server's requests per second; the target is at least ${targetShare}`,
       share >= targetShare,
     );
   };
@@ -62,7 +62,7 @@ const startBare = (world: World) =>
 
 const draft = 'A draft of the benchmark as long as a post on most networks may be';
 
-/** Asks the product once for each, and writes down which statements that takes. */
+/** Calls each route of the product once and records its statements. */
 async function writeRecipes(world: World): Promise<void> {
   const { folder, small } = world;
   const file = path.join(folder, 'statements.jsonl');
@@ -85,14 +85,14 @@ async function writeRecipes(world: World): Promise<void> {
   await writeFile(recipesFile(world), JSON.stringify(recipes));
 }
 
-/** Makes sure that a server does what it is measured at. @throws Error when it does not. */
+/** Checks that a server really does the measured work. @throws Error when it does not. */
 async function assertAnswers(world: World, origin: string): Promise<void> {
   const { key, channelIds } = world.small;
   const body = { body: `${draft} ${origin}`, channel_ids: channelIds };
   const created = (await call(origin, key, 'POST', '/posts', body)) as Answer;
   const { post } = (await call(origin, key, 'GET', `/posts/${created.post.id}`)) as Answer;
   if (post.body !== body.body || post.channels.length !== channelIds.length) {
-    throw new Error(`${origin} does not store what it is sent.`);
+    throw new Error(`${origin} does not store the post that it received.`);
   }
 }
 
@@ -150,7 +150,7 @@ async function measure(
   );
 }
 
-/** Prints what was measured. @returns the share of the bare server's rate. */
+/** Prints the results. @returns the share of the bare server's rate. */
 function report({ stage: { say } }: World, title: string, { product, bare }: Measured): number {
   say(`\n${title}`);
   say(`  Punctual  ${line(product ?? [])}`);

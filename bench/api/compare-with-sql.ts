@@ -9,20 +9,20 @@ import type { Statement } from './record-statements.ts';
 import type { Seeded } from './seed.ts';
 import { startProduct, type World } from './world.ts';
 
-/** Of the time that the same SQL takes by itself, at most. */
+/** Maximum multiple of the time of the SQL alone. */
 const targetTimes = 2;
 
 const warmUpSeconds = 4;
 
-/** By turns, so that whatever else the machine does meets both. As many as fit into the time. */
+/** Alternates product and SQL, so that other load affects both. As many pairs as fit into the time. */
 const seconds = 20;
 const mostTurns = 300;
 
-/** The lists beside their own SQL, one call at a time. */
+/** Compares the lists with their own SQL, one call at a time. */
 export async function compareWithSql(world: World, target: Run<object>['target']): Promise<void> {
   const { listed, analysed, stage } = world;
   const yearAgo = new Date(Date.now() - 365 * 86_400_000).toISOString().slice(0, 10);
-  stage.say(`\nOne call at a time, by turns for ${seconds} s, medians`);
+  stage.say(`\nOne call at a time, alternating for ${seconds} s, medians`);
   const lists = [
     { title: 'GET /posts, of 10,000', workspace: listed, route: '/posts' },
     {
@@ -34,13 +34,13 @@ export async function compareWithSql(world: World, target: Run<object>['target']
   for (const { title, workspace, route } of lists) {
     const times = await compare(world, title, workspace, route);
     target(
-      `${title}: ${times.toFixed(2)} times the SQL by itself; the target is ${targetTimes} at most`,
+      `${title}: ${times.toFixed(2)} times the SQL alone; the target is at most ${targetTimes}`,
       times <= targetTimes,
     );
   }
 }
 
-/** @returns how many times as long as its SQL a call takes. */
+/** @returns the time of a call as a multiple of its SQL's. */
 async function compare(
   world: World,
   title: string,

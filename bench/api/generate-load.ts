@@ -2,7 +2,7 @@ import { Pool, type Dispatcher } from 'undici';
 import { quantile } from '../runner/quantile.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 
-// A process of its own: sends requests as fast as they are answered, and prints how it went. Its job is its argument.
+// Runs as a process: sends requests as fast as they are answered and prints the result. The job is its argument.
 
 const job = JSON.parse(process.argv[2] ?? '') as LoadJob;
 const pool = new Pool(job.origin, { connections: job.connections, pipelining: 1 });
@@ -31,7 +31,7 @@ async function keepSending(): Promise<void> {
   }
 }
 
-/** By `dispatch`, the leanest call that undici has: the generator takes time from the server on a small machine. */
+/** Uses `dispatch`, undici's cheapest call: on a small machine, the generator competes with the server. */
 function sendRequest(): Promise<void> {
   const n = sent;
   sent += 1;

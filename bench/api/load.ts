@@ -4,7 +4,7 @@ import { runCommand } from '../../scripts/run-command.ts';
 
 const generator = fileURLToPath(new URL('generate-load.ts', import.meta.url));
 
-/** Lets the load generator do a job. @throws Error with its last words when an answer was not as it should be. */
+/** Runs a job in the load generator. @throws Error with its last output when a response was wrong. */
 export async function load(job: LoadJob): Promise<LoadResult> {
   const timeoutMs = (job.seconds + 30) * 1000;
   const args = [generator, JSON.stringify(job)];
@@ -21,15 +21,15 @@ export type LoadJob = {
   /** `http://127.0.0.1:3000` */
   readonly origin: string;
   readonly method: 'GET' | 'POST';
-  /** Asked for one after the other, over and over. */
+  /** Requested in order, repeatedly. */
   readonly paths: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
-  /** A text of its own goes into each request in the place of `{n}`. */
+  /** `{n}` is replaced with a number per request. */
   readonly body?: string;
-  /** How many requests are under way at any time, each on a connection that is kept alive. */
+  /** Number of concurrent requests, each on a kept-alive connection. */
   readonly connections: number;
   readonly seconds: number;
-  /** The one status that counts as an answer. */
+  /** The expected status. */
   readonly status: number;
 };
 
@@ -40,7 +40,7 @@ export type LoadResult = {
   readonly p99Ms: number;
 };
 
-/** One call of the API. @returns its answer. @throws Error when that is neither 200 nor 201. */
+/** Calls the API once. @returns the response's body. @throws Error for a status other than 200 or 201. */
 export async function call(
   origin: string,
   key: string,

@@ -1,13 +1,13 @@
 import { appendFileSync } from 'node:fs';
 import { Client, type QueryConfig } from 'pg';
 
-// Loaded before `api/main.ts` (`node --import`): writes down what it asks of PostgreSQL, a line of JSON for each
-// statement, so that the bare server sends the same and not a copy of once.
+// Loaded before `api/main.ts` (`node --import`): records its statements, one line of JSON each, so that the bare server
+// sends the current ones.
 
 export type Statement = {
   readonly text: string;
   readonly values: readonly unknown[];
-  /** Of a prepared one. */
+  /** The name of a prepared statement. */
   readonly name?: string;
 };
 

@@ -10,9 +10,9 @@ export type Seeded = {
 };
 
 /**
- * Makes a workspace with two channels and so many published posts on both of them, with metrics, one every four minutes.
+ * Creates a workspace with two channels and this many published posts on both, with metrics, one every four minutes.
  *
- * Rows come from SQL, since a hundred thousand of them by way of the API would take longer than the whole bench.
+ * Inserts rows with SQL: the API would take longer for a hundred thousand than the whole bench.
  */
 export async function seed(orm: Orm, sealer: Sealer, posts: number): Promise<Seeded> {
   const em = orm.em.fork();

@@ -18,13 +18,15 @@ export type World = {
   readonly analysed: Seeded;
 };
 
-/** More calls a minute than any machine answers, and more drafts, so that limits and quotas count every one and refuse none. */
+/**
+ * More calls per minute and drafts than any machine reaches: limits and quotas are counted, but never refuse a request.
+ */
 const unreachable = '1000000';
 
 /**
- * Starts the product's API, `api/main.ts`, with its defaults but for the numbers of its rate limits and of drafts.
+ * Starts the product's API, `api/main.ts`, with its defaults except for rate limits and the quota of drafts.
  *
- * @param statementsFile Where it is to write down what it asks of PostgreSQL. Not while it is being measured.
+ * @param statementsFile Records its statements in this file; not for measurements.
  */
 export async function startProduct(
   { folder, stage, databaseUrl, secretKey, small }: World,
@@ -42,7 +44,7 @@ export async function startProduct(
         PUNCTUAL_RATE_LIMIT_WRITES: unreachable,
         PUNCTUAL_QUOTA_DRAFTS: unreachable,
         PUNCTUAL_MEDIA_DIR: path.join(folder, 'media'),
-        // Nothing listens there: drafts need no Temporal.
+        // Nothing listens there; drafts need no Temporal.
         TEMPORAL_ADDRESS: '127.0.0.1:9',
         ...(statementsFile === undefined ? {} : { BENCH_STATEMENTS: statementsFile }),
       },
@@ -50,7 +52,7 @@ export async function startProduct(
     },
     stage,
   );
-  // It listens before it has looked at the database, and answers 503 until then.
+  // It listens before it has checked the database, and returns 503 until then.
   await withRetries(() => call(server.origin, small.key, 'GET', '/me'));
   return server;
 }

@@ -1,23 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { count, type Bench, type Run } from '../runner/bench.ts';
-import { startWhole, type Whole } from '../runner/processes.ts';
+import { startSystem, type System } from '../runner/processes.ts';
 import { type RecordingNetwork, startRecordingNetwork } from '../runner/recording-network.ts';
 import { type SeededPost, seedPosts, syncPosts } from '../runner/seed-posts.ts';
 import { summarizeHistories } from './histories.ts';
 
-/** When the others' single posts are due, in seconds after the crowd. */
+/** Due times of the single posts, in seconds after the burst's. */
 const after = [0, 1, 2, 3, 5, 8, 12, 20, 30, 45, 60, 80, 100];
 
-/** Of how many of the crowd the histories are read. */
+/** Number of the burst's workflows whose histories are read. */
 const first = 200;
 
-/** How many workflows are started first, to see how long all will take. */
+/** Number of workflows started first, to estimate the time for all. */
 const sample = 100;
 
 /**
- * `npm run bench fairness -- [--posts 10000]`: so many posts of one workspace, due in the same second, and how long
- * after its time the single post of another goes out meanwhile.
+ * `npm run bench fairness -- [--posts 10000]`: many posts of one workspace are due in the same second. Measures how
+ * late single posts of other workspaces are published meanwhile.
  */
 export const bench: Bench<Plan, World> = {
   readOptions: (args) => {
@@ -26,7 +26,7 @@ export const bench: Bench<Plan, World> = {
   },
   prepare: async ({ folder, stage }) => {
     const network = await startRecordingNetwork();
-    return { ...(await startWhole(folder, [network.port], stage)), network };
+    return { ...(await startSystem(folder, [network.port], stage)), network };
   },
   measure,
   close: ({ orm, temporal, network }) =>
@@ -34,31 +34,35 @@ export const bench: Bench<Plan, World> = {
 };
 
 type Plan = { readonly posts: number };
-type World = Whole & { readonly network: RecordingNetwork };
+type World = System & { readonly network: RecordingNetwork };
 
 async function measure(
-  whole: World,
+  system: World,
   { options: { posts }, stage: { say }, target }: Run<Plan>,
 ): Promise<void> {
-  const { network } = whole;
-  const dueMs = Date.now() + (await setUpMs(whole, network, posts));
+  const { network } = system;
+  const dueMs = Date.now() + (await setUpMs(system, network, posts));
   const times = Array.from({ length: posts }, () => dueMs);
-  const many = await seedPosts(whole, planOf('many', network, 200), times);
+  const many = await seedPosts(system, planOf('many', network, 200), times);
   const singles: SeededPost[] = [];
   for (const seconds of after) {
     const plan = planOf(`single-${seconds}`, network, 1);
-    singles.push(...(await seedPosts(whole, plan, [dueMs + seconds * 1000])));
+    singles.push(...(await seedPosts(system, plan, [dueMs + seconds * 1000])));
   }
 
-  await syncPosts(whole.temporal.client, whole.orm, [...singles, ...many]);
+  await syncPosts(system.temporal.client, system.orm, [...singles, ...many]);
   const spareMs = dueMs - Date.now();
-  say(`${posts} posts are asleep, ${Math.round(spareMs / 1000)} s before they are due.`);
+  say(
+    `${posts} posts are waiting for their timers, ${Math.round(spareMs / 1000)} s before they are due.`,
+  );
   const passed = await watch(network, many, singles);
   const firstMs = Math.min(...many.flatMap(({ text }) => network.arrivals.get(text) ?? []));
-  say(`The first of the crowd went out ${((firstMs - dueMs) / 1000).toFixed(2)} s after its time.`);
-  say(`The first ${first} of the crowd, after their time:`);
-  (await summarizeHistories(whole.temporal, many.slice(0, first), dueMs)).forEach(say);
-  target('all were asleep before they were due', spareMs > 0);
+  say(
+    `The first post of the burst was published ${((firstMs - dueMs) / 1000).toFixed(2)} s after its due time.`,
+  );
+  say(`The first ${first} of the burst, after their due time:`);
+  (await summarizeHistories(system.temporal, many.slice(0, first), dueMs)).forEach(say);
+  target('all were started before they were due', spareMs > 0);
   report(passed, posts, say, target);
 }
 
@@ -69,17 +73,17 @@ const planOf = (name: string, { url }: RecordingNetwork, channels: number) => ({
   channels,
 });
 
-/** Starts the workflows of some posts that are due in a day. @returns how long all will take, with something to spare. */
-async function setUpMs(whole: Whole, network: RecordingNetwork, posts: number): Promise<number> {
+/** Starts the workflows of some posts that are due in a day. @returns the estimated time for all, with a margin. */
+async function setUpMs(system: System, network: RecordingNetwork, posts: number): Promise<number> {
   const times = Array.from({ length: sample }, () => Date.now() + 86_400_000);
-  const some = await seedPosts(whole, planOf('sample', network, 1), times);
+  const some = await seedPosts(system, planOf('sample', network, 1), times);
   const beganMs = Date.now();
-  await syncPosts(whole.temporal.client, whole.orm, some);
-  // The later ones take longer than the sample: with a factor of 1.5 some were started after their time.
+  await syncPosts(system.temporal.client, system.orm, some);
+  // Later starts take longer than the sample: with a factor of 1.5, some were started after their due time.
   return 30_000 + ((Date.now() - beganMs) / sample) * posts * 2.5;
 }
 
-/** Waits until every single post is out, for ten minutes at most. */
+/** Waits until every single post is published, for ten minutes at most. */
 async function watch(
   { arrivals }: RecordingNetwork,
   many: readonly SeededPost[],
@@ -99,19 +103,19 @@ async function watch(
   });
 }
 
-/** The longest that a workspace's single post may be late because of another's many, in milliseconds. */
+/** The longest acceptable delay of a single post, in milliseconds. */
 const targetMs = 5000;
 
-/** A single post that had to pass a crowd. */
+/** A single post, with the burst that was waiting. */
 type Passed = {
-  /** Infinity when it never went out. */
+  /** Infinity when it was not published. */
   readonly lateMs: number;
-  /** How many of the crowd were not out yet, at the single post's time and when it went out. */
+  /** Unpublished posts of the burst at the single post's due time and at its publication. */
   readonly waitingAtDue: number;
   readonly waitingWhenOut: number;
 };
 
-/** Prints the table, and names the targets. */
+/** Prints the table and the targets. */
 function report(
   passed: readonly Passed[],
   posts: number,
@@ -127,7 +131,7 @@ function report(
   const crowded = passed.filter(({ waitingAtDue }) => waitingAtDue > 0);
   const early = passed.filter(({ lateMs }) => lateMs < 0);
   const worstMs = Math.max(...passed.map(({ lateMs }) => lateMs));
-  target(`single posts with a crowd before them: ${crowded.length}`, crowded.length > 0);
-  target(`posts before their time: ${early.length}`, early.length === 0);
-  target(`the latest was late by ${worstMs} ms; the target is ${targetMs} ms`, worstMs <= targetMs);
+  target(`single posts behind a burst: ${crowded.length}`, crowded.length > 0);
+  target(`posts before their due time: ${early.length}`, early.length === 0);
+  target(`the latest was ${worstMs} ms late; the target is ${targetMs} ms`, worstMs <= targetMs);
 }

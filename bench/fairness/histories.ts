@@ -3,7 +3,7 @@ import { postWorkflowId } from '../../workflows/messages.ts';
 import { quantile } from '../runner/quantile.ts';
 import type { SeededPost } from '../runner/seed-posts.ts';
 
-/** What a post's workflow goes through, in order, by the events of its history. */
+/** The steps of a post's workflow in order, from the events of its history. */
 const steps = [
   'timer fired',
   'first task started',
@@ -16,11 +16,11 @@ const steps = [
 
 type Step = (typeof steps)[number];
 
-/** When each step of a post's workflow was, in milliseconds since 1970. */
+/** The times of the steps, in milliseconds since 1970. */
 type Moments = Partial<Record<Step, number>>;
 
 /**
- * Where the time of some posts went: how long after the crowd's time each step of their workflows came.
+ * Summarizes how long after the burst's due time each step of some workflows came.
  *
  * @returns lines to print.
  */
@@ -46,7 +46,7 @@ export async function summarizeHistories(
   });
   return [
     ...lines,
-    `  ${timedOut} tasks waited for a second in their worker's own queue, and came to the queue of all`,
+    `  ${timedOut} tasks waited for a second in their worker's sticky queue, and moved to the shared queue`,
   ];
 }
 
@@ -94,7 +94,7 @@ function stepOf(
   }
 
   if (fired === undefined) {
-    return null; // The task that went to sleep.
+    return null; // The task before the timer.
   }
 
   if (event.workflowTaskStartedEventAttributes) {

@@ -2,31 +2,31 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { count, type Bench, type Run } from '../runner/bench.ts';
-import { startWhole, type Whole } from '../runner/processes.ts';
+import { startSystem, type System } from '../runner/processes.ts';
 import { quantile } from '../runner/quantile.ts';
 import { startRecordingNetwork, type RecordingNetwork } from '../runner/recording-network.ts';
 import { type SeededPost, seedPosts, syncPosts } from '../runner/seed-posts.ts';
 
-/** From a post's time to its request, in milliseconds: what each post to a server that answers stays below. */
+/** The longest acceptable delay of a post to the responsive server, in milliseconds. */
 const targetMs = 1000;
 
-/** Between the times of two posts to the server that answers, in milliseconds. */
+/** Interval between two posts to the responsive server, in milliseconds. */
 const apartMs = 500;
 
-/** How long after the last one's time the bench still waits for them, in milliseconds. */
+/** Longest wait after the last due time, in milliseconds. */
 const patienceMs = 60_000;
 
 type Plan = {
-  /** Posts to the server that answers: so many alone, and as many again beside those to the one that hangs. */
+  /** Number of posts to the responsive server: once alone, and once together with the hung ones. */
   readonly posts: number;
-  /** Posts of another workspace to a server that takes connections and never answers, all due at once. */
+  /** Number of another workspace's posts to a server that accepts connections and never responds, all due at once. */
   readonly hung: number;
 };
 
 /**
- * `npm run bench hung-server -- [--posts 120] [--hung 120]`: how late posts are whose server answers, first by
- * themselves and then while those of another workspace go to a Mastodon server that hangs. The hung ones are due when
- * the first of the others is.
+ * `npm run bench hung-server -- [--posts 120] [--hung 120]`: the delay of posts to a responsive server, first alone and
+ * then while another workspace's posts go to a hung Mastodon server. The hung ones are due together with the first of
+ * the others.
  */
 export const bench: Bench<Plan, World> = {
   readOptions: (args) => {
@@ -40,15 +40,15 @@ export const bench: Bench<Plan, World> = {
   prepare: async ({ folder, stage }) => {
     const network = await startRecordingNetwork();
     const silent = await startSilentServer();
-    const whole = await startWhole(folder, [network.port, silent.port], stage);
-    return { ...whole, network, silent };
+    const system = await startSystem(folder, [network.port, silent.port], stage);
+    return { ...system, network, silent };
   },
   measure,
   close: ({ orm, temporal, network, silent }) =>
     Promise.all([network.close(), silent.close(), temporal.close(), orm.close()]),
 };
 
-type World = Whole & { readonly network: RecordingNetwork; readonly silent: SilentServer };
+type World = System & { readonly network: RecordingNetwork; readonly silent: SilentServer };
 
 async function measure(
   world: World,
@@ -64,13 +64,13 @@ async function measure(
   const isInTime = Date.now() < dueMs;
   const late = await lateness(network, beside);
 
-  say(`\n${posts} posts, one each ${apartMs} ms, after their time`);
-  say(`  by themselves                        ${inWords(alone)}`);
-  say(`  beside ${String(hung).padStart(4)} to a server that hangs    ${inWords(late)}`);
-  say(`  connections that the hung server had at a time, at most: ${silent.most()}`);
+  say(`\n${posts} posts, one every ${apartMs} ms, after their due time`);
+  say(`  alone                               ${inWords(alone)}`);
+  say(`  with ${String(hung).padStart(4)} to a hung server          ${inWords(late)}`);
+  say(`  most concurrent connections to the hung server: ${silent.most()}`);
   const latest = Math.max(...late);
-  target(`posts before their time: ${early(late)}`, early(late) === 0);
-  target('the hung server was asked', isInTime && silent.most() > 0);
+  target(`posts before their due time: ${early(late)}`, early(late) === 0);
+  target('the hung server got requests', isInTime && silent.most() > 0);
   target(`the latest ${latest} ms; the target is ${targetMs} ms`, latest <= targetMs);
 }
 
@@ -79,7 +79,7 @@ const early = (late: readonly number[]): number => late.filter((ms) => ms < 0).l
 const inWords = (late: readonly number[]): string =>
   `half within ${quantile(late, 0.5)} ms, 99 of 100 within ${quantile(late, 0.99)} ms, the latest ${Math.max(...late)} ms`;
 
-/** Stores posts to the server that answers, and starts their workflows. There are 20 s until the first is due. */
+/** Stores posts to the responsive server and starts their workflows. The first is due in 20 s. */
 async function schedule(world: World, name: string, posts: number): Promise<SeededPost[]> {
   const fromMs = Date.now() + 20_000;
   const times = Array.from({ length: posts }, (_, n) => fromMs + n * apartMs);
@@ -89,7 +89,7 @@ async function schedule(world: World, name: string, posts: number): Promise<Seed
   return seeded;
 }
 
-/** Waits until all are out. @returns how late each was, in milliseconds; Infinity of one that never came. */
+/** Waits until all are published. @returns their delays in milliseconds; Infinity for missing posts. */
 async function lateness(
   { arrivals }: RecordingNetwork,
   posts: readonly SeededPost[],
@@ -104,7 +104,7 @@ async function lateness(
 
 type SilentServer = Awaited<ReturnType<typeof startSilentServer>>;
 
-/** Takes connections and says nothing. */
+/** Accepts connections and never responds. */
 async function startSilentServer() {
   let open = 0;
   let most = 0;

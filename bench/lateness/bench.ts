@@ -4,25 +4,25 @@ import { createApiKey } from '../../cli/workspaces.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { call } from '../api/load.ts';
 import type { Bench, Run } from '../runner/bench.ts';
-import { startServer, startWhole, type Whole } from '../runner/processes.ts';
+import { startServer, startSystem, type System } from '../runner/processes.ts';
 import { quantile } from '../runner/quantile.ts';
 import { startRecordingNetwork, type RecordingNetwork } from '../runner/recording-network.ts';
 import { addChannels } from '../runner/seed-posts.ts';
 import { runBareTimers } from './run-bare-timers.ts';
 
-/** How long after a post's time the bench still waits for it, in milliseconds. */
+/** Longest wait after a post's due time, in milliseconds. */
 const patienceMs = 60_000;
 
 /**
- * Between one post's creation and the next one's, in milliseconds; no time comes before all are there. Not faster, as the
- * machine is to be idle then too: Temporal counts a timer from when the worker has asked for it, so what the first
- * workflow task takes is what the post is late.
+ * Interval between two creations, in milliseconds; no post is due before all are created. Slow enough to keep the
+ * machine idle: Temporal starts a timer when the worker has requested it, so the duration of the first workflow task
+ * delays the post.
  */
 const creationMs = 100;
 
 /**
- * `npm run bench lateness -- [--posts 500] [--minutes 5]`: how long after its time a post's request reaches the
- * network, beside a bare timer of Temporal.
+ * `npm run bench lateness -- [--posts 500] [--minutes 5]`: how long after its due time a post's request reaches the
+ * network, compared with a bare Temporal timer.
  */
 export const bench: Bench<Plan, World> = {
   readOptions: (args) => {
@@ -35,7 +35,7 @@ export const bench: Bench<Plan, World> = {
   },
   prepare: async ({ folder, stage }) => {
     const network = await startRecordingNetwork();
-    return { ...(await startWhole(folder, [network.port], stage)), network };
+    return { ...(await startSystem(folder, [network.port], stage)), network };
   },
   measure,
   close: ({ orm, temporal, network }) =>
@@ -43,52 +43,54 @@ export const bench: Bench<Plan, World> = {
 };
 
 type Plan = { readonly posts: number; readonly spanMs: number };
-type World = Whole & { readonly network: RecordingNetwork };
+type World = System & { readonly network: RecordingNetwork };
 
-async function measure(whole: World, run: Run<Plan>): Promise<void> {
+async function measure(system: World, run: Run<Plan>): Promise<void> {
   const { options, folder, stage } = run;
   const { posts, spanMs } = options;
-  const { network } = whole;
-  const post = await openApi(whole, network.url, folder, stage);
+  const { network } = system;
+  const post = await openApi(system, network.url, folder, stage);
 
   const fromMs = Date.now() + 10_000 + posts * creationMs;
   const randomTimes = (): number[] =>
     Array.from({ length: posts }, () => fromMs + Math.floor(Math.random() * spanMs));
   const dueAtMs = randomTimes();
-  const bareTimers = runBareTimers(whole, randomTimes(), creationMs);
+  const bareTimers = runBareTimers(system, randomTimes(), creationMs);
   for (const [index, at] of dueAtMs.entries()) {
     await Promise.all([post(`Post ${index}`, at), sleep(creationMs)]);
   }
 
   const spareMs = fromMs - Date.now();
-  stage.say(`${posts} posts are there, ${Math.round(spareMs / 1000)} s before the first is due.`);
+  stage.say(
+    `${posts} posts are scheduled, ${Math.round(spareMs / 1000)} s before the first is due.`,
+  );
   while (network.arrivals.size < posts && Date.now() < fromMs + spanMs + patienceMs) {
     await sleep(500);
   }
 
-  const steps = await readSteps(whole, network.arrivals);
+  const steps = await readSteps(system, network.arrivals);
   const late = dueAtMs.map((at, n) => (network.arrivals.get(`Post ${n}`) ?? Number.NaN) - at);
   const bare = await bareTimers;
   report({ late, bare, steps }, run);
 }
 
-/** Starts the API, with limits that are never reached. @returns what schedules a post. */
+/** Starts the API, with limits that are never reached. @returns a function that schedules a post. */
 async function openApi(
-  whole: Whole,
+  system: System,
   networkUrl: string,
   folder: string,
   stage: Stage,
 ): Promise<(body: string, atMs: number) => Promise<void>> {
   const unreachable = '1000000';
   const env = {
-    ...whole.env,
+    ...system.env,
     PUNCTUAL_RATE_LIMIT: unreachable,
     PUNCTUAL_RATE_LIMIT_WRITES: unreachable,
   };
   const { origin } = await startServer({ name: 'api', args: ['api/main.ts'], env, folder }, stage);
   const plan = { name: 'lateness', platform: 'mastodon', networkUrl, channels: 20 };
-  const { workspaceId, channelIds } = await addChannels(whole, plan);
-  const key = await createApiKey(whole.orm.em.fork(), workspaceId);
+  const { workspaceId, channelIds } = await addChannels(system, plan);
+  const key = await createApiKey(system.orm.em.fork(), workspaceId);
   let turn = 0;
   return async (body, atMs) => {
     turn += 1;
@@ -100,25 +102,25 @@ async function openApi(
   };
 }
 
-/** From a post's time to the network call, in milliseconds: what 99 of 100 stay below on an idle machine. */
+/** The acceptable 99th percentile of the delay until the network call on an idle machine, in milliseconds. */
 const targetMs = 300;
 
 type Lateness = {
-  /** Of the network call after the post's time, in milliseconds; NaN where none came. */
+  /** Delay of the network call after the due time, in milliseconds; NaN when there was none. */
   readonly late: readonly number[];
-  /** The same of what follows a bare timer. */
+  /** The same for the bare timer. */
   readonly bare: readonly number[];
   readonly steps: readonly Steps[];
 };
 
-/** Prints the table, and names the targets. */
+/** Prints the table and the targets. */
 function report({ late, bare, steps }: Lateness, { stage: { say }, target }: Run<Plan>): void {
-  say('\nMilliseconds after the time    earliest    p50    p90    p99   latest');
+  say('\nMilliseconds after due time    earliest    p50    p90    p99   latest');
   say(row('a post, to the network call', late));
   say(
     row(
-      '  until its try begins',
-      steps.map(({ toTry }) => toTry),
+      '  until its attempt starts',
+      steps.map(({ toAttempt }) => toAttempt),
     ),
   );
   say(
@@ -137,8 +139,8 @@ function report({ late, bare, steps }: Lateness, { stage: { say }, target }: Run
   const missing = late.filter(Number.isNaN).length;
   const early = late.filter((ms) => ms < 0).length;
   const p99 = quantile(late, 0.99);
-  target(`posts that never went out: ${missing}`, missing === 0);
-  target(`posts before their time: ${early}`, early === 0);
+  target(`posts that were not published: ${missing}`, missing === 0);
+  target(`posts before their due time: ${early}`, early === 0);
   target(`p99 is ${p99} ms; the target is ${targetMs} ms`, p99 <= targetMs);
 }
 
@@ -147,13 +149,13 @@ const row = (name: string, sample: readonly number[]): string => {
   return [name.padEnd(31), ...columns.map((text, n) => text.padStart(n === 0 ? 7 : 6))].join(' ');
 };
 
-/** Where the time went between a post's time and its request, in milliseconds. */
+/** The parts of the delay, in milliseconds. */
 type Steps = {
-  /** Temporal wakes the workflow, it claims the post, and a try begins. */
-  readonly toTry: number;
-  /** The try gets ready, and commits its intent. */
+  /** Temporal wakes the workflow, it claims the post, and an attempt starts. */
+  readonly toAttempt: number;
+  /** The attempt prepares the request and commits its intent. */
   readonly toIntent: number;
-  /** The request is on its way. */
+  /** The request reaches the network. */
   readonly toNetwork: number;
 };
 
@@ -164,8 +166,8 @@ type Row = {
   sending_at: Date | string;
 };
 
-/** What the database says of each post that went out. */
-async function readSteps({ orm }: Whole, arrivals: ReadonlyMap<string, number>): Promise<Steps[]> {
+/** The times in the database of each published post. */
+async function readSteps({ orm }: System, arrivals: ReadonlyMap<string, number>): Promise<Steps[]> {
   const rows = await orm.em.fork().execute<Row[]>(
     `select p.body, p.scheduled_at as due_at, pc.tried_at, a.sending_at
      from posts p
@@ -180,6 +182,6 @@ async function readSteps({ orm }: Whole, arrivals: ReadonlyMap<string, number>):
     );
     return arrivedMs === undefined
       ? []
-      : [{ toTry: tried - due, toIntent: sending - tried, toNetwork: arrivedMs - sending }];
+      : [{ toAttempt: tried - due, toIntent: sending - tried, toNetwork: arrivedMs - sending }];
   });
 }

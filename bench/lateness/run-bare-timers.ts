@@ -9,22 +9,22 @@ import {
 } from '@temporalio/worker';
 import { createLogger } from '../../runtime/logger.ts';
 import { temporalLogger } from '../../worker/temporal-logger.ts';
-import type { Whole } from '../runner/processes.ts';
+import type { System } from '../runner/processes.ts';
 import type { bareTimer } from './bare-timer.ts';
 
 const taskQueue = 'bare-timers';
 
-/** How long after the last timer's time it is still waited for, in milliseconds. */
+/** Longest wait after the last timer's due time, in milliseconds. */
 const patienceMs = 60_000;
 
 /**
- * Runs workflows of nothing but a timer on the same server, in this process.
+ * Runs workflows with only a timer on the same server, in this process.
  *
- * @param apartMs Between one start and the next.
- * @returns how late each was, in milliseconds.
+ * @param apartMs Interval between two starts.
+ * @returns the delay of each, in milliseconds.
  */
 export async function runBareTimers(
-  { temporal, env }: Whole,
+  { temporal, env }: System,
   dueAtMs: readonly number[],
   apartMs: number,
 ): Promise<number[]> {
@@ -55,7 +55,7 @@ export async function runBareTimers(
       ]);
     }
 
-    // Not by their results: hundreds of long polls are work for the server that is measured.
+    // Does not wait for results: hundreds of long polls would be load for the measured server.
     const giveUpMs = Math.max(...dueAtMs) + patienceMs;
     while (stamps.size < dueAtMs.length && Date.now() < giveUpMs) {
       await sleep(500);

@@ -7,7 +7,8 @@ import { makeWorld, readOptions, type Options, type World } from './world.ts';
 
 /**
  * `npm run bench posts -- [--posts 300,2000] [--channels 1,5] [--rounds n] [--only bare,punctual,peer] [--whole-peer]
- * [--profile folder]`: posts that are due in the same second, beside a bare workflow and the nearest peer's.
+ * [--profile folder]`: posts due in the same second, compared with a bare workflow and the workflow of the nearest
+ * peer.
  */
 export const bench: Bench<Options, World> = {
   readOptions,
@@ -21,21 +22,21 @@ export const bench: Bench<Options, World> = {
   close: ({ orm }) => orm.close(),
 };
 
-/** Of the bare workflow's posts per second, at least. */
+/** Minimum share of the bare workflow's posts per second. */
 const targetShare = 0.8;
 
-/** Times the peer's posts per second, at least: with one channel, and with more, where it runs a workflow for each. */
+/** Minimum multiple of the peer's posts per second. With more than one channel, the peer runs a workflow for each. */
 const targetTimes = (channels: number): number => (channels === 1 ? 5 : 10);
 
 /**
- * How many workflows of the peer are run at most, unless it is to run them all: at a few posts a second they would take
- * most of an hour. More than a worker has in its cache would favour ours, as they would fall out of it between steps.
+ * The most workflows of the peer, unless all are requested: at a few posts per second, all would take most of an hour.
+ * More than fit into a worker's cache would favour ours, since workflows would be evicted between steps.
  */
 const peerWorkflows = 300;
 
 type Case = { readonly posts: number; readonly channels: number };
 
-/** By turns. */
+/** Measures the contenders alternately. */
 function measureAll(
   world: World,
   { posts, channels }: Case,
@@ -58,7 +59,7 @@ function measureAll(
   );
 }
 
-/** Again, while the machine is too busy to start the posts before they are due. */
+/** Repeats a measurement when the machine was too busy to start the posts before they were due. */
 async function measureInTime(stand: Stand, posts: number): Promise<Measured> {
   for (let left = 3; ; left -= 1) {
     try {

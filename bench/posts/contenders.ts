@@ -7,17 +7,17 @@ import { seedPosts } from './seed.ts';
 import type { ShapeInput } from './shapes.ts';
 import type { World } from './world.ts';
 
-/** One of those who are measured beside each other. */
+/** A measured system. */
 export type Contender = {
   readonly name: 'punctual' | 'bare' | 'peer';
   /** The entry point of its worker. */
   readonly main: string;
   readonly workerEnv: (world: World) => Readonly<Record<string, string>>;
-  /** How many workflows it has for one post with so many channels. */
+  /** Number of workflows for a post with this many channels. */
   readonly workflowsPerPost: (channels: number) => number;
-  /** Starts the workflows of so many posts that are due at one moment. Resolves when Temporal has all of them. */
+  /** Starts the workflows of posts due at the same time. Resolves when Temporal has all of them. */
   readonly schedule: (world: World, temporal: Temporal, plan: SchedulePlan) => Promise<void>;
-  /** @throws Error when a post that was due then is not out. */
+  /** @throws Error when a post that was due then is not published. */
   readonly assertDone: (world: World, plan: SchedulePlan) => Promise<void>;
 };
 
@@ -70,7 +70,7 @@ const bare: Contender = {
       takesTurns,
     );
   },
-  // Its workflows have ended, and that is all that they do.
+  // Ended workflows are all there is to check.
   assertDone: () => Promise.resolve(),
 };
 
@@ -90,9 +90,9 @@ const peer: Contender = {
 export const contenders: readonly Contender[] = [bare, punctual, peer];
 
 /**
- * Each of our posts has its workspace's turn, and here a workspace of its own. Without a key Temporal would go through
- * the tasks of the bare workflow in the order of their coming, all channels of a post in a row: another shape, with
- * fewer events, that would hold up one workspace's post behind another's thousands.
+ * Each of our posts has the fairness key of its workspace, here one workspace per post. Without a key, Temporal would
+ * dispatch the bare workflow's tasks in order of arrival, all channels of a post in a row: another pattern, with fewer
+ * events, in which one workspace's post waits behind another's thousands.
  */
 const takesTurns = (workflowId: string) => ({ priority: { fairnessKey: workflowId } });
 
@@ -116,7 +116,7 @@ const startEach = (
 
 const names = Object.keys(await openNetworks({}).load());
 
-/** Network by network in turn, as the channels of our posts are. */
+/** Alternates the networks, like the channels of our posts. */
 const queuesOf = (channels: number): string[] => {
   return Array.from({ length: channels }, (_, index) =>
     publishQueue(names[index % names.length] ?? ''),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Part, Stage } from '../../scripts/parts/part.ts';
+import type { ProcessPart, Stage } from '../../scripts/parts/part.ts';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { startTemporalServer, startWorker } from '../runner/processes.ts';
 import {
@@ -18,28 +18,28 @@ import type { World } from './world.ts';
 export type Measured = {
   readonly posts: number;
   readonly perSecond: number;
-  /** From the moment when all were due to the end of a post's workflow, in milliseconds. */
+  /** Time from the due time to the end of a post's workflow, in milliseconds. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Processor time in seconds, from the due moment until all were done. */
+  /** Processor time in seconds, from the due time until all were done. */
   readonly cpu: Costs<'worker' | 'temporal' | 'postgres' | 'sandboxes'>;
   readonly workerPeakMiB: number;
-  /** The share of the processors that the host kept from this machine meanwhile, from 0 to 1. */
+  /** The share of processor time that the host withheld from this machine, from 0 to 1. */
   readonly stolen: number;
 };
 
-/** In which the code gets hot, and the machine shows how fast it is. */
+/** Warms up the code, and shows how fast the machine is. */
 const warmUpWorkflows = 60;
 
-/** The posts are due after so many times of what starting them should take. */
+/** The lead time before the due time, as a multiple of the estimated duration of the starts. */
 const leadFactor = 1.5;
 
-/** The last posts were started only when all were due: a machine that is busy with others. Measure anew. */
+/** The last posts were started after the due time, because the machine was busy. Measure again. */
 export class TooLateError extends Error {
   override readonly name = 'TooLateError';
 }
 
-/** What the ids of workflows begin with, and how many milliseconds all of them may take. */
+/** Prefix of the workflow ids, and the time limit for all of them. */
 const workflowsOfPosts = { prefix: 'post-', withinMs: 400_000 };
 
 export type Stand = {
@@ -48,12 +48,12 @@ export type Stand = {
   readonly channels: number;
 };
 
-/** One contender, with a Temporal server and a worker process of its own that nothing was done on before. */
+/** Measures a contender with its own fresh Temporal server and worker process. */
 export async function measure(stand: Stand, posts: number): Promise<Measured> {
   const { world, contender } = stand;
-  const server = await startTemporalServer(world, 'delete'); // As the dev server comes.
+  const server = await startTemporalServer(world, 'delete'); // The dev server's default.
   const temporal = connectTemporal(server.env);
-  // The server answers a moment before it knows its namespace.
+  // The server responds shortly before its namespace exists.
   await withRetries(() => countClosed(temporal, workflowsOfPosts.prefix));
   const ground = { ...world, profile: world.options.profile };
   const env = { ...server.env, ...contender.workerEnv(world) };
@@ -77,7 +77,7 @@ export async function measure(stand: Stand, posts: number): Promise<Measured> {
 const warmUpPosts = (contender: Contender, channels: number): number =>
   Math.ceil(warmUpWorkflows / contender.workflowsPerPost(channels));
 
-/** @returns how many posts a second could be started meanwhile. */
+/** @returns the rate of starts in posts per second. */
 async function warmUp({ world, contender, channels }: Stand, temporal: Temporal): Promise<number> {
   const posts = warmUpPosts(contender, channels);
   const startedMs = performance.now();
@@ -96,10 +96,10 @@ async function measureWarm(
     startsPerSecond,
     temporal,
   }: { posts: number; startsPerSecond: number; temporal: Temporal },
-  parts: { readonly worker: Part; readonly server: Part },
+  parts: { readonly worker: ProcessPart; readonly server: ProcessPart },
 ): Promise<Measured> {
   const leadMs = (posts / startsPerSecond) * leadFactor * 1000 + 3000;
-  // A whole second, as people choose.
+  // A whole second, like times that users choose.
   const dueAt = new Date(Math.ceil((Date.now() + leadMs) / 1000) * 1000);
   await contender.schedule(world, temporal, { posts, channels, dueAt });
   const restMs = dueAt.getTime() - Date.now();
@@ -135,11 +135,10 @@ async function measureWarm(
 }
 
 /**
- * When the workflows that were due at a moment ended, by Temporal's clock, in milliseconds since 1970. The count
- * of runs that ended may be reached too soon, as a post that was synced twice has a second run, which finds it published:
- * so this waits until as many workflows have ended.
+ * The times at which the due workflows ended, by Temporal's clock, in milliseconds since 1970. Waits for this many
+ * workflows instead of runs: a post that was synced twice has a second run, which finds it published.
  *
- * @throws Error when one has not ended well, or fewer have ended in time.
+ * @throws Error when a workflow failed, or too few ended in time.
  */
 async function closeTimes({ signal }: Stage, temporal: Temporal, due: Due): Promise<number[]> {
   const endMs = Date.now() + workflowsOfPosts.withinMs;
@@ -151,7 +150,7 @@ async function closeTimes({ signal }: Stage, temporal: Temporal, due: Due): Prom
 
     signal.throwIfAborted();
     if (Date.now() > endMs) {
-      throw new Error(`Of ${due.workflows} workflows, ${ended.size} ended after their time.`);
+      throw new Error(`Of ${due.workflows} workflows, ${ended.size} ended after their due time.`);
     }
 
     await sleep(200);
@@ -161,8 +160,8 @@ async function closeTimes({ signal }: Stage, temporal: Temporal, due: Due): Prom
 type Due = { readonly at: Date; readonly workflows: number };
 
 /**
- * By workflow id, when the first of its runs that ended after a moment did so. For `CloseTime >=` Temporal takes a
- * running workflow's close time to be in the far future, so running ones are excluded by their status.
+ * By workflow id, the end of its first run that ended after a time. For `CloseTime >=`, Temporal treats the close time
+ * of a running workflow as in the far future, so the query excludes running ones by status.
  */
 async function firstEnds({ client }: Temporal, after: Date): Promise<Map<string, number>> {
   const query = `CloseTime >= '${after.toISOString()}' and ExecutionStatus != 'Running' and WorkflowId starts_with 'post-'`;

@@ -6,7 +6,7 @@ import type { Sealer } from '../../runtime/secrets.ts';
 import type { PostToSync } from '../../temporal/sync-post.ts';
 import { insertRows } from '../runner/seed-posts.ts';
 
-/** An account of a sandbox, and what its network is called. */
+/** An account of a sandbox, with its network's name. */
 export type SandboxAccount = { readonly platform: string; readonly account: Account };
 
 type Plan = {
@@ -17,10 +17,11 @@ type Plan = {
 };
 
 /**
- * Stores posts as if so many users had scheduled one each: a workspace for every post, and channels of its own.
+ * Stores posts as if this many users had scheduled one each: every post has its own workspace and channels.
  *
- * In bulk, as the API would take most of the bench's time for it. They are synced one by one, by the function
- * that the API calls after its commit; they are stored as synced, so that the worker's relay does not do it as well.
+ * Inserts rows in bulk, since the API would take most of the bench's time. The bench then syncs them one by one with
+ * the function that the API calls after its commit. The rows are stored as synced, so that the worker's relay does not
+ * sync them too.
  */
 export async function seedPosts(orm: Orm, sealer: Sealer, plan: Plan): Promise<PostToSync[]> {
   const { posts, dueAt } = plan;
@@ -105,7 +106,7 @@ function rowsOf(sealer: Sealer, { channels, dueAt, accounts }: Plan, index: numb
 
 function channelOf(sealer: Sealer, found: SandboxAccount | undefined) {
   if (!found) {
-    throw new Error('There is no account to post to.');
+    throw new Error('No sandbox account is available.');
   }
 
   const { platform, account } = found;

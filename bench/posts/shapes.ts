@@ -1,7 +1,7 @@
 import { proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import type { emptyActivities } from './empty-worker.ts';
 
-/** What a workflow of `shapes.ts` is started with. */
+/** Input of a workflow of `shapes.ts`. */
 export type ShapeInput = {
   /** Milliseconds since 1970. */
   readonly dueAtMs: number;
@@ -9,7 +9,7 @@ export type ShapeInput = {
   readonly queues: readonly string[];
 };
 
-// Workflows that do nothing, in the shapes that ours is measured beside.
+// Workflows without work, with the structure of ours and of a peer's.
 
 type Empty = typeof emptyActivities;
 
@@ -23,7 +23,7 @@ const onQueue = (taskQueue: string) =>
     scheduleToCloseTimeout: '26 hours',
   });
 
-/** Ours, and nothing besides: a timer, a local activity, an activity for each channel, a local activity. */
+/** The structure of ours: a timer, a local activity, an activity for each channel, a local activity. */
 export async function barePost({ dueAtMs, queues }: ShapeInput): Promise<void> {
   await sleep(Math.max(dueAtMs - Date.now(), 1));
   await claim();
@@ -31,7 +31,10 @@ export async function barePost({ dueAtMs, queues }: ShapeInput): Promise<void> {
   await finalize();
 }
 
-/** The nearest peer's, for one channel of a post: two timers and twelve activities, one after the other; 87 events. */
+/**
+ * The structure of the nearest peer's, for one channel of a post: two timers and twelve activities in sequence; 87
+ * events.
+ */
 export async function peerPost({ dueAtMs, queues: [queue = ''] }: ShapeInput): Promise<void> {
   const { step } = onQueue(queue);
   await sleep(Math.max(dueAtMs - Date.now(), 1));

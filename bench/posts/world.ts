@@ -9,7 +9,7 @@ import { createEgress } from '../../runtime/egress/create-egress.ts';
 import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
 import { createSealer, type Sealer } from '../../runtime/secrets.ts';
 import { startApp } from '../../scripts/parts/app.ts';
-import { answers, untilReady, type Part, type Stage } from '../../scripts/parts/part.ts';
+import { respondsAt, untilReady, type ProcessPart, type Stage } from '../../scripts/parts/part.ts';
 import { freePort } from '../../scripts/ports.ts';
 import { count, type Run } from '../runner/bench.ts';
 import { findServer, root, startDatabase } from '../runner/processes.ts';
@@ -17,20 +17,20 @@ import { postmasterPid } from '../runner/processor-time.ts';
 import type { SandboxAccount } from './seed.ts';
 
 export type Options = {
-  /** How many posts are due at once, and with how many channels each: every pair is measured. */
+  /** Numbers of posts due at once, and of channels for each: every pair is measured. */
   readonly posts: readonly number[];
   readonly channels: readonly number[];
-  /** How often each is measured; undefined: as often as time allows. */
+  /** Measurements of each; undefined: as many as time allows. */
   readonly rounds: number | undefined;
-  /** Only these, to look at one more closely: then there is nothing to compare. */
+  /** Measures only these, for a closer look; then there is nothing to compare. */
   readonly contenders: readonly string[];
-  /** The peer has as many posts as the others, however long it takes. */
+  /** Gives the peer as many posts as the others, however long it takes. */
   readonly wholePeer: boolean;
-  /** A folder for what Node says of where a worker's time goes. */
+  /** A folder for Node's CPU profiles of workers. */
   readonly profile: string | undefined;
 };
 
-/** @throws TypeError for an option that there is not. @throws RangeError for a number that is none. */
+/** @throws TypeError for an unknown option. @throws RangeError for an invalid number. */
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
@@ -53,7 +53,7 @@ export function readOptions(args: readonly string[]): Options {
   };
 }
 
-/** What stays the same over all runs. */
+/** Shared by all runs. */
 export type World = {
   readonly folder: string;
   readonly stage: Stage;
@@ -65,16 +65,16 @@ export type World = {
   readonly orm: Orm;
   readonly secretKey: string;
   readonly sealer: Sealer;
-  readonly sandboxes: readonly Part[];
+  readonly sandboxes: readonly ProcessPart[];
   readonly accounts: readonly SandboxAccount[];
   /** Lets the worker reach the sandboxes. */
   readonly egressAllow: string;
 };
 
-/** Three sandboxes are six accounts, so that a post can have five channels of a workspace. */
+/** Three sandboxes have six accounts, so that a post can have five channels of a workspace. */
 const sandboxCount = 3;
 
-/** Starts what all runs use: PostgreSQL, and sandboxes with an account on each of their networks. */
+/** Starts PostgreSQL, and sandboxes with an account on each of their networks. */
 export async function makeWorld({ folder, stage, options }: Run<Options>): Promise<World> {
   const temporal = await findServer(stage);
   const databaseUrl = await startDatabase(folder, stage);
@@ -107,16 +107,16 @@ export async function makeWorld({ folder, stage, options }: Run<Options>): Promi
   };
 }
 
-async function startSandbox(folder: string, stage: Stage, port: number): Promise<Part> {
+async function startSandbox(folder: string, stage: Stage, port: number): Promise<ProcessPart> {
   const env = { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: String(port) };
   const logFile = path.join(folder, `sandbox-${port}.log`);
   const plan = { name: 'sandbox', main: 'sandbox/main.ts', env, logFile, rank: 1, graceMs: 5000 };
   const sandbox = await startApp(plan, root, stage);
-  await untilReady(sandbox, () => answers(`http://127.0.0.1:${port}/`), 30_000, stage.signal);
+  await untilReady(sandbox, () => respondsAt(`http://127.0.0.1:${port}/`), 30_000, stage.signal);
   return sandbox;
 }
 
-/** As an operator connects them, once: each channel of the bench gets a copy. */
+/** Connects the accounts once; each channel of the bench gets a copy. */
 async function connectTo(port: number): Promise<SandboxAccount[]> {
   const url = `http://127.0.0.1:${port}`;
   const egress = createEgress({ allow: parseAllowList(`127.0.0.1/32:${port}`) });

@@ -4,27 +4,26 @@ import { forEachLimit } from '../../runtime/for-each-limit.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { deliveryWorkflowId } from '../../workflows/messages.ts';
 import { count, type Bench, type Run } from '../runner/bench.ts';
-import { startWhole, type Whole } from '../runner/processes.ts';
+import { startSystem, type System } from '../runner/processes.ts';
 import { costsOf, spent, type Costs } from '../runner/processor-time.ts';
 import { addChannels } from '../runner/seed-posts.ts';
 import { withRetries } from '../runner/workflows.ts';
 import { insertDeliveries, insertPosts } from './rows.ts';
 
-/** How many starts the bare loop has under way: as many as the relay. */
+/** Concurrent starts of the bare loop: as many as the relay's. */
 const atOnce = 20;
 
-/** A queue without a worker: what waits there waits. */
+/** A queue without a worker: its tasks stay waiting. */
 const unpolledQueue = 'unpolled';
 
-/** In milliseconds. */
 const longestMs = 30 * 60_000;
 
 /**
- * `npm run bench recovery -- [--posts 3000] [--deliveries 3000]`: Temporal has lost the workflows of so many posts, all
- * due within the hour, and that of one delivery, behind so many others that wait and whose workflows are there. How long
- * until a worker has started them anew, beside a bare loop of workflow starts.
+ * `npm run bench recovery -- [--posts 3000] [--deliveries 3000]`: Temporal has lost the workflows of posts that are due
+ * within the hour, and of one delivery behind many others with existing workflows. Measures how long until a worker has
+ * started the lost ones again, compared with a bare loop of workflow starts.
  */
-export const bench: Bench<Plan, Whole> = {
+export const bench: Bench<Plan, System> = {
   readOptions: (args) => {
     const options = {
       posts: { type: 'string', default: '3000' },
@@ -33,14 +32,14 @@ export const bench: Bench<Plan, Whole> = {
     const { posts, deliveries } = parseArgs({ args: [...args], options }).values;
     return { posts: count(posts), deliveries: count(deliveries) };
   },
-  prepare: ({ folder, stage }) => startWhole(folder, [9], stage),
+  prepare: ({ folder, stage }) => startSystem(folder, [9], stage),
   measure,
   close: ({ orm, temporal }) => Promise.all([temporal.close(), orm.close()]),
 };
 
 type Plan = { readonly posts: number; readonly deliveries: number };
 
-async function measure(whole: Whole, run: Run<Plan>): Promise<void> {
+async function measure(system: System, run: Run<Plan>): Promise<void> {
   const { options: plan, stage } = run;
   const network = {
     name: 'lost',
@@ -48,25 +47,27 @@ async function measure(whole: Whole, run: Run<Plan>): Promise<void> {
     networkUrl: 'http://127.0.0.1:9',
     channels: 50,
   };
-  const { workspaceId } = await addChannels(whole, network);
-  const em = whole.orm.em.fork();
+  const { workspaceId } = await addChannels(system, network);
+  const em = system.orm.em.fork();
 
   const deliveryIds = await insertDeliveries(em, workspaceId, plan.deliveries);
-  const waiting = deliveryIds.slice(0, -1); // The last one is the newest, and looked at last.
+  const waiting = deliveryIds.slice(0, -1); // The last one is the newest, which the sweep checks last.
   const bareBeganMs = Date.now();
-  await forEachLimit(waiting, atOnce, (id) => withRetries(() => startBare(whole, workspaceId, id)));
+  await forEachLimit(waiting, atOnce, (id) =>
+    withRetries(() => startBare(system, workspaceId, id)),
+  );
   const barePerSecond = waiting.length / ((Date.now() - bareBeganMs) / 1000);
   stage.say(
     `A bare loop started ${waiting.length} workflows, ${barePerSecond.toFixed(0)} a second.`,
   );
 
   await insertPosts(em, workspaceId, plan.posts);
-  const seen = await watch(whole, stage, plan.posts);
+  const seen = await watch(system, stage, plan.posts);
   report({ ...plan, ...seen, barePerSecond }, run);
 }
 
 const startBare = (
-  { temporal }: Whole,
+  { temporal }: System,
   workspaceId: string,
   deliveryId: string,
 ): Promise<unknown> =>
@@ -79,7 +80,7 @@ const startBare = (
 
 type Row = { readonly found: number; readonly back: number; readonly deliveries: number };
 
-/** When things were so, in seconds since the loss; Infinity when they never were. */
+/** Seconds from the loss to each event; Infinity when it did not happen. */
 type Seen = {
   readonly firstFound: number;
   readonly allFound: number;
@@ -88,12 +89,12 @@ type Seen = {
 };
 
 type Watched = Seen & {
-  /** Seconds of processor time from the first lost post that was found until all were back. */
-  readonly costs: Costs<keyof Whole['pids']>;
+  /** Seconds of processor time from the first lost post found until all were back. */
+  readonly costs: Costs<keyof System['pids']>;
 };
 
 async function watch(
-  { orm, pids }: Whole,
+  { orm, pids }: System,
   { say, signal }: Stage,
   posts: number,
 ): Promise<Watched> {
@@ -139,7 +140,7 @@ async function watch(
   return { ...seen, costs: spent(after, before) };
 }
 
-/** What is promised of a hundred thousand: the posts are back in so many seconds, and the delivery is found. */
+/** The promise for 100,000 posts and deliveries: posts are back, and the delivery is found, within these seconds. */
 const [crowd, postsTarget, deliveryTarget] = [100_000, 600, 300];
 
 type Result = Watched & {
@@ -148,11 +149,11 @@ type Result = Watched & {
   readonly barePerSecond: number;
 };
 
-/** Prints what was seen, and names the targets. */
+/** Prints the results and the targets. */
 function report(result: Result, { stage: { say }, target }: Run<Plan>): void {
   const { posts, deliveries, firstFound, allFound, allBack, deliveryFound, barePerSecond } = result;
   const perSecond = posts / (allBack - firstFound);
-  // A sweep begins each minute: few posts wait for it as long as many do.
+  // A sweep starts each minute, so the wait for it does not depend on the number of posts.
   const ofCrowd = firstFound + crowd / perSecond;
   say(
     `\n  the first lost post was found after ${seconds(firstFound)}, all ${posts} after ${seconds(allFound)}`,

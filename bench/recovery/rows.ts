@@ -1,6 +1,6 @@
 import type { Em } from '../../db/orm.ts';
 
-/** Stores posts that are due within the hour, which the database has as synced. */
+/** Stores posts that are due within the hour and marked as synced. */
 export async function insertPosts(em: Em, workspaceId: string, posts: number): Promise<void> {
   await em.execute(
     `with new as (
@@ -18,7 +18,7 @@ export async function insertPosts(em: Em, workspaceId: string, posts: number): P
 }
 
 /**
- * Stores deliveries that should have been made ten minutes ago and wait for their endpoint.
+ * Stores deliveries that are ten minutes overdue and wait for their endpoint.
  *
  * @returns their ids, the oldest first.
  */

@@ -5,30 +5,30 @@ import type { Orm } from '../../db/orm.ts';
 import { startGuard } from '../../scripts/parts/guard.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
 
-/** What a bench has while it runs. */
+/** The context of a running bench. */
 export type Run<Options> = {
   readonly options: Options;
-  /** Of the bench's own, until its end. */
+  /** A temporary folder, removed at the end. */
   readonly folder: string;
   readonly stage: Stage;
-  /** Prints a target with whether it is met. The bench succeeds when all of its targets are. */
+  /** Prints a target and whether it is met. The bench succeeds when all targets are met. */
   readonly target: (what: string, isMet: boolean) => void;
 };
 
-/** What `npm run bench <name>` runs. */
+/** A bench, run by `npm run bench <name>`. */
 export type Bench<Options, World extends { readonly orm: Orm }> = {
-  /** @throws TypeError for an option that there is not. @throws RangeError for a number that is none. */
+  /** @throws TypeError for an unknown option. @throws RangeError for an invalid number. */
   readonly readOptions: (args: readonly string[]) => Options;
-  /** Starts what all measurements use. */
+  /** Starts everything that the measurements share. */
   readonly prepare: (run: Run<Options>) => Promise<World>;
-  /** Measures the contenders, prints what came of it, and names the targets. */
+  /** Measures the contenders, prints the results and the targets. */
   readonly measure: (world: World, run: Run<Options>) => Promise<void>;
-  /** Closes connections. Processes end by themselves. */
+  /** Closes connections. `runBench` ends the processes. */
   readonly close: (world: World) => Promise<unknown>;
 };
 
 /**
- * Runs a bench, and ends every process that it started, also when it is interrupted.
+ * Runs a bench, and ends every process that it started, also after an interruption.
  *
  * @returns whether every target was met.
  */
@@ -44,7 +44,7 @@ export async function runBench<Options, World extends { readonly orm: Orm }>(
 
   const guard = startGuard();
   const folder = await mkdtemp(path.join(tmpdir(), 'punctual-bench-'));
-  // Where this runs as root, PostgreSQL runs as another user and has to pass.
+  // As root, PostgreSQL runs as another user, which must be able to enter the folder.
   await chmod(folder, 0o711);
   const say = (line: string) => console.log(line);
   const missed: string[] = [];
@@ -69,7 +69,7 @@ export async function runBench<Options, World extends { readonly orm: Orm }>(
   }
 }
 
-/** What the numbers below it were measured on, a line per fact. */
+/** Describes the machine, a line per fact. */
 async function machineFacts(orm: Orm): Promise<string[]> {
   const [version] = await orm.em.fork().execute<object[]>('show server_version');
   const [cpu] = cpus();
@@ -85,11 +85,11 @@ async function machineFacts(orm: Orm): Promise<string[]> {
   ];
 }
 
-/** A number of something, as an option gives it. @throws RangeError for what is none. */
+/** Parses a positive integer of an option. @throws RangeError for any other value. */
 export function count(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 1) {
-    throw new RangeError(`"${text}" is no number of something.`);
+    throw new RangeError(`"${text}" is not a positive integer.`);
   }
 
   return number;

@@ -1,14 +1,13 @@
 import { median } from './quantile.ts';
 
-/** One of those that are measured beside each other. */
+/** A measured system. */
 type Named<Name extends string> = { readonly name: Name };
 
-/** What was measured of each contender, a result for each round. */
+/** The results of each contender, one per round. */
 export type Results<Name extends string, Result> = Readonly<Record<Name, readonly Result[]>>;
 
 /**
- * Measures contenders one right after the other, and in the next round the other way round, so that whatever else the
- * machine does meets all of them.
+ * Measures the contenders in immediate succession, in alternating order, so that other load affects all of them.
  *
  * @param onMeasured Called after each measurement.
  */
@@ -33,8 +32,8 @@ export async function measureByTurns<Name extends string, One extends Named<Name
 type Rate = { readonly perSecond: number };
 
 /**
- * How many times the other's rate one has: the median over rounds, each beside what was measured right before or after
- * it. Undefined where one of the two was not measured.
+ * The rate as a multiple of the other's: the median over rounds, each compared with the adjacent measurement of the
+ * other. Undefined when one of them was not measured.
  */
 export function timesTheRateOf(
   one: readonly Rate[] = [],

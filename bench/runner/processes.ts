@@ -5,7 +5,13 @@ import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import { createSealer, type Sealer } from '../../runtime/secrets.ts';
 import { startApp } from '../../scripts/parts/app.ts';
-import { answers, startPart, untilReady, type Part, type Stage } from '../../scripts/parts/part.ts';
+import {
+  respondsAt,
+  startPart,
+  untilReady,
+  type ProcessPart,
+  type Stage,
+} from '../../scripts/parts/part.ts';
 import { startPostgres } from '../../scripts/parts/postgres.ts';
 import { startTemporal, withoutTemporal, type TemporalPlan } from '../../scripts/parts/temporal.ts';
 import { freePort } from '../../scripts/ports.ts';
@@ -14,24 +20,24 @@ import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { lastPolls } from '../../temporal/last-polls.ts';
 import { postmasterPid } from './processor-time.ts';
 
-// The real parts, each as `npm start` sets it, in processes of their own.
+// Starts the real parts like `npm start` does, as processes.
 
-/** Where servers and workers are started that nothing was done on before. */
+/** The context for fresh servers and workers. */
 export type Ground = {
   readonly folder: string;
   readonly stage: Stage;
   /** The program whose dev server runs the workflows. */
   readonly temporal: string;
-  /** A folder for what Node says of where a worker's time goes. */
+  /** A folder for Node's CPU profiles of workers. */
   readonly profile?: string | undefined;
 };
 
 export const root = path.join(import.meta.dirname, '..', '..');
 
 /**
- * A PostgreSQL of the bench's own: what is committed is on the disk.
+ * Starts a PostgreSQL server for the bench, with durable commits.
  *
- * @param settings Its settings, where they are not the defaults. @returns its address.
+ * @param settings Settings that differ from the defaults. @returns its URL.
  */
 export async function startDatabase(
   folder: string,
@@ -49,20 +55,20 @@ export async function startDatabase(
       rank: 1,
       settings,
     },
-    // At its end it complains that it is ended.
+    // At the end it reports its shutdown as an error.
     { ...stage, say: () => undefined },
   );
 }
 
-/** The program of Temporal's dev server. */
+/** Finds the program of Temporal's dev server. */
 export const findServer = ({ say, signal }: Stage): Promise<string> =>
   findTemporal({ env: process.env, say, signal });
 
-/** A Temporal dev server with an empty state of its own, in a file. @returns it, and the settings of its clients. */
+/** Starts a Temporal dev server with an empty state file. @returns the server and the settings of its clients. */
 export async function startTemporalServer(
   { folder, temporal: program, stage }: Ground,
   journal?: TemporalPlan['journal'],
-): Promise<{ part: Part; env: { TEMPORAL_ADDRESS: string; TEMPORAL_NAMESPACE: string } }> {
+): Promise<{ part: ProcessPart; env: { TEMPORAL_ADDRESS: string; TEMPORAL_NAMESPACE: string } }> {
   const name = randomUUID();
   const ports = { grpc: await freePort(), http: await freePort() };
   const part = await startTemporal(
@@ -76,19 +82,19 @@ export async function startTemporalServer(
       env: process.env,
       rank: 1,
     },
-    // What it complains of while it is hurried is in its log.
+    // Its errors under load are in its log.
     { ...stage, say: () => undefined },
   );
   const address = `127.0.0.1:${ports.grpc}`;
   return { part, env: { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: 'default' } };
 }
 
-/** A worker process, as soon as it polls. @param env Its settings beside those of this process. */
+/** Starts a worker process and waits until it polls. @param env Settings in addition to this process's. */
 export async function startWorker(
   { folder, stage, profile }: Ground,
   { name, main }: { readonly name: string; readonly main: string },
   env: NodeJS.ProcessEnv,
-): Promise<Part> {
+): Promise<ProcessPart> {
   const nodeOptions = profile === undefined ? '' : `--cpu-prof --cpu-prof-dir=${profile}`;
   const part = await startApp(
     {
@@ -107,14 +113,14 @@ export async function startWorker(
     root,
     stage,
   );
-  const polls = () => Promise.resolve(part.lastWords().includes('"msg":"polling"'));
+  const polls = () => Promise.resolve(part.readLastOutput().includes('"msg":"polling"'));
   await untilReady(part, polls, 60_000, stage.signal);
   return part;
 }
 
 export type ServerPlan = {
   readonly name: string;
-  /** What Node runs, and with which flags. */
+  /** Arguments of Node: flags and the program. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly folder: string;
@@ -123,10 +129,10 @@ export type ServerPlan = {
 export type Server = {
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
-  readonly part: Part;
+  readonly part: ProcessPart;
 };
 
-/** Starts an HTTP server of ours on a port of its own, and waits until it answers `GET /healthz`. */
+/** Starts an HTTP server of ours on a free port, and waits until it answers `GET /healthz`. */
 export async function startServer(
   { name, args, env, folder }: ServerPlan,
   stage: Stage,
@@ -145,12 +151,12 @@ export async function startServer(
     },
     stage,
   );
-  await untilReady(part, () => answers(`${origin}/healthz`), 30_000, stage.signal);
+  await untilReady(part, () => respondsAt(`${origin}/healthz`), 30_000, stage.signal);
   return { origin, part };
 }
 
-/** Punctual but for its API. */
-export type Whole = {
+/** Punctual without its API. */
+export type System = {
   readonly orm: Orm;
   readonly sealer: Sealer;
   readonly temporal: Temporal;
@@ -160,15 +166,15 @@ export type Whole = {
 };
 
 /**
- * Starts PostgreSQL, Temporal's dev server with its state in a file, and a worker.
+ * Starts PostgreSQL, Temporal's dev server with a state file, and a worker.
  *
- * @param networkPorts Where networks listen on 127.0.0.1.
+ * @param networkPorts Ports of networks on 127.0.0.1.
  */
-export async function startWhole(
+export async function startSystem(
   folder: string,
   networkPorts: readonly number[],
   stage: Stage,
-): Promise<Whole> {
+): Promise<System> {
   const databaseUrl = await startDatabase(folder, stage);
   const server = await startTemporalServer({ folder, stage, temporal: await findServer(stage) });
   const secretKey = randomBytes(32).toString('hex');

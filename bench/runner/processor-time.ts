@@ -1,13 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { Orm } from '../../db/orm.ts';
 
-/** What Linux counts processor time in. */
+/** Linux's unit of processor time. */
 const ticksPerSecond = 100;
 
-/** Seconds of processor time, by whose it is. */
+/** Seconds of processor time by party. */
 export type Costs<Party extends string> = Readonly<Record<Party, number>>;
 
-/** What the processes of each party have used so far. */
+/** The processor time of each party so far. */
 export async function costsOf<Party extends string>(
   pids: Readonly<Record<Party, readonly number[]>>,
 ): Promise<Costs<Party>> {
@@ -17,7 +17,7 @@ export async function costsOf<Party extends string>(
   return byParty(pids, cost);
 }
 
-/** What they have used since, where the later of two looks comes first. */
+/** The difference of two readings; the later one comes first. */
 export const spent = <Party extends string>(
   after: Costs<Party>,
   before: Costs<Party>,
@@ -31,10 +31,10 @@ function byParty<Party extends string>(
   return Object.fromEntries(names.map((party) => [party, value(party)])) as Costs<Party>;
 }
 
-/** Processor time that a process and all that it started have used so far, in seconds. */
+/** The processor time of a process and its descendants so far, in seconds. */
 function cpuSeconds(processes: readonly Process[], pid: number): number {
   const family = new Set([pid]);
-  // A child has a higher number than its parent, unless the numbers began anew meanwhile: hence until none is added.
+  // A child has a higher id than its parent, unless the ids wrapped around. So repeat until no process is added.
   for (let size = 0; size < family.size;) {
     size = family.size;
     for (const { id, parent } of processes) {
@@ -48,7 +48,7 @@ function cpuSeconds(processes: readonly Process[], pid: number): number {
   return ticks.reduce((sum, each) => sum + each, 0) / ticksPerSecond;
 }
 
-/** The most memory that a process has had so far, in MiB. */
+/** The peak memory of a process, in MiB. */
 export async function peakMiB(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB$/mv.exec(status)?.[1]) / 1024;
@@ -62,34 +62,34 @@ async function allProcesses(): Promise<Process[]> {
     ids.map((id) => readFile(`/proc/${id}/stat`, 'utf8').catch(() => '')),
   );
   return stats.flatMap((stat, index) => {
-    // The name, in brackets, may hold anything; what follows it is numbers: proc(5), from the third on.
+    // The name in parentheses may contain anything; numeric fields follow it, from the third on: proc(5).
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const field = (number: number): number => Number(fields[number - 3]);
-    // Of its own, in the kernel for it, and the same of its children that have ended.
+    // User and system time of the process and of its ended children.
     const ticks = field(14) + field(15) + field(16) + field(17);
     return stat === '' ? [] : [{ id: Number(ids[index]), parent: field(4), ticks }];
   });
 }
 
-/** Time of all processors, in Linux's ticks, since the machine started. */
+/** Time of all processors since the machine started, in ticks. */
 export type ProcessorTime = { readonly all: number; readonly stolen: number };
 
-/** What a virtual machine's processors have done so far: proc_stat(5), the first line. */
+/** Reads the first line of proc_stat(5). */
 export async function processorTime(): Promise<ProcessorTime> {
   const [line = ''] = (await readFile('/proc/stat', 'utf8')).split('\n');
-  // user nice system idle iowait irq softirq steal; what follows is in the first two already.
+  // user nice system idle iowait irq softirq steal; the following fields are included in the first two.
   const ticks = line.trim().split(/\s+/v).slice(1, 9).map(Number);
   return { all: ticks.reduce((sum, each) => sum + each, 0), stolen: ticks[7] ?? 0 };
 }
 
 /**
- * The share of the processors that the host gave to others between two looks, while something wanted to run here: from
- * 0 to 1, and 0 on a machine of its own.
+ * The share of processor time that the host withheld between two readings, while processes here wanted to run: from 0
+ * to 1, and 0 on a physical machine.
  */
 export const stolenShare = (before: ProcessorTime, after: ProcessorTime): number =>
   after.all === before.all ? 0 : (after.stolen - before.stolen) / (after.all - before.all);
 
-/** The process that all others of PostgreSQL are children of. */
+/** The parent of all PostgreSQL processes. */
 export async function postmasterPid(orm: Orm): Promise<number> {
   const sql = `select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int as pid`;
   const [row] = await orm.em.fork().execute<{ pid: number }[]>(sql);

@@ -1,4 +1,4 @@
-/** The value that so much of a sample does not exceed: 0.5 is the median. NaN of an empty one. */
+/** The value that this share of a sample does not exceed; 0.5 is the median. NaN for an empty sample. */
 export function quantile(sample: ArrayLike<number>, share: number): number {
   const sorted = Float64Array.from(sample).toSorted();
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

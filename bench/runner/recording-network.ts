@@ -2,12 +2,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
-/** A server with as much of Mastodon's API as a post needs, which answers at once and knows when each post came. */
+/**
+ * A server with the parts of Mastodon's API that a post needs. It responds immediately and records when each post
+ * arrived.
+ */
 export type RecordingNetwork = {
   /** Without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** When the request that makes a post arrived, in milliseconds since 1970, by the post's text. */
+  /** Arrival of the request that creates a post, in milliseconds since 1970, by the post's text. */
   readonly arrivals: ReadonlyMap<string, number>;
   readonly close: () => Promise<void>;
 };
@@ -41,7 +44,7 @@ async function answer(
 ): Promise<void> {
   response.setHeader('content-type', 'application/json');
   if (request.method !== 'POST') {
-    response.end('[]'); // The account's statuses: none yet.
+    response.end('[]'); // The account has no statuses yet.
     return;
   }
 

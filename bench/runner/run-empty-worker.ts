@@ -2,19 +2,19 @@ import { fileURLToPath } from 'node:url';
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import { openNetworks } from '../../networks/registry.ts';
 import { createLogger } from '../../runtime/logger.ts';
-import { untilStopped } from '../../runtime/process.ts';
+import { untilStopSignal } from '../../runtime/process.ts';
 import { temporalOptions } from '../../temporal/settings.ts';
 import { bundleWorkflows } from '../../worker/bundle-workflows.ts';
 import { pollQueues } from '../../worker/create-workers.ts';
 import { temporalLogger } from '../../worker/temporal-logger.ts';
 
 /**
- * A worker process until it is stopped: the product's workers, with the product's options, for workflows and
- * activities of the bench. No database, no networks.
+ * Runs the product's workers, with the product's options, for workflows and activities of the bench, until the process
+ * is stopped. Uses no database and no networks.
  */
 export async function runEmptyWorker(workflows: URL, activities: object): Promise<void> {
   const log = createLogger('worker', 'info');
-  const stop = untilStopped();
+  const stop = untilStopSignal();
   Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
   const { connectionOptions, namespace } = temporalOptions();
   const connection = await NativeConnection.connect(connectionOptions);

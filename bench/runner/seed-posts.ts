@@ -4,12 +4,12 @@ import { connectChannel } from '../../accounts/connect-channel.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
 import type { Em, Orm } from '../../db/orm.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
-import type { Whole } from './processes.ts';
+import type { System } from './processes.ts';
 
-type Stores = Pick<Whole, 'orm' | 'sealer'>;
+type Stores = Pick<System, 'orm' | 'sealer'>;
 
 export type WorkspacePlan = {
-  /** Also the beginning of each text. */
+  /** Also the prefix of each text. */
   readonly name: string;
   readonly platform: string;
   readonly networkUrl: string;
@@ -23,7 +23,7 @@ export type SeededPost = {
   readonly dueAtMs: number;
 };
 
-/** Makes a workspace with channels, which take any token. */
+/** Creates a workspace with channels that accept any token. */
 export async function addChannels(
   { orm, sealer }: Stores,
   { name, platform, networkUrl, channels }: WorkspacePlan,
@@ -47,10 +47,10 @@ export async function addChannels(
 }
 
 /**
- * Makes a workspace with scheduled posts, on its channels in turn, without workflows. Rows come from SQL,
+ * Creates a workspace with scheduled posts, alternating between its channels, without workflows. Inserts rows with SQL,
  * since there are thousands.
  *
- * @param dueAtMs When each is due, in milliseconds since 1970.
+ * @param dueAtMs Due time of each, in milliseconds since 1970.
  */
 export async function seedPosts(
   stores: Stores,
@@ -72,7 +72,7 @@ export async function seedPosts(
 
 type Row = { readonly id: string; readonly body: string; readonly scheduled_at: string | Date };
 
-/** Not in the outbox: the bench starts their workflows itself, in its own time. */
+/** Not in the outbox: the bench starts their workflows when it needs them. */
 const insertPosts = `
   insert into posts (id, workspace_id, body, scheduled_at, status, synced_revision, created_at, updated_at)
   select uuidv7(), ?, ? || ' ' || n, at::timestamptz, 'scheduled', 1, now(), now()
@@ -85,10 +85,10 @@ const insertChannels = `
     (select ?::jsonb as ids) as channel
   where post.workspace_id = ?`;
 
-/** How many workflows are started at once: a dev server that is asked for more answers none of them in time. */
+/** Concurrent starts: with more, a dev server answers none of them in time. */
 const concurrency = 5;
 
-/** Starts the workflows of posts as the API does, until Temporal has taken all of them. */
+/** Starts the workflows of posts like the API does, until Temporal has all of them. */
 export async function syncPosts(
   client: Client,
   orm: Orm,
@@ -113,7 +113,7 @@ export async function syncPosts(
   await Promise.all(Array.from({ length: concurrency }, lane));
 }
 
-/** Stores rows as they are, in one statement: the API would take most of a bench's time for them. */
+/** Inserts rows in one statement, since the API would take most of a bench's time. */
 export async function insertRows(
   em: Em,
   { table, columns }: { readonly table: string; readonly columns: string },

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Stage } from '../../scripts/parts/part.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 
-/** How many starts are under way at a time. */
+/** Concurrent starts. */
 const concurrency = 8;
 
-/** How often one is tried, as a machine that is busy with others may not start it in time. */
-const tries = 10;
+/** Attempts per item, as a busy machine may not start it in time. */
+const maxAttempts = 10;
 
-/** Calls `work` for each of them, some at a time. What it does may be repeated. */
+/** Calls `work` for each item, several at a time. `work` must be repeatable. */
 export async function forEachOf<T>(
   items: readonly T[],
   work: (item: T) => Promise<unknown>,
@@ -22,9 +22,9 @@ export async function forEachOf<T>(
   await Promise.all(Array.from({ length: concurrency }, lane));
 }
 
-/** Calls `work` until it succeeds, a second apart. @throws what it threw last. */
+/** Calls `work` until it succeeds, a second apart. @throws the last error. */
 export async function withRetries(work: () => Promise<unknown>): Promise<void> {
-  for (let left = tries - 1; ; left -= 1) {
+  for (let left = maxAttempts - 1; ; left -= 1) {
     try {
       await work();
       return;
@@ -38,7 +38,7 @@ export async function withRetries(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** How many workflows whose ids begin so have ended so far. */
+/** The number of ended workflows with this prefix. */
 export async function countClosed({ client }: Temporal, prefix: string): Promise<number> {
   const { count } = await client.workflow.count(
     `ExecutionStatus != 'Running' and WorkflowId starts_with '${prefix}'`,
@@ -47,10 +47,10 @@ export async function countClosed({ client }: Temporal, prefix: string): Promise
 }
 
 type Awaited = {
-  /** What their ids begin with. */
+  /** Prefix of their ids. */
   readonly prefix: string;
   readonly workflows: number;
-  /** Milliseconds that they may take. */
+  /** Time limit, in milliseconds. */
   readonly withinMs: number;
 };
 

@@ -8,15 +8,16 @@ import { startDatabase } from '../runner/processes.ts';
 import { median, quantile } from '../runner/quantile.ts';
 import { addChannels } from '../runner/seed-posts.ts';
 
-/** What the posts of a channel may add to a turn, in milliseconds. */
+/** The acceptable increase by many posts, in milliseconds. */
 const targetMs = 2;
 
 const [warmUp, rounds] = [50, 500];
 
 /**
- * `npm run bench turns -- [--posts 50000]`: what it takes to ask whether a late post goes now, which happens under its
- * channel's lock: in a channel with few posts, in one with so many that are due within the year, and in one with a
- * thousand of those whose workspace has so many late posts on another channel. By turns, on one PostgreSQL.
+ * `npm run bench turns -- [--posts 50000]`: the time of the pacing check of an overdue post, which runs under its
+ * channel's lock: in a channel with few posts, in one with many posts that are due within the year, and in one with a
+ * thousand of those in a workspace with many overdue posts on another channel. Alternates the cases on one PostgreSQL
+ * server.
  */
 export const bench: Bench<Plan, World> = {
   readOptions: (args) => {
@@ -61,7 +62,7 @@ async function measure(
     }
   }
 
-  say(`\nMilliseconds of ${rounds} turns, by turns, their commits included`);
+  say(`\nMilliseconds of ${rounds} checks each, alternating, including commits`);
   for (const { title, tookMs } of cases) {
     const [half, most] = [median(tookMs), quantile(tookMs, 0.99)].map((ms) => ms.toFixed(2));
     say(`  ${title}: half within ${half}, 99 of 100 within ${most}`);
@@ -80,13 +81,13 @@ const oneOf = async (orm: Orm, title: string, crowd: Crowd) => ({
 });
 
 type Crowd = {
-  /** Posts of the late one's channel that are due within the year. */
+  /** Posts of the same channel that are due within the year. */
   readonly ahead: number;
-  /** Posts on another channel of its workspace that are late by more than it is. */
+  /** Posts on another channel of the workspace that are overdue for longer. */
   readonly elsewhere: number;
 };
 
-/** Stores a workspace with a crowd. @returns its one late post of the first channel. */
+/** Stores a workspace with these posts. @returns the only overdue post of the first channel. */
 async function seed(orm: Orm, { ahead, elsewhere }: Crowd): Promise<OverduePost> {
   const em = orm.em.fork();
   const stores = { orm, sealer: createSealer('0'.repeat(64)) };
@@ -113,7 +114,7 @@ async function seed(orm: Orm, { ahead, elsewhere }: Crowd): Promise<OverduePost>
     at: `now() - interval '2 minutes'`,
   });
   if (!row) {
-    throw new Error('The late post was not stored.');
+    throw new Error('The overdue post was not stored.');
   }
 
   const { post_id: postId, id: postChannelId, scheduled_at: dueAt } = row;
@@ -126,7 +127,7 @@ type Rows = {
   readonly workspaceId: string;
   readonly channelId: string;
   readonly posts: number;
-  /** An expression in SQL of when the one with the number `n` is due. */
+  /** SQL expression for the due time of post number `n`. */
   readonly at: string;
 };
 

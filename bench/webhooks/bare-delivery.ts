@@ -8,7 +8,7 @@ const { arrive } = proxyActivities<Arrive>({
   startToCloseTimeout: '30 seconds',
 });
 
-/** The least that a delivery can be: one activity on another queue, with the input of ours. */
+/** The baseline: one activity on another queue, with the input of ours. */
 export async function bareDelivery(input: DeliverWebhookInput): Promise<'delivered'> {
   return arrive(input);
 }

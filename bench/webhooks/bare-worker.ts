@@ -2,8 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { runEmptyWorker } from '../runner/run-empty-worker.ts';
 import type { Arrive } from './bare-delivery.ts';
 
-// For the workflow of `bare-delivery.ts`. Its activity does nothing but keep in mind when it was called, which is
-// written down when this process ends.
+// Runs the workflow of `bare-delivery.ts`. Its activity only records when it was called; the record is written at exit.
 
 const arrivals: [string, number][] = [];
 

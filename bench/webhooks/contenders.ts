@@ -6,27 +6,27 @@ import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
 import { type Delivery, seedDeliveries } from './seed.ts';
 import { askReceiver, type World } from './world.ts';
 
-/** One of those who are measured beside each other. */
+/** A measured system. */
 export type Contender = {
   readonly name: 'punctual' | 'bare';
   /** The entry point of its worker. */
   readonly main: string;
-  /** @param arrivalsFile Where a worker may write down what came when it ends. */
+  /** @param arrivalsFile A file for the arrivals that a worker records. */
   readonly workerEnv: (world: World, arrivalsFile: string) => Readonly<Record<string, string>>;
-  /** Makes so many deliveries without workflows. */
+  /** Creates this many deliveries without workflows. */
   readonly prepare: (world: World, count: number) => Promise<readonly Delivery[]>;
   /** Starts the workflow. */
   readonly start: (world: World, temporal: Temporal, delivery: Delivery) => Promise<unknown>;
-  /** What came, and when, once the worker has ended. */
+  /** The arrivals, after the worker has ended. */
   readonly arrivals: (world: World, arrivalsFile: string) => Promise<Arrivals>;
-  /** @throws Error when one of them is not down as delivered by its first attempt. */
+  /** @throws Error when a delivery is not stored as delivered by its first attempt. */
   readonly assertDone: (world: World, deliveries: readonly Delivery[]) => Promise<void>;
 };
 
-/** Marks of deliveries, and milliseconds since 1970. One that came twice is there twice. */
+/** Marks of deliveries and their times in milliseconds since 1970. A repeated arrival has two entries. */
 export type Arrivals = readonly (readonly [mark: string, atMs: number])[];
 
-/** As many users have, so that no endpoint's few places hold up the others. */
+/** Spread over many users, so that the few slots of an endpoint do not delay the others. */
 const spread = { workspaces: 100, endpoints: 2, answer: 'take' } as const;
 
 export const punctual: Contender = {
@@ -71,6 +71,6 @@ export const bare: Contender = {
       args: [{ workspaceId, deliveryId }],
     }),
   arrivals: async (_world, file) => JSON.parse(await readFile(file, 'utf8')) as Arrivals,
-  // Its workflows have ended, and that is all that they do.
+  // Ended workflows are all there is to check.
   assertDone: () => Promise.resolve(),
 };

@@ -8,23 +8,29 @@ import { seedDeliveries } from './seed.ts';
 import type { World } from './world.ts';
 
 export type HungPlan = {
-  /** Endpoints that never answer, of a workspace each. */
+  /** Number of endpoints that never respond, each of its own workspace. */
   readonly endpoints: number;
-  /** Deliveries to each. */
+  /** Number of deliveries to each. */
   readonly waiting: number;
 };
 
-/** Processor time of worker, Temporal and PostgreSQL together, in cores. */
+/** Acceptable processor use of worker, Temporal and PostgreSQL together, in cores. */
 const targetCores = 0.3;
 
-/** After the first look of all: those that looked before the endpoints were known to hang have looked again. In milliseconds. */
+/**
+ * Wait after the first check of all deliveries, in milliseconds. By then, those that checked before the endpoints were
+ * known to hang have checked again.
+ */
 const settledAfterMs = 120_000;
 
-/** As long as the sweep takes to come to every waiting delivery once, which is a burst of some 15 s: 2 min of rest and its minute. */
+/**
+ * As long as the sweep takes to check every waiting delivery once, in a burst of some 15 s: a rest of 2 min and a
+ * minute.
+ */
 const measuredMs = 180_000;
 
 /**
- * What endpoints that hang cost while nothing is delivered: first one, then many beside it, in the same run.
+ * Measures the processor use of hung endpoints while nothing is delivered: first one, then many more in the same run.
  */
 export async function measureHung(
   world: World,
@@ -33,7 +39,7 @@ export async function measureHung(
 ): Promise<void> {
   const { endpoints, waiting } = plan;
   const { say } = world.stage;
-  say(`\nEndpoints that hang, with ${waiting} deliveries each that wait for their places:`);
+  say(`\nHung endpoints, with ${waiting} deliveries each that wait for slots:`);
   const { result } = await onStand(world, punctual, async (stand) => {
     await hang(stand, { endpoints: 1, waiting });
     const one = await coresOf(stand);
@@ -60,13 +66,15 @@ async function hang(stand: Stand, { endpoints, waiting }: HungPlan): Promise<voi
   await sleep(settledAfterMs, undefined, { signal: stand.world.stage.signal });
 }
 
-/** In Temporal's own numbering: tasks of workflows, and of activities. */
+/** Temporal's numbers for workflow tasks and activity tasks. */
 const taskTypes = [1, 2] as const;
 
-/** How often the queue is looked at, in milliseconds. */
-const backlogLookMs = 5000;
+/** Interval between two checks of the queue, in milliseconds. */
+const backlogPollMs = 5000;
 
-/** Waits until the worker has taken all tasks of its queue: thousands of starts take less time than their first looks. */
+/**
+ * Waits until the worker has taken all tasks of its queue: thousands of starts take less time than their first checks.
+ */
 async function untilTaken({ world: { stage }, temporal }: Stand): Promise<void> {
   const { connection, namespace } = temporal;
   const backlogOf = async (taskQueueType: (typeof taskTypes)[number]): Promise<number> => {
@@ -80,10 +88,10 @@ async function untilTaken({ world: { stage }, temporal }: Stand): Promise<void> 
     return Number(stats?.approximateBacklogCount ?? 0);
   };
   for (let backlog = 1; backlog > 0;) {
-    await sleep(backlogLookMs, undefined, { signal: stage.signal });
+    await sleep(backlogPollMs, undefined, { signal: stage.signal });
     const counts = await Promise.all(taskTypes.map(backlogOf));
     backlog = counts.reduce((sum, count) => sum + count, 0);
-    stage.say(`  ${backlog} tasks wait for the worker`);
+    stage.say(`  ${backlog} tasks are waiting for the worker`);
   }
 }
 

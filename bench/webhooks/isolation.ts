@@ -9,18 +9,18 @@ import { askReceiver, type Received, type World } from './world.ts';
 
 const [hangingCount, healthyCount] = [100, 20];
 
-/** From the start of a healthy delivery's workflow to its arrival, in milliseconds. */
+/** The longest acceptable time from the start of a healthy delivery's workflow to its arrival, in milliseconds. */
 const targetMs = 1000;
 
-/** How long the bench waits for the healthy ones, in milliseconds. */
+/** Longest wait for the healthy deliveries, in milliseconds. */
 const patienceMs = 120_000;
 
-/** From then on all that wait for the endpoint that hangs have looked for a place and found none. In milliseconds. */
+/** By then, all deliveries to the hung endpoint have looked for a slot and found none. In milliseconds. */
 const settledAfterMs = 2000;
 
 /**
- * Deliveries to a healthy endpoint, as many to one of another workspace right behind those to an endpoint that never
- * answers, and some more while that hangs; all on the same machine.
+ * Measures deliveries to a healthy endpoint: alone, right behind those to another workspace's hung endpoint, and while
+ * that endpoint hangs; all on the same machine.
  */
 export async function measureIsolation(
   world: World,
@@ -29,8 +29,10 @@ export async function measureIsolation(
   const { result } = await onStand(world, punctual, deliverBesideHanging);
   const { alone, behind, meanwhile, mostSilent } = result;
   const { say } = world.stage;
-  say(`\n${healthyCount} deliveries and nothing else: ${lagsIn(alone)}`);
-  say(`\n${hangingCount} deliveries to an endpoint that hangs, and ${healthyCount} to another's:`);
+  say(`\n${healthyCount} deliveries alone: ${lagsIn(alone)}`);
+  say(
+    `\n${hangingCount} deliveries to a hung endpoint, and ${healthyCount} to another workspace's:`,
+  );
   const within = (when: string, lags: Lags): void =>
     target(
       `${when}, ${lagsIn(lags)}; the target is ${targetMs} ms for each`,
@@ -39,14 +41,14 @@ export async function measureIsolation(
   within(`started together with the ${hangingCount}`, behind);
   within('started while it hangs', meanwhile);
   target(
-    `the endpoint that hangs held ${mostSilent} requests at most; it gets ${slotsPerEndpoint}`,
-    // Had none hung, nothing would have stood in the way.
+    `the hung endpoint held at most ${mostSilent} requests; it has ${slotsPerEndpoint} slots`,
+    // Without a hung request, nothing would have been in the way.
     mostSilent > 0 && mostSilent <= slotsPerEndpoint,
   );
 }
 
 const lagsIn = (lags: readonly number[]): string =>
-  `the slowest came after ${Math.max(...lags)} ms, half of them within ${median(lags)} ms`;
+  `the slowest took ${Math.max(...lags)} ms, half took at most ${median(lags)} ms`;
 
 type Lags = readonly number[];
 
@@ -80,7 +82,7 @@ async function deliverBesideHanging(stand: Stand): Promise<Result> {
   return { alone, behind, meanwhile, mostSilent };
 }
 
-/** Starts the workflows of these, and waits until they have come. @returns how long that took of each, in milliseconds. */
+/** Starts workflows and waits until the deliveries have arrived. @returns the time of each, in milliseconds. */
 async function deliver(
   stand: Stand,
   deliveries: readonly Delivery[],
@@ -94,7 +96,7 @@ async function deliver(
   return { lags, mostSilent };
 }
 
-/** @returns what has come when all of them have, or the bench has waited long enough. */
+/** @returns the arrivals when all have arrived, or the time is up. */
 async function untilCame(
   { receiver, stage }: World,
   deliveries: readonly Delivery[],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import type { Part } from '../../scripts/parts/part.ts';
+import type { ProcessPart } from '../../scripts/parts/part.ts';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { startTemporalServer, startWorker } from '../runner/processes.ts';
 import { type Costs, costsOf, peakMiB, spent } from '../runner/processor-time.ts';
@@ -17,16 +17,16 @@ export type Measured = {
   /** From the start of a delivery's workflow to its arrival, in milliseconds. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** How long starting all of them took, in milliseconds. */
+  /** Duration of all starts, in milliseconds. */
   readonly startingMs: number;
   /** Processor time in seconds, from the first workflow's start until all workflows were done. */
   readonly cpu: Costs<'worker' | 'temporal' | 'postgres' | 'receiver'>;
-  /** The same of this process, which starts them. */
+  /** The same for this process, which starts them. */
   readonly startingCpu: number;
   readonly workerPeakMiB: number;
 };
 
-/** One contender and so many deliveries, whose workflows are started as fast as Temporal takes them. */
+/** Measures a contender with this many deliveries, whose workflows are started as fast as Temporal accepts them. */
 export async function measure(
   world: World,
   contender: Contender,
@@ -61,7 +61,7 @@ async function run(stand: Stand, count: number) {
   return { deliveries: count, startedMs, startingMs, cpu, startingCpu, workerPeakMiB };
 }
 
-/** @throws Error when one did not come, or came twice. */
+/** @throws Error when a delivery did not arrive, or arrived twice. */
 function timesOf(
   startedMs: ReadonlyMap<string, number>,
   arrivals: Arrivals,
@@ -70,7 +70,7 @@ function timesOf(
   const arrivedMs = new Map(own);
   if (own.length !== startedMs.size || arrivedMs.size !== startedMs.size) {
     throw new Error(
-      `Of ${startedMs.size} deliveries ${arrivedMs.size} came, in ${own.length} requests.`,
+      `Of ${startedMs.size} deliveries, ${arrivedMs.size} arrived, in ${own.length} requests.`,
     );
   }
 
@@ -83,25 +83,25 @@ function timesOf(
   };
 }
 
-/** A contender at work. */
+/** A running contender. */
 export type Stand = {
   readonly world: World;
   readonly contender: Contender;
   readonly temporal: Temporal;
-  readonly server: Part;
-  readonly worker: Part;
+  readonly server: ProcessPart;
+  readonly worker: ProcessPart;
 };
 
-/** What the ids of workflows begin with, and how many milliseconds all of them may take. */
+/** Prefix of the workflow ids, and the time limit for all of them. */
 const workflowsOfDeliveries = { prefix: 'delivery-', withinMs: 600_000 };
 
-/** In which the code gets hot. */
+/** Deliveries that warm up the code. */
 const warmUpDeliveries = 60;
 
 /**
- * Gives a contender a Temporal server and a worker process of its own, warms them up, and ends them after its work.
+ * Starts a Temporal server and a worker process for a contender, warms them up, and ends them after the work.
  *
- * @returns what came of the work, and the file where the worker may have written what arrived.
+ * @returns the result of the work, and the file in which the worker may have recorded arrivals.
  */
 export async function onStand<T>(
   world: World,
@@ -111,7 +111,7 @@ export async function onStand<T>(
   const arrivalsFile = path.join(world.folder, `arrivals-${randomUUID()}.json`);
   const { part: server, env } = await startTemporalServer(world);
   const temporal = connectTemporal(env);
-  // The server answers a moment before it knows its namespace.
+  // The server responds shortly before its namespace exists.
   await withRetries(() => countClosed(temporal, workflowsOfDeliveries.prefix));
   const settings = { ...env, ...contender.workerEnv(world, arrivalsFile) };
   const worker = await startWorker(world, contender, settings);
@@ -129,14 +129,14 @@ export async function onStand<T>(
   }
 }
 
-/** Waits until so many deliveries have ended besides those of the warm-up. */
+/** Waits until this many deliveries have ended, besides those of the warm-up. */
 const untilDone = ({ world, temporal }: Stand, deliveries: number): Promise<void> =>
   untilClosed(world.stage, temporal, {
     ...workflowsOfDeliveries,
     workflows: warmUpDeliveries + deliveries,
   });
 
-/** @returns when the start of each workflow was first asked for, in milliseconds since 1970, by its mark. */
+/** @returns the time of the first start request of each workflow, in milliseconds since 1970, by mark. */
 export async function startAll(
   { world, contender, temporal }: Stand,
   deliveries: readonly Delivery[],

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { Received } from './world.ts';
 
-// A process that takes webhooks and answers 204 at once, or never if their path begins with /hang/. It keeps in mind
-// when each came, and answers with that to a GET.
+// Runs as a process: responds to webhooks with 204 immediately, or never if their path starts with /hang/. Records
+// their times, and returns them for a GET.
 
 const arrivals: [string, number][] = [];
 const silent = { now: 0, most: 0 };

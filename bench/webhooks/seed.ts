@@ -5,7 +5,7 @@ import { newSigningSecret, type Sealer } from '../../runtime/secrets.ts';
 import { insertRows } from '../runner/seed-posts.ts';
 import type { World } from './world.ts';
 
-/** A stored delivery, and what the receiver writes down when it comes. */
+/** A stored delivery, and the mark that the receiver records for it. */
 export type Delivery = {
   readonly workspaceId: string;
   readonly deliveryId: string;
@@ -15,15 +15,15 @@ export type Delivery = {
 export type SeedPlan = {
   readonly deliveries: number;
   readonly workspaces: number;
-  /** Of each workspace. Every event goes to all of them. */
+  /** Number per workspace. Every event goes to all of them. */
   readonly endpoints: number;
-  /** Whether the receiver answers at once or never. */
+  /** Whether the receiver responds immediately or never. */
   readonly answer: 'take' | 'hang';
 };
 
 /**
- * Stores events with their deliveries as if posts of many users had ended, workspace by workspace in turn. They count
- * as synced, so that the worker's relay does not sync them as well.
+ * Stores events with their deliveries as if posts of many users had ended, alternating between workspaces. They are
+ * stored as synced, so that the worker's relay does not sync them too.
  */
 export async function seedDeliveries(
   { orm, sealer, receiver }: Pick<World, 'orm' | 'sealer' | 'receiver'>,
@@ -71,7 +71,7 @@ function newWorkspace({ endpoints, answer }: SeedPlan): Workspace {
 
 function newEvent(workspace: Workspace | undefined) {
   if (!workspace) {
-    throw new Error('There is no workspace to have an event.');
+    throw new Error('No workspace was created.');
   }
 
   const eventId = newId();
@@ -82,9 +82,7 @@ function newEvent(workspace: Workspace | undefined) {
   return { id: eventId, workspaceId, deliveries };
 }
 
-// Rows as the product stores them.
-
-/** What is stored of each table; what is left out is as PostgreSQL has it. */
+/** Columns that are set; the others have their defaults. */
 const columns = {
   workspaces: 'id, name, plan, created_at',
   webhook_endpoints: 'id, workspace_id, url, events, sealed_secret, secret_hint, created_at',
@@ -96,7 +94,7 @@ const columns = {
 type Endpoint = {
   readonly id: string;
   readonly workspaceId: string;
-  /** At the receiver. */
+  /** Path at the receiver. */
   readonly path: string;
 };
 
@@ -128,7 +126,7 @@ const eventRow = (
   created_at: at,
 });
 
-/** About as large as they are. */
+/** About as large as a real one. */
 const post = {
   id: crypto.randomUUID(),
   status: 'published',

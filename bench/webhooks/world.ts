@@ -4,12 +4,12 @@ import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import { createSealer, type Sealer } from '../../runtime/secrets.ts';
 import { startApp } from '../../scripts/parts/app.ts';
-import { answers, type Part, type Stage, untilReady } from '../../scripts/parts/part.ts';
+import { respondsAt, type ProcessPart, type Stage, untilReady } from '../../scripts/parts/part.ts';
 import { freePort } from '../../scripts/ports.ts';
 import { findServer, root, startDatabase, type Ground } from '../runner/processes.ts';
 import { postmasterPid } from '../runner/processor-time.ts';
 
-/** What stays the same over all runs. */
+/** Shared by all runs. */
 export type World = Ground & {
   readonly orm: Orm;
   readonly sealer: Sealer;
@@ -19,7 +19,7 @@ export type World = Ground & {
   readonly workerEnv: Readonly<Record<string, string>>;
 };
 
-/** Starts what all runs use: PostgreSQL, and the receiver. */
+/** Starts PostgreSQL and the receiver. */
 export async function makeWorld(
   folder: string,
   stage: Stage,
@@ -55,22 +55,24 @@ async function startReceiver(
   folder: string,
   stage: Stage,
   { port, url }: { readonly port: number; readonly url: string },
-): Promise<Part> {
+): Promise<ProcessPart> {
   const env = { PATH: process.env['PATH'], PORT: String(port) };
   const logFile = path.join(folder, 'receiver.log');
   const main = 'bench/webhooks/receiver.ts';
-  // It ends after the worker, whose last requests may still be there.
+  // It ends after the worker, which may still have requests under way.
   const plan = { name: 'receiver', main, env, logFile, rank: 1, graceMs: 5000 };
   const receiver = await startApp(plan, root, stage);
-  await untilReady(receiver, () => answers(url), 30_000, stage.signal);
+  await untilReady(receiver, () => respondsAt(url), 30_000, stage.signal);
   return receiver;
 }
 
-/** What the receiver tells of itself. */
+/** The receiver's response. */
 export type Received = {
-  /** Path and event id of each webhook, and when it came, in milliseconds since 1970; one that came twice is there twice. */
+  /**
+   * Path and event id of each webhook, and its arrival in milliseconds since 1970. A repeated arrival has two entries.
+   */
   readonly arrivals: readonly (readonly [mark: string, atMs: number])[];
-  /** The most requests at a time that waited for an answer which never comes. */
+  /** The most concurrent requests that waited for a response that never comes. */
   readonly mostSilent: number;
 };
 

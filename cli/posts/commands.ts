@@ -1,14 +1,14 @@
 import type { Command } from '../command.ts';
 import { retryOne, settleOne } from './lifecycle.ts';
-import { listPosts } from './list-posts.ts';
+import { listTroubledPosts } from './list-posts.ts';
 import { replayPosts } from './replay-posts.ts';
-import { showPost } from './show-post.ts';
+import { showPostHistory } from './show-post.ts';
 
-/** What an operator does about posts that did not go as they should: docs/operations.md walks through it. */
+/** Commands for posts that need an operator: docs/operations.md explains them. */
 export const postCommands = {
   'post list': {
     summary:
-      'Lists posts of all workspaces that are overdue by 30 s, that failed, or of which a channel is unconfirmed.',
+      'Lists posts of all workspaces that are overdue by 30 s, have failed or have an unconfirmed channel.',
     positionals: [],
     options: {
       overdue: { required: false },
@@ -18,23 +18,24 @@ export const postCommands = {
       limit: { placeholder: '50', required: false },
     },
     oneOf: ['overdue', 'failed', 'unconfirmed'],
-    run: listPosts,
+    run: listTroubledPosts,
   },
   'post show': {
     summary:
-      "Shows a post's whole story: channels, attempts, events, deliveries, and its workflow.",
+      'Shows the history of a post: channels, attempts, events, deliveries and its workflow.',
     positionals: ['POST'],
     options: {},
-    run: showPost,
+    run: showPostHistory,
   },
   'post retry': {
-    summary: 'Sends a post again to the channels that failed; never to one that is unconfirmed.',
+    summary: 'Sends a post again to its failed channels, never to an unconfirmed one.',
     positionals: ['POST'],
     options: {},
     run: retryOne,
   },
   'post settle': {
-    summary: 'Says of an unconfirmed channel where its post is, or that it is not there.',
+    summary:
+      'Settles an unconfirmed channel: gives the URL of its post, or states that it is not there.',
     positionals: ['POST', 'CHANNEL'],
     options: {
       published: { placeholder: 'URL', required: false },
@@ -45,7 +46,7 @@ export const postCommands = {
   },
   'post replay': {
     summary:
-      'Sends again what failed in an outage: TIME is 2027-03-01T09:00:00Z, or how long ago it was, such as 2h.',
+      'Retries the posts that failed in an outage. TIME is 2027-03-01T09:00:00Z, or how long ago it was, such as 2h.',
     positionals: [],
     options: {
       since: { placeholder: 'TIME', required: true },

@@ -4,7 +4,7 @@ import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/is-id.ts';
 
-/** A post as an operator names it, and whose it is. */
+/** A post and its workspace. */
 export type OperatedPost = {
   readonly postId: string;
   readonly workspaceId: string;
@@ -12,7 +12,7 @@ export type OperatedPost = {
 };
 
 /**
- * Finds a post by its id, or by that of its workflow, in whichever workspace it is.
+ * Finds a post in any workspace by its id or its workflow's id.
  *
  * @throws AppError `not_found`
  */
@@ -29,7 +29,7 @@ export async function findPost(em: Em, given: string): Promise<OperatedPost> {
   if (!row) {
     throw new AppError(
       'not_found',
-      `There is no post "${given}"; "npm run admin -- post list --failed" shows some, and the API the others.`,
+      `There is no post "${given}"; "npm run admin -- post list --failed" and the API show post ids.`,
     );
   }
 
@@ -37,7 +37,7 @@ export async function findPost(em: Em, given: string): Promise<OperatedPost> {
 }
 
 /**
- * The commands write the database only, so that they work while Temporal is away: a row that lags behind is the outbox,
+ * Commands write only the database, so that they work while Temporal is unavailable: the changed row is in the outbox,
  * and the relay syncs it.
  */
 export const leaveToRelay = (): void => undefined;

@@ -1,12 +1,12 @@
 import { retryPost } from '../../api/posts/retry-post.ts';
 import { settlePost } from '../../api/posts/settle-post.ts';
-import { loadPostView } from '../../db/post-view.ts';
+import { loadPostView } from '../../db/load-post-view.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
 import { findPost, leaveToRelay, syncedSoon, type OperatedPost } from './find-post.ts';
 import { oneLine } from './format.ts';
 
-/** @throws AppError as the API's call, which this is. */
+/** @throws AppError as the API's call does. */
 export async function retryOne(
   { orm, em, now }: CommandDeps,
   { POST: given = '' }: Readonly<Record<string, string>>,
@@ -21,7 +21,7 @@ export async function retryOne(
   };
 }
 
-/** @throws AppError as the API's call, which this is. */
+/** @throws AppError as the API's call does. */
 export async function settleOne(
   { orm, em, now, publicUrl, networks: { rules } }: CommandDeps,
   { POST: given = '', CHANNEL: channelId = '', published }: Readonly<Record<string, string>>,
@@ -44,12 +44,12 @@ export async function settleOne(
   };
 }
 
-/** @throws AppError `plan_required`, with the way out of it. */
+/** @throws AppError `plan_required`, with the command that helps. */
 function assertHasPlan({ workspaceId, plan }: Omit<OperatedPost, 'postId'>): void {
   if (plan === null) {
     throw new AppError(
       'plan_required',
-      `Workspace ${workspaceId} has no plan, and without one nothing of it is sent again. "npm run admin -- workspace plan ${workspaceId} standard" gives it one.`,
+      `Workspace ${workspaceId} has no plan, so its posts cannot be retried. Set one with "npm run admin -- workspace plan ${workspaceId} standard".`,
     );
   }
 }

@@ -6,7 +6,7 @@ import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
-import { beginning, distance, instant, oneLine } from './format.ts';
+import { beginning, distance, formatInstant, oneLine } from './format.ts';
 import { readCount } from './read-options.ts';
 
 type Values = Readonly<Record<string, string>>;
@@ -31,14 +31,14 @@ type ChannelRow = {
 };
 
 type Kind = {
-  /** Conditions on the post `p`, and on its channels `pc`. */
+  /** Conditions on the post `p` and its channels `pc`. */
   readonly posts: (now: Date) => RawBuilder<boolean>;
   readonly channels: RawBuilder<boolean>;
   readonly order: RawBuilder<unknown>;
   readonly nothing: string;
 };
 
-/** A post that is due begins within a second; one that is later than this, in milliseconds, is worth a look. */
+/** A due post begins within a second. A delay above this, in milliseconds, is listed. */
 const overdueMs = 30_000;
 
 const due = dueAt('p');
@@ -66,8 +66,11 @@ const kinds: Readonly<Record<'overdue' | 'failed' | 'unconfirmed', Kind>> = {
   },
 };
 
-/** The posts of all workspaces, or of one, that need a look: the most overdue first, or what ended last. */
-export async function listPosts({ em, now }: CommandDeps, values: Values): Promise<CommandAnswer> {
+/** Lists posts that need attention, the most overdue or the most recently ended first. */
+export async function listTroubledPosts(
+  { em, now }: CommandDeps,
+  values: Values,
+): Promise<CommandAnswer> {
   const kind = kinds[values['overdue'] ? 'overdue' : values['failed'] ? 'failed' : 'unconfirmed'];
   const limit = readCount('limit', values['limit'], 50);
   const workspaceId = values['workspace'];
@@ -88,7 +91,7 @@ export async function listPosts({ em, now }: CommandDeps, values: Values): Promi
   const posts = rows.map((row) => view(row, channels.get(row.id) ?? []));
   const lines = posts.map((post) => lineOf(post, now().getTime()));
   const end = hasMore
-    ? `\nThere are more: --limit ${Math.min(9999, limit * 10)} shows them, or --workspace those of one.`
+    ? `\nThere are more: use --limit ${Math.min(9999, limit * 10)}, or --workspace for one workspace.`
     : '';
   return {
     text: lines.length === 0 ? kind.nothing : lines.join('\n') + end,
@@ -117,11 +120,11 @@ const view = (post: PostRow, channels: readonly ChannelRow[]) => ({
   id: post.id,
   workspace_id: post.workspace_id,
   status: post.status,
-  due_at: instant(post.due_at),
-  updated_at: instant(post.updated_at),
+  due_at: formatInstant(post.due_at),
+  updated_at: formatInstant(post.updated_at),
   channels: channels.map(({ post_id: _post, retry_at: at, ...row }) => ({
     ...row,
-    retry_at: instant(at),
+    retry_at: formatInstant(at),
   })),
 });
 
@@ -134,7 +137,7 @@ function lineOf(post: PostLine, nowMs: number): string {
     [
       `    ${channel.channel_id}  ${channel.platform} ${oneLine(channel.handle)}: ${channel.status}`,
       channel.error_code ?? '',
-      channel.retry_at === null ? '' : `next try ${channel.retry_at}`,
+      channel.retry_at === null ? '' : `next attempt ${channel.retry_at}`,
       beginning(channel.error ?? '', 240),
     ]
       .filter(Boolean)

@@ -7,7 +7,7 @@ import { query } from '../../db/query.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import type { OperatedPost } from './find-post.ts';
 
-export type PostRow = {
+export type PostRecordRow = {
   readonly id: string;
   readonly workspace_id: string;
   readonly status: string;
@@ -29,9 +29,9 @@ export type ChannelRow = {
   readonly channel_id: string;
   readonly platform: string;
   readonly handle: string;
-  /** Of the connected account. */
+  /** State of the connected account. */
   readonly state: string;
-  /** Until when a rate limit holds, or held, the account or its server. */
+  /** End of a rate limit of the account or its server, also a past one. */
   readonly parked_until: Date | null;
   readonly status: string;
   readonly url: string | null;
@@ -41,14 +41,14 @@ export type ChannelRow = {
   readonly tries: number;
   readonly published_at: Date | null;
   readonly settled_at: Date | null;
-  /** Said of it when it was made or edited. */
+  /** Warning from the post's creation or last edit. */
   readonly warning: string | null;
-  /** Said of it by the network, once it was published. */
+  /** Warning from the network after publishing. */
   readonly sent_warning: string | null;
-  /** Instead of the post's. */
+  /** The channel's own text. */
   readonly own_text: string | null;
   readonly options: Options | null;
-  /** Of the channel, for what the post does not say. */
+  /** The channel's defaults, for options that the post does not set. */
   readonly default_options: Options | null;
 };
 
@@ -83,9 +83,9 @@ type FindRow = {
   readonly found_at: Date;
 };
 
-/** All that the database knows of a post. */
+/** Everything that the database stores about a post. */
 export type PostRecords = {
-  readonly post: PostRow;
+  readonly post: PostRecordRow;
   readonly channels: readonly ChannelRow[];
   readonly ledger: readonly RecordedPart[];
   readonly events: readonly EventRow[];
@@ -94,7 +94,7 @@ export type PostRecords = {
   readonly finds: readonly FindRow[];
 };
 
-/** Reads them as they were at one moment. */
+/** Reads all records in one snapshot. */
 export const loadRecords = (em: Em, of: OperatedPost): Promise<PostRecords | null> =>
   em.transactional(
     async (within) => {
@@ -114,7 +114,7 @@ export const loadRecords = (em: Em, of: OperatedPost): Promise<PostRecords | nul
     { isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true },
   );
 
-const selectPost = ({ workspaceId, postId }: OperatedPost) => sql<PostRow>`
+const selectPost = ({ workspaceId, postId }: OperatedPost) => sql<PostRecordRow>`
   select id, workspace_id, status, body, thread, scheduled_at, retried_at, created_at, updated_at, published_at,
     revision, synced_revision, run, (select count(*)::int from post_media m
       where m.post_id = p.id and m.workspace_id = p.workspace_id and m.part >= 0) as files

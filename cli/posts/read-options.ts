@@ -9,7 +9,7 @@ const unitsMs: Readonly<Record<string, number>> = {
 };
 
 /**
- * A moment as an operator writes it: RFC 3339, or how long ago it is (`90m`, `2h`, `1d`).
+ * Parses an operator's time: RFC 3339, or how long ago it was (`90m`, `2h`, `1d`).
  *
  * @throws UsageError
  */
@@ -24,7 +24,7 @@ export function readTime(option: string, given: string, now: Date): Date {
     );
   }
 
-  return new Date(Math.max(0, at.getTime())); // PostgreSQL knows no year 0.
+  return new Date(Math.max(0, at.getTime())); // PostgreSQL has no year 0.
 }
 
 /** @throws UsageError */

@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
 import { findPost, leaveToRelay } from './find-post.ts';
 
-/** @throws AppError as the API's call, which this is; also when nothing of the post is published. */
+/** @throws AppError as the API's call does, also when no channel has published the post. */
 export async function refreshAnalytics(
   { orm, em, now, networks: { rules } }: CommandDeps,
   { POST: given = '' }: Readonly<Record<string, string>>,
@@ -20,15 +20,15 @@ export async function refreshAnalytics(
 
   const lines = channels.map(
     ({ channel_id: id, platform, refresh, next_at: nextAt }) =>
-      `${platform}, channel ${id}: ${words[refresh]}${nextAt && refresh !== 'queued' ? `; next at ${nextAt}` : ''}`,
+      `${platform}, channel ${id}: ${messages[refresh]}${nextAt && refresh !== 'queued' ? `; next at ${nextAt}` : ''}`,
   );
   return { text: lines.join('\n'), data: { post_id: postId, workspace_id: workspaceId, channels } };
 }
 
-const words = {
+const messages = {
   queued:
-    'read within five minutes, as far as the network lets us, while the worker and Temporal run',
-  not_yet: 'was read a moment ago, or its network has a limit or is asked less often',
-  gone: 'the post is not there any more',
-  not_read: 'cannot be read: connect the channel again, or a person said where the post is',
+    'read within five minutes, within the network’s limits, while the worker and Temporal run',
+  not_yet: 'read a moment ago, or delayed by a rate limit or a network that is read less often',
+  gone: 'the post no longer exists on the network',
+  not_read: 'cannot be read: the channel needs reconnecting, or the post was settled by hand',
 } as const;

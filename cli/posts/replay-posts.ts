@@ -17,10 +17,10 @@ import { readTime } from './read-options.ts';
 
 type Values = Readonly<Record<string, string>>;
 
-/** What an outage leaves behind: a repeat can help, also where we gave up because it took a day. */
+/** Failures of an outage: a retry can help, also after an attempt was given up because it took a day. */
 const ofOutages = channelErrorCodes.filter((code) => canRetryLater[code] || code === 'too_late');
 
-/** Which posts: those that ended in this time, with channels that failed for one of these reasons. */
+/** Selects posts that ended in this time, with channels that failed for one of these reasons. */
 type Window = {
   readonly since: Date;
   readonly until: Date | null;
@@ -32,23 +32,23 @@ type FailedPost = {
   readonly postId: string;
   readonly workspaceId: string;
   readonly plan: string | null;
-  /** The codes of its failed channels that are among those that were asked for, and of the others. */
+  /** Codes of its failed channels: the selected ones, and the others. */
   readonly retried: readonly string[];
   readonly leftOut: readonly string[];
-  /** Those that are retried. */
+  /** The channels to retry. */
   readonly channelIds: readonly string[];
 };
 
-/** What became of a post, by the word in the answer. */
-type Outcome = { readonly post: FailedPost; readonly said: string | null };
+/** The result for a post. @param said The reason when it was not retried. */
+type Outcome = { readonly post: FailedPost; readonly failure: string | null };
 
-/** So many posts are listed for people; programs get all. */
+/** Limit of the listed posts in the text; the data has all. */
 const listed = 50;
 
 /**
- * Retries what failed in an outage: of every post that ended in that time the channels that failed for a reason that a
- * repeat can help, in the order in which the posts were due, and on each channel one after the other. Unconfirmed channels are never sent again. Begun twice, it
- * finds on their way what it has retried already, and passes it over.
+ * Retries the failures of an outage: every post that ended in the window, on the channels whose failure a retry can
+ * help, by due time and spaced per channel. Unconfirmed channels are never sent again. A second run skips the posts
+ * that are already being retried.
  */
 export async function replayPosts(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
   const window = await readWindow(deps, values);
@@ -56,11 +56,11 @@ export async function replayPosts(deps: CommandDeps, values: Values): Promise<Co
   const outcomes: Outcome[] = [];
   const timeOf = spacing(deps.now());
   for await (const post of failedPosts(deps.orm, window)) {
-    const said =
+    const failure =
       post.retried.length === 0 || isDry
         ? null
         : await retry(deps, post, window.codes, timeOf(post.channelIds));
-    outcomes.push({ post, said });
+    outcomes.push({ post, failure });
   }
 
   return answer(outcomes, window, isDry);
@@ -90,7 +90,7 @@ async function readWindow(deps: CommandDeps, values: Values): Promise<Window> {
 function readCode(given: string): ChannelErrorCode {
   if (given === 'unconfirmed') {
     throw new UsageError(
-      'What is unconfirmed may be live, and is never sent again: look at the account, then "post settle".',
+      'An unconfirmed channel may have the post, and is never sent again: check the account, then use "post settle".',
     );
   }
 
@@ -103,10 +103,10 @@ function readCode(given: string): ChannelErrorCode {
 }
 
 /**
- * Only overdue posts are spaced, and a retry is due at its own time: without times of their own a thousand retries would
- * go out at once.
+ * Spaces the retries. Pacing applies to overdue posts only, and a retry is due at its own time: a thousand retries
+ * would be sent at once.
  *
- * @returns what gives each post its time: on none of its channels sooner after the one before than overdue posts are.
+ * @returns a function that gives each post a time, spaced on each of its channels as overdue posts are.
  */
 function spacing(now: Date): (channelIds: readonly string[]) => Date {
   const nextMs = new Map<string, number>();
@@ -120,7 +120,7 @@ function spacing(now: Date): (channelIds: readonly string[]) => Date {
   };
 }
 
-/** @param at When it goes out. @returns null when it is sent again; otherwise why not. */
+/** @param at When the post is sent. @returns null when it is retried; otherwise the reason. */
 async function retry(
   { orm, now }: CommandDeps,
   { postId, workspaceId, plan }: FailedPost,
@@ -133,7 +133,7 @@ async function retry(
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code !== 'unavailable') {
-      return error.message; // Another call was faster, a file is gone, or there is no plan. The others go on.
+      return error.message; // Already retried, a file was deleted, or there is no plan. The other posts continue.
     }
 
     throw error;
@@ -141,8 +141,10 @@ async function retry(
 }
 
 function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean): CommandAnswer {
-  const retried = outcomes.filter(({ post, said }) => post.retried.length > 0 && said === null);
-  const refused = outcomes.filter(({ said }) => said !== null);
+  const retried = outcomes.filter(
+    ({ post, failure }) => post.retried.length > 0 && failure === null,
+  );
+  const refused = outcomes.filter(({ failure }) => failure !== null);
   const leftOut = outcomes.flatMap(({ post }) => post.leftOut);
   const word = isDry ? 'would be' : 'are being';
   const lines = [
@@ -150,19 +152,19 @@ function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean): C
     ...retried.slice(0, listed).map(({ post }) => line(post, post.retried.join(', '))),
     ...(retried.length > listed ? [`  … and ${retried.length - listed} more.`] : []),
     ...(refused.length > 0 ? [`${count(refused.length, 'post')} could not be sent again:`] : []),
-    ...refused.slice(0, listed).map(({ post, said }) => line(post, said ?? '')),
+    ...refused.slice(0, listed).map(({ post, failure }) => line(post, failure ?? '')),
     ...(leftOut.length > 0
       ? [`Left out: ${count(leftOut.length, 'channel')}${codesOf(leftOut)}.`]
       : []),
     ...(leftOut.length > 0 ? [whyLeftOut] : []),
     ...(isDry || retried.length === 0 ? [] : [syncedSoon]),
   ];
-  const view = ({ post, said }: Outcome) => ({
+  const view = ({ post, failure }: Outcome) => ({
     post_id: post.postId,
     workspace_id: post.workspaceId,
     codes: post.retried,
     left_out: post.leftOut,
-    error: said,
+    error: failure,
   });
   return {
     text: lines.join('\n'),
@@ -179,7 +181,7 @@ function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean): C
 }
 
 const whyLeftOut =
-  'A repeat does not help those by itself. --code CODE sends one kind again, but never what is unconfirmed: "post list --unconfirmed" shows that.';
+  'A retry alone does not help these. --code CODE retries one kind, but never an unconfirmed channel: see "post list --unconfirmed".';
 
 const line = ({ postId, workspaceId }: FailedPost, what: string): string =>
   `  ${postId}  workspace ${workspaceId}  ${what}`;
@@ -187,7 +189,7 @@ const line = ({ postId, workspaceId }: FailedPost, what: string): string =>
 const count = (number: number, what: string): string =>
   `${number} ${what}${number === 1 ? '' : 's'}`;
 
-/** How often each code occurs: ` (rate_limited 2, too_late 1)`. */
+/** Formats how often each code occurs: ` (rate_limited 2, too_late 1)`. */
 function codesOf(codes: readonly string[]): string {
   const groups = Map.groupBy(codes, (code) => code);
   const counted = [...groups].map(([code, all]) => `${code} ${all.length}`);
@@ -197,12 +199,12 @@ function codesOf(codes: readonly string[]): string {
 type FailedRow = { id: string; workspace_id: string; plan: string | null };
 type ChannelRow = { post_id: string; channel_id: string; code: string };
 
-/** In one go. */
+/** Posts per query. */
 const pageSize = 500;
 
 /**
- * The posts that failed, in the order in which they were due. They are found before any of them is retried, so that none
- * that fails anew meanwhile comes a second time.
+ * Yields the failed posts by due time. All are selected before the first retry, so that a post that fails again is not
+ * retried twice.
  */
 async function* failedPosts(orm: Orm, window: Window): AsyncGenerator<FailedPost> {
   const { since, until, workspaceId } = window;

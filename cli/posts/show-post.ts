@@ -5,15 +5,20 @@ import type { Options } from '../../networks/content-rules.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
 import { findPost } from './find-post.ts';
-import { beginning, instant, oneLine } from './format.ts';
-import { loadRecords, type ChannelRow, type PostRecords, type PostRow } from './load-records.ts';
+import { beginning, formatInstant, oneLine } from './format.ts';
+import {
+  loadRecords,
+  type ChannelRow,
+  type PostRecords,
+  type PostRecordRow,
+} from './load-records.ts';
 
 /**
- * A post's whole story, from all tables that know of it. The command works while Temporal is away.
+ * Shows everything that the database stores about a post. Works while Temporal is unavailable.
  *
  * @throws AppError `not_found`
  */
-export async function showPost(
+export async function showPostHistory(
   { em, workflowLink, now }: CommandDeps,
   { POST: given = '' }: Readonly<Record<string, string>>,
 ): Promise<CommandAnswer> {
@@ -36,7 +41,7 @@ export async function showPost(
   return { text: lines.join('\n'), data: { ...asData(rows), workflow, story } };
 }
 
-function aboutPost(post: PostRow): string[] {
+function aboutPost(post: PostRecordRow): string[] {
   const { id, workspace_id: workspace, status, run, revision, synced_revision: synced } = post;
   const parts = post.thread === null ? '' : ` (the first of ${post.thread.length} parts)`;
   const files = post.files === 0 ? '' : `, ${post.files} ${post.files === 1 ? 'file' : 'files'}`;
@@ -50,11 +55,11 @@ function aboutPost(post: PostRow): string[] {
   ];
 }
 
-const textOf = ({ thread, body }: PostRow): string => thread?.[0] ?? body ?? '(none)';
+const textOf = ({ thread, body }: PostRecordRow): string => thread?.[0] ?? body ?? '(none)';
 
 function aboutChannel(channel: ChannelRow): string {
   const heading = `Channel ${channel.channel_id}, ${channel.platform} ${oneLine(channel.handle)}: ${channel.status}`;
-  const parked = instant(channel.parked_until);
+  const parked = formatInstant(channel.parked_until);
   return [
     heading + (channel.url === null ? '' : `  ${oneLine(channel.url)}`),
     ...(channel.error === null ? [] : [`  ${channel.error_code}: ${oneLine(channel.error)}`]),
@@ -74,7 +79,7 @@ function aboutChannel(channel: ChannelRow): string {
 const aboutOptions = (what: string, options: Options | null): string[] =>
   options === null ? [] : [`  ${what}: ${oneLine(JSON.stringify(shortened(options)))}`];
 
-/** Texts among them, such as a first comment, by their beginning. */
+/** Shortens long texts, such as a first comment. */
 const shortened = (options: Options): Options =>
   Object.fromEntries(
     Object.entries(options).map(([name, value]) => [
@@ -94,7 +99,7 @@ const shortenedTexts = ({ own_text: own, options, default_options: defaults }: C
   default_options: defaults && shortened(defaults),
 });
 
-/** Rows as they are, but for the texts, of which operators see the beginning. */
+/** The rows, with shortened texts. */
 function asData({ post, channels, ledger, events, deliveries, attempts, finds }: PostRecords) {
   const { body: _body, thread, ...rest } = post;
   const text = beginning(textOf(post));
@@ -111,10 +116,10 @@ function asData({ post, channels, ledger, events, deliveries, attempts, finds }:
   };
 }
 
-/** Something that happened, or that is still to come. */
+/** A past or a future step. */
 type Step = { readonly at: string; readonly what: string };
 
-/** A post's story, in order of time: what has happened by now, and then what is to come. */
+/** A post's steps by time, past and future. */
 function timelineOf(rows: PostRecords, now: Date): Step[] {
   const steps = [
     ...ofPost(rows, now),
@@ -128,7 +133,7 @@ function timelineOf(rows: PostRecords, now: Date): Step[] {
 }
 
 const step = (at: Date | null, what: string): Step[] => {
-  const when = instant(at);
+  const when = formatInstant(at);
   return when === null ? [] : [{ at: when, what }];
 };
 
@@ -146,10 +151,10 @@ const ofChannels = ({ channels }: PostRecords): Step[] =>
     const name = nameOf(channel);
     return [
       ...step(channel.published_at, `${name}: published`),
-      ...step(channel.settled_at, `${name}: settled by somebody who looked`),
+      ...step(channel.settled_at, `${name}: settled by a person`),
       ...step(
         channel.retry_at,
-        `${name}: the next try, after ${channel.error_code ?? 'a failure'}`,
+        `${name}: the next attempt, after ${channel.error_code ?? 'a failure'}`,
       ),
     ];
   });
@@ -159,7 +164,7 @@ const nameOf = ({ platform, handle }: { platform: string; handle: string }): str
 
 const outcomes: Readonly<Partial<Record<RecordedPart['state'], string>>> = {
   sent: 'it is live',
-  refused: 'nothing came of it, and it is not sent again by itself',
+  refused: 'not published, and not sent again automatically',
 };
 
 function ofLedger({ channels, ledger }: PostRecords): Step[] {
@@ -170,10 +175,10 @@ function ofLedger({ channels, ledger }: PostRecords): Step[] {
     const outcome = outcomes[row.state];
     const where = row.url === null ? '' : `: ${oneLine(row.url)}`;
     return [
-      ...step(row.created_at, `${what}: the intent to send it was written down`),
+      ...step(row.created_at, `${what}: the intent was recorded`),
       ...step(
         row.sending_at,
-        `${what}: the network was asked to publish it${isOpen(row) ? '; the answer is open' : ''}`,
+        `${what}: the request was sent${isOpen(row) ? '; the outcome is open' : ''}`,
       ),
       ...(outcome ? step(row.updated_at, `${what}: ${outcome}${where}`) : []),
     ];
@@ -202,9 +207,9 @@ const ofDeliveries = ({ deliveries, attempts }: PostRecords): Step[] => [
 ];
 
 const findings = {
-  workflow_gone: 'nothing in Temporal would have published the post; it was started anew',
-  overdue: 'the post was overdue though its workflow ran; it was signalled again',
-  delivery_gone: 'nothing in Temporal would have delivered an event; it was started anew',
+  workflow_gone: 'the post had no workflow; a new one was started',
+  overdue: 'the post was overdue although its workflow ran; it was signalled again',
+  delivery_gone: 'a delivery had no workflow; a new one was started',
 } as const;
 
 const ofFinds = ({ finds }: PostRecords): Step[] =>

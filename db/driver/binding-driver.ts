@@ -6,13 +6,13 @@ import { PostgreSqlConnection, PostgreSqlDriver } from '@mikro-orm/postgresql';
 type Execute = PostgreSqlConnection['execute'];
 
 /**
- * MikroORM's connection, but it sends values apart from the text of a statement. MikroORM writes them into the text,
- * so that PostgreSQL has a post's words or a token in its log at every error, and in `pg_stat_activity` at any time.
+ * Connection that sends values separately from the statement. MikroORM writes them into its text, so a post's text or a
+ * token would appear in PostgreSQL's log at every error, and in `pg_stat_activity`.
  */
 class BindingConnection extends PostgreSqlConnection {
   override execute: Execute = async (query, params = [], method = 'all', ctx, _loggerContext) => {
     await this.ensureConnection();
-    const given = inWords(query, params);
+    const given = normalizeQuery(query, params);
     const statement = bindValues(given.sql, given.params, this.platform);
     return this.executeQuery(given.sql, async () => {
       const result = await (ctx ?? this.getClient()).executeQuery(statement);
@@ -27,11 +27,11 @@ class BindingConnection extends PostgreSqlConnection {
   }
 }
 
-/** PostgreSQL's number of the type. MikroORM leaves moments as texts, for its entities to parse. */
+/** OID of the type. MikroORM leaves times as strings, for its entities to parse. */
 const timestamptz = 1184;
 
-/** As MikroORM takes it: a text with a list of values or with values by name, a fragment, or a builder. */
-function inWords(...[query, params = []]: Parameters<Execute>) {
+/** Normalizes MikroORM's inputs: a text with a list of values or named values, a fragment, or a builder. */
+function normalizeQuery(...[query, params = []]: Parameters<Execute>) {
   if (typeof query !== 'string') {
     return isRaw(query) ? query : query.toRaw();
   }
@@ -44,22 +44,22 @@ export class BindingDriver extends PostgreSqlDriver {
 
   constructor(...[config]: ConstructorParameters<typeof PostgreSqlDriver>) {
     super(config);
-    // Neither has connected yet.
+    // Replaces the connection of `super`, which has not connected yet.
     this.connection = new BindingConnection(this.config);
   }
 }
 
-/** PostgreSQL counts them in 16 bits. */
+/** Limit of the protocol: the number of values has 16 bits. */
 const mostValues = 65_535;
 
 /**
- * Makes of a text with MikroORM's placeholders (`?` for a value or a list of them, `??` for a name, `\?` for a question
- * mark) one with PostgreSQL's, where MikroORM itself would write the values into the text.
+ * Converts MikroORM's placeholders (`?` for a value or a list, `??` for a name, `\?` for a question mark) to
+ * PostgreSQL's.
  *
- * What says something about anybody goes apart: texts, moments, bytes and JSON. Numbers, yes, no and null stay in the
+ * Binds values that may contain personal data: strings, times, bytes and JSON. Numbers, booleans and null stay in the
  * text, where their type is known.
  *
- * @throws RangeError where a list is too long to be bound.
+ * @throws RangeError if there are too many values.
  */
 function bindValues(sql: string, given: readonly unknown[], platform: Platform): CompiledQuery {
   const values: unknown[] = [];
@@ -86,7 +86,7 @@ function bindValues(sql: string, given: readonly unknown[], platform: Platform):
   };
   const fill = (text: string, parameters: readonly unknown[]): string => {
     if (parameters.length === 0) {
-      return text; // Its question marks are its own.
+      return text; // Without parameters, question marks are literal.
     }
 
     const rest = parameters.values();

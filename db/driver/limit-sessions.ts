@@ -1,4 +1,4 @@
-/** Of pg's pool and clients, what is needed here. */
+/** The parts of pg's pool and client that this needs. */
 type Client = {
   query: (text: string) => Promise<unknown>;
   release: (broken?: boolean) => void;
@@ -6,9 +6,9 @@ type Client = {
 type Pool = { connect: () => Promise<Client> };
 
 /**
- * How long the server lets a session of this pool take, in milliseconds. A statement ends there a little before the
- * client gives it up: one that waited for a lock would be carried out later, though its caller was told that it failed.
- * A transaction may be idle for as long as several slow statements take.
+ * Server-side limits of a session, in milliseconds. A statement times out on the server slightly before the client
+ * gives up: otherwise one that waited for a lock could run later, after its caller got an error. A transaction may be
+ * idle for as long as several slow statements take.
  */
 const limitsOf = (queryTimeoutMs: number) => ({
   statement_timeout: Math.round(queryTimeoutMs * 0.95),
@@ -16,14 +16,14 @@ const limitsOf = (queryTimeoutMs: number) => ({
 });
 
 /**
- * Makes the server end what nobody waits for any more. A machine that is stopped, or loses its power or its network in
- * the middle of a transaction, says nothing: its locks would keep posts from all other workers for hours (TCP's
- * keepalive), and statements that wait for those locks would fill the server's connections.
+ * Makes the server end abandoned statements and transactions. If a machine stops or loses its network within a
+ * transaction, its locks would otherwise block posts of all workers for hours (TCP keepalive), and statements waiting
+ * for them would use up the server's connections.
  *
- * Set on each new connection, as PgBouncer refuses such settings in the startup message. An operator's own limits hold
- * where they are stricter.
+ * Set on each new connection, because PgBouncer refuses such settings in the startup message. Stricter limits of an
+ * operator stay in force.
  *
- * @param queryTimeoutMs After how long the client gives a statement up.
+ * @param queryTimeoutMs The client's statement timeout.
  */
 export function limitSessions(pool: Pool, queryTimeoutMs: number): void {
   const settings = Object.entries(limitsOf(queryTimeoutMs))
@@ -48,7 +48,7 @@ export function limitSessions(pool: Pool, queryTimeoutMs: number): void {
   };
 }
 
-/** Both settings are in milliseconds, and 0 is no limit. */
+/** Both settings are in milliseconds; 0 means no limit. */
 const setWhereLooser = (name: string, ms: number): string =>
   `select set_config(name, '${ms}', false) from pg_settings
    where name = '${name}' and not setting::int between 1 and ${ms}`;

@@ -1,26 +1,25 @@
 import { createHash } from 'node:crypto';
 
-/** Of pg's pool and clients, what is needed here. */
+/** The parts of pg's pool and client that this needs. */
 type Client = { query: (...args: unknown[]) => unknown };
 type Pool = { on: (event: 'connect', listener: (client: Client) => void) => unknown };
 
-/** Names by text, of those of `query` alone: they are constants and not many, while the ORM makes texts without end. */
+/** Names by text, only for `query`: its texts are few constants, while the ORM generates unlimited ones. */
 const names = new Map<string, string>();
 
-/** A bound for a mistake, such as a text for each length of a list: every connection keeps what it prepared. */
+/** Guards against a mistake such as one text per length of a list: every connection keeps its prepared statements. */
 const mostPrepared = 2000;
 
 /**
- * Whether statements may be prepared on connections to this address. Not with `?prepare=no`, which is for poolers that
- * hand a connection to another client after each transaction and do not keep track of what is prepared on it, as
- * PgBouncer before 1.21.
+ * Whether statements may be prepared on this URL. `?prepare=no` is for poolers that share a connection between clients
+ * per transaction and do not track prepared statements, such as PgBouncer before 1.21.
  */
 export const mayPrepare = (databaseUrl: string): boolean =>
   !databaseUrl.split('?').slice(1).join().split('&').includes('prepare=no');
 
 /**
- * From now on a text is prepared wherever it is sent with values. Its name is made of the text, so that all processes
- * that share a connection through a pooler mean the same by it.
+ * Prepares a text whenever it is sent with values. The name is a hash of the text, so that all processes that share a
+ * connection through a pooler agree on it.
  */
 export function prepareAlways(text: string): void {
   if (!names.has(text) && names.size < mostPrepared) {
@@ -29,8 +28,8 @@ export function prepareAlways(text: string): void {
 }
 
 /**
- * Makes every connection of a pool prepare the statements that are to be (`prepareAlways`): PostgreSQL parses and plans
- * each of them once for a connection, and not at every call.
+ * Prepares the statements of `prepareAlways` on each connection of a pool. PostgreSQL then parses and plans them once
+ * per connection, not at every call.
  */
 export function prepareStatements(pool: Pool): void {
   pool.on('connect', (client) => {

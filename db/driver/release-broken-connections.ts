@@ -1,4 +1,4 @@
-/** Of pg's pool and clients, what is needed here. */
+/** The parts of pg's pool and client that this needs. */
 type Client = {
   release: (broken?: boolean) => void;
   query: (...args: unknown[]) => unknown;
@@ -13,11 +13,10 @@ type Pool = {
 };
 
 /**
- * Makes a pool take back a connection that is lost inside of a transaction.
+ * Returns a connection that is lost within a transaction to its pool.
  *
- * Kysely 0.29 gives a transaction's connection back after a commit or a rollback that worked. On a lost connection
- * neither does, so the pool would count it as taken for ever, and after a few such losses have none left, long after
- * the database is back.
+ * Kysely 0.29 releases a transaction's connection only after a successful commit or rollback. On a lost connection both
+ * fail, so the pool would count it as in use forever and run out of connections after a few such losses.
  */
 export function releaseBrokenConnections(pool: Pool): void {
   pool.on('connect', endWhenSilent);
@@ -25,16 +24,16 @@ export function releaseBrokenConnections(pool: Pool): void {
   pool.connect = async () => {
     const client = await connect();
     const { release } = client;
-    // Kysely would throw here without releasing it, and the pool would wait for it and never close.
+    // Kysely throws here without releasing the connection, so the pool would never finish closing.
     if (pool.ending) {
       release(true);
       throw new Error('The pool of connections was closed.');
     }
 
-    let taken = true;
+    let isCheckedOut = true;
     const giveBack = (broken?: boolean): void => {
-      if (taken) {
-        taken = false;
+      if (isCheckedOut) {
+        isCheckedOut = false;
         client.off('end', lost);
         release(broken);
       }
@@ -46,7 +45,7 @@ export function releaseBrokenConnections(pool: Pool): void {
   };
 }
 
-/** After a statement without an answer a connection is as good as lost; pg alone would use it again. */
+/** Closes a connection after a query timeout; pg would use it again. */
 function endWhenSilent(client: Client): void {
   const query = client.query.bind(client);
   client.query = (...args) => {

@@ -8,12 +8,12 @@ export const ApiKeySchema = defineEntity({
   properties: {
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').index(),
-    /** SHA-256 of the whole key, in hex. The key itself is shown once and not kept. */
+    /** SHA-256 of the whole key, in hex. The key itself is shown once and not stored. */
     hash: p.text().unique(),
     lastFour: p.text(),
     createdAt: createdAt(),
     revokedAt: instant().strictNullable(),
-    /** Behind by a minute at most while the key is in use. */
+    /** Accurate to a minute. */
     lastUsedAt: instant().strictNullable(),
   },
 });

@@ -16,26 +16,25 @@ export const ChannelGrantSchema = defineEntity({
     channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').primary(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     sealedGrant: p.text(),
-    /** When the access token ends, as far as the network says. */
+    /** End of the access token, if the network says it. */
     accessEndsAt: instant().strictNullable(),
-    /** When a person has to authorize again, as far as the network says. */
+    /** Time by which a person has to authorize again, if the network says it. */
     endsAt: instant().strictNullable(),
-    /** The end that the owner was warned of by `channel.at_risk`; null again once it was put off. */
+    /** Value of `endsAt` that the owner was warned of with `channel.at_risk`; null after it was extended. */
     warnedOf: instant().strictNullable(),
-    /** Since when refreshes fail for want of an answer; null while they work. */
+    /** Time since which refreshes get no response; null while they work. */
     failingSince: instant().strictNullable(),
     refreshedAt: instant().strictNullable(),
-    /** Until when no other process refreshes it: whoever does so renews this, so that a dead one is noticed soon. */
+    /** End of the refresh lease. Its holder renews it, so that a dead process is noticed soon. */
     refreshingUntil: instant().strictNullable(),
-    /** Whose turn that is; it means nothing once the turn is over. */
+    /** Id of the lease's holder; without meaning after the lease. */
     refreshingBy: p.uuid().strictNullable(),
     createdAt: createdAt(),
   },
 });
 
 /**
- * What a network handed out for a channel that was connected in a browser. It is apart from the channel so that refreshes
- * and posts do not wait for each other's locks.
+ * OAuth grant of a channel. Separate from the channel, so that refreshes and posts do not wait for each other's locks.
  */
 export class ChannelGrant extends ChannelGrantSchema.class {}
 ChannelGrantSchema.setClass(ChannelGrant);

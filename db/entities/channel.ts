@@ -16,7 +16,7 @@ export const ChannelSchema = defineEntity({
     /** Text, not an enum: a new network needs no migration. */
     platform: p.text(),
     handle: p.text(),
-    /** What people call the account, where its network says. */
+    /** Display name of the account; null if the network has none. */
     displayName: p.text().strictNullable(),
     /** The account's permanent id on the network. */
     remoteId: p.text(),
@@ -26,28 +26,28 @@ export const ChannelSchema = defineEntity({
     state: p.text().$type<ChannelState>().default('connected'),
     /** Why the channel needs reconnecting, for its owner. */
     error: p.text().strictNullable(),
-    /** No post of this channel is tried before this instant: the network said so. */
+    /** End of the network's rate limit for this channel. No attempt starts before it. */
     parkedUntil: instant().strictNullable(),
-    /** When an overdue post was last let through: the next one keeps its distance. By the database's clock. */
+    /** Last start of an overdue post, from which the next keeps its distance. By the database's clock. */
     lastLateSendAt: instant().strictNullable(),
-    /** What holds for this account: among it what its server told last of its limits, and when it was asked. */
+    /** Settings of the account, including the limits of its server and the time they were requested. */
     settings: p.json<Json>(),
-    /** Defaults for its posts, in the shape that its network's rules name. */
+    /** Default options of its posts, in the shape of its network's rules. */
     options: p
       .json<Options | null>()
       .nullable()
       .onCreate(() => null),
     /**
-     * When its owner disconnected it. The row stays, without secrets, for the posts that it has; connecting the account
-     * again brings it back.
+     * Time of disconnection. The row stays without secrets for the posts that refer to it; connecting the account again
+     * restores it.
      */
     disconnectedAt: instant().strictNullable(),
-    /** Of the account, where its network tells. */
+    /** Null if the network does not say. */
     followers: p.integer().strictNullable(),
     followersUpdatedAt: instant().strictNullable(),
-    /** When its network was last asked, by `POST /channels/{id}/check`, whether the account can be entered. */
+    /** Time of the last `POST /channels/{id}/check`. */
     checkedAt: instant().strictNullable(),
-    /** What it said; null while the first check is under way. */
+    /** Result of that check; null while the first is running. */
     checkAnswer: p
       .json<Json | null>()
       .nullable()

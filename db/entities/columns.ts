@@ -3,7 +3,7 @@ import { newId } from '../new-id.ts';
 
 export const id = () => p.uuid().primary().onCreate(newId);
 
-/** An instant in UTC with milliseconds, which is all that a JavaScript `Date` and the API carry. */
+/** A time in UTC with milliseconds, the precision of JavaScript's `Date` and of the API. */
 export const instant = () => p.datetime(3);
 
 export const createdAt = () => instant().onCreate(() => new Date());

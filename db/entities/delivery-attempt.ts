@@ -13,15 +13,15 @@ export const DeliveryAttemptSchema = defineEntity({
     deliveryId: () => p.manyToOne(Delivery).mapToPk().name('delivery_id').deleteRule('cascade'),
     /** From 1. */
     number: p.integer(),
-    /** When the request began. */
+    /** Start of the request. */
     createdAt: instant(),
     durationMs: p.integer(),
     responseStatus: p.integer().strictNullable(),
-    /** A coarse code; see domain/webhook-deliveries.ts. */
+    /** Error code, see domain/webhook-deliveries.ts. */
     error: p.text().strictNullable(),
-    /** Begun, and nothing is known of its end: then it is not shown. */
+    /** Begun without a recorded end. The API does not show such attempts. */
     underWay: p.boolean().default(false),
-    /** How often its request was begun: more than once when a worker died over it. */
+    /** How often its request was begun: more than once if a worker died during it. */
     begun: p.integer().default(1),
   },
 });

@@ -39,21 +39,24 @@ export const DeliverySchema = defineEntity({
       p.manyToOne(WebhookEndpoint).mapToPk().name('endpoint_id').deleteRule('cascade'),
     eventId: () => p.manyToOne(Event).mapToPk().name('event_id').index(),
     status: p.text().$type<DeliveryStatus>().default('pending'),
-    /** 1, and one more for each replay. A round has six attempts. */
+    /** 1, plus one for each replay. A round has six attempts. */
     round: p.integer().default(1),
-    /** The round of the last sync; the post's workflow starts the first. Behind `round`, the row is the outbox. */
+    /**
+     * Round of the last sync; the post's workflow starts the first. A row with a lower value than `round` is in the
+     * outbox.
+     */
     syncedRound: p.integer().default(1),
-    /** Attempts of the rounds before this one. */
+    /** Number of attempts in earlier rounds. */
     attemptsBefore: p.integer().default(0),
     /** Why it failed without an attempt; null otherwise. A code of domain/webhook-deliveries.ts. */
     error: p.text().$type<DeliveryError>().strictNullable(),
     nextAttemptAt: instant().strictNullable(),
-    /** When the sweep last asked Temporal about its workflow. */
+    /** Time of the sweep's last check of its workflow. */
     checkedAt: instant().strictNullable(),
     createdAt: createdAt(),
   },
 });
 
-/** One event on its way to one endpoint. */
+/** One event for one endpoint. */
 export class Delivery extends DeliverySchema.class {}
 DeliverySchema.setClass(Delivery);

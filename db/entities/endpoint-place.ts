@@ -19,18 +19,18 @@ export const EndpointPlaceSchema = defineEntity({
     /** From 0. */
     place: p.integer().primary(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
-    /** Whose request holds it, or held it last. */
+    /** The delivery that holds the slot or held it last. */
     deliveryId: p.uuid().strictNullable(),
-    /** By the database's clock. Past when the request has ended, or its worker must be dead. */
+    /** By the database's clock. In the past once the request has ended or its worker must be dead. */
     takenUntil: instant().strictNullable(),
-    /** By the database's clock. Set when a request got no answer in its time: until then the place is not taken. */
+    /** By the database's clock. Set after a request without a response: the slot stays unused until then. */
     restsUntil: instant().strictNullable(),
   },
 });
 
 /**
- * A request to an endpoint holds one of its few places, so that a receiver that hangs holds up nobody else. Unlogged:
- * taking one waits for no disk, and after a crash of the database they are made anew.
+ * A slot of an endpoint. Each request holds one, so that an endpoint that hangs does not delay others. Unlogged: taking
+ * a slot needs no disk write, and slots are created again after a database crash.
  */
 export class EndpointPlace extends EndpointPlaceSchema.class {}
 EndpointPlaceSchema.setClass(EndpointPlace);

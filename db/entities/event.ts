@@ -13,12 +13,12 @@ export const EventSchema = defineEntity({
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').index(),
     type: p.text().$type<EventType>(),
-    /** The exact bytes that are sent and signed, at every attempt. Text, because jsonb reorders keys. */
+    /** Exact bytes that each attempt signs and sends. Text, because jsonb reorders keys. */
     body: p.text(),
-    /** Set on a post's final event: there is one per run. */
+    /** Set for a post's final event, one per run. */
     postId: () => p.manyToOne(Post).mapToPk().name('post_id').strictNullable(),
     run: p.integer().strictNullable(),
-    /** Set on an event about a channel. */
+    /** Set for an event about a channel. */
     channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').strictNullable().index(),
     createdAt: createdAt().index(),
   },

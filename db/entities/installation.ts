@@ -6,18 +6,18 @@ export const InstallationSchema = defineEntity({
   tableName: 'installation',
   properties: {
     id: p.uuid().primary(),
-    /** The name of the SECRET_KEY that the secrets are sealed under; null until the first process comes. */
+    /** Id of the SECRET_KEY that the secrets are sealed under; null until the first process starts. */
     sealedBy: p.text().strictNullable(),
-    /** When the media storage was marked as this database's (`claimed-storage.ts`). */
+    /** Time at which the media storage was marked as this database's (`claimed-storage.ts`). */
     storageMarkedAt: instant().strictNullable(),
-    /** How often workers have written to the row, and when last (`beats.ts`). */
+    /** Counter of workers and the time of its last increment (`restore-counter.ts`). */
     beats: p.integer().default(0),
     beatAt: instant().strictNullable(),
-    /** Since when it is known that a backup was restored; null again after `restore finish`. */
+    /** Time at which a restore was detected; null after `restore finish`. */
     behindSince: instant().strictNullable(),
   },
 });
 
-/** One row: which database this is. A dump takes it along. */
+/** Identity of the database, in one row. A dump includes it. */
 export class Installation extends InstallationSchema.class {}
 InstallationSchema.setClass(Installation);

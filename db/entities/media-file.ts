@@ -24,16 +24,16 @@ export const MediaFileSchema = defineEntity({
     width: p.integer().strictNullable(),
     height: p.integer().strictNullable(),
     durationMs: p.integer().strictNullable(),
-    /** Null for a file that was uploaded before they were read. */
+    /** Null for files that were uploaded before this column existed. */
     details: p.json<MediaDetails>().nullable(),
-    /** What is to be seen on it; a post may say it otherwise. */
+    /** Alt text. A post may override it. */
     altText: p.text().strictNullable(),
-    /** Where the storage has it. */
+    /** Key in the storage. */
     storageKey: p.text(),
-    /** In the file's link, which needs no key: who has the link may see the file. */
+    /** Secret in the file's link, which gives access without an API key. */
     linkToken: p.text().unique(),
     createdAt: createdAt(),
-    /** The bytes are gone; the row stays, so that a post which used the file can say so. */
+    /** Time of deletion. The row stays without bytes, so that a post that used the file can say so. */
     deletedAt: instant().strictNullable(),
   },
 });

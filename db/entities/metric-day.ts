@@ -22,6 +22,6 @@ export const MetricDaySchema = defineEntity({
   },
 });
 
-/** What a network told last of a post on a day. */
+/** Last metrics of a post's channel on a day. */
 export class MetricDay extends MetricDaySchema.class {}
 MetricDaySchema.setClass(MetricDay);

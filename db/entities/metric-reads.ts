@@ -5,12 +5,12 @@ export const MetricReadsSchema = defineEntity({
   tableName: 'metric_reads',
   properties: {
     platform: p.text().primary(),
-    /** Its first day, in UTC. */
+    /** First day of the month, in UTC. */
     month: p.date().primary(),
     reads: p.integer(),
   },
 });
 
-/** How many reads of metrics were begun in a month, of networks that charge for them. */
+/** Number of metric reads begun in a month, for networks that charge for them. */
 export class MetricReads extends MetricReadsSchema.class {}
 MetricReadsSchema.setClass(MetricReads);

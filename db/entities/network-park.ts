@@ -6,13 +6,13 @@ export const NetworkParkSchema = defineEntity({
   tableName: 'network_parks',
   properties: {
     platform: p.text().primary(),
-    /** Of the server that set the limit; empty when it holds for the whole network. */
+    /** Server that set the limit; empty for the whole network. */
     baseUrl: p.text().primary(),
-    /** No post of any workspace is tried there before this instant. */
+    /** End of the limit. No attempt of any workspace starts there before it. */
     parkedUntil: instant(),
   },
 });
 
-/** A limit that a network set for all of us and not for one account. One row, shared by all workers. */
+/** A rate limit for this whole service, not for one account. Shared by all workers. */
 export class NetworkPark extends NetworkParkSchema.class {}
 NetworkParkSchema.setClass(NetworkPark);

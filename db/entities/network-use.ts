@@ -15,6 +15,6 @@ export const NetworkUseSchema = defineEntity({
   },
 });
 
-/** What a workspace used of its daily allowance on a network. */
+/** Used part of a workspace's daily allowance on a network. */
 export class NetworkUse extends NetworkUseSchema.class {}
 NetworkUseSchema.setClass(NetworkUse);

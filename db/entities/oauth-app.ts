@@ -7,7 +7,7 @@ export const OauthAppSchema = defineEntity({
   properties: {
     platform: p.text().primary(),
     baseUrl: p.text().primary(),
-    /** It is registered for this one; another public URL needs another registration. */
+    /** Part of the registration; another public URL needs another registration. */
     redirectUri: p.text().primary(),
     clientId: p.text(),
     sealedSecret: p.text(),
@@ -15,6 +15,9 @@ export const OauthAppSchema = defineEntity({
   },
 });
 
-/** This service as a server registered it when the first account there was connected. Shared by all workspaces. */
+/**
+ * Registration of this service as an OAuth client at a server, made when its first account is connected. Shared by all
+ * workspaces.
+ */
 export class OauthApp extends OauthAppSchema.class {}
 OauthAppSchema.setClass(OauthApp);

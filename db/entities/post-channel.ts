@@ -54,16 +54,16 @@ export const PostChannelSchema = defineEntity({
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     postId: () => p.manyToOne(Post).mapToPk().name('post_id'),
     channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').index(),
-    /** The order in which the channels were given, from 0. */
+    /** Position among the post's channels, from 0. */
     position: p.integer(),
-    /** The text for this channel instead of the post's; one single post. */
+    /** Text for this channel instead of the post's; always a single post. */
     body: p.text().strictNullable(),
-    /** Instead of the channel's defaults, in the shape that its network's rules name. */
+    /** Override the channel's defaults, in the shape of its network's rules. */
     options: p
       .json<Options | null>()
       .nullable()
       .onCreate(() => null),
-    /** The channel's defaults as the post was judged with them: what becomes of those later is for other posts. */
+    /** The channel's defaults when the post was validated. Later changes apply to other posts only. */
     defaults: p
       .json<Options | null>()
       .nullable()
@@ -74,27 +74,27 @@ export const PostChannelSchema = defineEntity({
     errorCode: p.text().$type<ChannelErrorCode>().strictNullable(),
     warning: p.text().strictNullable(),
     retryAt: instant().strictNullable(),
-    /** When its last try began. By the database's clock. */
+    /** Start of the last attempt, by the database's clock. */
     triedAt: instant().strictNullable(),
-    /** Tries that counted, in this run: waits imposed by a rate limit do not. */
+    /** Counted attempts in this run, without waits for rate limits. */
     tries: p.integer().default(0),
-    /** The text that went out, as a later edit of the post must not change what this says. */
+    /** The published text, which later edits of the post must not change. */
     sentText: p.text().strictNullable(),
-    /** What became of it otherwise than its owner may think, once it was published. */
+    /** Warning about the published post. */
     sentWarning: p.text().strictNullable(),
     metrics: p.json<Readonly<Record<string, number>>>().strictNullable(),
     /** When `metrics` were last read from the network. */
     metricsUpdatedAt: instant().strictNullable(),
-    /** When they are read again; null when they are not. By the workers' clock. */
+    /** Next read of the metrics, by the workers' clock; null for none. */
     nextMetricsAt: instant().strictNullable(),
-    /** When the network first said that the post is not there any more. */
+    /** Time at which the network first reported that the post no longer exists. */
     goneAt: instant().strictNullable(),
     publishedAt: instant().strictNullable(),
-    /** When a person said what became of it: until then it was unconfirmed. */
+    /** Time at which the unconfirmed channel was settled. */
     settledAt: instant().strictNullable(),
   },
 });
 
-/** What becomes of a post on one channel. */
+/** A post on one channel. */
 export class PostChannel extends PostChannelSchema.class {}
 PostChannelSchema.setClass(PostChannel);

@@ -26,17 +26,17 @@ export const PostMediaSchema = defineEntity({
         .index()
         .updateRule('no action')
         .deleteRule('no action'),
-    /** Of the thread, from 0; -1 for a file that an option of a channel names. */
+    /** Part of the thread, from 0; -1 for a file of a channel's option. */
     part: p.integer().primary().default(0),
-    /** The order in which the files of the post were given, from 0. */
+    /** Position among the post's files, from 0. */
     position: p.integer(),
-    /** For this post only, instead of the file's own. */
+    /** Alt text for this post only, instead of the file's. */
     altText: p.text().strictNullable(),
-    /** Whether it came by `media_urls`: an edit replaces these and those of `media_ids` apart. */
+    /** Whether it came from `media_urls`. An edit replaces these separately from those of `media_ids`. */
     fromUrl: p.boolean(),
   },
 });
 
-/** A file that a post publishes. */
+/** A file of a post. */
 export class PostMedia extends PostMediaSchema.class {}
 PostMediaSchema.setClass(PostMedia);

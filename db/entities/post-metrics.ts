@@ -27,15 +27,15 @@ export const PostMetricsSchema = defineEntity({
         .primary()
         .deleteRule('cascade')
         .updateRule('no action'),
-    /** `all`, a platform's name, or a channel's id: which of the post's channels these are the sums of. */
+    /** Channels of the sums: `all`, a platform's name, or a channel's id. */
     scope: p.text().primary(),
     workspaceId: () =>
       p.manyToOne(Workspace).mapToPk().name('workspace_id').index(false).updateRule('no action'),
-    /** When the first of them published it. */
+    /** First publication among these channels. */
     publishedAt: instant(),
-    /** How many published it. */
+    /** Number of channels that published it. */
     channels: p.integer(),
-    /** Of how many of them nothing was read yet. */
+    /** Number of channels without metrics yet. */
     unread: p.integer(),
     withImpressions: p.integer(),
     impressions: sum(),
@@ -46,6 +46,6 @@ export const PostMetricsSchema = defineEntity({
   },
 });
 
-/** The sums of a post's metrics. Kept by a trigger of `post_channels` (migration 0023) and written by nothing else. */
+/** Sums of a post's metrics. Written only by a trigger of `post_channels` (migration 0023). */
 export class PostMetrics extends PostMetricsSchema.class {}
 PostMetricsSchema.setClass(PostMetrics);

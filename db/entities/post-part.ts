@@ -19,27 +19,27 @@ export const PostPartSchema = defineEntity({
     postChannelId: () => p.manyToOne(PostChannel).mapToPk().name('post_channel_id'),
     channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id'),
     run: p.integer(),
-    /** Place in the thread, from 0. */
+    /** Position in the thread, from 0. */
     part: p.integer(),
-    /** The same on every try; sent to networks that take one. */
+    /** The same for each attempt. Sent as idempotency key to networks that accept one. */
     key: p.text(),
     state: p.text().$type<PartState>(),
     text: p.text(),
-    /** What must not change between tries: record keys, `createdAt`, the newest status before. */
+    /** Data that must not change between attempts: record keys, `createdAt`, the newest status before it. */
     remoteData: p.json<Json>(),
     remoteId: p.text().strictNullable(),
     url: p.text().strictNullable(),
-    /** What became of it otherwise than its owner may think. */
+    /** Warning about the published part. */
     warning: p.text().strictNullable(),
-    /** What a try kept of its files that are on their way. */
+    /** State of unfinished uploads. */
     sealedUploads: p.text().strictNullable(),
-    /** When the last send began. */
+    /** Start of the last send. */
     sendingAt: instant().strictNullable(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
 });
 
-/** The ledger: the intent to create one post on a network is committed here before the network hears of it. */
+/** A row of the ledger. The intent to create a post on a network is committed here before the request. */
 export class PostPart extends PostPartSchema.class {}
 PostPartSchema.setClass(PostPart);

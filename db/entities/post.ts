@@ -43,26 +43,26 @@ export const PostSchema = defineEntity({
     thread: p.json<readonly string[]>().strictNullable(),
     scheduledAt: instant().strictNullable(),
     status: p.text().$type<PostStatus>(),
-    /** Raised by every change that the workflow must learn of. */
+    /** Incremented by every change that the workflow has to receive. */
     revision: p.integer().default(1),
-    /** The revision of the last sync. Behind `revision`, the row is the outbox. */
+    /** Revision of the last sync. A row with a lower value than `revision` is in the outbox. */
     syncedRevision: p.integer().default(0),
-    /** Counts publishings: 1, and one more for each retry. */
+    /** 1, plus one for each further run. */
     run: p.integer().default(1),
-    /** When a retry was asked for: its channels have a day from then, not from `scheduledAt`. */
+    /** Time of the last retry. The publish window then starts here instead of at `scheduledAt`. */
     retriedAt: instant().strictNullable(),
     video: p.json<VideoOptions>().strictNullable(),
     warning: p.text().strictNullable(),
     publishedAt: instant().strictNullable(),
-    /** When its workflow wakes up, where that is later than its time: `wakeTime` in `temporal/sync-post.ts`. */
+    /** Time at which its workflow wakes up, if later than its due time: see `wakeTime` in `temporal/sync-post.ts`. */
     wakesAt: instant().strictNullable(),
-    /** When the sweep last asked Temporal about its workflow. */
+    /** Time of the sweep's last check of its workflow. */
     checkedAt: instant().strictNullable(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
 });
 
-/** What was promised to the user. The truth of what a post is lies here, not in Temporal. */
+/** A post. This row, not Temporal, is the source of truth. */
 export class Post extends PostSchema.class {}
 PostSchema.setClass(Post);

@@ -7,25 +7,25 @@ export const QuotaShareSchema = defineEntity({
   primaryKeys: ['workspaceId', 'share'],
   properties: {
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').primary(),
-    /** Which one, from 0. */
+    /** Number of the share, from 0. */
     share: p.smallint().primary(),
-    /** The quotas for which the room was counted. */
+    /** The quotas for which the remainder was counted. */
     basis: p.text(),
-    /** How many more posts may be scheduled by way of this share. */
+    /** Remaining scheduled posts. */
     scheduled: p.bigint('number'),
-    /** How many more drafts may be made. */
+    /** Remaining drafts. */
     drafts: p.bigint('number'),
-    /** How many more bytes of text may be stored. */
+    /** Remaining bytes of text. */
     textBytes: p.bigint('number'),
-    /** What came and went of text by way of this share: the sum over the shares is what the workspace has. */
+    /** Net bytes of text stored through this share. The sum over the shares is the workspace's text. */
     textUsed: p.bigint('number'),
   },
 });
 
 /**
- * A part of the room that a workspace's quotas leave. A post takes from one share, so that posts which are made side by
- * side seldom wait for each other; where a share has too little, all of them are locked and counted anew. Posts that go
- * out give nothing back: there is always at least as much room as the shares say.
+ * A share of what a workspace's quotas leave. A post takes from one share, so that concurrent inserts seldom wait for
+ * each other. If a share has too little, all are locked and counted again. Published posts return nothing, so the real
+ * remainder is at least what the shares say.
  */
 export class QuotaShare extends QuotaShareSchema.class {}
 QuotaShareSchema.setClass(QuotaShare);

@@ -7,15 +7,15 @@ export const ServerCircuitSchema = defineEntity({
   properties: {
     platform: p.text().primary(),
     baseUrl: p.text().primary(),
-    /** How many tries in a row the server did not answer. */
+    /** Consecutive attempts that the server did not answer. */
     failures: p.integer(),
-    /** How many pauses were made since it answered. */
+    /** Number of pauses since its last answer. */
     pauses: p.integer(),
-    /** By the database's clock. No try begins before it; after it one at a time, until the server answers. */
+    /** By the database's clock. No attempt starts before it; after it one at a time, until the server answers. */
     openUntil: instant().strictNullable(),
   },
 });
 
-/** The circuit breaker of a server: it has a row from the first try that the server did not answer. Unlogged. */
+/** Circuit breaker of a server. The row exists from the first attempt that the server did not answer. Unlogged. */
 export class ServerCircuit extends ServerCircuitSchema.class {}
 ServerCircuitSchema.setClass(ServerCircuit);

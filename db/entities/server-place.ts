@@ -16,21 +16,21 @@ export const ServerPlaceSchema = defineEntity({
     baseUrl: p.text().primary(),
     /** From 0. */
     place: p.integer().primary(),
-    /** Whose try holds it; of a free one whose held it last. */
+    /** Workspace of the attempt that holds the slot or held it last. */
     workspaceId: p.uuid().strictNullable(),
-    /** The post's channel whose try holds it. */
+    /** The post's channel whose attempt holds the slot. */
     postChannelId: p.uuid().strictNullable(),
     takenAt: instant().strictNullable(),
-    /** By the database's clock. Past when its worker must be dead: a try that lives puts it off. */
+    /** By the database's clock. In the past if its worker must be dead: a running attempt extends it. */
     takenUntil: instant().strictNullable(),
-    /** When the server last answered a try that held it. */
+    /** Last answer of the server to an attempt with this slot. */
     answeredAt: instant().strictNullable(),
   },
 });
 
 /**
- * A try holds one of the places of its server, so that a server which hangs holds up no other. Unlogged: taking one
- * waits for no disk, and after a crash of the database they are made anew.
+ * A slot of a server. Each attempt holds one, so that a server that hangs does not delay others. Unlogged: taking a
+ * slot needs no disk write, and slots are created again after a database crash.
  */
 export class ServerPlace extends ServerPlaceSchema.class {}
 ServerPlaceSchema.setClass(ServerPlace);

@@ -3,8 +3,8 @@ import { id, instant } from './columns.ts';
 import { Workspace } from './workspace.ts';
 
 /**
- * `workflow_gone`: nothing in Temporal would publish the post. `overdue`: something would, and has not.
- * `delivery_gone`: nothing in Temporal would deliver the event.
+ * `workflow_gone`: the post's workflow was lost. `overdue`: the workflow exists, but the post is late. `delivery_gone`:
+ * the delivery's workflow was lost.
  */
 const findKinds = ['workflow_gone', 'overdue', 'delivery_gone'] as const;
 export type FindKind = (typeof findKinds)[number];
@@ -15,7 +15,7 @@ export const SweepFindSchema = defineEntity({
   properties: {
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
-    /** No reference: what was found outlives the row that it was found of. */
+    /** No foreign key: a find outlives its row. */
     postId: p.uuid().strictNullable().index(),
     deliveryId: p.uuid().strictNullable(),
     kind: p.text().$type<FindKind>(),
@@ -23,6 +23,6 @@ export const SweepFindSchema = defineEntity({
   },
 });
 
-/** Something that the sweep found wrong, and healed. */
+/** An error that the sweep found and repaired. */
 export class SweepFind extends SweepFindSchema.class {}
 SweepFindSchema.setClass(SweepFind);

@@ -4,13 +4,13 @@ export const SweepPositionSchema = defineEntity({
   name: 'SweepPosition',
   tableName: 'sweep_positions',
   properties: {
-    /** What is swept. */
+    /** Name of the sweep. */
     sweep: p.text().primary(),
-    /** Where the next sweep goes on; without a row it begins anew. */
+    /** Start of the next sweep. Without a row it starts from the beginning. */
     position: p.text(),
   },
 });
 
-/** How far a sweep came that looks at a part of something large each time. */
+/** Progress of a sweep that checks part of a large set each time. */
 export class SweepPosition extends SweepPositionSchema.class {}
 SweepPositionSchema.setClass(SweepPosition);

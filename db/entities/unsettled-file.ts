@@ -5,18 +5,18 @@ export const UnsettledFileSchema = defineEntity({
   name: 'UnsettledFile',
   tableName: 'unsettled_files',
   properties: {
-    /** The key in the storage, and the id that its row has or would have had. */
+    /** Key in the storage, and id of its (possible) row in the library. */
     id: p.uuid().primary(),
-    /** By the database's clock: when it was about to be stored, or its removal was last tried. */
+    /** By the database's clock. Time at which its storing began, or of the last attempt to remove it. */
     notedAt: instant(),
-    /** It is decided that no row of the library leads to it, now or later, and its bytes are to be removed. */
+    /** No row of the library will refer to it, and its bytes are to be removed. */
     isLost: p.boolean(),
   },
 });
 
 /**
- * A file of the storage that belongs to nobody: none yet, or none any more. The transaction that makes or deletes the
- * file's row in the library also takes this row away or makes it, so at any moment each stored file has one of both.
+ * An unclaimed file of the storage: not yet or no longer in the library. The transaction that inserts or deletes the
+ * file's row in the library deletes or inserts this row, so each stored file always has exactly one of both.
  */
 export class UnsettledFile extends UnsettledFileSchema.class {}
 UnsettledFileSchema.setClass(UnsettledFile);

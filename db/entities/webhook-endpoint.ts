@@ -16,13 +16,13 @@ export const WebhookEndpointSchema = defineEntity({
     sealedSecret: p.text(),
     /** `whsec_…` and the last four characters. */
     secretHint: p.text(),
-    /** While a secret is being replaced: the new one signs beside the old one until `rotatesAt`, then alone. */
+    /** Set during a rotation: the new secret signs beside the old one until `rotatesAt`, then alone. */
     nextSealedSecret: p.text().strictNullable(),
     nextSecretHint: p.text().strictNullable(),
     rotatesAt: instant().strictNullable(),
-    /** The first failure after which nothing was taken; null while the newest request was. */
+    /** First failure since the last success; null if the newest request succeeded. */
     failingSince: instant().strictNullable(),
-    /** From then on nothing is sent to it. What is missed counts as failed, so that it can be replayed. */
+    /** Time from which nothing is sent. Later deliveries are stored as failed and can be replayed. */
     disabledAt: instant().strictNullable(),
     disabledReason: p.text().$type<DisabledReason>().strictNullable(),
     createdAt: createdAt(),

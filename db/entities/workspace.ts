@@ -8,14 +8,14 @@ export const WorkspaceSchema = defineEntity({
   properties: {
     id: id(),
     name: p.text().strictNullable(),
-    /** Null: no active plan, so nothing can be scheduled. */
+    /** Null without an active plan: nothing can be scheduled. */
     plan: p.text().strictNullable().default('standard'),
-    /** Where it may have more or less than the settings say: how much, by name. */
+    /** Quotas that differ from the settings, by name. */
     quotas: p.json<Partial<Quotas>>().defaultRaw(`'{}'`),
     createdAt: createdAt(),
   },
 });
 
-/** Whose posts, channels, keys and webhooks these are. Every query names one. */
+/** A customer. Owns posts, channels, keys and webhook endpoints; every query is restricted to one. */
 export class Workspace extends WorkspaceSchema.class {}
 WorkspaceSchema.setClass(Workspace);

@@ -4,15 +4,14 @@ import type { SentPart } from '../../networks/network.ts';
 import type { Em } from '../orm.ts';
 import { openInSql } from './part-states.ts';
 import { query } from '../query.ts';
-import type { Entry, LedgerOf } from './entries.ts';
+import type { LedgerEntry, LedgerOf } from './entries.ts';
 
-/** A channel of a post, and the account behind it. */
+/** A channel of a post, with its account. */
 export type OfAccount = LedgerOf & { readonly channelId: string };
 
 /**
- * Until the transaction's end nobody else says, without the network's own word, which of our posts has what is live on
- * this channel: neither a try that finds it nor a person who settles it. Of two that do so at the same moment, the second
- * sees what the first wrote. Taken before rows of the ledger are locked.
+ * Takes an advisory lock until the transaction ends. It serializes claims of live posts per channel, by reconciles and
+ * by settlements, so that the second sees the first. Taken before rows of the ledger are locked.
  */
 export async function lockClaims(em: Em, channelId: string): Promise<void> {
   await query(
@@ -22,25 +21,25 @@ export async function lockClaims(em: Em, channelId: string): Promise<void> {
 }
 
 type Claim = {
-  /** Whether it is of the parts that are looked for. */
+  /** Whether it belongs to the reconciled parts. */
   readonly is_own: boolean;
   readonly remote_id: string | null;
   readonly url: string | null;
 };
 
 /**
- * Which of the posts that a look-up found may be the parts that it was for: none that another part or post of ours has,
- * and first the one of which somebody said that it is this.
+ * Returns the candidates of a reconcile that no other part or post of this service has; the one that these parts were
+ * settled with comes first.
  *
- * What a network said is known by its id there. What a person settled is known by its address, in the ledger, or on the
- * channel alone where a restored database had nothing of the send.
+ * Results of networks are identified by their id there. Settled ones are identified by URL, in the ledger, or only on
+ * the channel if a restored database had lost the send.
  *
  * @param em Its transaction holds `lockClaims`.
  */
 export async function unclaimed(
   em: Em,
   { workspaceId, channelId, postChannelId }: OfAccount,
-  step: readonly Entry[],
+  step: readonly LedgerEntry[],
   candidates: readonly (readonly SentPart[])[],
 ): Promise<readonly (readonly SentPart[])[]> {
   const found = candidates.flat();
@@ -73,8 +72,8 @@ export async function unclaimed(
 }
 
 /**
- * How many posts with this text other posts of the account may be creating just now, and for how long the youngest of
- * these requests has been under way.
+ * Counts posts with this text that other posts of the account may be creating now, and returns the age of the youngest
+ * request.
  */
 export async function sameTextUnderWay(
   em: Em,

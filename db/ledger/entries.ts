@@ -4,29 +4,28 @@ import type { Options } from '../../networks/content-rules.ts';
 import type { PartMedia, PreparedPart, SentPart } from '../../networks/network.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
-import { openInSql, outInSql, type PartState } from './part-states.ts';
+import { openInSql, mayBeLiveInSql, type PartState } from './part-states.ts';
 
-/** Whose ledger it is: the channel of a post. */
+/** Identifies a ledger: the channel of a post. */
 export type LedgerOf = { readonly workspaceId: string; readonly postChannelId: string };
 
-/** One part of a thread as the ledger knows it. Parts count from 0. */
-export type Entry = PreparedPart & {
+/** One part of a thread in the ledger. Parts count from 0. */
+export type LedgerEntry = PreparedPart & {
   readonly id: string;
-  /** The run that it is of. */
   readonly run: number;
   readonly part: number;
-  /** `new`: not in the ledger yet. The intent to send the thread's first part writes it there. */
+  /** `new`: not stored yet. The intent to send the thread's first part stores it. */
   readonly state: PartState | 'new';
   readonly sent: SentPart | null;
-  /** When the last send began, by the database's clock. */
+  /** Start of the last send, by the database's clock. */
   readonly sendingAt: Date | null;
-  /** What a try kept of its files that are on their way. */
+  /** State of unfinished uploads. */
   readonly sealedUploads: string | null;
-  /** How long ago that was when the ledger was read, by the same clock: those of two workers may differ. */
+  /** Age of the last send when the ledger was read, by the database's clock, as workers' clocks may differ. */
   readonly sendingForMs: number | null;
 };
 
-/** As PostgreSQL gives it inside JSON too, where moments are texts. */
+/** As PostgreSQL returns it. Times within JSON are strings. */
 export type EntryRow = {
   id: string;
   run: number;
@@ -44,10 +43,10 @@ export type EntryRow = {
 };
 
 /**
- * The rows that count of a channel's thread, in order: those of a run, and of earlier runs what was sent and what may have
- * been. So an intent stays open until its outcome is known, whichever run it is of.
+ * SQL: the current rows of a channel's thread, in order: those of a run, and parts of earlier runs that are or may be
+ * live. So an intent of any run stays open until its outcome is known.
  *
- * @param run An expression in SQL, or a number.
+ * @param run A number or an SQL expression.
  */
 export const countingRows = (
   { workspaceId, postChannelId }: LedgerOf,
@@ -58,36 +57,36 @@ export const countingRows = (
     (extract(epoch from clock_timestamp() - sending_at) * 1000)::float8 as sending_for_ms
   from post_parts pp
   where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId}
-    and (run = ${run} or ${outInSql('pp')})
+    and (run = ${run} or ${mayBeLiveInSql('pp')})
   order by part, state = 'sent' desc, ${openInSql('pp')} desc, run desc`;
 
-/** The last run that the ledger knows of a channel. */
+/** SQL: the last run in the ledger of a channel. */
 export const lastRun = ({ workspaceId, postChannelId }: LedgerOf): RawBuilder<number> =>
   sql<number>`(select max(run) from post_parts
     where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId})`;
 
-/** What the entries of a post's channel have in common with no other, and the ledger does not hold. */
+/** Content of a post's channel that the ledger does not store. */
 export type PostedContent = {
-  /** The files of each part. */
+  /** Files of each part. */
   readonly media: readonly (readonly PartMedia[])[];
   readonly options: Options;
   readonly optionFiles: Readonly<Record<string, PartMedia>>;
 };
 
-/** Reads the ledger as it is now. */
+/** Reads the current ledger. */
 export async function readEntries(
   em: Em,
   of: LedgerOf,
   run: RawBuilder<unknown> | number,
   content: PostedContent = { media: [], options: {}, optionFiles: {} },
-): Promise<Entry[]> {
+): Promise<LedgerEntry[]> {
   return entriesOf(content, await query(em, countingRows(of, run)));
 }
 
 export const entriesOf = (
   { media, options, optionFiles }: PostedContent,
   rows: readonly EntryRow[],
-): Entry[] =>
+): LedgerEntry[] =>
   rows.map((row) => ({
     id: row.id,
     run: row.run,
@@ -110,10 +109,10 @@ const sentOf = ({ remote_id: remoteId, url, warning }: EntryRow): SentPart | nul
     ? { remoteId, url, ...(warning === null ? {} : { warning }) }
     : null;
 
-/** Whether every part is known to be on the network, and where. The first intent writes all of them down. */
-export const isWhole = (entries: readonly Entry[]): boolean =>
+/** Whether every part is live, with its id. The first intent stores all parts. */
+export const isComplete = (entries: readonly LedgerEntry[]): boolean =>
   entries.length > 0 && entries.every(({ sent }) => sent !== null);
 
-/** Where those parts are of which the network's id is known. */
-export const sentParts = (entries: readonly Entry[]): SentPart[] =>
+/** Live parts whose network id is known. */
+export const sentPartsOf = (entries: readonly LedgerEntry[]): SentPart[] =>
   entries.flatMap(({ sent }) => (sent === null ? [] : [sent]));

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import {
   limitColumns,
   limitJoins,
-  limitOf,
+  longestLimit,
   type LimitRow,
   type NetworkLimit,
 } from '../network-limits.ts';
@@ -10,15 +10,15 @@ import { newId } from '../new-id.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
 import type { OfAccount } from './claims.ts';
-import type { Entry } from './entries.ts';
-import { outInSql } from './part-states.ts';
+import type { LedgerEntry } from './entries.ts';
+import { mayBeLiveInSql } from './part-states.ts';
 
-/** Another try of the channel was faster, or ended it. That one says what became of it. */
+/** Another attempt on the channel went ahead or ended it, and records the result. */
 export class SupersededError extends Error {
   override readonly name = 'SupersededError';
 }
 
-/** A limit that was met since the try began. */
+/** A rate limit was stored after the attempt began. */
 export class LimitedError extends Error {
   override readonly name = 'LimitedError';
   readonly limit: NetworkLimit;
@@ -33,20 +33,20 @@ export class LimitedError extends Error {
 export type Thread = OfAccount & {
   readonly postId: string;
   readonly run: number;
-  /** What goes out, in order. */
+  /** Texts to publish, in order. */
   readonly texts: readonly string[];
 };
 
-/** Those that go out next, and all that have not gone out. */
-type ToSend = { readonly step: readonly Entry[]; readonly remaining: readonly Entry[] };
+/** The parts to send next, and all unsent ones. */
+type ToSend = { readonly step: readonly LedgerEntry[]; readonly remaining: readonly LedgerEntry[] };
 type Channel = LimitRow & { readonly status: string };
 type Marked = { readonly id: string; readonly sending_at: string | Date };
 
-/** A part that is not in the ledger yet. */
+/** Makes an entry that is not stored yet. */
 export const newEntry = (
   run: number,
-  prepared: Pick<Entry, 'part' | 'key' | 'text' | 'media' | 'options' | 'data'>,
-): Entry => ({
+  prepared: Pick<LedgerEntry, 'part' | 'key' | 'text' | 'media' | 'options' | 'data'>,
+): LedgerEntry => ({
   ...prepared,
   id: newId(),
   run,
@@ -57,17 +57,17 @@ export const newEntry = (
   sealedUploads: null,
 });
 
-/** An entry that has come into the ledger, and is not sent. */
-export const asReady = (entry: Entry): Entry => ({
+/** Returns an entry as stored, but not sent. */
+export const asReady = (entry: LedgerEntry): LedgerEntry => ({
   ...entry,
   state: entry.state === 'new' ? 'ready' : entry.state,
 });
 
-/** @returns whether all of them are in the ledger now; false when another try had some of them there before. */
+/** @returns whether all entries were inserted; false if another attempt had inserted some. */
 export async function addEntries(
   em: Em,
   thread: Thread,
-  entries: readonly Entry[],
+  entries: readonly LedgerEntry[],
   now: Date,
 ): Promise<boolean> {
   const added = await query(
@@ -82,32 +82,30 @@ export async function addEntries(
 const insertedColumns = sql`id, workspace_id, post_channel_id, channel_id, run, part, key, text, remote_data,
   created_at, updated_at, state, sending_at`;
 
-/** Of each entry, as many as there are columns, but for the state and since when it is being sent. */
+/** Values for `insertedColumns`, except the last two. */
 const insertedValues = ({ workspaceId, postChannelId, channelId, run }: Thread, now: Date) =>
   sql`entry.id, ${workspaceId}::uuid, ${postChannelId}::uuid, ${channelId}::uuid, ${run}::int, entry.part, entry.key,
     entry.text, entry.remote_data::jsonb, ${now}::timestamptz, ${now}::timestamptz`;
 
-const unnested = (entries: readonly Entry[]) =>
+const unnested = (entries: readonly LedgerEntry[]) =>
   sql`unnest(${entries.map(({ id }) => id)}::uuid[], ${entries.map(({ part }) => part)}::int[],
     ${entries.map(({ key }) => key)}::text[], ${entries.map(({ text }) => text)}::text[],
     ${entries.map(({ data }) => JSON.stringify(data))}::text[]) as entry (id, part, key, text, remote_data)`;
 
 /**
- * Commits the intent to send. After this and until an outcome is written, nobody sends these parts again, neither for
- * this run of the post nor for another. The channel's lock keeps it apart from the channel's end: a try that hung so
- * long that somebody else ended the channel sends nothing.
+ * Commits the intent to send. Until an outcome is stored, no other attempt or run sends these parts. The channel's lock
+ * separates it from the channel's end: an attempt that hung until another ended the channel sends nothing.
  *
- * Neither does one whose post was cancelled and scheduled anew since: what goes out then is the post as it is by now,
- * at its new time. Only a thread of which a part is out, and that nobody changed, is finished. An edit looks at what is
- * live or marked under the same lock, so a channel gets one version of a thread or the other, never a mixture.
+ * Refuses if the post was cancelled and scheduled again since: then its current version is sent at the new time. Only
+ * an unchanged thread with a live part is finished. An edit checks for live or marked parts under the same lock, so a
+ * channel gets one version of a thread or the other, never a mixture.
  *
- * A send goes by what its own try uploaded: where another try has kept other uploads since, this one sends nothing, as a
- * look would go by those.
+ * Refuses if another attempt has stored other uploads since, because a reconcile would use those.
  *
- * The database's clock tells when a send begins: the worker that reconciles it later may have another one.
+ * The start of a send is the database's time, because another worker may reconcile it.
  *
- * @returns the entries as they are now.
- * @throws SupersededError when another try was faster; the next try finds what that one wrote.
+ * @returns the updated entries.
+ * @throws SupersededError if another attempt went ahead; the next attempt finds its result.
  * @throws LimitedError
  */
 export async function markSending(
@@ -115,7 +113,7 @@ export async function markSending(
   thread: Thread,
   { step, remaining }: ToSend,
   now: Date,
-): Promise<Entry[]> {
+): Promise<LedgerEntry[]> {
   const isNew = step.some(({ state }) => state === 'new');
   const marked = isNew
     ? await markNew(em, thread, { step, remaining }, now)
@@ -129,7 +127,7 @@ export async function markSending(
   }));
 }
 
-/** Both forms lock what they go by, the post before its channel as everybody does. */
+/** Both variants lock the post before its channel, as all code does. */
 const lockedChannel = ({ workspaceId, postId, postChannelId }: Thread) => sql`
   select pc.status, p.run, ${limitColumns}
   from posts p
@@ -138,9 +136,8 @@ const lockedChannel = ({ workspaceId, postId, postChannelId }: Thread) => sql`
   where pc.id = ${postChannelId} and p.id = ${postId} and p.workspace_id = ${workspaceId} for share of p for update of pc`;
 
 /**
- * The first intent of a thread writes all of its entries down, so that what comes next is as sure as what goes out. One
- * statement: it goes by what the locked rows say once it has waited for them; of another try's entries it hears by their
- * key.
+ * The first intent of a thread stores all its entries, which fixes the later parts too. One statement: it reads the
+ * locked rows after waiting for them, and detects another attempt's entries by their key.
  */
 async function markNew(
   em: Em,
@@ -164,7 +161,7 @@ async function markNew(
           and not exists (
             select 1 from post_parts other
             where other.post_channel_id = ${postChannelId} and other.workspace_id = ${workspaceId}
-              and (other.run >= ${run} or ${outInSql('other')}))
+              and (other.run >= ${run} or ${mayBeLiveInSql('other')}))
         on conflict (post_channel_id, run, part) do nothing returning id, state, sending_at)
       select channel.*, (select json_agg(written) from written where state = 'sending') as marked from channel`,
   );
@@ -172,8 +169,13 @@ async function markNew(
   return [...(channel?.marked ?? [])];
 }
 
-/** A later part of a thread, or one that was not taken before, with what may have been prepared anew for it. */
-const markKnown = (em: Em, thread: Thread, step: readonly Entry[], now: Date): Promise<Marked[]> =>
+/** Marks a later part of a thread, or one that was not accepted before, with its renewed preparation. */
+const markKnown = (
+  em: Em,
+  thread: Thread,
+  step: readonly LedgerEntry[],
+  now: Date,
+): Promise<Marked[]> =>
   em.transactional(async (within) => {
     const [channel] = await query(within, sql<Channel>`${lockedChannel(thread)}`);
     assertOpen(channel, now);
@@ -195,29 +197,27 @@ const markKnown = (em: Em, thread: Thread, step: readonly Entry[], now: Date): P
           and not exists (
             select 1 from post_parts other where other.post_channel_id = pp.post_channel_id
               and other.workspace_id = pp.workspace_id and other.id <> pp.id
-              and (other.run > pp.run or (other.part = pp.part and ${outInSql('other')})))
+              and (other.run > pp.run or (other.part = pp.part and ${mayBeLiveInSql('other')})))
         returning pp.id, pp.sending_at`,
     );
-    assertAll(marked, step); // Here, so that nothing is marked if not all are.
+    assertAll(marked, step); // Within the transaction, so that either all are marked or none.
     return marked;
   });
 
 /** @throws SupersededError */
-function assertAll(marked: readonly Marked[], step: readonly Entry[]): void {
+function assertAll(marked: readonly Marked[], step: readonly LedgerEntry[]): void {
   if (marked.length !== step.length) {
-    throw new SupersededError(
-      'Another try of this channel is sending, or is to send what the post says now.',
-    );
+    throw new SupersededError('Superseded by a newer attempt or run.');
   }
 }
 
-/** While this try prepared, another post of the channel, or of the server, may have met a limit. */
+/** During the preparation, another post of the channel or server may have met a rate limit. */
 function assertOpen(channel: Channel | undefined, now: Date): void {
   if (channel?.status !== 'publishing') {
-    throw new SupersededError('The channel is not being sent any more.');
+    throw new SupersededError('The channel is no longer being sent.');
   }
 
-  const limit = limitOf(channel);
+  const limit = longestLimit(channel);
   if (limit && limit.untilMs > now.getTime()) {
     throw new LimitedError(limit);
   }

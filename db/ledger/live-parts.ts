@@ -2,69 +2,72 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../orm.ts';
 import { query, queryPlanned } from '../query.ts';
 import type { LedgerOf } from './entries.ts';
-import { openInSql, outInSql, type PartState } from './part-states.ts';
+import { openInSql, mayBeLiveInSql, type PartState } from './part-states.ts';
 
-/** SQL: whether the ledger of the channel `pc` has such a part. @param which A condition on its row `pp`. */
+/** SQL: whether the ledger of the channel `pc` has such a part. @param which Condition on its row `pp`. */
 const hasPart = (which: RawBuilder<boolean>): RawBuilder<boolean> =>
   sql`exists (select 1 from post_parts pp
     where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and ${which})`;
 
-/** SQL: whether the network may have a part of the channel `pc`, and nobody knows. */
+/** SQL: whether a part of the channel `pc` is open. */
 export const hasOpenPart = hasPart(openInSql('pp'));
 
-/** SQL: whether a part of the channel `pc` is live, or may be. */
-export const hasOutPart = hasPart(outInSql('pp'));
+/** SQL: whether a part of the channel `pc` is or may be live. */
+export const hasPossiblyLivePart = hasPart(mayBeLiveInSql('pp'));
 
-/** SQL: whether a part of the channel `pc` is live, and none of its last run is still to be sent. */
-export const isLiveAsWhole = sql<boolean>`${hasPart(sql`pp.state = 'sent'`)}
+/** SQL: whether a part of the channel `pc` is live, and none of its last run is unsent. */
+export const isWholeThreadLive = sql<boolean>`${hasPart(sql`pp.state = 'sent'`)}
   and not ${hasPart(sql`pp.state in ('ready', 'refused') and pp.run = (
     select max(latest.run) from post_parts latest
     where latest.post_channel_id = pp.post_channel_id and latest.workspace_id = pp.workspace_id)`)}`;
 
-/** SQL: the text that went out first on the channel `pc`, as the ledger knows it: the post may have been edited since. */
+/** SQL: the first text published on the channel `pc`, from the ledger, because the post may have been edited since. */
 export const sentText = sql<string>`(select text from post_parts pp where pp.post_channel_id = pc.id
   and pp.workspace_id = pc.workspace_id and pp.part = 0 and pp.state = 'sent' order by pp.run desc limit 1)`;
 
-/** SQL: how many parts of the channel `pc` are live, and where the first of them is; no row when none is. */
-export const sentParts = sql`
+/** SQL: number of live parts of the channel `pc` and the URL of the first; no row if there are none. */
+export const sentPartsSummary = sql`
   select json_build_object('parts', count(distinct pp.part), 'url', (array_agg(pp.url order by pp.part))[1])
   from post_parts pp
   where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and pp.state = 'sent' having count(*) > 0`;
 
-/** A part that is live, or may be. */
-export type OutPart = {
+/** A part that is or may be live. */
+export type PossiblyLivePart = {
   readonly channel_id: string;
   /** Counted from 0. */
   readonly part: number;
   readonly text: string;
   readonly url: string | null;
-  /** Whether the network may have it, and nobody knows yet. */
+  /** The part is open: the network may have it. */
   readonly is_open: boolean;
-  /** How many parts its thread has. */
+  /** Number of parts of its thread. */
   readonly parts: number;
 };
 
-/** What is live of these channels of a post, or may be. @param postChannelIds Ids of rows of `post_channels`. */
-export async function outParts(
+/**
+ * Reads the parts of these channels of a post that are or may be live. @param postChannelIds Ids of rows of
+ * `post_channels`.
+ */
+export async function possiblyLiveParts(
   em: Em,
   workspaceId: string,
   postChannelIds: readonly string[],
-): Promise<OutPart[]> {
+): Promise<PossiblyLivePart[]> {
   return postChannelIds.length === 0
     ? []
     : queryPlanned(
         em,
-        sql<OutPart>`
+        sql<PossiblyLivePart>`
           select pp.channel_id, pp.part, pp.text, pp.url, ${openInSql('pp')} as is_open,
             (select count(*)::int from post_parts thread where thread.post_channel_id = pp.post_channel_id
               and thread.workspace_id = pp.workspace_id and thread.run = pp.run) as parts
           from post_parts pp
-          where pp.post_channel_id = any(${postChannelIds}) and pp.workspace_id = ${workspaceId} and ${outInSql('pp')}
+          where pp.post_channel_id = any(${postChannelIds}) and pp.workspace_id = ${workspaceId} and ${mayBeLiveInSql('pp')}
           order by pp.part`,
       );
 }
 
-/** Removes what the ledger has of a channel that is taken off its post. None of its parts may be out. */
+/** Deletes the ledger of a channel that is removed from its post. None of its parts may be live. */
 export async function removeParts(em: Em, { workspaceId, postChannelId }: LedgerOf): Promise<void> {
   await query(
     em,
@@ -83,7 +86,7 @@ export type RecordedPart = {
   readonly updated_at: Date;
 };
 
-/** All that the ledger has of a post: of every channel and every run. */
+/** Reads all parts of a post, for every channel and run. */
 export const partsOfPost = (
   em: Em,
   { workspaceId, postId }: { readonly workspaceId: string; readonly postId: string },

@@ -2,12 +2,12 @@ import { sql, type RawBuilder } from 'kysely';
 import { postAddress } from '../../domain/links.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
-import type { Entry } from './entries.ts';
+import type { LedgerEntry } from './entries.ts';
 
-/** Part of a statement: records that the network has these parts. */
+/** SQL: marks these parts as sent. */
 export const markSent = (
   workspaceId: string,
-  live: readonly Entry[],
+  live: readonly LedgerEntry[],
   now: Date,
 ): RawBuilder<unknown> => sql`update post_parts pp
   set state = 'sent', remote_id = live.remote_id, url = live.url, warning = live.warning,
@@ -18,16 +18,16 @@ export const markSent = (
   where pp.id = live.id and pp.workspace_id = ${workspaceId}`;
 
 /**
- * Records that nothing came of a send, for certain: `ready` may be sent later, `refused` not. Only of this send: while a
- * try hung, another may have sent again, and what became of that is not known here.
+ * Records that a send certainly failed: `ready` may be sent later, `refused` not in this run. Only for this send:
+ * another attempt may have sent the part again while this one hung.
  *
- * @param step As it was when it was sent, or looked for.
- * @returns false when another try has changed any of it since.
+ * @param step Entries as they were when sent or reconciled.
+ * @returns false if another attempt has changed one since.
  */
-export async function markNotTaken(
+export async function markNotAccepted(
   em: Em,
   workspaceId: string,
-  step: readonly Entry[],
+  step: readonly LedgerEntry[],
   state: 'ready' | 'refused',
   now: Date,
 ): Promise<boolean> {
@@ -44,14 +44,11 @@ export async function markNotTaken(
   return marked.length === step.length;
 }
 
-/**
- * Part of a statement: records that the network gave up a part which it had taken: nothing of it is there any more, nor of
- * what continued it.
- */
+/** SQL: records that the network rejected a part after accepting it: the part and its replies are not live. */
 export const markRejected = (
   workspaceId: string,
   postChannelId: string,
-  { part }: Pick<Entry, 'part'>,
+  { part }: Pick<LedgerEntry, 'part'>,
   now: Date,
 ): RawBuilder<unknown> => sql`update post_parts pp
   set state = 'refused', remote_id = null, url = null, sending_at = null, sealed_uploads = null, updated_at = ${now}
@@ -59,15 +56,16 @@ export const markRejected = (
     and pp.part >= ${part}`;
 
 /**
- * Records that the network shows no posts, so that only the same parts sent again can tell. They stay open until then.
+ * Records that the network does not show posts, so that only sending the same parts again can tell. They stay open
+ * until then.
  *
- * @param step With what the network is to know at the next send.
- * @returns false when another try has changed any of it since.
+ * @param step Entries with the data for the next send.
+ * @returns false if another attempt has changed one since.
  */
 export async function markDoubted(
   em: Em,
   workspaceId: string,
-  step: readonly Entry[],
+  step: readonly LedgerEntry[],
   now: Date,
 ): Promise<boolean> {
   const marked = await query(
@@ -82,7 +80,7 @@ export async function markDoubted(
   return marked.length === step.length;
 }
 
-/** The end of a statement: what was not sent of these channels, as far as the ledger knows, is in doubt. */
+/** SQL, end of a statement: makes the unsent parts of these channels open. */
 export const doubtParts = (
   workspaceId: string,
   channels: RawBuilder<unknown>,

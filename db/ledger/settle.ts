@@ -2,15 +2,15 @@ import { sql } from 'kysely';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
 import { countingRows, lastRun, type LedgerOf } from './entries.ts';
-import { isOpen, isOut, openInSql } from './part-states.ts';
+import { isOpen, mayBeLive, openInSql } from './part-states.ts';
 
-/** What the ledger says of a channel's thread. Parts count from 0. */
+/** State of a channel's thread in the ledger. Parts count from 0. */
 export type LedgerView = {
-  /** What may have been sent, in order; nobody knows. */
+  /** Open parts, in order. */
   readonly open: readonly LedgerPart[];
-  /** What is live for certain, in order. */
+  /** Live parts, in order. */
   readonly sent: readonly LedgerPart[];
-  /** What was not sent. */
+  /** Unsent parts. */
   readonly missing: readonly LedgerPart[];
   readonly all: readonly LedgerPart[];
 };
@@ -18,13 +18,13 @@ export type LedgerView = {
 type LedgerPart = {
   readonly part: number;
   readonly url: string | null;
-  /** When the last send began, and how long ago that is in milliseconds, both by the database's clock. */
+  /** Start of the last send and its age in milliseconds, both by the database's clock. */
   readonly sendingAt: Date | null;
   readonly sendingForMs: number | null;
 };
 
-/** Reads what a try of the channel would go by, and locks it. */
-export async function lockLedger(em: Em, of: LedgerOf): Promise<LedgerView> {
+/** Reads and locks the ledger as an attempt on the channel would see it. */
+export async function lockLedgerEntries(em: Em, of: LedgerOf): Promise<LedgerView> {
   await query(
     em,
     sql`select 1 from post_parts where post_channel_id = ${of.postChannelId} and workspace_id = ${of.workspaceId}
@@ -40,17 +40,17 @@ export async function lockLedger(em: Em, of: LedgerOf): Promise<LedgerView> {
     }));
   return {
     open: partsOf(rows.filter(isOpen)),
-    sent: partsOf(rows.filter((row) => isOut(row) && !isOpen(row))),
-    missing: partsOf(rows.filter((row) => !isOut(row))),
+    sent: partsOf(rows.filter((row) => mayBeLive(row) && !isOpen(row))),
+    missing: partsOf(rows.filter((row) => !mayBeLive(row))),
     all: partsOf(rows),
   };
 }
 
 /**
- * Closes what is open: it is live. Its id on the network is not known, so a thread that is to go on after it is looked
- * for first (`sendThread`).
+ * Marks open parts as sent. Their id on the network is unknown, so `sendThread` finds them first if the thread
+ * continues.
  *
- * @param url Of the first open part.
+ * @param url URL of the first open part.
  */
 export async function closeAsSent(
   em: Em,
@@ -68,7 +68,7 @@ export async function closeAsSent(
   );
 }
 
-/** Closes what is open: nothing came of it. A later run may send it. */
+/** Marks open parts as refused. A later run may send them. */
 export async function closeAsRefused(
   em: Em,
   { workspaceId, postChannelId }: LedgerOf,
@@ -81,7 +81,7 @@ export async function closeAsRefused(
   );
 }
 
-/** Where the parts of a channel are of which that is known. */
+/** Known URLs of a channel's live parts. */
 export async function sentUrls(
   em: Em,
   { workspaceId, postChannelId }: LedgerOf,
@@ -96,10 +96,10 @@ export async function sentUrls(
 }
 
 /**
- * The other post of a channel that has this address, or of which a part has it. The ledger has what networks said and
- * people settled; where a restored database had nothing, the channel alone has it.
+ * Returns another post of the channel with this URL, also of one of its parts. Networks' results and settlements are in
+ * the ledger; if a restored database had lost the send, only the channel has the URL.
  *
- * @param url As `postAddress` writes it.
+ * @param url As `postAddress` formats it.
  */
 export async function postAt(
   em: Em,

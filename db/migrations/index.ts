@@ -26,7 +26,7 @@ import { Migration0028MediaDetails } from './migration-0028-media-details.ts';
 import { Migration0029FairShares } from './migration-0029-fair-shares.ts';
 import { Migration0033DisplayNames } from './migration-0033-display-names.ts';
 
-/** In order; a landed migration is never edited. Its name is what the `migrations` table remembers. */
+/** In order. A released migration is never edited; the `migrations` table stores its name. */
 export const migrations = [
   { name: 'migration-0001-initial', class: Migration0001Initial },
   { name: 'migration-0002-whole-api', class: Migration0002WholeApi },

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Everything that the first published version holds. */
+/** Schema of the first published version. */
 export class Migration0001Initial extends Migration {
   override up(): void {
     for (const statement of [...tables, ...keysAndIndexes, ...references]) {

@@ -49,7 +49,7 @@ const media = [
       add constraint "post_media_workspace_id_foreign" foreign key ("workspace_id") references "workspaces" ("id")`,
 ];
 
-// Unlogged: counters of the last minute are worth no write to the journal, and a crash may forget them.
+// Unlogged: the counters cover one minute, so they may be lost in a crash.
 const rateLimits = [
   `create unlogged table "rate_limits" (
       "key" varchar(255) not null,

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Limits of whole servers, settled channels, and what the sweep looks for, has looked at and has found. */
+/** Rate limits of servers, settled channels, and columns and indexes of the sweep. */
 export class Migration0003LifeOfAPost extends Migration {
   override up(): void {
     for (const statement of [...limits, ...settling, ...operators, ...sweep]) {
@@ -37,7 +37,7 @@ const sweep = [
   `alter table "posts" add "checked_at" timestamptz(3) null`,
   `create index "posts_due"
       on "posts" (coalesce("retried_at", "scheduled_at")) where "status" in ('scheduled', 'publishing')`,
-  // The outbox in order of time, so that what is overdue after an outage is told of first.
+  // The outbox in order of time, so that after an outage the longest overdue posts are synced first.
   `drop index "posts_unsynced"`,
   `create index "posts_unsynced"
       on "posts" (coalesce("retried_at", "scheduled_at") nulls first) where "synced_revision" < "revision"`,

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Few requests at a time to an endpoint, endpoints that are disabled, and the indexes of what is removed by its age. */
+/** Slots of endpoints, disabled endpoints, and indexes for purging by age. */
 export class Migration0004Webhooks extends Migration {
   override up(): void {
     for (const statement of [...places, ...disabling, ...ages]) {

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What the sweep looks through for channels that are being sent under a post that was cancelled: few at any time. */
+/** Index for the sweep: channels that are being sent, of which there are few at any time. */
 export class Migration0007OpenSends extends Migration {
   override up(): void {
     this.addSql(

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Few tries at a time to a server that does not answer, and pauses for one that is away. */
+/** Slots and circuit breakers of servers. */
 export class Migration0008Servers extends Migration {
   override up(): void {
     for (const statement of statements) {

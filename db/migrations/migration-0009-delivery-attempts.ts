@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * An attempt to deliver is written down before its request, and a place of an endpoint that hangs rests. What an older
- * worker writes beside this has ended, once begun.
+ * Stores delivery attempts before their request, and rests of slots. Attempts written by an older worker count as
+ * ended.
  */
 export class Migration0009DeliveryAttempts extends Migration {
   override up(): void {

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Files that are stored and not settled, how far the storage was compared, and what a channel published when. */
+/** Unclaimed files, the progress of the storage check, and an index of publications by channel. */
 export class Migration0010MediaAndAnalytics extends Migration {
   override up(): void {
     this.addSql(

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** A workspace's posts in order of their times, and when a post that waits for the others of its second wakes up. */
+/** Index of a workspace's posts by due time, and the wake-up time of posts that share a second with many others. */
 export class Migration0011AtScale extends Migration {
   override up(): void {
     this.addSql(

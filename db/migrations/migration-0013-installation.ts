@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Which database this is, for Temporal: a dump takes it along, and no other one has it. */
+/** Id of the database, for Temporal. A dump includes it. */
 export class Migration0013Installation extends Migration {
   override up(): void {
     this.addSql(`create table "installation" ("id" uuid primary key)`);

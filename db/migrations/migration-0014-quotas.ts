@@ -1,10 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What workspaces may have, and how much of it they have. The rows of `quota_shares` are made when they are needed. */
+/** Quotas of workspaces and their use. Rows of `quota_shares` are inserted on demand. */
 export class Migration0014Quotas extends Migration {
   override up(): void {
     this.addSql(`alter table "workspaces" add column "quotas" jsonb not null default '{}'`);
-    // Half of each page is left free, so that an update of a row stays on its page and touches no index.
+    // Half of each page stays free, so that updates stay on their page and touch no index.
     this.addSql(
       `create table "quota_shares" (
         "workspace_id" uuid not null,

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What a person settled, of which there is little: a look asks whether what it found was settled as another post. */
+/** Index of the few settled channels: a reconcile checks whether a post it found was settled as another one. */
 export class Migration0016SettledChannels extends Migration {
   override up(): void {
     this.addSql(

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Alt text, files on any part of a thread, options of channels, and what a network says beside a post's address. */
+/** Alt texts, files for each part of a thread, options of channels, and warnings about published posts. */
 export class Migration0018FiveNetworks extends Migration {
   override up(): void {
     this.addSql(`alter table "media_files" add column "alt_text" text null`);

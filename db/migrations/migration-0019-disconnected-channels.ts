@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Channels that their owners disconnected stay for their posts; and which posts failed only because access was lost. */
+/** Disconnected channels, whose rows stay for their posts, and an index of channels that failed with lost access. */
 export class Migration0019DisconnectedChannels extends Migration {
   override up(): void {
     this.addSql(`alter table "channels" add column "disconnected_at" timestamptz(3) null`);

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Accounts that are connected in a browser: what networks handed out for them, and the links that people follow. */
+/** OAuth: grants, registered apps and connect links. */
 export class Migration0020Grants extends Migration {
   override up(): void {
     this.addSql(`create table "channel_grants" (

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** When metrics are read, what they were each day, and the sums of each post that `GET /analytics` lists. */
+/** Times of metric reads, daily metrics, and the sums of each post for `GET /analytics`. */
 export class Migration0023Metrics extends Migration {
   override up(): void {
     this.addSql(
@@ -9,7 +9,7 @@ export class Migration0023Metrics extends Migration {
     this.addSql(
       `alter table "channels" add column "followers" int null, add column "followers_updated_at" timestamptz(3) null`,
     );
-    // What was published before is read within the next day, not all at once.
+    // Spreads the first read of existing posts over the next day.
     this.addSql(
       `update "post_channels" set "next_metrics_at" = now() + random() * interval '1 day'
         where "status" = 'published' and "published_at" > now() - interval '1 year'`,
@@ -90,16 +90,16 @@ const changeOf = (name: string): string => `${valueOf('after', name)} - ${valueO
 const add = (to: string, name: string, value: string): string =>
   `${name} = ${to}${name} + ${value}`;
 
-/** SQL: when the first of the channels that a row of sums is of published the post. Never null: a row that is about to go keeps its time. */
+/** SQL: first publication among the channels of a row of sums. Never null: a row about to be deleted keeps its time. */
 const firstOf = `coalesce((
             select min(pc.published_at) from post_channels pc join channels c on c.id = pc.channel_id
             where pc.post_id = pm.post_id and pc.status = 'published' and pm.scope in ('all', c.platform, c.id::text)
           ), pm.published_at)`;
 
 /**
- * Adds what changed in a channel of a post to the sums of the post, in the same transaction: no crash comes between the
- * two. Differences are added, so that channels of a post which change side by side need not see each other. The sums of
- * all channels of a post are changed first everywhere, so that two channels of a post never wait for each other in a circle.
+ * Adds changes of a post's channel to the post's sums in the same transaction, so that a crash cannot separate them.
+ * Adds differences, so that concurrent changes of other channels need not be visible. Always changes the sums of scope
+ * `all` first, so that two channels of a post cannot deadlock.
  */
 const keepSums = [
   `create function "sum_post_metrics"() returns trigger language plpgsql as $$

@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * The posts with the most engagement are found by an index, however many there are. It holds no times: PostgreSQL would
- * take it for ranges of them too, and look at each number of engagement once.
+ * Index of posts by engagement. It contains no time, because PostgreSQL would also use it for time ranges and scan all
+ * of it once.
  */
 export class Migration0024EngagementOrder extends Migration {
   override up(): void {

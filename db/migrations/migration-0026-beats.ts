@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** A counter that Temporal has a copy of, by which a database that was restored from a backup is noticed. */
+/** A counter with a copy in Temporal, to detect a restored database. */
 export class Migration0026Beats extends Migration {
   override up(): void {
     this.addSql(`alter table "installation" add column "beats" int not null default 0,

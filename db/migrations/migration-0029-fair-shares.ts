@@ -1,9 +1,9 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What one workspace or one link may take of what all share: tries of a network, checks, refused secrets, its posts. */
+/** Limits of one workspace or link: slots of servers, checks, refused secrets, and the daily allowance. */
 export class Migration0029FairShares extends Migration {
   override up(): void {
-    // Heartbeats change none of these columns, so they write no index.
+    // Heartbeats change none of these columns, so they update no index.
     this.addSql(
       `create index "server_places_workspace" on "server_places" ("workspace_id", "platform")
         where "post_channel_id" is not null`,

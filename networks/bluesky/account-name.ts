@@ -1,5 +1,5 @@
 import { pasted } from '../../domain/texts.ts';
 
-/** A handle or a DID as people copy it: out of a sentence, with an @ before it and a full stop behind it. */
+/** Cleans a handle or a DID that was copied from a sentence: removes a leading @ and a trailing full stop. */
 export const accountName = (typed: string): string =>
   pasted(typed).replace(/^@/v, '').replace(/\.$/v, '');

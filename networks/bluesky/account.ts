@@ -1,6 +1,6 @@
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
-import type { CheckAccount } from '../entry.ts';
+import type { CheckAccount } from '../network-entry.ts';
 import { NetworkError } from '../network.ts';
 import { didSchema, getSession, refusal, unreadable } from './client.ts';
 import { withSession } from './session.ts';
@@ -8,11 +8,11 @@ import { withSession } from './session.ts';
 type Profile = {
   readonly did: string;
   readonly handle: string;
-  /** Left out by servers that know no other state. */
+  /** Absent on servers without account states. */
   readonly active?: boolean;
 };
 
-/** Of `com.atproto.server.getSession`. Null where it does not read as one. */
+/** Reads the response of `com.atproto.server.getSession`; null for an unexpected shape. */
 export const readProfile: (answer: unknown) => Profile | null = answerReader({
   type: 'object',
   required: ['did', 'handle'],
@@ -23,7 +23,7 @@ export const readProfile: (answer: unknown) => Profile | null = answerReader({
   },
 });
 
-/** Asks the server whose account this is. With an app password it signs in only where no session lasts. */
+/** Asks the server for the account's identity. An app password signs in only when the stored session has expired. */
 export const checkAccount: CheckAccount = async (connection) => {
   const saveSession = () => Promise.resolve();
   let secret = '';
@@ -44,7 +44,7 @@ export const checkAccount: CheckAccount = async (connection) => {
   }
   if (profile.active === false) {
     const message = 'The Bluesky account is deactivated.';
-    throw new NetworkError('access_lost', message, { taken: 'no', server: 'answered' });
+    throw new NetworkError('access_lost', message, { accepted: 'no', server: 'answered' });
   }
 
   return { remoteId: profile.did, handle: profile.handle };

@@ -3,9 +3,9 @@ import type {
   Finding,
   PreparedPart,
   Network,
-  Part,
+  ThreadPart,
   SentPart,
-  Step,
+  PublishStep,
 } from '../network.ts';
 import { metrics } from './metrics.ts';
 import { isWritten, writeThread } from './write-thread.ts';
@@ -17,10 +17,10 @@ import { uploadFiles } from './files/upload.ts';
 /**
  * Bluesky, on any PDS.
  *
- * Everything of a thread is made before the first try: keys, times, hashes. So the whole thread is one write that can
- * succeed only once, and whether it did is a look at its keys.
+ * Everything in a thread is fixed before the first attempt: record keys, times, hashes. So the whole thread is one
+ * write that can succeed only once, and a reconcile only has to look for the keys.
  */
-export const bluesky: Network = {
+export const blueskyNetwork: Network = {
   id: 'bluesky',
   rules,
   threads: 'atomic',
@@ -28,7 +28,7 @@ export const bluesky: Network = {
 
   prepare(
     connection: Connection,
-    parts: readonly Part[],
+    parts: readonly ThreadPart[],
     nowMs: number,
     before: readonly PreparedPart[] = [],
   ): Promise<PreparedPart[]> {
@@ -44,17 +44,17 @@ export const bluesky: Network = {
     return prepareThread(connection, parts, { nowMs, before });
   },
 
-  upload(connection: Connection, { parts }: Step): Promise<readonly string[]> {
+  upload(connection: Connection, { parts }: PublishStep): Promise<readonly string[]> {
     return uploadFiles(connection, parts);
   },
 
-  async send(connection: Connection, step: Step): Promise<SentPart[]> {
+  async send(connection: Connection, step: PublishStep): Promise<SentPart[]> {
     const posts = step.parts.map(preparedPostOf);
     await writeThread(connection, posts);
     return sentParts(connection, posts);
   },
 
-  async reconcile(connection: Connection, step: Step): Promise<Finding> {
+  async reconcile(connection: Connection, step: PublishStep): Promise<Finding> {
     const posts = step.parts.map(preparedPostOf);
     return (await isWritten(connection, connection.remoteId, posts))
       ? { kind: 'found', candidates: [sentParts(connection, posts)] }
@@ -62,7 +62,7 @@ export const bluesky: Network = {
   },
 };
 
-/** Links by DID, not by handle: a handle changes, and its old links lead nowhere. */
+/** Links use the DID, because a handle can change, which would break them. */
 function sentParts(connection: Connection, posts: readonly PreparedPost[]): SentPart[] {
   const { webUrl } = blueskySettings(connection.settings);
   const did = connection.remoteId;

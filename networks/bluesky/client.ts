@@ -1,14 +1,14 @@
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf, quote, retryAtMs, takesNoMore } from '../answer.ts';
+import { answerReader, jsonOf, quote, retryAtMs, limitReached } from '../answer.ts';
 import { NetworkError } from '../network.ts';
 import {
-  sendRequest,
+  sendNetworkRequest,
   type Purpose,
   type NetworkRequest,
-  takenAfter,
+  acceptedAfter,
   type ServerAccess,
-} from '../send-request.ts';
+} from '../send-network-request.ts';
 
 const serverName = 'The Bluesky server';
 
@@ -19,11 +19,11 @@ export const didSchema = {
 };
 
 /**
- * Calls a method that reads: without a session what is public. Hands back refusals as they are.
+ * Calls an XRPC query; without an authorization it reads public data. Returns refusals as responses.
  *
- * @param parameters A list becomes one parameter for each of its items.
+ * @param parameters A list becomes one parameter per item.
  */
-export const query = (
+export const xrpcQuery = (
   server: ServerAccess,
   method: string,
   parameters: Readonly<Record<string, string | readonly string[]>>,
@@ -35,23 +35,23 @@ export const query = (
   );
   const path = `/xrpc/${method}?${new URLSearchParams(pairs)}`;
   const headers = authorization?.headersFor('GET', path) ?? {};
-  return sendRequest(server, { method: 'GET', path, headers, purpose }, serverName);
+  return sendNetworkRequest(server, { method: 'GET', path, headers, purpose }, serverName);
 };
 
-/** How requests show whose account they are for. */
+/** How a request proves which account it is for. */
 export type Authorization = {
-  /** Not to be repeated in any message. */
+  /** Must not appear in any message. */
   readonly secret: string;
   readonly headersFor: (method: 'GET' | 'POST', path: string) => Readonly<Record<string, string>>;
 };
 
-export const bearer = (accessJwt: string): Authorization => ({
+export const bearerAuthorization = (accessJwt: string): Authorization => ({
   secret: accessJwt,
   headersFor: () => ({ authorization: `Bearer ${accessJwt}` }),
 });
 
-/** Calls a method that changes something. Hands back refusals as they are. */
-export const procedure = (
+/** Calls an XRPC procedure. Returns refusals as responses. */
+export const xrpcProcedure = (
   server: ServerAccess,
   method: string,
   input: unknown,
@@ -60,20 +60,28 @@ export const procedure = (
   const { purpose, authorization } = options;
   const path = `/xrpc/${method}`;
   const headers = authorization?.headersFor('POST', path) ?? {};
-  return sendRequest(server, { method: 'POST', path, headers, body: input, purpose }, serverName);
+  return sendNetworkRequest(
+    server,
+    { method: 'POST', path, headers, body: input, purpose },
+    serverName,
+  );
 };
 
-/** Asks whose account this is. Creates nothing. Hands back refusals as they are. */
+/** Reads the account's identity. Returns refusals as responses. */
 export const getSession = (
   server: ServerAccess,
   authorization: Authorization,
 ): Promise<EgressResponse> => {
   const path = '/xrpc/com.atproto.server.getSession';
   const headers = authorization.headersFor('GET', path);
-  return sendRequest(server, { method: 'GET', path, headers, purpose: 'prepare' }, serverName);
+  return sendNetworkRequest(
+    server,
+    { method: 'GET', path, headers, purpose: 'prepare' },
+    serverName,
+  );
 };
 
-/** Brings a file. Hands back refusals as they are. */
+/** Uploads a file. Returns refusals as responses. */
 export const uploadBlob = (
   server: ServerAccess,
   file: NonNullable<NetworkRequest['file']>,
@@ -81,7 +89,7 @@ export const uploadBlob = (
 ): Promise<EgressResponse> => {
   const path = '/xrpc/com.atproto.repo.uploadBlob';
   const headers = authorization.headersFor('POST', path);
-  return sendRequest(
+  return sendNetworkRequest(
     server,
     { method: 'POST', path, headers, file, purpose: 'upload' },
     serverName,
@@ -90,28 +98,28 @@ export const uploadBlob = (
 
 type XrpcError = { readonly error: string; readonly message?: string };
 
-/** Of an answer that is no success. */
+/** Reads the body of an error response. */
 export const readXrpcError = answerReader<XrpcError>({
   type: 'object',
   required: ['error'],
   properties: { error: { type: 'string' }, message: { type: 'string' } },
 });
 
-/** The name that XRPC gives an error: `ExpiredToken`. Empty when the answer has none. */
+/** The XRPC name of an error, such as `ExpiredToken`; empty when the response has none. */
 export const errorName = (response: EgressResponse): string =>
   readXrpcError(jsonOf(response))?.error ?? '';
 
-/** Whether the server refused a proof for its nonce alone (RFC 9449, section 9). */
+/** Whether the server only wants another DPoP nonce (RFC 9449, section 9). */
 export const wantsNonce = (response: EgressResponse): boolean =>
   response.status === 401 && errorName(response) === 'use_dpop_nonce';
 
-/** Whether the server refused a proof and not the token: by our clock, or by the address that it knows itself by. */
+/** Whether the server refused the DPoP proof and not the token: because of our clock, or of its own base URL. */
 const isProofRefused = (response: EgressResponse): boolean =>
   response.status === 401 && ['use_dpop_nonce', 'invalid_dpop_proof'].includes(errorName(response));
 
 /**
- * Whether the server refused the token, so that a new one can help. It says so with 400, where others say 401.
- * `AccountTakedown` and `AccountDeactivated` are about the account instead.
+ * Whether the server refused the token, so that a new one can help. A PDS says so with 400, other servers with 401.
+ * `AccountTakedown` and `AccountDeactivated` concern the account instead.
  */
 export function isTokenRefused(response: EgressResponse): boolean {
   const name = errorName(response);
@@ -122,10 +130,10 @@ export function isTokenRefused(response: EgressResponse): boolean {
 }
 
 /**
- * Casts an answer that is not a success to what it means for the post.
+ * Converts an error response to a NetworkError.
  *
- * @param secrets Not to be repeated in the message.
- * @param fileName Of the file that was brought.
+ * @param secrets Must not appear in the message.
+ * @param fileName The name of the uploaded file.
  */
 export function refusal(
   response: EgressResponse,
@@ -135,11 +143,11 @@ export function refusal(
 ): NetworkError {
   const { code, saying } = meaning(response, purpose, fileName);
   const error = readXrpcError(jsonOf(response));
-  const words = quote(error?.message ?? error?.error, secrets);
+  const serverMessage = quote(error?.message ?? error?.error, secrets);
   const message = `The Bluesky server ${saying} (HTTP ${response.status})`;
   const certainlyNot = response.status >= 300 && response.status < 500 && response.status !== 408;
-  return new NetworkError(code, `${message}${words && `: ${words}`}.`, {
-    taken: takenAfter(purpose, certainlyNot),
+  return new NetworkError(code, `${message}${serverMessage && `: ${serverMessage}`}.`, {
+    accepted: acceptedAfter(purpose, certainlyNot),
     retryAtMs: retryAtMs(response, Date.now()),
     limit: limitIn(response),
     server: 'answered',
@@ -147,9 +155,9 @@ export function refusal(
 }
 
 /**
- * A PDS counts every call by the caller's address (3000 in 5 minutes), which is ours and so the same for all channels
- * there; writes by account; and logins by both (30 in 5 minutes). The policy says which of its limits was met. An
- * answer without one comes from something before the PDS, and cannot be told.
+ * The scope of the limit that was met. A PDS counts all calls by the caller's address (3000 in 5 minutes), which all
+ * our channels share; writes by account; and logins by both (30 in 5 minutes). The policy header tells them apart. A
+ * response without it comes from a proxy before the PDS, and counts as a limit of the channel.
  *
  * Sources: `rate-limits.js` and `createSession.js` of @atproto/pds.
  */
@@ -158,22 +166,21 @@ function limitIn({ headers }: EgressResponse): LimitScope {
   return seconds === '300' && Number(points) >= fewestByAddress ? 'server' : 'channel';
 }
 
-/** Far above the limit of logins and below that of all calls. */
+/** Far above the limit for logins and below the limit for all calls. */
 const fewestByAddress = 1000;
 
-/** An answer of success that is no answer of a Bluesky server: the posts may be there all the same. */
+/** For a success status with an unexpected body: the post may exist all the same. */
 export const unreadable = (purpose: Purpose): NetworkError =>
-  new NetworkError(
-    'network_unavailable',
-    'The Bluesky server gave an answer that does not read as one.',
-    { taken: takenAfter(purpose, false), server: 'answered' },
-  );
+  new NetworkError('network_unavailable', 'The Bluesky server returned an unexpected response.', {
+    accepted: acceptedAfter(purpose, false),
+    server: 'answered',
+  });
 
-/** Whether the account cannot be entered, because of its token or its own state. */
+/** Whether the account is inaccessible, because of its token or its own state. */
 export const isAccessLost = (response: EgressResponse): boolean =>
   (response.status === 401 && !isProofRefused(response)) || isTokenRefused(response);
 
-/** A file is another one than the record says, or the part of the record that names the files is wrong. */
+/** Whether an error concerns files: one differs from its record, or the embed of the record is wrong. */
 function isAboutFiles(response: EgressResponse): boolean {
   const { error = '', message = '' } = readXrpcError(jsonOf(response)) ?? {};
   return (
@@ -194,14 +201,14 @@ function meaning(response: EgressResponse, purpose: Purpose, fileName?: string):
   if (isProofRefused(response)) {
     return {
       code: 'internal',
-      saying: "did not take the proof of a request; is this machine's clock right?",
+      saying: "refused the DPoP proof of a request; check this machine's clock",
     };
   }
   if (status === 403) {
     return { code: 'permission_missing', saying: 'does not permit this' };
   }
   if (status === 429) {
-    return { code: 'rate_limited', saying: takesNoMore[limitIn(response)] };
+    return { code: 'rate_limited', saying: limitReached[limitIn(response)] };
   }
   if (purpose === 'upload' && [400, 409, 413, 415, 422].includes(status)) {
     return { code: 'media_refused', saying: `refused the file "${fileName}"` };
@@ -215,6 +222,6 @@ function meaning(response: EgressResponse, purpose: Purpose, fileName?: string):
 
   return {
     code: 'network_unavailable',
-    saying: status >= 500 ? 'could not do it at the moment' : 'does not know what was asked',
+    saying: status >= 500 ? 'had an internal error' : 'does not support the request',
   };
 }

@@ -1,16 +1,16 @@
 import type { Json } from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
-import type { ServerAccess } from '../send-request.ts';
-import { didSchema, query, refusal, unreadable } from './client.ts';
+import type { ServerAccess } from '../send-network-request.ts';
+import { didSchema, xrpcQuery, refusal, unreadable } from './client.ts';
 
 type Description = {
-  /** The server's own, not an account's. */
+  /** The DID of the server itself. */
   readonly did: string;
   readonly blobUploadLimit?: unknown;
 };
 
-/** Of `com.atproto.server.describeServer`. */
+/** Reads the response of `com.atproto.server.describeServer`. */
 const read = answerReader<Description>({
   type: 'object',
   required: ['did'],
@@ -18,12 +18,12 @@ const read = answerReader<Description>({
 });
 
 /**
- * Asks a server about itself, as anybody may.
+ * Asks a server for its public description.
  *
- * @throws NetworkError when it does not answer, or not so.
+ * @throws NetworkError when the server does not answer, or sends an unexpected response.
  */
 export async function describeServer(server: ServerAccess): Promise<Description> {
-  const response = await query(server, 'com.atproto.server.describeServer', {}, 'prepare');
+  const response = await xrpcQuery(server, 'com.atproto.server.describeServer', {}, 'prepare');
   if (response.status !== 200) {
     throw refusal(response, 'prepare', []);
   }
@@ -38,9 +38,9 @@ export async function describeServer(server: ServerAccess): Promise<Description>
 const readLimit = answerReader<number>({ type: 'integer', minimum: 1 });
 
 /**
- * Asks a server how large files may be. A server that does not say (those before July 2026) does not change the setting.
+ * Asks a server for its largest file size. Servers from before July 2026 do not say; the setting then stays unchanged.
  *
- * @throws NetworkError when it does not answer, or not so.
+ * @throws NetworkError when the server does not answer, or sends an unexpected response.
  */
 export async function readLimits(http: Egress, baseUrl: string): Promise<Record<string, Json>> {
   const limit = readLimit((await describeServer({ http, baseUrl })).blobUploadLimit);

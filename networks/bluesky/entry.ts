@@ -1,20 +1,20 @@
 import { address, type Env } from '../../runtime/config/read-values.ts';
-import type { Entry } from '../entry.ts';
+import type { NetworkEntry } from '../network-entry.ts';
 import type { Connector } from '../network.ts';
-import type { OauthEntry } from '../oauth.ts';
+import type { OauthEntry } from '../oauth/contract.ts';
 import { metadataPath } from './oauth/metadata-path.ts';
 import { readLimits } from './describe-server.ts';
 import type { Directories } from './oauth/open-client.ts';
 import { blueskySettings, rules } from './rules.ts';
 
-export const bluesky: Entry = (env, problems) => {
+export const bluesky: NetworkEntry = (env, problems) => {
   const directories = directoriesIn(env, problems);
   return {
     rules,
-    adapter: async () => (await import('./adapter.ts')).bluesky,
+    adapter: async () => (await import('./adapter.ts')).blueskyNetwork,
     oauth: oauthEntry(directories),
     limits: readLimits,
-    // A handle may change hands; a DID does not.
+    // Links use the DID, because a handle can get another owner.
     profileUrl: ({ remoteId, settings }) =>
       `${blueskySettings(settings).webUrl}/profile/${remoteId}`,
     check: async (connection) => (await import('./account.ts')).checkAccount(connection),
@@ -56,7 +56,7 @@ const connectorWith = ({ resolverUrl }: Directories): Connector => ({
 });
 
 const oauthEntry = (directories: Directories): OauthEntry => ({
-  // Servers know this service by a document that it serves itself.
+  // Servers identify this service by a client metadata document that it serves, so no registration is needed.
   missing: [],
   fields: {
     handle: {
@@ -66,7 +66,7 @@ const oauthEntry = (directories: Directories): OauthEntry => ({
     },
   },
   takesSecret: true,
-  // The directory of accounts says at which server a DID lives.
+  // The DID directory says which server an account is on.
   moves: true,
   clientMetadata: {
     path: metadataPath,

@@ -1,16 +1,16 @@
 import { AppBskyRichtextFacet, RichText, type Facet } from '@atproto/api';
-import type { ServerAccess } from '../send-request.ts';
+import type { ServerAccess } from '../send-network-request.ts';
 import { resolveHandle } from './resolve-handle.ts';
 
 type Feature = Facet['features'][number];
 
 /**
- * The links, mentions and tags of a text, with byte offsets into it.
+ * The links, mentions and tags of a text, with byte offsets.
  *
- * A mention whose handle does not resolve stays plain text, and so does a link that is no URL: the server would refuse
- * the whole post for it.
+ * A mention whose handle does not resolve, and a link that is not a valid URL, stay plain text: the server would refuse
+ * the whole post because of them.
  *
- * @throws What `didOf` throws.
+ * @throws what `didOf` throws.
  */
 export async function facetsOf(text: string, didOf: ResolveHandle): Promise<Facet[]> {
   const richText = new RichText({ text });
@@ -33,7 +33,7 @@ export async function facetsOf(text: string, didOf: ResolveHandle): Promise<Face
 
 async function resolveFeature(feature: Feature, didOf: ResolveHandle): Promise<Feature | null> {
   if (AppBskyRichtextFacet.isMention(feature)) {
-    // The detection leaves the handle where the DID belongs.
+    // The detection puts the handle into the field for the DID.
     const did = await didOf(feature.did);
     return did === null ? null : { ...feature, did };
   }
@@ -41,14 +41,14 @@ async function resolveFeature(feature: Feature, didOf: ResolveHandle): Promise<F
   return AppBskyRichtextFacet.isLink(feature) && !URL.canParse(feature.uri) ? null : feature;
 }
 
-/** The DID behind a handle, or null when there is none. */
+/** Returns the DID of a handle, or null when there is none. */
 type ResolveHandle = (handle: string) => Promise<string | null>;
 
 /**
- * Makes a resolver that asks the account's own server, and for each handle once.
+ * Makes a resolver that asks the account's own server once per handle.
  *
- * It throws NetworkError when the server cannot resolve now: a post is not edited later, so that a mention which is
- * left out for a passing reason would be lost for good.
+ * It throws NetworkError when the server cannot resolve at the moment: a post is not edited later, so a mention that is
+ * left out would be lost.
  */
 export function handleResolver(server: ServerAccess): ResolveHandle {
   const known = new Map<string, string | null>();

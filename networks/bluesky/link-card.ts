@@ -3,13 +3,13 @@ import type { Json } from '../../domain/json-schema.ts';
 import { quote } from '../answer.ts';
 import { cardMaker } from '../link-card/card-maker.ts';
 import type { Connection } from '../network.ts';
-import { blobOfBytes } from './files/blob-of.ts';
+import { blobOfBytes } from './files/blob.ts';
 import { holdBytes } from './files/held-bytes.ts';
 import type { Blob } from './prepared-post.ts';
 
-/** The card of a post, or why it has none. */
+/** The link card of a post, or why it has none. */
 type EmbeddedCard = {
-  /** The part of the record that shows it; null when there is none. */
+  /** The embed with the card; null when there is none. */
   readonly embed: Json;
   readonly thumb?: Blob;
   readonly warnings: readonly string[];
@@ -20,7 +20,7 @@ export const noCard: EmbeddedCard = { embed: null, warnings: [] };
 /** Source: lexicon `app.bsky.embed.external`. */
 const thumbBounds = { maxBytes: 1_000_000, maxSide: 1200 };
 
-/** Makes the cards of a thread's posts and holds their pictures for the upload. */
+/** Makes the link cards of a thread's posts and holds their pictures for the upload. */
 export function cardEmbedder(
   connection: Connection,
 ): (facets: readonly Facet[]) => Promise<EmbeddedCard> {

@@ -3,7 +3,7 @@ import { answerReader, jsonOf } from '../answer.ts';
 import { countIn, readingOf, sumOf, type PostReading } from '../metrics.ts';
 import type { Connection, MetricsReader } from '../network.ts';
 import { readOneByOne } from '../read-one-by-one.ts';
-import { errorName, query, refusal, unreadable } from './client.ts';
+import { errorName, xrpcQuery, refusal, unreadable } from './client.ts';
 import { collection } from './prepared-post.ts';
 import { withSession } from './session.ts';
 
@@ -16,7 +16,7 @@ type Viewed = {
   readonly bookmarkCount?: unknown;
 };
 
-/** Of `app.bsky.feed.getPosts`. */
+/** Reads the response of `app.bsky.feed.getPosts`. */
 const readPosts = answerReader<{ readonly posts: readonly Viewed[] }>({
   type: 'object',
   required: ['posts'],
@@ -29,14 +29,17 @@ const readPosts = answerReader<{ readonly posts: readonly Viewed[] }>({
   },
 });
 
-/** Of `app.bsky.actor.getProfile`: an error that comes as a success is none. */
+/**
+ * Reads the response of `app.bsky.actor.getProfile`. `did` is required, so that an error with status 200 is not
+ * accepted.
+ */
 const readProfile = answerReader<{ readonly followersCount?: unknown }>({
   type: 'object',
   required: ['did'],
   properties: { did: { type: 'string' } },
 });
 
-/** The account's server asks its AppView, which counts. */
+/** The account's server forwards the requests to its AppView, which counts. */
 export const metrics: MetricsReader = {
   batchSize: 25,
   readsPerMonth: null,
@@ -69,20 +72,20 @@ const presentPost = (post: Viewed): PostReading =>
   });
 
 /**
- * Gone when the account's own server has no such record any more. An AppView may lag behind, or hide a post: what it does
- * not show is not gone for that.
+ * Reports a post as gone when the account's own server no longer has the record. An AppView may lag behind or hide a
+ * post, so its silence proves nothing.
  */
 async function absence(connection: Connection, uri: string): Promise<PostReading | null> {
   const rkey = uri.split('/').at(-1) ?? '';
   const method = 'com.atproto.repo.getRecord';
   const parameters = { repo: connection.remoteId, collection, rkey };
-  // What fails here is asked again with the next read, and takes nothing from the other posts.
-  const response = await query(connection, method, parameters, 'prepare').catch(() => null);
+  // A failed read is repeated with the next batch, and does not affect the other posts.
+  const response = await xrpcQuery(connection, method, parameters, 'prepare').catch(() => null);
   const isGone = response?.status === 400 && errorName(response) === 'RecordNotFound';
   return isGone ? { kind: 'gone' } : null;
 }
 
-/** Asks with the account's session. @throws NetworkError when the server refuses, or its answer does not read. */
+/** Sends a query with the account's session. @throws NetworkError for a refusal or an unexpected response. */
 async function ask<T>(
   connection: Connection,
   method: string,
@@ -92,7 +95,7 @@ async function ask<T>(
   let secret = '';
   const response: EgressResponse = await withSession(connection, (authorization) => {
     ({ secret } = authorization);
-    return query(connection, method, parameters, 'prepare', authorization);
+    return xrpcQuery(connection, method, parameters, 'prepare', authorization);
   });
   if (response.status !== 200) {
     throw refusal(response, 'prepare', [secret]);

@@ -1,10 +1,10 @@
 import type { Options, OptionsSchema } from '../content-rules.ts';
 
-/** Labels that an account may put on its own posts. Source: https://docs.bsky.app/docs/advanced-guides/moderation */
+/** Labels that accounts may put on their own posts. Source: https://docs.bsky.app/docs/advanced-guides/moderation */
 const labels = ['sexual', 'nudity', 'porn', 'graphic-media'] as const;
 
 /**
- * As the lexicon's format `language` wants it, without private tags: language, script, region, variants, extensions.
+ * The lexicon's format `language`, without private tags: language, script, region, variants, extensions.
  * Source: lexicon `app.bsky.feed.post`, RFC 5646 section 2.1.
  */
 const language =
@@ -26,12 +26,12 @@ export const optionsSchema: OptionsSchema = {
       maxItems: labels.length,
       uniqueItems: true,
       items: { type: 'string', enum: labels },
-      description: 'What readers are warned of before they see the post.',
+      description: 'Content warnings that readers see before the post.',
     },
     link_card: {
       type: 'boolean',
       description:
-        'Whether a text without files shows a card of its first link, with the title, the description and the picture of that page. Yes when left out.',
+        'Whether a text without files shows a card of its first link, with the title, the description and the picture of that page. Default: true.',
     },
   },
 };
@@ -42,7 +42,7 @@ export type Choice = {
   readonly hasLinkCard: boolean;
 };
 
-/** Reads the options of a channel. A value of another shape than the schema says counts as left out. */
+/** Reads the options of a channel. A value that does not fit the schema is ignored. */
 export const choiceOf = (options: Options): Choice => ({
   langs: textsOf(options['langs']),
   labels: textsOf(options['labels']),

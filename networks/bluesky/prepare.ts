@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cidForLex } from '@atproto/lex-cbor';
 import { lexParse } from '@atproto/lex-json';
-import type { Connection, PreparedPart, Part } from '../network.ts';
+import type { Connection, PreparedPart, ThreadPart } from '../network.ts';
 import { prepareFiles } from './files/prepare-files.ts';
 import { facetsOf, handleResolver } from './facets.ts';
 import { cardEmbedder, noCard } from './link-card.ts';
@@ -17,15 +17,15 @@ import {
 /**
  * Makes the records of a thread, with their keys, times and hashes.
  *
- * A reply names the posts before it by their hashes, and a post its files, and all of these can be computed before
- * anything is sent. That is what lets a whole thread go out in one write.
+ * A reply refers to earlier posts by hash, and a post to its files. All hashes are computed before anything is sent, so
+ * a whole thread can go out in one write.
  *
- * @param parts Those that were prepared before keep their record keys, so that of two writes only one can succeed.
- * @throws NetworkError when a mention cannot be resolved now, or a file cannot be read.
+ * @param parts Parts that were already prepared keep their record keys, so that only one of two writes can succeed.
+ * @throws NetworkError when a mention cannot be resolved at the moment, or a file cannot be read.
  */
 export async function prepareThread(
   connection: Connection,
-  parts: readonly (Part | PreparedPart)[],
+  parts: readonly (ThreadPart | PreparedPart)[],
   { nowMs, before }: { readonly nowMs: number; readonly before: readonly PreparedPart[] },
 ): Promise<PreparedPart[]> {
   const didOf = handleResolver(connection);
@@ -35,7 +35,7 @@ export async function prepareThread(
   let root = refs.at(0);
   let parent = refs.at(-1);
   for (const [index, part] of parts.entries()) {
-    // A millisecond for each part keeps them in order wherever posts are sorted by time or by key.
+    // One millisecond per part keeps them in order wherever posts are sorted by time or by key.
     const atMs = Math.floor(nowMs) + index;
     const facets = await facetsOf(part.text, didOf);
     const { embed: files, warnings, ...named } = await prepareFiles(connection, part.media);
@@ -70,8 +70,8 @@ export async function prepareThread(
   return prepared;
 }
 
-/** What a record says of the owner's choice. Source: lexicon `app.bsky.feed.post`. */
-function chosen(options: Part['options']): object {
+/** The record fields for the owner's options. Source: lexicon `app.bsky.feed.post`. */
+function chosen(options: ThreadPart['options']): object {
   const { langs, labels } = choiceOf(options);
   return {
     ...(langs.length > 0 && { langs }),
@@ -92,11 +92,11 @@ const refTo = (
 const digits = '234567abcdefghijklmnopqrstuvwxyz';
 
 /**
- * The record key of a post: a TID made of a time and of the part's key instead of a clock and chance, so that every
- * try has the same one and a second post cannot come of it.
+ * The record key of a post: a TID made from a time and the part's key instead of a clock and chance. Every attempt has
+ * the same key, so a second post cannot be created.
  *
- * 53 bits of microseconds (the milliseconds given, and microseconds from the hash), then 10 bits from the hash.
- * Keys of later milliseconds sort after those of earlier ones.
+ * 53 bits of microseconds (the given milliseconds, and microseconds from the hash), then 10 bits from the hash. Keys of
+ * later milliseconds sort after earlier ones.
  *
  * Source: https://atproto.com/specs/tid
  *

@@ -4,7 +4,7 @@ import type { PreparedPart } from '../network.ts';
 
 export const cidSchema = { type: 'string', pattern: '^[a-z0-9]+$', maxLength: 255 };
 
-/** A file on a server, as a record names it. */
+/** A file on a server, as a record refers to it. */
 export type Blob = {
   readonly $type: 'blob';
   readonly ref: { readonly $link: string };
@@ -25,24 +25,24 @@ export const blobSchema = {
 
 export const collection = 'app.bsky.feed.post';
 
-/** A record and the hash of it: names one version of one post. */
+/** A record's URI and its hash: identifies one version of one post. */
 export type StrongRef = { readonly uri: string; readonly cid: string };
 
-/** All of a post, made before the first try and stored, so that every try writes the same bytes under the same key. */
+/** A complete post, made before the first attempt and stored, so that every attempt writes the same bytes and key. */
 export type PreparedPost = {
   readonly rkey: string;
   readonly cid: string;
   /** The record as it goes to the server. */
   readonly record: { readonly [key: string]: Json };
-  /** How the record names the part's files, in their order. Absent in parts that were prepared before posts had any. */
+  /** The part's files, in order. Absent in parts that were prepared before posts had files. */
   readonly blobs?: readonly Blob[];
-  /** Places of the files among them that were made smaller. */
+  /** Indexes of the files that were re-encoded. */
   readonly encoded?: readonly number[];
-  /** Places of those that the video service put on the server. */
+  /** Indexes of the files that the video service put on the server. */
   readonly processed?: readonly number[];
   /** The picture of the link card. */
   readonly thumb?: Blob;
-  /** What became of the post otherwise than its owner may think. */
+  /** What differs from the owner's post. */
   readonly warnings?: readonly string[];
 };
 
@@ -61,7 +61,7 @@ const read = answerReader<PreparedPost>({
   },
 });
 
-/** @throws Error for data that `prepare` of this network did not make: a bug, or a foreign row. */
+/** @throws Error for data that this network's `prepare` did not make: a bug, or a foreign row. */
 export function preparedPostOf(part: PreparedPart): PreparedPost {
   const post = read(part.data);
   if (!post) {

@@ -1,8 +1,8 @@
 import { answerReader, jsonOf } from '../answer.ts';
-import type { ServerAccess } from '../send-request.ts';
-import { didSchema, query, refusal } from './client.ts';
+import type { ServerAccess } from '../send-network-request.ts';
+import { didSchema, xrpcQuery, refusal } from './client.ts';
 
-/** Of `com.atproto.identity.resolveHandle`. */
+/** Reads the response of `com.atproto.identity.resolveHandle`. */
 const readDid = answerReader<{ readonly did: string }>({
   type: 'object',
   required: ['did'],
@@ -10,13 +10,13 @@ const readDid = answerReader<{ readonly did: string }>({
 });
 
 /**
- * Asks a server for the DID behind a handle; null when there is none.
+ * Asks a server for the DID of a handle; null when there is none.
  *
- * @throws NetworkError when the server cannot resolve now.
+ * @throws NetworkError when the server cannot resolve at the moment.
  */
 export async function resolveHandle(server: ServerAccess, handle: string): Promise<string | null> {
   const method = 'com.atproto.identity.resolveHandle';
-  const response = await query(server, method, { handle }, 'prepare');
+  const response = await xrpcQuery(server, method, { handle }, 'prepare');
   if (response.status === 429 || response.status >= 500) {
     throw refusal(response, 'prepare', []);
   }

@@ -1,5 +1,5 @@
 import { answerReader } from '../answer.ts';
-import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import type { Content, AttachmentFacts, Rules, ValidationResult } from '../content-rules.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { durationOf, sizesOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
@@ -8,10 +8,10 @@ import type { Limits } from '../validation/limits.ts';
 import { countGraphemes } from '../validation/texts.ts';
 import { optionsSchema } from './options.ts';
 
-/** What Bluesky's apps take; the servers do not look. */
+/** The limit of Bluesky's apps; the servers do not check it. */
 const appMaxDurationMs = 3 * 60_000;
 
-/** Both lengths count: a text of emoji families reaches the bytes first. Source: lexicon `app.bsky.feed.post`. */
+/** Both limits apply: a text of family emojis reaches the bytes first. Source: lexicon `app.bsky.feed.post`. */
 const text: Limits['text'] = [
   {
     max: 300,
@@ -35,8 +35,8 @@ const limitsOf = (settings: Json): Limits => ({
   name: 'Bluesky',
   text,
   files: [
-    // Source: lexicon `app.bsky.embed.images`, which takes images of all types. Larger ones are made smaller; how large
-    // they may be is ours.
+    // Source: lexicon `app.bsky.embed.images`, which accepts all image types. Larger images are re-encoded, so this
+    // limit is ours.
     {
       one: 'image',
       max: 4,
@@ -55,8 +55,8 @@ const limitsOf = (settings: Json): Limits => ({
 export const rules: Rules = {
   threads: true,
   options: optionsSchema,
-  // A second write under the same keys is refused, but the post may be edited meanwhile, and then has others. What
-  // stands before a PDS (nginx, a load balancer) gives it 60 s; a write takes far less than a second.
+  // A second write under the same keys is refused, unless the post was edited in between and got other keys. A proxy
+  // before a PDS (nginx, a load balancer) waits up to 60 s; a write takes far less than a second.
   appearsWithinMs: 60_000,
   limits: limitsOf,
   validate: (content: Content, settings: Json): ValidationResult =>
@@ -69,7 +69,7 @@ export const rules: Rules = {
     }),
 };
 
-function becomesSmaller(file: MediaFacts, { maxImageBytes }: BlueskySettings): string[] {
+function becomesSmaller(file: AttachmentFacts, { maxImageBytes }: BlueskySettings): string[] {
   if (!isImage(file) || file.sizeBytes <= maxImageBytes) {
     return [];
   }
@@ -83,8 +83,8 @@ function becomesSmaller(file: MediaFacts, { maxImageBytes }: BlueskySettings): s
 /** Source: https://docs.bsky.app/docs/advanced-guides/rate-limits */
 const usualBlobBytes = 50 * 1024 * 1024;
 
-/** A server from before July 2026 says nothing of its limit. Most take what Bluesky's own take. */
-function mayBeTooLarge(file: MediaFacts, { isVideoLimitKnown }: BlueskySettings): string[] {
+/** Servers from before July 2026 do not report their limit. Most have the limit of Bluesky's own servers. */
+function mayBeTooLarge(file: AttachmentFacts, { isVideoLimitKnown }: BlueskySettings): string[] {
   if (!isVideo(file) || isVideoLimitKnown || file.sizeBytes <= usualBlobBytes) {
     return [];
   }
@@ -97,8 +97,8 @@ function mayBeTooLarge(file: MediaFacts, { isVideoLimitKnown }: BlueskySettings)
 
 const shown = hasType('image/jpeg', 'image/png', 'image/webp');
 
-/** What Bluesky takes and shows in another way than one may think. */
-function showsOtherwise(file: MediaFacts): string[] {
+/** Files that Bluesky accepts and shows differently than expected. */
+function showsOtherwise(file: AttachmentFacts): string[] {
   if (file.type === 'image/gif') {
     return [`Bluesky shows a GIF as a still image, and ${nameOf(file)} is one.`];
   }
@@ -119,20 +119,20 @@ function showsOtherwise(file: MediaFacts): string[] {
 }
 
 export type BlueskySettings = {
-  /** Where people read the posts, without a trailing slash: a channel of another app than Bluesky's has its own. */
+  /** Base URL of the app that shows the posts, without a trailing slash. Differs from Bluesky's for another app. */
   readonly webUrl: string;
-  /** What an image of a record may have. A larger one is made smaller. A PDS older than 2026 takes half of it. */
+  /** Largest image of a record, in bytes; larger ones are re-encoded. A PDS from before 2026 accepts half of it. */
   readonly maxImageBytes: number;
   readonly maxVideoBytes: number;
-  /** Whether `maxVideoBytes` comes from the account's server or the operator, and is not a guess. */
+  /** Whether `maxVideoBytes` comes from the account's server or the operator; otherwise it is a guess. */
   readonly isVideoLimitKnown: boolean;
 };
 
 /** The settings as a channel stores them. */
 export type StoredSettings = Partial<Pick<BlueskySettings, 'webUrl' | 'maxImageBytes'>> & {
-  /** An operator's own. */
+  /** Set by the operator. */
   readonly maxVideoBytes?: number;
-  /** The largest file that the account's server accepts, as it said last. */
+  /** The largest file that the account's server accepts, as last read. */
   readonly blobUploadLimit?: number;
 };
 
@@ -153,7 +153,7 @@ const read = answerReader<StoredSettings>({
   },
 });
 
-/** The settings of a channel; a channel without them has Bluesky's own app and servers. */
+/** The settings of a channel, by default those of Bluesky's own app and servers. */
 export function blueskySettings(settings: Json): BlueskySettings {
   const stored = read(settings) ?? {};
   const { blobUploadLimit = Infinity, maxVideoBytes: own = Infinity } = stored;

@@ -4,13 +4,13 @@ import { answerReader, jsonOf, quote } from '../answer.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { type Connection, NetworkError } from '../network.ts';
 import { tokenSchema } from '../oauth/tokens.ts';
-import type { ServerAccess } from '../send-request.ts';
+import type { ServerAccess } from '../send-network-request.ts';
 import {
-  bearer,
+  bearerAuthorization,
   didSchema,
   errorName,
   isTokenRefused,
-  procedure,
+  xrpcProcedure,
   readXrpcError,
   refusal,
   unreadable,
@@ -24,7 +24,7 @@ export type BlueskyCredentials = {
   readonly appPassword: string;
 };
 
-/** Null when they are not those of a Bluesky account. */
+/** Reads an app password's credentials; null for anything else. */
 const readCredentials: (credentials: Json) => BlueskyCredentials | null = answerReader({
   type: 'object',
   required: ['identifier', 'appPassword'],
@@ -38,11 +38,11 @@ export type Login = {
   readonly did: string;
   readonly handle: string;
   readonly accessJwt: string;
-  /** What the directory says of the account, where the server hands it out. */
+  /** The account's DID document, if the server includes it. */
   readonly didDoc?: unknown;
 };
 
-/** Of `com.atproto.server.createSession`. */
+/** Reads the response of `com.atproto.server.createSession`. */
 const readLogin = answerReader<Login>({
   type: 'object',
   required: ['did', 'handle', 'accessJwt'],
@@ -56,21 +56,21 @@ const readLogin = answerReader<Login>({
 /**
  * Signs in with an app password.
  *
- * The refresh token of the answer is left alone: to use one twice ends the session, and two workers could.
+ * The refresh token in the response is not used: using one twice ends the session, and two workers could do so.
  *
- * @throws NetworkError `access_lost` when the password or the account is no longer good, with `taken: 'no'` like all
- *   its errors, because no post was sent yet.
+ * @throws NetworkError with `accepted: 'no'`, because no post was sent yet: `access_lost` when the password or the
+ *   account is no longer valid.
  */
 export async function logIn(server: ServerAccess, credentials: BlueskyCredentials): Promise<Login> {
   const { identifier, appPassword: password } = credentials;
   const input = { identifier, password };
   const method = 'com.atproto.server.createSession';
-  const response = await procedure(server, method, input, { purpose: 'prepare' });
+  const response = await xrpcProcedure(server, method, input, { purpose: 'prepare' });
   if (response.status === 400 && errorName(response) === 'InvalidRequest') {
-    // An identifier that cannot be one. The server would say it of no other login.
-    const words = quote(readXrpcError(jsonOf(response))?.message, [password]);
-    const message = `The Bluesky server does not know this account (HTTP 400)${words && `: ${words}`}.`;
-    throw new NetworkError('access_lost', message, { taken: 'no' });
+    // The identifier is malformed; other failed logins get another error.
+    const serverMessage = quote(readXrpcError(jsonOf(response))?.message, [password]);
+    const message = `The Bluesky server does not know this account (HTTP 400)${serverMessage && `: ${serverMessage}`}.`;
+    throw new NetworkError('access_lost', message, { accepted: 'no' });
   }
   if (response.status !== 200) {
     throw refusal(response, 'prepare', [password]);
@@ -83,13 +83,13 @@ export async function logIn(server: ServerAccess, credentials: BlueskyCredential
   return login;
 }
 
-/** A token that ends sooner than this could end on its way. */
+/** A token that ends sooner than this could expire on the way to the server. */
 const marginMs = 60_000;
 
-/** What is kept of a login. Never the refresh token. */
-export type Session = { readonly accessJwt: string };
+/** The stored part of a login, without the refresh token. */
+export type BlueskySession = { readonly accessJwt: string };
 
-const readSession = answerReader<Session>({
+const readSession = answerReader<BlueskySession>({
   type: 'object',
   required: ['accessJwt'],
   properties: { accessJwt: tokenSchema },
@@ -106,11 +106,11 @@ export type AccountConnection = ServerAccess &
   Pick<Connection, 'remoteId' | 'credentials' | 'session' | 'saveSession'>;
 
 /**
- * Calls the server with the account's access: that of a grant, where it was connected in a browser. With an app password
- * it is the kept token while that lasts, otherwise that of a new login, which is kept for the next try; a token that the
- * server refuses is replaced, as the refused call did nothing.
+ * Calls the server with the account's access: the grant's token, if it was connected in a browser. With an app password
+ * it is the stored token while that is valid, otherwise a new login, which is stored for the next attempt. A token that
+ * the server refuses is replaced and the call repeated, because the refused call did nothing.
  *
- * @throws NetworkError `access_lost` when the account cannot be entered (any more), or is not the connected one.
+ * @throws NetworkError `access_lost` when the account is inaccessible, or is not the connected one.
  */
 export async function withSession(
   connection: AccountConnection,
@@ -123,35 +123,35 @@ export async function withSession(
 
   const kept = readSession(connection.session)?.accessJwt;
   if (kept !== undefined && lasts(kept, Date.now())) {
-    const response = await call(bearer(kept));
+    const response = await call(bearerAuthorization(kept));
     if (!isTokenRefused(response)) {
       return response;
     }
   }
 
   const { accessJwt, isShared } = await renewSession(connection, kept);
-  const response = await call(bearer(accessJwt));
+  const response = await call(bearerAuthorization(accessJwt));
   return isShared && isTokenRefused(response)
-    ? call(bearer((await renewSession(connection, accessJwt)).accessJwt))
+    ? call(bearerAuthorization((await renewSession(connection, accessJwt)).accessJwt))
     : response;
 }
 
-/** How long a new session is handed to those who still hold the one before it, in milliseconds: a try reads it once. */
+/** How long callers with the previous session get the new one, in milliseconds: an attempt reads the session once. */
 const sharedMs = 60_000;
 
 /**
- * The logins of a process, by its egress: forty posts that find the same session ended log in once. A server takes 30
- * logins of an account in five minutes, and a workspace has more posts than that due at nine.
+ * The logins of a process, by its egress: forty posts that find the same session expired share one login. A server
+ * allows 30 logins per account in five minutes, and a workspace may have more posts due at once.
  */
 const logins = new WeakMap<Egress, Map<string, Promise<string>>>();
 
 type Renewed = {
   readonly accessJwt: string;
-  /** Another call made it, perhaps some time ago. */
+  /** Another call logged in, perhaps some time ago. */
   readonly isShared: boolean;
 };
 
-/** @param ended The session that is over, if there was one. */
+/** @param ended The expired session, if there was one. */
 async function renewSession(
   connection: AccountConnection,
   ended: string | undefined,
@@ -160,7 +160,7 @@ async function renewSession(
   const underWay = logins.get(http) ?? new Map<string, Promise<string>>();
   logins.set(http, underWay);
   const account = JSON.stringify([baseUrl, remoteId, credentials, ended ?? null]);
-  const key = createHash('sha256').update(account).digest('base64url'); // Holds no password for a minute.
+  const key = createHash('sha256').update(account).digest('base64url'); // Keeps the password out of the map.
   const shared = underWay.get(key);
   if (shared) {
     return { accessJwt: await shared, isShared: true };
@@ -176,21 +176,21 @@ async function renewSession(
 async function newToken(connection: AccountConnection): Promise<string> {
   const credentials = readCredentials(connection.credentials);
   if (!credentials) {
-    throw new NetworkError('access_lost', 'The channel has no app password.', { taken: 'no' });
+    throw new NetworkError('access_lost', 'The channel has no app password.', { accepted: 'no' });
   }
 
   const { did, accessJwt } = await logIn(connection, credentials);
   if (did !== connection.remoteId) {
-    // A handle can change hands. Its new owner's account must not get the post.
+    // A handle can get another owner, whose account must not get the post.
     const message = 'The handle of this channel now belongs to another Bluesky account.';
-    throw new NetworkError('access_lost', message, { taken: 'no' });
+    throw new NetworkError('access_lost', message, { accepted: 'no' });
   }
 
-  await connection.saveSession({ accessJwt } satisfies Session);
+  await connection.saveSession({ accessJwt } satisfies BlueskySession);
   return accessJwt;
 }
 
-/** A token that does not tell its end is tried: the server knows. */
+/** A token without a readable expiry is used: the server decides. */
 function lasts(accessJwt: string, nowMs: number): boolean {
   const expiry = expiryMs(accessJwt);
   return expiry === null || expiry - marginMs > nowMs;

@@ -3,13 +3,13 @@ import { resolveHandle } from './resolve-handle.ts';
 
 type Named = {
   readonly did: string;
-  /** As the account's server says. */
+  /** As the account's server reports it. */
   readonly handle: string;
   readonly baseUrl: string;
 };
 
 /**
- * The handle as people see it. A server may claim any handle for its accounts, so one that is proved neither by the
+ * The handle to display. A server may claim any handle for its accounts, so a handle that is proved neither by the
  * server's own name nor by the resolver is followed by the server: `me.example (pds.example)`.
  */
 export async function shownHandle(
@@ -28,7 +28,7 @@ export async function shownHandle(
 
 const isName = /^[a-z0-9\-]+(?:\.[a-z0-9\-]+)+$/v;
 
-/** Names that do not exist on the Internet (RFC 6761): atproto reserves them for development. */
+/** Reserved names (RFC 6761), which atproto uses for development. */
 const isReserved = (handle: string): boolean => handle.endsWith('.test');
 
 const didBehind = async (

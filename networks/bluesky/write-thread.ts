@@ -1,19 +1,25 @@
 import { answerReader, jsonOf } from '../answer.ts';
 import { type Connection, NetworkError } from '../network.ts';
-import type { ServerAccess } from '../send-request.ts';
-import { errorName, isAccessLost, procedure, query, refusal, unreadable } from './client.ts';
+import type { ServerAccess } from '../send-network-request.ts';
+import {
+  errorName,
+  isAccessLost,
+  xrpcProcedure,
+  xrpcQuery,
+  refusal,
+  unreadable,
+} from './client.ts';
 import { cidSchema, collection, type PreparedPost } from './prepared-post.ts';
 import { withSession } from './session.ts';
 
-/** Of `com.atproto.repo.applyWrites`. Older servers answer with an empty object. */
+/** Reads the response of `com.atproto.repo.applyWrites`, which is an empty object on older servers. */
 const readWritten = answerReader<object>({ type: 'object' });
 
 /**
  * Writes all posts of a thread, or none of them, in one request.
  *
- * `applyWrites` also for a single post: it refuses a key that is taken, so it can only create, never change. A
- * repeated write is therefore answered with an error (500 by Bluesky's own server), and then the records tell which
- * of the two it was.
+ * `applyWrites` is used for a single post too: it refuses an existing key, so it can only create. A repeated write gets
+ * an error (500 on Bluesky's own server); the records then show whether the first write succeeded.
  *
  * @throws NetworkError
  */
@@ -34,7 +40,7 @@ export async function writeThread(
   const response = await withSession(connection, (authorization) => {
     ({ secret } = authorization);
     const method = 'com.atproto.repo.applyWrites';
-    return procedure(connection, method, input, { purpose: 'create', authorization });
+    return xrpcProcedure(connection, method, input, { purpose: 'create', authorization });
   });
   if (response.status === 200) {
     if (!readWritten(jsonOf(response))) {
@@ -50,12 +56,12 @@ export async function writeThread(
 }
 
 /**
- * Whether a thread was written, by its record keys. Creates nothing, needs no session.
+ * Whether a thread was written, by its record keys. Creates nothing and needs no session.
  *
- * A thread is one atomic write, so one record of it proves all: a missing other was deleted since.
+ * A thread is one atomic write, so one of its records proves all: a missing record was deleted later.
  *
- * @throws NetworkError `unconfirmed` when a key holds something else than what was prepared: the account's owner edited
- *   the post, or another post took the key. A person has to look.
+ * @throws NetworkError `unconfirmed` when a key holds another record than the prepared one: the owner edited the post,
+ *   or another post has the key. A person has to check.
  */
 export async function isWritten(
   server: ServerAccess,
@@ -73,23 +79,23 @@ export async function isWritten(
   }
 
   if (foreign) {
-    const message = 'A Bluesky post stands where this one belongs, and it is not the same.';
-    throw new NetworkError('unconfirmed', message, { taken: 'unknown' });
+    const message = 'Another Bluesky post has the key of this one, or this one was edited.';
+    throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
   }
   return false;
 }
 
-/** Of `com.atproto.repo.getRecord`. */
+/** Reads the response of `com.atproto.repo.getRecord`. */
 const readRecord = answerReader<{ readonly cid: string }>({
   type: 'object',
   required: ['cid'],
   properties: { cid: cidSchema },
 });
 
-/** The hash of the record under a key, or null when there is none. */
+/** The hash of the record under a key; null when there is none. */
 async function cidOf(server: ServerAccess, repo: string, rkey: string): Promise<string | null> {
   const method = 'com.atproto.repo.getRecord';
-  const response = await query(server, method, { repo, collection, rkey }, 'reconcile');
+  const response = await xrpcQuery(server, method, { repo, collection, rkey }, 'reconcile');
   if (errorName(response) === 'RecordNotFound') {
     return null;
   }

@@ -4,7 +4,14 @@ import { shrinkImage } from '../../runtime/media/shrink-image.ts';
 import { quote } from '../answer.ts';
 import type { Connection } from '../network.ts';
 import { pageFacts } from './page-facts.ts';
-import { compressed, fetching, NoPageError, readPage, userAgent, type Page } from './read-page.ts';
+import {
+  compressed,
+  fetching,
+  NoPageError,
+  readPage,
+  userAgent,
+  type FetchedPage,
+} from './read-page.ts';
 
 /** A preview of a link in a post, from the metadata of its page. */
 type LinkCard = {
@@ -24,7 +31,7 @@ type CardMaker = (link: string | undefined) => Promise<MadeCard>;
 
 const noCard: MadeCard = { card: null, warnings: [] };
 
-/** For all cards of a thread, in milliseconds: an attempt has four minutes. */
+/** Limit for all cards of a thread, in milliseconds; an attempt has four minutes. */
 const allWithinMs = 45_000;
 /** The largest original picture that is fetched. */
 const maxPictureBytes = 15 * 1024 * 1024;
@@ -33,14 +40,14 @@ const maxPictureBytes = 15 * 1024 * 1024;
 type PictureBounds = {
   readonly maxBytes: number;
   readonly maxSide: number;
-  /** Always a JPEG. */
+  /** Forces a JPEG. */
   readonly isOpaque?: boolean;
   readonly workspaceId?: string | undefined;
 };
 
 /**
- * Makes cards of links, each link once. Any failure costs the card or its picture and gives a warning: no post waits for
- * the page that it links to.
+ * Makes cards of links, each link once. A failure costs the card or its picture and gives a warning, so that no post
+ * waits for the page that it links to.
  */
 export function cardMaker(connection: Connection, wanted: PictureBounds): CardMaker {
   const { downloads, workspaceId } = connection;
@@ -65,7 +72,7 @@ async function makeCard(
   bounds: PictureBounds,
   signal: AbortSignal,
 ): Promise<MadeCard> {
-  let page: Page;
+  let page: FetchedPage;
   try {
     page = await readPage(downloads, link, signal);
   } catch (error) {
@@ -86,10 +93,10 @@ async function makeCard(
 type Picture =
   | CardPicture
   | { readonly problem: string }
-  /** The page has none. */
+  /** The page has no picture. */
   | null;
 
-/** Always encoded again: so it is small, and readers never get the original bytes, which may be harmful. */
+/** Pictures are always re-encoded: they get small, and readers never get the original bytes, which may be harmful. */
 async function pictureOf(
   downloads: Downloader,
   address: string,
@@ -97,7 +104,7 @@ async function pictureOf(
     page,
     bounds,
     signal,
-  }: { readonly page: Page; readonly bounds: PictureBounds; readonly signal: AbortSignal },
+  }: { readonly page: FetchedPage; readonly bounds: PictureBounds; readonly signal: AbortSignal },
 ): Promise<Picture> {
   const url = address === '' ? null : URL.parse(address, page.url);
   if (!url || !/^https?:$/v.test(url.protocol)) {

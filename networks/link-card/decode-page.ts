@@ -1,8 +1,8 @@
 import { readHtml } from '../html-pieces.ts';
 
 /**
- * The text of a page. The charset is the first known one of: byte order mark, `Content-Type`, XML declaration, `meta`.
- * Otherwise it is UTF-8.
+ * Decodes a page. The charset is the first known one of: byte order mark, `Content-Type`, XML declaration, `meta`.
+ * The default is UTF-8.
  *
  * Source: https://html.spec.whatwg.org/multipage/parsing.html#determining-the-character-encoding
  */
@@ -26,7 +26,7 @@ const marks = { '\xEF\xBB\xBF': 'utf-8', '\xFF\xFE': 'utf-16le', '\xFE\xFF': 'ut
 const markOf = (ascii: string): string | undefined =>
   Object.entries(marks).find(([mark]) => ascii.startsWith(mark))?.[1];
 
-/** The name that the decoder has for a charset; undefined for one that it does not know. */
+/** The decoder's name of a charset; undefined for an unknown one. */
 function known(name: string | undefined): string | undefined {
   try {
     return name && new TextDecoder(name).encoding;
@@ -39,7 +39,7 @@ function known(name: string | undefined): string | undefined {
 const readable = (name: string | undefined): string | undefined =>
   known(name)?.replace(/^utf-16.*$/v, 'utf-8');
 
-/** The charset that the first `meta` with a known one names. */
+/** The charset of the first `meta` that names a known one. */
 function metaOf(ascii: string): string | undefined {
   let found: string | undefined;
   readHtml(ascii, {

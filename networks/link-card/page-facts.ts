@@ -1,11 +1,11 @@
 import { wholeCharacters } from '../../domain/texts.ts';
 import { readHtml } from '../html-pieces.ts';
 
-/** The metadata of a page for previews. Empty where the page has none. */
+/** A page's metadata for previews. Empty strings where the page has none. */
 export type PageFacts = {
   readonly title: string;
   readonly description: string;
-  /** The address of a picture, as the page has it. */
+  /** The URL of a picture, as written in the page. */
   readonly image: string;
 };
 
@@ -13,7 +13,7 @@ const maxTitle = 300;
 const maxDescription = 600;
 const maxAddress = 2000;
 
-/** By their rank: the first that a page has counts. Sources: https://ogp.me, https://html.spec.whatwg.org (`meta`). */
+/** In order of precedence. Sources: https://ogp.me, https://html.spec.whatwg.org (`meta`). */
 const names = {
   title: ['og:title', 'twitter:title'],
   description: ['og:description', 'twitter:description', 'description'],
@@ -23,32 +23,32 @@ const names = {
 const known: ReadonlySet<string> = new Set(Object.values(names).flat());
 
 /**
- * Reads the beginning of a page, in time linear to its length. The page is a stranger's: what it says is text and nothing
- * else, bounded, on one line.
+ * Reads the beginning of a page, in time linear to its length. The page is untrusted, so its metadata become plain
+ * text, bounded and on one line.
  */
 export function pageFacts(html: string): PageFacts {
-  const said = new Map<string, string>();
+  const metadata = new Map<string, string>();
   let title = '';
   let isTitle = false;
   readHtml(html, {
     onTag: (name, attributes) => {
       const key = (attributes.get('property') ?? attributes.get('name') ?? '').toLowerCase();
       const content = attributes.get('content') ?? '';
-      if (name === 'meta' && known.has(key) && !said.has(key) && content.trim() !== '') {
-        said.set(key, content);
+      if (name === 'meta' && known.has(key) && !metadata.has(key) && content.trim() !== '') {
+        metadata.set(key, content);
       }
-      // A drawing in the page may have a title as well.
+      // An SVG in the page may have a title as well, so only the first title counts.
       isTitle = name === 'title' && title === '';
     },
     onEndTag: () => {
       isTitle = false;
     },
-    onText: (words) => {
-      title += isTitle && title.length < maxTitle * 2 ? words : '';
+    onText: (text) => {
+      title += isTitle && title.length < maxTitle * 2 ? text : '';
     },
   });
   const first = (keys: readonly string[]): string =>
-    keys.map((key) => said.get(key) ?? '').find((value) => value !== '') ?? '';
+    keys.map((key) => metadata.get(key) ?? '').find((value) => value !== '') ?? '';
   return {
     title: clean(first(names.title) || title, maxTitle),
     description: clean(first(names.description), maxDescription),
@@ -58,7 +58,7 @@ export function pageFacts(html: string): PageFacts {
 
 const codePoints = (text: string): number => Array.from(text).length;
 
-/** On one line, and with at most so many code points. No character is cut in two. */
+/** Puts a text on one line and limits its code points, without splitting a character. */
 function clean(text: string, most: number): string {
   const line = text
     .toWellFormed()

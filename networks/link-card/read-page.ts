@@ -3,15 +3,15 @@ import type { Downloader } from '../../runtime/egress/egress.ts';
 import { decodePage } from './decode-page.ts';
 
 /** A page that a text links to, as far as it was read. */
-export type Page = {
+export type FetchedPage = {
   readonly html: string;
-  /** Where it was found in the end, after redirects. */
+  /** Its URL after redirects. */
   readonly url: string;
 };
 
-/** What is of use stands in a page's head. */
+/** A page's metadata are in its head. */
 const maxRead = 512 * 1024;
-/** A longer one is refused unread. */
+/** Larger pages are refused unread. */
 const maxBytes = 20 * 1024 * 1024;
 
 export const fetching = { stallMs: 5000, timeoutMs: 10_000, maxRedirects: 5 };
@@ -24,12 +24,12 @@ export class NoPageError extends Error {
   override readonly name = 'NoPageError';
 }
 
-/** @throws NoPageError; what the download throws. */
+/** @throws NoPageError; the errors of the download. */
 export async function readPage(
   downloads: Downloader,
   url: string,
   signal: AbortSignal,
-): Promise<Page> {
+): Promise<FetchedPage> {
   const headers = { 'user-agent': userAgent, accept: 'text/html, application/xhtml+xml' };
   const found = await downloads.download({ url, headers, maxBytes, ...fetching, signal });
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = found.headers;
@@ -37,7 +37,7 @@ export async function readPage(
     found.status !== 200
       ? `answered ${found.status}`
       : type !== '' && !/^(?:text\/html|application\/xhtml\+xml)\b/iv.test(type)
-        ? 'is no web page'
+        ? 'is not a web page'
         : encoding.toLowerCase() !== 'identity'
           ? compressed
           : null;
@@ -56,9 +56,9 @@ export async function readPage(
   }
 
   const html = decodePage(page.bytes().subarray(0, maxRead), type);
-  // Without a type it counts as a page where it begins as one.
+  // Without a content type, a page is recognised by its beginning.
   if (type === '' && !/^\s*</v.test(html)) {
-    throw new NoPageError('is no web page');
+    throw new NoPageError('is not a web page');
   }
   return { html, url: found.url };
 }

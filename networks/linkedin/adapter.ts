@@ -3,14 +3,14 @@ import {
   type Connection,
   type Finding,
   type Network,
-  type Part,
+  type ThreadPart,
   type PreparedPart,
   type SentPart,
-  type Step,
+  type PublishStep,
 } from '../network.ts';
-import type { Purpose } from '../send-request.ts';
+import type { Purpose } from '../send-network-request.ts';
 import { linkedinSettings } from './settings.ts';
-import { accessWith, type Access } from './client.ts';
+import { accessWith, type LinkedinAccess } from './client.ts';
 import { createComment, findComments } from './comments.ts';
 import { keepCard, keptCard } from './link-card.ts';
 import { openKeepers } from './uploads/kept-files.ts';
@@ -22,14 +22,14 @@ import { uploadImage } from './uploads/upload-image.ts';
 import { uploadVideo } from './uploads/upload-video.ts';
 
 /**
- * LinkedIn's members and organisations. The first part is a post, a second one its first comment.
+ * LinkedIn's members and organisations. The first part is a post, the second one its first comment.
  *
- * Few apps may read posts, so the outcome of a lost send is mostly told by the next one: LinkedIn refuses a post that it
- * has, and names it.
+ * Few apps may read posts, so mostly the next send shows the outcome of a lost one: LinkedIn refuses a duplicate and
+ * names the existing post.
  *
  * @param version Of the API: `YYYYMM`.
  */
-export function createLinkedin(version: string): Network {
+export function createLinkedinNetwork(version: string): Network {
   const open = (connection: Connection, purpose: Purpose) =>
     accessWith(connection, connection.credentials, version, purpose);
 
@@ -38,12 +38,12 @@ export function createLinkedin(version: string): Network {
     rules,
     threads: 'sequential',
     metrics: linkedinMetrics(version),
-    prepare: async (_connection, parts: readonly Part[], nowMs): Promise<PreparedPart[]> =>
+    prepare: async (_connection, parts: readonly ThreadPart[], nowMs): Promise<PreparedPart[]> =>
       parts.map((part) => {
         const data: Prepared = { preparedAtMs: nowMs, mediaCount: part.media.length };
         return { ...part, data };
       }),
-    upload: (connection: Connection, step: Step): Promise<readonly string[]> =>
+    upload: (connection: Connection, step: PublishStep): Promise<readonly string[]> =>
       upload(open(connection, 'upload'), connection, placeOf(step)),
     send: async (connection, step, files: readonly string[]): Promise<SentPart[]> => {
       const { part, post } = placeOf(step);
@@ -54,7 +54,7 @@ export function createLinkedin(version: string): Network {
         : await createPost(access, author, part, { files, card: keptCard(connection, part) });
       return [sent];
     },
-    reconcile: async (connection: Connection, step: Step): Promise<Finding> => {
+    reconcile: async (connection: Connection, step: PublishStep): Promise<Finding> => {
       const { part, post } = placeOf(step);
       const access = open(connection, 'reconcile');
       const author = authorOf(connection);
@@ -66,15 +66,15 @@ export function createLinkedin(version: string): Network {
   };
 }
 
-/** @throws NetworkError with `taken: 'no'`. */
+/** @throws NetworkError with `accepted: 'no'`. */
 async function upload(
-  access: Access,
+  access: LinkedinAccess,
   connection: Connection,
   { part, post }: Place,
 ): Promise<readonly string[]> {
   if (post && part.media.length > 0) {
-    const message = 'A comment on LinkedIn goes out without files.';
-    throw new NetworkError('media_refused', message, { taken: 'no' });
+    const message = 'A comment on LinkedIn cannot have files.';
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
   }
 
   if (!post) {
@@ -87,7 +87,7 @@ async function upload(
   for (const { file, keeper } of keepers) {
     const kept = keeper.kept();
     if (isDoubted && kept?.kind === 'whole') {
-      // A post may have it: nothing but the post that names it anew can tell.
+      // A post may already use this upload. Only a second send with the same URN shows that.
       urns.push(kept.urn);
       continue;
     }
@@ -105,16 +105,17 @@ const authorOf = ({ remoteId: urn, settings }: Connection): Author => ({
 });
 
 /**
- * Before a part that may be there is sent again, it says so: then a duplicate of it may be itself.
+ * An absent part that may exist all the same is marked `isDoubted`: when LinkedIn calls the next send a duplicate, the
+ * existing post may be this part.
  *
- * @param found Null when LinkedIn does not show it.
- * @throws NetworkError `unconfirmed` where LinkedIn may not know the second one for a duplicate either.
+ * @param found Null when LinkedIn does not show posts.
+ * @throws NetworkError `unconfirmed` when LinkedIn might not recognise the second send as a duplicate.
  */
 function findingOf(found: readonly SentPart[] | null, { text, data }: PreparedPart): Finding {
   if (found === null && text.trim() === '') {
     const message =
-      'LinkedIn does not show posts to this app, and a post without a text may not be known again when it is sent a second time.';
-    throw new NetworkError('unconfirmed', message, { taken: 'unknown' });
+      'LinkedIn does not show posts to this app, and it may not recognise a duplicate of a post without a text.';
+    throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
   }
 
   if (found && found.length > 0) {
@@ -125,10 +126,10 @@ function findingOf(found: readonly SentPart[] | null, { text, data }: PreparedPa
   return { kind: 'absent', data: [noted], isHidden: found === null };
 }
 
-/** @param post What the part is a comment on, if it is one. */
+/** @param post The post that the part is a comment on, if it is one. */
 type Place = { readonly part: PreparedPart; readonly post: SentPart | undefined };
 
-function placeOf({ parts, sent }: Step): Place {
+function placeOf({ parts, sent }: PublishStep): Place {
   const [part, ...more] = parts;
   if (!part || more.length > 0) {
     throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);

@@ -1,22 +1,22 @@
 import type { Json } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { jsonOf } from '../answer.ts';
-import { type Access as TokenAccess, bearer, openAccess } from '../access-token.ts';
+import { type TokenAccess, bearerHeader, openAccess } from '../access-token.ts';
 import {
-  sendRequest,
+  sendNetworkRequest,
   type NetworkRequest,
   type Purpose,
   type ServerAccess,
-} from '../send-request.ts';
+} from '../send-network-request.ts';
 import { refusal, unreadable } from './refusal.ts';
 
 const serverName = 'LinkedIn';
 
-/** An address for an upload. Whoever answered chose it; egress judges where it leads. */
+/** An upload URL. The server chose it, so the egress guard checks its destination. */
 export const addressSchema = { type: 'string', pattern: '^https?://[^/]', maxLength: 5000 };
 
-/** LinkedIn's API, the token that opens it, and the version of it that is spoken. */
-export type Access = TokenAccess & {
+/** LinkedIn's API, an access token, and the API version to use. */
+export type LinkedinAccess = TokenAccess & {
   /** `YYYYMM`. */
   readonly version: string;
 };
@@ -27,26 +27,26 @@ export const accessWith = (
   credentials: Json,
   version: string,
   purpose: Purpose,
-): Access => ({ ...openAccess(server, credentials, purpose, 'LinkedIn'), version });
+): LinkedinAccess => ({ ...openAccess(server, credentials, purpose, 'LinkedIn'), version });
 
 /**
- * One request of the API. Hands back refusals as they are.
+ * Sends one API request. Returns refusals as responses.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/versioning
  *
  * @param isVersioned False for the older API, which has no versions.
  */
 export const call = (
-  access: Access,
+  access: LinkedinAccess,
   { headers, ...request }: NetworkRequest,
   { isVersioned = true } = {},
 ): Promise<EgressResponse> =>
-  sendRequest(
+  sendNetworkRequest(
     access.server,
     {
       ...request,
       headers: {
-        ...bearer(access),
+        ...bearerHeader(access),
         ...(isVersioned && { 'linkedin-version': access.version }),
         'x-restli-protocol-version': '2.0.0',
         ...headers,
@@ -55,9 +55,9 @@ export const call = (
     serverName,
   );
 
-/** One `GET` whose answer must have a shape. @throws NetworkError when LinkedIn refuses, or its answer does not read. */
+/** One `GET` with a checked response. @throws NetworkError for a refusal or an unexpected response. */
 export async function getAs<T>(
-  access: Access,
+  access: LinkedinAccess,
   path: string,
   purpose: Purpose,
   read: (value: unknown) => T | null,
@@ -66,9 +66,9 @@ export async function getAs<T>(
   return answerAs(access, response, purpose, read);
 }
 
-/** The content of an answer. @throws NetworkError when it is a refusal, or does not read. */
+/** The content of a response. @throws NetworkError for a refusal or an unexpected response. */
 export function answerAs<T>(
-  access: Access,
+  access: LinkedinAccess,
   response: EgressResponse,
   purpose: Purpose,
   read: (value: unknown) => T | null,
@@ -86,21 +86,21 @@ export function answerAs<T>(
 }
 
 /**
- * One `PUT` of bytes to an address that LinkedIn chose. The token goes along only where LinkedIn itself is: the address
- * is part of an answer.
+ * One `PUT` of bytes to a URL from a LinkedIn response. The token is sent only to LinkedIn's own hosts, because the URL
+ * is untrusted.
  */
 export const putBytes = (
-  access: Access,
+  access: LinkedinAccess,
   url: string,
   body: NonNullable<NetworkRequest['file']>['body'],
   { withToken }: { readonly withToken: boolean },
 ): Promise<EgressResponse> =>
-  sendRequest(
+  sendNetworkRequest(
     access.server,
     {
       method: 'PUT',
       path: url,
-      headers: withToken && isOurs(url, access.server.baseUrl) ? bearer(access) : {},
+      headers: withToken && isOurs(url, access.server.baseUrl) ? bearerHeader(access) : {},
       file: { type: 'application/octet-stream', body },
       purpose: 'upload',
     },

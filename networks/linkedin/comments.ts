@@ -1,8 +1,8 @@
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import type { NetworkRequest } from '../send-request.ts';
-import { call, type Access } from './client.ts';
+import type { NetworkRequest } from '../send-network-request.ts';
+import { call, type LinkedinAccess } from './client.ts';
 import type { Author } from './posts.ts';
 import { mayBeOf, preparedOf } from './prepared.ts';
 import { refusal, unreadable } from './refusal.ts';
@@ -11,13 +11,13 @@ import { commentPage, isCommentUrn, postPage, postUrnOf } from './urns.ts';
 const needs =
   'the Community Management API and its permission to comment (w_member_social_feed, for pages w_organization_social_feed)';
 
-/** A comment in an answer. Versions of the API name it differently, and some answers do not name it at all. */
+/** A comment in a response. API versions name it differently, and some responses do not name it at all. */
 type Comment = {
   readonly $URN?: string;
   readonly commentUrn?: string;
   /** The last part of its URN. */
   readonly id?: string | undefined;
-  /** What it is a comment on: the first part of its URN. */
+  /** The commented entity: the first part of its URN. */
   readonly object?: string;
   readonly actor?: string;
   readonly message?: { readonly text?: string };
@@ -44,12 +44,12 @@ const readComments = answerReader<{ readonly elements: readonly unknown[] }>({
 });
 
 /**
- * Writes a comment below a post. Must not be repeated: LinkedIn takes a second one. Its text is plain, unlike a post's.
+ * Writes a comment below a post. Must not be repeated: LinkedIn accepts duplicates. Its text is plain, unlike a post's.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/comments-api
  */
 export async function createComment(
-  access: Access,
+  access: LinkedinAccess,
   author: Author,
   { text }: PreparedPart,
   post: SentPart,
@@ -62,13 +62,13 @@ export async function createComment(
   });
   if (response.status === 404) {
     const message = 'LinkedIn cannot find the post that the comment is for (HTTP 404).';
-    throw new NetworkError('content_refused', message, { taken: 'no', server: 'answered' });
+    throw new NetworkError('content_refused', message, { accepted: 'no', server: 'answered' });
   }
   if (response.status !== 200 && response.status !== 201) {
     throw refusal(response, { ...access, purpose: 'create', needs });
   }
 
-  // The comment is there, whatever the answer says about it: LinkedIn would take a second one.
+  // The comment exists, whatever the response contains; a second send would duplicate it.
   const comment = readComment(jsonOf(response)) ?? {};
   return sentPartOf(author, post, { id: response.headers['x-restli-id'], ...comment });
 }
@@ -76,13 +76,13 @@ export async function createComment(
 const pageSize = 100;
 
 /**
- * The comments of the author below a post that may be a part, oldest first. The first page has them: a first comment is
- * looked for within minutes of its post.
+ * The author's comments below a post that may be this part, oldest first. The first page suffices, because a first
+ * comment is reconciled within minutes of its post.
  *
  * @throws NetworkError `unconfirmed` when LinkedIn does not show comments to this app.
  */
 export async function findComments(
-  access: Access,
+  access: LinkedinAccess,
   author: Author,
   part: PreparedPart,
   post: SentPart,
@@ -90,11 +90,12 @@ export async function findComments(
   const path = `?start=0&count=${pageSize}`;
   const response = await ask(access, post, { method: 'GET', path, purpose: 'reconcile' });
   if (response.status === 403) {
-    const message = 'LinkedIn does not show comments to this app, and took or lost the first one.';
-    throw new NetworkError('unconfirmed', message, { taken: 'unknown', server: 'answered' });
+    const message =
+      'LinkedIn does not show comments to this app, and may or may not have the first one.';
+    throw new NetworkError('unconfirmed', message, { accepted: 'unknown', server: 'answered' });
   }
   if (response.status === 404) {
-    return []; // Nor is the post there any more.
+    return []; // The post itself no longer exists.
   }
   if (response.status !== 200) {
     throw refusal(response, { ...access, purpose: 'reconcile' });
@@ -117,13 +118,13 @@ export async function findComments(
 }
 
 /**
- * The versioned API of comments is for apps of the Community Management API alone, whatever the token may do; the older
- * one, which has no versions, still takes those of some others.
+ * The versioned comments API is only for apps of the Community Management API, whatever the token permits. The older
+ * API, which has no versions, still accepts some other apps.
  *
- * @param request Its path begins behind that of a post's comments.
+ * @param request Its path is appended to the path of the post's comments.
  */
 async function ask(
-  access: Access,
+  access: LinkedinAccess,
   { remoteId }: SentPart,
   request: NetworkRequest,
 ): Promise<EgressResponse> {

@@ -1,27 +1,27 @@
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader } from '../answer.ts';
-import type { CheckAccount } from '../entry.ts';
+import type { CheckAccount } from '../network-entry.ts';
 import { NetworkError, type Account } from '../network.ts';
-import { baseUrlOf } from '../send-request.ts';
+import { baseUrlOf } from '../send-network-request.ts';
 import { linkedinSettings, linkedinWebUrl, type LinkedinSettings } from './settings.ts';
-import { accessWith, answerAs, call, type Access } from './client.ts';
+import { accessWith, answerAs, call, type LinkedinAccess } from './client.ts';
 import { organizationOf, organizationsOf, type Named } from './organizations.ts';
 import { refusal } from './refusal.ts';
 
 type LinkedinToken = {
-  /** Of the API: `https://api.linkedin.com`. */
+  /** The base URL of the API: `https://api.linkedin.com`. */
   readonly baseUrl: string;
   readonly accessToken: string;
-  /** Of the API. */
+  /** The API version. */
   readonly version: string;
 };
 
 type LinkedinLogin = LinkedinToken & {
-  /** The id or the URN of an organisation whose page posts; left out: the member posts. */
+  /** The id or the URN of an organisation to post as; absent: the member. */
   readonly organization?: string | undefined;
 };
 
-/** Of OpenID Connect: `sub` is the member's id. */
+/** Reads OpenID Connect's user info, in which `sub` is the member's id. */
 const readMember = answerReader<{ readonly sub: string; readonly name?: string }>({
   type: 'object',
   required: ['sub'],
@@ -32,13 +32,12 @@ const readMember = answerReader<{ readonly sub: string; readonly name?: string }
 });
 
 /**
- * Asks LinkedIn whose token this is, or whether its member may post for an organisation. Creates nothing.
+ * Asks LinkedIn for the token's member, or whether the member may post for an organisation. Creates nothing.
  *
  * A member's token has the scopes `openid`, `profile` and `w_member_social`, an organisation's `w_organization_social`.
  *
- * @throws NetworkError `access_lost` for a token that LinkedIn does not accept, `permission_missing` for one that may not
- *   do this.
- * @throws AppError `invalid_request` for an organisation or an address that is none.
+ * @throws NetworkError `access_lost` for an invalid token, `permission_missing` for one without the scopes.
+ * @throws AppError `invalid_request` for an invalid organisation or URL.
  */
 export async function connectLinkedin(http: Egress, login: LinkedinLogin): Promise<Account> {
   const organization = login.organization?.trim() ?? '';
@@ -48,10 +47,10 @@ export async function connectLinkedin(http: Egress, login: LinkedinLogin): Promi
 }
 
 /**
- * All that a token may post as: the member, and organisations. Each of them needs its own scopes, and an app rarely has
- * both.
+ * All accounts that a token may post as: the member, and organisations. Each kind needs its own scopes, and few apps
+ * have both.
  *
- * @throws NetworkError `permission_missing` when it is none of them.
+ * @throws NetworkError `permission_missing` when there are none.
  */
 export async function linkedinAccounts(http: Egress, token: LinkedinToken): Promise<Account[]> {
   const access = accessBy(http, token);
@@ -74,7 +73,7 @@ export async function linkedinAccounts(http: Egress, token: LinkedinToken): Prom
   return accounts;
 }
 
-/** Whether a member or an organisation can still be entered. */
+/** Checks whether a member or an organisation is still accessible. */
 export const checkLinkedin = async (
   { http, baseUrl, credentials, remoteId, settings }: Parameters<CheckAccount>[0],
   version: string,
@@ -86,12 +85,12 @@ export const checkLinkedin = async (
   return { remoteId: urn, handle, displayName: name };
 };
 
-function accessBy(http: Egress, { baseUrl, accessToken, version }: LinkedinToken): Access {
+function accessBy(http: Egress, { baseUrl, accessToken, version }: LinkedinToken): LinkedinAccess {
   const server = { http, baseUrl: baseUrlOf(baseUrl) };
   return accessWith(server, { accessToken: accessToken.trim() }, version, 'prepare');
 }
 
-function accountOf({ server, accessToken }: Access, { urn, handle, name }: Named): Account {
+function accountOf({ server, accessToken }: LinkedinAccess, { urn, handle, name }: Named): Account {
   const { baseUrl } = server;
   const settings: LinkedinSettings = {
     isOrganization: urn.startsWith('urn:li:organization:'),
@@ -109,7 +108,7 @@ function accountOf({ server, accessToken }: Access, { urn, handle, name }: Named
 }
 
 /** Source: https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 */
-async function memberOf(access: Access): Promise<Named> {
+async function memberOf(access: LinkedinAccess): Promise<Named> {
   const response = await call(access, { method: 'GET', path: '/v2/userinfo', purpose: 'prepare' });
   if (response.status === 403) {
     const needs = 'the product "Sign In with LinkedIn using OpenID Connect" (openid, profile)';

@@ -1,15 +1,15 @@
-import { address, text, type Env } from '../../runtime/config/read-values.ts';
-import type { Entry } from '../entry.ts';
+import { address, textSetting, type Env } from '../../runtime/config/read-values.ts';
+import type { NetworkEntry } from '../network-entry.ts';
 import { readApp } from '../oauth/app-settings.ts';
 import { linkedinApiUrl, profileUrl } from './settings.ts';
 import { rules } from './rules.ts';
 
-/** In use in the autumn of 2026; LinkedIn keeps a version for a year. */
+/** Current in the autumn of 2026; LinkedIn supports a version for a year. */
 const defaultVersion = '202609';
 
-export const linkedin: Entry = (env, problems) => {
+export const linkedin: NetworkEntry = (env, problems) => {
   const apiUrl = address(env, 'PUNCTUAL_LINKEDIN_API_URL', linkedinApiUrl, problems);
-  const version = text(env, 'PUNCTUAL_LINKEDIN_VERSION', defaultVersion);
+  const version = textSetting(env, 'PUNCTUAL_LINKEDIN_VERSION', defaultVersion);
   if (!/^20[0-9]{2}(?:0[1-9]|1[0-2])$/v.test(version)) {
     problems.push(
       `PUNCTUAL_LINKEDIN_VERSION must be a year and a month such as ${defaultVersion}, not "${version}".`,
@@ -21,7 +21,7 @@ export const linkedin: Entry = (env, problems) => {
   const endpoints = endpointsIn(env, problems);
   return {
     rules,
-    adapter: async () => (await import('./adapter.ts')).createLinkedin(version),
+    adapter: async () => (await import('./adapter.ts')).createLinkedinNetwork(version),
     connector: {
       summary: 'Connects a LinkedIn member, or the page of an organisation that the member runs.',
       options: {
@@ -56,12 +56,12 @@ export const linkedin: Entry = (env, problems) => {
 };
 
 function scopesIn(env: Env, problems: string[]): readonly string[] {
-  const given = text(env, 'PUNCTUAL_LINKEDIN_SCOPES', 'openid profile w_member_social');
+  const given = textSetting(env, 'PUNCTUAL_LINKEDIN_SCOPES', 'openid profile w_member_social');
   const scopes = given.split(/[\s,]+/v).filter((scope) => scope !== '');
   const wrong = scopes.find((scope) => !/^[a-z0-9_]+$/iv.test(scope));
   if (wrong !== undefined || scopes.length === 0) {
     problems.push(
-      `PUNCTUAL_LINKEDIN_SCOPES must be names of scopes with spaces between them, not "${given}".`,
+      `PUNCTUAL_LINKEDIN_SCOPES must be scope names separated by spaces, not "${given}".`,
     );
   }
 

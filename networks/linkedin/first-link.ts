@@ -1,9 +1,9 @@
-/** Ends at what no address contains unescaped, and at the punctuation of Chinese and Japanese. */
+/** A link ends at a character that URLs do not contain unescaped, and at Chinese and Japanese punctuation. */
 const links = /\bhttps?:\/\/[^\s<>"“”«»、。，！？；：（）「」『』【】《》]+/giv;
 
 /**
- * The first link of a text that has its protocol; undefined when there is none. Punctuation that follows it is no part of
- * it, nor a bracket that was opened before it.
+ * The first link of a text that begins with a protocol; undefined when there is none. Trailing punctuation does not
+ * belong to it, nor a closing bracket that was opened before it.
  */
 export function firstLink(text: string): string | undefined {
   for (const [found] of text.matchAll(links)) {
@@ -16,7 +16,7 @@ export function firstLink(text: string): string | undefined {
   return undefined;
 }
 
-/** Up to a closing bracket without an opening one. */
+/** Cuts a link at a closing bracket without an opening one. */
 function beforeOpenBracket(link: string): string {
   let depth = 0;
   for (const { 0: bracket, index } of link.matchAll(/[\(\)]/gv)) {

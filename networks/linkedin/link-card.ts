@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import type { Json } from '../../domain/json-schema.ts';
 import { answerReader, quote } from '../answer.ts';
 import { cardMaker, type CardPicture } from '../link-card/card-maker.ts';
-import { NetworkError, type Connection, type Part, type PreparedPart } from '../network.ts';
-import type { Access } from './client.ts';
+import { NetworkError, type Connection, type ThreadPart, type PreparedPart } from '../network.ts';
+import type { LinkedinAccess } from './client.ts';
 import { firstLink } from './first-link.ts';
 import { choiceOf } from './options.ts';
 import { preparedOf } from './prepared.ts';
@@ -22,13 +22,13 @@ type Article = {
 /** The card of a post, or why it has none. */
 export type LinkCard = { readonly article: Article | null; readonly warnings: readonly string[] };
 
-/** LinkedIn takes JPEG, PNG and GIF. */
+/** LinkedIn accepts JPEG, PNG and GIF. */
 const pictureBounds = { maxBytes: 1_000_000, maxSide: 1200, isOpaque: true };
 
-/** A thumbnail that is not ready by then is left out. */
+/** A thumbnail that is not processed within this time is left out. */
 const processingTimeoutMs = 15_000;
 
-/** Sealed by us and nobody else. */
+/** The stored value is sealed, so only this service wrote it. */
 const readCard = answerReader<LinkCard>({
   type: 'object',
   required: ['article', 'warnings'],
@@ -43,24 +43,24 @@ const readCard = answerReader<LinkCard>({
   },
 });
 
-/** The card that `keepCard` kept for a post; null when it kept none. */
-export const keptCard = (connection: Connection, part: Part): LinkCard | null =>
+/** The stored card of a post; null when there is none. */
+export const keptCard = (connection: Connection, part: ThreadPart): LinkCard | null =>
   part.media.length > 0 ? null : readCard(connection.uploadsOf(part));
 
 /**
- * Makes the card of a post's first link, once: LinkedIn makes none by itself. Every try sends the kept card, so that a
- * post whose answer was lost is sent again as it was, and LinkedIn knows it for a duplicate.
+ * Makes the card of a post's first link once, because LinkedIn does not make cards itself. Every attempt sends the
+ * stored card, so that LinkedIn recognises a repeated post as a duplicate.
  *
- * @throws NetworkError where the post itself could not go out either: a failure of the card alone gives a warning.
+ * @throws NetworkError when the post itself could not go out either. A failure of only the card gives a warning.
  */
 export async function keepCard(
-  access: Access,
+  access: LinkedinAccess,
   connection: Connection,
   part: PreparedPart,
 ): Promise<void> {
   const isWanted = part.media.length === 0 && choiceOf(part.options).hasLinkCard;
   const link = isWanted ? firstLink(part.text) : undefined;
-  // A post that may be there without a card is sent again without one.
+  // A post that may exist without a card must be repeated without one.
   const isDoubted = preparedOf(part.data).isDoubted === true;
   if (link === undefined || !connection.downloads || isDoubted || keptCard(connection, part)) {
     return;
@@ -84,7 +84,7 @@ export async function keepCard(
 type Thumbnail = { readonly urn: string } | { readonly warning: string };
 
 async function thumbnailOf(
-  access: Access,
+  access: LinkedinAccess,
   { remoteId, signal }: Connection,
   { bytes }: CardPicture,
   link: string,

@@ -1,7 +1,7 @@
 import { answerReader, jsonOf } from '../answer.ts';
 import { readingOf, type PostReading } from '../metrics.ts';
 import type { NetworkError } from '../network.ts';
-import { call, type Access } from './client.ts';
+import { call, type LinkedinAccess } from './client.ts';
 import { refusal, refusedBy, unreadable } from './refusal.ts';
 
 const metricTypes = {
@@ -14,7 +14,7 @@ const metricTypes = {
 
 type Name = keyof typeof metricTypes;
 
-/** Of the API: the first one that tells of saves. */
+/** The first API version with saves. */
 const savesSince = '202604';
 
 const readPoints = answerReader<{ readonly elements: readonly { readonly count?: unknown }[] }>({
@@ -24,14 +24,17 @@ const readPoints = answerReader<{ readonly elements: readonly { readonly count?:
 });
 
 /**
- * Reads a member's post, a request for each metric. One that the app may not read is absent, and the others are told.
+ * Reads a member's post, with one request per metric. Metrics that the app may not read are absent.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/members/post-statistics
  *
- * @returns null when LinkedIn tells nothing of the post.
+ * @returns null when LinkedIn reports nothing about the post.
  * @throws NetworkError `permission_missing` when the app may read no metric at all.
  */
-export async function memberReading(access: Access, urn: string): Promise<PostReading | null> {
+export async function memberReading(
+  access: LinkedinAccess,
+  urn: string,
+): Promise<PostReading | null> {
   const entity = entityOf(urn);
   if (entity === null) {
     return null;
@@ -40,14 +43,14 @@ export async function memberReading(access: Access, urn: string): Promise<PostRe
   const names = (Object.keys(metricTypes) as Name[]).filter(
     (name) => name !== 'saves' || access.version >= savesSince,
   );
-  const told: Partial<Record<Name, unknown>> = {};
+  const counts: Partial<Record<Name, unknown>> = {};
   const refused: NetworkError[] = [];
   for (const name of names) {
     const point = await pointOf(access, entity, metricTypes[name]);
     if ('refusal' in point) {
       refused.push(point.refusal);
     } else {
-      told[name] = point.count;
+      counts[name] = point.count;
     }
   }
 
@@ -55,10 +58,10 @@ export async function memberReading(access: Access, urn: string): Promise<PostRe
   if (first && refused.length === names.length) {
     throw first;
   }
-  return Object.values(told).some((count) => count !== undefined) ? readingOf(told) : null;
+  return Object.values(counts).some((count) => count !== undefined) ? readingOf(counts) : null;
 }
 
-/** As Rest.li writes a union; null for what LinkedIn has no analytics of. */
+/** The URN as a Rest.li union; null for an entity without analytics. */
 function entityOf(urn: string): string | null {
   const kind = /^urn:li:(?<kind>share|ugcPost):/v.exec(urn)?.groups?.['kind'];
   return kind === undefined
@@ -69,7 +72,7 @@ function entityOf(urn: string): string | null {
 const needs = 'the Community Management API and its permission r_member_postAnalytics';
 
 async function pointOf(
-  access: Access,
+  access: LinkedinAccess,
   entity: string,
   metricType: string,
 ): Promise<{ readonly count: unknown } | { readonly refusal: NetworkError }> {
@@ -79,7 +82,7 @@ async function pointOf(
   if (response.status === 403) {
     return { refusal: refusal(response, { ...access, purpose: 'prepare', needs }) };
   }
-  // In LinkedIn's own words: it knows no such post, or not this metric.
+  // With a code or a message, LinkedIn says that the post or the metric does not exist.
   const { code, message } = refusedBy(response);
   if ([400, 404].includes(response.status) && (code !== undefined || message !== undefined)) {
     return { count: undefined };

@@ -1,5 +1,5 @@
-import type { Oauth } from '../oauth.ts';
-import { appOf } from '../oauth/app-of.ts';
+import type { Oauth } from '../oauth/contract.ts';
+import { appOf } from '../oauth/oauth-app.ts';
 import type { ConfiguredApp } from '../oauth/app-settings.ts';
 import type { Endpoints } from '../oauth/authorization-server.ts';
 import { codeFlowOauth } from '../oauth/code-flow.ts';
@@ -10,11 +10,11 @@ export type LinkedinOauthSettings = {
   readonly endpoints: Endpoints;
   readonly scopes: readonly string[];
   readonly apiUrl: string;
-  /** Of the API. */
+  /** The API version. */
   readonly version: string;
 };
 
-/** The sandbox gives what LinkedIn gives to no single app: its demo member posts, and so does an organisation. */
+/** The sandbox grants more than a real app gets: both its demo member and an organisation can post. */
 const sandboxScopes = [
   'openid',
   'profile',
@@ -25,8 +25,8 @@ const sandboxScopes = [
 ];
 
 /**
- * Accounts of LinkedIn. Access lasts for 60 days; only apps of approved partners get a refresh token, which lasts for a
- * year and stays the same.
+ * Connects LinkedIn accounts. Access lasts for 60 days; only apps of approved partners get a refresh token, which lasts
+ * for a year and does not change.
  *
  * Sources: https://learn.microsoft.com/linkedin/shared/authentication/authorization-code-flow,
  * https://learn.microsoft.com/linkedin/shared/authentication/programmatic-refresh-tokens

@@ -1,6 +1,6 @@
 import type { Options, OptionsSchema } from '../content-rules.ts';
 
-/** Of a comment: in UTF-16 code units, the most careful reading of "characters". */
+/** In UTF-16 code units, the strictest reading of "characters". */
 export const maxCommentLength = 1250;
 
 const visibilities = ['PUBLIC', 'CONNECTIONS'] as const;
@@ -18,31 +18,31 @@ export const optionsSchema: OptionsSchema = {
       type: 'string',
       enum: visibilities,
       description:
-        "Who may see the post: everybody, or the member's connections. `PUBLIC` when left out; the page of an organisation takes no other.",
+        "Who may see the post: everybody, or the member's connections. Default: `PUBLIC`; the page of an organisation accepts nothing else.",
     },
     first_comment: {
       type: 'string',
       minLength: 1,
       maxLength: maxCommentLength,
       description:
-        "Written below the post by the same account once it is published. LinkedIn lets only apps of its Community Management API write comments; with any other's token the post is published and the comment fails.",
+        "Written below the post by the same account after publication. LinkedIn allows comments only to apps of its Community Management API; with another app's token the post is published and the comment fails.",
     },
     link_card: {
       type: 'boolean',
       description:
-        'Whether a post without files shows a card of its first link, with the title, the description and the picture of that page. Yes when left out.',
+        'Whether a post without files shows a card of its first link, with the title, the description and the picture of that page. Default: true.',
     },
   },
 };
 
-/** What was chosen for a post. */
+/** The options of a post. */
 export type Choice = {
   readonly visibility: Visibility;
   readonly hasLinkCard: boolean;
   readonly firstComment?: string;
 };
 
-/** Reads what may be of any shape: the API has checked it, and the rules are asked by others too. */
+/** Reads options of any shape: the API has checked them, but other callers of the rules have not. */
 export function choiceOf({
   visibility,
   first_comment: firstComment,

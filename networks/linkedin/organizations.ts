@@ -2,13 +2,13 @@ import { AppError } from '../../domain/errors.ts';
 import { forEachLimit } from '../../runtime/for-each-limit.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import { NetworkError } from '../network.ts';
-import { call, getAs, type Access } from './client.ts';
+import { call, getAs, type LinkedinAccess } from './client.ts';
 
-/** Who posts: a member or an organisation. */
+/** An account that may post: a member or an organisation. */
 export type Named = {
   readonly urn: string;
   readonly handle: string;
-  /** What people call it, where LinkedIn says. */
+  /** The display name, if LinkedIn reports one. */
   readonly name: string | undefined;
 };
 
@@ -44,7 +44,7 @@ const readOrganization = answerReader<{ readonly vanityName?: string; localizedN
   },
 });
 
-/** Who may post for an organisation, of all that have a role there. */
+/** The roles that may post for an organisation. */
 const posting = new Set([
   'ADMINISTRATOR',
   'CONTENT_ADMIN',
@@ -58,37 +58,37 @@ const idIn = (urn: string): string | undefined =>
   /^(?:urn:li:organization:)?(?<id>[0-9]{1,20})$/v.exec(urn)?.groups?.['id'];
 
 /**
- * An organisation for which the member behind a token may post.
+ * An organisation for which the token's member may post.
  *
  * @param named Its id or its URN.
- * @throws NetworkError `permission_missing` when the member may not.
- * @throws AppError `invalid_request` for a name that is none.
+ * @throws NetworkError `permission_missing` when the member may not post for it.
+ * @throws AppError `invalid_request` for an invalid name.
  */
-export async function organizationOf(access: Access, named: string): Promise<Named> {
+export async function organizationOf(access: LinkedinAccess, named: string): Promise<Named> {
   const id = idIn(named);
   if (id === undefined) {
     throw new AppError(
       'invalid_request',
-      `An organisation is named by its id or its URN, such as urn:li:organization:1234; not "${named}".`,
+      `An organisation must be given by its id or its URN, such as urn:li:organization:1234, not "${named}".`,
     );
   }
 
   const urn = urnOf(id);
   const roles = (await rolesOf(access)).flatMap((held) => (held.urn === urn ? held.role : []));
   if (!roles.some((role) => posting.has(role))) {
-    const has = roles.length > 0 ? ` (it is ${roles.join(', ')} there)` : '';
+    const has = roles.length > 0 ? ` (its role there: ${roles.join(', ')})` : '';
     throw new NetworkError(
       'permission_missing',
-      `The member behind this token may not post for ${urn}${has}. An administrator of the page gives that role.`,
-      { taken: 'no' },
+      `The member behind this token may not post for ${urn}${has}. Ask an administrator of the page for a role that may post.`,
+      { accepted: 'no' },
     );
   }
 
   return namedBy(access, id);
 }
 
-/** The organisations for which the member behind a token may post: the first hundred, since each costs a request. */
-export async function organizationsOf(access: Access): Promise<readonly Named[]> {
+/** The organisations for which the token's member may post: at most a hundred, because each costs a request. */
+export async function organizationsOf(access: LinkedinAccess): Promise<readonly Named[]> {
   const held = await rolesOf(access);
   const ids = held.flatMap(({ urn, role }) => (posting.has(role) && idIn(urn)) || []);
   const named = new Map<string, Named>();
@@ -99,7 +99,7 @@ export async function organizationsOf(access: Access): Promise<readonly Named[]>
 }
 
 /** Source: https://learn.microsoft.com/linkedin/marketing/community-management/organizations/organization-access-control-by-role */
-async function rolesOf(access: Access) {
+async function rolesOf(access: LinkedinAccess) {
   const path = `/rest/organizationAcls?q=roleAssignee&state=APPROVED&count=${mostRoles}`;
   const { elements } = await getAs(access, path, 'prepare', readRoles);
   return elements.map(({ role = '', organization, organizationTarget = '' }) => ({
@@ -110,8 +110,8 @@ async function rolesOf(access: Access) {
 
 const urnOf = (id: string): string => `urn:li:organization:${id}`;
 
-/** Its handle is its id where the token may not read its names. */
-async function namedBy(access: Access, id: string): Promise<Named> {
+/** The handle falls back to the id when the token may not read the organisation's names. */
+async function namedBy(access: LinkedinAccess, id: string): Promise<Named> {
   const path = `/rest/organizations/${id}`;
   const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
   const known = response.status === 200 ? readOrganization(jsonOf(response)) : null;

@@ -1,6 +1,6 @@
 import { answerReader, jsonOf } from '../answer.ts';
 import { readingOf, type PostReading } from '../metrics.ts';
-import { call, type Access } from './client.ts';
+import { call, type LinkedinAccess } from './client.ts';
 import { refusal, unreadable } from './refusal.ts';
 
 type Statistics = {
@@ -38,12 +38,12 @@ const readElements = answerReader<{ readonly elements: readonly Element[] }>({
 const needs = 'the Community Management API and its permission rw_organization_admin';
 
 /**
- * Reads posts of an organisation with one request. LinkedIn keeps their figures for a year, and counts no saves.
+ * Reads an organisation's posts with one request. LinkedIn keeps their metrics for a year, and does not count saves.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/organizations/share-statistics
  */
 export async function pageReadings(
-  access: Access,
+  access: LinkedinAccess,
   organization: string,
   urns: readonly string[],
 ): Promise<ReadonlyMap<string, PostReading>> {
@@ -53,7 +53,7 @@ export async function pageReadings(
   };
   const posts = [...ofKind('share', 'shares'), ...ofKind('ugcPost', 'ugcPosts')];
   if (posts.length === 0) {
-    return new Map(); // Left out, they would be those of the whole page.
+    return new Map(); // Without posts, the request would return the statistics of the whole page.
   }
 
   const entity = `organizationalEntity=${encodeURIComponent(organization)}`;
@@ -69,17 +69,17 @@ export async function pageReadings(
     throw unreadable('prepare');
   }
   return new Map(
-    answer.elements.flatMap(({ share, ugcPost, totalShareStatistics: told }) => {
+    answer.elements.flatMap(({ share, ugcPost, totalShareStatistics: totals }) => {
       const urn = share ?? ugcPost ?? '';
-      return told && urns.includes(urn) ? [[urn, presentStatistics(told)] as const] : [];
+      return totals && urns.includes(urn) ? [[urn, presentStatistics(totals)] as const] : [];
     }),
   );
 }
 
-const presentStatistics = (told: Statistics): PostReading =>
+const presentStatistics = (totals: Statistics): PostReading =>
   readingOf({
-    impressions: told.impressionCount,
-    likes: told.likeCount,
-    comments: told.commentCount,
-    shares: told.shareCount,
+    impressions: totals.impressionCount,
+    likes: totals.likeCount,
+    comments: totals.commentCount,
+    shares: totals.shareCount,
   });

@@ -1,6 +1,6 @@
 import { answerReader, jsonOf, quote } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import { call, type Access } from './client.ts';
+import { call, type LinkedinAccess } from './client.ts';
 import type { LinkCard } from './link-card.ts';
 import { littleText, plainText } from './little-text.ts';
 import { choiceOf } from './options.ts';
@@ -8,41 +8,41 @@ import { mayBeOf, mayBeOurs, preparedOf, type Prepared } from './prepared.ts';
 import { isDuplicate, refusal, refusedBy, unreadable } from './refusal.ts';
 import { postPage, postUrnIn, postUrnOf, postUrnPattern } from './urns.ts';
 
-/** Who posts, and where people read it. */
+/** The posting account, and the website that shows its posts. */
 export type Author = { readonly urn: string; readonly webUrl: string };
 
-/** What a post shows beside its text. */
+/** The content of a post beside its text. */
 type Content = {
-  /** The URNs of the part's files, in their order. */
+  /** The URNs of the part's files, in order. */
   readonly files: readonly string[];
-  /** Of a post without files. */
+  /** Only for a post without files. */
   readonly card: LinkCard | null;
 };
 
-/** What LinkedIn says of the post itself. All else leaves open what became of an earlier send. */
-const verdicts = new Set(['content_refused', 'media_refused', 'duplicate']);
+/** Errors that settle whether an earlier send arrived. All other errors leave it open. */
+const conclusiveCodes = new Set(['content_refused', 'media_refused', 'duplicate']);
 
 /**
- * Creates one post, or asks by doing so what became of an earlier send that is in doubt: while LinkedIn does not say
- * that, it stays in doubt.
+ * Creates one post. If an earlier send is in doubt, this send also shows whether that one arrived; an error that does
+ * not show it leaves it in doubt.
  */
 export async function createPost(
-  access: Access,
+  access: LinkedinAccess,
   author: Author,
   part: PreparedPart,
   content: Content,
 ): Promise<SentPart> {
   try {
-    return await postAnew(access, author, part, content);
+    return await postAgain(access, author, part, content);
   } catch (error) {
     const isOpen = preparedOf(part.data).isDoubted === true;
     if (!isOpen && content.card?.article && isRefusal(error)) {
       return postWithoutCard(access, author, part, content.card, error);
     }
-    if (isOpen && error instanceof NetworkError && !verdicts.has(error.code)) {
+    if (isOpen && error instanceof NetworkError && !conclusiveCodes.has(error.code)) {
       const { code, message, retryAtMs, limit, server, cause } = error;
       throw new NetworkError(code, message, {
-        taken: 'unknown',
+        accepted: 'unknown',
         retryAtMs,
         limit,
         cause,
@@ -56,45 +56,45 @@ export async function createPost(
 
 const isRefusal = (error: unknown): error is NetworkError =>
   error instanceof NetworkError &&
-  error.taken === 'no' &&
+  error.accepted === 'no' &&
   ['content_refused', 'media_refused'].includes(error.code);
 
 /**
- * After a final refusal, which may be of the card alone.
+ * Sends the post without its card after a final refusal, which may concern only the card.
  *
- * @throws NetworkError `unconfirmed` when the answer is lost: the next try would send the card again, and LinkedIn may
- *   not know that post for a duplicate.
+ * @throws NetworkError `unconfirmed` when the response is lost: the next attempt would send the card again, and
+ *   LinkedIn might not recognise that post as a duplicate.
  */
 async function postWithoutCard(
-  access: Access,
+  access: LinkedinAccess,
   author: Author,
   part: PreparedPart,
   { article, warnings }: LinkCard,
   refused: NetworkError,
 ): Promise<SentPart> {
   const link = quote(article?.source, []);
-  const warning = `LinkedIn refused the post with the card for ${link}, and took it without one. ${refused.message}`;
+  const warning = `LinkedIn refused the post with the card for ${link}, and accepted it without one. ${refused.message}`;
   const card = { article: null, warnings: [...warnings, warning] };
   try {
-    return await postAnew(access, author, part, { files: [], card });
+    return await postAgain(access, author, part, { files: [], card });
   } catch (error) {
-    if (error instanceof NetworkError && error.taken === 'unknown') {
-      const { message, taken, cause } = error;
-      throw new NetworkError('unconfirmed', message, { taken, cause });
+    if (error instanceof NetworkError && error.accepted === 'unknown') {
+      const { message, accepted, cause } = error;
+      throw new NetworkError('unconfirmed', message, { accepted, cause });
     }
     throw error;
   }
 }
 
 /**
- * A second time LinkedIn refuses it, for as long as it knows the first.
+ * Sends one post. While LinkedIn has the first post, it refuses a second one.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api
  *
- * @throws NetworkError `duplicate` with the post that is there in `existing`, where that may be of an earlier send.
+ * @throws NetworkError `duplicate`, with the existing post in `existing` when an earlier send may have created it.
  */
-async function postAnew(
-  access: Access,
+async function postAgain(
+  access: LinkedinAccess,
   author: Author,
   part: PreparedPart,
   { files, card }: Content,
@@ -139,10 +139,13 @@ const sentPartOf = ({ webUrl }: Author, urn: string, card: LinkCard | null): Sen
   ...(card && card.warnings.length > 0 && { warning: card.warnings.join(' ') }),
 });
 
-const withExisting = ({ code, message, taken }: NetworkError, existing: SentPart): NetworkError =>
-  new NetworkError(code, message, { taken, server: 'answered', existing: [existing] });
+const withExisting = (
+  { code, message, accepted }: NetworkError,
+  existing: SentPart,
+): NetworkError =>
+  new NetworkError(code, message, { accepted, server: 'answered', existing: [existing] });
 
-/** Videos have no alt text. */
+/** Only images have an alt text on LinkedIn. */
 function contentOf({ media }: PreparedPart, files: readonly string[]): object {
   const named = files.map((id, index) => {
     const { altText, type } = media[index] ?? { altText: null, type: '' };
@@ -198,18 +201,18 @@ const readPosts = answerReader<{ readonly elements: readonly ListedPost[] }>({
 });
 
 const pageSize = 100;
-/** 1000 posts since a post began is far more than an account makes, and a server that pages in a circle ends here. */
+/** 1000 posts since a post began exceed what an account makes; also ends the loop when a server pages in a circle. */
 const maxPages = 10;
 
 /**
- * The posts of an author that may be a part, oldest first.
+ * The author's posts that may be this part, oldest first.
  *
- * @returns null when LinkedIn does not show the author's posts to this app: those of members only to apps with
- *   `r_member_social`, which it gives to few.
- * @throws NetworkError `unconfirmed` when there are too many to see them all.
+ * @returns null when LinkedIn does not show the author's posts to this app: members' posts need `r_member_social`,
+ *   which few apps get.
+ * @throws NetworkError `unconfirmed` when there are too many posts to check.
  */
 export async function findPosts(
-  access: Access,
+  access: LinkedinAccess,
   author: Author,
   part: PreparedPart,
   card: LinkCard | null,
@@ -230,13 +233,13 @@ export async function findPosts(
     }
   }
 
-  const message = `The account has over ${maxPages * pageSize} newer posts, too many to look through.`;
-  throw new NetworkError('unconfirmed', message, { taken: 'unknown' });
+  const message = `The account has over ${maxPages * pageSize} newer posts, too many to search.`;
+  throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
 }
 
 /** A page of an author's posts, newest first. @returns null when LinkedIn does not show them to this app. */
 async function listPosts(
-  access: Access,
+  access: LinkedinAccess,
   author: string,
   start: number,
 ): Promise<readonly ListedPost[] | null> {
@@ -274,6 +277,6 @@ function fits(post: ListedPost, { text }: PreparedPart, prepared: Prepared): boo
   return hasText && mediaCount === prepared.mediaCount && mayBeOf(prepared, timeOf(post));
 }
 
-/** One that says none counts as of now. */
+/** A post without a time counts as new. */
 const timeOf = ({ createdAt, publishedAt }: ListedPost): number =>
   createdAt ?? publishedAt ?? Infinity;

@@ -2,12 +2,12 @@ import type { Json } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import { idTimeMs } from './urns.ts';
 
-/** What every try of a part shares. */
+/** Data that all attempts of a part share. */
 export type Prepared = {
-  /** Nothing of ours is older. By our clock. */
+  /** Posts of this part are not older than this time, by our clock. */
   readonly preparedAtMs: number;
   readonly mediaCount: number;
-  /** A send was in doubt, and LinkedIn does not show us whether it arrived. */
+  /** Whether a send is in doubt and LinkedIn does not show whether it arrived. */
   readonly isDoubted?: boolean;
 };
 
@@ -21,7 +21,7 @@ const read = answerReader<Prepared>({
   },
 });
 
-/** @throws Error for what `prepare` did not make. */
+/** @throws Error for data that `prepare` did not make. */
 export function preparedOf(data: Json): Prepared {
   const prepared = read(data);
   if (!prepared) {
@@ -31,13 +31,13 @@ export function preparedOf(data: Json): Prepared {
   return prepared;
 }
 
-/** How far our clock and LinkedIn's may be apart, in milliseconds. */
+/** The largest assumed difference between our clock and LinkedIn's, in milliseconds. */
 const clockSkewMs = 60_000;
 
-/** Whether something with this time, by LinkedIn's clock, may be of a part. */
+/** Whether an entity with this creation time, by LinkedIn's clock, may belong to a part. */
 export const mayBeOf = ({ preparedAtMs }: Prepared, createdAtMs: number): boolean =>
   createdAtMs >= preparedAtMs - clockSkewMs;
 
-/** Whether the post that LinkedIn refuses a second one for may be what a send in doubt made: one of last week is not. */
+/** Whether the existing post of a duplicate refusal may come from a send in doubt. An older post does not. */
 export const mayBeOurs = (prepared: Prepared, urn: string): boolean =>
   prepared.isDoubted === true && mayBeOf(prepared, idTimeMs(urn));

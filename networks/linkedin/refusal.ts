@@ -1,18 +1,18 @@
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf, quote, retryAtMs, takesNoMore } from '../answer.ts';
+import { answerReader, jsonOf, quote, retryAtMs, limitReached } from '../answer.ts';
 import { NetworkError } from '../network.ts';
-import { takenAfter, type Purpose } from '../send-request.ts';
+import { acceptedAfter, type Purpose } from '../send-network-request.ts';
 
-/** How every refusal reads; newer ones have no `serviceErrorCode`, some only a message. */
-export type Refused = {
+/** The body of an error response. Newer APIs send no `serviceErrorCode`, some only a message. */
+export type LinkedinErrorBody = {
   readonly serviceErrorCode?: number;
   readonly code?: string;
   readonly message?: string;
   readonly errorDetails?: { readonly inputErrors?: readonly { readonly code?: string }[] };
 };
 
-const readRefused = answerReader<Refused>({
+const readRefused = answerReader<LinkedinErrorBody>({
   type: 'object',
   properties: {
     serviceErrorCode: { type: 'integer' },
@@ -30,22 +30,23 @@ const readRefused = answerReader<Refused>({
   },
 });
 
-/** What a refusal says; nothing when it is none of LinkedIn's. */
-export const refusedBy = (response: EgressResponse): Refused => readRefused(jsonOf(response)) ?? {};
+/** The content of an error response; empty when LinkedIn did not write it. */
+export const refusedBy = (response: EgressResponse): LinkedinErrorBody =>
+  readRefused(jsonOf(response)) ?? {};
 
 type RefusedRequest = {
   readonly purpose: Purpose;
-  /** Not to be repeated in the message. */
+  /** Must not appear in the message. */
   readonly accessToken: string;
-  /** Of the API. */
+  /** The API version. */
   readonly version: string;
-  /** Of the file that was brought, for the message. */
+  /** The name of the uploaded file, for the message. */
   readonly fileName?: string | undefined;
-  /** What is missing where LinkedIn forbids the request, as the end of a sentence. */
+  /** The missing permission when LinkedIn forbids the request, as the end of a sentence. */
   readonly needs?: string;
 };
 
-/** Casts an answer that is not a success to what it means for the post. */
+/** Converts an error response to a NetworkError. */
 export function refusal(
   response: EgressResponse,
   request: RefusedRequest,
@@ -55,22 +56,26 @@ export function refusal(
   const refused = refusedBy(response);
   const { code, saying } = meaning(status, refused, request);
   const certainlyNot = status >= 300 && status < 500 && status !== 408;
-  const words = quote(refused.message ?? refused.code, [request.accessToken]);
-  return new NetworkError(code, `LinkedIn ${saying} (HTTP ${status})${words && `: ${words}`}.`, {
-    taken: takenAfter(request.purpose, certainlyNot),
-    limit: limitIn(refused),
-    server: 'answered',
-    retryAtMs:
-      retryAtMs(response, nowMs) ?? (code === 'rate_limited' ? nextMidnightMs(nowMs) : undefined),
-  });
+  const serverMessage = quote(refused.message ?? refused.code, [request.accessToken]);
+  return new NetworkError(
+    code,
+    `LinkedIn ${saying} (HTTP ${status})${serverMessage && `: ${serverMessage}`}.`,
+    {
+      accepted: acceptedAfter(request.purpose, certainlyNot),
+      limit: limitIn(refused),
+      server: 'answered',
+      retryAtMs:
+        retryAtMs(response, nowMs) ?? (code === 'rate_limited' ? nextMidnightMs(nowMs) : undefined),
+    },
+  );
 }
 
-/** Whether an address for an upload has had its time: the upload begins anew. */
+/** Whether an upload URL has expired; the upload then starts again. */
 export const hasExpired = (response: EgressResponse): boolean =>
   [401, 403, 404, 410].includes(response.status) ||
   refusedBy(response).code === 'EXPIRED_UPLOAD_URL';
 
-/** Casts the refusal of bytes. What an address for an upload forbids says nothing about the account. */
+/** Converts a refused upload of bytes. A forbidden upload URL says nothing about the account. */
 export const putRefusal = (
   response: EgressResponse,
   access: Pick<RefusedRequest, 'accessToken' | 'version'>,
@@ -79,23 +84,23 @@ export const putRefusal = (
   hasExpired(response)
     ? new NetworkError(
         'network_unavailable',
-        `LinkedIn does not take the file "${fileName}" at the address that it gave for it any more (HTTP ${response.status}).`,
-        { taken: 'no', server: 'answered' },
+        `LinkedIn no longer accepts the file "${fileName}" at the upload URL that it gave (HTTP ${response.status}).`,
+        { accepted: 'no', server: 'answered' },
       )
     : refusal(response, { ...access, purpose: 'upload', fileName });
 
-/** An answer of success that is none of LinkedIn's: the post may be there all the same. */
+/** For a success status with an unexpected body: the post may exist all the same. */
 export const unreadable = (purpose: Purpose): NetworkError =>
-  new NetworkError('network_unavailable', 'LinkedIn gave an answer that does not read as one.', {
-    taken: takenAfter(purpose, false),
+  new NetworkError('network_unavailable', 'LinkedIn returned an unexpected response.', {
+    accepted: acceptedAfter(purpose, false),
     server: 'answered',
   });
 
-/** No header names a reset: all limits are per day, and end at midnight UTC. */
+/** LinkedIn names no reset time: all limits are per day and end at midnight UTC. */
 const nextMidnightMs = (nowMs: number): number => new Date(nowMs).setUTCHours(24, 0, 0, 0);
 
-/** `Resource level throttle APPLICATION DAY limit …`: the app is the same for all our channels. */
-const limitIn = ({ message = '' }: Refused): LimitScope =>
+/** `Resource level throttle APPLICATION DAY limit …` concerns the app, which all our channels share. */
+const limitIn = ({ message = '' }: LinkedinErrorBody): LimitScope =>
   /\bAPPLICATION\b/v.test(message) ? 'network' : 'channel';
 
 const tokenFailures = new Set<number | string>([
@@ -113,7 +118,7 @@ type Meaning = { readonly code: ChannelErrorCode; readonly saying: string };
  * Sources: https://learn.microsoft.com/linkedin/shared/api-guide/concepts/error-handling,
  * https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api
  */
-function meaning(status: number, refused: Refused, request: RefusedRequest): Meaning {
+function meaning(status: number, refused: LinkedinErrorBody, request: RefusedRequest): Meaning {
   const { serviceErrorCode = 0, code: name = '' } = refused;
   if (status === 401 && (tokenFailures.has(serviceErrorCode) || tokenFailures.has(name))) {
     return { code: 'access_lost', saying: 'does not accept the access token' };
@@ -123,14 +128,14 @@ function meaning(status: number, refused: Refused, request: RefusedRequest): Mea
     return { code: 'permission_missing', saying: `does not permit this${needs}` };
   }
   if (status === 426) {
-    const setting = 'Whoever runs this service sets PUNCTUAL_LINKEDIN_VERSION to a newer one';
+    const setting = 'The operator has to set PUNCTUAL_LINKEDIN_VERSION to a newer one';
     return {
       code: 'internal',
       saying: `no longer serves version ${request.version} of its API. ${setting}`,
     };
   }
   if (status === 429) {
-    return { code: 'rate_limited', saying: takesNoMore[limitIn(refused)] };
+    return { code: 'rate_limited', saying: limitReached[limitIn(refused)] };
   }
   if (isDuplicate(status, refused)) {
     return { code: 'duplicate', saying: 'has this post already' };
@@ -138,10 +143,10 @@ function meaning(status: number, refused: Refused, request: RefusedRequest): Mea
   return aboutContent(status, refused, request) ?? unavailable(status);
 }
 
-export const isDuplicate = (status: number, refused: Refused): boolean =>
+export const isDuplicate = (status: number, refused: LinkedinErrorBody): boolean =>
   (status === 422 || status === 409) && codesOf(refused).includes('DUPLICATE_POST');
 
-const codesOf = ({ code, errorDetails }: Refused): readonly string[] =>
+const codesOf = ({ code, errorDetails }: LinkedinErrorBody): readonly string[] =>
   [code, ...(errorDetails?.inputErrors ?? []).map((error) => error.code)].filter(
     (one) => one !== undefined,
   );
@@ -153,7 +158,7 @@ const saysLater = (codes: readonly string[], message = ''): boolean =>
 
 function aboutContent(
   status: number,
-  refused: Refused,
+  refused: LinkedinErrorBody,
   { purpose, fileName }: RefusedRequest,
 ): Meaning | null {
   const isContent = status >= 400 && status < 500 && ![401, 404, 405, 408, 410].includes(status);
@@ -162,7 +167,7 @@ function aboutContent(
     return { code: 'media_refused', saying: 'cannot use a file of the post' };
   }
   if (purpose === 'create' && isContent && saysLater(codes, refused.message)) {
-    return { code: 'network_unavailable', saying: 'still processes a file of the post' };
+    return { code: 'network_unavailable', saying: 'is still processing a file of the post' };
   }
   if (purpose === 'create' && isContent) {
     return { code: 'content_refused', saying: 'refused the post' };
@@ -174,6 +179,5 @@ function aboutContent(
 
 const unavailable = (status: number): Meaning => ({
   code: 'network_unavailable',
-  saying:
-    status >= 500 ? 'could not do it at the moment' : 'gave an answer that was not to be expected',
+  saying: status >= 500 ? 'could not do it at the moment' : 'returned an unexpected response',
 });

@@ -1,5 +1,5 @@
 import type { Json } from '../../domain/json-schema.ts';
-import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import type { Content, AttachmentFacts, Rules, ValidationResult } from '../content-rules.ts';
 import { numberOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
 import { isVideo, nameOf } from '../validation/files.ts';
@@ -16,8 +16,8 @@ const limits: Limits = {
       unit: 'characters',
       linkLength: null,
       emoji: '2 or more',
-      // Of the text as people read it: the escapes of `little-text.ts` are gone by then.
-      counting: 'UTF-16 code units, the most careful reading of "characters".',
+      // Measured on the plain text: the escapes of `little-text.ts` do not count.
+      counting: 'UTF-16 code units, the strictest reading of "characters".',
       measure: ({ length }) => length,
     },
   ],
@@ -27,11 +27,11 @@ const limits: Limits = {
       max: 20,
       types: ['image/jpeg', 'image/png', 'image/gif'],
       maxPixels: 36_152_319,
-      // Only GIFs have several frames here.
+      // Of the allowed types, only GIFs have several frames.
       maxFrames: 250,
       maxAltText: 4086,
     },
-    // LinkedIn says 75 KB and 500 MB and not which; the wider reading leaves the rest to LinkedIn.
+    // LinkedIn documents 75 KB and 500 MB without defining the units, so the wider reading is used.
     {
       one: 'video',
       max: 1,
@@ -48,9 +48,9 @@ export const rules: Rules = {
   threads: false,
   comments: true,
   options: optionsSchema,
-  // The request is written within 10 s of its intent and given up after 30 s; the rest is LinkedIn's own.
+  // A request begins within 10 s of its intent and times out after 30 s; the rest is for LinkedIn.
   appearsWithinMs: 60_000,
-  // A member's post takes five requests, one for each metric.
+  // A member's post takes five requests, one per metric.
   metricsEveryMs: 6 * 60 * 60_000,
   limits: () => limits,
   validate(content: Content, settings: Json): ValidationResult {
@@ -68,7 +68,7 @@ export const rules: Rules = {
 const visibilityFaults = ({ visibility }: Choice, isPage: boolean): string[] =>
   isPage && visibility !== 'PUBLIC'
     ? [
-        `The page of an organisation has no connections: its visibility on LinkedIn is PUBLIC, and this is ${visibility}.`,
+        `The page of an organisation has no connections: its visibility on LinkedIn must be PUBLIC, not ${visibility}.`,
       ]
     : [];
 
@@ -85,7 +85,7 @@ function commentFaults({ firstComment }: Choice): string[] {
   ];
 }
 
-const altTextWarnings = (file: MediaFacts): string[] =>
+const altTextWarnings = (file: AttachmentFacts): string[] =>
   isVideo(file) && file.altText !== null
     ? [`LinkedIn has no alt text for videos: that of ${nameOf(file)} is left out.`]
     : [];

@@ -1,18 +1,18 @@
 import type { Json } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
-import type { ProfileUrl } from '../entry.ts';
+import type { ProfileUrl } from '../network-entry.ts';
 
 export const linkedinApiUrl = 'https://api.linkedin.com';
 
-/** Where people read what is posted by an API: a sandbox's posts are on the sandbox. */
+/** The website for posts of an API: the sandbox shows its own. */
 export const linkedinWebUrl = (apiUrl: string): string =>
   apiUrl === linkedinApiUrl ? defaults.webUrl : apiUrl;
 
-/** What holds for one account: kept in the channel's settings. */
+/** Settings of one account, stored in the channel. */
 export type LinkedinSettings = {
   /** Whether the account is the page of an organisation. */
   readonly isOrganization: boolean;
-  /** Where people read posts, without a trailing slash. */
+  /** Base URL of the website that shows the posts, without a trailing slash. */
   readonly webUrl: string;
 };
 
@@ -26,13 +26,13 @@ const read = answerReader<Partial<LinkedinSettings>>({
   },
 });
 
-/** The settings of a channel; what is missing or malformed is that of a member on LinkedIn itself. */
+/** The settings of a channel. Missing or malformed ones default to a member's on LinkedIn itself. */
 export const linkedinSettings = (settings: Json): LinkedinSettings => ({
   ...defaults,
   ...read(settings),
 });
 
-/** Where people look at the page of an organisation. LinkedIn does not tell apps where a member's profile is. */
+/** The page of an organisation. LinkedIn's API does not reveal the URL of a member's profile. */
 export const profileUrl: ProfileUrl = ({ remoteId, settings }) => {
   const id = /^urn:li:organization:(?<id>\d+)$/v.exec(remoteId)?.groups?.['id'];
   return id === undefined ? null : `${linkedinSettings(settings).webUrl}/company/${id}/`;

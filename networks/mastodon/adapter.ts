@@ -4,9 +4,9 @@ import type {
   Finding,
   PreparedPart,
   Network,
-  Part,
+  ThreadPart,
   SentPart,
-  Step,
+  PublishStep,
 } from '../network.ts';
 import { isBlank } from '../validation/texts.ts';
 import { accessWith } from './client.ts';
@@ -24,9 +24,9 @@ import {
 import { uploadFile } from './upload-file.ts';
 
 type Prepared = {
-  /** The newest own status before the thread, so that a look-up has an end; null when there was none. */
+  /** The newest own status before the thread, which ends a search; null when there was none. */
   readonly sinceId: string | null;
-  /** How many files the status has. Absent in parts that were prepared before statuses had any. */
+  /** The number of files. Absent in parts that were prepared before statuses had files. */
   readonly mediaCount?: number;
 };
 
@@ -42,16 +42,16 @@ const readPrepared = answerReader<Prepared>({
 /**
  * Servers with the Mastodon API: Mastodon, GoToSocial, Pleroma and others.
  *
- * A thread goes out status by status, each a reply to the one before. The `Idempotency-Key` makes a repeated send
- * harmless on Mastodon for about an hour; other servers ignore it, so the outcome of a lost send is looked up.
+ * A thread goes out status by status, each a reply to the previous one. On Mastodon the `Idempotency-Key` makes a
+ * repeated send harmless for about an hour. Other servers ignore it, so a lost send is reconciled by a search.
  */
-export const mastodon: Network = {
+export const mastodonNetwork: Network = {
   id: 'mastodon',
   rules,
   threads: 'sequential',
   metrics,
 
-  async prepare(connection: Connection, parts: readonly Part[]): Promise<PreparedPart[]> {
+  async prepare(connection: Connection, parts: readonly ThreadPart[]): Promise<PreparedPart[]> {
     const access = accessWith(connection, connection.credentials, 'prepare');
     const sinceId = await newestOwnStatusId(access, connection.remoteId);
     return parts.map((part) => {
@@ -60,7 +60,7 @@ export const mastodon: Network = {
     });
   },
 
-  async upload(connection: Connection, step: Step): Promise<readonly string[]> {
+  async upload(connection: Connection, step: PublishStep): Promise<readonly string[]> {
     const access = accessWith(connection, connection.credentials, 'upload');
     const ids: string[] = [];
     for (const file of onlyPart(step).media) {
@@ -70,12 +70,16 @@ export const mastodon: Network = {
     return ids;
   },
 
-  async send(connection: Connection, step: Step, files: readonly string[]): Promise<SentPart[]> {
+  async send(
+    connection: Connection,
+    step: PublishStep,
+    files: readonly string[],
+  ): Promise<SentPart[]> {
     const access = accessWith(connection, connection.credentials, 'create');
     return [await createStatus(access, onlyPart(step), step.sent.at(-1), files)];
   },
 
-  async reconcile(connection: Connection, step: Step): Promise<Finding> {
+  async reconcile(connection: Connection, step: PublishStep): Promise<Finding> {
     const access = accessWith(connection, connection.credentials, 'reconcile');
     const part = onlyPart(step);
     const parentId = step.sent.at(-1)?.remoteId ?? null;
@@ -95,7 +99,7 @@ export const mastodon: Network = {
     }
 
     const candidates = [...found.values()].map((post) => [post]);
-    if (candidates.length === 0 && !newer.isWhole) {
+    if (candidates.length === 0 && !newer.isComplete) {
       throw tooMany();
     }
 
@@ -103,13 +107,13 @@ export const mastodon: Network = {
   },
 };
 
-/** What the status says. Without a text, Mastodon makes one of the content warning. */
-function textsOf({ text, options }: Part): string[] {
+/** The possible texts of the status. Mastodon uses the content warning as the text when there is none. */
+function textsOf({ text, options }: ThreadPart): string[] {
   const { spoilerText } = choiceOf(options);
   return isBlank(text) && spoilerText !== undefined ? [text, spoilerText] : [text];
 }
 
-function onlyPart({ parts }: Step): PreparedPart {
+function onlyPart({ parts }: PublishStep): PreparedPart {
   const [part, ...more] = parts;
   if (!part || more.length > 0) {
     throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);

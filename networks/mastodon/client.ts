@@ -1,37 +1,44 @@
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf, quote, retryAtMs, takesNoMore } from '../answer.ts';
-import { type Access, bearer, openAccess } from '../access-token.ts';
+import { answerReader, jsonOf, quote, retryAtMs, limitReached } from '../answer.ts';
+import { type TokenAccess, bearerHeader, openAccess } from '../access-token.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { NetworkError } from '../network.ts';
 import {
-  sendRequest,
+  sendNetworkRequest,
   type Purpose,
   type NetworkRequest,
-  takenAfter,
+  acceptedAfter,
   type ServerAccess,
-} from '../send-request.ts';
+} from '../send-network-request.ts';
 
-/** An id is opaque: Mastodon's are decimal numbers, GoToSocial's are ULIDs. Half a surrogate pair stands in no address. */
+/** An opaque id: a decimal number on Mastodon, a ULID on GoToSocial. URLs cannot contain lone surrogates. */
 export const idSchema = { type: 'string', pattern: '^[^\\p{Cc}\\p{Z}\\p{Cs}]+$', maxLength: 255 };
 
 export const serverName = 'The Mastodon server';
 
 /** @throws NetworkError `access_lost` when the credentials are not those of a Mastodon account. */
-export const accessWith = (server: ServerAccess, credentials: Json, purpose: Purpose): Access =>
-  openAccess(server, credentials, purpose, 'a Mastodon server');
+export const accessWith = (
+  server: ServerAccess,
+  credentials: Json,
+  purpose: Purpose,
+): TokenAccess => openAccess(server, credentials, purpose, 'a Mastodon server');
 
-/** One `GET` with the token. Hands back refusals as they are. */
-export const get = (access: Access, path: string, purpose: Purpose): Promise<EgressResponse> =>
-  sendRequest(access.server, { method: 'GET', path, headers: bearer(access), purpose }, serverName);
+/** One `GET` with the token. Returns refusals as responses. */
+export const get = (access: TokenAccess, path: string, purpose: Purpose): Promise<EgressResponse> =>
+  sendNetworkRequest(
+    access.server,
+    { method: 'GET', path, headers: bearerHeader(access), purpose },
+    serverName,
+  );
 
 /**
- * One `GET` whose answer must have a shape.
+ * One `GET` with a checked response.
  *
- * @throws NetworkError when the server refuses, or its answer does not read.
+ * @throws NetworkError for a refusal or an unexpected response.
  */
 export async function getAs<T>(
-  access: Access,
+  access: TokenAccess,
   path: string,
   purpose: Purpose,
   read: (value: unknown) => T | null,
@@ -48,38 +55,38 @@ export async function getAs<T>(
   return value;
 }
 
-/** One `POST` that creates something, with the key that a server may use to make it only once. */
+/** One `POST` that creates something, with an idempotency key, which not all servers honour. */
 export const create = (
-  access: Access,
+  access: TokenAccess,
   path: string,
   idempotencyKey: string,
   body: unknown,
 ): Promise<EgressResponse> =>
-  sendRequest(
+  sendNetworkRequest(
     access.server,
     {
       method: 'POST',
       path,
-      headers: { ...bearer(access), 'idempotency-key': idempotencyKey },
+      headers: { ...bearerHeader(access), 'idempotency-key': idempotencyKey },
       body,
       purpose: 'create',
     },
     serverName,
   );
 
-/** One `POST` that brings a file and creates no post. */
+/** One `POST` that uploads a file and creates no post. */
 export const sendFile = (
-  access: Access,
+  access: TokenAccess,
   path: string,
   file: NonNullable<NetworkRequest['file']>,
 ): Promise<EgressResponse> =>
-  sendRequest(
+  sendNetworkRequest(
     access.server,
-    { method: 'POST', path, headers: bearer(access), file, purpose: 'upload' },
+    { method: 'POST', path, headers: bearerHeader(access), file, purpose: 'upload' },
     serverName,
   );
 
-/** Of an answer that is no success: what the API says, in whatever words. */
+/** Reads the body of an error response. */
 export const readRefusal = answerReader<{ readonly error: string }>({
   type: 'object',
   required: ['error'],
@@ -88,21 +95,21 @@ export const readRefusal = answerReader<{ readonly error: string }>({
 
 type RefusedRequest = {
   readonly purpose: Purpose;
-  /** Not to be repeated in the message. */
+  /** Must not appear in the message. */
   readonly accessToken: string;
-  /** The post was to continue another one. */
+  /** Whether the post continues another one. */
   readonly isReply?: boolean;
-  /** Of the file that was brought, for the message. */
+  /** The name of the uploaded file, for the message. */
   readonly fileName?: string;
 };
 
-/** Casts an answer that is not a success to what it means for the post. */
+/** Converts an error response to a NetworkError. */
 export function refusal(response: EgressResponse, refused: RefusedRequest): NetworkError {
   const { code, saying, certainlyNot } = meaning(response, refused);
-  const words = quote(readRefusal(jsonOf(response))?.error, [refused.accessToken]);
+  const serverMessage = quote(readRefusal(jsonOf(response))?.error, [refused.accessToken]);
   const message = `The Mastodon server ${saying} (HTTP ${response.status})`;
-  return new NetworkError(code, `${message}${words && `: ${words}`}.`, {
-    taken: takenAfter(refused.purpose, certainlyNot),
+  return new NetworkError(code, `${message}${serverMessage && `: ${serverMessage}`}.`, {
+    accepted: acceptedAfter(refused.purpose, certainlyNot),
     retryAtMs: retryAtMs(response, Date.now()),
     limit: limitIn(response),
     server: 'answered',
@@ -110,26 +117,25 @@ export function refusal(response: EgressResponse, refused: RefusedRequest): Netw
 }
 
 /**
- * Mastodon counts calls with a token by account. GoToSocial counts all by the caller's address, so that its limit is
- * met by every channel of ours there; only its words tell it apart.
+ * The scope of the limit that was met. Mastodon counts calls by account. GoToSocial counts by the caller's address, so
+ * that all our channels there share the limit; only its message tells them apart.
  *
  * Sources: https://docs.joinmastodon.org/api/rate-limits/, GoToSocial's `internal/middleware/ratelimit.go`.
  */
 const limitIn = (response: EgressResponse): LimitScope =>
   readRefusal(jsonOf(response))?.error === 'rate limit reached' ? 'server' : 'channel';
 
-/** An answer of success that is no Mastodon answer: the post may be there all the same. */
+/** For a success status with an unexpected body: the post may exist all the same. */
 export const unreadable = (purpose: Purpose): NetworkError =>
-  new NetworkError(
-    'network_unavailable',
-    'The Mastodon server gave an answer that does not read as one.',
-    { taken: takenAfter(purpose, false), server: 'answered' },
-  );
+  new NetworkError('network_unavailable', 'The Mastodon server returned an unexpected response.', {
+    accepted: acceptedAfter(purpose, false),
+    server: 'answered',
+  });
 
 type Meaning = {
   readonly code: ChannelErrorCode;
   readonly saying: string;
-  /** False where something in front of the server may have answered for one that did post. */
+  /** False when a proxy may have answered for a server that did post. */
   readonly certainlyNot: boolean;
 };
 
@@ -146,7 +152,7 @@ function meaning(
     return { code: 'permission_missing', saying: 'does not permit this', certainlyNot };
   }
   if (status === 429) {
-    return { code: 'rate_limited', saying: takesNoMore[limitIn(response)], certainlyNot };
+    return { code: 'rate_limited', saying: limitReached[limitIn(response)], certainlyNot };
   }
   if (status === 404 && purpose === 'create' && isReply) {
     const saying = 'cannot find the post that this one continues';
@@ -159,8 +165,8 @@ function meaning(
     return { code: 'media_refused', saying: `refused the file "${fileName}"`, certainlyNot };
   }
   if (purpose !== 'create' && status === 422) {
-    // What a token gets that belongs to an app and to no account.
-    return { code: 'access_lost', saying: 'wants the token of an account', certainlyNot };
+    // The response to a token that belongs to an app and to no account.
+    return { code: 'access_lost', saying: 'needs the token of an account', certainlyNot };
   }
 
   const saying =
@@ -168,6 +174,6 @@ function meaning(
   return { code: 'network_unavailable', saying, certainlyNot };
 }
 
-/** Of the others, 3xx, 404, 405 and 410 say that no Mastodon API is at this address (now). */
+/** The other statuses, such as 3xx, 404, 405 and 410, mean that no Mastodon API is at this address. */
 const isAboutContent = (status: number): boolean =>
   status >= 400 && status < 500 && ![404, 405, 408, 410].includes(status);

@@ -1,17 +1,17 @@
 import { pasted } from '../../domain/texts.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader } from '../answer.ts';
-import type { CheckAccount } from '../entry.ts';
-import { baseUrlOf } from '../send-request.ts';
+import type { CheckAccount } from '../network-entry.ts';
+import { baseUrlOf } from '../send-network-request.ts';
 import type { Account } from '../network.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { accessWith, get, getAs, idSchema } from './client.ts';
 import { instanceOf } from './read-limits.ts';
 import { shownHandle } from './shown-handle.ts';
 import { settingsOf } from './settings.ts';
 
 type MastodonLogin = {
-  /** Of the server: `https://mastodon.example`. */
+  /** The server's base URL: `https://mastodon.example`. */
   readonly baseUrl: string;
   /** With the scopes `read:accounts`, `read:statuses`, `write:statuses` and `write:media`. */
   readonly accessToken: string;
@@ -30,11 +30,11 @@ const readOwnAccount = answerReader<OwnAccount>({
 });
 
 /**
- * Asks a server whose token this is, and for its limits. Creates nothing.
+ * Reads the account of a token, and the server's limits. Creates nothing.
  *
- * @throws NetworkError `access_lost` for a token that the server does not accept, `permission_missing` for one that
- *   may not read the account, `network_unavailable` when no Mastodon API answers at the address.
- * @throws AppError `invalid_request` for an address that is none.
+ * @throws NetworkError `access_lost` for an invalid token, `permission_missing` for one that may not read the account,
+ *   `network_unavailable` when there is no Mastodon API at the URL.
+ * @throws AppError `invalid_request` for an invalid URL.
  */
 export async function connectMastodon(http: Egress, login: MastodonLogin): Promise<Account> {
   const baseUrl = baseUrlOf(pasted(login.baseUrl));
@@ -47,7 +47,7 @@ export async function connectMastodon(http: Egress, login: MastodonLogin): Promi
   return { baseUrl, remoteId, handle, displayName, credentials, session: null, settings };
 }
 
-/** Whether an account can still be entered. */
+/** Checks whether an account is still accessible. */
 export const checkMastodon: CheckAccount = async ({ http, baseUrl, credentials }) => {
   const owner = await ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
   return {
@@ -57,5 +57,5 @@ export const checkMastodon: CheckAccount = async ({ http, baseUrl, credentials }
   };
 };
 
-const ownerOf = (access: Access) =>
+const ownerOf = (access: TokenAccess) =>
   getAs(access, '/api/v1/accounts/verify_credentials', 'prepare', readOwnAccount);

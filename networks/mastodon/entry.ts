@@ -1,17 +1,17 @@
-import type { Entry, ProfileUrl } from '../entry.ts';
+import type { NetworkEntry, ProfileUrl } from '../network-entry.ts';
 import { checkMastodon, connectMastodon } from './connect.ts';
 import { readLimits } from './read-limits.ts';
 import { rules } from './rules.ts';
 
-/** Its server may say the account's domain otherwise, so that only the name in the handle counts. */
+/** Uses only the name in the handle, because the account's domain may differ from the server's host. */
 const profileUrl: ProfileUrl = ({ baseUrl, handle }) => {
   const name = /^@(?<name>[^@]+)@/v.exec(handle)?.groups?.['name'];
   return name === undefined ? null : `${baseUrl}/@${encodeURIComponent(name)}`;
 };
 
-export const mastodon: Entry = () => ({
+export const mastodon: NetworkEntry = () => ({
   rules,
-  adapter: async () => (await import('./adapter.ts')).mastodon,
+  adapter: async () => (await import('./adapter.ts')).mastodonNetwork,
   limits: readLimits,
   connector: {
     summary: 'Connects a Mastodon account, or one of a server that speaks its API.',

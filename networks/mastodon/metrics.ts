@@ -1,18 +1,18 @@
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { answerReader, jsonOf, retryAtMs } from '../answer.ts';
 import { countIn, readingOf, sumOf, type PostReading } from '../metrics.ts';
 import { NetworkError, type Connection, type MetricsReader } from '../network.ts';
 import { readOneByOne } from '../read-one-by-one.ts';
 import { accessWith, get, getAs, readRefusal, refusal, unreadable } from './client.ts';
 
-/** Counts are looked at one by one: a server of another kind may write one of them differently. */
+/** Counts are checked one by one, because other servers may format them differently. */
 type Counted = {
   readonly id: string;
   readonly favourites_count?: unknown;
   readonly replies_count?: unknown;
   readonly reblogs_count?: unknown;
-  /** Of Mastodon 4.5 and later. */
+  /** Since Mastodon 4.5. */
   readonly quotes_count?: unknown;
 };
 
@@ -22,14 +22,17 @@ const readCounted = answerReader<Counted>({
   properties: { id: { type: 'string' } },
 });
 
-/** Of an account: an error that comes as a success is none. */
+/** Reads an account. `id` is required, so that an error with status 200 is not accepted. */
 const readFollowed = answerReader<{ readonly followers_count?: unknown }>({
   type: 'object',
   required: ['id'],
   properties: { id: { type: 'string' } },
 });
 
-/** Statuses are read one by one. A batch takes a few seconds, and little of the 300 calls that a server takes in 5 minutes. */
+/**
+ * Statuses are read one by one. A batch takes seconds, and a small part of the 300 calls that a server allows in 5
+ * minutes.
+ */
 export const metrics: MetricsReader = {
   batchSize: 25,
   readsPerMonth: null,
@@ -42,7 +45,7 @@ export const metrics: MetricsReader = {
   },
 };
 
-/** Reads until there is only left what posts may need: then what was read so far is all. */
+/** Reads until only the share of the limit that posts may need is left, and returns the readings so far. */
 async function read(
   connection: Connection,
   remoteIds: readonly string[],
@@ -57,10 +60,10 @@ async function read(
   });
 }
 
-function readingIn(access: Access, id: string, response: EgressResponse): PostReading {
+function readingIn(access: TokenAccess, id: string, response: EgressResponse): PostReading {
   const { accessToken } = access;
   if (response.status === 404 && readRefusal(jsonOf(response)) !== null) {
-    return { kind: 'gone' }; // In the API's own words: a 404 of a proxy in front of it says nothing.
+    return { kind: 'gone' }; // Only in the API's own format: a 404 from a proxy says nothing about the status.
   }
   if (response.status !== 200) {
     throw refusal(response, { purpose: 'prepare', accessToken });
@@ -77,7 +80,7 @@ function readingIn(access: Access, id: string, response: EgressResponse): PostRe
   });
 }
 
-/** Until when the figures of an account wait, in milliseconds since 1970: of a process, by its egress. */
+/** When reads of an account may continue, in milliseconds since 1970. Kept per process, by its egress. */
 const pauses = new WeakMap<Egress, Map<string, number>>();
 
 const accountKey = ({ baseUrl, remoteId }: Connection): string => `${baseUrl} ${remoteId}`;
@@ -88,14 +91,14 @@ function assertMayRead(connection: Connection): void {
   const untilMs = waiting?.get(accountKey(connection)) ?? 0;
   if (untilMs > Date.now()) {
     const message =
-      'What the Mastodon server still takes for now is left for posts; figures are read later.';
-    throw new NetworkError('rate_limited', message, { taken: 'no', retryAtMs: untilMs });
+      'The remaining requests of the Mastodon server are reserved for posts; metrics are read later.';
+    throw new NetworkError('rate_limited', message, { accepted: 'no', retryAtMs: untilMs });
   }
 
   waiting?.delete(accountKey(connection));
 }
 
-/** Of what a server takes in a window, so much is left for posts: a quarter. */
+/** The share of a server's limit that is reserved for posts: a quarter. */
 const keptShare = 1 / 4;
 const usualWindowMs = 5 * 60_000;
 

@@ -1,22 +1,28 @@
 import type { Json } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
-import { OauthError, type Grant, type Oauth, type OauthApp, type OauthContext } from '../oauth.ts';
-import type { AuthorizationServer, Refused } from '../oauth/authorization-server.ts';
-import { beginCodeFlow, finishCodeFlow, withoutSecrets } from '../oauth/code-flow.ts';
+import {
+  OauthError,
+  type Grant,
+  type Oauth,
+  type OauthAppCredentials,
+  type OauthContext,
+} from '../oauth/contract.ts';
+import type { AuthorizationServer, OauthErrorBody } from '../oauth/authorization-server.ts';
+import { beginCodeFlow, finishCodeFlow, withoutCredentials } from '../oauth/code-flow.ts';
 import { asOauthError } from '../oauth/oauth-failure.ts';
 import { refreshGrant } from '../oauth/refresh-grant.ts';
 import { grantOf } from '../oauth/tokens.ts';
 import { withinSignal } from '../oauth/within-signal.ts';
 import { NetworkError } from '../network.ts';
-import { baseUrlOf } from '../send-request.ts';
-import { readAnnounced, type Announced } from './announced.ts';
+import { baseUrlOf } from '../send-network-request.ts';
+import { readServerMetadata, type ServerMetadata } from './server-metadata.ts';
 import { serverName } from './client.ts';
 import { connectMastodon } from './connect.ts';
 import { registeredApp, scopes } from './registration.ts';
-import { serverIn } from './server-in.ts';
+import { serverNameIn } from './server-name-in.ts';
 
-/** What a flow keeps beside what every code flow keeps. */
-type Kept = Announced & { readonly baseUrl: string };
+/** Mastodon's additions to the stored state of a code flow. */
+type Kept = ServerMetadata & { readonly baseUrl: string };
 
 const readKept = answerReader<Kept>({
   type: 'object',
@@ -28,26 +34,26 @@ const readKept = answerReader<Kept>({
   },
 });
 
-/** Of a grant whose access ends, as Pleroma's does: refreshes need the app that it was given to. */
-const readApp = answerReader<OauthApp>({
+/** Reads the data of a grant whose access expires, as on Pleroma: a refresh needs the app that it was given to. */
+const readApp = answerReader<OauthAppCredentials>({
   type: 'object',
   required: ['clientId', 'clientSecret'],
   properties: { clientId: { type: 'string' }, clientSecret: { type: 'string' } },
 });
 
 /**
- * Accounts of servers with Mastodon's API. This service is registered at each of them on its first connection. Tokens do
- * not end at most servers.
+ * Connects accounts of servers with Mastodon's API. This service registers an app at each server on its first
+ * connection. On most servers tokens do not expire.
  *
  * Source: https://docs.joinmastodon.org/spec/oauth/
  */
 export const mastodonOauth: Oauth = {
   async begin({ values, state, redirectUriFor, ...context }) {
-    const baseUrl = context.sandboxUrl ?? baseUrlOf(serverIn(values['url'] ?? ''));
+    const baseUrl = context.sandboxUrl ?? baseUrlOf(serverNameIn(values['url'] ?? ''));
     const redirectUri = redirectUriFor(baseUrl);
     const root = rootOf(context, baseUrl);
     try {
-      const announced = await readAnnounced(context, root);
+      const announced = await readServerMetadata(context, root);
       const app = await registeredApp({ context, baseUrl, root, redirectUri });
       const begun = await beginCodeFlow(serverWith(root, app, announced), { state, redirectUri });
       const kept: Kept = { ...announced, baseUrl };
@@ -74,7 +80,7 @@ export const mastodonOauth: Oauth = {
       const account = await connectMastodon(withinSignal(request), { baseUrl, accessToken });
       return {
         grant: refreshToken === null ? grant : { ...grant, data: { ...app } },
-        accounts: [withoutSecrets(account)],
+        accounts: [withoutCredentials(account)],
       };
     } catch (error) {
       throw asOauthError(error, server);
@@ -90,17 +96,17 @@ export const mastodonOauth: Oauth = {
 };
 
 const advice =
-  'Start over; if that does not help, its software may not speak all of Mastodon’s API.';
+  'Start over; if that does not help, its software may not support all of Mastodon’s API.';
 const nameless = { name: serverName, appAdvice: advice };
 
-/** The sandbox plays all networks, each under a path of its own. */
+/** The sandbox serves all networks, each under its own path. */
 const rootOf = ({ sandboxUrl }: Pick<OauthContext, 'sandboxUrl'>, baseUrl: string): string =>
   sandboxUrl === null ? baseUrl : `${sandboxUrl}/mastodon`;
 
 const serverWith = (
   root: string,
-  app: OauthApp,
-  { usesPkce, issuer }: Announced,
+  app: OauthAppCredentials,
+  { usesPkce, issuer }: ServerMetadata,
 ): AuthorizationServer => ({
   ...nameless,
   app,
@@ -110,17 +116,17 @@ const serverWith = (
   secretIn: 'form',
   usesPkce,
   scopes,
-  // Without it a server that knows the person from another workspace lets them in without a question.
+  // Otherwise a server that already allowed another workspace of this person would not ask for consent.
   parameters: { force_login: 'true' },
-  // Only a person can have this service registered anew.
-  endsGrant: ({ error }: Refused) => error === 'invalid_client',
+  // The app can only be registered again when a person connects again.
+  endsGrant: ({ error }: OauthErrorBody) => error === 'invalid_client',
 });
 
-function appOf({ data = null }: Grant): OauthApp {
+function appOf({ data = null }: Grant): OauthAppCredentials {
   const app = readApp(data);
   if (!app) {
-    const message = 'The access cannot be renewed: the app that it was given to is not known.';
-    throw new NetworkError('access_lost', message, { taken: 'no' });
+    const message = 'The access cannot be renewed: the stored grant does not name its app.';
+    throw new NetworkError('access_lost', message, { accepted: 'no' });
   }
 
   return app;

@@ -12,7 +12,7 @@ export const optionsSchema: OptionsSchema = {
       type: 'string',
       enum: visibilities,
       description:
-        'Who sees the post: everybody, everybody but not in public timelines (`unlisted`), followers (`private`), or only who is mentioned in it (`direct`). `public` when left out.',
+        'Who sees the post: everybody, everybody except public timelines (`unlisted`), followers (`private`), or only the accounts that it mentions (`direct`). Default: `public`.',
     },
     spoiler_text: {
       type: 'string',
@@ -24,19 +24,19 @@ export const optionsSchema: OptionsSchema = {
     sensitive: {
       type: 'boolean',
       description:
-        'Whether images and videos are hidden at first. What the account has set when left out; on Mastodon always so with a content warning.',
+        "Whether images and videos are hidden at first. Default: the account's own setting; on Mastodon always true with a content warning.",
     },
     language: {
       type: 'string',
       pattern: '^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$',
       maxLength: 20,
       description:
-        'Of the text, as an ISO 639 code such as `en`. What the account has set when left out.',
+        "The language of the text, as an ISO 639 code such as `en`. Default: the account's own setting.",
     },
   },
 };
 
-/** What was chosen for a status. What is missing is left to the server. */
+/** The options of a status. Absent ones are left to the server. */
 export type Choice = {
   readonly visibility: (typeof visibilities)[number];
   readonly spoilerText?: string;
@@ -44,7 +44,7 @@ export type Choice = {
   readonly language?: string;
 };
 
-/** Reads the options of a channel. A value of another shape than the schema says counts as left out. */
+/** Reads the options of a channel. A value that does not fit the schema is ignored. */
 export function choiceOf(options: Options): Choice {
   const { visibility, spoiler_text: spoilerText, sensitive, language } = options;
   return {
@@ -55,7 +55,7 @@ export function choiceOf(options: Options): Choice {
   };
 }
 
-/** What a server makes of a choice otherwise than one may think. */
+/** Warns of options with effects that the owner may not expect. */
 export function choiceWarnings({ texts, options }: Content): string[] {
   const { visibility, spoilerText } = choiceOf(options);
   const shown = texts.length === 0 ? [''] : texts;
@@ -63,10 +63,10 @@ export function choiceWarnings({ texts, options }: Content): string[] {
   return [
     ...(isUnseen
       ? [
-          'A direct post is seen by those whom it mentions, and here is a text that mentions nobody.',
+          'A direct post is seen only by the accounts that it mentions, and one of its texts mentions no account.',
         ]
       : []),
-    // Mastodon's `PostStatusService`.
+    // Source: Mastodon's `PostStatusService`.
     ...(spoilerText !== undefined && shown.some(isBlank)
       ? [
           'Without a text, Mastodon shows the content warning as the text, and hides nothing behind it.',

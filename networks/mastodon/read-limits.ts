@@ -1,18 +1,18 @@
 import type { Json } from '../../domain/json-schema.ts';
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { jsonOf } from '../answer.ts';
-import { sendRequest } from '../send-request.ts';
+import { sendNetworkRequest } from '../send-network-request.ts';
 import { refusal, serverName } from './client.ts';
 import { type Instance, readInstance, readOldInstance, settingsOf } from './settings.ts';
 
 /**
- * Asks a server for its limits, as anybody may. One that it does not tell is left out.
+ * Reads a server's public limits. Limits that it does not report are absent.
  *
- * @throws NetworkError when it does not answer, or not so.
+ * @throws NetworkError when the server does not answer, or sends an unexpected response.
  */
 export async function readLimits(http: Egress, baseUrl: string): Promise<Record<string, Json>> {
   const { response, instance } = await instanceOf((path) =>
-    sendRequest({ http, baseUrl }, { method: 'GET', path, purpose: 'prepare' }, serverName),
+    sendNetworkRequest({ http, baseUrl }, { method: 'GET', path, purpose: 'prepare' }, serverName),
   );
   if (response.status !== 200) {
     throw refusal(response, { purpose: 'prepare', accessToken: '' });
@@ -22,8 +22,8 @@ export async function readLimits(http: Egress, baseUrl: string): Promise<Record<
 }
 
 /**
- * Asks a server for its description. Where it does not support version 2 of the call (Mastodon before 4.0, older
- * Pleroma), version 1 is used.
+ * Reads a server's description, by version 1 of the call where version 2 does not exist (Mastodon before 4.0, older
+ * Pleroma).
  */
 export async function instanceOf(
   get: (path: string) => Promise<EgressResponse>,

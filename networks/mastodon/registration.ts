@@ -1,30 +1,30 @@
 import { answerReader, jsonOf } from '../answer.ts';
-import { OauthError, type OauthApp, type OauthContext } from '../oauth.ts';
+import { OauthError, type OauthAppCredentials, type OauthContext } from '../oauth/contract.ts';
 import { TokenRefusal } from '../oauth/token-refusal.ts';
-import { sendRequest, type NetworkRequest } from '../send-request.ts';
+import { sendNetworkRequest, type NetworkRequest } from '../send-network-request.ts';
 import { serverName } from './client.ts';
 
-/** What an adapter needs. Finer ones than `read` and `write`, so that a token opens nothing else. */
+/** The scopes that the adapter needs. Narrower than `read` and `write`, so that a token permits nothing else. */
 export const scopes = ['read:accounts', 'read:statuses', 'write:statuses', 'write:media'];
 
-/** What a registration is for. */
+/** The server and the purpose of a registration. */
 export type Registering = {
   readonly context: OauthContext;
-  /** The server's own address, under which registrations are kept. */
+  /** The server's own URL, under which the registration is stored. */
   readonly baseUrl: string;
-  /** Where its API is. */
+  /** The base URL of its API. */
   readonly root: string;
   readonly redirectUri: string;
 };
 
 /**
- * This service as a server knows it; registers it where the server does not, which may have forgotten: Mastodon deletes
- * registrations of which nobody made use within a day.
+ * This service's registration at a server. Registers again when the server no longer knows it: Mastodon deletes
+ * registrations that are not used within a day.
  *
  * @throws OauthError
- * @throws NetworkError `network_unavailable` when no answer came.
+ * @throws NetworkError `network_unavailable` when no response came.
  */
-export async function registeredApp(registering: Registering): Promise<OauthApp> {
+export async function registeredApp(registering: Registering): Promise<OauthAppCredentials> {
   const { context, baseUrl, redirectUri } = registering;
   const kept = await context.apps.find(baseUrl, redirectUri);
   if (kept && (await isKnown(registering, kept))) {
@@ -37,8 +37,8 @@ export async function registeredApp(registering: Registering): Promise<OauthApp>
   return context.apps.keep(baseUrl, redirectUri, await register(registering));
 }
 
-/** Offers a code that is none: a server refuses the app before it looks at the code, or the code. */
-async function isKnown(registering: Registering, app: OauthApp): Promise<boolean> {
+/** Sends an invalid code: a server that does not know the app refuses the app, others refuse the code. */
+async function isKnown(registering: Registering, app: OauthAppCredentials): Promise<boolean> {
   const form = new URLSearchParams({
     grant_type: 'authorization_code',
     code: 'none',
@@ -59,7 +59,7 @@ const readApp = answerReader<{ readonly client_id: string; readonly client_secre
 });
 
 /** Source: https://docs.joinmastodon.org/methods/apps/ */
-async function register(registering: Registering): Promise<OauthApp> {
+async function register(registering: Registering): Promise<OauthAppCredentials> {
   const { publicUrl, now } = registering.context;
   const body = {
     client_name: 'Punctual',
@@ -73,12 +73,12 @@ async function register(registering: Registering): Promise<OauthApp> {
     return { clientId: app.client_id, clientSecret: app.client_secret };
   }
 
-  const { status, said } = new TokenRefusal(response, [], now().getTime());
+  const { status, details } = new TokenRefusal(response, [], now().getTime());
   throw status === 429 || status >= 500
-    ? new OauthError('unavailable', `${serverName} could not do it at the moment ${said}.`)
+    ? new OauthError('unavailable', `${serverName} is not available at the moment ${details}.`)
     : new OauthError(
         'unsupported',
-        `This address has no server with Mastodon's API, or none that takes new apps ${said}.`,
+        `At this address is no server with Mastodon's API, or it accepts no new apps ${details}.`,
       );
 }
 
@@ -88,5 +88,5 @@ const send = (
 ) => {
   const { http, signal } = context;
   const server = { http, baseUrl: root, ...(signal && { signal }) };
-  return sendRequest(server, { ...request, purpose: 'prepare' }, serverName);
+  return sendNetworkRequest(server, { ...request, purpose: 'prepare' }, serverName);
 };

@@ -1,4 +1,4 @@
-import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import type { Content, AttachmentFacts, Rules, ValidationResult } from '../content-rules.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { numberOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
@@ -8,21 +8,21 @@ import { choiceOf, choiceWarnings, optionsSchema } from './options.ts';
 import { mastodonSettings, type MastodonSettings } from './settings.ts';
 import { countCharacters, statusLength } from './status-length.ts';
 
-/** Of Mastodon itself, for GIFs alone; no server tells it. */
+/** Mastodon's limit for GIFs, which servers do not report. */
 const maxGifPixels = 1280 * 720;
 
-/** Types that go by another name here, where a file's type is read from its bytes. */
+/** Our names of types that servers name differently. Our types are read from a file's bytes. */
 const ourNames: Readonly<Record<string, string>> = {
   'video/x-matroska': 'video/matroska',
   'video/x-msvideo': 'video/vnd.avi',
 };
 
-/** The limits are those that the account's server told last (`worker/keep-limits.ts`), or else Mastodon's own. */
+/** Uses the limits that the account's server reported last (`worker/keep-limits.ts`), otherwise Mastodon's own. */
 export const rules: Rules = {
   threads: true,
   options: optionsSchema,
-  // No rule bounds how long a server works on a request whose client is gone. 60 s is what proxies give it
-  // (nginx' default for an answer); a status takes a second even on a busy one.
+  // Nothing bounds how long a server works on a request after its client disconnected. Proxies wait 60 s (nginx'
+  // default); creating a status takes a second even on a busy server.
   appearsWithinMs: 60_000,
   limits: (settings: Json): Limits => limitsOf(mastodonSettings(settings)),
   validate(content: Content, settings: Json): ValidationResult {
@@ -34,12 +34,12 @@ export const rules: Rules = {
 };
 
 /**
- * No server counts bytes, and a character may have any number of accents. A family of four with a colour of skin each has
- * 41 bytes, and no character that means something has more.
+ * Servers do not limit bytes, and a character may have any number of combining marks. The longest meaningful character,
+ * a family of four with a skin colour each, has 41 bytes.
  */
 const maxBytesPerCharacter = 50;
 
-/** @param warning A content warning, which counts as if it stood in the text. */
+/** @param warning A content warning, which counts towards the length of the text. */
 const limitsOf = (server: MastodonSettings, warning = ''): Limits => ({
   name: 'this Mastodon server',
   text: [
@@ -48,13 +48,13 @@ const limitsOf = (server: MastodonSettings, warning = ''): Limits => ({
       unit: 'characters',
       ...measuredBy(countCharacters, server, warning),
       counting:
-        'Grapheme clusters: characters as people see them. Of a mention only what stands before the second @ counts. A content warning counts too.',
+        'Grapheme clusters: characters as people see them. Of a mention, only the part before the second @ counts. A content warning counts too.',
     },
     {
       max: server.maxCharacters * maxBytesPerCharacter,
       unit: 'bytes',
       ...measuredBy(Buffer.byteLength, server, warning),
-      counting: 'Bytes of UTF-8, of what counts as characters.',
+      counting: 'Bytes of UTF-8, of the counted characters.',
     },
   ],
   files: filesOf(server),
@@ -99,10 +99,10 @@ function filesOf(server: MastodonSettings): Limits['files'] {
   ];
 }
 
-function imageWarnings(file: MediaFacts): string[] {
+function imageWarnings(file: AttachmentFacts): string[] {
   if (isAnimatedWebp(file)) {
     return [
-      `Mastodon shows an animated WebP as a still image, and ${nameOf(file)} is one. A GIF moves.`,
+      `Mastodon shows an animated WebP as a still image, and ${nameOf(file)} is one. Use a GIF for an animation.`,
     ];
   }
 

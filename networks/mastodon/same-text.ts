@@ -2,17 +2,17 @@ import { normalized } from '../../domain/texts.ts';
 import { readHtml } from '../html-pieces.ts';
 import type { Status } from './statuses.ts';
 
-/** A text that is looked for, in the forms that statuses are compared in. Made once: a text may be long. */
+/** The sent text, in the forms that statuses are compared in. Made once, because a text may be long. */
 export type SoughtText = {
   readonly letters: string;
   readonly bare: string;
   readonly normal: string;
   readonly words: ReadonlySet<string>;
-  /** The longest that a status of this text can be, in UTF-16 units. A longer one, of up to two megabytes, is another. */
+  /** Longest possible status of this text, in UTF-16 units. A longer one (up to two megabytes) is another status. */
   readonly maxRead: number;
 };
 
-/** A mention or a hashtag of one letter becomes a link of up to 300 characters, and nothing becomes longer than that. */
+/** A one-letter mention or hashtag becomes a link of up to 300 characters, the largest growth. */
 const mostMarkup = 100;
 const spareMarkup = 4000;
 
@@ -24,42 +24,42 @@ export const soughtText = (text: string): SoughtText => ({
   maxRead: text.length * mostMarkup + spareMarkup,
 });
 
-/** Whether the raw text of a status is the text that was sent. Servers trim it, and may compose its characters. */
+/** Whether a status's source equals the sent text. Servers trim it, and may compose its characters. */
 export const isSameSource = (source: string, sought: SoughtText): boolean =>
   source.length <= sought.maxRead && normal(source) === sought.normal;
 
 /**
- * Whether the raw text of a status is what a server may have made of the text: other quotation marks, spaces or dots, a
- * mention without its host. Compared as its HTML is.
+ * Whether a status's source is the sent text after a server's changes: other quotation marks, spaces or dots, a mention
+ * without its host. Compared like the HTML.
  */
 export const isAlikeSource = (source: string, sought: SoughtText): boolean =>
   source.length <= sought.maxRead && isAlike(source, sought);
 
 /**
- * Whether a status says what was sent, by its HTML alone.
+ * Whether a status has the sent text, judged by its HTML alone.
  *
- * Servers turn marks into formatting, quotation marks into others and links into shortened ones, so only letters
- * and digits are compared, links by their target, and mentions without their host. Rather too generous than too
- * strict: to miss our own status would post it twice. A text without letters and digits is compared whole.
+ * Servers turn marks into formatting, replace quotation marks and shorten links. So only letters and digits are
+ * compared, links by their target, and mentions without their host. A false match is better than a miss, which would
+ * post twice. A text without letters and digits is compared whole.
  */
 export const isSameContent = ({ content = '' }: Status, sought: SoughtText): boolean =>
   content.length <= sought.maxRead && isAlike(plain(content), sought);
 
-/** How many of a text's words a status has, in its HTML or its links. */
+/** How many of the text's words appear in a status's HTML or links. */
 export function sharedWords({ content = '' }: Status, { words, maxRead }: SoughtText): number {
   const html = content.slice(0, maxRead);
   const shown = wordsOf(`${plain(html)} ${html.replaceAll(/<[^<>]*>/gu, ' ')}`);
   return [...words].filter((word) => shown.has(word)).length;
 }
 
-function isAlike(said: string, sought: SoughtText): boolean {
-  const letters = lettersOf(said);
-  return letters === sought.letters && (letters !== '' || bare(said) === sought.bare);
+function isAlike(candidate: string, sought: SoughtText): boolean {
+  const letters = lettersOf(candidate);
+  return letters === sought.letters && (letters !== '' || bare(candidate) === sought.bare);
 }
 
 /**
- * The text of a status's HTML, with the target in place of a link's shortened words. A link ends with the paragraph at the
- * latest.
+ * The text of a status's HTML, with the targets of links instead of their shortened texts. A link ends with its
+ * paragraph at the latest.
  */
 function plain(html: string): string {
   let text = '';
@@ -75,14 +75,14 @@ function plain(html: string): string {
     onEndTag: (name) => {
       isShown ||= name === 'a' || name === 'p';
     },
-    onText: (words) => {
-      text += isShown ? words : '';
+    onText: (piece) => {
+      text += isShown ? piece : '';
     },
   });
   return text;
 }
 
-/** Mentions and hashtags are links too, but their words are what was written. */
+/** Mentions and hashtags are links too, but their text is the original one. */
 const isMarked = (attributes: ReadonlyMap<string, string>): boolean =>
   /\b(?:mention|hashtag)\b/u.test(attributes.get('class') ?? '') ||
   (attributes.get('rel') ?? '').startsWith('tag');

@@ -1,15 +1,15 @@
 import { answerReader } from '../answer.ts';
 import type { Json } from '../../domain/json-schema.ts';
 
-/** What a server said last of its limits. */
+/** A server's limits, as last reported. */
 export type MastodonSettings = {
-  /** In characters as the server counts them. */
+  /** In characters, as the server counts them. */
   readonly maxCharacters: number;
-  /** What every link counts, whatever its length. */
+  /** The length that every link counts. */
   readonly charactersReservedPerUrl: number;
-  /** Images of one post. */
+  /** Files per post. */
   readonly maxMediaAttachments: number;
-  /** MIME types of images and videos that the server takes. */
+  /** MIME types of images and videos that the server accepts. */
   readonly mediaTypes: readonly string[];
   readonly maxImageBytes: number;
   /** Width times height. */
@@ -19,11 +19,11 @@ export type MastodonSettings = {
   readonly maxVideoPixels: number;
   /** Frames per second. */
   readonly maxVideoFrameRate: number;
-  /** Of an image's or a video's description, in characters. */
+  /** Limit for a file's description, in characters. */
   readonly maxDescription: number;
 };
 
-/** Of Mastodon itself, which has raised some over time: these are those since version 4.3. */
+/** Mastodon's own limits, since version 4.3. */
 const defaults: MastodonSettings = {
   maxCharacters: 500,
   charactersReservedPerUrl: 23,
@@ -50,7 +50,7 @@ const defaults: MastodonSettings = {
 };
 
 const positive = { type: 'integer', minimum: 1 };
-/** An empty list is that of a server that does not tell. The bounds keep a hostile server's answer small. */
+/** Some servers send an empty list, which says nothing. The bounds keep a hostile server's response small. */
 const types = {
   type: 'array',
   minItems: 1,
@@ -73,13 +73,13 @@ const schemas: Record<keyof MastodonSettings, object> = {
 
 const read = answerReader<Partial<MastodonSettings>>({ type: 'object', properties: schemas });
 
-/** The settings of a channel; a channel without them, or with others, has Mastodon's defaults. */
+/** The settings of a channel. Missing or malformed ones default to Mastodon's. */
 export const mastodonSettings = (settings: Json): MastodonSettings => ({
   ...defaults,
   ...read(settings),
 });
 
-/** Its limits stay unread here: a server that gets one of them wrong still has the others. */
+/** The limits are checked one by one, so that an invalid one does not hide the others. */
 export type Instance = {
   readonly domain?: string;
   readonly configuration?: {
@@ -88,7 +88,7 @@ export type Instance = {
   };
 };
 
-/** Of `GET /api/v1/instance`, where servers such as Pleroma and Akkoma tell their limits in members of their own. */
+/** Reads `GET /api/v1/instance`, in which servers such as Pleroma and Akkoma have limits in members of their own. */
 const readFirstVersion = answerReader<
   Instance & {
     readonly max_toot_chars?: unknown;
@@ -106,7 +106,7 @@ const readFirstVersion = answerReader<
   },
 });
 
-/** The answer of `/api/v1/instance`, in the form of version 2. Its `uri` is left out: it may be a whole address. */
+/** Reads `/api/v1/instance` into the form of version 2. Omits its `uri`, which may be a whole URL. */
 export function readOldInstance(value: unknown): Instance | null {
   const old = readFirstVersion(value);
   if (old === null) {
@@ -132,7 +132,7 @@ export function readOldInstance(value: unknown): Instance | null {
   };
 }
 
-/** Of `GET /api/v2/instance`. */
+/** Reads `GET /api/v2/instance`. */
 export const readInstance = answerReader<Instance>({
   type: 'object',
   properties: {
@@ -147,10 +147,10 @@ export const readInstance = answerReader<Instance>({
 const names = Object.keys(schemas) as (keyof MastodonSettings)[];
 const readers = names.map((name) => ({ name, read: answerReader<Json>(schemas[name]) }));
 
-/** What a server tells of its limits. One that it does not tell, or tells wrong, is left out. */
+/** The limits that a server reports, without missing and invalid ones. */
 export function settingsOf({ configuration }: Instance): Partial<MastodonSettings> {
   const { statuses, media_attachments: media } = configuration ?? {};
-  const told: Record<keyof MastodonSettings, unknown> = {
+  const reported: Record<keyof MastodonSettings, unknown> = {
     maxCharacters: statuses?.['max_characters'],
     charactersReservedPerUrl: statuses?.['characters_reserved_per_url'],
     maxMediaAttachments: statuses?.['max_media_attachments'],
@@ -164,16 +164,16 @@ export function settingsOf({ configuration }: Instance): Partial<MastodonSetting
   };
   return Object.fromEntries(
     readers.flatMap(({ name, read: readOne }) => {
-      const value = readOne(told[name]);
+      const value = readOne(reported[name]);
       return value === null ? [] : [[name, value]];
     }),
   );
 }
 
-/** Images and videos: servers take sound too, and we have none. */
-const typesOf = (told: unknown): unknown =>
-  Array.isArray(told)
-    ? told.filter(
+/** Keeps images and videos. Servers accept audio too, which Punctual does not support. */
+const typesOf = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.filter(
         (type) => typeof type === 'string' && /^(?:image|video)\/[\x21-\x7e]+$/.test(type),
       )
     : undefined;

@@ -3,14 +3,14 @@ import { answerReader, jsonOf } from '../answer.ts';
 
 type Named = {
   readonly username: string;
-  /** Of its accounts, as the server says; undefined where it does not. */
+  /** The domain of the server's accounts, as it reports; undefined when it does not. */
   readonly domain: string | undefined;
   readonly baseUrl: string;
 };
 
 /**
- * The handle as people see it. A server may claim any domain, so a domain that does not name this server as the one of its
- * accounts is followed by the server: `@me@example.com (server.example)`.
+ * The handle to display. A server may claim any domain, so a domain whose WebFinger does not lead to this server is
+ * followed by the server: `@me@example.com (server.example)`.
  */
 export async function shownHandle(
   http: Egress,
@@ -26,13 +26,13 @@ export async function shownHandle(
   return isProved ? handle : `${handle} (${host})`;
 }
 
-/** A name without a dot is that of no server on the Internet: the sandbox has one. */
+/** A host without a dot is not on the Internet; the sandbox has one. */
 const isLocal = /^[a-z0-9\-]+$/iv;
 
 const isDomain = /^[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+(?::\d{1,5})?$/v;
 
 /**
- * Whether WebFinger at a domain leads to this server. A domain whose server has another name usually redirects there.
+ * Whether WebFinger at a domain leads to this server. The domain of a server with another host usually redirects there.
  *
  * Source: https://docs.joinmastodon.org/spec/webfinger/
  */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { answerReader, jsonOf } from '../answer.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { get, refusal, unreadable } from './client.ts';
 import {
   isAlikeSource,
@@ -12,23 +12,23 @@ import {
 } from './same-text.ts';
 import { applicationSchema, type Application, type Status } from './statuses.ts';
 
-/** What a server answers that does not offer something, or not to this token. */
+/** Statuses of servers that do not support a call, or do not allow it to this token. */
 const notOffered: ReadonlySet<number> = new Set([400, 403, 404, 405, 410, 422, 501]);
 
-/** Servers take 300 calls of an account in five minutes, and a look-up makes ten others at most. */
+/** Servers allow 300 calls per account in five minutes, and a reconcile makes up to ten others. */
 const mostSources = 100;
 
 /**
- * Those of an account's statuses that have a text, by their raw sources or, where the server offers none, by their
- * HTML. Sources that are the text to the letter come first.
+ * The statuses that have a text, judged by their source or, where the server offers none, by their HTML. Sources that
+ * equal the text exactly come first.
  *
- * The source of each is a call, so those are asked for whose HTML has the text; and only if none of them does, others
- * that have words of it, as a server may show a text in other words than it was sent (Markdown).
+ * Each source is a call, so sources are read only for statuses whose HTML has the text. If none matches, those that
+ * share words with the text are read, because a server may render a text differently (Markdown).
  *
- * @throws NetworkError with `taken: 'unknown'` when the server does not tell now.
+ * @throws NetworkError with `accepted: 'unknown'` when the server cannot answer at the moment.
  */
 export async function statusesWithText(
-  access: Access,
+  access: TokenAccess,
   statuses: readonly Status[],
   text: string,
 ): Promise<Status[]> {
@@ -36,7 +36,7 @@ export async function statusesWithText(
   const says = await eachInTurn(statuses, (status) => isSameContent(status, sought));
   const shown = statuses.filter((_, index) => says[index] === true);
   const found = await bySource(access, shown.slice(0, mostSources), sought);
-  // Of an account that says the same all day no more is asked: what is shown is enough.
+  // Beyond the limit of sources, the HTML decides: the account repeats one text.
   const all = [...found, ...shown.slice(mostSources)];
   if (all.length > 0) {
     return byOurApplication(access, all);
@@ -52,7 +52,7 @@ export async function statusesWithText(
   return byOurApplication(access, await bySource(access, likely, sought));
 }
 
-/** Lets other work of the process go on between two statuses: a server may make each of them as slow as it can. */
+/** Yields to other work of the process after each status, because a hostile server can make each one slow to read. */
 async function eachInTurn<T>(
   statuses: readonly Status[],
   read: (status: Status) => T,
@@ -67,7 +67,7 @@ async function eachInTurn<T>(
 }
 
 async function bySource(
-  access: Access,
+  access: TokenAccess,
   statuses: readonly Status[],
   sought: SoughtText,
 ): Promise<Status[]> {
@@ -91,8 +91,8 @@ const readSource = answerReader<{ readonly text: string }>({
   properties: { text: { type: 'string' } },
 });
 
-/** @returns null when the server does not offer it. */
-async function sourceOf(access: Access, { id }: Status): Promise<string | null> {
+/** @returns null when the server does not offer sources. */
+async function sourceOf(access: TokenAccess, { id }: Status): Promise<string | null> {
   const path = `/api/v1/statuses/${encodeURIComponent(id)}/source`;
   const source = await offered(access, path);
   if (source === null) {
@@ -106,14 +106,14 @@ async function sourceOf(access: Access, { id }: Status): Promise<string | null> 
   return read.text;
 }
 
-/** Of `GET /api/v1/apps/verify_credentials`. */
+/** Reads `GET /api/v1/apps/verify_credentials`. */
 const readApplication = answerReader<Application>(applicationSchema);
 
 /**
- * Leaves out what another application made, where the server tells: a person may have posted the same by hand, and that
- * is not the post that is looked for.
+ * Omits statuses of other applications, where the server reports the application: a person may have posted the same
+ * text by hand.
  */
-async function byOurApplication(access: Access, statuses: Status[]): Promise<Status[]> {
+async function byOurApplication(access: TokenAccess, statuses: Status[]): Promise<Status[]> {
   if (!statuses.some(({ application }) => application)) {
     return statuses;
   }
@@ -124,8 +124,8 @@ async function byOurApplication(access: Access, statuses: Status[]): Promise<Sta
   );
 }
 
-/** @returns what the server answers, or null when it does not offer this. */
-async function offered(access: Access, path: string): Promise<unknown> {
+/** @returns the response, or null when the server does not support the call. */
+async function offered(access: TokenAccess, path: string): Promise<unknown> {
   const response = await get(access, path, 'reconcile');
   if (notOffered.has(response.status)) {
     return null;

@@ -1,9 +1,10 @@
 import twitterText from 'twitter-text';
 import { measuredOnce } from '../validation/texts.ts';
 
-// How a Mastodon server counts a status: a link as `characters_reserved_per_url`, and `@name@host` as `@name`. It finds
-// both as Ruby's twitter-text with patterns of its own does (app/validators/status_length_validator.rb, app/lib/extractor.rb,
-// config/initializers/twitter_regex.rb of mastodon/mastodon). A link or a mention that it does not find counts in full.
+// Mastodon's length of a status: a link counts as `characters_reserved_per_url`, and `@name@host` as `@name`. It finds
+// both with Ruby's twitter-text and patterns of its own (app/validators/status_length_validator.rb,
+// app/lib/extractor.rb, config/initializers/twitter_regex.rb of mastodon/mastodon). A link or a mention that it does
+// not find counts in full.
 
 const { validGTLD, validCCTLD, validPunycode, validDomainChars } = twitterText.regexen;
 
@@ -16,7 +17,7 @@ const topLevelAt = new RegExp(
 );
 const subdomain = new RegExp(`^${inDomain}(?:.*${inDomain})?$`, 'is');
 
-// As long as possible and linear: brackets hold no brackets but one level, and nothing else can begin like them.
+// Greedy and linear: brackets nest only one level, and no other alternative begins like them.
 const pathUnit = String.raw`[^\p{White_Space}<>\(\)?]`;
 const brackets = String.raw`\((?:${pathUnit}+|${pathUnit}*\(${pathUnit}+\)${pathUnit}*)\)`;
 const pathEnd = String.raw`(?:${brackets}|[^\p{White_Space}\(\)?!*"'「」<>;:=,.$%\[\]~&\|@])`;
@@ -34,7 +35,7 @@ const mention = new RegExp(
   'giu',
 );
 
-/** Followed by one of these, a mention is not a mention. */
+/** A mention that is followed by one of these does not count as one. */
 const afterMention = /(?:[@＠À-ɏ]|:\/\/)/iuy;
 
 type Entity = { readonly start: number; readonly end: number; readonly name?: string };
@@ -42,8 +43,8 @@ type Entity = { readonly start: number; readonly end: number; readonly name?: st
 /**
  * The length of a status.
  *
- * @param count The length of a text without links and mentions, in the wanted unit.
- * @param linkLength What each link counts.
+ * @param count Measures a text without links and mentions, in the wanted unit.
+ * @param linkLength The length that each link counts.
  */
 export function statusLength(
   text: string,
@@ -90,7 +91,7 @@ function* linksOf(text: string): Generator<Entity> {
   }
 }
 
-/** Where the longest domain ends that begins there and has a known top-level domain; 0 when there is none. */
+/** The end of the longest domain from `start` with a known top-level domain; 0 when there is none. */
 function domainEnd(text: string, start: number): number {
   domainLike.lastIndex = start;
   const labels = domainLike.exec(text)?.[0].split('.') ?? [];
@@ -114,11 +115,13 @@ function domainEnd(text: string, start: number): number {
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** Letters of scripts in which a newer Unicode joins several consonants to one character. Servers run older ones. */
+/**
+ * Letters of scripts in which newer Unicode versions join several consonants to one character; servers run older ones.
+ */
 const joinedLetter =
   /[[\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Telugu}\p{Script=Malayalam}\p{Script=Khmer}]&&\p{Lo}]/gv;
 
-/** Characters as people see them. Where Unicode versions differ, the larger count: servers differ too. */
+/** Counts characters as people see them. Where Unicode versions differ, it counts more, because servers differ too. */
 export const countCharacters = measuredOnce((text) => {
   let characters = 0;
   for (const { segment } of graphemes.segment(text)) {

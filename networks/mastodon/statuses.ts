@@ -1,11 +1,11 @@
 import { addressFault } from '../../domain/links.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { create, getAs, idSchema, refusal, unreadable } from './client.ts';
 import { choiceOf } from './options.ts';
 
-/** The longest that may be the address of a post: `addressFault` judges the rest. */
+/** Bounds the length of a post's URL; `addressFault` checks the rest. */
 const addressSchema = { type: 'string', maxLength: 2048 };
 
 export type Status = {
@@ -17,7 +17,7 @@ export type Status = {
   /** HTML. */
   readonly content?: string;
   readonly media_attachments?: readonly unknown[];
-  /** Of an account's own statuses: what made them. */
+  /** The application that created an own status. */
   readonly application?: Application | null;
 };
 
@@ -44,8 +44,8 @@ const statusSchema = {
 };
 
 /**
- * What ends up as a link in a user's page must be one that a person may also give (`POST /posts/{id}/settle`): it is shown
- * on every page of posts.
+ * A status's URL is shown as a link on every page of posts, so it has to pass the checks for URLs that people give
+ * (`POST /posts/{id}/settle`).
  */
 const hasAddress = ({ url, uri }: Status): boolean =>
   [url ?? uri, uri].every((address) => addressFault(address) === null);
@@ -58,7 +58,7 @@ function readStatus(value: unknown): Status | null {
 }
 
 const pageSize = 40;
-/** A server may mean something else by a limit. One that gives far more is after the memory and the time of the process. */
+/** Servers may ignore the limit. A far longer page is hostile: it costs memory and time. */
 const mostGiven = pageSize * 2;
 
 const readShapes = answerReader<Status[]>({
@@ -72,28 +72,31 @@ function readStatuses(value: unknown): Status[] | null {
   return statuses?.every(hasAddress) ? statuses : null;
 }
 
-/** 400 statuses since a post began is far more than an account makes, and a server that pages in a circle ends here. */
+/** 400 statuses since a post began exceed what an account makes; also ends the loop when a server pages in a circle. */
 const maxPages = 10;
 
-/** The id of the newest status that the account wrote, or null when it has none. */
-export async function newestOwnStatusId(access: Access, accountId: string): Promise<string | null> {
+/** The id of the account's newest own status, or null when it has none. */
+export async function newestOwnStatusId(
+  access: TokenAccess,
+  accountId: string,
+): Promise<string | null> {
   const [newest] = await page(access, accountId, { limit: '1' }, 'prepare');
   return newest?.id ?? null;
 }
 
 /**
- * All statuses that the account wrote after a status, oldest first; all it ever wrote when `sinceId` is null.
+ * All statuses that the account wrote after a status, oldest first; all of its statuses when `sinceId` is null.
  *
- * Pages upwards by `min_id`, which the server compares: the status itself may be deleted by now, and GoToSocial
- * ignores `since_id`.
+ * Pages upwards by `min_id`, which the server compares: the status itself may be deleted, and GoToSocial ignores
+ * `since_id`.
  *
- * @returns also whether these are all: there may be too many to see them all.
+ * @returns also whether the list is complete; there may be too many statuses to read.
  */
 export async function ownStatusesSince(
-  access: Access,
+  access: TokenAccess,
   accountId: string,
   sinceId: string | null,
-): Promise<{ readonly statuses: readonly Status[]; readonly isWhole: boolean }> {
+): Promise<{ readonly statuses: readonly Status[]; readonly isComplete: boolean }> {
   const found = new Map<string, Status>();
   const inOrder = () => {
     const statuses = [...found.values()];
@@ -102,12 +105,12 @@ export async function ownStatusesSince(
   let cursor: Record<string, string> = sinceId === null ? {} : { min_id: sinceId };
   for (let pages = 0; pages < maxPages; pages += 1) {
     const query = { limit: String(pageSize), ...cursor };
-    // Each page lists its newest status first, whichever way the pages go.
+    // Each page lists its newest status first, in both directions.
     const statuses = await page(access, accountId, query, 'reconcile');
     const newest = statuses.at(0);
     const oldest = statuses.at(-1);
     if (!newest || !oldest) {
-      return { statuses: inOrder(), isWhole: true };
+      return { statuses: inOrder(), isComplete: true };
     }
 
     for (const status of sinceId === null ? statuses : statuses.toReversed()) {
@@ -116,17 +119,17 @@ export async function ownStatusesSince(
     cursor = sinceId === null ? { max_id: oldest.id } : { min_id: newest.id };
   }
 
-  return { statuses: inOrder(), isWhole: false };
+  return { statuses: inOrder(), isComplete: false };
 }
 
-/** A status that is not among those that were seen may be one of the others. */
+/** The post may be one of the statuses that were not read. */
 export function tooMany(): NetworkError {
-  const message = `The account has over ${maxPages * pageSize} newer posts, too many to look through.`;
-  return new NetworkError('unconfirmed', message, { taken: 'unknown' });
+  const message = `The account has over ${maxPages * pageSize} newer posts, too many to search.`;
+  return new NetworkError('unconfirmed', message, { accepted: 'unknown' });
 }
 
 const page = (
-  access: Access,
+  access: TokenAccess,
   accountId: string,
   query: Record<string, string>,
   purpose: 'prepare' | 'reconcile',
@@ -137,13 +140,14 @@ const page = (
 };
 
 /**
- * Creates one status. Must not be repeated on its own: only Mastodon heeds the key, for about an hour.
+ * Creates one status. Must not be repeated without a reconcile: only Mastodon honours the idempotency key, for about an
+ * hour.
  *
- * @param mediaIds Of files that were uploaded for it.
+ * @param mediaIds The files that were uploaded for it.
  * @throws NetworkError
  */
 export async function createStatus(
-  access: Access,
+  access: TokenAccess,
   part: PreparedPart,
   parent: SentPart | undefined,
   mediaIds: readonly string[],

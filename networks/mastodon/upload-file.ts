@@ -4,36 +4,36 @@ import type { EgressResponse, StreamedBody } from '../../runtime/egress/egress.t
 import { answerReader, jsonOf } from '../answer.ts';
 import { fileBytes } from '../file-bytes.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { get, idSchema, refusal, sendFile, unreadable } from './client.ts';
 
-/** How long a server may work on a video after it has all of it. Together with the upload shorter than a try. */
+/** How long a server may process a video after the upload. Upload and wait must fit into one attempt. */
 const processingTimeoutMs = 120_000;
 const firstWaitMs = 500;
 const longestWaitMs = 5000;
 
 /**
- * Brings one file to the server, and waits until a status may use it.
+ * Uploads one file to the server, and waits until a status may use it.
  *
- * The id is good for one status only (GoToSocial refuses a second) and for a while (Mastodon forgets it after some
- * hours), so it is never kept for another try.
+ * The id is valid for one status only (GoToSocial refuses a second use) and for a limited time (hours on Mastodon), so
+ * it is never stored for another attempt.
  *
  * Source: https://docs.joinmastodon.org/methods/media/
  *
- * @returns the id that a status names it by.
- * @throws NetworkError `media_refused` when the server does not take the file, with `taken: 'no'` like all its errors.
+ * @returns the file's id for a status.
+ * @throws NetworkError with `accepted: 'no'`: `media_refused` when the server refuses the file.
  */
-export async function uploadFile(access: Access, file: PartMedia): Promise<string> {
+export async function uploadFile(access: TokenAccess, file: PartMedia): Promise<string> {
   const response = await sendFile(access, '/api/v2/media', multipart(file));
   const id = idIn(response, access, file);
-  // 202: the server has it and still works on it.
+  // 202: the server has the file and is still processing it.
   if (response.status === 202) {
     await untilReady(access, id, file);
   }
   return id;
 }
 
-async function untilReady(access: Access, id: string, file: PartMedia): Promise<void> {
+async function untilReady(access: TokenAccess, id: string, file: PartMedia): Promise<void> {
   const giveUpAtMs = Date.now() + processingTimeoutMs;
   const path = `/api/v1/media/${encodeURIComponent(id)}`;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
@@ -45,20 +45,20 @@ async function untilReady(access: Access, id: string, file: PartMedia): Promise<
     }
 
     if (Date.now() > giveUpAtMs) {
-      const message = `The Mastodon server still works on the file "${file.name}".`;
-      throw new NetworkError('network_unavailable', message, { taken: 'no' });
+      const message = `The Mastodon server is still processing the file "${file.name}".`;
+      throw new NetworkError('network_unavailable', message, { accepted: 'no' });
     }
   }
 }
 
-/** Of a file that was uploaded; it has no URL while the server still works on it. */
+/** Reads an uploaded file, which has no URL while the server is processing it. */
 const readAttachment = answerReader<{ readonly id: string }>({
   type: 'object',
   required: ['id'],
   properties: { id: idSchema },
 });
 
-function idIn(response: EgressResponse, access: Access, { name }: PartMedia): string {
+function idIn(response: EgressResponse, access: TokenAccess, { name }: PartMedia): string {
   if (![200, 202, 206].includes(response.status)) {
     const { accessToken } = access;
     throw refusal(response, { purpose: 'upload', accessToken, fileName: name });
@@ -72,10 +72,10 @@ function idIn(response: EgressResponse, access: Access, { name }: PartMedia): st
 }
 
 /**
- * A form with the field `file`, and `description` for what is to be seen on it, written by hand so that it is sent as it
- * is read, with a length known before.
+ * A form with the field `file` and the alt text as `description`. Built by hand, to stream the file with a length that
+ * is known in advance.
  *
- * The file's own name stays here: it may say more than its owner means to publish.
+ * The file's own name is not sent, because it may reveal more than its owner wants to publish.
  *
  * Source: RFC 7578.
  */
@@ -106,6 +106,6 @@ function multipart(file: PartMedia): { type: string; body: StreamedBody } {
   };
 }
 
-/** Servers that look at it expect the usual one. */
+/** The usual file extension, which some servers check. */
 const endingOf = (type: string): string =>
   type === 'video/quicktime' ? 'mov' : (type.split('/')[1] ?? '').replaceAll(/[^a-z0-9]/gu, '');

@@ -1,14 +1,14 @@
 import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi';
 import { quote } from '../answer.ts';
-import { OauthError } from '../oauth.ts';
+import { OauthError } from './contract.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 
 /**
- * Checks the query that a browser came back with: its state, its issuer, and that it is a yes.
+ * Checks the query with which the browser returned: its state, its issuer, and its success.
  *
  * Sources: RFC 6749 (section 4.1.2), RFC 9207.
  *
- * @returns the same, as the library wants it for buying tokens.
+ * @returns the query in the library's form, for the token request.
  * @throws OauthError
  */
 export function checkAnswer(
@@ -29,7 +29,7 @@ export function checkAnswer(
   const checked = validated(as, server, parameters, state);
   const [code, ...more] = checked.getAll('code');
   if (!code) {
-    throw new OauthError('unavailable', `${name} gave an answer that does not read as one.`);
+    throw new OauthError('unavailable', `${name} returned an unexpected response.`);
   }
   if (more.length > 0) {
     throw foreign(server);
@@ -51,35 +51,35 @@ function validated(
       throw refusalIn(server, parameters);
     }
 
-    throw foreign(server); // The library's error holds the code.
+    throw foreign(server); // Drops the library's error, which contains the code.
   }
 }
 
 const foreign = ({ name }: AuthorizationServer): OauthError =>
   new OauthError(
     'expired',
-    `${name} gave an answer that does not belong to this link. Start over.`,
+    `${name} returned a response that does not belong to this link. Start over.`,
   );
 
-/** @param name Of the server, at the beginning of a sentence. */
+/** @param name The server's name, at the beginning of a sentence. */
 export const declined = (name: string): string =>
   `${name} says that you declined. Nothing was connected, and you can try again.`;
 
-/** What says that the server failed, and neither the person nor the registration (RFC 6749, section 4.1.2.1). */
+/** Errors that mean a failure of the server (RFC 6749, section 4.1.2.1). */
 const failures = new Set(['server_error', 'temporarily_unavailable']);
 
 function refusalIn(server: AuthorizationServer, parameters: URLSearchParams): OauthError {
   const { name, app, denials = [], appAdvice } = server;
   const error = parameters.get('error') ?? '';
-  const words = quote(parameters.get('error_description') || error, [app.clientSecret]);
-  const said = words && `: ${words}`;
+  const serverMessage = quote(parameters.get('error_description') || error, [app.clientSecret]);
+  const details = serverMessage && `: ${serverMessage}`;
   if (error === 'access_denied' || denials.includes(error)) {
     return new OauthError('denied', declined(name));
   }
   if (failures.has(error)) {
-    return new OauthError('unavailable', `${name} could not do it at the moment${said}.`);
+    return new OauthError('unavailable', `${name} is not available at the moment${details}.`);
   }
 
-  const message = `${name} does not take the request of this service${said}. ${appAdvice}`;
+  const message = `${name} does not accept the request of this service${details}. ${appAdvice}`;
   return new OauthError('misconfigured', message);
 }

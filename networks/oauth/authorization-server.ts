@@ -1,35 +1,35 @@
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import type { NetworkError } from '../network.ts';
-import type { OauthApp } from '../oauth.ts';
+import type { OauthAppCredentials } from './contract.ts';
 
-/** Where an authorization server takes browsers and requests. */
+/** An authorization server's URLs. */
 export type Endpoints = { readonly authorizeUrl: string; readonly tokenUrl: string };
 
-/** An authorization server, how this service is registered there, and what it wants otherwise than others. */
+/** An authorization server, this service's registration there, and its peculiarities. */
 export type AuthorizationServer = Endpoints & {
-  /** How people know it, at the beginning of a sentence: `X`. */
+  /** Its name at the beginning of a sentence: `X`. */
   readonly name: string;
-  /** What it says of itself as `iss` (RFC 9207); left out where it announces none, and then none is compared. */
+  /** Its `iss` (RFC 9207). Absent when it announces none; then `iss` is not checked. */
   readonly issuer?: string;
-  /** Whether each of its answers must have `iss`. */
+  /** Whether all of its responses must have `iss`. */
   readonly alwaysSaysIssuer?: boolean;
-  readonly app: OauthApp;
-  /** For the operator, where the server refuses the app: what to check. */
+  readonly app: OauthAppCredentials;
+  /** Tells the operator what to check when the server refuses the app. */
   readonly appAdvice: string;
-  /** Where the app's secret goes: the header of HTTP Basic, or the form. */
+  /** Where the app's secret is sent: the header of HTTP Basic, or the form. */
   readonly secretIn: 'header' | 'form';
   readonly usesPkce: boolean;
   readonly scopes: readonly string[];
-  /** More of the address that the browser opens: `access_type=offline`. */
+  /** Additional parameters of the authorization URL: `access_type=offline`. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** Its own names of a "no", beside `access_denied`. */
+  /** Its own error codes for a refusal by the person, beside `access_denied`. */
   readonly denials?: readonly string[];
-  /** Whether a refusal of a refresh says that the grant is over, beside `invalid_grant`. */
-  readonly endsGrant?: (refused: Refused) => boolean;
+  /** Whether a refused refresh means that the grant has ended, beside `invalid_grant`. */
+  readonly endsGrant?: (refused: OauthErrorBody) => boolean;
   /**
-   * Reads an answer of the token endpoint in the shape of the network's API: that the app has reached its spend cap.
+   * Reads a response of the token endpoint that has the format of the network's API, such as a reached spend cap.
    *
-   * @returns null for an answer of an authorization server.
+   * @returns null for an ordinary OAuth response.
    */
   readonly refusalOf?: (
     response: EgressResponse,
@@ -37,5 +37,5 @@ export type AuthorizationServer = Endpoints & {
   ) => NetworkError | null;
 };
 
-/** What a token endpoint says against a request (RFC 6749, section 5.2). Both are the server's words, as they came. */
-export type Refused = { readonly error: string; readonly description: string };
+/** A token endpoint's error (RFC 6749, section 5.2), unchanged. */
+export type OauthErrorBody = { readonly error: string; readonly description: string };

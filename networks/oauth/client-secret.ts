@@ -1,25 +1,25 @@
 import { ClientSecretPost, type ClientAuth } from 'oauth4webapi';
-import type { OauthApp } from '../oauth.ts';
+import type { OauthAppCredentials } from './contract.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 
 /**
- * How a request proves that it comes from the app.
+ * Authenticates a request with the app's secret.
  *
- * HTTP Basic is as RFC 6749 (section 2.3.1, appendix B) has it. The library's own encodes `-` and `_` too, which form
- * encoding leaves alone, so that a server that decodes nothing would not know the secret.
+ * HTTP Basic follows RFC 6749 (section 2.3.1, appendix B). The library's own version also encodes `-` and `_`, which
+ * form encoding leaves alone; a server that does not decode would then refuse the secret.
  */
 export const authenticationOf = ({ app, secretIn }: AuthorizationServer): ClientAuth =>
   secretIn === 'form'
     ? ClientSecretPost(app.clientSecret)
     : (_as, _client, _body, headers) => headers.set('authorization', `Basic ${basicOf(app)}`);
 
-/** The app's secret in each form in which a request carries it. */
+/** The app's secret in each form that a request may contain. */
 export const appSecrets = ({ app }: AuthorizationServer): readonly string[] => [
   app.clientSecret,
   basicOf(app),
 ];
 
-const basicOf = ({ clientId, clientSecret }: OauthApp): string =>
+const basicOf = ({ clientId, clientSecret }: OauthAppCredentials): string =>
   btoa(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`);
 
 const formEncoded = (value: string): string =>

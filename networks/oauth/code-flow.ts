@@ -2,8 +2,8 @@ import { calculatePKCECodeChallenge, generateRandomCodeVerifier } from 'oauth4we
 import type { Json } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import type { Account } from '../network.ts';
-import { OauthError, type Begun, type Finish, type Grant, type Oauth } from '../oauth.ts';
-import type { OauthContext } from '../oauth.ts';
+import { OauthError, type Begun, type Finish, type Grant, type Oauth } from './contract.ts';
+import type { OauthContext } from './contract.ts';
 import { checkAnswer } from './authorization-answer.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import { asOauthError } from './oauth-failure.ts';
@@ -12,7 +12,7 @@ import { redeemCode } from './token-endpoint.ts';
 import { grantOf, type Tokens } from './tokens.ts';
 import { withinSignal } from './within-signal.ts';
 
-/** What the code flow keeps between its two halves. The verifier is a secret. */
+/** The state of a code flow between its two steps. The verifier is a secret. */
 type Kept = { readonly state: string; readonly verifier: string | null };
 
 const readKept = answerReader<Kept>({
@@ -21,7 +21,7 @@ const readKept = answerReader<Kept>({
   properties: { state: { type: 'string' }, verifier: { type: ['string', 'null'] } },
 });
 
-/** Makes the address at which a person allows this service in (RFC 6749, section 4.1.1; PKCE: RFC 7636). */
+/** Makes the URL at which a person authorizes this service (RFC 6749, section 4.1.1; PKCE: RFC 7636). */
 export async function beginCodeFlow(
   server: AuthorizationServer,
   { state, redirectUri }: Pick<Begun, 'state' | 'redirectUri'>,
@@ -40,13 +40,13 @@ export async function beginCodeFlow(
     }),
   });
   const url = new URL(server.authorizeUrl);
-  // Not every server takes a plus for a space.
+  // Not every server decodes a plus as a space.
   url.search = parameters.toString().replaceAll('+', '%20');
   return { url: url.href, state, redirectUri, kept: { state, verifier } satisfies Kept };
 }
 
 /**
- * Checks what the browser came back with, and buys tokens with its code.
+ * Checks the query with which the browser returned, and redeems its code.
  *
  * @throws OauthError
  */
@@ -74,7 +74,7 @@ export type CodeFlowNetwork = {
   /** @throws OauthError `misconfigured` */
   readonly serverFor: (context: OauthContext) => AuthorizationServer;
   /**
-   * Asks whose accounts a token opens.
+   * Reads the accounts that a token covers.
    *
    * @throws OauthError; NetworkError
    */
@@ -85,7 +85,7 @@ export type CodeFlowNetwork = {
   ) => Promise<readonly Account[]>;
 };
 
-/** OAuth of a network that has one authorization server. */
+/** The OAuth implementation for a network with one authorization server. */
 export const codeFlowOauth = ({ serverFor, accountsOf }: CodeFlowNetwork): Oauth => ({
   begin: async ({ state, redirectUriFor, ...context }) =>
     beginCodeFlow(serverFor(context), { state, redirectUri: redirectUriFor() }),
@@ -95,7 +95,10 @@ export const codeFlowOauth = ({ serverFor, accountsOf }: CodeFlowNetwork): Oauth
     const grant = grantOf(tokens, request.now().getTime());
     try {
       const context = { ...request, http: withinSignal(request) };
-      return { grant, accounts: (await accountsOf(context, grant, tokens)).map(withoutSecrets) };
+      return {
+        grant,
+        accounts: (await accountsOf(context, grant, tokens)).map(withoutCredentials),
+      };
     } catch (error) {
       throw asOauthError(error, server);
     }
@@ -103,8 +106,8 @@ export const codeFlowOauth = ({ serverFor, accountsOf }: CodeFlowNetwork): Oauth
   refresh: async (request) => refreshGrant(() => serverFor(request), request),
 });
 
-/** The grant opens them. */
-export const withoutSecrets = (account: Account): Account => ({
+/** Removes the credentials, because the grant holds the tokens. */
+export const withoutCredentials = (account: Account): Account => ({
   ...account,
   credentials: {} satisfies Json,
   session: null,

@@ -1,35 +1,35 @@
 import * as oauth from 'oauth4webapi';
 import { jsonOf } from '../answer.ts';
 import { NetworkError } from '../network.ts';
-import type { OauthContext } from '../oauth.ts';
-import { sendRequest } from '../send-request.ts';
+import type { OauthContext } from './contract.ts';
+import { sendNetworkRequest } from '../send-network-request.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import { appSecrets, authenticationOf } from './client-secret.ts';
 import { TokenRefusal } from './token-refusal.ts';
 import { conforming, readTokens, type Tokens } from './tokens.ts';
 
 type Code = {
-  /** Of `validateAuthResponse`. */
+  /** From `validateAuthResponse`. */
   readonly answer: URLSearchParams;
   readonly redirectUri: string;
-  /** Of PKCE; null where the server is not asked for it. */
+  /** The PKCE verifier; null when PKCE is not used. */
   readonly verifier: string | null;
 };
 
-/** What every request to a token endpoint needs. */
+/** A request to a token endpoint. */
 type Exchange = {
   readonly server: AuthorizationServer;
   readonly context: OauthContext;
-  /** What the request carries and no message may repeat, beside the app's secret. */
+  /** Secrets of the request, beside the app's, which must not appear in messages. */
   readonly secrets: readonly string[];
 };
 
 /**
- * Buys tokens with an authorization code.
+ * Redeems an authorization code for tokens.
  *
- * @throws TokenRefusal for an answer without tokens.
- * @throws NetworkError `network_unavailable` when no answer came, or one that cannot be read; the error of the
- *   server's `refusalOf`.
+ * @throws TokenRefusal for an error response.
+ * @throws NetworkError `network_unavailable` when no response came, or an unexpected one; the error of the server's
+ *   `refusalOf`.
  */
 export async function redeemCode(exchange: Exchange, code: Code): Promise<Tokens> {
   const { as, client, authentication, options } = requestOf(exchange);
@@ -46,7 +46,7 @@ export async function redeemCode(exchange: Exchange, code: Code): Promise<Tokens
   return tokensIn(exchange, oauth.processAuthorizationCodeResponse(as, client, response));
 }
 
-/** Buys tokens with a refresh token. Throws as `redeemCode` does. */
+/** Redeems a refresh token. Throws as `redeemCode` does. */
 export async function redeemRefreshToken(exchange: Exchange, token: string): Promise<Tokens> {
   const { as, client, authentication, options } = requestOf(exchange);
   const request = oauth.refreshTokenGrantRequest(as, client, authentication, token, options);
@@ -56,25 +56,28 @@ export async function redeemRefreshToken(exchange: Exchange, token: string): Pro
 function requestOf(exchange: Exchange) {
   const { tokenUrl, app } = exchange.server;
   return {
-    // An issuer is compared with those of ID tokens only, and there are none.
+    // The library compares the issuer only with those of ID tokens, which are not used.
     as: { issuer: tokenUrl, token_endpoint: tokenUrl },
     client: { client_id: app.clientId },
     authentication: authenticationOf(exchange.server),
     options: {
       [oauth.customFetch]: fetchThrough(exchange),
-      // Egress sends plain http to no address but those that the operator opened.
+      // The egress guard sends plain http only to addresses that the operator allows.
       [oauth.allowInsecureRequests]: tokenUrl.startsWith('http:'),
     },
   };
 }
 
-/** `fetch` for the library: one request by egress. @throws TokenRefusal or the error of `refusalOf`, for any answer but 200. */
+/**
+ * The library's `fetch`: one request through egress. @throws TokenRefusal or the error of `refusalOf` unless the status
+ * is 200.
+ */
 const fetchThrough =
   ({ server, context, secrets }: Exchange) =>
   async (url: string, init: oauth.CustomFetchOptions<'POST', URLSearchParams>) => {
     const { http, signal, now } = context;
     const { authorization } = init.headers;
-    const response = await sendRequest(
+    const response = await sendNetworkRequest(
       { http, baseUrl: server.tokenUrl, ...(signal && { signal }) },
       {
         method: 'POST',
@@ -95,12 +98,12 @@ const fetchThrough =
     return Response.json(conforming(jsonOf(response)));
   };
 
-/** The library's errors carry the whole answer, so that none of them goes any further. */
+/** Drops the library's errors, because they contain the whole response. */
 async function tokensIn({ server }: Exchange, answer: Promise<unknown>): Promise<Tokens> {
   const tokens = readTokens(await answer.catch(() => null));
   if (!tokens) {
-    const message = `${server.name} gave an answer that does not read as one.`;
-    throw new NetworkError('network_unavailable', message, { taken: 'no', server: 'answered' });
+    const message = `${server.name} returned an unexpected response.`;
+    throw new NetworkError('network_unavailable', message, { accepted: 'no', server: 'answered' });
   }
 
   return tokens;

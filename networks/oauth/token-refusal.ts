@@ -1,27 +1,27 @@
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, retryAtMs } from '../answer.ts';
-import type { Refused } from './authorization-server.ts';
+import type { OauthErrorBody } from './authorization-server.ts';
 
-/** A token endpoint's answer without tokens. It holds no secret. */
+/** A token endpoint's error response. Contains no secret. */
 export class TokenRefusal extends Error {
   override readonly name = 'TokenRefusal';
   readonly status: number;
-  /** Empty where the answer is none of a token endpoint's: that of a proxy, say. */
-  readonly refused: Refused;
-  /** For the end of a sentence: the status, and the server's words in quotation marks where it has some. */
-  readonly said: string;
-  /** When requests are taken again, in milliseconds since 1970, where the answer tells. */
+  /** Empty when the response is not from a token endpoint, but from a proxy for example. */
+  readonly refused: OauthErrorBody;
+  /** For the end of a sentence: the status, and the server's message in quotation marks if there is one. */
+  readonly details: string;
+  /** When requests are accepted again, in milliseconds since 1970, if the response says so. */
   readonly retryAtMs: number | undefined;
 
-  /** @param secrets Taken out of the server's words: it may repeat what it was sent. */
+  /** @param secrets Removed from the server's message, which may repeat its input. */
   constructor(response: EgressResponse, secrets: readonly string[], nowMs: number) {
     const { error = '', error_description: description = '' } = readRefusal(response);
-    const words = quote(description || error, secrets);
-    const said = `(HTTP ${response.status})${words && `: ${words}`}`;
-    super(`The token endpoint refused ${said}.`);
+    const serverMessage = quote(description || error, secrets);
+    const details = `(HTTP ${response.status})${serverMessage && `: ${serverMessage}`}`;
+    super(`The token endpoint refused ${details}.`);
     this.status = response.status;
     this.refused = { error, description };
-    this.said = said;
+    this.details = details;
     this.retryAtMs = retryAtMs(response, nowMs);
   }
 }
@@ -34,6 +34,6 @@ const readBody = answerReader<RefusalBody>({
   properties: { error: { type: 'string' }, error_description: { type: 'string' } },
 });
 
-/** A refusal is 4xx: what a server says when it fails is about nothing but the server. */
+/** Reads only 4xx: a 5xx describes a failure of the server, not a refusal. */
 const readRefusal = (response: EgressResponse): RefusalBody =>
   (response.status >= 400 && response.status < 500 && readBody(jsonOf(response))) || {};

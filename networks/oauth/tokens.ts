@@ -1,18 +1,20 @@
 import { answerReader } from '../answer.ts';
-import type { Grant } from '../oauth.ts';
+import type { Grant } from './contract.ts';
 
-/** What a token endpoint handed out. */
+/** The tokens from a token endpoint. */
 export type Tokens = {
   readonly accessToken: string;
   readonly accessForMs: number | null;
-  /** Null where the answer has none. */
+  /** Null when the response has none. */
   readonly refreshToken: string | null;
   readonly refreshForMs: number | null;
-  /** Those that were granted; null where the answer does not say, which means all that were asked for. */
+  /** The granted scopes; null when the response does not say, which means all requested ones. */
   readonly scopes: readonly string[] | null;
 };
 
-/** Of an answer. Others are dropped, an ID token too: who signed in is read from the network's API. */
+/**
+ * The used members of a response. Others are dropped, including ID tokens: the account is read from the network's API.
+ */
 const members = new Set([
   'access_token',
   'token_type',
@@ -23,20 +25,20 @@ const members = new Set([
 ]);
 
 /**
- * Rewrites what servers send otherwise than RFC 6749 (section 5.1) says: LinkedIn leaves `token_type` out, others send
- * null for what there is not. Null for what is no answer, or has an object or a list where a token or a number is due.
+ * Corrects deviations from RFC 6749 (section 5.1): LinkedIn omits `token_type`, others send null for absent members.
+ * Returns null for anything but an object, or when a member is an object or a list.
  */
 export function conforming(answer: unknown): unknown {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
     return null;
   }
 
-  const told = Object.entries(answer).filter(
+  const known = Object.entries(answer).filter(
     ([name, value]) => members.has(name) && value !== null && value !== '',
   );
-  return told.some(([, value]) => typeof value === 'object')
+  return known.some(([, value]) => typeof value === 'object')
     ? null
-    : { token_type: 'bearer', ...Object.fromEntries(told) };
+    : { token_type: 'bearer', ...Object.fromEntries(known) };
 }
 
 type TokenAnswer = {
@@ -47,7 +49,7 @@ type TokenAnswer = {
   readonly scope?: string;
 };
 
-/** Visible ASCII: it has to stand in a header. */
+/** Visible ASCII: nothing else is valid in a header. */
 export const tokenSchema = { type: 'string', pattern: '^[\\x21-\\x7e]+$', maxLength: 20_000 };
 const readAnswer = answerReader<TokenAnswer>({
   type: 'object',
@@ -60,7 +62,7 @@ const readAnswer = answerReader<TokenAnswer>({
   },
 });
 
-/** Reads a token endpoint's answer; null when it is none, or its token is of a kind that is not known here. */
+/** Reads a token endpoint's response; null when it is invalid, or the token type is unknown. */
 export function readTokens(value: unknown): Tokens | null {
   const answer = readAnswer(value);
   return (
@@ -69,13 +71,13 @@ export function readTokens(value: unknown): Tokens | null {
       accessForMs: durationMs(answer.expires_in),
       refreshToken: answer.refresh_token ?? null,
       refreshForMs: durationMs(answer.refresh_token_expires_in),
-      // Spaces part them; LinkedIn has commas.
+      // The separator is a space; LinkedIn uses commas.
       scopes: answer.scope?.split(/[\s,]+/u).filter((scope) => scope !== '') ?? null,
     }
   );
 }
 
-/** Longer is for ever, and might be no date any more. */
+/** A longer lifetime counts as unlimited: it might exceed the range of dates. */
 export const longestSeconds = 10 * 365 * 86_400;
 
 function durationMs(seconds: unknown): number | null {
@@ -84,9 +86,9 @@ function durationMs(seconds: unknown): number | null {
 }
 
 /**
- * The grant that tokens make.
+ * Makes a grant from tokens.
  *
- * @param before The grant that bought them. Its refresh token stays where no other one came.
+ * @param before The refreshed grant. Its refresh token stays if the response has no new one.
  */
 export function grantOf(tokens: Tokens, nowMs: number, before?: Grant): Grant {
   const accessEndsAtMs = tokens.accessForMs === null ? null : nowMs + tokens.accessForMs;

@@ -1,7 +1,7 @@
 import type { Egress } from '../../runtime/egress/egress.ts';
-import type { OauthContext } from '../oauth.ts';
+import type { OauthContext } from './contract.ts';
 
-/** The way out of a step, whose requests all end with it: a person waits for them together. */
+/** Egress for one step, whose requests all end with its signal, because a person waits for them. */
 export const withinSignal = ({ http, signal }: Pick<OauthContext, 'http' | 'signal'>): Egress =>
   signal === undefined
     ? http

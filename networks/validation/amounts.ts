@@ -1,6 +1,6 @@
 const megabyte = 1_000_000;
 
-/** A whole number with its thousands apart: `36,152,320`. */
+/** A whole number with thousands separators: `36,152,320`. */
 export const numberOf = (value: number): string => value.toLocaleString('en-US');
 
 /** `1 image`, `2 images`. */
@@ -12,8 +12,8 @@ export const list = (items: readonly string[]): string =>
   items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
 
 /**
- * A limit and a size beside it, in words: in MB (a million bytes) with a decimal, and in exact bytes where the MB
- * would not tell the two apart.
+ * A limit and a size in words: in MB (a million bytes) with one decimal, or in exact bytes where the MB would look
+ * equal.
  */
 export function sizesOf(limitBytes: number, actualBytes: number): readonly [string, string] {
   const [limit, actual] = [inMegabytes(limitBytes), inMegabytes(actualBytes)];
@@ -30,7 +30,7 @@ const inMegabytes = (bytes: number): string => {
   return `${megabytes} MB`;
 };
 
-/** A time in words, exact to the millisecond: `2 min 20 s`, `12 h`, `0.5 s`. */
+/** A duration in words, exact to the millisecond: `2 min 20 s`, `12 h`, `0.5 s`. */
 export function durationOf(durationMs: number): string {
   const wholeMs = Math.round(durationMs);
   const parts = [
@@ -38,6 +38,6 @@ export function durationOf(durationMs: number): string {
     [Math.floor(wholeMs / 60_000) % 60, 'min'],
     [(wholeMs % 60_000) / 1000, 's'],
   ] as const;
-  const words = parts.flatMap(([value, unit]) => (value > 0 ? [`${value} ${unit}`] : []));
-  return words.join(' ') || '0 s';
+  const durations = parts.flatMap(([value, unit]) => (value > 0 ? [`${value} ${unit}`] : []));
+  return durations.join(' ') || '0 s';
 }

@@ -1,17 +1,17 @@
-import type { Content, MediaFacts, ValidationResult } from '../content-rules.ts';
+import type { Content, AttachmentFacts, ValidationResult } from '../content-rules.ts';
 import { validateFiles } from './files.ts';
 import type { Limits } from './limits.ts';
 import { mixtureFaults } from './mixture.ts';
 import { validateTexts, wherePart, type TextFaults } from './texts.ts';
 
-/** What a network's own rules add to its limits. */
+/** A network's rules beyond its limits. */
 type OwnRules = {
-  /** Against a text that is neither blank nor too long. */
+  /** Checks a text that is neither blank nor too long. */
   readonly text?: TextFaults;
-  /** Problems of a file beyond the limits of its kind, a sentence each. */
-  readonly fileErrors?: (file: MediaFacts) => readonly string[];
-  /** What it shows of a file otherwise than one may think. */
-  readonly fileWarnings?: (file: MediaFacts) => readonly string[];
+  /** Problems of a file beyond the limits of its kind, as sentences. */
+  readonly fileErrors?: (file: AttachmentFacts) => readonly string[];
+  /** What the network shows differently than expected, as sentences. */
+  readonly fileWarnings?: (file: AttachmentFacts) => readonly string[];
 };
 
 /** Validates the texts and the files of each part by a network's limits. */

@@ -1,4 +1,4 @@
-import type { FaultFacts, MediaFacts } from '../content-rules.ts';
+import type { FaultFacts, AttachmentFacts } from '../content-rules.ts';
 import type { FileKind, Limits } from './limits.ts';
 import { durationOf, list, numberOf, sizesOf } from './amounts.ts';
 import { quote } from '../answer.ts';
@@ -6,19 +6,19 @@ import { quote } from '../answer.ts';
 export type Faults = {
   readonly errors: readonly string[];
   readonly warnings: readonly string[];
-  /** The same, as data. */
+  /** The same sentences, as data. */
   readonly facts: readonly FileFacts[];
 };
 
 type FileFacts = Omit<FaultFacts, 'at'>;
 
 /**
- * Validates every file by the limits of its kind; a type of no kind is one that the network does not take.
+ * Validates every file by the limits of its kind. A type without a kind is refused.
  *
- * What is not known of a file is a warning and no error, because the network may well take it.
+ * Unknown facts about a file give warnings, not errors, because the network may accept it.
  */
 export function validateFiles(
-  media: readonly MediaFacts[],
+  media: readonly AttachmentFacts[],
   { name: network, files: kinds }: Pick<Limits, 'name' | 'files'>,
 ): Faults {
   const errors: string[] = [];
@@ -45,7 +45,7 @@ export function validateFiles(
         const isKnown = !('unknown' in fault);
         const sentence = isKnown
           ? `${fault.what ?? nameOf(file)} ${fault.is} for ${network}: ${fault.limit}, and this ${fault.actual}.`
-          : `It could not be told ${fault.unknown} ${nameOf(file)} has; on ${network} ${fault.limit}.`;
+          : `It is unknown ${fault.unknown} ${nameOf(file)} has; on ${network} ${fault.limit}.`;
         (isKnown ? errors : warnings).push(sentence);
         const [limit, actual] = (isKnown && fault.numbers) || [null, null];
         facts.push({ message: sentence, rule: fault.rule, limit, actual });
@@ -56,19 +56,22 @@ export function validateFiles(
   return { errors, warnings, facts };
 }
 
-/** A type by its own name comes before `image/*`. */
-export function kindOf({ type }: MediaFacts, kinds: readonly FileKind[]): FileKind | undefined {
+/** A kind that names the type exactly takes precedence over `image/*`. */
+export function kindOf(
+  { type }: AttachmentFacts,
+  kinds: readonly FileKind[],
+): FileKind | undefined {
   const names = [type, type.replace(/\/.*$/s, '/*')];
   return names
     .map((name) => kinds.find(({ types }) => types.includes(name)))
     .find((kind) => kind !== undefined);
 }
 
-/** How messages call a file: by its name, in quotation marks. */
-export const nameOf = (file: MediaFacts): string => quote(file.name, []) || 'A file';
+/** A file's name for messages, in quotation marks. */
+export const nameOf = (file: AttachmentFacts): string => quote(file.name, []) || 'A file';
 
 type Fault =
-  /** @param what It is about, when not the file as such. */
+  /** @param what The subject of the fault, if it is not the file itself. */
   | {
       readonly what?: string;
       readonly is: string;
@@ -79,13 +82,13 @@ type Fault =
     }
   | { readonly unknown: string; readonly limit: string };
 
-const typeFault = ({ type }: MediaFacts, types: readonly string[]) => ({
+const typeFault = ({ type }: AttachmentFacts, types: readonly string[]) => ({
   is: 'is of the wrong kind',
   limit: `it takes ${list(types)}`,
   actual: `is ${quote(type, []) || 'of no known type'}`,
 });
 
-function sizeFault({ sizeBytes }: MediaFacts, kind: FileKind): Fault | null {
+function sizeFault({ sizeBytes }: AttachmentFacts, kind: FileKind): Fault | null {
   const { minBytes = 0, maxBytes = Infinity } = kind;
   if (sizeBytes > maxBytes) {
     const [limit, actual] = sizesOf(maxBytes, sizeBytes);
@@ -110,7 +113,7 @@ function sizeFault({ sizeBytes }: MediaFacts, kind: FileKind): Fault | null {
   return null;
 }
 
-function pixelsFault({ width, height }: MediaFacts, kind: FileKind): Fault | null {
+function pixelsFault({ width, height }: AttachmentFacts, kind: FileKind): Fault | null {
   const { maxPixels } = kind;
   if (maxPixels === undefined) {
     return null;
@@ -128,7 +131,7 @@ function pixelsFault({ width, height }: MediaFacts, kind: FileKind): Fault | nul
     : null;
 }
 
-function sidesFault({ width, height }: MediaFacts, kind: FileKind): Fault | null {
+function sidesFault({ width, height }: AttachmentFacts, kind: FileKind): Fault | null {
   const { minSide = 0, maxSides: [longest, shortest] = [Infinity, Infinity] } = kind;
   if (width === null || height === null) {
     return null;
@@ -152,7 +155,7 @@ function sidesFault({ width, height }: MediaFacts, kind: FileKind): Fault | null
     : null;
 }
 
-function framesFault({ width, height, details }: MediaFacts, kind: FileKind): Fault | null {
+function framesFault({ width, height, details }: AttachmentFacts, kind: FileKind): Fault | null {
   const { maxFrames = Infinity, maxPixelsOfAllFrames: maxPixels = Infinity } = kind;
   const frames = details?.frames ?? 0;
   if (frames > maxFrames) {
@@ -175,7 +178,7 @@ function framesFault({ width, height, details }: MediaFacts, kind: FileKind): Fa
     : null;
 }
 
-function frameRateFault({ details }: MediaFacts, kind: FileKind): Fault | null {
+function frameRateFault({ details }: AttachmentFacts, kind: FileKind): Fault | null {
   const { maxFrameRate = Infinity } = kind;
   const { frameRate = 0 } = details ?? {};
   return Math.floor(frameRate) > maxFrameRate
@@ -188,7 +191,7 @@ function frameRateFault({ details }: MediaFacts, kind: FileKind): Fault | null {
     : null;
 }
 
-function aspectFault({ width, height }: MediaFacts, kind: FileKind): Fault | null {
+function aspectFault({ width, height }: AttachmentFacts, kind: FileKind): Fault | null {
   const { maxAspect } = kind;
   if (maxAspect === undefined) {
     return null;
@@ -205,7 +208,7 @@ function aspectFault({ width, height }: MediaFacts, kind: FileKind): Fault | nul
   return isNarrow ? { is: 'is too narrow', limit, actual, numbers: [maxAspect, aspect] } : null;
 }
 
-function durationFault(file: MediaFacts, kind: FileKind): Fault | null {
+function durationFault(file: AttachmentFacts, kind: FileKind): Fault | null {
   const { minDurationMs = 0, maxDurationMs } = kind;
   if (maxDurationMs === undefined) {
     return null;
@@ -217,7 +220,7 @@ function durationFault(file: MediaFacts, kind: FileKind): Fault | null {
     return { unknown: 'what length', limit };
   }
 
-  // Containers tell times in fractions of a millisecond, and no network looks at those.
+  // Containers have fractions of a millisecond, which networks ignore.
   const durationMs = Math.round(file.durationMs);
   const isShort = durationMs < minDurationMs;
   return isShort || durationMs > maxDurationMs
@@ -230,7 +233,7 @@ function durationFault(file: MediaFacts, kind: FileKind): Fault | null {
     : null;
 }
 
-function altTextFault(file: MediaFacts, kind: FileKind): Fault | null {
+function altTextFault(file: AttachmentFacts, kind: FileKind): Fault | null {
   const { maxAltText = Infinity, altTextUnit } = kind;
   const altText = file.altText ?? '';
   const { length } = altTextUnit === 'code points' ? [...altText] : altText;
@@ -245,8 +248,8 @@ function altTextFault(file: MediaFacts, kind: FileKind): Fault | null {
     : null;
 }
 
-/** By the name of the rule. */
-const checks: Readonly<Record<string, (file: MediaFacts, kind: FileKind) => Fault | null>> = {
+/** Checks by the name of the rule. */
+const checks: Readonly<Record<string, (file: AttachmentFacts, kind: FileKind) => Fault | null>> = {
   file_size: sizeFault,
   file_pixels: pixelsFault,
   file_dimensions: sidesFault,
@@ -260,12 +263,14 @@ const checks: Readonly<Record<string, (file: MediaFacts, kind: FileKind) => Faul
 /** `an image`, `a video`. */
 const one = ({ one: name }: FileKind): string => `${/^[aeiou]/v.test(name) ? 'an' : 'a'} ${name}`;
 
-export const isVideo = ({ type }: MediaFacts): boolean => type.startsWith('video/');
+export const isVideo = ({ type }: AttachmentFacts): boolean => type.startsWith('video/');
 export const hasType =
   (...types: readonly string[]) =>
-  ({ type }: MediaFacts): boolean =>
+  ({ type }: AttachmentFacts): boolean =>
     types.includes(type);
-/** Whether a WebP has several frames. Of one that was uploaded before frames were counted, its length tells. */
-export const isAnimatedWebp = ({ type, details, durationMs }: MediaFacts): boolean =>
+/**
+ * Whether a WebP has several frames. For files that were uploaded before frames were counted, the duration shows it.
+ */
+export const isAnimatedWebp = ({ type, details, durationMs }: AttachmentFacts): boolean =>
   type === 'image/webp' && ((details?.frames ?? 1) > 1 || durationMs !== null);
-export const isImage = ({ type }: MediaFacts): boolean => type.startsWith('image/');
+export const isImage = ({ type }: AttachmentFacts): boolean => type.startsWith('image/');

@@ -1,45 +1,45 @@
 /**
- * What a network takes, as data: posts are validated by it, and `GET /networks` shows it. Bounds are inclusive.
+ * A network's limits, as data: they validate posts, and `GET /networks` shows them. Bounds are inclusive.
  *
- * What does not fit in here (a cashtag too many, a word that must be said) a network's own rules add.
+ * A network's own rules add what does not fit in here, such as a maximum of cashtags or a required word.
  */
 export type Limits = {
-  /** How messages call the network: `Bluesky`, `this Mastodon server`. */
+  /** The network's name in messages: `Bluesky`, `this Mastodon server`. */
   readonly name: string;
-  /** Each of them holds for every text. */
+  /** All of them apply to every text. */
   readonly text: readonly TextLimit[];
-  /** What a post, or a part of a thread, may have files of. Files of two kinds do not go together. */
+  /** The files that a post, or a part of a thread, may have. Files of two kinds cannot be combined. */
   readonly files: readonly FileKind[];
-  /** Fields of a post that the network needs, as paths: `video.made_for_kids`. */
+  /** Required fields of a post, as paths: `video.made_for_kids`. */
   readonly required?: readonly string[];
 };
 
-/** The ways to count a text. Characters are what the network calls so; `counting` says which. */
+/** The unit of a text's length. `characters` is the network's own definition; `counting` explains it. */
 export type TextUnit = 'characters' | 'graphemes' | 'bytes';
 
 export type TextLimit = {
   readonly max: number;
   readonly unit: TextUnit;
-  /** What a link counts, however long it is; null: as it is written. */
+  /** The length that every link counts; null when links count as written. */
   readonly linkLength: number | null;
-  /** What an emoji counts, for messages: `2`, `2 or more`; null where that goes without saying. */
+  /** The length that an emoji counts, for messages: `2`, `2 or more`; null when it counts as one character. */
   readonly emoji: string | null;
-  /** How it is counted, as a sentence for a client that counts itself. */
+  /** How the length is counted, as a sentence for clients that count themselves. */
   readonly counting: string;
-  /** What the text is there, where it is not just the post's: `a description`. */
+  /** The name of the text, if it is not the post's: `a description`. */
   readonly subject?: string;
-  /** What of the length is not the text's own, for messages: `spoiler_text has 20`. */
+  /** A part of the length that comes from another field, for messages: `spoiler_text has 20`. */
   readonly beside?: string;
   readonly measure: (text: string) => number;
 };
 
-/** Files of one kind, and what the network takes of them. */
+/** A kind of files, and its limits. */
 export type FileKind = {
-  /** How messages call one of them: `image`. */
+  /** The name of one file in messages: `image`. */
   readonly one: string;
-  /** Of one post. */
+  /** Per post. */
   readonly max: number;
-  /** Fewer are refused; 0 where it is left out. */
+  /** Required number per post. Default: 0. */
   readonly min?: number;
   /** MIME types, or `image/*` for all. */
   readonly types: readonly string[];
@@ -51,19 +51,19 @@ export type FileKind = {
   readonly maxFrames?: number;
   /** Width times height times frames of an animation. */
   readonly maxPixelsOfAllFrames?: number;
-  /** Pixels that each side has at least. */
+  /** Minimum pixels of each side. */
   readonly minSide?: number;
-  /** Pixels that the longer and the shorter side have at most. */
+  /** Maximum pixels of the longer and the shorter side. */
   readonly maxSides?: readonly [longer: number, shorter: number];
-  /** Frames per second of a video. A rate above it by less than 1 is allowed. */
+  /** Frames per second of a video. A rate that exceeds it by less than 1 is allowed. */
   readonly maxFrameRate?: number;
   /** Checked only together with `maxDurationMs`. */
   readonly minDurationMs?: number;
   readonly maxDurationMs?: number;
-  /** How many times as long the longer side may be as the shorter one. */
+  /** Maximum ratio of the longer to the shorter side. */
   readonly maxAspect?: number;
-  /** In `altTextUnit`; 0: it takes none; left out: no limit is known. */
+  /** In `altTextUnit`; 0: no alt text is allowed; absent: no limit is known. */
   readonly maxAltText?: number;
-  /** UTF-16 code units when left out, the most careful reading of "characters". */
+  /** Default: UTF-16 code units, the strictest reading of "characters". */
   readonly altTextUnit?: 'code points';
 };

@@ -1,15 +1,14 @@
-import type { MediaFacts } from '../content-rules.ts';
+import type { AttachmentFacts } from '../content-rules.ts';
 import { countOf, list } from './amounts.ts';
 import { kindOf } from './files.ts';
 import type { FileKind, Limits } from './limits.ts';
 
 /**
- * Problems of the files as a whole: too many of a kind, too few, or a mixture of kinds.
- *
- * A file of an unknown kind is left out: the check of types refuses it.
+ * Problems of the files as a whole: too many of a kind, too few, or a mixture of kinds. Files of an unknown kind are
+ * ignored, because the check of types refuses them.
  */
 export function mixtureFaults(
-  media: readonly MediaFacts[],
+  media: readonly AttachmentFacts[],
   { name: network, files: kinds }: Pick<Limits, 'name' | 'files'>,
 ): string[] {
   const counts = kinds.map((kind) => ({
@@ -41,6 +40,6 @@ function amountOf({ one: name, max, min = 0 }: FileKind): string {
 /** The files in words: `is 1 video`, `are 2 images and 1 video`, `is none`. */
 function actualOf(present: readonly { readonly one: string; readonly count: number }[]): string {
   const total = present.reduce((sum, { count }) => sum + count, 0);
-  const words = list(present.map(({ one: name, count }) => countOf(count, name)));
-  return `${total < 2 ? 'is' : 'are'} ${words || 'none'}`;
+  const presentFiles = list(present.map(({ one: name, count }) => countOf(count, name)));
+  return `${total < 2 ? 'is' : 'are'} ${presentFiles || 'none'}`;
 }

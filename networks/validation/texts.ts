@@ -1,17 +1,17 @@
 import type { Content, FaultFacts, Measure } from '../content-rules.ts';
 import type { Limits, TextLimit, TextUnit } from './limits.ts';
 
-/** Whitespace alone is no text: every network trims it away. */
+/** A text of whitespace alone counts as empty, because every network trims it. */
 export const isBlank = (text: string): boolean => text.trim() === '';
 
-/** What a network has against a text that is not too long. */
+/** A network's further faults of a text that is not too long. */
 export type TextFaults = (text: string) => readonly string[];
 
 /**
- * Validates each text by itself: what it measures, and what its network has against it. In a thread of several texts
- * each sentence begins with the part that it is about.
+ * Validates each text: its length, and the network's further rules. In a thread of several texts each sentence begins
+ * with the part that it concerns.
  *
- * @param more Called with texts that are not too long: patterns of others may take their time with long ones.
+ * @param more Called only for texts that are not too long, because patterns of libraries may be slow.
  */
 export function validateTexts(
   { texts, media }: Pick<Content, 'texts' | 'media'>,
@@ -74,7 +74,7 @@ const missingText = (message: string, part: number): FaultFacts => ({
   at: { part, of: 'text' },
 });
 
-/** How sentences about a part of a thread begin; a single post has no parts. */
+/** The beginning of sentences about a part of a thread; empty for a single post. */
 export const wherePart = (texts: readonly string[], index: number): string =>
   texts.length > 1 ? `Part ${index + 1}: ` : '';
 
@@ -83,7 +83,7 @@ type Measured = { readonly limit: TextLimit; readonly length: number };
 const measure = (text: string, limits: readonly TextLimit[]): Measured[] =>
   limits.map((limit) => ({ limit, length: limit.measure(text) }));
 
-/** The one that is nearest to its limit is the one to keep an eye on. */
+/** The measure that is nearest to its limit. */
 function nearest(measured: readonly Measured[]): Measure | undefined {
   const share = ({ length, limit: { max } }: Measured) => length / max;
   const [first] = measured.toSorted((a, b) => share(b) - share(a));
@@ -114,9 +114,8 @@ function lengthFault({ limit, length }: Measured, network: string): string[] {
 }
 
 /**
- * What a network without threads gets: one text, the parts joined by a blank line, with the files of all of them.
- *
- * The caller has joined them already when it keeps to the contract; this holds for one that has not.
+ * The content for a network without threads: one text, the parts joined by a blank line, with the files of all parts.
+ * Callers should have joined the texts already; this covers those that have not.
  */
 export const asOnePost = ({ texts, media, ...rest }: Content): Content => ({
   ...rest,
@@ -126,11 +125,11 @@ export const asOnePost = ({ texts, media, ...rest }: Content): Content => ({
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Texts from this length on, in UTF-16 units, are measured once, as each channel asks anew: 50,000 take 10 ms. */
+/** Texts from this length on, in UTF-16 units, are measured once for all channels: 50,000 units take 10 ms. */
 const longFrom = 1000;
 const mostKept = 64;
 
-/** The same measure, which remembers the lengths of the last 64 long texts. */
+/** Caches the lengths of the last 64 long texts. */
 export function measuredOnce(measureText: (text: string) => number): (text: string) => number {
   const lengths = new Map<string, number>();
   return (text) => {
@@ -153,7 +152,7 @@ export function measuredOnce(measureText: (text: string) => number): (text: stri
   };
 }
 
-/** How many characters people see: an emoji of a whole family is one. Linear time. */
+/** Counts graphemes: an emoji of a family is one. Linear time. */
 export const countGraphemes = measuredOnce((text) => {
   let characters = 0;
   for (const _ of segmenter.segment(text)) {

@@ -5,10 +5,10 @@ import {
   type Connection,
   type Finding,
   type Network,
-  type Part,
+  type ThreadPart,
   type PreparedPart,
   type SentPart,
-  type Step,
+  type PublishStep,
 } from '../network.ts';
 import { accessWith } from './client.ts';
 import { createPost } from './create-post.ts';
@@ -19,11 +19,11 @@ import { postUrl } from './settings.ts';
 import { uploadFile } from './upload/upload-file.ts';
 
 type Prepared = {
-  /** Older than any post that may come of this part. */
+  /** Older than any post of this part. */
   readonly sinceId: string;
-  /** How many files the post has. */
+  /** The number of files. */
   readonly mediaCount: number;
-  /** A look at an earlier send did not find it. */
+  /** Whether a reconcile of an earlier send did not find it. */
   readonly isDoubted?: boolean;
 };
 
@@ -37,29 +37,33 @@ const readPrepared = answerReader<Prepared>({
   },
 });
 
-/** How far our clock may be ahead of X's, in milliseconds. */
+/** The most that our clock may be ahead of X's, in milliseconds. */
 const clockErrorMs = 15 * 60_000;
 
 /**
- * X, by version 2 of its API. A thread goes out post by post, each a reply to the one before.
+ * X, by version 2 of its API. A thread goes out post by post, each a reply to the previous one.
  *
- * X charges for what is read, so nothing is read before a post: its ids tell the time, and a look at the account begins
- * where the part was prepared. What is equal and somewhat older is not there, as X refuses a text that it has.
+ * X charges for reads, so nothing is read before a post. Its ids contain the time, and a reconcile begins at the time
+ * when the part was prepared. Slightly older posts cannot be equal, because X refuses a duplicate text.
  */
-export const xNetwork = (rules: Rules, readsPerMonth = defaultReads.perMonth): Network => ({
+export const createXNetwork = (rules: Rules, readsPerMonth = defaultReads.perMonth): Network => ({
   id: 'x',
   rules,
   threads: 'sequential',
   ...(readsPerMonth > 0 && { metrics: xMetrics(readsPerMonth) }),
 
-  prepare: async (_connection, parts: readonly Part[], nowMs: number): Promise<PreparedPart[]> =>
+  prepare: async (
+    _connection,
+    parts: readonly ThreadPart[],
+    nowMs: number,
+  ): Promise<PreparedPart[]> =>
     parts.map((part) => {
       const sinceId = idBefore(nowMs - clockErrorMs);
       const data: Prepared = { sinceId, mediaCount: part.media.length };
       return { ...part, data };
     }),
 
-  async upload(connection: Connection, step: Step): Promise<readonly string[]> {
+  async upload(connection: Connection, step: PublishStep): Promise<readonly string[]> {
     const access = accessWith(connection, connection.credentials, 'upload');
     const part = onlyPart(step);
     const ids: string[] = [];
@@ -70,7 +74,11 @@ export const xNetwork = (rules: Rules, readsPerMonth = defaultReads.perMonth): N
     return ids;
   },
 
-  async send(connection: Connection, step: Step, files: readonly string[]): Promise<SentPart[]> {
+  async send(
+    connection: Connection,
+    step: PublishStep,
+    files: readonly string[],
+  ): Promise<SentPart[]> {
     const access = accessWith(connection, connection.credentials, 'create');
     const part = onlyPart(step);
     try {
@@ -86,29 +94,29 @@ export const xNetwork = (rules: Rules, readsPerMonth = defaultReads.perMonth): N
 });
 
 /**
- * The equal post that X has may be of an earlier send, which a look did not find yet: the ledger finds out. Without such
- * a send it is the owner's own.
+ * The existing duplicate may come from an earlier send that a reconcile did not find; the ledger decides. Without such
+ * a send it is the owner's own post.
  */
 async function withExisting(
-  { code, message, taken }: NetworkError,
+  { code, message, accepted }: NetworkError,
   connection: Connection,
-  step: Step,
+  step: PublishStep,
 ): Promise<NetworkError> {
   if (!readPrepared(onlyPart(step).data)?.isDoubted) {
-    return new NetworkError(code, message, { taken, server: 'answered' });
+    return new NetworkError(code, message, { accepted, server: 'answered' });
   }
 
   const finding = await reconcile(connection, step);
   const existing = finding.kind === 'found' ? finding.candidates.at(-1) : undefined;
   return existing
-    ? new NetworkError(code, message, { taken, server: 'answered', existing })
+    ? new NetworkError(code, message, { accepted, server: 'answered', existing })
     : new NetworkError('network_unavailable', `${message} It does not show that post yet.`, {
-        taken: 'unknown',
+        accepted: 'unknown',
         server: 'answered',
       });
 }
 
-async function reconcile(connection: Connection, step: Step): Promise<Finding> {
+async function reconcile(connection: Connection, step: PublishStep): Promise<Finding> {
   const access = accessWith(connection, connection.credentials, 'reconcile');
   const part = onlyPart(step);
   const prepared = readPrepared(part.data);
@@ -117,9 +125,9 @@ async function reconcile(connection: Connection, step: Step): Promise<Finding> {
   const newer = await ownPostsSince(access, connection.remoteId, sinceId);
   const candidates = newer.posts
     .filter(({ id, conversation_id: thread, attachments }) => {
-      // A post that continues none begins a conversation.
+      // A post that is not a reply begins a conversation.
       const inPlace = thread === (step.sent[0]?.remoteId ?? id);
-      // X's document lets it name none of a post's files: then only the text can tell.
+      // X's specification allows null for a post's files; then only the text decides.
       const files = attachments?.media_keys;
       return inPlace && (files === null || (files?.length ?? 0) === (prepared?.mediaCount ?? 0));
     })
@@ -128,7 +136,7 @@ async function reconcile(connection: Connection, step: Step): Promise<Finding> {
   if (candidates.length > 0) {
     return { kind: 'found', candidates };
   }
-  if (!newer.isWhole) {
+  if (!newer.isComplete) {
     throw tooMany();
   }
 
@@ -137,11 +145,11 @@ async function reconcile(connection: Connection, step: Step): Promise<Finding> {
     mediaCount: part.media.length,
     isDoubted: true,
   };
-  // Asked once more, and refused as a duplicate: what X has and does not show may be this very post.
+  // The second time, X refuses a duplicate that it may not show, and that may be this post.
   return { kind: 'absent', data: [noted], isHidden: prepared?.isDoubted === true };
 }
 
-function onlyPart({ parts }: Step): PreparedPart {
+function onlyPart({ parts }: PublishStep): PreparedPart {
   const [part, ...more] = parts;
   if (!part || more.length > 0) {
     throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);

@@ -1,42 +1,45 @@
 import type { Json } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { jsonOf } from '../answer.ts';
-import { type Access, bearer, openAccess } from '../access-token.ts';
+import { type TokenAccess, bearerHeader, openAccess } from '../access-token.ts';
 import { NetworkError } from '../network.ts';
 import {
-  sendRequest,
-  takenAfter,
+  sendNetworkRequest,
+  acceptedAfter,
   type NetworkRequest,
   type Purpose,
   type ServerAccess,
-} from '../send-request.ts';
+} from '../send-network-request.ts';
 import { refusal } from './refusal.ts';
 
-/** Ids of posts, accounts and files are numbers of up to 19 digits, written as text. */
+/** Ids of posts, accounts and files are numbers of up to 19 digits, as strings. */
 export const idSchema = { type: 'string', pattern: '^[0-9]{1,19}$' };
 
 /** @throws NetworkError `access_lost` when the credentials are not those of an X account. */
-export const accessWith = (server: ServerAccess, credentials: Json, purpose: Purpose): Access =>
-  openAccess(server, credentials, purpose, 'X');
+export const accessWith = (
+  server: ServerAccess,
+  credentials: Json,
+  purpose: Purpose,
+): TokenAccess => openAccess(server, credentials, purpose, 'X');
 
-/** One request with the token. Hands back refusals as they are. */
-export const call = (access: Access, request: NetworkRequest): Promise<EgressResponse> =>
-  sendRequest(
+/** Sends one request with the token. Returns refusals as responses. */
+export const call = (access: TokenAccess, request: NetworkRequest): Promise<EgressResponse> =>
+  sendNetworkRequest(
     access.server,
     {
       ...request,
-      headers: { ...request.headers, ...bearer(access) },
+      headers: { ...request.headers, ...bearerHeader(access) },
     },
     'X',
   );
 
 /**
- * One request whose answer must have a shape.
+ * One request with a checked response.
  *
- * @throws NetworkError when X refuses, or its answer does not read.
+ * @throws NetworkError for a refusal or an unexpected response.
  */
 export async function callAs<T>(
-  access: Access,
+  access: TokenAccess,
   request: NetworkRequest,
   read: (value: unknown) => T | null,
 ): Promise<T> {
@@ -50,7 +53,7 @@ export async function callAs<T>(
 
 export const isSuccess = ({ status }: EgressResponse): boolean => status >= 200 && status < 300;
 
-/** @throws NetworkError for an answer of success that is no answer of X's: the post may be there all the same. */
+/** @throws NetworkError for a success status with an unexpected body: the post may exist all the same. */
 export function readAs<T>(
   response: EgressResponse,
   purpose: Purpose,
@@ -58,8 +61,8 @@ export function readAs<T>(
 ): T {
   const value = read(jsonOf(response));
   if (value === null) {
-    throw new NetworkError('network_unavailable', 'X gave an answer that does not read as one.', {
-      taken: takenAfter(purpose, false),
+    throw new NetworkError('network_unavailable', 'X returned an unexpected response.', {
+      accepted: acceptedAfter(purpose, false),
       server: 'answered',
     });
   }

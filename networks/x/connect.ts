@@ -1,19 +1,19 @@
 import type { Egress } from '../../runtime/egress/egress.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { answerReader } from '../answer.ts';
-import type { CheckAccount } from '../entry.ts';
+import type { CheckAccount } from '../network-entry.ts';
 import type { Account } from '../network.ts';
-import { baseUrlOf } from '../send-request.ts';
+import { baseUrlOf } from '../send-network-request.ts';
 import { accessWith, callAs, idSchema } from './client.ts';
 import type { XSettings } from './settings.ts';
 import type { OwnUser } from './wire.ts';
 
 type XLogin = {
-  /** Of the API: `https://api.x.com`. */
+  /** The base URL of the API: `https://api.x.com`. */
   readonly baseUrl: string;
-  /** Of OAuth 2 for one user, with the scopes `tweet.read`, `tweet.write`, `users.read` and `media.write`. */
+  /** An OAuth 2 user token with the scopes `tweet.read`, `tweet.write`, `users.read` and `media.write`. */
   readonly accessToken: string;
-  /** Where people read the account's posts, when that is not x.com: posts lie under `<webUrl>/i/web/status/`. */
+  /** The website that shows the account's posts, when it is not x.com: posts are under `<webUrl>/i/web/status/`. */
   readonly webUrl?: string;
 };
 
@@ -30,11 +30,11 @@ const readOwnUser = answerReader<OwnUser>({
 });
 
 /**
- * Asks X whose token this is; X charges a read of a user for it. Creates nothing.
+ * Reads the account of a token, for which X charges a user read. Creates nothing.
  *
- * @throws NetworkError `access_lost` for a token that X does not accept, `permission_missing` for one that may not read
- *   the account, or whose app may not.
- * @throws AppError `invalid_request` for an address that is none.
+ * @throws NetworkError `access_lost` for an invalid token, `permission_missing` when the token or its app may not read
+ *   the account.
+ * @throws AppError `invalid_request` for an invalid URL.
  */
 export async function connectX(http: Egress, login: XLogin): Promise<Account> {
   const baseUrl = baseUrlOf(login.baseUrl);
@@ -45,12 +45,12 @@ export async function connectX(http: Egress, login: XLogin): Promise<Account> {
   return { baseUrl, ...owner, credentials, session: null, settings };
 }
 
-/** Whether an account can still be entered. X charges a read of a user for it. */
+/** Checks whether an account is still accessible. X charges a user read. */
 export const checkX: CheckAccount = ({ http, baseUrl, credentials }) =>
   ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
 
 async function ownerOf(
-  access: Access,
+  access: TokenAccess,
 ): Promise<Pick<Account, 'remoteId' | 'handle' | 'displayName'>> {
   const request = { method: 'GET', path: '/2/users/me', purpose: 'prepare' } as const;
   const { data } = await callAs(access, request, readOwnUser);

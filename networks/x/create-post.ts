@@ -1,6 +1,6 @@
 import { answerReader } from '../answer.ts';
 import { NetworkError, type Connection, type PreparedPart, type SentPart } from '../network.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { call, idSchema, isSuccess, readAs } from './client.ts';
 import { optionFields } from './options.ts';
 import { refusal } from './refusal.ts';
@@ -16,19 +16,19 @@ const readCreated = answerReader<CreatedPost>({
   },
 });
 
-/** For so long after X is done with a file it may not know it yet when a post names it, in milliseconds. */
+/** How long after processing a file X may still not know it when a post uses it, in milliseconds. */
 const settlesWithinMs = 2 * 60_000;
 
 /**
- * Creates one post. Must not be repeated on its own: X knows no key for it.
+ * Creates one post. Must not be repeated without a reconcile: X has no idempotency key.
  *
  * Source: https://docs.x.com/x-api/posts/create-post
  *
- * @param mediaIds Of files that were uploaded for it.
+ * @param mediaIds The files that were uploaded for it.
  * @throws NetworkError `duplicate` when the account has a post with this text; it may be this very one.
  */
 export async function createPost(
-  access: Access,
+  access: TokenAccess,
   connection: Connection,
   part: PreparedPart,
   parent: SentPart | undefined,
@@ -52,7 +52,7 @@ export async function createPost(
   return { remoteId: data.id, url: postUrl(connection.settings, data.id) };
 }
 
-/** X says that an id is invalid for a file that it does not know yet, and for one that it took and does not like. */
+/** X reports an invalid id both for a file that it does not know yet, and for one that it rejects. */
 function aboutFiles(error: NetworkError, connection: Connection, part: PreparedPart): NetworkError {
   if (error.code !== 'content_refused' || !/media ids?/iv.test(error.message)) {
     return error;
@@ -61,9 +61,9 @@ function aboutFiles(error: NetworkError, connection: Connection, part: PreparedP
   const isFresh = keptFiles(connection, part).some(
     ({ stateSinceMs }) => Date.now() - stateSinceMs < settlesWithinMs,
   );
-  const { message, taken } = error;
+  const { message, accepted } = error;
   return new NetworkError(isFresh ? 'network_unavailable' : 'media_refused', message, {
-    taken,
+    accepted,
     server: 'answered',
   });
 }

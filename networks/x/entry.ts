@@ -1,6 +1,6 @@
 import { address, wholeNumber, type Env } from '../../runtime/config/read-values.ts';
 import { readAllowance } from '../allowance.ts';
-import type { Entry } from '../entry.ts';
+import type { NetworkEntry } from '../network-entry.ts';
 import { readApp } from '../oauth/app-settings.ts';
 import { checkX, connectX } from './connect.ts';
 import { defaultReads } from './metrics.ts';
@@ -8,7 +8,7 @@ import { readPrices } from './prices.ts';
 import { xRules } from './rules.ts';
 import { profileUrl } from './settings.ts';
 
-export const x: Entry = (env, problems) => {
+export const x: NetworkEntry = (env, problems) => {
   const apiUrl = address(env, 'PUNCTUAL_X_API_URL', 'https://api.x.com', problems);
   const read = (name: string, otherwise: string) => address(env, name, otherwise, problems);
   const app = readApp(env, ['PUNCTUAL_X_CLIENT_ID', 'PUNCTUAL_X_CLIENT_SECRET']);
@@ -27,7 +27,7 @@ export const x: Entry = (env, problems) => {
   return {
     rules,
     adapter: async () => ({
-      ...(await import('./adapter.ts')).xNetwork(rules, reads.perMonth),
+      ...(await import('./adapter.ts')).createXNetwork(rules, reads.perMonth),
       allowance,
     }),
     connector: {

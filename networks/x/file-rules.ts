@@ -1,21 +1,24 @@
-import type { MediaFacts } from '../content-rules.ts';
+import type { AttachmentFacts } from '../content-rules.ts';
 import { isVideo, nameOf } from '../validation/files.ts';
 
-// Source: https://docs.x.com/x-api/media/quickstart/best-practices, https://docs.x.com/x-api/fundamentals/data-dictionary
+// Source: https://docs.x.com/x-api/media/quickstart/best-practices,
+// https://docs.x.com/x-api/fundamentals/data-dictionary
 
 export const maxFrameRate = 60;
 
-/** The longer side and the shorter one, in pixels. X's guide says 1280 × 1024, and takes 1080p from some accounts. */
+/**
+ * The longer side and the shorter one, in pixels. X's guide says 1280 × 1024, but X accepts 1080p from some accounts.
+ */
 const largestVideo = [1920, 1200] as const;
 
-/** MPEG-4 audio with High Efficiency: version 1 and version 2. */
+/** High Efficiency MPEG-4 audio, version 1 and version 2. */
 const highEfficiency = new Set(['mp4a.40.5', 'mp4a.40.29']);
 
-/** Encoders that scale a video round the shape of its pixels. */
+/** Tolerance, because encoders round the pixel aspect ratio when they scale a video. */
 const squareWithin = 0.01;
 
-/** Properties with which X refuses a video, by its guide. */
-export function fileErrors(file: MediaFacts): string[] {
+/** Properties for which X refuses a video, according to its guide. */
+export function fileErrors(file: AttachmentFacts): string[] {
   const name = nameOf(file);
   const {
     chroma,
@@ -47,7 +50,7 @@ export function fileErrors(file: MediaFacts): string[] {
 }
 
 /** Properties that X's guide advises against or does not mention. */
-export function fileWarnings(file: MediaFacts): string[] {
+export function fileWarnings(file: AttachmentFacts): string[] {
   if (!isVideo(file)) {
     return [];
   }
@@ -77,9 +80,9 @@ export function fileWarnings(file: MediaFacts): string[] {
   ];
 }
 
-const videoDetails = (file: MediaFacts) => (isVideo(file) ? (file.details ?? {}) : {});
+const videoDetails = (file: AttachmentFacts) => (isVideo(file) ? (file.details ?? {}) : {});
 
-const soundOf = ({ details }: MediaFacts): string =>
+const soundOf = ({ details }: AttachmentFacts): string =>
   highEfficiency.has(details?.audioProfile ?? '') ? 'HE-AAC' : (details?.audioCodec ?? '');
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;

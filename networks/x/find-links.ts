@@ -8,23 +8,23 @@ import {
   unitBefore,
 } from './link-patterns.ts';
 
-/** What X shortens: from `start` up to, and without, `end`, in UTF-16 code units. */
+/** A range that X shortens: from `start` up to, but excluding, `end`, in UTF-16 code units. */
 export type Link = { readonly start: number; readonly end: number };
 
-/** A part of a domain, with the dot after it. */
+/** A part of a domain that is followed by a dot. */
 type Label = {
   readonly start: number;
-  /** Where the dot is. */
+  /** The position of the dot. */
   readonly end: number;
-  /** Where the longest domain ends that goes on through the next label; 0: none does. */
+  /** The end of the longest domain that includes the next label; 0 for none. */
   readonly endBeyond: number;
-  /** Where the domain ends whose ending (`com`) follows the dot; 0: none follows. */
+  /** The end of the domain whose ending (`com`) follows the dot; 0 for none. */
   readonly endHere: number;
-  /** Where its last underscore is. The label before the ending has none. */
+  /** The position of its last underscore. The label before the ending must have none. */
   readonly underscore: number;
 };
 
-/** What looks like a link, before its lengths are looked at. */
+/** A possible link whose lengths are not checked yet. */
 type Candidate = Link & {
   readonly domainStart: number;
   readonly domainEnd: number;
@@ -33,22 +33,22 @@ type Candidate = Link & {
 
 const protocolBefore = /https?:\/\/$/iv;
 const longestProtocol = 'https://';
-/** The library's bounds: of a link with its protocol once more, of a label in Punycode, of what t.co has after its slash. */
+/** The library's bounds: for a link plus its protocol, for a label in Punycode, and for the slug of a t.co link. */
 const { maxLink, maxLabel, maxSlug } = { maxLink: 4096, maxLabel: 63, maxSlug: 40 };
 const asciiOnly = /^[ -~]*$/v;
-/** How many labels the library is asked about in one link: together they stay below its bound. */
+/** How many labels the library checks in one link, so that the link stays below its bound. */
 const askedAtOnce = 30;
 
 /**
  * The links of a text as X's library finds them, in linear time.
  *
- * The library tries each place where a link may begin, and from each goes through all labels with dots that follow. That
- * takes quadratic time for `日.日.日.`, where each character is such a place. Here it is found out beforehand how far a
- * domain goes from each label. What may be a label, an ending, a path, the library's own patterns say.
+ * The library tries every possible start of a link, and from each it reads all following labels with dots. That takes
+ * quadratic time for `日.日.日.`, where every character is a possible start. This code first computes how far a domain
+ * extends from each label. Labels, endings and paths are matched by the library's own patterns.
  *
  * Source: `extractUrlsWithIndices` of twitter-text 3.1.0
  *
- * @param text In the normal form C of Unicode, as the library looks at it.
+ * @param text In the Unicode normal form C, as the library reads it.
  */
 export function* findLinks(text: string): Generator<Link> {
   let after = 0;
@@ -61,7 +61,7 @@ export function* findLinks(text: string): Generator<Link> {
   }
 }
 
-/** Those that a domain may begin with. */
+/** The labels with which a domain may begin. */
 function labelsOf(text: string): Label[] {
   const found: Label[] = [];
   let next: Label | undefined;
@@ -71,13 +71,13 @@ function labelsOf(text: string): Label[] {
       continue;
     }
 
-    const isWhole = isDomainUnit(text, end - 1);
-    const goesOn = isWhole && next?.start === end + 1 && isDomainUnit(text, next.start);
+    const isComplete = isDomainUnit(text, end - 1);
+    const goesOn = isComplete && next?.start === end + 1 && isDomainUnit(text, next.start);
     next = {
       start,
       end,
       endBeyond: goesOn && next ? domainEndFrom(next, next.start) : 0,
-      endHere: isWhole ? endOf(domainEnding, text, end + 1) : 0,
+      endHere: isComplete ? endOf(domainEnding, text, end + 1) : 0,
       underscore: start + label.lastIndexOf('_'),
     };
     found.push(next);
@@ -86,19 +86,19 @@ function labelsOf(text: string): Label[] {
   return found.toReversed().filter(({ endBeyond, endHere }) => endBeyond > 0 || endHere > 0);
 }
 
-/** Where the longest domain ends that begins in a label; 0: there is none. */
+/** The end of the longest domain that begins in a label; 0 for none. */
 const domainEndFrom = ({ endBeyond, endHere, underscore }: Label, start: number): number =>
   endBeyond === 0 && start > underscore ? endHere : endBeyond;
 
 const isDomainUnit = (text: string, at: number): boolean => domainUnit.test(text.charAt(at));
 
-/** Where a sticky pattern ends that is tried at a place; 0: it does not match. */
+/** The end of a sticky pattern's match at a position; 0 for no match. */
 function endOf(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : 0;
 }
 
-/** @param after Where the link before ended. */
+/** @param after The end of the previous link. */
 function candidateIn(text: string, label: Label, after: number): Candidate | undefined {
   const before = text.slice(Math.max(0, label.start - longestProtocol.length), label.start);
   const protocol = protocolBefore.exec(before)?.[0] ?? '';
@@ -119,7 +119,7 @@ function candidateIn(text: string, label: Label, after: number): Candidate | und
   return undefined;
 }
 
-/** The library tries a link after the first character of a text before one that is there from the beginning. */
+/** At the start of a text, the library tries the second character before the first. */
 function* placesIn({ start, end }: Label, after: number): Generator<number> {
   if (start === 0) {
     yield* [1, 0];
@@ -161,11 +161,11 @@ function linksIn(text: string, candidate: Candidate): Link[] {
   const domain = text.slice(domainStart, domainEnd);
   const links =
     domainStart > start ? wholeLink(text, candidate) : bareLinks(text, domain, candidate);
-  // Asked last, as that takes longest.
+  // Last, because it takes longest.
   return links.length > 0 && isDomain(domain) ? links : [];
 }
 
-/** One of X's own (t.co) ends with its slug. */
+/** A t.co link ends after its slug. */
 function wholeLink(text: string, { start, end }: Candidate): Link[] {
   const [own, slug = ''] = twitterText.regexen.validTcoUrl.exec(text.slice(start, end)) ?? [];
   return slug.length > maxSlug
@@ -174,10 +174,10 @@ function wholeLink(text: string, { start, end }: Candidate): Link[] {
 }
 
 /**
- * Without a protocol only domains of ASCII are links, and the path belongs to the last of them.
+ * Without a protocol only ASCII domains are links, and the path belongs to the last of them.
  *
- * The library looks for where they stand by what they say, which may be earlier, and takes the length of the path from
- * there even where something else stands between.
+ * The library searches for their text, which may find an earlier place, and adds the length of the path there even if
+ * other text is in between.
  */
 function bareLinks(
   text: string,
@@ -190,7 +190,7 @@ function bareLinks(
 
   const links: Link[] = [];
   let from = 0;
-  // Not by `matchAll`: it copies the pattern, which has all endings, each time that it is called.
+  // `matchAll` would copy the pattern, which contains all domain endings, on every call.
   asciiDomains.lastIndex = 0;
   for (let found = asciiDomains.exec(domain); found; found = asciiDomains.exec(domain)) {
     const start = domain.indexOf(found[0], from);
@@ -206,7 +206,7 @@ function bareLinks(
 const isDomain = (domain: string): boolean =>
   !(domain.startsWith('xn--') && domain.search(asciiDomains) < 0) && areShort(domain.split('.'));
 
-/** In Punycode a label has no fewer characters than code points, each of which takes two code units at most. */
+/** A Punycode label has at least as many characters as code points, and a code point has at most two code units. */
 function areShort(parts: readonly string[]): boolean {
   const others = parts.filter((part) => !asciiOnly.test(part));
   if (parts.some((part) => part.length > (asciiOnly.test(part) ? maxLabel : 2 * maxLabel))) {

@@ -5,8 +5,8 @@ import { accessWith, callAs, idSchema } from './client.ts';
 import type { PublicMetrics, ReadPosts } from './wire.ts';
 
 /**
- * How often X is asked for a post's figures, and for how many posts in a month; with 0 it is never asked. It charges a post
- * that is read once in a day of UTC: these cost $50 a month at its list price of $0.005.
+ * How often a post's metrics are read, and how many reads a month allows; 0 disables reads. X charges each read post
+ * once per UTC day: these defaults cost $50 a month at the list price of $0.005.
  */
 export const defaultReads = { everyHours: 24, perMonth: 10_000 };
 
@@ -45,7 +45,7 @@ export const xMetrics = (readsPerMonth: number): MetricsReader => ({
 });
 
 /**
- * Reads posts by their ids; X charges a read for each that it answers with.
+ * Reads posts by their ids. X charges one read per post in the response.
  *
  * Source: https://docs.x.com/x-api/posts/get-posts-by-ids
  */
@@ -63,7 +63,7 @@ async function read(
   const readings = new Map<string, PostReading>();
   for (const { type = '', resource_id: id, value } of errors) {
     const named = id ?? value;
-    // Other errors say that this account may not see a post: it is there.
+    // Other errors mean that this account may not see an existing post.
     if (type.endsWith('/resource-not-found') && typeof named === 'string') {
       readings.set(named, { kind: 'gone' });
     }
@@ -82,12 +82,12 @@ const presentMetrics = (metrics: PublicMetrics): PostReading =>
     impressions: metrics.impression_count,
     likes: metrics.like_count,
     comments: metrics.reply_count,
-    // X's newer name comes first; its answers had the other for years.
+    // X's newer name comes first; its responses had the other for years.
     shares: sumOf(metrics.repost_count ?? metrics.retweet_count, metrics.quote_count),
     saves: metrics.bookmark_count,
   });
 
-/** What was asked for, whatever else X speaks of. */
+/** Keeps only the requested posts. */
 const only = (
   readings: ReadonlyMap<string, PostReading>,
   remoteIds: readonly string[],

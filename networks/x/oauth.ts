@@ -1,24 +1,24 @@
-import type { Oauth } from '../oauth.ts';
-import { appOf } from '../oauth/app-of.ts';
+import type { Oauth } from '../oauth/contract.ts';
+import { appOf } from '../oauth/oauth-app.ts';
 import type { ConfiguredApp } from '../oauth/app-settings.ts';
-import type { Endpoints, Refused } from '../oauth/authorization-server.ts';
+import type { Endpoints, OauthErrorBody } from '../oauth/authorization-server.ts';
 import { codeFlowOauth } from '../oauth/code-flow.ts';
 import { connectX } from './connect.ts';
 import { moneyRefusal } from './refusal.ts';
 
-/** What the operator set, and where the sandbox plays X. */
+/** The operator's settings. */
 export type XOauthSettings = {
   readonly app: ConfiguredApp;
   readonly endpoints: Endpoints;
   readonly apiUrl: string;
 };
 
-/** `offline.access` is what brings a refresh token. */
+/** `offline.access` requests a refresh token. */
 const scopes = ['tweet.read', 'tweet.write', 'users.read', 'media.write', 'offline.access'];
 
 /**
- * Accounts of X. An access token lives for two hours; a refresh token is taken once, and one that was used already may
- * end the whole grant.
+ * Connects X accounts. An access token is valid for two hours. A refresh token is valid once, and its reuse may end the
+ * whole grant.
  *
  * Source: https://docs.x.com/fundamentals/authentication/oauth-2-0/authorization-code
  */
@@ -48,6 +48,6 @@ const atSandbox = (url: string): Endpoints => ({
   tokenUrl: `${url}/x/2/oauth2/token`,
 });
 
-/** How X refuses a refresh token that is over. */
-const isDeadToken = ({ error, description }: Refused): boolean =>
+/** X's refusal of an invalid refresh token. */
+const isDeadToken = ({ error, description }: OauthErrorBody): boolean =>
   error === 'invalid_request' && description.includes('Value passed for the token was invalid');

@@ -1,6 +1,6 @@
 import { answerReader } from '../answer.ts';
 import { NetworkError } from '../network.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { callAs, idSchema } from './client.ts';
 import { postFields, type OwnPost, type OwnPosts } from './wire.ts';
 
@@ -12,7 +12,7 @@ const readOwnPosts = answerReader<OwnPosts>({
       type: 'array',
       items: {
         type: 'object',
-        // X says nothing of fields that it does not know: without this one it did not hear what it was asked for.
+        // X ignores unknown parameters: a response without this field ignored `post.fields`.
         required: ['id', 'text', 'conversation_id'],
         properties: {
           id: idSchema,
@@ -50,22 +50,22 @@ const readOwnPosts = answerReader<OwnPosts>({
   },
 });
 
-/** X charges a read for each post that it answers with, and none for a page. */
+/** X charges one read per post in a response, and nothing for a page. */
 const pageSize = 100;
 const maxPages = 2;
 
 /**
- * What an account posted after an id, oldest first, replies included and reposts not.
+ * The account's posts after an id, oldest first, with replies and without reposts.
  *
  * Source: https://docs.x.com/x-api/users/get-posts
  *
- * @returns also whether these are all: there may be too many to see them all.
+ * @returns also whether the list is complete; there may be too many posts to read.
  */
 export async function ownPostsSince(
-  access: Access,
+  access: TokenAccess,
   accountId: string,
   sinceId: string,
-): Promise<{ readonly posts: readonly OwnPost[]; readonly isWhole: boolean }> {
+): Promise<{ readonly posts: readonly OwnPost[]; readonly isComplete: boolean }> {
   const found: OwnPost[] = [];
   let cursor: Record<string, string> = {};
   for (let pages = 0; pages < maxPages; pages += 1) {
@@ -81,27 +81,27 @@ export async function ownPostsSince(
     const { data = [], meta } = await callAs(access, request, readOwnPosts);
     found.push(...data);
     if (meta?.next_token === undefined) {
-      return { posts: found.toReversed(), isWhole: true };
+      return { posts: found.toReversed(), isComplete: true };
     }
 
     cursor = { pagination_token: meta.next_token };
   }
 
-  return { posts: found.toReversed(), isWhole: false };
+  return { posts: found.toReversed(), isComplete: false };
 }
 
-/** A post that is not among those that were seen may be one of the others. */
+/** The post may be one of those that were not read. */
 export function tooMany(): NetworkError {
-  const message = `The account has over ${maxPages * pageSize} newer posts, too many to look through.`;
-  return new NetworkError('unconfirmed', message, { taken: 'unknown' });
+  const message = `The account has over ${maxPages * pageSize} newer posts, too many to search.`;
+  return new NetworkError('unconfirmed', message, { accepted: 'unknown' });
 }
 
-/** X's ids begin with the time, in milliseconds since then. */
+/** The epoch of X's ids, which begin with a time in milliseconds. */
 const firstMs = 1_288_834_974_657n;
-/** Behind it they count, 22 bits. */
+/** The number of bits after the time, which hold a counter. */
 const bitsOfCount = 22n;
 
-/** The id before any that X gives out from a time on. @param timeMs Since 1970. */
+/** The largest id before those that X issues from a time on. @param timeMs In milliseconds since 1970. */
 export function idBefore(timeMs: number): string {
   const sinceMs = BigInt(Math.floor(timeMs)) - firstMs;
   return String(sinceMs > 0n ? sinceMs << bitsOfCount : 1n);

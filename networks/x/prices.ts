@@ -1,16 +1,16 @@
-import { text as readText, type Env } from '../../runtime/config/read-values.ts';
+import { textSetting as readText, type Env } from '../../runtime/config/read-values.ts';
 import type { Content } from '../content-rules.ts';
 import { isImage } from '../validation/files.ts';
 import { findLinks } from './find-links.ts';
 
-/** What X charges the app that publishes, in US dollars a post; 0 is nothing. */
+/** X's charges to the publishing app, in US dollars per post; 0 for none. */
 export type Prices = { readonly post: number; readonly linkPost: number };
 
 /** As of 20 April 2026. Source: https://docs.x.com/x-api/getting-started/pricing */
 const listPrices: Prices = { post: 0.015, linkPost: 0.2 };
 const altTextPrice = 0.005;
 
-/** @param problems Takes a sentence for each setting that is no amount of money. */
+/** @param problems Collects a sentence for each setting that is not an amount of money. */
 export const readPrices = (env: Env, problems: string[]): Prices => ({
   post: dollars(env, 'PUNCTUAL_X_PRICE_POST', listPrices.post, problems),
   linkPost: dollars(env, 'PUNCTUAL_X_PRICE_LINK_POST', listPrices.linkPost, problems),
@@ -32,7 +32,7 @@ export function priceOf(
 ): number {
   const posts = Math.max(1, texts.length);
   const linked = texts.filter((text) => hasLink(text)).length;
-  // The alt texts of videos do not go out.
+  // Alt texts of videos are not published.
   const described = media.flat().filter((file) => isImage(file) && file.altText).length;
   const isFree = prices.post === 0 && prices.linkPost === 0;
   const price =

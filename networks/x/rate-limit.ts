@@ -2,17 +2,16 @@ import type { LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { retryAtMs } from '../answer.ts';
 
-/** X's windows: 15 minutes of the account, and a day of the account or of the app. */
+/** X's windows: 15 minutes per account, and a day per account or per app. */
 const windows = ['x-rate-limit', 'x-user-limit-24hour', 'x-app-limit-24hour'] as const;
 
-/** How long X is left alone when the app has no money left, in milliseconds: X does not say when there is some again. */
+/** Wait after the app ran out of money, in milliseconds: X does not say when it has some again. */
 export const moneyWaitMs = 15 * 60_000;
-/** The same for an account that has met its limit of a day, where X does not say when that is over. */
+/** Wait after an account's daily limit, in milliseconds, where X does not say when it ends. */
 export const accountDayWaitMs = 60 * 60_000;
 
 /**
- * Where a limit was met, until when, and for whom it holds. Every answer names every window, so that the one that was
- * met is the one with nothing left.
+ * The end and the scope of the limit that was met. Every response contains every window; the met one has nothing left.
  *
  * Source: https://docs.x.com/x-api/fundamentals/rate-limits
  */

@@ -1,48 +1,48 @@
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf, quote, takesNoMore } from '../answer.ts';
+import { answerReader, jsonOf, quote, limitReached } from '../answer.ts';
 import { NetworkError } from '../network.ts';
-import { takenAfter, type Purpose } from '../send-request.ts';
+import { acceptedAfter, type Purpose } from '../send-network-request.ts';
 import { accountDayWaitMs, limitOf, moneyWaitMs } from './rate-limit.ts';
 
 type Problem = {
   readonly title?: string;
   readonly detail?: string;
-  /** An address whose last word is the kind: `https://api.x.com/2/problems/usage-capped`. */
+  /** A URL whose last segment is the kind: `https://api.x.com/2/problems/usage-capped`. */
   readonly type?: string;
-  /** Of an app that is not set up for the API: `client-not-enrolled`. */
+  /** For an app that is not set up for the API: `client-not-enrolled`. */
   readonly reason?: string;
   readonly errors?: readonly { readonly message?: string; readonly detail?: string }[];
   /** The day on which a spend cap is reset. */
   readonly reset_date?: unknown;
 };
 
-const words = { type: 'string' };
+const textSchema = { type: 'string' };
 const readProblem = answerReader<Problem>({
   type: 'object',
   properties: {
-    title: words,
-    detail: words,
-    type: words,
-    reason: words,
+    title: textSchema,
+    detail: textSchema,
+    type: textSchema,
+    reason: textSchema,
     errors: {
       type: 'array',
-      items: { type: 'object', properties: { message: words, detail: words } },
+      items: { type: 'object', properties: { message: textSchema, detail: textSchema } },
     },
   },
 });
 
 type RefusedRequest = {
   readonly purpose: Purpose;
-  /** Not to be repeated in the message. */
+  /** Must not appear in the message. */
   readonly accessToken: string;
-  /** The post was to continue another one. */
+  /** Whether the post continues another one. */
   readonly isReply?: boolean;
-  /** Of the file that was brought, for the message. */
+  /** The name of the uploaded file, for the message. */
   readonly fileName?: string;
 };
 
-/** Casts an answer that is not a success to what it means for the post. */
+/** Converts an error response to a NetworkError. */
 export function refusal(response: EgressResponse, refused: RefusedRequest): NetworkError {
   const { status } = response;
   const outOfMoney = moneyRefusal(response, refused.purpose, [refused.accessToken]);
@@ -52,22 +52,22 @@ export function refusal(response: EgressResponse, refused: RefusedRequest): Netw
 
   const problem = readProblem(jsonOf(response)) ?? {};
   const met = limitMet(response, problem);
-  const { code, saying } = meaning(status, problem, refused, takesNoMore[met.limit]);
+  const { code, saying } = meaning(status, problem, refused, limitReached[met.limit]);
   const said = quote(wordsOf(problem), [refused.accessToken]);
-  // A proxy may have answered in place of an X that did post.
+  // A proxy may have answered instead of a server that did post.
   const certainlyNot = status >= 300 && status < 500 && status !== 408;
   return new NetworkError(code, `X ${saying} (HTTP ${status})${said && `: ${said}`}.`, {
-    taken: takenAfter(refused.purpose, certainlyNot),
+    accepted: acceptedAfter(refused.purpose, certainlyNot),
     ...(code === 'rate_limited' && met),
     server: 'answered',
   });
 }
 
 /**
- * Reads an answer that says that the app has no money left. Until it has, X takes no request for any account.
+ * Reads a response that says that the app has run out of money. X then refuses requests for all accounts.
  *
- * @param secrets Not to be repeated in the message.
- * @returns null for an answer that says something else.
+ * @param secrets Must not appear in the message.
+ * @returns null for any other response.
  */
 export function moneyRefusal(
   response: EgressResponse,
@@ -83,7 +83,7 @@ export function moneyRefusal(
 
   const said = quote(wordsOf(problem), secrets);
   return new NetworkError('rate_limited', `X ${saying} (HTTP ${status})${said && `: ${said}`}.`, {
-    taken: takenAfter(purpose, true),
+    accepted: acceptedAfter(purpose, true),
     retryAtMs: Date.now() + moneyWaitMs,
     limit: 'network',
     server: 'answered',
@@ -91,7 +91,8 @@ export function moneyRefusal(
 }
 
 /**
- * X answers 402 when the credits are spent, and 403 at a spend cap. As 403 has many other meanings, title and text decide.
+ * X answers 402 when the credits are spent, and 403 at a spend cap. A 403 has many meanings, so its title and text
+ * decide.
  *
  * Source: https://docs.x.com/x-api/getting-started/pricing
  */
@@ -117,15 +118,17 @@ function moneyMeaning(status: number, problem: Problem): string | null {
   return `takes no more requests ${until}, because the app that publishes has reached its spend cap`;
 }
 
-/** The most exact of what X says. */
+/** The most specific message of a response. */
 const wordsOf = ({ errors = [], detail, title }: Problem): string | undefined =>
   errors[0]?.message ?? errors[0]?.detail ?? detail ?? title;
 
-/** `usage-capped` of `https://api.x.com/2/problems/usage-capped`. */
+/** `usage-capped` from `https://api.x.com/2/problems/usage-capped`. */
 const kindOf = ({ type = '', reason = '' }: Problem): string =>
   reason || (type.split('/').at(-1) ?? '');
 
-/** A usage cap is the app's, whatever window the answer names. No header tells when an account's day is over. */
+/**
+ * A usage cap concerns the app, whatever window the response names. No header says when an account's daily limit ends.
+ */
 function limitMet(response: EgressResponse, problem: Problem) {
   const nowMs = Date.now();
   const met = limitOf(response, nowMs);
@@ -137,11 +140,14 @@ function limitMet(response: EgressResponse, problem: Problem) {
   return { ...met, retryAtMs: met.retryAtMs ?? retryAtMs };
 }
 
-/** `User is over daily status update limit.` Limits of the text are about characters. */
+/** `User is over daily status update limit.` Limits of the text mention characters instead. */
 const isDailyLimit = (said: string): boolean =>
   /\b(?:daily|over)\b.*\blimit/iv.test(said) && !/\b(?:characters?|text|length)\b/iv.test(said);
 
-/** What an app or a token lacks. Sources: https://docs.x.com/x-api/fundamentals/response-codes-and-errors, X's answers. */
+/**
+ * Problems of the app's or the token's rights. Sources:
+ * https://docs.x.com/x-api/fundamentals/response-codes-and-errors, real responses.
+ */
 const missingPermission: ReadonlySet<string> = new Set([
   'client-forbidden',
   'client-not-enrolled',
@@ -171,11 +177,11 @@ function meaning(status: number, problem: Problem, refused: RefusedRequest, busy
     return { code: 'media_refused', saying: `refused the file "${fileName}"` };
   }
 
-  const saying = status >= 500 ? 'could not do it at the moment' : 'has no API at this address';
+  const saying = status >= 500 ? 'is not available at the moment' : 'has no API at this address';
   return { code: 'network_unavailable', saying };
 }
 
-/** X answers 403 to almost anything that it does not want, so that its words tell more than the status. */
+/** X uses 403 for many refusals, so its message says more than the status. */
 function forbidden(problem: Problem, { purpose, isReply }: RefusedRequest, busy: string): Meaning {
   const said = wordsOf(problem) ?? '';
   if (missingPermission.has(kindOf(problem))) {
@@ -191,7 +197,8 @@ function forbidden(problem: Problem, { purpose, isReply }: RefusedRequest, busy:
     return { code: 'duplicate', saying: 'has a post with this text already' };
   }
   if (isReply) {
-    const saying = 'does not let this post continue the one before it, so the thread ends there';
+    const saying =
+      'does not allow this post to continue the previous one, so the thread ends there';
     return { code: 'content_refused', saying };
   }
 
@@ -200,7 +207,7 @@ function forbidden(problem: Problem, { purpose, isReply }: RefusedRequest, busy:
     : { code: 'content_refused', saying: 'refused the post' };
 }
 
-/** A 404 is about the post before, if there is one; or else no API is at this address. */
+/** For a reply, a 404 concerns the previous post; otherwise there is no API at this address. */
 const isAboutContent = (status: number, { purpose, isReply }: RefusedRequest): boolean =>
   status >= 400 &&
   status < 500 &&

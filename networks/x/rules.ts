@@ -51,7 +51,7 @@ const limits: Limits = {
       maxBytes: 8 * 1024 * megabyte,
       maxFrameRate,
       minDurationMs: 500,
-      // For an account without Premium; one with it may post 125 minutes.
+      // The limit without Premium; Premium accounts may post 125 minutes.
       maxDurationMs: 20 * 60_000,
       maxAspect: 3,
     },
@@ -59,13 +59,13 @@ const limits: Limits = {
 };
 
 /**
- * @param prices What X charges, for `priceUsd`.
- * @param readEveryHours How often the operator lets a post's metrics be read, which costs money too.
+ * @param prices X's prices, for `priceUsd`.
+ * @param readEveryHours The operator's interval between reads of a post's metrics, which X charges too.
  */
 export const xRules = (prices: Prices, readEveryHours: number): Rules => ({
   threads: true,
   options: optionsSchema,
-  // No rule of X bounds it. 60 s is what proxies give a server for an answer (nginx' default).
+  // X documents no bound. Proxies wait up to 60 s for a server's response (nginx' default).
   appearsWithinMs: 60_000,
   metricsEveryMs: readEveryHours * 60 * 60_000,
   limits: () => limits,
@@ -84,7 +84,7 @@ export const xRules = (prices: Prices, readEveryHours: number): Rules => ({
   },
 });
 
-/** X refuses a text that the account posted shortly before; a link to its files makes it another one. */
+/** X refuses a text that the account posted shortly before, unless a link to its files makes it different. */
 function duplicateWarnings({ texts, media }: Content): string[] {
   const bare = texts.map((text, index) => ((media[index] ?? []).length > 0 ? '' : text.trim()));
   return bare.flatMap((text, index) => {
@@ -95,7 +95,7 @@ function duplicateWarnings({ texts, media }: Content): string[] {
   });
 }
 
-/** Only for texts that are short enough to be looked through by patterns that are not ours. */
+/** Only for texts of a limited length, because the library's patterns may be slow. */
 function contentFaults(text: string): readonly string[] {
   const faults: string[] = [];
   const cashtags = twitterText.extractCashtags(text).map((tag) => `$${tag}`);
@@ -109,7 +109,9 @@ function contentFaults(text: string): readonly string[] {
   const [invalid] = /[\uFFFE\uFEFF\uFFFF]/.exec(text) ?? [];
   if (invalid !== undefined) {
     const code = invalid.charCodeAt(0).toString(16).toUpperCase();
-    faults.push(`X takes no text with the invisible character U+${code} in it, and this has one.`);
+    faults.push(
+      `X refuses texts with the invisible character U+${code}, and this one contains it.`,
+    );
   }
 
   return faults;

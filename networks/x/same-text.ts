@@ -4,16 +4,16 @@ import { normalized } from '../../domain/texts.ts';
 import type { OwnPost } from './wire.ts';
 
 /**
- * Whether a post says what was sent.
+ * Whether a post has the sent text.
  *
- * X writes each link as one of its own (t.co) with the address behind it beside, escapes `&`, `<` and `>`, and puts a
- * link to the files behind the text. So links are compared by their addresses, and of all else only letters and digits,
- * as X may trim and compose characters. Rather too generous than too strict: to miss our own post would send it twice. A
- * text without letters, digits and links is compared whole.
+ * X replaces each link with a t.co link and reports its target separately, escapes `&`, `<` and `>`, and appends a link
+ * to the files. So links are compared by their targets, and everything else only by letters and digits, because X may
+ * trim and compose characters. A false match is better than a miss, which would post twice. A text without letters,
+ * digits and links is compared whole.
  */
 export function isSameText(post: OwnPost, text: string): boolean {
   const keys = post.attachments?.media_keys;
-  // Null says nothing about files: the post may have some.
+  // Null does not say whether the post has files.
   const guesses = keys === null ? [false, true] : [(keys ?? []).length > 0];
   const sent = sentOf(text);
   return guesses.some((hasFiles) => isSame(shownOf(post, hasFiles), sent));
@@ -29,29 +29,29 @@ function isSame(shown: Pieces, sent: Pieces): boolean {
   );
 }
 
-/** One of which is not known where it leads may be any. */
+/** A link whose target is unknown matches any other. */
 const isSameLink = (shown: string | null, sent: string | null | undefined): boolean =>
   shown === null || sent === null || shown === sent;
 
 type Pieces = {
   /** The text without its links. */
   readonly rest: string;
-  /** Where they lead, in one spelling; null where that is not known. */
+  /** Their targets, in one spelling; null for an unknown one. */
   readonly links: readonly (string | null)[];
 };
 
 function sentOf(text: string): Pieces {
   const links = twitterText.extractUrls(text);
-  // X says of a link of its own where that leads, which we cannot know.
+  // We cannot know where a t.co link in the sent text leads.
   const addresses = links.map((link) =>
-    /^https?:\/\/t\.co\//iv.test(link) ? null : spelled(link),
+    /^https?:\/\/t\.co\//iv.test(link) ? null : normalizedUrl(link),
   );
   return { rest: without(text, links), links: addresses };
 }
 
-/** X's own links, as they stand in a text. */
+/** X's own links in a text. */
 const ownLinks = /https?:\/\/t\.co\/[A-Za-z0-9]+/gv;
-/** What X puts behind the text of a post with files. */
+/** The link that X appends to the text of a post with files. */
 const fileAddress = /^https:\/\/(?:x|twitter)\.com\/[^\/]+\/status\/\d+\/(?:photo|video)\/\d$/v;
 
 function shownOf({ text, entities }: OwnPost, hasFiles: boolean): Pieces {
@@ -65,7 +65,7 @@ function shownOf({ text, entities }: OwnPost, hasFiles: boolean): Pieces {
       return [];
     }
 
-    return [address ? spelled(address) : null];
+    return [address ? normalizedUrl(address) : null];
   });
   return { rest: unescaped(without(text, found)), links };
 }
@@ -83,8 +83,8 @@ function without(text: string, links: readonly string[]): string {
   return rest + text.slice(from);
 }
 
-/** One spelling for the ways to write an address: `example.com`, `http://EXAMPLE.com/`. */
-function spelled(address: string): string {
+/** Unifies the spellings of a URL: `example.com`, `http://EXAMPLE.com/`. */
+function normalizedUrl(address: string): string {
   const url = URL.parse(/^https?:\/\//iv.test(address) ? address : `http://${address}`);
   if (!url) {
     return address;

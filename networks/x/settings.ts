@@ -1,10 +1,10 @@
 import type { Json } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
-import type { ProfileUrl } from '../entry.ts';
+import type { ProfileUrl } from '../network-entry.ts';
 
-/** What holds for one account. */
+/** Settings of one account. */
 export type XSettings = {
-  /** Where people read its posts, without a trailing slash: they lie under `<webUrl>/i/web/status/`. */
+  /** The website that shows the posts, without a trailing slash: they are under `<webUrl>/i/web/status/`. */
   readonly webUrl: string;
 };
 
@@ -15,16 +15,16 @@ const readSettings = answerReader<Partial<XSettings>>({
   properties: { webUrl: { type: 'string', pattern: '^https?://[^/]' } },
 });
 
-/** What is missing or malformed counts as X's own. */
+/** Missing or malformed settings default to X's own. */
 const xSettings = (settings: Json): XSettings => ({
   ...defaults,
   ...readSettings(settings),
 });
 
-/** The live address of a post. */
+/** The URL of a post. */
 export const postUrl = (settings: Json, id: string): string =>
   `${xSettings(settings).webUrl}/i/web/status/${encodeURIComponent(id)}`;
 
-/** Where people look at the account. */
+/** The page of the account. */
 export const profileUrl: ProfileUrl = ({ handle, settings }) =>
   `${xSettings(settings).webUrl}/${encodeURIComponent(handle.replace(/^@/v, ''))}`;

@@ -3,23 +3,25 @@ import { measuredOnce } from '../validation/texts.ts';
 import { findLinks, type Link } from './find-links.ts';
 
 const linkLength = 23;
-/** In UTF-16 code units, and some more: a kiss of two people with skin tones has 15. */
+/** In UTF-16 code units, with a reserve: a kiss of two people with skin tones has 15. */
 const longestEmoji = 20;
-/** With its links shortened. An emoji has up to 15 units and counts 2, so a text of 280 has 2100 at most. */
+/**
+ * Limit after links are shortened. An emoji has up to 15 units and counts 2, so 280 characters have at most 2100 units.
+ */
 const maxExact = 10_000;
 /**
- * `normalize` takes quadratic time for accents one after the other: 0.4 s for 50,000. So many accents are too many for
- * X, unless they are in several links that hardly have anything else.
+ * `normalize` takes quadratic time for consecutive accents: 0.4 s for 50,000. A text with that many exceeds X's limit,
+ * unless they are in several links with little else.
  */
 const maxAccentSquares = 5000 ** 2;
 
 /**
- * How long a text is for X: a link counts 23, an emoji 2, and so does a character of Chinese, Japanese or Korean.
+ * The length of a text for X: a link counts 23; an emoji or a Chinese, Japanese or Korean character counts 2.
  *
- * Exact for every text of up to 10,000 UTF-16 code units, each link being 23 of them. What goes beyond counts its units: it
- * is refused either way, and never counted as short. Linear time: some 20 ms for the slowest texts of 50,000.
+ * Exact for every text of up to 10,000 UTF-16 code units, with each link as 23 units. Beyond that, units are counted,
+ * which never makes a text short enough. Linear time: some 20 ms for the slowest texts of 50,000 units.
  *
- * The library takes quadratic time only to find links, so it counts a text in which they are found and filled in already.
+ * The library takes quadratic time only to find links, so it gets a text in which links are already replaced.
  *
  * Source: X's own library twitter-text, configuration version 3.
  */
@@ -56,12 +58,12 @@ function hasTooManyAccents(text: string): boolean {
   return squares > maxAccentSquares;
 }
 
-/** Each underscore counts 1, and goes together with nothing that stands beside it. */
+/** Each underscore counts 1, and never combines with its neighbours. */
 const filler = (length: number): string => '_'.repeat(length);
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** The rest of an emoji in the middle of which a link ends: the library counts each character of that. */
+/** The rest of an emoji in which a link ends; the library counts each of its characters. */
 function brokenBy(text: string, { start, end }: Link): string {
   const [rest = ''] = /^[^\p{ASCII}\x80-\u036F]+/v.exec(text.slice(end, end + longestEmoji)) ?? [];
   if (rest === '') {
@@ -73,6 +75,6 @@ function brokenBy(text: string, { start, end }: Link): string {
   return emoji && emoji.index < at ? emoji.segment.slice(at - emoji.index) : '';
 }
 
-/** For a text whose links are filled in: the library looks for more only where there is a dot. */
+/** For a text with replaced links: without dots, the library does not search for more. */
 const weigh = (text: string): number =>
   twitterText.parseTweet(text.replaceAll('.', ',')).weightedLength;

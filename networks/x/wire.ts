@@ -1,13 +1,13 @@
 import type { Schemas } from '@xdevplatform/xdk';
 
-/** `inReplyToTweetId` is `in_reply_to_tweet_id` on the wire. */
+/** `inReplyToTweetId` becomes `in_reply_to_tweet_id`. */
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
   : Name;
 
 /**
- * A type of X's own development kit as it goes over the wire. The kit writes its names in camel case; it is made from
- * X's OpenAPI document, so that the compiler holds this adapter against X's contract.
+ * The wire format of a type from X's SDK, which uses camel case. The SDK is generated from X's OpenAPI document, so the
+ * compiler checks this adapter against X's contract.
  */
 export type Wire<Type> = Type extends readonly (infer Item)[]
   ? readonly Wire<Item>[]
@@ -15,21 +15,21 @@ export type Wire<Type> = Type extends readonly (infer Item)[]
     ? { readonly [Name in keyof Type as SnakeCase<Name & string>]: Wire<Type[Name]> }
     : Type;
 
-// What is sent.
+// Requests.
 
 export type CreatePost = Wire<Schemas.CreatePostsRequest>;
 export type InitializeUpload = Wire<Schemas.InitializeMediaUploadRequest>;
 export type DescribeMedia = Wire<Schemas.CreateMediaMetadataRequest>;
 export type MediaCategory = Schemas.MediaUploadRequest['mediaCategory'];
-/** Of the form that brings a whole file, beside its bytes. */
+/** The form fields of a whole file, beside its bytes. */
 export type UploadFields = Omit<Wire<Schemas.MediaUploadRequest>, 'media'>;
-/** Of the form that brings a segment, beside its bytes; numbers are written out in a form. */
+/** The form fields of a segment, beside its bytes. Numbers are text in a form. */
 export type AppendFields = Record<
   keyof Omit<Wire<Schemas.AppendMediaUploadRequest>, 'media'>,
   string
 >;
 
-// What is read. Only what is used; X's schemas leave almost everything out.
+// Responses. Only used members are typed; X's schemas make almost everything optional.
 
 type Answer<Data> = { readonly data: Data };
 
@@ -38,11 +38,11 @@ export type CreatedPost = Answer<Pick<Wire<Schemas.CreatePostsResponseData>, 'id
 type ProcessingInfo = NonNullable<
   Wire<Schemas.GetMediaUploadStatusResponseData>['processing_info']
 > & {
-  /** Not in X's document: why it failed. */
+  /** Why it failed. Missing in X's document. */
   readonly error?: { readonly name?: string; readonly message?: string };
 };
 
-/** The same from an upload in one request, and from each step of one in segments. */
+/** The response to an upload in one request, and to each step of an upload in segments. */
 export type UploadAnswer = Answer<
   Pick<Wire<Schemas.GetMediaUploadStatusResponseData>, 'id' | 'expires_after_secs'> & {
     readonly processing_info?: ProcessingInfo;
@@ -53,14 +53,17 @@ export type OwnUser = Answer<
   Required<Pick<Wire<Schemas.User>, 'id' | 'username'>> & { readonly name?: unknown }
 >;
 
-/** The fields of a post that a look asks for. */
+/** The fields of a post that a reconcile requests. */
 export const postFields = [
   'attachments',
   'conversation_id',
   'entities',
 ] as const satisfies readonly (keyof Wire<Schemas.Post>)[];
 
-/** A link of a text: `url` stands there, `expanded_url` is where it leads; with `media_key` to one of the post's own files. */
+/**
+ * A link of a text: `url` is in the text, `expanded_url` is its target. With `media_key` it leads to one of the post's
+ * own files.
+ */
 type LinkEntity = Pick<
   NonNullable<NonNullable<Wire<Schemas.Post>['entities']>['urls']>[number],
   'url' | 'expanded_url' | 'media_key'
@@ -78,12 +81,12 @@ export type OwnPosts = {
 
 type ToldMetrics = Wire<NonNullable<Schemas.Post['publicMetrics']>>;
 
-/** Any of them may be missing, and none is trusted to be a number. */
+/** Any of them may be missing or not a number. */
 export type PublicMetrics = {
   readonly [Name in keyof ToldMetrics | 'retweet_count']?: unknown;
 };
 
-/** Of posts that are read by their ids; `errors` names those that are not in `data`. */
+/** Posts that are read by id. `errors` contains the ids that are missing in `data`. */
 export type ReadPosts = {
   readonly data?: readonly { readonly id: string; readonly public_metrics?: PublicMetrics }[];
   readonly errors?: readonly {

@@ -3,13 +3,13 @@ import type {
   Connection,
   Finding,
   Network,
-  Part,
+  ThreadPart,
   PreparedPart,
   Readiness,
   SentPart,
-  Step,
+  PublishStep,
 } from '../network.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { accessWith } from './client.ts';
 import { createComment, findComments } from './comments.ts';
 import { findVideos } from './find-video.ts';
@@ -28,11 +28,11 @@ import { sentVideo } from './videos.ts';
 /**
  * YouTube: a post is one video, and its second part the first comment under it.
  *
- * All of a video but its last chunk is uploaded before the send is written down: nothing can come of it. The last chunk
- * makes the video. What became of it the upload's session tells, and where that is gone, the channel's uploads, by a
- * mark in the video's tags.
+ * The whole video except its last chunk is uploaded before the intent is committed, which creates nothing. The last
+ * chunk creates the video. A reconcile asks the upload session, and after the session's end searches the channel's
+ * uploads for a mark in the video's tags.
  */
-export const youtube: Network = {
+export const youtubeNetwork: Network = {
   id: 'youtube',
   rules,
   threads: 'sequential',
@@ -40,7 +40,7 @@ export const youtube: Network = {
 
   async prepare(
     _connection: Connection,
-    parts: readonly Part[],
+    parts: readonly ThreadPart[],
     nowMs: number,
     before: readonly PreparedPart[] = [],
   ): Promise<PreparedPart[]> {
@@ -53,7 +53,7 @@ export const youtube: Network = {
     });
   },
 
-  async upload(connection: Connection, step: Step): Promise<readonly string[]> {
+  async upload(connection: Connection, step: PublishStep): Promise<readonly string[]> {
     const part = onlyPart(step);
     if (step.sent.length > 0) {
       return [];
@@ -63,7 +63,11 @@ export const youtube: Network = {
     return [JSON.stringify(await uploadVideo(connection, access, part))];
   },
 
-  async send(connection: Connection, step: Step, files: readonly string[]): Promise<SentPart[]> {
+  async send(
+    connection: Connection,
+    step: PublishStep,
+    files: readonly string[],
+  ): Promise<SentPart[]> {
     const access = accessWith(connection, connection.credentials, 'create');
     const settings = ownSettings(connection);
     const part = onlyPart(step);
@@ -76,7 +80,7 @@ export const youtube: Network = {
     return [sentVideo(made, settings)];
   },
 
-  async reconcile(connection: Connection, step: Step): Promise<Finding> {
+  async reconcile(connection: Connection, step: PublishStep): Promise<Finding> {
     const access = accessWith(connection, connection.credentials, 'reconcile');
     const settings = ownSettings(connection);
     const part = onlyPart(step);
@@ -109,10 +113,10 @@ export const youtube: Network = {
   },
 };
 
-/** Asks the session that was kept. Null when that cannot tell: the channel's uploads can. */
+/** Asks the stored session. Null when it cannot tell; the channel's uploads are then searched. */
 async function askKept(
   connection: Connection,
-  access: Access,
+  access: TokenAccess,
   part: PreparedPart,
 ): Promise<Finding | null> {
   const session = keptSession(connection, part);
@@ -125,7 +129,7 @@ async function askKept(
     return findingOf([sentVideo(progress.video, ownSettings(connection))]);
   }
 
-  // One that has all of the file may have made a video of it, and not say so.
+  // A session with the whole file may have created a video without reporting it.
   const lacksBytes = progress.kind === 'partial' && progress.received < session.sizeBytes;
   return lacksBytes ? { kind: 'absent' } : null;
 }
@@ -138,10 +142,10 @@ const findingOf = (posts: readonly SentPart[]): Finding =>
 const ownSettings = ({ settings, remoteId }: Connection): YoutubeSettings =>
   settingsOf(settings, remoteId);
 
-/** What `upload` returned just now in the place of the file's name. */
+/** Reads the value that `upload` returned instead of a file id. */
 const uploadIn = ([file = '']: readonly string[]): Upload => JSON.parse(file) as Upload;
 
-function onlyPart({ parts }: Step): PreparedPart {
+function onlyPart({ parts }: PublishStep): PreparedPart {
   const [part, ...more] = parts;
   if (!part || more.length > 0) {
     throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);

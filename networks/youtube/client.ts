@@ -1,38 +1,41 @@
 import type { Json } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { jsonOf } from '../answer.ts';
-import { type Access, bearer, openAccess } from '../access-token.ts';
+import { type TokenAccess, bearerHeader, openAccess } from '../access-token.ts';
 import {
-  sendRequest,
+  sendNetworkRequest,
   type NetworkRequest,
   type Purpose,
   type ServerAccess,
-} from '../send-request.ts';
+} from '../send-network-request.ts';
 import { refusal, unreadable, type RefusedRequest } from './refusals.ts';
 
-/** Of videos, channels, playlists and comments. */
+/** The id of a video, channel, playlist or comment. */
 export const idSchema = { type: 'string', pattern: '^[A-Za-z0-9_.\\-]{1,200}$' };
 
 /** @throws NetworkError `access_lost` when the credentials are not those of a YouTube account. */
-export const accessWith = (server: ServerAccess, credentials: Json, purpose: Purpose): Access =>
-  openAccess(server, credentials, purpose, 'Google');
+export const accessWith = (
+  server: ServerAccess,
+  credentials: Json,
+  purpose: Purpose,
+): TokenAccess => openAccess(server, credentials, purpose, 'Google');
 
-/** Sends a request with the token. Hands back refusals as they are. */
-export const call = (access: Access, request: NetworkRequest): Promise<EgressResponse> =>
-  sendRequest(
+/** Sends a request with the token. Returns refusals as responses. */
+export const call = (access: TokenAccess, request: NetworkRequest): Promise<EgressResponse> =>
+  sendNetworkRequest(
     access.server,
     {
       ...request,
-      headers: { ...bearer(access), ...request.headers },
+      headers: { ...bearerHeader(access), ...request.headers },
     },
     'YouTube',
   );
 
-/** What a `GET` asks for: the resource, and its query. */
+/** A resource to `GET`, and the query. */
 type Question = { readonly path: string; readonly query: Readonly<Record<string, string>> };
 
 export const get = (
-  access: Access,
+  access: TokenAccess,
   { path, query }: Question,
   purpose: Purpose,
 ): Promise<EgressResponse> =>
@@ -43,9 +46,9 @@ export const get = (
   });
 
 /**
- * Reads an answer that must be a success.
+ * Reads a response that must be a success.
  *
- * @throws NetworkError when YouTube refused, or the answer does not read.
+ * @throws NetworkError for a refusal or an unexpected response.
  */
 export function answerOf<T>(
   response: EgressResponse,

@@ -2,7 +2,7 @@ import type { youtube_v3 } from '@googleapis/youtube';
 import { normalized } from '../../domain/texts.ts';
 import { answerReader } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { answerOf, call, get, idSchema } from './client.ts';
 import { sentVideo, videosWith } from './videos.ts';
 import type { YoutubeSettings } from './settings.ts';
@@ -56,17 +56,17 @@ const readPage = answerReader<Page>({
   },
 });
 
-/** Our comment is the first: who comes before it has been faster than a minute. */
+/** 500 comments are far more than a video gets in the first minutes, when its comment is reconciled. */
 const maxPages = 5;
 
 /**
- * Writes a comment under a video, as the channel, unless the video is private: YouTube takes none there, and makes the
- * videos of apps private that it has not audited. Must not be repeated on its own. Needs the scope `youtube.force-ssl`.
+ * Writes a comment under a video, as the channel. Skips private videos: they have no comments, and YouTube makes all
+ * videos of unaudited apps private. Must not be repeated without a reconcile. Needs the scope `youtube.force-ssl`.
  *
  * Source: https://developers.google.com/youtube/v3/docs/commentThreads/insert
  */
 export async function createComment(
-  access: Access,
+  access: TokenAccess,
   { text }: PreparedPart,
   video: SentPart,
   settings: YoutubeSettings,
@@ -74,7 +74,7 @@ export async function createComment(
   const [found] = await videosWith(access, [video.remoteId], 'status', 'prepare');
   if (found?.status?.privacyStatus === 'private') {
     const warning =
-      'The first comment was left out: the video is private, and YouTube takes no comments there.';
+      'The first comment was left out: the video is private, and YouTube allows no comments there.';
     return { remoteId: `${video.remoteId}#no-comment`, url: video.url, warning };
   }
 
@@ -100,12 +100,12 @@ export async function createComment(
 }
 
 /**
- * The channel's own comments under a video that say a text, oldest first.
+ * The channel's own comments under a video with a text, oldest first.
  *
- * @throws NetworkError `unconfirmed` when there are too many comments to see them all.
+ * @throws NetworkError `unconfirmed` when there are too many comments to read.
  */
 export async function findComments(
-  access: Access,
+  access: TokenAccess,
   { text }: PreparedPart,
   video: SentPart,
   author: { readonly remoteId: string; readonly settings: YoutubeSettings },
@@ -127,11 +127,11 @@ export async function findComments(
     }
   }
 
-  const message = `The video has over ${maxPages * 100} comments, too many to look through.`;
-  throw new NetworkError('unconfirmed', message, { taken: 'unknown' });
+  const message = `The video has over ${maxPages * 100} comments, too many to search.`;
+  throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
 }
 
-async function pageOf(access: Access, video: SentPart, pageToken?: string): Promise<Page> {
+async function pageOf(access: TokenAccess, video: SentPart, pageToken?: string): Promise<Page> {
   const query = {
     part: 'snippet',
     videoId: video.remoteId,
@@ -145,7 +145,7 @@ async function pageOf(access: Access, video: SentPart, pageToken?: string): Prom
   return answerOf(response, { purpose: 'reconcile', accessToken, about: 'comment' }, readPage);
 }
 
-/** YouTube trims a comment, and writes its line ends its own way. */
+/** YouTube trims comments and changes their line ends. */
 const isSame = (said: string, text: string): boolean => plain(said) === plain(text);
 
 const plain = (text: string): string => normalized(text, 'NFC').replaceAll(/\r\n?/gu, '\n').trim();

@@ -1,14 +1,14 @@
 import type { Egress } from '../../runtime/egress/egress.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { answerReader } from '../answer.ts';
-import type { CheckAccount } from '../entry.ts';
+import type { CheckAccount } from '../network-entry.ts';
 import { NetworkError, type Account } from '../network.ts';
-import { baseUrlOf } from '../send-request.ts';
+import { baseUrlOf } from '../send-network-request.ts';
 import { accessWith, answerOf, get, idSchema } from './client.ts';
 import { youtubeWebUrl, type YoutubeSettings } from './settings.ts';
 
 type YoutubeLogin = {
-  /** Of the API: `https://www.googleapis.com`. */
+  /** The base URL of the API: `https://www.googleapis.com`. */
   readonly baseUrl: string;
   /** With the scopes `youtube.upload` and `youtube.readonly`; for first comments also `youtube.force-ssl`. */
   readonly accessToken: string;
@@ -52,20 +52,20 @@ const readChannels = answerReader<{ readonly items?: readonly Channel[] }>({
 });
 
 /**
- * Asks YouTube whose channel a token opens. Creates nothing; costs 1 unit of the quota.
+ * Reads the channel of a token. Creates nothing; costs 1 unit of the quota.
  *
  * Source: https://developers.google.com/youtube/v3/docs/channels/list
  *
- * @throws NetworkError `access_lost` for a token that Google does not accept, `permission_missing` for one that may not
- *   read the channel or has none.
- * @throws AppError `invalid_request` for an address that is none.
+ * @throws NetworkError `access_lost` for an invalid token, `permission_missing` when it may not read the channel or has
+ *   none.
+ * @throws AppError `invalid_request` for an invalid URL.
  */
 export async function connectYoutube(http: Egress, login: YoutubeLogin): Promise<Account> {
   const [account] = await youtubeAccounts(http, login);
   return account;
 }
 
-/** All channels that a token opens: one, as a rule. Throws as `connectYoutube` does. */
+/** All channels of a token, usually one. Throws as `connectYoutube` does. */
 export async function youtubeAccounts(
   http: Egress,
   login: YoutubeLogin,
@@ -77,7 +77,7 @@ export async function youtubeAccounts(
   return [accountOf(access, first), ...others.map((channel) => accountOf(access, channel))];
 }
 
-/** Whether a channel can still be entered. Costs 1 unit of the quota. */
+/** Checks whether a channel is still accessible. Costs 1 unit of the quota. */
 export const checkYoutube: CheckAccount = async ({ http, baseUrl, credentials, remoteId }) => {
   const access = accessWith({ http, baseUrl }, credentials, 'prepare');
   const channels = await ownChannels(access, 'snippet');
@@ -85,7 +85,7 @@ export const checkYoutube: CheckAccount = async ({ http, baseUrl, credentials, r
   return { remoteId: channel.id, handle: handleOf(channel), displayName: channel.snippet.title };
 };
 
-async function ownChannels(access: Access, part: string): Promise<[Channel, ...Channel[]]> {
+async function ownChannels(access: TokenAccess, part: string): Promise<[Channel, ...Channel[]]> {
   const query = { part, mine: 'true' };
   const response = await get(access, { path: 'channels', query }, 'prepare');
   const refused = {
@@ -96,14 +96,14 @@ async function ownChannels(access: Access, part: string): Promise<[Channel, ...C
   const [first, ...others] = answerOf(response, refused, readChannels).items ?? [];
   if (!first) {
     throw new NetworkError('permission_missing', 'This Google account has no YouTube channel.', {
-      taken: 'no',
+      accepted: 'no',
     });
   }
 
   return [first, ...others];
 }
 
-function accountOf({ server, accessToken }: Access, channel: Channel): Account {
+function accountOf({ server, accessToken }: TokenAccess, channel: Channel): Account {
   const { baseUrl } = server;
   const uploadsPlaylist = channel.contentDetails?.relatedPlaylists?.uploads;
   const settings: Partial<YoutubeSettings> = {
@@ -123,6 +123,6 @@ function accountOf({ server, accessToken }: Access, channel: Channel): Account {
 
 const handleOf = ({ id, snippet }: Channel): string => snippet.customUrl || snippet.title || id;
 
-/** A server that is not Google's shows its videos itself. */
+/** The sandbox and other servers than Google's show their videos themselves. */
 const webUrlOf = (baseUrl: string): string =>
   new URL(baseUrl).hostname.endsWith('.googleapis.com') ? youtubeWebUrl : baseUrl;

@@ -1,13 +1,13 @@
 import { address } from '../../runtime/config/read-values.ts';
 import { readAllowance } from '../allowance.ts';
-import type { Entry } from '../entry.ts';
+import type { NetworkEntry } from '../network-entry.ts';
 import { readApp } from '../oauth/app-settings.ts';
 import { unitsOf } from './allowance.ts';
 import { checkYoutube, connectYoutube } from './connect.ts';
 import { rules } from './rules.ts';
 import { profileUrl } from './settings.ts';
 
-export const youtube: Entry = (env, problems) => {
+export const youtube: NetworkEntry = (env, problems) => {
   const apiUrl = address(env, 'PUNCTUAL_YOUTUBE_API_URL', 'https://www.googleapis.com', problems);
   const read = (name: string, otherwise: string) => address(env, name, otherwise, problems);
   const app = readApp(env, ['PUNCTUAL_YOUTUBE_CLIENT_ID', 'PUNCTUAL_YOUTUBE_CLIENT_SECRET']);
@@ -26,7 +26,7 @@ export const youtube: Entry = (env, problems) => {
   });
   return {
     rules,
-    adapter: async () => ({ ...(await import('./adapter.ts')).youtube, allowance }),
+    adapter: async () => ({ ...(await import('./adapter.ts')).youtubeNetwork, allowance }),
     connector: {
       summary: 'Connects a YouTube channel.',
       options: { url: { placeholder: apiUrl, required: false } },

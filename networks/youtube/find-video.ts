@@ -1,6 +1,6 @@
 import { answerReader } from '../answer.ts';
 import { NetworkError, type PreparedPart } from '../network.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { answerOf, get, idSchema } from './client.ts';
 import { refusedAs } from './refusals.ts';
 import type { YoutubeSettings } from './settings.ts';
@@ -10,7 +10,7 @@ import { mostVideos, videosWith, type Video } from './videos.ts';
 
 type Item = {
   readonly snippet: {
-    /** When it was uploaded. */
+    /** The time of the upload. */
     readonly publishedAt: string;
     readonly resourceId: { readonly videoId: string };
   };
@@ -47,22 +47,22 @@ const readPage = answerReader<Page>({
   },
 });
 
-/** 200 videos since a post began are far more than a channel uploads. */
+/** 200 videos since a post began exceed what a channel uploads. */
 const maxPages = 4;
-/** How far YouTube's clock may be behind ours. */
+/** How far YouTube's clock may be behind ours, in milliseconds. */
 const clockSkewMs = 10 * 60_000;
 
 /**
- * The videos that may be a part's, of all that the channel uploaded since it was prepared; oldest first. For when the
- * session cannot tell any more.
+ * The channel's uploads since the part was prepared that may be its video, oldest first. Used when the session cannot
+ * tell any more.
  *
- * A video with the part's mark is the part's for certain. One without any room for the mark in its tags is known by all
- * that was said of it.
+ * The part's mark in the tags is proof. When the tags had no room for the mark, title, description and tags are
+ * compared.
  *
- * @throws NetworkError `unconfirmed` when there are too many uploads to see them all.
+ * @throws NetworkError `unconfirmed` when there are too many uploads to read.
  */
 export async function findVideos(
-  access: Access,
+  access: TokenAccess,
   part: PreparedPart,
   sinceMs: number,
   settings: YoutubeSettings,
@@ -101,7 +101,7 @@ function isOf({ snippet = {} }: Video, part: PreparedPart): boolean {
 
 /** Newest first. */
 async function uploadsSince(
-  access: Access,
+  access: TokenAccess,
   sinceMs: number,
   { uploadsPlaylist }: YoutubeSettings,
 ): Promise<string[]> {
@@ -117,11 +117,11 @@ async function uploadsSince(
     pageToken = nextPageToken;
   }
 
-  const message = `The channel has over ${maxPages * mostVideos} newer videos, too many to look through.`;
-  throw new NetworkError('unconfirmed', message, { taken: 'unknown' });
+  const message = `The channel has over ${maxPages * mostVideos} newer videos, too many to search.`;
+  throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
 }
 
-async function pageOf(access: Access, playlistId: string, pageToken?: string): Promise<Page> {
+async function pageOf(access: TokenAccess, playlistId: string, pageToken?: string): Promise<Page> {
   const query = {
     part: 'snippet',
     playlistId,
@@ -129,7 +129,7 @@ async function pageOf(access: Access, playlistId: string, pageToken?: string): P
     ...(pageToken !== undefined && { pageToken }),
   };
   const response = await get(access, { path: 'playlistItems', query }, 'reconcile');
-  // A channel without a video has no playlist of them either.
+  // A channel without videos has no uploads playlist.
   if (response.status === 404 && refusedAs(response, 'playlistNotFound')) {
     return {};
   }

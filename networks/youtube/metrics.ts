@@ -1,4 +1,4 @@
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { answerReader } from '../answer.ts';
 import { countIn, readingOf, type PostReading } from '../metrics.ts';
 import type { Connection, MetricsReader } from '../network.ts';
@@ -43,16 +43,16 @@ const presentVideo = ({ statistics = {} }: Video): PostReading =>
     comments: numberIn(statistics.commentCount),
   });
 
-/** YouTube writes counts as decimal strings. */
+/** YouTube sends counts as decimal strings. */
 const numberIn = (told: unknown): number | undefined =>
   typeof told === 'string' && /^\d{1,15}$/v.test(told) ? countIn(Number(told)) : undefined;
 
 /**
- * Those of the missing videos that are gone: asked for once more, with a token of the channel that had them. Any other
- * token does not see private ones.
+ * The missing videos that are gone. They are requested again after checking that the token belongs to their channel:
+ * another token does not see private videos.
  */
 async function goneOf(
-  access: Access,
+  access: TokenAccess,
   channelId: string,
   missing: readonly string[],
 ): Promise<readonly string[]> {
@@ -67,7 +67,7 @@ async function goneOf(
     const there = await videosWith(access, missing, 'id', 'prepare');
     return missing.filter((id) => !there.some((video) => video.id === id));
   } catch {
-    return []; // What was read of the others stands; these are asked for again with the next read.
+    return []; // The other readings count; these are repeated with the next batch.
   }
 }
 
@@ -94,9 +94,9 @@ const readChannels = answerReader<{ readonly items?: readonly OwnChannel[] }>({
   },
 });
 
-/** The connected channel, if it is the token's. @param part Of a channel: `statistics`. */
+/** The connected channel, if the token belongs to it. @param part The part to read: `statistics`. */
 async function ownChannel(
-  access: Access,
+  access: TokenAccess,
   channelId: string,
   part: string,
 ): Promise<OwnChannel | undefined> {

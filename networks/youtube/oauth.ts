@@ -1,5 +1,5 @@
-import { OauthError, type Grant, type Oauth } from '../oauth.ts';
-import { appOf } from '../oauth/app-of.ts';
+import { OauthError, type Grant, type Oauth } from '../oauth/contract.ts';
+import { appOf } from '../oauth/oauth-app.ts';
 import type { ConfiguredApp } from '../oauth/app-settings.ts';
 import type { Endpoints } from '../oauth/authorization-server.ts';
 import { codeFlowOauth } from '../oauth/code-flow.ts';
@@ -12,8 +12,8 @@ export type YoutubeOauthSettings = {
   readonly apiUrl: string;
 };
 
-/** What is asked for, by what stands beside each box on Google's page. */
-const wishes: Readonly<Record<string, string>> = {
+/** The scopes, with the labels of their checkboxes on Google's page. */
+const scopeLabels: Readonly<Record<string, string>> = {
   'https://www.googleapis.com/auth/youtube.upload': 'Manage your YouTube videos',
   'https://www.googleapis.com/auth/youtube.readonly': 'View your YouTube account',
   'https://www.googleapis.com/auth/youtube.force-ssl':
@@ -23,8 +23,8 @@ const wishes: Readonly<Record<string, string>> = {
 const google = 'https://accounts.google.com';
 
 /**
- * Channels of YouTube. Access lasts for an hour; the refresh token stays the same, and ends after seven days as long as
- * the app is in testing.
+ * Connects YouTube channels. Access lasts for an hour. The refresh token does not change, and expires after seven days
+ * while the app is in testing.
  *
  * Source: https://developers.google.com/identity/protocols/oauth2/web-server
  */
@@ -39,8 +39,8 @@ export const youtubeOauth = ({ app, endpoints, apiUrl }: YoutubeOauthSettings): 
         ...(at.authorizeUrl.startsWith(`${google}/`) && { issuer: google }),
         secretIn: 'form',
         usesPkce: true,
-        scopes: Object.keys(wishes),
-        // Without both a person who was here before gets no refresh token.
+        scopes: Object.keys(scopeLabels),
+        // Without both, a person who connected before gets no refresh token.
         parameters: { access_type: 'offline', prompt: 'consent' },
       };
     },
@@ -51,17 +51,17 @@ export const youtubeOauth = ({ app, endpoints, apiUrl }: YoutubeOauthSettings): 
     },
   });
 
-/** People may tick some boxes only. @throws OauthError */
+/** People may tick only some checkboxes. @throws OauthError */
 function assertComplete({ refreshToken }: Grant, { scopes }: Tokens): void {
-  const left = Object.entries(wishes).flatMap(([scope, label]) =>
+  const left = Object.entries(scopeLabels).flatMap(([scope, label]) =>
     scopes === null || scopes.includes(scope) ? [] : [`"${label}"`],
   );
   if (left.length > 0) {
-    const message = `Google was not told to allow all that is needed. Start over, and tick ${left.join(' and ')}.`;
+    const message = `Google did not get all the permissions that are needed. Start over, and tick ${left.join(' and ')}.`;
     throw new OauthError('denied', message);
   }
   if (refreshToken === null) {
-    const message = 'Google gave access for an hour only. Start over, and allow it once more.';
+    const message = 'Google gave access for only an hour. Start over, and allow it again.';
     throw new OauthError('unavailable', message);
   }
 }

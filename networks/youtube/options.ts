@@ -3,7 +3,7 @@ import type { Options, OptionsSchema } from '../content-rules.ts';
 import { isBlank } from '../validation/texts.ts';
 import { maxTitleLength } from './title.ts';
 
-/** As characters of a text, the most careful reading. */
+/** In UTF-16 code units, the strictest reading of "characters". */
 export const maxCommentLength = 10_000;
 export const maxTagsLength = 500;
 export const thumbnailTypes = ['image/jpeg', 'image/png'];
@@ -16,23 +16,23 @@ export const optionsSchema: OptionsSchema = {
     title: {
       type: 'string',
       maxLength: maxTitleLength,
-      description: 'Of the video. When left out, the first line of the text.',
+      description: 'The title of the video. Default: the first line of the text.',
     },
     privacy: {
       type: 'string',
       enum: ['public', 'unlisted', 'private'],
-      description: 'Who may see the video; `public` when left out.',
+      description: 'Who may see the video. Default: `public`.',
     },
     made_for_kids: {
       type: 'boolean',
-      description: 'Whether the video is made for kids. YouTube must be told, here or in `video`.',
+      description: 'Whether the video is made for kids. Required by YouTube, here or in `video`.',
     },
     tags: {
       type: 'array',
       items: { type: 'string', minLength: 1, maxLength: 500 },
       maxItems: 250,
       description:
-        'Words to find the video by: 500 characters in all, commas between them counted, and two more for each tag with a space in it.',
+        'Words to find the video by: 500 characters in all, counting the commas between them and two more for each tag that contains a space.',
     },
     category: {
       type: 'string',
@@ -43,7 +43,7 @@ export const optionsSchema: OptionsSchema = {
       type: 'string',
       format: 'uuid',
       description:
-        'A picture of the media library, JPEG or PNG of up to 50 MiB, that is shown before the video plays.',
+        'A picture of the media library, JPEG or PNG of up to 50 MiB, which is shown before the video plays.',
     },
     synthetic_media: {
       type: 'boolean',
@@ -53,14 +53,14 @@ export const optionsSchema: OptionsSchema = {
       type: 'string',
       minLength: 1,
       maxLength: maxCommentLength,
-      description: 'Written under the video by its own channel once it is published.',
+      description: 'Written under the video by its own channel after publication.',
     },
   },
 };
 
 export type Privacy = NonNullable<VideoOptions['privacy']>;
 
-/** What was chosen for a video. What is missing was left to us or to YouTube. */
+/** The options of a video. Absent ones are left to us or to YouTube. */
 export type Choice = {
   readonly title?: string;
   readonly privacy: Privacy;
@@ -72,10 +72,9 @@ export type Choice = {
 };
 
 /**
- * Reads the options of a channel, over the post's own `video`. A value of another shape than the schema says counts as
- * left out.
+ * Reads the options of a channel, over the post's own `video`. A value that does not fit the schema is ignored.
  *
- * Without `privacy` a video is public, as a post of any other network is: YouTube is always told.
+ * The default of `privacy` is public, as for posts of any other network; it is always sent to YouTube.
  */
 export function choiceOf(options: Options, video: VideoOptions | null = null): Choice {
   const given: Options = { ...video, ...options };
@@ -103,8 +102,8 @@ const flagOf = (value: unknown): boolean | undefined =>
   typeof value === 'boolean' ? value : undefined;
 
 /**
- * How long tags are as YouTube counts: with the commas between them, and with quotation marks around each that has a
- * space in it.
+ * The length of tags as YouTube counts it: with commas between them, and quotation marks around each tag that contains
+ * a space.
  *
  * Source: https://developers.google.com/youtube/v3/docs/videos (`snippet.tags[]`)
  */

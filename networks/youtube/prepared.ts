@@ -4,11 +4,11 @@ import { videoResource, type VideoResource } from './video-resource.ts';
 
 export type Prepared = {
   readonly kind: 'video' | 'comment';
-  /** When it was prepared, in milliseconds since 1970: what was uploaded before is another's. */
+  /** When it was prepared, in milliseconds since 1970. Older uploads are not this part's. */
   readonly sinceMs: number;
   /**
-   * What YouTube is told of the video, on every try: an option of the channel that changes in between must not keep a
-   * look from knowing the video again. Absent of a comment.
+   * The video's metadata, the same in every attempt: a reconcile must recognise the video even if the channel's options
+   * change in between. Absent for a comment.
    */
   readonly video?: VideoResource;
 };
@@ -38,6 +38,6 @@ export const readPrepared = answerReader<Prepared>({
   },
 });
 
-/** What YouTube is told of a part's video. */
+/** The metadata of a part's video. */
 export const videoOf = (part: PreparedPart): VideoResource =>
   readPrepared(part.data)?.video ?? videoResource(part);

@@ -8,13 +8,13 @@ const clock = new Intl.DateTimeFormat('en-US', {
 });
 
 /**
- * When YouTube's quotas begin anew: the next midnight in the Pacific time zone, in milliseconds since 1970.
+ * When YouTube's quotas are reset: the next midnight in the Pacific time zone, in milliseconds since 1970.
  *
  * Source: https://developers.google.com/youtube/v3/determine_quota_cost
  */
 export function nextPacificMidnight(nowMs: number): number {
   const { year, month, day } = localTime(nowMs);
-  // UTC-7 in summer, UTC-8 in winter. Clocks are changed at two in the morning, so a day has one midnight.
+  // UTC-7 in summer, UTC-8 in winter. Clocks change at two in the morning, so each day has exactly one midnight.
   const [summer, winter] = [7, 8].map((hour) => Date.UTC(year, month - 1, day + 1, hour));
   return localTime(summer ?? 0).hour === 0 ? (summer ?? 0) : (winter ?? 0);
 }

@@ -1,24 +1,24 @@
 import { NetworkError, type PartMedia, type Readiness, type SentPart } from '../network.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import type { Privacy } from './options.ts';
 import { setThumbnail } from './thumbnail.ts';
 import { videosWith, type Video } from './videos.ts';
 
-/** How long YouTube is left alone with a video, in milliseconds, whatever it says itself. */
+/** Waits between two checks of a video, in milliseconds; they bound YouTube's own estimate. */
 const wait = { shortestMs: 5000, usualMs: 15_000, longestMs: 120_000 };
 
-/** What its owner asked for that only shows once the video is there. */
+/** The options that can only be checked or applied once the video is processed. */
 type Asked = { readonly privacy: Privacy; readonly thumbnail: PartMedia | 'missing' | undefined };
 
 /**
- * Whether a video can be watched, with its thumbnail. Costs 1 unit of the quota.
+ * Whether a video is watchable; sets its thumbnail. Costs 1 unit of the quota.
  *
  * Source: https://developers.google.com/youtube/v3/docs/videos (`status`, `processingDetails`)
  *
- * @throws NetworkError `media_refused` when YouTube gave the video up, with its reason in words.
+ * @throws NetworkError `media_refused` with YouTube's reason when YouTube dropped the video.
  */
 export async function readinessOf(
-  access: Access,
+  access: TokenAccess,
   { remoteId }: SentPart,
   { privacy, thumbnail }: Asked,
 ): Promise<Readiness> {
@@ -27,14 +27,14 @@ export async function readinessOf(
   const video = videos.find(({ id }) => id === remoteId);
   if (!video) {
     throw new NetworkError('network_unavailable', 'YouTube does not show the video.', {
-      taken: 'unknown',
+      accepted: 'unknown',
       server: 'answered',
     });
   }
 
   const refused = reasonOf(video);
   if (refused !== null) {
-    throw new NetworkError('media_refused', `${refused}.`, { taken: 'no', server: 'answered' });
+    throw new NetworkError('media_refused', `${refused}.`, { accepted: 'no', server: 'answered' });
   }
 
   const { uploadStatus, privacyStatus } = video.status ?? {};
@@ -57,10 +57,10 @@ const missingWarning =
 function reasonOf({ status = {}, processingDetails = {} }: Video): string | null {
   const { uploadStatus, failureReason = '', rejectionReason = '' } = status;
   if (uploadStatus === 'failed') {
-    return `YouTube could not use the video: ${words(failures, failureReason)}`;
+    return `YouTube could not use the video: ${describeReason(failures, failureReason)}`;
   }
   if (uploadStatus === 'rejected') {
-    return `YouTube rejected the video: ${words(rejections, rejectionReason)}`;
+    return `YouTube rejected the video: ${describeReason(rejections, rejectionReason)}`;
   }
   if (uploadStatus === 'deleted') {
     return 'The video was deleted on YouTube';
@@ -68,18 +68,18 @@ function reasonOf({ status = {}, processingDetails = {} }: Video): string | null
 
   const { processingStatus, processingFailureReason = '' } = processingDetails;
   return processingStatus === 'failed'
-    ? `YouTube could not process the video: ${words(processingFailures, processingFailureReason)}`
+    ? `YouTube could not process the video: ${describeReason(processingFailures, processingFailureReason)}`
     : null;
 }
 
-type Words = Readonly<Record<string, string>>;
+type Reasons = Readonly<Record<string, string>>;
 
-/** A reason that is new to us is told in YouTube's own word. */
-const words = (known: Words, reason: string): string =>
+/** An unknown reason is quoted as YouTube sent it. */
+const describeReason = (known: Reasons, reason: string): string =>
   (Object.hasOwn(known, reason) ? known[reason] : undefined) ??
   (/^[A-Za-z]+$/u.test(reason) ? `its reason is "${reason}"` : 'it gives no reason');
 
-const failures: Words = {
+const failures: Reasons = {
   codec: 'it has a codec that YouTube does not know',
   conversion: 'it could not be converted',
   emptyFile: 'the file is empty',
@@ -88,7 +88,7 @@ const failures: Words = {
   uploadAborted: 'the upload was broken off',
 };
 
-const rejections: Words = {
+const rejections: Reasons = {
   claim: 'it is blocked by the owner of something in it',
   copyright: 'it infringes a copyright',
   duplicate: 'the channel has the same video already',
@@ -101,7 +101,7 @@ const rejections: Words = {
   uploaderAccountSuspended: "the channel's account is suspended",
 };
 
-const processingFailures: Words = {
+const processingFailures: Reasons = {
   other: 'something else went wrong',
   streamingFailed: 'it could not be made ready to be streamed',
   transcodeFailed: 'it could not be transcoded',
@@ -115,11 +115,11 @@ function checkAfterMs({ processingDetails }: Video): number {
 }
 
 /**
- * YouTube makes what apps upload that it has not audited private, and lets nobody change it.
+ * YouTube makes all uploads of unaudited apps private, and nobody can change that.
  *
  * Source: https://developers.google.com/youtube/v3/docs/videos/insert
  */
 const lockWarning = (asked: Privacy, told: string | undefined): string | null =>
   asked !== 'private' && told === 'private'
-    ? `YouTube made this video private, although it was to be ${asked}: it does so with all videos of apps that it has not audited. Whoever runs this service can ask YouTube for the audit.`
+    ? `YouTube made this video private, although it was to be ${asked}: it does so with all videos of apps that it has not audited. The operator can ask YouTube for the audit.`
     : null;

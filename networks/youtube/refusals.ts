@@ -1,19 +1,19 @@
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf, quote, retryAtMs, takesNoMore } from '../answer.ts';
+import { answerReader, jsonOf, quote, retryAtMs, limitReached } from '../answer.ts';
 import { NetworkError } from '../network.ts';
-import { takenAfter, type Purpose } from '../send-request.ts';
+import { acceptedAfter, type Purpose } from '../send-network-request.ts';
 import { nextPacificMidnight } from './quota-reset.ts';
 
 export type RefusedRequest = {
   readonly purpose: Purpose;
-  /** Not to be repeated in the message. */
+  /** Must not appear in the message. */
   readonly accessToken: string;
-  /** What the request was for: what a refusal of its content is about. */
+  /** The subject of the request, and of a refusal of its content. */
   readonly about: 'video' | 'comment' | 'thumbnail' | 'account';
 };
 
-/** Casts an answer that is not a success to what it means for the post. */
+/** Converts an error response to a NetworkError. */
 export function refusal(
   response: EgressResponse,
   { purpose, accessToken, about }: RefusedRequest,
@@ -21,28 +21,28 @@ export function refusal(
 ): NetworkError {
   const error = errorIn(response);
   const { code, saying, limit, waitsUntilMs } = meaning(response, error, about, nowMs);
-  const words = quote(error.message?.replaceAll(/<[^<>]*>/gu, ''), [accessToken]);
+  const serverMessage = quote(error.message?.replaceAll(/<[^<>]*>/gu, ''), [accessToken]);
   const { status } = response;
-  const message = `YouTube ${saying} (HTTP ${status})${words && `: ${words}`}`;
+  const message = `YouTube ${saying} (HTTP ${status})${serverMessage && `: ${serverMessage}`}`;
   return new NetworkError(code, message.endsWith('."') ? message : `${message}.`, {
-    taken: takenAfter(purpose, status >= 300 && status < 500 && status !== 408),
+    accepted: acceptedAfter(purpose, status >= 300 && status < 500 && status !== 408),
     retryAtMs: waitsUntilMs ?? retryAtMs(response, nowMs),
     limit: limit ?? 'channel',
     server: 'answered',
   });
 }
 
-/** An answer of success that is none of YouTube's: the video may be there all the same. */
+/** For a success status with an unexpected body: the video may exist all the same. */
 export const unreadable = (purpose: Purpose): NetworkError =>
-  new NetworkError('network_unavailable', 'YouTube gave an answer that does not read as one.', {
-    taken: takenAfter(purpose, false),
+  new NetworkError('network_unavailable', 'YouTube returned an unexpected response.', {
+    accepted: acceptedAfter(purpose, false),
     server: 'answered',
   });
 
 type GoogleError = {
   readonly message?: string;
   readonly errors?: readonly { readonly reason?: string }[];
-  /** Of newer APIs: what `reason` is there. */
+  /** In newer APIs; equivalent to `reason`. */
   readonly details?: readonly { readonly reason?: string }[];
 };
 
@@ -74,7 +74,7 @@ function errorIn(response: EgressResponse): Refusal {
   };
 }
 
-/** Whether YouTube says that something is so: reasons are its stable names of errors. */
+/** Whether a response has a reason: YouTube's stable name of an error. */
 export const refusedAs = (response: EgressResponse, reason: string): boolean =>
   errorIn(response).reasons.includes(reason);
 
@@ -97,7 +97,7 @@ function meaning(
   const { status } = response;
   const reason = given.find((name) => isKnown(name)) ?? '';
   if (dayQuotas.has(reason) || (isRateLimit(reason, status) && /per day/iu.test(message))) {
-    const saying = 'takes no more of this from this service today, whichever account it is for';
+    const saying = 'accepts no more requests of this kind from this service today, for any account';
     return {
       code: 'rate_limited',
       saying,
@@ -106,7 +106,7 @@ function meaning(
     };
   }
   if (reason === 'uploadLimitExceeded') {
-    // A channel may have so many in any 24 hours, so that the next one fits in some time earlier.
+    // The limit covers any 24 hours, so the next video may be accepted earlier than a day from now.
     const saying = 'takes no more videos of this channel for now';
     return { code: 'rate_limited', saying, limit: 'channel', waitsUntilMs: nowMs + hourMs };
   }
@@ -117,17 +117,17 @@ function meaning(
   return byReason[reason] ?? byStatus(response, given, about);
 }
 
-/** Quotas of a project are gone until midnight Pacific. */
+/** Quotas of a project are reset at midnight Pacific. */
 const dayQuotas = new Set(['quotaExceeded', 'dailyLimitExceeded']);
 
 const isRateLimit = (reason: string, status: number): boolean =>
   status === 429 || reason === 'rateLimitExceeded' || reason === 'userRateLimitExceeded';
 
-/** Of a minute: of the project, or of one account in it. */
+/** A limit per minute, of the project or of one account in it. */
 function busy(reason: string, message: string, waitsUntilMs: number): Meaning {
   const isUsers = reason === 'userRateLimitExceeded' || /per user/iu.test(message);
   const limit = reason === '' || isUsers ? 'channel' : 'network';
-  return { code: 'rate_limited', saying: takesNoMore[limit], limit, waitsUntilMs };
+  return { code: 'rate_limited', saying: limitReached[limit], limit, waitsUntilMs };
 }
 
 const content = (saying: string): Meaning => ({ code: 'content_refused', saying });
@@ -141,7 +141,7 @@ const notEnabled: Meaning = {
   saying: "says that the YouTube Data API is not enabled for this service's Google project",
 };
 
-/** Reasons with a meaning of their own, whatever the request was for. */
+/** Reasons whose meaning does not depend on the request. */
 const byReason: Readonly<Record<string, Meaning>> = {
   insufficientPermissions: noScope,
   ACCESS_TOKEN_SCOPE_INSUFFICIENT: noScope,
@@ -173,7 +173,7 @@ function byStatus(
   given: readonly string[],
   about: RefusedRequest['about'],
 ): Meaning {
-  // Something in front of YouTube may answer 401 and 403 too, in words of its own.
+  // A proxy before YouTube may also answer 401 and 403, in a format of its own.
   const wantsToken = /^bearer\b/iu.test(headers['www-authenticate'] ?? '');
   if (status === 401 && (wantsToken || given.length > 0)) {
     return { code: 'access_lost', saying: 'does not accept the access token' };
@@ -182,7 +182,7 @@ function byStatus(
     return permission('does not permit this');
   }
   if (status === 400 && given.length > 0 && about !== 'account') {
-    // A comment may be good at another time: YouTube calls that failure passing.
+    // YouTube documents these failures of comments as temporary.
     const isPassing = given.includes('processingFailure') || given.includes('badContent');
     return isPassing ? away : content(`refused the ${about}`);
   }
@@ -190,4 +190,4 @@ function byStatus(
   return status >= 500 ? away : { ...away, saying: 'has no YouTube API at this address' };
 }
 
-const away: Meaning = { code: 'network_unavailable', saying: 'could not do it at the moment' };
+const away: Meaning = { code: 'network_unavailable', saying: 'is not available at the moment' };

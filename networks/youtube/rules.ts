@@ -1,4 +1,10 @@
-import type { Content, MediaFacts, Rules, ValidationResult, FaultFacts } from '../content-rules.ts';
+import type {
+  Content,
+  AttachmentFacts,
+  Rules,
+  ValidationResult,
+  FaultFacts,
+} from '../content-rules.ts';
 import { durationOf, numberOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
 import { nameOf, validateFiles } from '../validation/files.ts';
@@ -50,20 +56,20 @@ const thumbnailLimits: Pick<Limits, 'name' | 'files'> = {
   files: [{ one: 'thumbnail', max: 1, types: thumbnailTypes, maxBytes: 50 * 1024 ** 2 }],
 };
 
-/** Of channels that have not been verified; whether one has been, only YouTube knows. */
+/** Limit of unverified channels. Only YouTube knows whether a channel is verified. */
 const unverifiedMaxDurationMs = 15 * 60_000;
 
 /**
- * A post is one video; the text is its description. Options win over the post's `video`. Without a title the first line
- * of the text is it.
+ * A post is one video; the text is its description. Options take precedence over the post's `video`. The default title
+ * is the first line of the text.
  */
 export const rules: Rules = {
   threads: false,
   comments: true,
   options: optionsSchema,
-  // The last bytes are on their way within 10 s of their intent, and given up after 200 s; the rest is YouTube's own.
+  // The last bytes leave within 10 s of their intent, and the request times out after 200 s; the rest is for YouTube.
   appearsWithinMs: 5 * 60_000,
-  // Each read costs one of the 10,000 units that the project of this service has in a day, and publishing needs them too.
+  // Each read costs one of the project's 10,000 units a day, which publishing needs too.
   metricsEveryMs: 60 * 60_000,
   limits: () => limits,
   validate(content: Content): ValidationResult {
@@ -97,7 +103,7 @@ export const rules: Rules = {
 };
 
 const audienceFault =
-  'YouTube must be told whether the video is made for kids: set video.made_for_kids to true or false.';
+  'YouTube requires a statement whether the video is made for kids: set video.made_for_kids to true or false.';
 
 const audienceFacts: FaultFacts = {
   message: audienceFault,
@@ -116,7 +122,7 @@ function titleFaults(title: Title | null): string[] {
   const tooLong = `The title is too long for YouTube: it takes ${maxTitleLength} characters (an emoji counts 2 or more), and this is ${length}.`;
   return [
     ...(length > maxTitleLength ? [tooLong] : []),
-    // What is wrong with a title from the text has been said of the text.
+    // Faults of a title that comes from the text are already reported for the text.
     ...(title.isDerived ? [] : forbiddenFaults(title.text, 'a title')),
   ];
 }
@@ -132,7 +138,9 @@ function tagFaults(tags: readonly string[]): string[] {
   return [
     ...(length > maxTagsLength ? [tooLong] : []),
     ...(tags.some(isBlank) ? ['YouTube takes no empty tag.'] : []),
-    ...(tags.some((tag) => tag.includes(',')) ? ['A tag for YouTube has no comma in it.'] : []),
+    ...(tags.some((tag) => tag.includes(','))
+      ? ['A tag for YouTube must not contain a comma.']
+      : []),
     ...forbiddenFaults(tags.join(' '), 'tags'),
   ];
 }
@@ -152,7 +160,7 @@ function commentFaults({ firstComment, madeForKids, privacy }: Choice): string[]
   ];
 }
 
-/** Of one that is not in the media library no more is known. Whether YouTube lets the channel have one, only YouTube knows. */
+/** A thumbnail that is not in the media library is not checked. Only YouTube knows whether the channel may have one. */
 function thumbnailFaults({ optionFiles }: Content): readonly string[] {
   const thumbnail = optionFiles?.['thumbnail'];
   return thumbnail ? validateFiles([thumbnail], thumbnailLimits).errors : [];
@@ -163,7 +171,7 @@ const titleWarnings = (title: Title | null): string[] =>
     ? [`There is no video.title, so the video's title will be the first line: "${title.text}".`]
     : [];
 
-const lengthWarnings = (file: MediaFacts): string[] =>
+const lengthWarnings = (file: AttachmentFacts): string[] =>
   (file.durationMs ?? 0) > unverifiedMaxDurationMs
     ? [
         `${nameOf(file)} lasts ${durationOf(file.durationMs ?? 0)}; YouTube takes more than ${durationOf(unverifiedMaxDurationMs)} only from channels that it has verified.`,

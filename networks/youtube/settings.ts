@@ -1,13 +1,13 @@
 import { answerReader } from '../answer.ts';
-import type { ProfileUrl } from '../entry.ts';
+import type { ProfileUrl } from '../network-entry.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { idSchema } from './client.ts';
 
-/** What a channel keeps of its account. */
+/** Settings of a channel's account. */
 export type YoutubeSettings = {
-  /** The playlist of all that it uploads. */
+  /** The playlist of the channel's uploads. */
   readonly uploadsPlaylist: string;
-  /** Where people watch: `https://www.youtube.com`, or the sandbox. */
+  /** The website that shows the videos: `https://www.youtube.com`, or the sandbox. */
   readonly webUrl: string;
 };
 
@@ -21,7 +21,7 @@ const readSettings = answerReader<Partial<YoutubeSettings>>({
 
 export const youtubeWebUrl = 'https://www.youtube.com';
 
-/** @param channelId A channel's uploads have its id with another beginning. */
+/** @param channelId Gives the default uploads playlist, whose id differs only in its prefix. */
 export function settingsOf(settings: Json, channelId: string): YoutubeSettings {
   return {
     uploadsPlaylist: channelId.replace(/^UC/u, 'UU'),
@@ -30,6 +30,6 @@ export function settingsOf(settings: Json, channelId: string): YoutubeSettings {
   };
 }
 
-/** Where people look at the channel. */
+/** The page of the channel. */
 export const profileUrl: ProfileUrl = ({ remoteId, settings }) =>
   `${settingsOf(settings, remoteId).webUrl}/channel/${encodeURIComponent(remoteId)}`;

@@ -1,21 +1,21 @@
 import { Readable } from 'node:stream';
 import { fileBytes } from '../file-bytes.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { call } from './client.ts';
 import { thumbnailTypes } from './options.ts';
 import { refusal, refusedAs } from './refusals.ts';
 
 /**
- * Sets the picture that is shown before a video plays. The same again changes nothing. Costs 50 units of the quota.
+ * Sets a video's thumbnail; repeating it is harmless. Costs 50 units of the quota.
  *
  * Source: https://developers.google.com/youtube/v3/docs/thumbnails/set
  *
- * @returns why there is none, as a sentence: the video is there all the same. Null when it is set.
- * @throws NetworkError when it may go another time.
+ * @returns why the video has no thumbnail, as a sentence; null when it is set.
+ * @throws NetworkError when a later attempt may succeed.
  */
 export async function setThumbnail(
-  access: Access,
+  access: TokenAccess,
   videoId: string,
   file: PartMedia,
 ): Promise<string | null> {
@@ -29,7 +29,7 @@ export async function setThumbnail(
   }
 }
 
-/** What does not get better by itself: a picture that YouTube does not take, or a channel that may have none. */
+/** Lasting errors: YouTube refuses the picture, or the channel may not have thumbnails. */
 const given: ReadonlySet<string> = new Set([
   'content_refused',
   'media_refused',
@@ -38,7 +38,7 @@ const given: ReadonlySet<string> = new Set([
 
 const without = (why: string): string => `The video has no thumbnail of its own. ${why}`;
 
-async function send(access: Access, videoId: string, file: PartMedia): Promise<string | null> {
+async function send(access: TokenAccess, videoId: string, file: PartMedia): Promise<string | null> {
   const { name, type, sizeBytes } = file;
   if (!thumbnailTypes.includes(type)) {
     return without(`YouTube takes JPEG and PNG, and "${name}" is ${type}.`);
@@ -57,7 +57,7 @@ async function send(access: Access, videoId: string, file: PartMedia): Promise<s
 
   const { accessToken } = access;
   const error = refusal(response, { purpose: 'reconcile', accessToken, about: 'thumbnail' });
-  // Of the channel, for some hours: too long to keep a video waiting that can be watched.
+  // A limit of the channel for some hours, which must not delay a watchable video.
   if (refusedAs(response, 'uploadRateLimitExceeded') || response.status === 413) {
     return without(error.message);
   }

@@ -1,18 +1,18 @@
 import { wholeCharacters } from '../../domain/texts.ts';
 import { isBlank } from '../validation/texts.ts';
 
-/** In UTF-16 code units, which is how YouTube's own form counts. */
+/** In UTF-16 code units, as in YouTube's own form. */
 export const maxTitleLength = 100;
 
 export type Title = {
   readonly text: string;
-  /** Whether it comes from the beginning of the text, because the post has none. */
+  /** Whether it is the beginning of the text, because the post has no title. */
   readonly isDerived: boolean;
 };
 
 /**
- * The title that a video gets: the one that was given, or else the first line of the text, cut to what fits. Null when
- * there is neither: YouTube takes no video without a title.
+ * The title of a video: the given one, otherwise the first line of the text, shortened to fit. Null when there is
+ * neither; YouTube requires a title.
  */
 export function titleOf(text: string, choice: { readonly title?: string } | null): Title | null {
   const given = choice?.title ?? '';
@@ -24,14 +24,14 @@ export function titleOf(text: string, choice: { readonly title?: string } | null
   return isBlank(firstLine) ? null : { text: shortened(firstLine.trimEnd()), isDerived: true };
 }
 
-/** Cuts after a word where one ends in the second half, otherwise after a character, and never through one. */
+/** Cuts after a word that ends in the second half, otherwise after a character, never inside one. */
 function shortened(line: string): string {
   if (line.length <= maxTitleLength) {
     return line;
   }
 
   const room = maxTitleLength - '…'.length;
-  // Where not even one character fits, whole code points.
+  // If not even one character fits, cut after a code point.
   const cut = wholeCharacters(line, room) || line.slice(0, room).replace(/[\uD800-\uDBFF]$/, '');
   const lastSpace = cut.search(/\s\S*$/);
   const endsInWord = /\S/.test(line.charAt(cut.length));

@@ -1,28 +1,27 @@
 import { createHash } from 'node:crypto';
 import type { youtube_v3 } from '@googleapis/youtube';
-import { NetworkError, type Part } from '../network.ts';
+import { NetworkError, type ThreadPart } from '../network.ts';
 import { choiceOf, maxTagsLength, tagsLength } from './options.ts';
 import { titleOf } from './title.ts';
 
-/**
- * Marks the video of a part, so that it is known again whatever became of its upload: a tag, as videos keep no other
- * mark of the one who uploads them.
- */
-export const markOf = ({ key }: Part): string =>
+/** Marks a part's video with a tag, by which a reconcile finds it. Videos have no other field for a mark. */
+export const markOf = ({ key }: ThreadPart): string =>
   `punctual-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
 
 /**
- * What YouTube is told of a video: its privacy always, as YouTube would have a default of its own, and the mark of the
- * part where the owner's tags leave room for it.
+ * The metadata of a video: always its privacy, because YouTube has a default of its own, and the part's mark if the
+ * owner's tags leave room for it.
  *
- * @throws NetworkError `content_refused` for a video without a title, which the rules let nobody schedule.
+ * @throws NetworkError `content_refused` for a video without a title; the rules should have refused it.
  */
-export function videoResource(part: Part): VideoResource {
+export function videoResource(part: ThreadPart): VideoResource {
   const { privacy, madeForKids, tags, category, isSynthetic, ...choice } = choiceOf(part.options);
   const { text } = part;
   const title = titleOf(text, choice);
   if (!title) {
-    throw new NetworkError('content_refused', 'A video on YouTube needs a title.', { taken: 'no' });
+    throw new NetworkError('content_refused', 'A video on YouTube needs a title.', {
+      accepted: 'no',
+    });
   }
 
   const marked = [...tags, markOf(part)];

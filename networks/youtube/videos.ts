@@ -1,11 +1,11 @@
 import { answerReader } from '../answer.ts';
 import type { SentPart } from '../network.ts';
-import type { Access } from '../access-token.ts';
+import type { TokenAccess } from '../access-token.ts';
 import { answerOf, get, idSchema } from './client.ts';
-import type { Purpose } from '../send-request.ts';
+import type { Purpose } from '../send-network-request.ts';
 import type { YoutubeSettings } from './settings.ts';
 
-/** What we read of a video. Each part of it is there only if it was asked for, and may be read by this account. */
+/** The used members of a video. Each part is present only if it was requested and this account may read it. */
 export type Video = {
   readonly id: string;
   readonly snippet?: {
@@ -19,7 +19,7 @@ export type Video = {
     readonly rejectionReason?: string;
     readonly privacyStatus?: string;
   };
-  /** Counts are decimal strings; what is hidden is left out. */
+  /** Counts are decimal strings; hidden ones are absent. */
   readonly statistics?: { readonly likeCount?: unknown; readonly commentCount?: unknown };
   readonly processingDetails?: {
     readonly processingStatus?: string;
@@ -68,19 +68,19 @@ const videoSchema = {
   },
 };
 
-export const readVideo = answerReader<Video>(videoSchema);
+export const parseVideo = answerReader<Video>(videoSchema);
 
 const readVideos = answerReader<{ readonly items?: readonly Video[] }>({
   type: 'object',
   properties: { items: { type: 'array', maxItems: 50, items: videoSchema } },
 });
 
-/** As many as may be asked for at once. */
+/** The largest number of videos per request. */
 export const mostVideos = 50;
 
-/** Of those that are there, in no order. Costs 1 unit of the quota. @param parts Of a video: `snippet,status`. */
+/** The existing videos, in any order. Costs 1 unit of the quota. @param parts The parts to read: `snippet,status`. */
 export async function videosWith(
-  access: Access,
+  access: TokenAccess,
   ids: readonly string[],
   parts: string,
   purpose: Purpose,

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 
-/** What every pool of `pg` is given: the address without its `ssl…` parameters, and what they mean. */
+/** Connection settings for a `pg` pool: the URL without its `ssl…` parameters, and the TLS options that they mean. */
 export type DatabaseConnection = {
   readonly connectionString: string;
-  /** Absent where the address says nothing about TLS: pg then follows `PGSSLMODE`. */
+  /** Absent when the URL has no TLS parameter: pg then follows `PGSSLMODE`. */
   readonly ssl?: false | Tls;
   readonly sslnegotiation?: 'postgres' | 'direct';
 };
 
 type Tls = {
-  /** The host that the certificate must name. pg itself passes on names only, and no IP addresses. */
+  /** The host that the certificate must name. pg passes on host names only, not IP addresses. */
   readonly host?: string;
   readonly rejectUnauthorized?: boolean;
   readonly checkServerIdentity?: () => undefined;
@@ -21,7 +21,7 @@ type Tls = {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
 };
 
-/** A parameter of `DATABASE_URL` that cannot be followed. The message begins with the setting's name. */
+/** An invalid or unsupported parameter of `DATABASE_URL`. The message starts with the setting's name. */
 export class DatabaseUrlError extends Error {
   override readonly name = 'DatabaseUrlError';
 }
@@ -42,8 +42,8 @@ const names: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads the TLS parameters of a PostgreSQL address with libpq's meanings. pg's own parser and MikroORM's treat them
- * differently, so no pool is given an address that still has them.
+ * Reads the TLS parameters of a PostgreSQL URL with libpq's meanings. pg and MikroORM interpret them differently, so
+ * pools only get URLs without them.
  *
  * @throws DatabaseUrlError
  */
@@ -71,7 +71,7 @@ export function databaseConnection(databaseUrl: string): DatabaseConnection {
   };
 }
 
-/** `ssl=true` and its like are pg's own, and mean the same there. */
+/** Values of pg's own `ssl` parameter, with pg's meanings. */
 const modesOfSsl: Readonly<Record<string, Mode>> = {
   true: 'verify-full',
   1: 'verify-full',
@@ -97,7 +97,7 @@ function modeOf(own: URLSearchParams): Mode | undefined {
     const why =
       given === 'prefer' || given === 'allow'
         ? `sslmode=${given} may connect without encryption and is not supported`
-        : `"${given}" is no sslmode`;
+        : `"${given}" is not a valid sslmode`;
     throw new DatabaseUrlError(`DATABASE_URL: ${why}. Use one of ${modes.join(', ')}.`);
   }
 
@@ -153,7 +153,7 @@ function tlsOf(own: URLSearchParams, mode: Exclude<Mode, 'disable'>, address: st
   };
 }
 
-/** As libpq does, `require` verifies the certificate where a CA is given, and the host's name never. */
+/** Like libpq, `require` verifies the certificate when a CA is given, but never the host name. */
 function checksOf(mode: Exclude<Mode, 'disable'>, hasCa: boolean): Tls {
   if (mode === 'verify-full') {
     return {};

@@ -1,16 +1,19 @@
 import { parseAllowList, parseNat64Prefixes } from '../egress/operator-lists.ts';
-import { text, type Env } from './read-values.ts';
+import { textSetting, type Env } from './read-values.ts';
 
 /**
- * Addresses, with ports, that are let through although they are not public: `127.0.0.1/32:8080,…`. Each list is for one
- * purpose, since what the operator opens for a network of their own, whose address the operator chose, must not be open
- * to every workspace's webhooks and links.
+ * Non-public addresses, with ports, that requests may go to: `127.0.0.1/32:8080,…`. Each list serves one purpose: an
+ * address that the operator opens for a network server must not be reachable through every workspace's webhooks and
+ * links.
  */
 export type EgressAllow = {
   readonly networks: string;
   readonly webhooks: string;
   readonly downloads: string;
-  /** Prefixes of NAT64: `64:ff9b::/96,…`. No opening: an address behind them is checked as the IPv4 address that it is. */
+  /**
+   * NAT64 prefixes: `64:ff9b::/96,…`. They open nothing: an address behind one is checked as the IPv4 address it maps
+   * to.
+   */
   readonly nat64: string;
 };
 
@@ -21,13 +24,13 @@ const settings = {
 } as const;
 
 /**
- * The holes that the operator made in the guard of egress. What is handy on a developer's machine is dangerous
- * where strangers choose the addresses, so in production a list counts only together with a word that it is meant.
+ * Reads the addresses that the operator opened. In production, where untrusted users choose URLs, a list takes effect
+ * only with an explicit confirmation.
  */
 export function egressAllow(env: Env, problems: string[]): EgressAllow {
-  if (text(env, 'PUNCTUAL_EGRESS_ALLOW', '') !== '') {
+  if (textSetting(env, 'PUNCTUAL_EGRESS_ALLOW', '') !== '') {
     problems.push(
-      `PUNCTUAL_EGRESS_ALLOW opened its addresses for everything, and is no more: write ${settings.networks} for accounts on servers of your own, ${settings.webhooks} for webhook endpoints of all workspaces, ${settings.downloads} for their media_urls.`,
+      `PUNCTUAL_EGRESS_ALLOW was removed, because it opened its addresses for every purpose. Use ${settings.networks} for accounts on your own servers, ${settings.webhooks} for the webhook endpoints of all workspaces, ${settings.downloads} for their media_urls.`,
     );
   }
 
@@ -41,25 +44,25 @@ export function egressAllow(env: Env, problems: string[]): EgressAllow {
 
 function listOf(name: string, env: Env, problems: string[]): string {
   const given = readable(name, parseAllowList, env, problems);
-  const isProduction = text(env, 'NODE_ENV', '') === 'production';
-  const isMeant = text(env, 'PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION', '') === 'yes';
+  const isProduction = textSetting(env, 'NODE_ENV', '') === 'production';
+  const isMeant = textSetting(env, 'PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION', '') === 'yes';
   if (given !== '' && isProduction && !isMeant) {
     problems.push(
-      `${name} opens addresses that are not public, and NODE_ENV says that this is production: take the list away, or set PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION=yes if it is meant.`,
+      `${name} opens addresses that are not public, and NODE_ENV is "production". Unset ${name}, or set PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION=yes to confirm it.`,
     );
   }
 
   return given;
 }
 
-/** A setting's text, which `parse` can read unless it is among the problems. */
+/** Returns a setting's text. Adds a problem when `parse` rejects it. */
 function readable(
   name: string,
   parse: (given: string) => unknown,
   env: Env,
   problems: string[],
 ): string {
-  const given = text(env, name, '');
+  const given = textSetting(env, name, '');
   try {
     parse(given);
   } catch (error) {

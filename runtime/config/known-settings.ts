@@ -1,8 +1,8 @@
 import type { Env } from './read-values.ts';
 
 /**
- * Every setting that a program of Punctual reads. A process refuses other names, which are typing errors: it would start
- * with the default instead. `test/docs/settings.test.ts` compares the list with the sources.
+ * Every setting that a program of Punctual reads. A process refuses to start with other `PUNCTUAL_` names: a typo would
+ * silently use the default. `test/docs/settings.test.ts` compares the list with the sources.
  */
 export const knownSettings: readonly string[] = [
   'PUNCTUAL_BLUESKY_PLC_URL',
@@ -88,16 +88,16 @@ const temporalSettings: readonly string[] = [
   'TEMPORAL_TLS_SERVER_NAME',
 ];
 
-/** People write these with the prefix that they do not have. */
+/** Settings without a prefix, which users often write with one. */
 const unprefixed = ['DATABASE_URL', 'HOST', 'LOG_LEVEL', 'PORT', 'SECRET_KEY'];
 
-/** The tests' own settings, and one that `egressAllow` refuses with better words. */
+/** Settings of the tests, and one that `egressAllow` refuses with a more helpful message. */
 const isExempt = (name: string): boolean =>
   name.startsWith('PUNCTUAL_TEST_') ||
   name === 'PUNCTUAL_CHROMIUM' ||
   name === 'PUNCTUAL_EGRESS_ALLOW';
 
-/** @returns a sentence for each name that is no setting. */
+/** @returns a sentence for each unknown setting. */
 export function unknownSettings(env: Env): string[] {
   const services = servicesIn(env);
   const names = Object.keys(env).filter(
@@ -112,7 +112,7 @@ export function unknownSettings(env: Env): string[] {
       return [`Unknown setting ${name}. ${hint}`];
     }
 
-    // Other programs have settings of this prefix too, so that only a likely typing error is refused.
+    // Other programs use this prefix too, so only a likely typo is refused.
     if (name.startsWith('TEMPORAL_') && !temporalSettings.includes(name)) {
       const nearest = nearestOf(temporalSettings, name, 2);
       return nearest ? [`Unknown setting ${name}. Did you mean ${nearest}?`] : [];
@@ -123,10 +123,10 @@ export function unknownSettings(env: Env): string[] {
 }
 
 /**
- * Kubernetes describes each service of a namespace in the environment: a service "punctual" becomes
- * `PUNCTUAL_SERVICE_HOST`, `PUNCTUAL_PORT` and more.
+ * Kubernetes adds variables for each service of a namespace: a service "punctual" becomes `PUNCTUAL_SERVICE_HOST`,
+ * `PUNCTUAL_PORT` and more.
  *
- * @returns the beginnings of such names.
+ * @returns the prefixes of such names.
  */
 const servicesIn = (env: Env): string[] =>
   Object.keys(env)
@@ -145,7 +145,7 @@ function nearestOf(known: readonly string[], name: string, most: number): string
   return ranked[0] && ranked[0].edits <= most ? ranked[0].other : undefined;
 }
 
-/** How many characters have to be added, removed or replaced (Levenshtein's distance). */
+/** Levenshtein distance. */
 function editsBetween(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [done, character] of [...one].entries()) {

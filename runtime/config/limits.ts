@@ -3,13 +3,12 @@ import { wholeNumber, type Env } from './read-values.ts';
 
 const from = (least: 0 | 1, otherwise: number) => ({ otherwise, least, most: 1_000_000 });
 
-/** Calls a minute, over all API processes together. */
+/** Requests per minute, across all API processes. */
 export type RateLimits = {
-  /** By an API key. */
   readonly requests: number;
-  /** By an API key, of the calls that change something. They count as requests too. */
+  /** Per API key: requests that change something. They count towards `requests` too. */
   readonly writes: number;
-  /** With a wrong key, by a client address. */
+  /** Requests with an invalid key, per client address. */
   readonly wrongKeys: number;
 };
 
@@ -19,17 +18,17 @@ export const rateLimits = (env: Env, problems: string[]): RateLimits => ({
   wrongKeys: wholeNumber(env, 'PUNCTUAL_RATE_LIMIT_WRONG_KEYS', from(1, 30), problems),
 });
 
-/** How many proxies stand before the API; each adds the address that it was called from to `X-Forwarded-For`. */
+/** Number of proxies in front of the API. Each appends its caller's address to `X-Forwarded-For`. */
 export const trustedProxies = (env: Env, problems: string[]): number =>
   wholeNumber(env, 'PUNCTUAL_TRUST_PROXY', { otherwise: 0, least: 0, most: 10 }, problems);
 
-/** What one caller may hold of an API process at the same time. 0 is no bound. */
+/** Limits on concurrent use of one API process by one caller. 0 disables a limit. */
 export type CallerLimits = {
-  /** Connections by a client address, and requests under way. */
+  /** Connections per client address, and requests under way. */
   readonly perAddress: number;
   /** Requests under way with an API key. */
   readonly perKey: number;
-  /** In bytes a second: a client that takes an answer more slowly is cut off. */
+  /** Bytes per second: a client that reads a response more slowly is disconnected. */
   readonly slowestReader: number;
 };
 
@@ -41,7 +40,7 @@ export const callerLimits = (env: Env, problems: string[]): CallerLimits => ({
 
 const upTo = (otherwise: number) => ({ otherwise, least: 0, most: 999_999_999_999_999 });
 
-/** What a workspace may have, where the operator set nothing else for it (`npm run admin -- quota set`). */
+/** Default quotas of a workspace. The operator overrides them with `npm run admin -- quota set`. */
 export const quotas = (env: Env, problems: string[]): Quotas => ({
   scheduled: wholeNumber(env, 'PUNCTUAL_QUOTA_SCHEDULED', upTo(10_000), problems),
   drafts: wholeNumber(env, 'PUNCTUAL_QUOTA_DRAFTS', upTo(10_000), problems),
@@ -51,15 +50,15 @@ export const quotas = (env: Env, problems: string[]): Quotas => ({
   channels: wholeNumber(env, 'PUNCTUAL_QUOTA_CHANNELS', upTo(100), problems),
 });
 
-/** For how many days something is kept: docs/running.md has the table. */
+/** Retention in days; docs/running.md has the table. */
 export type RetentionDays = {
-  /** Webhook deliveries that have ended, with their attempts, and events that no delivery needs any more. */
+  /** Ended webhook deliveries with their attempts, and events that no delivery needs. */
   readonly deliveries: number;
-  /** What sweeps found. */
+  /** Findings of the sweep. */
   readonly finds: number;
-  /** What posts' figures were on each day. */
+  /** Daily metrics of posts. */
   readonly metricDays: number;
-  /** Files that no post has, in the media library; 0 is for good. */
+  /** Files in the media library that no post uses; 0 keeps them forever. */
   readonly unusedMedia: number;
 };
 

@@ -6,7 +6,7 @@ type Readers = Readonly<Record<string, (env: Env) => unknown>>;
 type Settings<T extends Readers> = { readonly [Name in keyof T]: ReturnType<T[Name]> };
 
 /**
- * Reads all settings of a process, so that one start names all that are wrong.
+ * Reads all settings of a process, so that one start reports every wrong setting.
  *
  * @param readers Each throws a ConfigError for the settings that it reads.
  * @throws ConfigError
@@ -32,7 +32,7 @@ export function readSettings<T extends Readers>(env: Env, readers: T): Settings<
   return Object.fromEntries(read) as Settings<T>;
 }
 
-/** As `readSettings`; a process with wrong settings ends and names them on its standard error. */
+/** Like `readSettings`, but prints the problems to stderr and exits with code 1. */
 export function readSettingsOrExit<T extends Readers>(env: Env, readers: T): Settings<T> {
   try {
     return readSettings(env, readers);

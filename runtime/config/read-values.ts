@@ -1,6 +1,6 @@
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Names every setting that is missing or wrong at once, so that a start fails one time and not five. */
+/** Lists every missing or wrong setting at once, so that the operator can fix all of them before the next start. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -12,21 +12,21 @@ export class ConfigError extends Error {
   }
 }
 
-/** A setting without the spaces around it; one that is not set or empty is `otherwise`. */
-export const text = (env: Env, name: string, otherwise: string): string =>
+/** A setting without surrounding spaces; `otherwise` when it is unset or empty. */
+export const textSetting = (env: Env, name: string, otherwise: string): string =>
   env[name]?.trim() || otherwise;
 
-/** The number of a setting that is not set, and what it may be. */
+/** The default and the allowed range. */
 export type Bounds = { readonly otherwise: number; readonly least: number; readonly most: number };
 
-/** @param problems Takes a sentence when the setting is no whole number within its bounds. */
+/** @param problems Gets a sentence when the value is not a whole number within its bounds. */
 export function wholeNumber(
   env: Env,
   name: string,
   { otherwise, least, most }: Bounds,
   problems: string[],
 ): number {
-  const given = text(env, name, String(otherwise));
+  const given = textSetting(env, name, String(otherwise));
   if (!/^\d{1,15}$/v.test(given) || Number(given) < least || Number(given) > most) {
     problems.push(`${name} must be a whole number from ${least} to ${most}, not "${given}".`);
   }
@@ -34,17 +34,18 @@ export function wholeNumber(
   return Number(given);
 }
 
-/** @returns the address of a setting that has no default, without a slash at the end; null when it is not set. */
+/** @returns the URL in an optional setting, without a trailing slash; null when it is not set. */
 export const optionalAddress = (
   env: Env,
   name: string,
   example: string,
   problems: string[],
-): string | null => (text(env, name, '') === '' ? null : address(env, name, example, problems));
+): string | null =>
+  textSetting(env, name, '') === '' ? null : address(env, name, example, problems);
 
-/** The address of a server, without a slash at the end. @param problems Takes a sentence when the setting is none. */
+/** Reads the URL of a server, without a trailing slash. @param problems Gets a sentence when the value is not a URL. */
 export function address(env: Env, name: string, otherwise: string, problems: string[]): string {
-  const given = text(env, name, otherwise);
+  const given = textSetting(env, name, otherwise);
   const url = URL.parse(given);
   if (!url || !/^https?:$/v.test(url.protocol) || url.search !== '' || url.hash !== '') {
     problems.push(`${name} must be an address such as ${otherwise}, not "${given}".`);

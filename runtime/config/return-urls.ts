@@ -1,15 +1,15 @@
-import { text, type Env } from './read-values.ts';
+import { textSetting, type Env } from './read-values.ts';
 
 const setting = 'PUNCTUAL_CONNECT_RETURN_URLS';
 
 /**
- * The addresses to which a person may be sent back after an account was connected, comma separated. Without the list
- * nobody is: a link that leads anywhere would make this service's name vouch for strangers.
+ * The allowed redirect targets after an account was connected, comma separated. Empty by default: an open redirect
+ * would lend this service's name to phishing links.
  *
- * @param problems Takes a sentence for each that is none.
+ * @param problems Gets a sentence for each invalid URL.
  */
 export function returnUrls(env: Env, problems: string[]): readonly URL[] {
-  const given = text(env, setting, '').split(',');
+  const given = textSetting(env, setting, '').split(',');
   return given
     .map((one) => one.trim())
     .filter((one) => one !== '')
@@ -26,7 +26,7 @@ export function returnUrls(env: Env, problems: string[]): readonly URL[] {
     });
 }
 
-/** Whether an address is of a kind to which browsers are sent back, whoever named it. */
+/** Whether browsers may be redirected to this kind of URL at all. */
 export const mayReturnTo = ({ protocol, hostname, username, password, hash }: URL): boolean =>
   (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))) &&
   username === '' &&

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 /** An IP address as a socket uses it. */
 export type Address = {
   readonly family: 4 | 6;
-  /** The one normal spelling, so that the address that was checked is the one that gets dialled. */
+  /** The normal spelling, so that the checked address is the one that is dialled. */
   readonly text: string;
   readonly parsed: ipaddr.IPv4 | ipaddr.IPv6;
 };
@@ -11,8 +11,8 @@ export type Address = {
 /**
  * Reads an address as DNS, a socket or a parsed URL spells it (no brackets).
  *
- * IPv4 only as four decimal parts, IPv6 without a zone. Returns null for anything else: the laxer spellings
- * (`127.1`, `0x7f.1`, `017700000001`) become four parts in `new URL()`, and from anywhere else they are suspect.
+ * Accepts IPv4 as four decimal parts and IPv6 without a zone, and returns null for anything else. `new URL()` turns the
+ * laxer spellings (`127.1`, `0x7f.1`, `017700000001`) into four parts; from any other source they are suspect.
  */
 export function parseAddress(text: string): Address | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) {
@@ -53,6 +53,6 @@ export function parseRange(text: string): AddressRange | null {
   return first.toString() === start.text ? { start, prefix } : null;
 }
 
-/** Of another family than the address, a range never holds it, even where the address wraps one of that family. */
+/** False for a range of the other family, even when the address wraps an address of that family. */
 export const isInRange = ({ parsed }: Address, { start, prefix }: AddressRange): boolean =>
   parsed.kind() === start.parsed.kind() && parsed.match(start.parsed, prefix);

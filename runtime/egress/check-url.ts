@@ -1,14 +1,14 @@
 import { EgressError } from './egress-error.ts';
-import { findAddresses, type Guard } from './find-addresses.ts';
+import { findAddresses, type EgressGuard } from './find-addresses.ts';
 import { problemInPublic, targetProblem, type OperatorLists } from './target-policy.ts';
-import { markOwn, normalUrl, parseUrl, type Target } from './target.ts';
+import { markOwn, normalUrl, parseUrl, type RequestTarget } from './target.ts';
 
 const maxLength = 2048;
 
 /**
- * Whether a URL that a user typed may be asked for, as far as its text says. Asks no DNS.
+ * Checks the text of a URL that a user typed. Does not query DNS.
  *
- * @returns null, or the reason against it in a sentence for the user.
+ * @returns null, or the reason for the refusal in a sentence for the user.
  */
 export function checkUrl(url: string, lists: OperatorLists): string | null {
   const checked = checkText(url, lists);
@@ -16,18 +16,17 @@ export function checkUrl(url: string, lists: OperatorLists): string | null {
 }
 
 /**
- * The same with DNS, so that a bad address is refused while the user still looks.
+ * Checks a URL and its addresses in DNS, so that the user learns of a bad address immediately.
  *
- * A public name that cannot be resolved now is accepted: receivers are often deployed later, and the addresses are
- * checked again at every connection. One that only allowed addresses could excuse (plain http, a local name, an odd
- * port) is not.
+ * Accepts a public name that DNS cannot resolve now: receivers are often deployed later, and every connection checks
+ * the addresses again. Refuses it when only an allowed address could permit it (plain http, a local name, an odd port).
  *
  * @param guard With `ownUrl`, the service's own host is refused too.
- * @returns null, or the reason against it in a sentence for the user, within about 5 s.
+ * @returns null, or the reason for the refusal in a sentence for the user, within about 5 s.
  */
 export async function checkDestination(
   url: string,
-  guard: Guard & { readonly ownUrl?: string },
+  guard: EgressGuard & { readonly ownUrl?: string },
 ): Promise<string | null> {
   const target = checkText(url, guard);
   if (typeof target === 'string') {
@@ -46,11 +45,11 @@ export async function checkDestination(
   }
 }
 
-/** Where a URL leads, or the reason against it. Punycode may be longer than what was typed. */
+/** Returns the target, or the reason for the refusal. Punycode may be longer than the typed name. */
 function checkText(
   url: string,
   { ownUrl, ...lists }: OperatorLists & { readonly ownUrl?: string },
-): Target | string {
+): RequestTarget | string {
   const tooLong = `The URL is longer than ${maxLength} characters.`;
   if (url.length > maxLength) {
     return tooLong;

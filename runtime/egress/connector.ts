@@ -1,33 +1,33 @@
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { parseAddress } from './address.ts';
-import { dialFirst, type Dial, type Outcome } from './dial-first.ts';
+import { connectToFirst, type Dial, type DialOutcome } from './connect-to-first.ts';
 import { blocked, egressError, toEgressError, type EgressError } from './egress-error.ts';
-import { findAddresses, type Guard } from './find-addresses.ts';
+import { findAddresses, type EgressGuard } from './find-addresses.ts';
 import { addressProblem } from './target-policy.ts';
-import type { Target } from './target.ts';
+import type { RequestTarget } from './target.ts';
 
 /**
- * A connector for undici that reaches only what the guard lets through.
+ * A connector for undici that only reaches addresses that the guard allows.
  *
- * The guard sits here and not in a `lookup` hook, because Node asks no hook for an address literal. `connect` gets
- * nothing but addresses that were checked, so no second look at DNS can lead elsewhere, and the address that it connected
- * to is checked once more. Its errors are all `EgressError`s: undici reconnects without end on some codes of its own.
+ * The guard is here and not in a `lookup` hook, because Node skips the hook for an address literal. `connect` only gets
+ * checked addresses, so a second DNS lookup cannot lead elsewhere, and the connected address is checked once more. All
+ * its errors are `EgressError`s, because undici reconnects endlessly on some of its own codes.
  *
  * @param connect Dials `hostname`, which is an address, and takes the TLS name from `host`.
  */
 export function guardConnector(
-  guard: Guard,
+  guard: EgressGuard,
   connect: buildConnector.connector,
 ): buildConnector.connector {
   return (options, callback) => {
     const target = targetOf(options);
     const fail = (error: unknown) => callback(toEgressError(error, { maybeSent: false }), null);
-    // In the same tick as the connection: what arrived before the request would make undici dial again and again.
-    const finish = (outcome: Outcome) =>
+    // In the same tick as the connection: undici dials again and again when data arrives before the request.
+    const finish = (outcome: DialOutcome) =>
       outcome instanceof Error ? fail(outcome) : callback(null, passContinue(outcome));
 
-    // `host` stays the name, so the certificate must still be for it.
+    // `host` keeps the name, so the certificate is verified for the name.
     const dial: Dial = (address, settle) =>
       connect({ ...options, hostname: address.text }, (error, socket) => {
         if (error) {
@@ -44,12 +44,12 @@ export function guardConnector(
       });
 
     findAddresses(target, guard)
-      .then((addresses) => dialFirst(addresses, dial, finish))
+      .then((addresses) => connectToFirst(addresses, dial, finish))
       .catch(fail);
   };
 }
 
-function targetOf({ protocol, hostname, port }: buildConnector.Options): Target {
+function targetOf({ protocol, hostname, port }: buildConnector.Options): RequestTarget {
   const secure = protocol === 'https:';
   return {
     secure,
@@ -59,7 +59,11 @@ function targetOf({ protocol, hostname, port }: buildConnector.Options): Target 
   };
 }
 
-function checkSocket(socket: Socket, target: Target, guard: Guard): EgressError | null {
+function checkSocket(
+  socket: Socket,
+  target: RequestTarget,
+  guard: EgressGuard,
+): EgressError | null {
   const remote = parseAddress(socket.remoteAddress ?? '');
   if (!remote || socket.destroyed) {
     return egressError('connection_reset', { maybeSent: false });
@@ -71,16 +75,14 @@ function checkSocket(socket: Socket, target: Target, guard: Guard): EgressError 
 
 const announcement = /^HTTP\/1\.[01] (1\d\d)(?=[ \r])/v;
 
-/** Of the last digit of the status in such a line. */
+/** Index of the status code's last digit in such a line. */
 const lastDigit = 'HTTP/1.1 10'.length;
 
 /**
- * Lets undici pass over a `100 Continue` that was not asked for, as it does with other statuses that only announce the
- * answer and as RFC 9110 (section 15.2) wants: it takes one for the end of the connection, while some proxies send it
- * before every answer. So it reads `103` instead.
+ * Renames an unrequested `100 Continue` to `103`. Some proxies send it before every response, and undici closes the
+ * connection, although RFC 9110 (section 15.2) requires clients to ignore it.
  *
- * Looks only at what comes first after a request was written, and only at whole status lines: they are sent in one
- * piece.
+ * Only looks at the first data after a request was written, and only at whole status lines: they are sent in one piece.
  */
 function passContinue(socket: Socket): Socket {
   const read = socket.read.bind(socket);
@@ -96,7 +98,7 @@ function passContinue(socket: Socket): Socket {
   return socket;
 }
 
-/** Renames each `100` among the announcements at the beginning. @returns whether nothing comes after them yet. */
+/** Renames each `100` among the leading 1xx responses. @returns whether nothing follows them yet. */
 function isAnnouncement(chunk: Buffer): boolean {
   let from = 0;
   while (from < chunk.length) {

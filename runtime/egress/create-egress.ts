@@ -9,21 +9,21 @@ import { sendRequest } from './send-request.ts';
 import type { OperatorLists } from './target-policy.ts';
 
 export type EgressOptions = OperatorLists & {
-  /** Where this service is reached from outside, for requests that must not lead back to it. */
+  /** The public URL of this service, for requests that must not lead back to it. */
   readonly ownUrl?: string;
-  /** For tests; DNS otherwise. */
+  /** For tests; defaults to DNS. */
   readonly resolve?: Resolve;
-  /** For tests, which count what is dialled. Gets checked addresses only. */
+  /** For tests that count connections. Gets checked addresses only. */
   readonly connect?: buildConnector.connector;
-  /** For tests: the one authority to trust instead of the system's, in PEM. */
+  /** For tests: the only CA to trust, in PEM. */
   readonly ca?: string;
 };
 
 /**
- * Builds what sends every request to a chosen address (see `Egress` and `Downloader`). No proxy of the environment applies.
+ * Sends every request to a user-chosen address (see `Egress` and `Downloader`). Ignores proxies of the environment.
  *
- * When the caller's signal aborts, a request fails as if its time were up: `timeout`, with the signal's reason as
- * cause and the truth about `maybeSent`. A status that has come by then is handed over all the same.
+ * When the caller's signal aborts, a request fails with `timeout`, the signal's reason as cause and an accurate
+ * `maybeSent`. A status that has already arrived is still returned.
  */
 export function createEgress(options: EgressOptions): Egress & Downloader {
   const agent = createAgent(options);
@@ -52,18 +52,20 @@ export function createEgress(options: EgressOptions): Egress & Downloader {
 }
 
 /**
- * More to one origin than any of our tasks has in flight (a worker makes 200 deliveries at a time): endpoints of many
- * workspaces are at the same host, and none may wait for another that hangs. Each of them gets few at a time.
+ * More than any of our tasks sends to one origin (a worker makes 200 deliveries at a time). Endpoints of many
+ * workspaces share a host, and a hung one must not block the others. Each endpoint has its own lower limit.
  */
 const maxPerOrigin = 256;
 
-/** An idle connection is kept no longer, whatever the receiver says: its address was checked for now, not for ever. */
+/**
+ * Idle connections close after this time, whatever the receiver's keep-alive says: the address was checked only once.
+ */
 const idleMs = 4000;
 
-/** Makes connections, each of them past the guard. Neither redirects nor proxies of the environment apply. */
+/** Ignores redirects and proxies of the environment. */
 function createAgent(options: EgressOptions): Agent {
   const { resolve = createResolver(), ca } = options;
-  // `rejectUnauthorized` is said so that NODE_TLS_REJECT_UNAUTHORIZED=0 cannot unsay it.
+  // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 cannot disable it.
   const tls = { rejectUnauthorized: true, allowH2: false, timeout: 5000, ...(ca ? { ca } : {}) };
   return new Agent({
     connect: guardConnector({ ...options, resolve }, options.connect ?? buildConnector(tls)),
@@ -73,9 +75,9 @@ function createAgent(options: EgressOptions): Agent {
     maxHeaderSize: maxHeaderBytes,
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: idleMs,
-    // A connection that is never idle would outlive every change of the name's addresses.
+    // Without it, a busy connection would outlive every change of the name's addresses.
     clientTtl: 60_000,
-    // The deadline of each request counts instead of these.
+    // Each request has its own deadline instead.
     headersTimeout: 0,
     bodyTimeout: 0,
   });

@@ -15,13 +15,13 @@ import { parseUrl } from './target.ts';
 
 type Parts = {
   readonly agent: Agent;
-  /** By origin. */
+  /** Keyed by origin. */
   readonly slots: KeyedSemaphore;
-  /** Keeps `close` waiting until this is over. */
+  /** Makes `close` wait for this work. */
   readonly track: <T>(work: Promise<T>) => Promise<T>;
 };
 
-/** Downloads follow redirects, as links to pictures often need it. The guard checks every hop at its connection. */
+/** Follows redirects, which links to pictures often need. The guard checks every hop when it connects. */
 export function createDownload({ agent, slots, track }: Parts): Downloader['download'] {
   const hop = async (url: string, request: DownloadRequest, signal: AbortSignal) => {
     const parsed = parseUrl(url);
@@ -62,7 +62,7 @@ export function createDownload({ agent, slots, track }: Parts): Downloader['down
 
 type Hop = (url: string) => Promise<Omit<Download, 'url'>>;
 
-/** Goes from redirect to redirect, up to an answer that is none. */
+/** Follows redirects until a response that is not one. */
 async function follow({ url, maxRedirects, maxBytes }: DownloadRequest, hop: Hop) {
   let at = url;
   for (let redirects = 0; ; redirects += 1) {
@@ -90,7 +90,7 @@ async function follow({ url, maxRedirects, maxBytes }: DownloadRequest, hop: Hop
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** Where an answer redirects to, undefined when it does not. @throws EgressError for an address that is none. */
+/** Returns the redirect's target, or undefined. @throws EgressError for an invalid URL. */
 function targetOf({ status, headers }: Omit<Download, 'url'>, from: string): string | undefined {
   const location = headers['location'];
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) {
@@ -106,8 +106,8 @@ function targetOf({ status, headers }: Omit<Download, 'url'>, from: string): str
 }
 
 /**
- * Sends one request and hands over its answer while the body is still coming. Holds no more of it than a stream's
- * buffer: when the reader is slow, so is the connection, which does not count as idleness of the other side.
+ * Sends one request and returns its response while the body still arrives. Buffers no more than a stream's buffer: a
+ * slow reader slows the connection, and this time does not count as a stall of the server.
  *
  * @throws EgressError; so does the body, which may also fail with a BodyTooLargeError.
  */

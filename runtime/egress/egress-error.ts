@@ -1,6 +1,9 @@
 import { errors } from 'undici';
 
-/** Why a request that left for a chosen address failed. Coarse on purpose: a caller may show it, and it tells nothing of the inside. */
+/**
+ * Why a request to a user-chosen address failed. Coarse, so that a caller may show it without exposing internal
+ * details.
+ */
 const egressErrorCodes = [
   'blocked_destination',
   'dns_error',
@@ -15,7 +18,7 @@ export type EgressErrorCode = (typeof egressErrorCodes)[number];
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly code: EgressErrorCode;
-  /** Whether any byte of the request may have reached the other side. False only when that is certain. */
+  /** False only when certainly no byte of the request reached the server. */
   readonly maybeSent: boolean;
 
   constructor(
@@ -29,15 +32,15 @@ export class EgressError extends Error {
   }
 }
 
-/** These may be shown to anyone: they tell nothing of the inside. */
+/** Safe to show to anyone: no internal details. */
 const sentences: Readonly<Record<EgressErrorCode, string>> = {
-  blocked_destination: 'The address is not one that requests may go to.',
+  blocked_destination: 'Requests to this address are not allowed.',
   dns_error: 'The host name could not be resolved.',
-  connection_refused: 'The host did not take the connection.',
-  connection_reset: 'The connection broke before an answer came.',
-  timeout: 'No answer came in time.',
+  connection_refused: 'The host refused the connection or is unreachable.',
+  connection_reset: 'The connection was closed before a response arrived.',
+  timeout: 'No response arrived in time.',
   tls_error: 'No trusted TLS connection could be made.',
-  invalid_response: 'The answer was not valid HTTP.',
+  invalid_response: 'The response was not valid HTTP.',
 };
 
 const codes: Readonly<Record<string, EgressErrorCode>> = {
@@ -59,11 +62,11 @@ const codes: Readonly<Record<string, EgressErrorCode>> = {
   EPROTO: 'tls_error',
 };
 
-/** A refusal of the guard. @param reason In a sentence for the URL's author. */
+/** A refusal by the guard. @param reason In a sentence for the URL's author. */
 export const blocked = (reason: string): EgressError =>
   new EgressError('blocked_destination', reason, { maybeSent: false });
 
-/** A failure with the sentence that its code has. The cause is for the log alone. */
+/** An error with the message of its code. The cause is only for the log. */
 export function egressError(
   code: EgressErrorCode,
   options: { maybeSent: boolean; cause?: unknown },
@@ -71,7 +74,7 @@ export function egressError(
   return new EgressError(code, sentences[code], options);
 }
 
-/** Names what Node or undici threw. An `EgressError` stays as it is. */
+/** Maps an error of Node or undici to an `EgressError`. Returns an `EgressError` unchanged. */
 export function toEgressError(error: unknown, options: { maybeSent: boolean }): EgressError {
   if (error instanceof EgressError) {
     return error;
@@ -82,7 +85,7 @@ export function toEgressError(error: unknown, options: { maybeSent: boolean }): 
   return new EgressError(code, sentence, { ...options, cause: error });
 }
 
-/** The most bytes of headers in an answer. */
+/** Limit for the headers of a response. */
 export const maxHeaderBytes = 16 * 1024;
 
 const headersTooLarge = `The headers of the answer are larger than ${maxHeaderBytes / 1024} KiB.`;
@@ -92,7 +95,7 @@ const areHeadersTooLarge = (error: unknown): boolean =>
 
 function codeOf(error: unknown): EgressErrorCode {
   const { code = '', message } = error as NodeJS.ErrnoException;
-  // A "bad" socket error of undici is an answer out of turn: bytes, a `100` or an upgrade that was not asked for.
+  // undici's "bad" socket errors mean an unexpected response: bytes, a `100` or an upgrade that was not requested.
   const isOutOfTurn = code === 'UND_ERR_SOCKET' && message.startsWith('bad ');
   if (isOutOfTurn || error instanceof errors.HTTPParserError) {
     return 'invalid_response';

@@ -1,28 +1,29 @@
 import type { Readable } from 'node:stream';
 
-/** A body that is sent as it is read, and never held whole. */
+/** A body that is sent as it is read and never held in memory as a whole. */
 export type StreamedBody = {
-  /** The request takes it over: it is destroyed in the end, however that comes. Best one that opens nothing before it is read. */
+  /** The request owns it and always destroys it. A stream that opens its file only when it is read is best. */
   readonly stream: Readable;
-  /** What the stream will give, exactly; with more or fewer bytes the request fails. */
+  /** The exact size; the request fails when the stream has more or fewer bytes. */
   readonly sizeBytes: number;
 };
 
 export type EgressRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
-  /** Refuses the host of this service itself, where egress knows it. A webhook there would only come back. */
+  /** Refuses this service's own host, where egress knows it: a webhook to it would loop. */
   readonly notToSelf?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | StreamedBody;
-  /** Over DNS, connection, TLS, headers and body together. */
+  /** Covers DNS, connection, TLS, headers and body together. */
   readonly timeoutMs: number;
-  /** Of the answer's body, in bytes; what comes after is not read. */
+  /** Limit for the response's body; the rest is not read. */
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
   /**
-   * Asked in the moment before the first byte is written, which may be long after the call where a name, a connection or
-   * this very process hung. When it says no, nothing is written: a `timeout` that is certainly not sent.
+   * Called right before the first byte is written, which may be long after the call when DNS, the connection or this
+   * process hung. When it returns false, nothing is written, and the request fails with `timeout` and
+   * `maybeSent: false`.
    */
   readonly mayStart?: () => boolean;
 };
@@ -32,13 +33,13 @@ export type EgressResponse = {
   /** Names in lower case; the first value where a header came more than once. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** The body was longer than `maxBytes`, stalled or broke off: `body` holds its beginning. */
+  /** The body was longer than `maxBytes`, stalled or broke off; `body` holds its beginning. */
   readonly truncated: boolean;
 };
 
-/** Sends every request to an address that a user or an operator chose. Follows no redirect, decompresses nothing. */
+/** Sends requests to addresses that a user or an operator chose. Does not follow redirects or decompress. */
 export type Egress = {
-  /** @throws EgressError; its cause is the failure of a streamed body where that is what ended it. */
+  /** @throws EgressError; its cause is the error of a streamed body when that ended the request. */
   request(request: EgressRequest): Promise<EgressResponse>;
   close(): Promise<void>;
 };
@@ -46,32 +47,32 @@ export type Egress = {
 export type DownloadRequest = {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of the body, in bytes. An answer that announces or has more fails. */
+  /** Limit for the body in bytes. Fails when the response announces or sends more. */
   readonly maxBytes: number;
-  /** How long the other side may be silent: at the connection, before its headers, between two pieces of its body. */
+  /** The longest silence of the server: while connecting, before its headers, between two pieces of its body. */
   readonly stallMs: number;
-  /** Over everything, redirects and body included. */
+  /** Covers everything, including redirects and body. */
   readonly timeoutMs: number;
-  /** How many redirects are followed. Each new address is checked like a first one. */
+  /** Each redirect's address is checked like the first. */
   readonly maxRedirects: number;
   readonly signal?: AbortSignal;
 };
 
 export type Download = {
-  /** Also one that is no success: then the body is best destroyed unread. */
+  /** May be an error status; destroy the body unread then. */
   readonly status: number;
   /** Names in lower case; the first value where a header came more than once. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * The bytes as they come. Fails with an `EgressError` or a `BodyTooLargeError`, and never ends early without one.
-   * Read it to its end or destroy it: it holds a connection.
+   * The body as it arrives. Fails with an `EgressError` or a `BodyTooLargeError`, and never ends early without an
+   * error. Read it to its end or destroy it: it holds a connection.
    */
   readonly body: Readable;
-  /** Where it was found in the end. */
+  /** The final URL, after redirects. */
   readonly url: string;
 };
 
-/** Fetches what is too large to hold in memory. GET only. */
+/** Fetches bodies that are too large for memory. GET only. */
 export type Downloader = {
   /** @throws EgressError or BodyTooLargeError */
   download(request: DownloadRequest): Promise<Download>;

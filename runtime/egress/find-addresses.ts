@@ -3,9 +3,9 @@ import { parseAddress, type Address } from './address.ts';
 import { blocked, egressError } from './egress-error.ts';
 import { isAllowed, type AllowList } from './operator-lists.ts';
 import { addressProblem, targetProblem, type OperatorLists } from './target-policy.ts';
-import type { Target } from './target.ts';
+import type { RequestTarget } from './target.ts';
 
-export type Guard = OperatorLists & { readonly resolve: Resolve };
+export type EgressGuard = OperatorLists & { readonly resolve: Resolve };
 
 const lookupTimeoutMs = 5000;
 const maxAnswers = 64;
@@ -13,14 +13,17 @@ const maxAnswers = 64;
 const loopback = ['127.0.0.1', '::1'].map(parseAddress).filter((address) => address !== null);
 
 /**
- * The addresses at which a target may be dialled, at least one.
+ * Returns the addresses at which a target may be dialled, at least one.
  *
- * One bad answer refuses the whole: a name that mixes public and private addresses is under attack or broken.
+ * One bad address refuses all: a name that mixes public and private addresses is under attack or broken.
  *
- * @throws EgressError `blocked_destination`, its message a sentence for the URL's author; `dns_error` when the
- * name has no address or none could be found within 5 s.
+ * @throws EgressError `blocked_destination`, its message a sentence for the URL's author; `dns_error` when the name has
+ * no address or none was found within 5 s.
  */
-export async function findAddresses(target: Target, guard: Guard): Promise<readonly Address[]> {
+export async function findAddresses(
+  target: RequestTarget,
+  guard: EgressGuard,
+): Promise<readonly Address[]> {
   const refusal = targetProblem(target, guard);
   if (refusal !== null) {
     throw blocked(refusal);
@@ -33,7 +36,7 @@ export async function findAddresses(target: Target, guard: Guard): Promise<reado
   const addresses =
     target.host === 'localhost'
       ? allowedLoopback(target, guard.allow)
-      : await lookUp(target.host, guard.resolve);
+      : await resolveHost(target.host, guard.resolve);
   const problem = addresses.map((address) => addressProblem(target, address, guard)).find(Boolean);
   if (problem) {
     throw blocked(problem);
@@ -43,15 +46,15 @@ export async function findAddresses(target: Target, guard: Guard): Promise<reado
 }
 
 /**
- * `localhost` is never asked of DNS (RFC 6761). It stands for the two loopback addresses, of which those count
- * that the operator allowed: with `127.0.0.1/32:3000` alone, `http://localhost:3000` means that one.
+ * `localhost` is never resolved by DNS (RFC 6761). It means those loopback addresses that the operator allowed: with
+ * `127.0.0.1/32:3000` alone, `http://localhost:3000` means that one.
  */
-function allowedLoopback(target: Target, allow: AllowList): readonly Address[] {
+function allowedLoopback(target: RequestTarget, allow: AllowList): readonly Address[] {
   const allowed = loopback.filter((address) => isAllowed(allow, address, target.port));
   return allowed.length > 0 ? allowed : loopback;
 }
 
-async function lookUp(host: string, resolve: Resolve): Promise<readonly Address[]> {
+async function resolveHost(host: string, resolve: Resolve): Promise<readonly Address[]> {
   const answers = await withinTime(async () => resolve(host)).catch((error: unknown) => {
     throw unresolved(error);
   });
@@ -83,19 +86,19 @@ async function withinTime<T>(lookup: () => Promise<T>): Promise<T> {
 const unresolved = (cause: unknown) => egressError('dns_error', { maybeSent: false, cause });
 
 /**
- * All addresses of a host name, in order of preference. Empty when the name does not exist or has none.
- * Rejects when that could not be found out.
+ * Returns all addresses of a host name in order of preference, or none when the name does not exist or has none.
+ * Rejects when DNS did not answer.
  */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 const noSuchName: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA']);
 
 /**
- * Asks DNS by c-ares: no hosts file, no search domains, and no thread of the pool that the file system shares,
- * so that one slow name server holds up nothing else.
+ * Resolves names with c-ares: no hosts file, no search domains, and no thread of the pool that the file system shares,
+ * so one slow name server does not block other work.
  *
- * IPv4 comes first, because a machine without an IPv6 route is more common than one without IPv4. A family that
- * could not be looked up fails the whole: half of the answers do not tell whether all are good.
+ * IPv4 comes first: machines without an IPv6 route are more common than machines without IPv4. When the lookup of one
+ * family fails, the whole lookup fails, because the guard has to see all addresses.
  *
  * @param options.servers Other name servers than the system's, such as `127.0.0.1:5353`.
  */

@@ -1,16 +1,15 @@
 import { isInRange, parseAddress, parseRange, type Address, type AddressRange } from './address.ts';
 
-/** Addresses, each with one port, that the operator opened: also when they are not public, and for plain http. */
+/** Addresses with one port each that the operator opened, even when they are not public or use plain http. */
 export type AllowList = readonly AllowEntry[];
 type AllowEntry = { readonly range: AddressRange; readonly port: number };
 
 /**
- * Reads `127.0.0.1/32:8080,[::1]/128:9000`. Empty text is an empty list.
+ * Reads `127.0.0.1/32:8080,[::1]/128:9000`. An empty text is an empty list.
  *
- * A prefix and a port are required: the hole should be as small as the service behind it, and an operator who opens
- * a whole network should have to write that down.
+ * Prefix and port are required, so that an operator opens no more than intended.
  *
- * @throws Error that names the entry, when one is not of this form.
+ * @throws Error that names the invalid entry.
  */
 export const parseAllowList = (text: string): AllowList => entriesOf(text).map(parseAllowEntry);
 
@@ -31,20 +30,20 @@ export function isAllowed(allow: AllowList, address: Address, port: number): boo
   return allow.some((entry) => entry.port === port && isInRange(address, entry.range));
 }
 
-/** Whether anything at all is open at a port: only then can a name still turn out to be allowed. */
+/** Whether any address is open at this port; only then can a name still resolve to an allowed one. */
 export const opensPort = (allow: AllowList, port: number): boolean =>
   allow.some((entry) => entry.port === port);
 
-/** Prefixes at which the operator's network translates IPv6 to IPv4 (RFC 6146). */
+/** Prefixes with which the operator's network translates IPv6 to IPv4 (RFC 6146). */
 export type Nat64Prefixes = readonly AddressRange[];
 
 /**
- * Reads `64:ff9b::/96,2001:db8:64::/96`. Empty text is an empty list.
+ * Reads `64:ff9b::/96,2001:db8:64::/96`. An empty text is an empty list.
  *
- * Of the lengths of RFC 6052 only /96, at which the IPv4 address is the last 32 bits: in any other place a mistake
- * in the length would be a way to addresses that were never checked.
+ * Accepts only the length /96 of RFC 6052, where the IPv4 address is the last 32 bits: with other lengths, a
+ * mistake would open a way to unchecked addresses.
  *
- * @throws Error that names the entry, when one is not of this form.
+ * @throws Error that names the invalid entry.
  */
 export const parseNat64Prefixes = (text: string): Nat64Prefixes => entriesOf(text).map(parsePrefix);
 
@@ -57,7 +56,7 @@ function parsePrefix(entry: string): AddressRange {
   return range;
 }
 
-/** The IPv4 address that a translator makes of this one; the address itself where none does. */
+/** The IPv4 address behind a NAT64 address; any other address unchanged. */
 export function behindNat64(address: Address, prefixes: Nat64Prefixes): Address {
   if (!prefixes.some((prefix) => isInRange(address, prefix))) {
     return address;

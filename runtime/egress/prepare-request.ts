@@ -4,7 +4,7 @@ import type { EgressRequest } from './egress.ts';
 import { targetProblem, type OperatorLists } from './target-policy.ts';
 import { markOwn, parseUrl, type ParsedUrl } from './target.ts';
 
-/** Takes a request's URL apart. One to this service itself is refused where the request wants that. */
+/** Parses a request's URL. With `notToSelf`, refuses the URL of this service. */
 export function parseRequestUrl(
   { url, notToSelf }: Pick<EgressRequest, 'url' | 'notToSelf'>,
   { ownUrl, ...lists }: OperatorLists & { readonly ownUrl?: string },
@@ -18,7 +18,7 @@ export function parseRequestUrl(
   return refusal === null ? parsed : { refusal };
 }
 
-/** Set by undici, or by `requestHeaders`; a caller who sets them means something that would not happen. */
+/** Set by undici or `requestHeaders`; a caller's value would have no effect. */
 const ownHeaders = new Set([
   'host',
   'connection',
@@ -30,22 +30,22 @@ const ownHeaders = new Set([
   'upgrade',
 ]);
 
-/** The caller's headers, and the one that keeps answers uncompressed. @throws TypeError for one that is not theirs. */
+/** The caller's headers, and one that keeps responses uncompressed. @throws TypeError for a header in `ownHeaders`. */
 export function requestHeaders(
   headers: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
   const own = Object.keys(headers).find((name) => ownHeaders.has(name.toLowerCase()));
   if (own !== undefined) {
-    throw new TypeError(`The header ${own} is not the caller's to set.`);
+    throw new TypeError(`The header ${own} cannot be set by the caller.`);
   }
 
   return { ...headers, 'accept-encoding': 'identity' };
 }
 
-/** A signal that aborts when the time is up or the caller's own signal does, whichever is first. */
+/** A signal that aborts at the deadline or when the caller's signal aborts, whichever is first. */
 type Deadline = { readonly signal: AbortSignal; stop(): void };
 
-/** Starts the clock. `stop` frees the timer, which otherwise keeps the process alive. */
+/** Starts the deadline. `stop` frees the timer, which otherwise keeps the process alive. */
 export function startDeadline(timeoutMs: number, callerSignal?: AbortSignal): Deadline {
   const clock = new AbortController();
   const timer = setTimeout(() => {
@@ -58,10 +58,10 @@ export function startDeadline(timeoutMs: number, callerSignal?: AbortSignal): De
 }
 
 /**
- * Waits for one of an origin's slots.
+ * Waits for a slot of an origin.
  *
- * @returns what releases it.
- * @throws EgressError `timeout` when the signal aborts before the request could begin.
+ * @returns a function that releases the slot.
+ * @throws EgressError `timeout` when the signal aborts before the request could start.
  */
 export async function acquireSlot(
   slots: KeyedSemaphore,

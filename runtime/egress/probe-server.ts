@@ -1,26 +1,24 @@
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** How a server is reached by TLS: what Temporal's connections take. */
+/** TLS options of a Temporal connection. */
 type ProbeTls = {
   readonly serverNameOverride?: string | undefined;
   readonly serverRootCACertificate?: Uint8Array | undefined;
   readonly clientCertPair?: { readonly crt: Uint8Array; readonly key: Uint8Array } | undefined;
 };
 
-/** `fine` says only that a connection can be made, with or without TLS as wanted. */
+/** `fine` only means that a connection can be made, with or without TLS as requested. */
 type Probe = {
   readonly kind: 'fine' | 'unreachable' | 'speaks-no-tls' | 'speaks-tls' | 'refuses-tls';
-  /** The message of the system or of OpenSSL. */
+  /** Message of the system or of OpenSSL. */
   readonly said: string;
 };
 
-/** In milliseconds. */
 const patienceMs = 3000;
 
 /**
- * Connects to a server that the operator named, once without and once with TLS, and sends it nothing: libraries of gRPC
- * do not say which of both is wrong.
+ * Connects without and with TLS and sends nothing, because gRPC libraries do not report which of both failed.
  *
  * @param tls False where the connection is not encrypted.
  */
@@ -42,7 +40,7 @@ export async function probeServer(
     ALPNProtocols: ['h2'],
   };
   if (tls === false) {
-    // Nothing is sent: it only shows whether the server speaks TLS.
+    // Sends nothing: only shows whether the server speaks TLS.
     const said = await failureBefore(
       'secureConnect',
       connectTls({ ...options, rejectUnauthorized: false }),
@@ -57,13 +55,14 @@ export async function probeServer(
       ? { cert: Buffer.from(clientCertPair.crt), key: Buffer.from(clientCertPair.key) }
       : {}),
   };
-  // A server that wants a client's certificate says so after the handshake, where another one sends its settings.
+  // A server that requires a client certificate reports it after the handshake, where other servers send their
+  // settings.
   const said = await failureBefore('data', connectTls({ ...options, ...own }));
   if (said === null || said === silence) {
     return { kind: 'fine', said: '' };
   }
 
-  // A load balancer closes connections while no server is behind it. A refusal of TLS comes with an alert.
+  // A load balancer without a healthy server closes the connection. A TLS refusal comes with an alert.
   if (said === closed) {
     return { kind: 'unreachable', said };
   }
@@ -79,7 +78,7 @@ type SocketError = { readonly code?: string; readonly reason?: string };
 const silence = 'no answer';
 const closed = 'the connection was closed';
 
-/** @returns null when the event comes; otherwise what went wrong before it. */
+/** @returns null when the event comes, otherwise the failure before it. */
 function failureBefore(event: string, socket: Socket): Promise<string | null> {
   return new Promise((resolve) => {
     const end = (said: string | null): void => {
@@ -90,7 +89,7 @@ function failureBefore(event: string, socket: Socket): Promise<string | null> {
     socket.once(event, () => end(null));
     socket.once('close', () => end(closed));
     socket.once('error', ({ code = '', message, ...rest }: Error & SocketError) => {
-      // Node adds advice about its own options.
+      // Node appends advice about its own options.
       const [said = ''] = (rest.reason ?? (message || code || 'an unknown error')).split(';');
       end(code === 'ECONNRESET' ? closed : said);
     });

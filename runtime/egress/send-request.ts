@@ -7,15 +7,14 @@ import type { EgressRequest, EgressResponse } from './egress.ts';
 import { acquireSlot, parseRequestUrl, requestHeaders, startDeadline } from './prepare-request.ts';
 import type { OperatorLists } from './target-policy.ts';
 
-/** How requests leave. */
 type Transport = OperatorLists & {
   readonly agent: Agent;
-  /** By origin. */
+  /** Keyed by origin. */
   readonly slots: KeyedSemaphore;
   readonly ownUrl?: string;
 };
 
-/** Sends one request and takes its answer whole, as `Egress` says. */
+/** Sends one request and reads its whole response, as `Egress` describes. */
 export async function sendRequest(
   request: EgressRequest,
   { agent, slots, ...guard }: Transport,
@@ -46,21 +45,24 @@ export async function sendRequest(
 }
 
 type Limits = {
-  /** Of the answer's body, in bytes. */
+  /** Limit for the response's body, in bytes. */
   readonly maxBytes: number;
-  /** One that has not aborted yet. */
+  /** Must not be aborted yet. */
   readonly signal: AbortSignal;
   readonly mayStart: EgressRequest['mayStart'];
-  /** Called once undici is through with the request and its connection, which is after the end for one that was given up. */
+  /**
+   * Called when undici has released the request and its connection; for an abandoned request, this is after the result.
+   */
   readonly onFreed: () => void;
 };
 
 /**
- * Speaks to undici one level below `request()`, because only the handler is told the moment before the first byte
- * is written, and `maybeSent` hangs on it: what fails before was certainly not sent. undici itself sends nothing
- * twice here: it puts a request on another connection only as long as it has written none of it.
+ * Uses undici's dispatch handler instead of `request()`, because only the handler sees the moment before the first byte
+ * is written. A failure before that moment was certainly not sent (`maybeSent`). undici never sends a request twice
+ * here: it only moves a request to another connection while none of it was written.
  *
- * A status line decides. Whatever ends the body after it (the limit, the signal, a break) only cuts it.
+ * Once the status line has arrived, the request succeeds: the limit, the signal or a break then only truncates the
+ * body.
  *
  * @throws EgressError
  */
@@ -101,7 +103,7 @@ function exchange(
         current.abort(givenUp());
       }
     },
-    // A status below 200 only announces the real one.
+    // 1xx statuses precede the final one.
     onResponseStart(_controller, status, headers) {
       if (status >= 200) {
         answer.begin(status, headers);
@@ -128,7 +130,9 @@ function exchange(
 const tooLate = () => egressError('timeout', { maybeSent: false });
 const givenUp = () => new Error('The request was given up.');
 
-/** undici refuses a request that is itself wrong (a line end in a header): our bug, and no failure of the network. */
+/**
+ * undici rejects an invalid request, such as a line break in a header. This is a bug of ours, not a network failure.
+ */
 function nameFailure(error: Error, maybeSent: boolean): Error {
   const isOurs = 'code' in error && error.code === 'UND_ERR_INVALID_ARG';
   return isOurs
@@ -136,17 +140,19 @@ function nameFailure(error: Error, maybeSent: boolean): Error {
     : toEgressError(error, { maybeSent });
 }
 
-/** An answer while it comes in: nothing, then its head, then its body up to a limit. */
+/** A response in progress: nothing, then its head, then its body up to a limit. */
 type Answer = {
   readonly hasHead: boolean;
   begin(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
-  /** Keeps what fits; false when there was more, and when what comes is not worth to be read on. */
+  /**
+   * Keeps the bytes that fit. Returns false when there were more, or when the pieces are too small to continue reading.
+   */
   add(chunk: Buffer): boolean;
-  /** Call it once there is a head. */
+  /** Requires a head. */
   finish(truncated: boolean): EgressResponse;
 };
 
-/** @param maxBytes How much of the body is kept. */
+/** @param maxBytes Limit for the body. */
 function createAnswer(maxBytes: number): Answer {
   const body = createGrowingBuffer();
   let head: Pick<EgressResponse, 'status' | 'headers'> | undefined;
@@ -176,20 +182,20 @@ function createAnswer(maxBytes: number): Answer {
 
 type Body = {
   readonly content: string | Uint8Array | Readable | null;
-  /** What a stream does not tell by itself. */
+  /** The length, which a stream does not carry. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends a stream that was not read to its end; a file stays open otherwise. */
+  /** Destroys a stream that was not read to its end; otherwise its file stays open. */
   discard(): void;
 };
 
-/** What a request sends, in undici's terms. */
+/** Converts the body to undici's terms. */
 function bodyOf({ body }: EgressRequest): Body {
   if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
     return { content: body ?? null, headers: {}, discard: () => undefined };
   }
 
   const { stream, sizeBytes } = body;
-  // It may fail while it is not read (yet, or any more). Its reader gets the error all the same.
+  // It may fail while nothing reads it. Its reader still gets the error.
   stream.on('error', () => {});
   return {
     content: stream,

@@ -7,16 +7,16 @@ import { createIdleTimeout, type IdleTimeout } from '../idle-timeout.ts';
 export type AnswerLimits = {
   readonly maxBytes: number;
   readonly stallMs: number;
-  /** One that has not aborted yet. */
+  /** Must not be aborted yet. */
   readonly signal: AbortSignal;
-  /** Called once undici is through with the request and its connection. */
+  /** Called when undici has released the request and its connection. */
   readonly onFreed: () => void;
 };
 
 type Controller = Dispatcher.DispatchController;
 type Head = Omit<Download, 'url'>;
 
-/** Takes what undici tells of one exchange, and makes a stream of its body. */
+/** Handles undici's events of one exchange and provides the body as a stream. */
 export class StreamedAnswer implements Dispatcher.DispatchHandler {
   readonly #limits: AnswerLimits;
   readonly #head = Promise.withResolvers<Head>();
@@ -39,7 +39,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
         done(error);
       },
     });
-    // A reader gets the body's failure from the stream's state, however late it begins.
+    // A reader gets the error from the stream's state, even when it starts late.
     this.#body.on('error', () => {});
     limits.signal.addEventListener('abort', this.#onAbort);
     this.#idle.touch();
@@ -57,7 +57,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** A status below 200 only announces the real one, and is no sign that it comes. */
+  /** 1xx statuses precede the final one and do not show that it will come. */
   onResponseStart(
     _controller: Controller,
     status: number,
@@ -102,7 +102,6 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
     this.#limits.onFreed();
   }
 
-  /** The reader wants more. */
   #goOn(): void {
     if (this.#state === 'open') {
       this.#idle.touch();
@@ -116,7 +115,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
 
   #fail(error: Error): void {
     if (this.#state !== 'over') {
-      // Before the head no caller has the body, and no one would handle its failure.
+      // Before the head, no caller has the body, so its error would be unhandled.
       const isOpen = this.#state === 'open';
       this.#leave();
       this.#head.reject(error);
@@ -124,7 +123,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** Ends the exchange before its end. */
+  /** Aborts the exchange. */
   #leave(): void {
     if (this.#state !== 'over') {
       this.#close();

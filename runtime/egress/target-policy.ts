@@ -6,20 +6,20 @@ import {
   type AllowList,
   type Nat64Prefixes,
 } from './operator-lists.ts';
-import type { Target } from './target.ts';
+import type { RequestTarget } from './target.ts';
 
-/** What the operator says about addresses. */
+/** The operator's address lists. */
 export type OperatorLists = { readonly allow: AllowList; readonly nat64?: Nat64Prefixes };
 
 /**
- * Whether a target may be dialled at this address; null, or the reason against it in a sentence for the URL's author.
+ * Returns null when a target may be dialled at this address, otherwise the reason in a sentence for the URL's author.
  *
- * Two kinds pass: an address that the operator allows at this port, whatever the URL looks like; and a public
- * address of a target that looks public. So plain http, a local name or an odd port needs allowed addresses. An
- * address behind NAT64 is checked as the IPv4 address that it leads to.
+ * Allows an address that the operator opened at this port, for any URL, and a public address of a
+ * target that looks public. So plain http, a local name or an odd port need an opened address. An address behind NAT64
+ * is checked as the IPv4 address it maps to.
  */
 export function addressProblem(
-  target: Target,
+  target: RequestTarget,
   address: Address,
   { allow, nat64 = [] }: OperatorLists,
 ): string | null {
@@ -34,8 +34,8 @@ export function addressProblem(
   );
 }
 
-/** Checks as much of a target as is known before DNS is asked; null, or the reason as in `addressProblem`. */
-export function targetProblem(target: Target, lists: OperatorLists): string | null {
+/** Checks a target before DNS is queried. Returns null or the reason, like `addressProblem`. */
+export function targetProblem(target: RequestTarget, lists: OperatorLists): string | null {
   if (target.address) {
     return addressProblem(target, target.address, lists);
   }
@@ -44,9 +44,9 @@ export function targetProblem(target: Target, lists: OperatorLists): string | nu
 }
 
 /**
- * Ports from 1024 up to which a request to a public host may not go: those that browsers block
- * (source: the WHATWG Fetch standard, "bad port"), and those where databases, queues and control planes listen.
- * No webhooks are received there, and a TLS hello at such a port looks like a scan.
+ * Refused ports from 1024 up: those that browsers block (source: the WHATWG Fetch standard, "bad port"), and those of
+ * databases, queues and control planes. Webhooks are not received there, and a TLS hello to such a port looks like a
+ * scan.
  */
 const refusedPorts: ReadonlySet<number> = new Set([
   1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669,
@@ -54,7 +54,10 @@ const refusedPorts: ReadonlySet<number> = new Set([
   6443, 8500, 9042, 9092, 9200, 9300, 10_250, 11_211, 15_672, 27_017,
 ]);
 
-/** Endings that no public name has: reserved by RFC 2606, 6761, 6762, 7686 and 8375, or in use inside networks. */
+/**
+ * Suffixes of names that are never public: reserved by RFC 2606, 6761, 6762, 7686 and 8375, or used in private
+ * networks.
+ */
 const localSuffixes = [
   'localhost',
   'local',
@@ -74,16 +77,16 @@ const localSuffixes = [
 ];
 
 /**
- * What keeps a target from being a public one, in a sentence for the URL's author; null when nothing does.
+ * Returns why a target is not public, in a sentence for the URL's author; null when it is.
  *
- * Port 443, and any from 1024 up except those above: receivers on 8443 and the like exist, instances of
- * networks on odd ports too, while of the ports below 1024 only 443 is for https.
+ * Allows port 443 and the ports from 1024 up except those above: receivers on 8443 and network servers on odd ports
+ * exist, but below 1024 only 443 is for https.
  */
-export function problemInPublic(target: Target): string | null {
+export function problemInPublic(target: RequestTarget): string | null {
   const { secure, host, address, port } = target;
   if (target.isOwn) {
     return target.isBesideUs
-      ? 'The URL is not public https. The operator can open an address such as this one by PUNCTUAL_EGRESS_ALLOW_WEBHOOKS.'
+      ? 'The URL is not public https. The operator can allow it with PUNCTUAL_EGRESS_ALLOW_WEBHOOKS.'
       : 'The URL leads to this service itself.';
   }
 
@@ -92,7 +95,7 @@ export function problemInPublic(target: Target): string | null {
   }
 
   if (port !== 443 && (port < 1024 || refusedPorts.has(port))) {
-    return `Requests do not go to port ${port}; 443 and 8443 are good ones.`;
+    return `Port ${port} is not allowed. Use 443 or 8443.`;
   }
 
   const isLocalName =
@@ -110,7 +113,7 @@ const range = (text: string): AddressRange => {
   return parsed;
 };
 
-/** What IANA's registry of special IPv4 addresses does not call globally reachable, and one more. */
+/** Ranges that IANA's registry of special IPv4 addresses does not list as globally reachable, and one more. */
 const refusedIPv4 = [
   '0.0.0.0/8', // this host
   '10.0.0.0/8', // private
@@ -131,8 +134,8 @@ const refusedIPv4 = [
 ].map(range);
 
 /**
- * The only IPv6 space that is handed out for the public. All that can wrap an IPv4 address without looking like
- * it (mapped, compatible, translated, NAT64) lies outside.
+ * The only IPv6 space that is allocated for public use. All ranges that can wrap an IPv4 address unnoticed (mapped,
+ * compatible, translated, NAT64) are outside of it.
  */
 const globalIPv6 = range('2000::/3');
 
@@ -146,10 +149,10 @@ const refusedIPv6 = [
 ].map(range);
 
 /**
- * Whether an address belongs to the public internet, as its bits alone tell.
+ * Whether an address belongs to the public internet, by its bits alone.
  *
- * An IPv6 address that wraps an IPv4 one is refused and never checked by what it wraps, so no spelling of an
- * address gets further than the address itself.
+ * An IPv6 address that wraps an IPv4 address is refused, not checked as the IPv4 address, so that no spelling passes
+ * where the address itself would not.
  *
  * Source: the IANA special-purpose registries for IPv4 and IPv6, and RFC 4291 section 2.4.
  */

@@ -1,29 +1,29 @@
 import { parseAddress, type Address } from './address.ts';
 
-/** Where a URL leads, as far as the text of it says. */
-export type Target = {
+/** The target of a URL, from its text alone. */
+export type RequestTarget = {
   readonly secure: boolean;
   /** A name in lower case and punycode, or an address without brackets; no trailing dot. */
   readonly host: string;
-  /** The host's address where the URL has one instead of a name. */
+  /** The address, when the host is one instead of a name. */
   readonly address: Address | null;
   readonly port: number;
-  /** Its host is that of this service itself, and the caller does not want to be led there. */
+  /** The host is this service's own, which the caller wants to avoid. */
   readonly isOwn?: boolean;
-  /** With `isOwn`: that is the loopback, and the port is not the service's, so that something else listens there. */
+  /** With `isOwn`: the host is the loopback and the port is not the service's, so something else listens there. */
   readonly isBesideUs?: boolean;
 };
 
 export type ParsedUrl =
-  | { readonly target: Target; readonly origin: string; readonly path: string }
+  | { readonly target: RequestTarget; readonly origin: string; readonly path: string }
   | { readonly refusal: string };
 
 /**
- * Takes a URL apart, or says in a sentence for its author why requests cannot go there.
+ * Parses a URL, or returns a sentence for its author that explains why requests cannot go there.
  *
- * Looks at the raw text first, because `new URL()` silently drops tabs and line ends and turns `\` into `/`,
- * so that a reader and the parser would see different hosts. The fragment is dropped; `origin` is without
- * the name's trailing dot, which TLS servers do not expect.
+ * Checks the raw text first, because `new URL()` silently drops tabs and line ends and turns `\` into `/`, so that a
+ * reader and the parser would see different hosts. Drops the fragment; `origin` has no trailing dot, which TLS servers
+ * do not expect.
  */
 export function parseUrl(text: string): ParsedUrl {
   if (/[\p{Cc}\s\\]/v.test(text)) {
@@ -54,14 +54,14 @@ export function parseUrl(text: string): ParsedUrl {
   };
 }
 
-/** The length of a name and of a label is that of the DNS; the underscore is not in its rules but in use. */
+/** Lengths as in DNS; underscores are not in its rules but in use. */
 const isHostName = (host: string): boolean =>
   host.length <= 253 && /^[a-z0-9_\-]{1,63}(?:\.[a-z0-9_\-]{1,63})*$/v.test(host);
 
 /**
- * The one form in which a URL is kept and shown: scheme and host in lower case, the host in punycode and without a
- * dot at its end, an address in its plain spelling, no port that the scheme has anyway, no fragment. Path and query
- * stay as they were typed, to the byte: they are the receiver's, who may tell `%7E` from `~`.
+ * The form in which a URL is stored and shown: scheme and host in lower case, the host in punycode without a trailing
+ * dot, an address in its normal spelling, no default port, no fragment. Path and query keep every byte, because a
+ * receiver may distinguish `%7E` from `~`.
  *
  * @throws TypeError with the reason, for a text that `parseUrl` refuses.
  */
@@ -80,12 +80,12 @@ export function normalUrl(text: string): string {
 }
 
 /**
- * Marks a target whose host is the one of this service itself, at whatever port: what it sends would come back to it.
- * Goes by the host's name alone, since an address may be that of a proxy with many services behind it.
+ * Marks a target on this service's own host, at any port: requests to it would loop. Compares host names only, since an
+ * address may be that of a proxy with many services behind it.
  *
- * @param ownUrl Where the service is reached from outside; undefined marks nothing.
+ * @param ownUrl The public URL of the service; undefined marks nothing.
  */
-export function markOwn(target: Target, ownUrl: string | undefined): Target {
+export function markOwn(target: RequestTarget, ownUrl: string | undefined): RequestTarget {
   const own = parseUrl(ownUrl ?? '');
   if (!('target' in own && own.target.host === target.host)) {
     return target;

@@ -2,14 +2,14 @@ import { closeSync, openSync } from 'node:fs';
 import { createReader, type Reader } from './file-reader.ts';
 
 /**
- * Whether a WebP or a GIF has more frames than so many. Goes from one block to the next by their lengths and unpacks
- * nothing; a file that breaks off is for others to refuse. Blocks the process, which has nothing else to do.
+ * Whether a WebP or a GIF has more frames than `most`. Skips from block to block by their lengths and decodes nothing.
+ * Other checks refuse a truncated file. Blocks the process, which has no other work.
  */
 export function hasMoreFrames(filePath: string, most: number): boolean {
   const file = openSync(filePath, 'r');
   try {
     const reader = createReader(file);
-    const beginning = Buffer.from(reader.at(0, 13)); // The reader's own bytes change.
+    const beginning = Buffer.from(reader.at(0, 13)); // The reader reuses its buffer.
     const frames = beginning.toString('latin1', 0, 4) === 'RIFF' ? webpFrames : gifFrames;
     if (frames === gifFrames && beginning.toString('latin1', 0, 3) !== 'GIF') {
       return false;
@@ -28,7 +28,7 @@ export function hasMoreFrames(filePath: string, most: number): boolean {
   }
 }
 
-/** Chunks of RIFF: a name, a length, and as many bytes, one more where that is odd. */
+/** RIFF chunks: a name, a length, that many bytes, and a padding byte when the length is odd. */
 function* webpFrames(reader: Reader): Generator<void> {
   for (let position = 12; ;) {
     const chunk = reader.at(position, 8);
@@ -47,7 +47,7 @@ function* webpFrames(reader: Reader): Generator<void> {
 
 const [extension, image] = [0x21, 0x2c];
 
-/** GIF89a, appendix B: after the header and its table of colours come extensions and images, both in sub-blocks. */
+/** GIF89a, appendix B: the header and its colour table, then extensions and images, both in sub-blocks. */
 function* gifFrames(reader: Reader, beginning: Buffer): Generator<void> {
   for (let position = 13 + coloursOf(beginning[10]); ;) {
     const [kind] = reader.at(position, 1);
@@ -56,7 +56,7 @@ function* gifFrames(reader: Reader, beginning: Buffer): Generator<void> {
     } else if (kind === image) {
       yield;
       const [flags] = reader.at(position + 9, 1);
-      position += 10 + coloursOf(flags) + 1; // And how wide its codes are.
+      position += 10 + coloursOf(flags) + 1; // The last byte is the code size.
     } else {
       return;
     }
@@ -65,7 +65,7 @@ function* gifFrames(reader: Reader, beginning: Buffer): Generator<void> {
   }
 }
 
-/** The length of a table of colours, by the flags before it. */
+/** Length of a colour table, from the flags before it. */
 const coloursOf = (flags = 0): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1));
 
 function afterSubBlocks(reader: Reader, start: number): number {

@@ -1,12 +1,12 @@
 /**
- * How images are decoded, at the upload and later, so that every image that was accepted can be made smaller.
+ * Decoding options for the upload and for later shrinking, so that every accepted image can be shrunk.
  *
- * `error` accepts harmless faults that viewers ignore, such as the scan parameters of some Samsung phones, and refuses an
- * incomplete file.
+ * `error` accepts harmless faults that viewers ignore, such as the scan parameters of some Samsung phones, and refuses
+ * an incomplete file.
  */
 export const decoding = {
   failOn: 'error',
-  /** Of one frame. No network takes a third of it; decoded, it would be 400 MB. */
+  /** Per frame. No network accepts a third of it; decoded, it would be 400 MB. */
   limitInputPixels: 100_000_000,
   sequentialRead: true,
 } as const;

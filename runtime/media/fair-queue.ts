@@ -1,49 +1,50 @@
-/** Waits for a slot, and hands back what releases it. Releasing twice counts once. */
+/** Waits for a slot. Returns a function that releases it, once. */
 type FairQueue = (key: string, signal: AbortSignal) => Promise<() => void>;
 
 /**
- * Lets so many in at a time. Of those who wait, one comes next whose key has the fewest inside, and of several such keys
- * the one that has waited the longest; so a thousand of one key hold up the first of another by no more than one turn.
- * Those of one key come in their order.
+ * Semaphore that serves the key with the fewest holders first, and among those the key that has waited longest. A
+ * thousand waiters of one key delay the first of another key by one slot at most. Waiters of one key are served in
+ * order.
  *
- * @param slots.each How many of one key may be inside.
+ * @param slots.all The most slots in use.
+ * @param slots.each The most slots of one key.
  * @throws the signal's reason when that aborts before a slot was free.
  */
 export function createFairQueue(slots: { readonly all: number; readonly each: number }): FairQueue {
-  const inside = new Map<string, number>();
+  const holders = new Map<string, number>();
   const lines = createLines();
-  let taken = 0;
+  let used = 0;
 
   const count = (key: string, change: 1 | -1): void => {
-    taken += change;
-    const now = insideOf(key) + change;
-    inside[now === 0 ? 'delete' : 'set'](key, now);
+    used += change;
+    const now = holdersOf(key) + change;
+    holders[now === 0 ? 'delete' : 'set'](key, now);
   };
-  const insideOf = (key: string): number => inside.get(key) ?? 0;
+  const holdersOf = (key: string): number => holders.get(key) ?? 0;
 
-  const wayOut = (key: string): (() => void) => {
+  const holdSlot = (key: string): (() => void) => {
     let isInside = true;
     count(key, 1);
     return () => {
       if (isInside) {
         isInside = false;
         count(key, -1);
-        letIn();
+        grantSlots();
       }
     };
   };
 
-  const letIn = (): void => {
-    while (taken < slots.all) {
+  const grantSlots = (): void => {
+    while (used < slots.all) {
       const [next] = lines
         .keys()
-        .filter((key) => insideOf(key) < slots.each)
-        .toSorted((one, other) => insideOf(one) - insideOf(other));
+        .filter((key) => holdersOf(key) < slots.each)
+        .toSorted((one, other) => holdersOf(one) - holdersOf(other));
       if (next === undefined) {
         return;
       }
 
-      lines.takeFirst(next)?.(wayOut(next));
+      lines.takeFirst(next)?.(holdSlot(next));
     }
   };
 
@@ -60,18 +61,18 @@ export function createFairQueue(slots: { readonly all: number; readonly each: nu
     };
     signal.addEventListener('abort', giveUp);
     lines.add(key, enter);
-    letIn();
+    grantSlots();
     return promise;
   };
 }
 
 type Waiter = (leave: () => void) => void;
 
-/** A line for each key. */
+/** A queue for each key. */
 function createLines() {
   const lines = new Map<string, Set<Waiter>>();
   return {
-    /** Of those lines that are not empty; the one that was served last is the last. */
+    /** Keys of the non-empty queues; the key served last is last. */
     keys: (): string[] => [...lines.keys()],
     add(key: string, waiter: Waiter): void {
       lines.set(key, (lines.get(key) ?? new Set()).add(waiter));

@@ -1,11 +1,11 @@
 import { readSync } from 'node:fs';
 
 export type Reader = {
-  /** As many bytes from there as were asked for, a few at most; fewer at the end of the file. */
+  /** Returns `length` bytes, or fewer at the end of the file. */
   at(position: number, length: number): Buffer;
 };
 
-/** Reads large pieces, as the blocks are small. */
+/** Reads large pieces, as most requests are for a few bytes. */
 export function createReader(file: number): Reader {
   const piece = Buffer.alloc(256 * 1024);
   let [start, filled] = [0, 0];

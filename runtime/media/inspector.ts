@@ -2,33 +2,33 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../domain/errors.ts';
 import { createFairQueue } from './fair-queue.ts';
-import type { MediaFacts, Refusal } from './media-facts.ts';
+import type { MediaFacts, FileRefusal } from './media-facts.ts';
 import { runBounded } from './run-bounded.ts';
 
-/** Looks at files that strangers sent. */
+/** Inspects untrusted files. */
 export type Inspector = {
   /**
-   * Looks at the bytes of a local file: never at its name. Decodes a picture, of an
-   * animation the first frame. Adds the end marker that a JPEG lacks.
+   * Inspects the bytes of a local file, never its name. Decodes a picture, or the first frame of an animation. Appends
+   * the end marker when a JPEG lacks it.
    *
-   * @param workspaceId Whose file it is: of those who wait, each workspace has its turn.
-   * @param signal Aborts when the client is gone; then its slot is free.
-   * @returns the facts, or in a sentence for its owner why it is no image and no video that we take.
-   * @throws AppError `unavailable` when its turn did not come in time or it could not be looked at; the signal's reason.
+   * @param workspaceId Owner of the file: waiting workspaces alternate.
+   * @param signal Aborts when the client is gone, which frees the slot.
+   * @returns the facts, or the reason for a refusal in a sentence for the owner.
+   * @throws AppError `unavailable` when no slot was free in time or the inspection could not run; the signal's reason.
    */
   inspect(
     filePath: string,
     workspaceId: string,
     signal?: AbortSignal,
-  ): Promise<MediaFacts | Refusal>;
-  /** Ends what is under way: all of it fails as `unavailable`. */
+  ): Promise<MediaFacts | FileRefusal>;
+  /** Aborts every inspection under way with `unavailable`. */
   close(): void;
 };
 
 type Bounds = ProbeBounds & {
-  /** At a time. More processes than processors would only take turns, and hold memory meanwhile. */
+  /** Concurrent processes. More than there are processors would not be faster, and use more memory. */
   readonly slots: number;
-  /** For a slot, in milliseconds. */
+  /** Longest wait for a slot, in milliseconds. */
   readonly waitMs: number;
 };
 
@@ -37,7 +37,7 @@ const processors = Math.min(Math.max(2, Math.floor(availableParallelism() / 2)),
 /** In seconds. */
 const retryAfter = 10;
 
-/** One slot is always left to the other workspaces: files that take their whole time would hold all of them. */
+/** A workspace gets all slots but one: files that use their whole time would otherwise block the other workspaces. */
 export function createInspector({
   slots = processors,
   waitMs = 30_000,
@@ -75,45 +75,45 @@ export function createInspector({
 const tooLate = (): AppError =>
   new AppError(
     'unavailable',
-    'Too many files wait to be looked at before this one. Nothing of it was kept; send it again later.',
+    'Too many files are waiting for inspection. This file was not stored; send it again later.',
     { retryAfter },
   );
 
-/** The program that looks at a file. */
+/** The program that inspects a file. */
 export const probe = fileURLToPath(new URL('probe.ts', import.meta.url));
 
 type ProbeBounds = {
-  /** Of the processor. It takes a fifth of one; a file that takes many is made to take them. */
+  /** Limit of processor time. A normal file takes 0.2 s; one that takes seconds was made to. */
   readonly cpuSeconds: number;
-  /** By the clock on the wall, against what is stuck without using the processor. */
+  /** Limit of elapsed time, for a process that hangs without using the processor. */
   readonly timeoutMs: number;
-  /** Another program than ours. */
+  /** Replaces the program, for tests. */
   readonly program: string;
 };
 
 /**
- * Looks at a file in a process of its own.
+ * Inspects a file in a child process.
  *
- * @throws AppError `unavailable` when the process was ended by another process, is stuck or cannot begin: that is not the
+ * @throws AppError `unavailable` when the child was killed from outside, hung or could not start, which is not the
  * file's fault. The signal's reason when that aborts.
  */
 async function runProbe(
   filePath: string,
   { program, cpuSeconds, timeoutMs }: ProbeBounds,
   signal: AbortSignal,
-): Promise<MediaFacts | Refusal> {
+): Promise<MediaFacts | FileRefusal> {
   const bounds = { cpuSeconds, timeoutMs, dataMb: 1024, heapMb: 128 };
   let written: string | null;
   try {
     written = await runBounded(program, [filePath], bounds, signal);
   } catch (error) {
     signal.throwIfAborted();
-    throw new AppError('unavailable', 'The file could not be looked at just now. Try again.', {
+    throw new AppError('unavailable', 'The file could not be inspected. Try again.', {
       cause: error,
     });
   }
 
   return written === null
-    ? { refusal: 'The file takes too much time or memory to be looked at, or breaks what does.' }
-    : (JSON.parse(written) as MediaFacts | Refusal); // As our own program wrote it.
+    ? { refusal: 'The inspection of the file takes too much time or memory, or crashes.' }
+    : (JSON.parse(written) as MediaFacts | FileRefusal); // Written by our own program.
 }

@@ -1,16 +1,16 @@
 import { writeSync } from 'node:fs';
 import { fileTypeFromFile } from 'file-type';
-import { liveAsChild } from './live-as-child.ts';
-import type { MediaFacts, Refusal } from './media-facts.ts';
+import { endWithParent } from './end-with-parent.ts';
+import type { MediaFacts, FileRefusal } from './media-facts.ts';
 import { typeByBoxes } from './quicktime-boxes.ts';
 
-// A program: looks at the file that its argument names, and writes what it is as JSON. `inspector.ts` bounds it.
+// A program: inspects the file that its argument names and writes the result as JSON. `inspector.ts` sets its limits.
 
-liveAsChild();
+endWithParent();
 
-/** Only the library that the file needs is loaded. */
-async function look(filePath: string): Promise<MediaFacts | Refusal> {
-  const found = await mediaType(filePath).catch(nullUnlessUnread);
+/** Loads only the library that the file needs. */
+async function inspectFile(filePath: string): Promise<MediaFacts | FileRefusal> {
+  const found = await mediaType(filePath).catch(nullUnlessReadError);
   if (!found) {
     return {
       refusal: 'The file is neither an image (JPEG, PNG, GIF, WebP) nor a video (MP4, MOV, WebM).',
@@ -24,8 +24,8 @@ async function look(filePath: string): Promise<MediaFacts | Refusal> {
   return 'refusal' in facts ? facts : { type: found.type, ...facts };
 }
 
-/** What makes the parser fail is no file that we take. One that could not be read may be such. */
-function nullUnlessUnread(error: unknown): null {
+/** A file that the parser fails on is refused. A file that could not be read may be valid, so that error is thrown. */
+function nullUnlessReadError(error: unknown): null {
   if (error instanceof Error && 'syscall' in error) {
     throw error;
   }
@@ -33,12 +33,12 @@ function nullUnlessUnread(error: unknown): null {
   return null;
 }
 
-/** What the library takes: every network takes some of these as they are. */
+/** Accepted types: every network accepts some of them. */
 const kinds: Readonly<Record<string, { readonly kind: 'image' | 'video'; readonly type: string }>> =
   {
     'image/jpeg': { kind: 'image', type: 'image/jpeg' },
     'image/png': { kind: 'image', type: 'image/png' },
-    // A PNG to programs that do not know the animation.
+    // A PNG to programs without support for the animation.
     'image/apng': { kind: 'image', type: 'image/png' },
     'image/gif': { kind: 'image', type: 'image/gif' },
     'image/webp': { kind: 'image', type: 'image/webp' },
@@ -49,14 +49,14 @@ const kinds: Readonly<Record<string, { readonly kind: 'image' | 'video'; readonl
   };
 
 /**
- * The MIME type that a file's first bytes speak of, whatever it is called. Null for a file that is neither an image
- * nor a video of a kind that we take; SVG is a program rather than a picture, and no network takes it.
+ * Returns the type by a file's first bytes, whatever its name. Null unless it is an accepted image or video. SVG is not
+ * accepted: it may contain scripts, and no network accepts it.
  */
 async function mediaType(filePath: string) {
   const found = typeByBoxes(filePath) ?? (await fileTypeFromFile(filePath))?.mime;
   return (found && kinds[found]) ?? null;
 }
 
-// At the end, as it needs all that is above it.
-writeSync(1, JSON.stringify(await look(process.argv[2] ?? '')));
+// At the end, because it needs everything above.
+writeSync(1, JSON.stringify(await inspectFile(process.argv[2] ?? '')));
 process.exit(0);

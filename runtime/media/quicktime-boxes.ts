@@ -1,14 +1,14 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** Boxes that a QuickTime file may begin with instead of `ftyp`. */
-const beginnings = new Set(['moov', 'mdat', 'wide', 'free', 'skip', 'pnot', 'udta']);
+/** Boxes that may start a QuickTime file instead of `ftyp`. */
+const firstBoxTypes = new Set(['moov', 'mdat', 'wide', 'free', 'skip', 'pnot', 'udta']);
 
-/** The most boxes before the `ftyp` of an MP4; there is seldom more than one. */
+/** The most boxes before the `ftyp` of an MP4; usually there is at most one. */
 const mostBoxes = 16;
 
 /**
- * The type of a video that does not begin with `ftyp`: MP4 where that comes later, and QuickTime where it does not, which
- * needs none. Null for a file that begins otherwise.
+ * Returns the type of a video that does not start with `ftyp`: MP4 when it follows later, otherwise QuickTime, which
+ * does not need it. Null for other files.
  */
 export function typeByBoxes(filePath: string): 'video/quicktime' | 'video/mp4' | null {
   const file = openSync(filePath, 'r');
@@ -17,7 +17,7 @@ export function typeByBoxes(filePath: string): 'video/quicktime' | 'video/mp4' |
     for (let [position, count] = [0, 0]; count < mostBoxes; count += 1) {
       const read = readSync(file, head, 0, 16, position);
       const name = head.toString('latin1', 4, 8);
-      if (read < 8 || (count === 0 && !beginnings.has(name))) {
+      if (read < 8 || (count === 0 && !firstBoxTypes.has(name))) {
         return count === 0 ? null : 'video/quicktime';
       }
 

@@ -2,25 +2,25 @@ import { appendFileSync } from 'node:fs';
 import sharp from 'sharp';
 import { hasMoreFrames } from './count-frames.ts';
 import { decoding } from './decoding.ts';
-import type { PictureFacts, Refusal } from './media-facts.ts';
+import type { PictureFacts, FileRefusal } from './media-facts.ts';
 import { hasLocation, removeMetadata } from './remove-location.ts';
 
 const maxPixels = decoding.limitInputPixels;
 
-/** The library reads the headers of a WebP's frames in quadratic time: these take 0.2 s, ten times as many 17 s. */
+/** sharp reads the frame headers of a WebP in quadratic time: this many take 0.2 s, ten times as many 17 s. */
 const maxFrames = 10_000;
 
-// What is a picture to us is nothing else to the library: it would read an SVG that begins like a GIF.
+// Restrict sharp to our formats: it would read an SVG that starts like a GIF.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
   operation: ['Jpeg', 'Png', 'Nsgif', 'Webp'].map((format) => `VipsForeignLoad${format}`),
 });
 
 /**
- * Reads the header of an image and the delays between the frames of an animation, and decodes its first frame. Takes out
- * where a photo was taken, and adds the end marker that a JPEG lacks.
+ * Reads an image's header and the delays of an animation, and decodes the first frame. Removes the location from the
+ * metadata, and appends the end marker when a JPEG lacks it.
  */
-export async function readImage(filePath: string): Promise<PictureFacts | Refusal> {
+export async function readImage(filePath: string): Promise<PictureFacts | FileRefusal> {
   if (hasMoreFrames(filePath, maxFrames)) {
     return { refusal: `The animation has more than ${maxFrames} frames.` };
   }
@@ -35,7 +35,7 @@ export async function readImage(filePath: string): Promise<PictureFacts | Refusa
   const { width, height } = image.autoOrient;
   if (width * height > maxPixels) {
     return {
-      refusal: `The image has ${width} × ${height} pixels; ${maxPixels / 1_000_000} million are the most.`,
+      refusal: `The image has ${width} × ${height} pixels. The limit is ${maxPixels / 1_000_000} million.`,
     };
   }
 
@@ -57,7 +57,7 @@ export async function readImage(filePath: string): Promise<PictureFacts | Refusa
   };
 }
 
-/** Some programs leave it out; no viewer misses it, and networks do. */
+/** Some programs omit it. Viewers do not need it, networks do. */
 const endOfJpeg = Buffer.from([0xff, 0xd9]);
 
 async function refusalByDecoding(
@@ -66,7 +66,7 @@ async function refusalByDecoding(
 ): Promise<string | null> {
   let found = await decode(filePath, decoding.failOn);
   if (found === 'damaged' && format === 'jpeg') {
-    // With the marker a JPEG that breaks off is worth only a warning to the library, so warnings count here.
+    // After the marker is appended, a truncated JPEG only causes a warning, so warnings count as errors here.
     appendFileSync(filePath, endOfJpeg);
     found = await decode(filePath, 'warning');
   }
@@ -76,14 +76,11 @@ async function refusalByDecoding(
 
 const refusals = {
   damaged:
-    'The image breaks off before its end or is damaged. Save it anew in an image editor, or send another file.',
-  'too large': 'The image takes too much memory to be decoded. Make it smaller.',
+    'The image is incomplete or damaged. Save it again in an image editor, or send another file.',
+  'too large': 'Decoding the image takes too much memory. Make it smaller.',
 };
 
-/**
- * Decodes the first frame to its last line. It is made small on the way: that takes little memory, and for a JPEG little
- * time.
- */
+/** Decodes the whole first frame. Shrinking it on the way saves memory, and for a JPEG time. */
 async function decode(
   filePath: string,
   failOn: 'error' | 'warning',

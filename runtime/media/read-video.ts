@@ -1,11 +1,11 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { CustomSource, FilePathSource, Input, MP4, QTFF, WEBM, type Source } from 'mediabunny';
-import type { PictureFacts, Refusal } from './media-facts.ts';
+import type { PictureFacts, FileRefusal } from './media-facts.ts';
 import { typeByBoxes } from './quicktime-boxes.ts';
 import { videoDetails } from './video-details.ts';
 
-/** Reads the tables of a video. Decodes nothing. */
-export async function readVideo(filePath: string): Promise<PictureFacts | Refusal> {
+/** Reads a video's tables. Decodes nothing. */
+export async function readVideo(filePath: string): Promise<PictureFacts | FileRefusal> {
   const unreadable = { refusal: 'The file begins like a video but cannot be read as one.' };
   try {
     const input = new Input({
@@ -14,7 +14,7 @@ export async function readVideo(filePath: string): Promise<PictureFacts | Refusa
     });
     const track = await input.getPrimaryVideoTrack();
     if (!track) {
-      return { refusal: 'The file begins like a video but has no picture in it.' };
+      return { refusal: 'The file begins like a video but has no video track.' };
     }
 
     const facts = {
@@ -33,7 +33,7 @@ export async function readVideo(filePath: string): Promise<PictureFacts | Refusa
   }
 }
 
-/** The library takes QuickTime by the `ftyp` in front, which a file needs not have. */
+/** The library detects QuickTime by a leading `ftyp`, which a file may lack. */
 const front = Buffer.from('\0\0\0\u0014ftypqt  \0\0\0\0qt  ', 'latin1');
 
 function sourceOf(filePath: string): Source {
@@ -41,7 +41,7 @@ function sourceOf(filePath: string): Source {
     return new FilePathSource(filePath);
   }
 
-  // Only tables are read, so that it does no harm that places of pictures are off by this box.
+  // Only tables are read, so the wrong offsets of pictures, shifted by this box, do not matter.
   const file = openSync(filePath, 'r');
   return new CustomSource({
     getSize: () => front.length + fstatSync(file).size,
@@ -55,7 +55,7 @@ function sourceOf(filePath: string): Source {
   });
 }
 
-/** Larger numbers are no video's, and fit into no column of the database. */
+/** Larger values are implausible and do not fit into the database's columns. */
 const isPlausible = ({ width, height, durationMs }: Omit<PictureFacts, 'details'>): boolean =>
   isFrom1To(65_535, width) && isFrom1To(65_535, height) && isFrom1To(2 ** 31 - 1, durationMs ?? 1);
 

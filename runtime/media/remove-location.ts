@@ -3,20 +3,20 @@ import { crc32 } from 'node:zlib';
 import type { Metadata } from 'sharp';
 import { createReader, type Reader } from './file-reader.ts';
 
-/** The tag of Exif that leads to the GPS data, a number of 32 bits, in either order of bytes. */
+/** The Exif tag that points to the GPS data, a 32-bit number, in both byte orders. */
 const gpsTags = [Buffer.from('2588040001000000', 'hex'), Buffer.from('8825000400000001', 'hex')];
 
-/** Whether a picture says where it was taken. */
+/** Whether the metadata may contain the location. */
 export const hasLocation = ({ exif, xmp, comments = [] }: Metadata): boolean =>
   gpsTags.some((tag) => exif?.includes(tag)) ||
   /gps|latitude/iv.test(xmp?.toString('latin1') ?? '') ||
-  // ImageMagick keeps the metadata of a JPEG so in a PNG, packed.
+  // ImageMagick stores a JPEG's metadata like this in a PNG, compressed.
   comments.some(({ keyword }) => /^raw profile type (?:exif|app1|xmp)$/iv.test(keyword));
 
 /**
- * Overwrites the metadata of a picture in its place: Exif keeps the orientation alone, XMP and texts go whole. Pixels and
- * colour profile are not touched, and no other byte moves. What lies behind the picture, such as a second one with
- * metadata of its own, is cut off.
+ * Overwrites a picture's metadata in place: Exif keeps only the orientation, XMP and texts become zeros. Pixels and
+ * colour profile stay, and no other byte moves. Cuts off any data after the picture, such as a second picture with
+ * metadata.
  */
 export function removeMetadata(filePath: string, { format, orientation = 1 }: Metadata): void {
   const file = openSync(filePath, 'r+');
@@ -34,7 +34,7 @@ export function removeMetadata(filePath: string, { format, orientation = 1 }: Me
 
 type Target = {
   readonly file: number;
-  /** No block that claims to reach beyond it is touched: it would grow the file by up to 4 GB. */
+  /** Blocks that claim to extend beyond it stay unchanged: writing them would grow the file by up to 4 GB. */
   readonly size: number;
   readonly orientation: number;
 };
@@ -59,7 +59,7 @@ function jpegBlocks(reader: Reader, target: Target): number | null {
     } else if (
       marker === exifMarker ||
       marker === photoshopMarker ||
-      // A list of the pictures behind this one.
+      // The index of further pictures in the file.
       (marker === othersMarker && name.startsWith('MPF\0'))
     ) {
       fill(target.file, start, length);
@@ -71,7 +71,7 @@ function jpegBlocks(reader: Reader, target: Target): number | null {
 
 type Segment = { readonly marker: number; readonly start: number; readonly length: number };
 
-/** Segments with their lengths, and the end. Looks for the next marker as libjpeg does, whatever stands before it. */
+/** Yields the segments and the end. Like libjpeg, skips any bytes before the next marker. */
 function* jpegSegments(reader: Reader): Generator<Segment> {
   for (let position = 2; ;) {
     const piece = reader.at(position, 64 * 1024);
@@ -82,7 +82,7 @@ function* jpegSegments(reader: Reader): Generator<Segment> {
 
     position += found === -1 ? piece.length : found + 1;
     const [marker = 0] = found === -1 ? [] : reader.at(position, 1);
-    const isFilling = marker === 0xff; // Looked at again as the beginning of a marker.
+    const isFilling = marker === 0xff; // Read again as the first byte of a marker.
     position += found === -1 || isFilling ? 0 : 1;
     if (marker === endMarker) {
       yield { marker, start: position, length: 0 };
@@ -101,7 +101,7 @@ function* jpegSegments(reader: Reader): Generator<Segment> {
 
 const texts = new Set(['tEXt', 'zTXt', 'iTXt']);
 
-/** A name that no program knows, of a chunk that may be left out. */
+/** The name of an ancillary chunk that no program reads. */
 const unknownChunk = Buffer.from('voId');
 
 /** @returns where the picture ends; null when it does not. */
@@ -176,7 +176,7 @@ function writeExif({ file, orientation }: Target, start: number, length: number)
   writeSync(file, exif, 0, exif.length, start);
 }
 
-/** An Exif directory with the orientation alone; empty where the room is too small, in which no location fits either. */
+/** An Exif directory with only the orientation; empty when the space is too small for it, and thus for a location. */
 function exifOf(orientation: number, room: number): Buffer {
   const exif = Buffer.from('49492a0008000000010012010300010000000000000000000000', 'hex');
   exif.writeUInt16LE(orientation, 18);

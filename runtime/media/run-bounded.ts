@@ -4,20 +4,20 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 export type ProgramBounds = {
-  /** Of the processor. */
+  /** Limit of processor time. */
   readonly cpuSeconds: number;
-  /** By the clock on the wall, against what is stuck without using the processor. */
+  /** Limit of elapsed time, for a process that hangs without using the processor. */
   readonly timeoutMs: number;
   /**
-   * In MB, of memory that it may write to. Node sets 600 MB of that aside and uses 50; a file gets the rest, or less of it
-   * where it becomes JavaScript's. Systems that know no such bound (macOS) have the next alone.
+   * In MB, of writable memory. Node reserves 600 MB of it and uses 50; the file gets the rest, or less when the data
+   * becomes JavaScript's. Systems without this limit (macOS) only have `heapMb`.
    */
   readonly dataMb: number;
-  /** In MB, of JavaScript's own memory. */
+  /** In MB, of the JavaScript heap. */
   readonly heapMb: number;
 };
 
-/** A crash leaves no copy of the memory on the disk. A bound that is stricter already stays as it is. */
+/** Disables core dumps. A stricter existing limit stays. */
 const limited = ({ cpuSeconds, dataMb }: ProgramBounds): string =>
   [
     'ulimit -c 0 2>/dev/null',
@@ -26,11 +26,11 @@ const limited = ({ cpuSeconds, dataMb }: ProgramBounds): string =>
     'exec "$0" "$@"',
   ].join('; ');
 
-/** One thread for each of its pools: it has one thing to do, and each sets memory aside. */
+/** One thread per pool: the program has one task, and each thread reserves memory. */
 const env = { MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1', VIPS_CONCURRENCY: '1' };
 
-/** How it ends when the bounds are reached, or what reads the file comes to grief over it. */
-const ownEnds: ReadonlySet<unknown> = new Set([
+/** Signals that end it at a limit or in a crash. */
+const limitSignals: ReadonlySet<unknown> = new Set([
   'SIGXCPU',
   'SIGABRT',
   'SIGSEGV',
@@ -41,12 +41,12 @@ const ownEnds: ReadonlySet<unknown> = new Set([
 ] satisfies NodeJS.Signals[]);
 
 /**
- * Runs a program of ours on a file of a stranger's, in a process of its own: one may be made so that reading it takes a
- * great deal of time or memory, and that must stop neither other work nor this process.
+ * Runs a program of ours on an untrusted file in a child process. A file can be made to take much time or memory, which
+ * must not affect other work or this process.
  *
- * @returns what it wrote, or null when it ended by its bounds or by a crash, which is the file's doing.
- * @throws what ended it otherwise: another process, a bug, or that it is stuck or cannot begin. The signal's reason when
- *   that aborts.
+ * @returns its output, or null when it hit a limit or crashed, which is the file's fault.
+ * @throws any other failure: it was killed from outside, has a bug, hung or could not start. The signal's reason when
+ * that aborts.
  */
 export async function runBounded(
   program: string,
@@ -61,14 +61,14 @@ export async function runBounded(
     timeout: bounds.timeoutMs,
     killSignal: 'SIGKILL',
   });
-  const kill = (): void => void ended.child.kill('SIGKILL'); // By its own means execFile sends SIGTERM.
+  const kill = (): void => void ended.child.kill('SIGKILL'); // execFile's own `signal` option sends SIGTERM.
   signal.addEventListener('abort', kill);
   try {
     return (await ended).stdout;
   } catch (error) {
     signal.throwIfAborted();
     const { signal: end, killed } = error as Ended;
-    if (!killed && ownEnds.has(end)) {
+    if (!killed && limitSignals.has(end)) {
       return null;
     }
 

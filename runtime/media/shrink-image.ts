@@ -24,7 +24,7 @@ const enter = createFairQueue({ all: availableParallelism() > 3 ? 2 : 1, each: 1
 type Wanted = {
   readonly maxBytes: number;
   readonly maxSide?: number;
-  /** Transparency becomes white, for networks that take no WebP. */
+  /** Replaces transparency with white, for networks without WebP. */
   readonly isOpaque?: boolean | undefined;
   /** The workspace of the image. */
   readonly workspaceId?: string | undefined;
@@ -34,21 +34,21 @@ const program = fileURLToPath(new URL('shrink.ts', import.meta.url));
 const bounds = { cpuSeconds: 60, timeoutMs: 90_000, dataMb: 2048, heapMb: 128 };
 
 /**
- * Encodes an image anew, so that it has so few bytes: as a JPEG, or as a WebP where it has transparency to keep; smaller
- * where that must be. Of an animation its first frame. The same bytes and bounds give the same bytes, by the same version.
+ * Encodes an image so that it fits into `maxBytes`: as JPEG, or as WebP to keep transparency, with fewer pixels if
+ * needed. Keeps only the first frame of an animation. With the same version, equal inputs give equal bytes.
  *
- * A process of its own decodes it, within bounds.
+ * Decodes it in a child process with limits.
  *
- * @param image The file; read to its end or destroyed.
- * @returns null for what cannot be decoded, within those bounds or at all.
- * @throws what kept the stream from being read, or the process from running; the signal's reason.
+ * @param image The file; always read to its end or destroyed.
+ * @returns null when the image cannot be decoded within the limits.
+ * @throws a failure to read the stream or to run the process; the signal's reason.
  */
 export async function shrinkImage(
   image: Readable,
   { maxBytes, maxSide = 4000, isOpaque = false, workspaceId = '' }: Wanted,
   signal: AbortSignal,
 ): Promise<(SmallerImage & { readonly bytes: Buffer }) | null> {
-  image.on('error', () => undefined); // It may break before it is read.
+  image.on('error', () => undefined); // It may fail before it is read.
   const leave = await enter(workspaceId, signal).catch((error: unknown) => {
     image.destroy();
     throw error;
@@ -59,7 +59,7 @@ export async function shrinkImage(
     await pipeline(image, createWriteStream(from, { mode: 0o600 }), { signal });
     const parameters = [from, to, String(maxBytes), String(maxSide), String(isOpaque)];
     const written = await runBounded(program, parameters, bounds, signal);
-    const made = JSON.parse(written ?? 'null') as SmallerImage | null; // As our own program wrote it.
+    const made = JSON.parse(written ?? 'null') as SmallerImage | null; // Written by our own program.
     return made && { ...made, bytes: await readFile(to) };
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -1,22 +1,22 @@
 import { writeFileSync, writeSync } from 'node:fs';
 import sharp from 'sharp';
 import { decoding } from './decoding.ts';
-import { liveAsChild } from './live-as-child.ts';
+import { endWithParent } from './end-with-parent.ts';
 import type { SmallerImage } from './shrink-image.ts';
 
-// A program: makes the image that its first argument names small enough, and writes it where the second one says.
-// `shrink-image.ts` bounds it.
+// A program: shrinks the image that its first argument names and writes it to the second. `shrink-image.ts` sets its
+// limits.
 
-liveAsChild();
+endWithParent();
 
-// What is a picture to us is nothing else to the library: it would read an SVG that begins like a GIF.
+// Restrict sharp to our formats: it would read an SVG that starts like a GIF.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
   operation: ['Jpeg', 'Png', 'Nsgif', 'Webp'].map((format) => `VipsForeignLoad${format}`),
 });
 sharp.cache(false);
 
-/** The longer side in pixels, and the quality. As much as possible is kept: the first that is small enough counts. */
+/** Longer side in pixels and quality, best first. The first result that is small enough is used. */
 const attempts = [
   [4000, 88],
   [4000, 78],
@@ -38,7 +38,7 @@ async function shrink(
     isOpaque,
   }: { readonly maxBytes: number; readonly maxSide: number; readonly isOpaque: boolean },
 ): Promise<SmallerImage | null> {
-  // The first frame of an animation; without a file's metadata, which may say where it was taken.
+  // First frame only, without metadata, which may contain the location.
   const image = sharp(from, decoding).autoOrient();
   const keepsAlpha = (await image.metadata()).hasAlpha && !isOpaque;
   for (const [longest, quality] of attempts) {
@@ -66,12 +66,12 @@ const bounds = {
   maxSide: Number(maxSide),
   isOpaque: isOpaque === 'true',
 };
-const made = await shrink(from, to, bounds).catch(nullUnlessUnread);
+const made = await shrink(from, to, bounds).catch(nullUnlessReadError);
 writeSync(1, JSON.stringify(made));
 process.exit(0);
 
-/** What the library cannot decode is no picture. One that could not be read or written may be one. */
-function nullUnlessUnread(error: unknown): null {
+/** Null when the image cannot be decoded. Failures to read or write are thrown, as the image may be valid. */
+function nullUnlessReadError(error: unknown): null {
   if (error instanceof RangeError || (error instanceof Error && 'syscall' in error)) {
     throw error;
   }

@@ -4,29 +4,29 @@ import type { MediaDetails } from '../../domain/media-details.ts';
 type Written<T> = { -readonly [Field in keyof T]: T[Field] };
 
 /**
- * Reads the properties of a video that networks limit, from its tables. Decodes nothing. A property that cannot be read is
- * left out, as the file may still play.
+ * Reads the properties that networks limit from a video's tables. Decodes nothing. Omits unreadable properties, as the
+ * file may still play.
  */
 export async function videoDetails(
   picture: InputVideoTrack,
   sound: InputAudioTrack | null,
 ): Promise<MediaDetails> {
   const details: Written<MediaDetails> = {};
-  await orNothing(async () => {
+  await ignoreErrors(async () => {
     const { bestGuessFrameRate, probedPacketCount } = await picture.computeFrameRateMetrics();
     if (probedPacketCount > 1 && Number.isFinite(bestGuessFrameRate)) {
       details.frameRate = bestGuessFrameRate;
     }
   });
-  await orNothing(async () => {
+  await ignoreErrors(async () => {
     const { num, den } = await picture.getPixelAspectRatio();
     details.pixelAspect = num / den;
   });
-  await orNothing(async () => {
+  await ignoreErrors(async () => {
     details.videoCodec = (await picture.getCodec()) ?? (await codecNameOf(picture));
     Object.assign(details, pixelFormat(await picture.getDecoderConfig()));
   });
-  await orNothing(async () => {
+  await ignoreErrors(async () => {
     if (sound) {
       details.audioCodec = (await sound.getCodec()) ?? (await codecNameOf(sound));
       details.audioProfile = (await sound.getCodecParameterString()) ?? '';
@@ -36,11 +36,11 @@ export async function videoDetails(
   return details;
 }
 
-async function orNothing(read: () => Promise<void>): Promise<void> {
+async function ignoreErrors(read: () => Promise<void>): Promise<void> {
   await read().catch(() => undefined);
 }
 
-/** As the container calls a codec that the library does not know, such as `mp4v`. */
+/** The container's name of a codec that the library does not know, such as `mp4v`. */
 async function codecNameOf(track: InputAudioTrack | InputVideoTrack): Promise<string> {
   const id = await track.getInternalCodecId();
   return typeof id === 'string' && /^[\w .\-\/]{1,40}$/v.test(id) ? id.trim() : 'unknown';
@@ -77,10 +77,10 @@ function bytesOf(description: VideoDecoderConfig['description']): Uint8Array | n
     : new Uint8Array(description);
 }
 
-/** Profiles that know 4:2:0 of 8 bits alone: Baseline, Main and Extended. */
+/** Profiles with 8-bit 4:2:0 only: Baseline, Main and Extended. */
 const simpleProfiles = new Set([66, 77, 88]);
 
-/** ISO/IEC 14496-15, 5.3.3.1: other profiles have four bytes behind the parameter sets. */
+/** ISO/IEC 14496-15, 5.3.3.1: other profiles have four bytes after the parameter sets. */
 function avcFormat(bytes: Uint8Array): PixelFormat {
   if (simpleProfiles.has(bytes[1] ?? 0)) {
     return formatOf(1, 8);

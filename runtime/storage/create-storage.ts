@@ -5,45 +5,45 @@ import type { MediaStorage } from './media-storage.ts';
 import { s3Storage, type S3Settings } from './s3-storage.ts';
 
 export type StorageSettings = {
-  /** Has the files, unless there is a bucket, and in any case those on their way in. */
+  /** Folder of the files when there is no bucket, and always of incoming files. */
   readonly mediaDir: string;
   readonly s3: S3Settings | null;
-  /** How much of the folder's file system must be free for files to be taken in, in percent; 0 is not to look. */
+  /** The free space that uploads need on the folder's file system, in percent; 0 disables the check. */
   readonly leastFree: number;
 };
 
-/** Where media files lie: in the bucket when there is one, and in the folder otherwise. */
+/** Uses the bucket when there is one, otherwise the folder. */
 export const createStorage = ({
   mediaDir,
   s3,
 }: Pick<StorageSettings, 'mediaDir' | 's3'>): MediaStorage =>
   s3 ? s3Storage(s3) : diskStorage(path.join(mediaDir, 'files'));
 
-/** Beside the stored files, since `diskStorage` takes only what is on the same file system. */
+/** Next to the stored files, since `diskStorage` needs both on the same file system. */
 export const createStaging = ({ mediaDir }: Pick<StorageSettings, 'mediaDir'>): Promise<Staging> =>
   openStaging(path.join(mediaDir, 'incoming'));
 
-/** A local folder for files on their way in. */
+/** A local folder for incoming files. */
 export type Staging = {
-  /** A name for a new file, which is not made yet. */
+  /** The path of a new file, which does not exist yet. */
   newPath(): string;
   /**
-   * Removes files that were last written to over an hour ago: a crash left them.
+   * Removes files that a crash left behind: last written more than an hour ago.
    *
-   * @param onObstacle Gets each file that cannot be removed, and why. The others are.
+   * @param onObstacle Gets each file that cannot be removed, and the reason. The sweep continues.
    */
   sweep(onObstacle: (name: string, error: unknown) => void): Promise<void>;
 };
 
-/** No request takes as long. */
+/** Longer than any request takes. */
 const staleMs = 60 * 60_000;
 
 const ending = '.part';
 
-/** The notes of earlier versions, whose files the sweep of the storage finds now. */
+/** Files of earlier versions, which the sweep of the storage replaced. */
 const oldNote = /^[0-9a-f\-]{36}\.note$/v;
 
-/** @param folder Made when it is not there; several processes may share it. */
+/** @param folder Created when it does not exist; several processes may share it. */
 async function openStaging(folder: string): Promise<Staging> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return {
@@ -65,7 +65,7 @@ async function openStaging(folder: string): Promise<Staging> {
 async function isStale(folder: string, name: string): Promise<boolean> {
   const writtenMs = await stat(path.join(folder, name)).then(
     ({ mtimeMs }) => mtimeMs,
-    () => Number.POSITIVE_INFINITY, // Another process was faster.
+    () => Number.POSITIVE_INFINITY, // Another process removed it.
   );
   return writtenMs < Date.now() - staleMs;
 }

@@ -1,15 +1,15 @@
 import { statfs } from 'node:fs/promises';
 import { AppError } from '../../domain/errors.ts';
 
-/** In seconds. Room is made by people. */
+/** In seconds. An operator has to free space. */
 const retryAfter = 60;
 
 /**
- * A guard that files must pass before they are taken in. Uploads that fill a disk to its end would take PostgreSQL,
- * which often has its data on the same one, and the posts that are due down with them.
+ * Refuses uploads while the disk is nearly full. A full disk would also stop PostgreSQL, which often has its data
+ * there, and with it the posts that are due.
  *
- * @param folder Of the media library.
- * @param leastFree How much of its file system must be free, in percent; 0 lets everything through.
+ * @param folder The folder of the media library.
+ * @param leastFree The percentage of its file system that must be free; 0 disables the check.
  * @returns a function that throws AppError `unavailable` when less is free.
  */
 export function diskGuard(folder: string, leastFree: number): () => Promise<void> {
@@ -22,26 +22,22 @@ export function diskGuard(folder: string, leastFree: number): () => Promise<void
     if (blocks > 0 && (bavail / blocks) * 100 < leastFree) {
       throw new AppError(
         'unavailable',
-        'The disk is nearly full, so no files are taken at the moment. Posts without new files are, and go out. Try again later.',
+        'The disk is nearly full, so files cannot be stored now. Posts without new files are not affected. Try again later.',
         { retryAfter },
       );
     }
   };
 }
 
-/** No space left, a quota that is used up, and a limit on the size of files. */
+/** No space left, quota used up, file too large for the file system. */
 const codes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** A failure for want of room by its name, for the caller to hear; any other as it is. */
+/** Converts an error for lack of space to `unavailable`; returns other errors unchanged. */
 export function namedIfOutOfRoom(error: unknown): unknown {
   return error instanceof Error && 'code' in error && codes.has(error.code)
-    ? new AppError(
-        'unavailable',
-        'There is no room for this file at the moment. Try again later.',
-        {
-          retryAfter,
-          cause: error,
-        },
-      )
+    ? new AppError('unavailable', 'There is no room for this file now. Try again later.', {
+        retryAfter,
+        cause: error,
+      })
     : error;
 }

@@ -4,12 +4,12 @@ import { usedForMs, type MediaStorage, type StoredPage } from './media-storage.t
 import { namedIfOutOfRoom } from './disk-room.ts';
 
 /**
- * Keeps files in a folder of this machine, or one that machines share.
+ * Stores files in a folder of this machine, or one that machines share.
  *
- * A file is moved in under its final name when all of it is on the disk, so no name ever leads to half a file. It
- * must come from the same file system.
+ * Moves a file to its final name after all of it is on the disk, so no name ever leads to half a file. The file must be
+ * on the same file system.
  *
- * @param folder Made when it is not there.
+ * @param folder Created when it does not exist.
  */
 export function diskStorage(folder: string): MediaStorage {
   return {
@@ -44,16 +44,16 @@ export function diskStorage(folder: string): MediaStorage {
 
 const claims = (folder: string): string => path.join(folder, 'installations');
 
-/** 256 folders, by the key's random end, since some file systems and most people dislike a folder of a million files. */
+/** 256 folders by the key's random end, since some file systems are slow with a million files in one folder. */
 function fileOf(folder: string, key: string): string {
   if (!/^[0-9a-f\-]{36}$/v.test(key)) {
-    throw new TypeError(`"${key}" is no key of this storage.`);
+    throw new TypeError(`"${key}" is not a key of this storage.`);
   }
 
   return path.join(folder, key.slice(-2), key);
 }
 
-/** One of the folders in which files lie is a page, and its name a position. */
+/** Each folder of files is a page, and its name the position. */
 async function listFolder(folder: string, position: string | null): Promise<StoredPage> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(nullWhenMissing);
   const folders = (entries ?? [])
@@ -93,7 +93,7 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** A file, or the names in a folder, that a loss of power will not undo. */
+/** Flushes a file or a folder's entries to the disk, so that they survive a loss of power. */
 async function flushed(target: string): Promise<void> {
   const handle = await open(target, 'r');
   try {

@@ -14,34 +14,34 @@ import { usedForMs, type ByteRange, type MediaStorage } from './media-storage.ts
 
 export type S3Settings = {
   readonly bucket: string;
-  /** Of a server other than Amazon's. */
+  /** Set for a server other than Amazon's. */
   readonly endpoint: string | undefined;
   readonly region: string;
 };
 
 const prefix = 'media/';
 
-/** Of databases that use the bucket. No key of a file begins so. */
+/** Marks of databases that use the bucket. No key of a file starts like this. */
 const marks = `${prefix}databases/`;
 
-/** Marks of the databases that this storage belongs to. */
+/** Marks of the databases that own this storage. */
 const claims = `${prefix}installations/`;
 
-/** How long the server may take to be reached, and then be silent, in milliseconds. */
+/** In milliseconds: the time to connect, and the longest silence afterwards. */
 const connectionTimeout = 3000;
 const socketTimeout = 30_000;
 
 /**
- * Each reader holds a socket for as long as it reads. They are apart from those of other calls, so that slow readers hold up
- * no upload, and more than the client's own 50.
+ * Each reader holds a socket while it reads. Readers have their own pool, larger than the client's default of 50, so
+ * that slow readers do not delay uploads.
  */
 const maxReaders = 1000;
 
 /**
- * Keeps files in a bucket of Amazon S3 or of a server that speaks its protocol, under `media/`.
+ * Stores files in a bucket of Amazon S3 or a compatible server, under `media/`.
  *
- * The credentials are found as AWS's own tools find them: in `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, a
- * profile, or the role of the machine.
+ * The credentials come from where AWS's own tools look: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, a profile, or
+ * the role of the machine.
  */
 export function s3Storage(settings: S3Settings): MediaStorage {
   const { bucket } = settings;
@@ -54,12 +54,12 @@ export function s3Storage(settings: S3Settings): MediaStorage {
       const headers = { ContentLength: sizeBytes, ContentType: type };
       const send = async () => {
         const file = await open(filePath);
-        const body = file.createReadStream().on('error', () => {}); // The client hears of it.
+        const body = file.createReadStream().on('error', () => {}); // The client reports it.
         await client
           .send(new PutObjectCommand({ ...at(key), ...headers, Body: body }))
           .finally(() => body.destroy());
       };
-      // The client repeats what fails in passing, but not what it reads from a stream.
+      // The client retries transient failures, but not with a stream as body.
       await send()
         .catch((error: unknown) => (isRefusal(error) ? Promise.reject(error) : send()))
         .catch(throwNamed);
@@ -108,7 +108,7 @@ async function claim(client: S3Client, Bucket: string, installation: string): Pr
   await client.send(command).catch(throwNamed);
 }
 
-/** Lists the mark: to a HEAD for a missing object, S3 answers 403 where the right to list is missing. */
+/** Lists the mark instead of a HEAD request: for a missing object, S3 answers 403 without the permission to list. */
 async function isClaimed(client: S3Client, Bucket: string, installation: string): Promise<boolean> {
   const Prefix = claims + installation;
   const command = new ListObjectsV2Command({ Bucket, Prefix });
@@ -120,10 +120,10 @@ function connect({ endpoint, region }: S3Settings, maxSockets: number): S3Client
   const agent = { keepAlive: true, maxSockets };
   return new S3Client({
     region,
-    // Names of buckets as hosts need DNS, which a server of one's own seldom has.
+    // Bucket names as hosts need DNS, which self-hosted servers seldom have.
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
     requestHandler: { connectionTimeout, socketTimeout, httpAgent: agent, httpsAgent: agent },
-    // It would write to the console, beside our log.
+    // By default it writes to the console, outside of our log.
     logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
   });
 }
@@ -132,7 +132,7 @@ const header = ({ start, end }: ByteRange): string => `bytes=${start}-${end}`;
 
 const ignore = (): void => undefined;
 
-/** What the server refuses (a wrong key, no such bucket) is the operator's to mend; all else may pass. */
+/** A refusal (a wrong key, no such bucket) needs the operator; any other failure may be transient. */
 function isRefusal(error: unknown): boolean {
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
   return status !== undefined && status >= 400 && status < 500 && status !== 429;
@@ -141,7 +141,7 @@ function isRefusal(error: unknown): boolean {
 function throwNamed(error: unknown): never {
   throw isRefusal(error)
     ? error
-    : new AppError('unavailable', 'The media storage does not answer at the moment. Try again.', {
+    : new AppError('unavailable', 'The media storage does not answer. Try again.', {
         cause: error,
       });
 }

@@ -8,7 +8,7 @@ export const account = {
   appPassword: 'demo',
 } as const;
 
-/** The other one is there to be signed in to; its repository takes no posts. */
+/** The second account only signs in; its repository accepts no posts. */
 const accounts = {
   demo: account,
   second: {

@@ -1,7 +1,7 @@
 import { Refusal } from '../refusal.ts';
 import { fileTypes, type Files } from '../files.ts';
 
-/** A file as records name it. */
+/** A reference to a file in a record. */
 export type Blob = {
   readonly $type: 'blob';
   readonly ref: { readonly $link: string };
@@ -9,7 +9,7 @@ export type Blob = {
   readonly size: number;
 };
 
-/** Keeps a file for a record that is to come. @throws Refusal 400 for what no browser can show. */
+/** Stores a file for a later record. @throws Refusal 400 for a type that browsers cannot show. */
 export async function uploadBlob(files: Files, bytes: Buffer): Promise<{ blob: Blob }> {
   const stored = await files.put(bytes);
   if (stored === null) {
@@ -19,7 +19,7 @@ export async function uploadBlob(files: Files, bytes: Buffer): Promise<{ blob: B
   return { blob: { $type: 'blob', ref: { $link: cid }, mimeType, size } };
 }
 
-/** What a place of a record takes. Sources: lexicons `app.bsky.embed.images`, `.video` and `.external`. */
+/** Limits of a record's field. Sources: lexicons `app.bsky.embed.images`, `.video` and `.external`. */
 type Place = { readonly accept: string; readonly maxSize: number };
 
 const places: Readonly<Record<string, Place>> = {
@@ -30,7 +30,7 @@ const places: Readonly<Record<string, Place>> = {
 
 type Named = { readonly blob: Blob; readonly place: Place | undefined };
 
-/** The files that a record names, wherever it does. @param name Of the field that the value stands in. */
+/** All files that a record refers to. @param name The field of the value. */
 function blobsIn(value: unknown, name = ''): Named[] {
   if (typeof value !== 'object' || value === null) {
     return [];
@@ -40,7 +40,7 @@ function blobsIn(value: unknown, name = ''): Named[] {
     : Object.entries(value).flatMap(([key, inner]) => blobsIn(inner, key));
 }
 
-/** @throws Refusal 400 when a record names a file that was not uploaded, or names it wrongly: so a PDS answers. */
+/** @throws Refusal 400, like a PDS, when a record refers to a missing file or describes it wrongly. */
 export async function assertBlobs(files: Files, record: unknown): Promise<void> {
   for (const { blob, place } of blobsIn(record)) {
     const { ref, mimeType, size } = blob;
@@ -74,7 +74,7 @@ function assertFits({ mimeType, size }: Blob, place: Place | undefined): void {
 
 const megabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(2)}MB`;
 
-/** Where the lexicon expects one, it has checked the rest of it. */
+/** The lexicon has checked the other fields of a blob where it expects one. */
 const isBlob = (value: object): value is Blob =>
   '$type' in value &&
   value.$type === 'blob' &&

@@ -1,15 +1,15 @@
 import type { BlueskyDeps } from './deps.ts';
 import type { TokenKind } from './sessions.ts';
 
-/** An answer, or what the caller is to get in its place: nothing, or an error. */
+/** A response's body, or `none` (cuts the connection), or `error` (500). */
 export type Answer = object | 'none' | 'error';
 
 export type Method = {
   readonly verb: 'GET' | 'POST';
-  /** The token that the caller must show: of a session, or one that the account's server made for a method. */
+  /** The required token: of a session, or a service token for one method. */
   readonly needs?: TokenKind | { readonly service: string };
-  /** The body is a file, and no JSON: of any type, or of this one. */
+  /** The body is a file instead of JSON: of any type, or of this one. */
   readonly takesFile?: true | 'video/mp4';
-  /** @param input The query or the body, after the check against the method's lexicon. */
+  /** @param input The query or body, validated against the method's lexicon. */
   readonly run: (deps: BlueskyDeps, input: unknown) => Answer | Promise<Answer>;
 };

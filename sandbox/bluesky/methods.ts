@@ -91,7 +91,7 @@ function resolveHandle({ handle }: ComAtprotoIdentityResolveHandle.QueryParams) 
   return { did: accountOf(name).did };
 }
 
-/** How many writes a PDS takes in one call. */
+/** A PDS's limit of writes per call. */
 const maxWrites = 200;
 const createType = 'com.atproto.repo.applyWrites#create';
 
@@ -114,7 +114,6 @@ async function applyWrites(
   return answer === 'normal' ? { commit, results } : answer;
 }
 
-/** Creates one record. */
 async function createRecord(
   deps: BlueskyDeps,
   input: ComAtprotoRepoCreateRecord.InputSchema,
@@ -124,7 +123,7 @@ async function createRecord(
   return one(await writeRecords(deps, [{ collection, rkey, value: record, over: 'nothing' }]));
 }
 
-/** Writes one record at a key that the caller chose, over what stands there if `swapRecord` lets it. */
+/** Writes a record at a key of the caller, over the existing one if `swapRecord` allows it. */
 async function putRecord(
   deps: BlueskyDeps,
   input: ComAtprotoRepoPutRecord.InputSchema,

@@ -1,13 +1,13 @@
 import type { AppBskyFeedPost } from '@atproto/api';
-import type { Post } from '../post.ts';
+import type { SandboxPost } from '../post.ts';
 
-export type BlueskyPost = Post & {
+export type BlueskyPost = SandboxPost & {
   readonly cid: string;
-  /** As it came over the wire: its CID is computed from every field. */
+  /** Exactly as received: its CID is computed from every field. */
   readonly record: AppBskyFeedPost.Record;
 };
 
-export function isBlueskyPost(post: Post | undefined): post is BlueskyPost {
+export function isBlueskyPost(post: SandboxPost | undefined): post is BlueskyPost {
   return post?.network === 'bluesky';
 }
 

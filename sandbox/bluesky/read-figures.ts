@@ -5,7 +5,7 @@ import type { SandboxDeps } from '../deps.ts';
 import { isBlueskyPost } from './post.ts';
 import { uriOf } from './record.ts';
 
-/** Those that there are, with their figures: the AppView's part. */
+/** The existing posts with their figures, as the AppView returns them. */
 export function getPosts(
   { store, figures }: SandboxDeps,
   { uris }: AppBskyFeedGetPosts.QueryParams,

@@ -7,7 +7,7 @@ import { alteredText, type Store } from '../store.ts';
 import { isDemo } from './sessions.ts';
 
 const defaultLimit = 50;
-/** Of a record that stands in the place of one that was altered: any but its own. */
+/** The CID of an altered record: any but its own. */
 const otherCid = 'bafyreidfayvfuwqa7qlnopdjiqrxzs6blmoeu4rujcjtnci5beludirz2a';
 
 /** @throws Refusal 400 `RecordNotFound`. */
@@ -25,7 +25,7 @@ export function getRecord({ store }: SandboxDeps, query: ComAtprotoRepoGetRecord
   return present(store, post);
 }
 
-/** One page of records by their keys, the highest first unless `reverse`. The cursor is the last key of the page. */
+/** A page of records by key, highest first unless `reverse`. The cursor is the last key of the page. */
 export function listRecords({ store }: SandboxDeps, query: ComAtprotoRepoListRecords.QueryParams) {
   assertKnown(query.repo);
   const { limit = defaultLimit, cursor, reverse = false } = query;

@@ -13,13 +13,13 @@ function isTid(text: string): boolean {
   return pattern.test(text);
 }
 
-/** Returns a function that makes keys from the time; each is above the one before. */
+/** Returns a function that makes ascending keys from the time. */
 export function createTids(now: () => number): () => string {
   let lastMicros = 0n;
   return () => {
     const micros = BigInt(now()) * 1000n;
     lastMicros = micros > lastMicros ? micros : lastMicros + 1n;
-    let rest = lastMicros << 10n; // The lower ten bits name the clock; the sandbox has only one.
+    let rest = lastMicros << 10n; // The lower ten bits are the clock id; the sandbox has only one clock.
     let tid = '';
     for (let place = 0; place < 13; place += 1) {
       tid = (alphabet[Number(rest & 31n)] ?? '') + tid;
@@ -38,10 +38,10 @@ export function uriOf(rkey: string): string {
 }
 
 /**
- * Makes a post of a record, after the checks of Bluesky's own lexicon: 300 graphemes, the form of dates, facets
- * and replies.
+ * Converts a record to a post. Validates it with Bluesky's own lexicon: 300 graphemes, the form of dates, facets and
+ * replies.
  *
- * @throws Refusal 400 `InvalidRequest` that says what is wrong.
+ * @throws Refusal 400 `InvalidRequest` that explains the problem.
  */
 export async function toPost(
   collection: string,
@@ -78,7 +78,7 @@ function assertFits(wire: JsonValue): void {
     }
     problem = checked.error.message;
   } catch (error) {
-    problem = error instanceof Error ? error.message : 'It cannot be read.'; // A CID that is none.
+    problem = error instanceof Error ? error.message : 'It cannot be read.'; // An invalid CID.
   }
   throw new Refusal(400, `Invalid ${postCollection} record: ${problem}`);
 }

@@ -1,7 +1,7 @@
 import { Refusal } from '../refusal.ts';
 import type { Fate } from '../script.ts';
 
-/** What a PDS answers when it breaks, and for a record key that is taken. */
+/** A PDS's response to an internal error, and to a record key that is taken. */
 export function internalError(message = 'Internal Server Error'): Refusal {
   return new Refusal(500, message, { code: 'InternalServerError' });
 }
@@ -10,7 +10,7 @@ export function revoked(): Refusal {
   return new Refusal(400, 'Token has been revoked', { code: 'ExpiredToken' });
 }
 
-/** How a PDS says what a script decided. */
+/** The PDS's response for a fate of the script. */
 export function refusalFor(fate: Exclude<Fate, { kind: 'take' }>, nowMs: number): Refusal {
   switch (fate.kind) {
     case 'refuse':

@@ -1,7 +1,7 @@
 import { lexicons } from '@atproto/api';
 import { Router, type RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
-import { readBody, readRaw } from '../body.ts';
+import { readRequestBody, readRaw } from '../body.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
 import type { Signer } from '../orders.ts';
@@ -17,7 +17,7 @@ import { blueskyOauthRoutes } from './oauth/routes.ts';
 import { createServiceTokens } from './video/service-tokens.ts';
 import { createVideoJobs } from './video/video-jobs.ts';
 
-/** As much of a personal data server as it takes to publish and to look at what was published. */
+/** The parts of a personal data server that publishing and reading back need. */
 export function blueskyRoutes(shared: SandboxDeps): Router {
   const { store, now, files, script } = shared;
   const deps = {
@@ -41,7 +41,7 @@ export function blueskyRoutes(shared: SandboxDeps): Router {
     }
     const serverDid = `did:web:${encodeURIComponent(ctx.host)}`;
     const there = { ...deps, serverDid, query: ctx.URL.searchParams };
-    const by = method.needs ? signerOf(ctx, there, proofs, method.needs) : nobody;
+    const by = method.needs ? signerOf(ctx, there, proofs, method.needs) : anonymous;
     const answer = await method.run({ ...there, by }, await inputOf(ctx, nsid, method));
     if (answer === 'none') {
       cutConnection(ctx);
@@ -54,9 +54,11 @@ export function blueskyRoutes(shared: SandboxDeps): Router {
   return router;
 }
 
-const nobody: Signer = { account: 'demo', hasGrant: false };
+const anonymous: Signer = { account: 'demo', hasGrant: false };
 
-/** Whose request it is: by the token of an app password's session, by that of a grant with its proof, or by a service's. */
+/**
+ * The account of the request: by the token of an app password's session, of a grant with its proof, or of a service.
+ */
 function signerOf(
   ctx: RouterContext,
   deps: Omit<BlueskyDeps, 'by'>,
@@ -74,7 +76,7 @@ function signerOf(
     if (deps.script.isRevoked('bluesky')) {
       throw revoked();
     }
-    return nobody;
+    return anonymous;
   }
   ctx.set('dpop-nonce', proofs.nonce());
   const jkt = proofs.check(ctx, token);
@@ -99,7 +101,7 @@ async function inputOf(
     }
     return readRaw(ctx.req);
   }
-  const input = verb === 'GET' ? queryOf(ctx.URL.searchParams) : await readBody(ctx.req);
+  const input = verb === 'GET' ? queryOf(ctx.URL.searchParams) : await readRequestBody(ctx.req);
   try {
     return verb === 'GET'
       ? lexicons.assertValidXrpcParams(nsid, input)
@@ -109,7 +111,7 @@ async function inputOf(
   }
 }
 
-/** A query is all text; the lexicon wants numbers and booleans where it says so. */
+/** Converts the query's texts to numbers and booleans where the lexicon expects them. */
 function queryOf(query: URLSearchParams): Record<string, unknown> {
   const [limit, reverse, exp] = ['limit', 'reverse', 'exp'].map((name) => query.get(name));
   return {
@@ -121,7 +123,7 @@ function queryOf(query: URLSearchParams): Record<string, unknown> {
   };
 }
 
-/** Answers in Bluesky's error shape. */
+/** Converts errors to Bluesky's error format. */
 const answerErrors: Middleware = async (ctx, next) => {
   try {
     await next();

@@ -5,25 +5,25 @@ import { account, accountNamed, accountOf } from './account.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { Refusal } from '../refusal.ts';
 
-/** As long as a PDS lets them live. */
+/** Lifetimes of a PDS. */
 const lives = {
   access: { typ: 'at+jwt', scope: 'com.atproto.appPass', seconds: 2 * 60 * 60 },
   refresh: { typ: 'refresh+jwt', scope: 'com.atproto.refresh', seconds: 90 * 24 * 60 * 60 },
 } as const;
 export type TokenKind = keyof typeof lives;
 
-export type Tokens = {
+export type SessionTokens = {
   issue(kind: TokenKind): string;
   /**
    * Checks an `Authorization` header.
    *
-   * @throws Refusal 401 when there is none, 400 `InvalidToken` or `ExpiredToken`: so a PDS answers.
+   * @throws Refusal, like a PDS: 401 when there is none, 400 `InvalidToken` or `ExpiredToken`.
    */
   check(kind: TokenKind, authorization: string): void;
 };
 
 /** JSON Web Tokens, signed with HMAC-SHA256. @param now Milliseconds since 1970. */
-export function createTokens(secret: string, now: () => number): Tokens {
+export function createTokens(secret: string, now: () => number): SessionTokens {
   const seconds = () => Math.floor(now() / 1000);
   const sign = (text: string) => createHmac('sha256', secret).update(text).digest();
   return {
@@ -45,7 +45,7 @@ export function createTokens(secret: string, now: () => number): Tokens {
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
         throw new Refusal(400, 'Token could not be verified', { code: 'InvalidToken' });
       }
-      // The signature says that we wrote these ourselves, so their form needs no check.
+      // The signature proves that we made the claims, so their form needs no check.
       const { scope, exp } = decode(claims);
       if (scope !== lives[kind].scope) {
         throw new Refusal(400, 'Bad token scope', { code: 'InvalidToken' });
@@ -65,9 +65,9 @@ function decode(text: string): { scope: string; exp: number } {
   return JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
 }
 
-/** @throws Refusal 401 for anything but the demo account and its app password, and once that is revoked. */
+/** @throws Refusal 401 for anything but the demo account and its app password, and while that is revoked. */
 export function createSession(
-  deps: SandboxDeps & { readonly tokens: Tokens },
+  deps: SandboxDeps & { readonly tokens: SessionTokens },
   input: ComAtprotoServerCreateSession.InputSchema,
 ) {
   const isRight = isDemo(input.identifier) && input.password === account.appPassword;
@@ -77,8 +77,8 @@ export function createSession(
   return newSession(deps);
 }
 
-/** A pair of tokens. The ones before stay good until they expire. */
-export function newSession({ tokens }: { readonly tokens: Tokens }) {
+/** A pair of tokens. Earlier tokens stay valid until they expire. */
+export function newSession({ tokens }: { readonly tokens: SessionTokens }) {
   return {
     ...describeSession('demo'),
     accessJwt: tokens.issue('access'),
@@ -91,7 +91,7 @@ export function describeSession(name: AccountName) {
   return { did, handle, emailConfirmed: true, active: true };
 }
 
-/** Whether a DID or a handle is the demo account's. Handles are read in any case. */
+/** Whether a DID or a handle is the demo account's. Handles ignore case. */
 export function isDemo(actor: string): boolean {
   return accountNamed(actor) === 'demo';
 }

@@ -6,12 +6,12 @@ import {
   type AppBskyFeedPost,
 } from '@atproto/api';
 import type { Card, Shown } from '../network.ts';
-import type { PostFile } from '../post.ts';
+import type { SandboxFile } from '../post.ts';
 import type { Blob } from './blobs.ts';
 import type { BlueskyPost } from './post.ts';
 import { segmentsOf } from './text.ts';
 
-/** What the page shows of a record. The lexicon has checked it; what it does not know is not shown. */
+/** Converts a record for the page. The lexicon has checked it; fields outside the lexicon are not shown. */
 export function show(post: BlueskyPost): Shown {
   const { record } = post;
   const labels = labelsOf(record);
@@ -27,7 +27,7 @@ export function show(post: BlueskyPost): Shown {
 type Embedding = Pick<AppBskyFeedPost.Record, 'embed'>;
 
 /** The pictures or the video of a record, with their alt texts. */
-export function filesOf({ embed }: Embedding): PostFile[] {
+export function filesOf({ embed }: Embedding): SandboxFile[] {
   if (AppBskyEmbedImages.isMain(embed)) {
     return embed.images.map(({ image, alt }) => fileOf(image, alt));
   }
@@ -47,8 +47,8 @@ function labelsOf({ labels }: AppBskyFeedPost.Record): string[] {
   return ComAtprotoLabelDefs.isSelfLabels(labels) ? labels.values.map(({ val }) => val) : [];
 }
 
-/** Records are kept as they came over the wire, where a blob is plain JSON. */
-function fileOf(value: unknown, altText = ''): PostFile {
+/** Records are stored as received, where a blob is plain JSON. */
+function fileOf(value: unknown, altText = ''): SandboxFile {
   const { ref, mimeType } = value as Blob;
   return { cid: ref.$link, type: mimeType, altText };
 }

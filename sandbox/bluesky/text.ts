@@ -2,7 +2,7 @@ import { RichText, type RichTextSegment } from '@atproto/api';
 import type { BlueskyPost } from './post.ts';
 import { isWebAddress, type Segment } from '../segment.ts';
 
-/** Cuts a post's text at its facets: on Bluesky nothing else is a link. @param base Where the sandbox's Bluesky lives. */
+/** Splits a post's text at its facets; Bluesky links nothing else. @param base Path of the sandbox's Bluesky. */
 export function segmentsOf({ text, record }: BlueskyPost, base: string): Segment[] {
   const { facets } = record;
   const rich = new RichText(facets === undefined ? { text } : { text, facets });

@@ -9,13 +9,13 @@ import { toPost } from './record.ts';
 import { internalError, refusalFor } from './refusals.ts';
 import { filesOf } from './show.ts';
 
-/** One record to write. */
+/** A record to write. */
 export type Write = {
   readonly collection: string;
-  /** Without one, the sandbox makes it. */
+  /** The sandbox generates it when absent. */
   readonly rkey: string | undefined;
   readonly value: Readonly<Record<string, unknown>>;
-  /** What may stand at the key: nothing, anything, or only the record with this CID (null: none). */
+  /** What the write may replace: nothing, anything, or only the record with this CID (null: no record). */
   readonly over: 'nothing' | 'anything' | { readonly cid: string | null };
 };
 
@@ -23,22 +23,22 @@ export type Written = {
   readonly posts: readonly BlueskyPost[];
   /** Undefined when nothing changed. */
   readonly commit: { readonly cid: string; readonly rev: string } | undefined;
-  /** What the caller is to get: the commit, nothing, or an error. */
+  /** The response: the commit, none (cuts the connection), or an error. */
   readonly answer: 'normal' | 'none' | 'error';
 };
 
 /**
  * Writes all records or none.
  *
- * @throws Refusal 400 for a record that is wrong or for one that stands in its way, 429, and 500 for a taken key,
- * because that is how a PDS answers it. The page shows what was refused for its content.
+ * @throws Refusal 400 for an invalid record or a `swapRecord` that does not match, 429, and 500 for a taken key, like a
+ * PDS. The page shows posts that were refused for their content.
  */
 export async function writeRecords(deps: BlueskyDeps, writes: readonly Write[]): Promise<Written> {
   const { store, nextTid } = deps;
   const posts = await toPosts(deps, writes);
   const commit = await commitOf(posts, nextTid());
 
-  // From here to `put` nothing waits, so that no other request comes between the checks and the change.
+  // No `await` from here to `put`, so that no other request comes between the checks and the change.
   const found = posts.map((post) => store.find('bluesky', post.id));
   const cids = found.map((post) => (isBlueskyPost(post) ? post.cid : null));
   for (const [n, write] of writes.entries()) {
@@ -68,7 +68,7 @@ export async function writeRecords(deps: BlueskyDeps, writes: readonly Write[]):
   return { posts, commit, answer: fate.answer };
 }
 
-/** @throws Refusal 400 for a record that breaks the lexicon, or names a file that is not there. */
+/** @throws Refusal 400 for a record that breaks the lexicon, or refers to a missing file. */
 async function toPosts(
   deps: BlueskyDeps,
   writes: readonly Write[],
@@ -121,19 +121,19 @@ function fateOf(
   return script.fateOf({ network: 'bluesky', texts: posts.map(({ text }) => text), key, by });
 }
 
-/** @param cid Of what is to be written. @param there Of what stands at the key. */
+/** @param cid Of the new record. @param there Of the existing record at the key. */
 function assertAllowed(write: Write, cid: string | undefined, there: string | null): void {
   if (write.over === 'nothing' && there !== null) {
     throw internalError();
   }
-  // The same record once more is no change, so a PDS does not even look at `swapRecord`.
+  // Writing the same record again changes nothing, so a PDS ignores `swapRecord` then.
   if (typeof write.over === 'object' && write.over.cid !== there && cid !== there) {
     const stands = there === null ? 'There is no record' : `Record was at ${there}`;
     throw new Refusal(400, stands, { code: 'InvalidSwap' });
   }
 }
 
-/** Stands for a repository's signed commit, which the sandbox does not have: it names what was written. */
+/** Replaces a repository's signed commit, which the sandbox does not have: identifies the written records. */
 async function commitOf(posts: readonly BlueskyPost[], rev: string) {
   const written = posts.map(({ id, cid }) => `${id} ${cid}`);
   return { cid: String(await cidForLex({ did: account.did, rev, written })), rev };

@@ -8,25 +8,29 @@ export const members = {
 /** The member behind both tokens. */
 export const account = {
   ...members.demo,
-  /** Of an app that may do everything. */
+  /** Token of an app with every permission. */
   accessToken: 'demo',
-  /** Of an app as everybody gets one: it posts, and reads neither posts nor comments nor writes any. */
+  /** Token of a self-serve app: it posts, but cannot read posts, or read or write comments. */
   selfServeToken: 'demo-self-serve',
 } as const;
 
-/** A page that the demo member runs. */
-export const page = { id: '1000', vanityName: 'demo-page', displayName: 'Demo Page' } as const;
+/** A page that the demo member administers. */
+export const companyPage = {
+  id: '1000',
+  vanityName: 'demo-page',
+  displayName: 'Demo Page',
+} as const;
 
 const identityOf = ({ displayName }: (typeof members)[AccountName]) => ({
   displayName,
   handle: displayName,
 });
 
-/** As the page shows them. */
+/** The accounts on the page. */
 export const identities = { demo: identityOf(members.demo), second: identityOf(members.second) };
 
 export const urnOf = ({ id }: { readonly id: string }): string => `urn:li:person:${id}`;
-export const pageUrn = `urn:li:organization:${page.id}`;
+export const pageUrn = `urn:li:organization:${companyPage.id}`;
 
-/** In which the member only looks at numbers. */
+/** A page where the member may only see analytics. */
 export const otherPageUrn = 'urn:li:organization:1001';

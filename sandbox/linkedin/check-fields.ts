@@ -4,9 +4,9 @@ import { unprocessable } from './refusals.ts';
 const ajv = new Ajv({ allErrors: true });
 
 /**
- * Makes a function that lets a request's body through when it has a schema's fields and no others.
+ * Makes a function that accepts a body with a schema's fields and no others.
  *
- * @throws LinkedinRefusal 422 with a line for each thing that is wrong, in LinkedIn's words.
+ * @throws LinkedinRefusal 422 with a line for each fault, in LinkedIn's wording.
  */
 export function bodyReader<T>(schema: SchemaObject): (body: unknown) => T {
   const isValid = ajv.compile<T>(schema);
@@ -30,7 +30,7 @@ function sentenceOf({ keyword, instancePath, params, message }: ErrorObject): st
   return `${instancePath} :: ${message}`;
 }
 
-/** An object with exactly these fields. @param optional Those that may be left out. */
+/** An object with exactly these fields. @param optional Fields that may be absent. */
 export const objectOf = (
   properties: Readonly<Record<string, object>>,
   optional: readonly string[] = [],

@@ -28,7 +28,8 @@ const readComment = bodyReader<Body>(
 /**
  * Creates a comment on a post. Its text is plain.
  *
- * @throws Refusal 400, 401, 403, 404 or 429, as LinkedIn answers. The page shows what was refused for its content.
+ * @throws Refusal 400, 401, 403, 404 or 429, like LinkedIn. The page shows comments that were refused for their
+ * content.
  */
 export async function createComment(
   deps: LinkedinDeps,
@@ -99,7 +100,7 @@ function findPost({ store }: LinkedinDeps, urn: string): LinkedinPost {
   return post;
 }
 
-/** A comment as LinkedIn gives it. An order makes it name the comment as older versions of the API do. */
+/** LinkedIn's representation of a comment. With the directive `comment-urn`, in the form of older API versions. */
 export function presentComment(
   { script }: LinkedinDeps,
   { id: urn, author, text, createdAt }: LinkedinPost,

@@ -1,5 +1,5 @@
 import { Refusal } from '../refusal.ts';
-import type { Post } from '../post.ts';
+import type { SandboxPost } from '../post.ts';
 import type { Context } from 'koa';
 import { accessIn } from '../oauth/access.ts';
 import type { Signer } from '../orders.ts';
@@ -9,7 +9,12 @@ import { bodyReader, objectOf } from './check-fields.ts';
 import type { LinkedinDeps } from './deps.ts';
 import { mayActFor } from './guards.ts';
 import { shownText } from './little-text.ts';
-import { isLinkedinPost, type LinkedinPost, type PostArticle, type PostMedia } from './post.ts';
+import {
+  isLinkedinPost,
+  type LinkedinPost,
+  type PostArticle,
+  type LinkedinPostMedia,
+} from './post.ts';
 import {
   accessDenied,
   badTokens,
@@ -87,14 +92,14 @@ const readPost = bodyReader<Body>(
 
 export type Created = {
   readonly post: LinkedinPost;
-  /** What the caller is to get: the URN, nothing, or an error. */
+  /** The response: the URN, none (cuts the connection), or an error. */
   readonly answer: 'normal' | 'none' | 'error';
 };
 
 /**
  * Creates a post from the body of a request.
  *
- * @throws Refusal 400, 401, 403, 422 or 429, as LinkedIn answers. The page shows what was refused for its content.
+ * @throws Refusal 400, 401, 403, 422 or 429, like LinkedIn. The page shows posts that were refused for their content.
  */
 export async function createPost(
   deps: LinkedinDeps,
@@ -130,7 +135,7 @@ export async function createPost(
   return { post, answer };
 }
 
-/** @throws Refusal for what the post breaks, or its text asks for. */
+/** @throws Refusal when the post breaks a rule, or a directive requests it. */
 async function admit(deps: LinkedinDeps, post: LinkedinPost, by: Signer) {
   const { store } = deps;
   const { network, text, createdAt, replyTo, account, media: files } = post;
@@ -146,7 +151,7 @@ async function admit(deps: LinkedinDeps, post: LinkedinPost, by: Signer) {
   }
 }
 
-/** What the script decides of a post, or of a comment. @throws Refusal */
+/** The script's fate for a post or a comment. @throws Refusal */
 export function fateOf(
   { script, now }: LinkedinDeps,
   text: string,
@@ -170,11 +175,11 @@ export function fateOf(
 
 const yearMs = 365 * 24 * 60 * 60 * 1000;
 
-function assertFits(posts: readonly Post[], post: LinkedinPost): void {
+function assertFits(posts: readonly SandboxPost[], post: LinkedinPost): void {
   const { text, commentary, author, media: files, visibility } = post;
   if (text.length > maxCharacters) {
     throw invalid(
-      `/commentary :: the text has ${text.length} characters, and ${maxCharacters} are the most`,
+      `/commentary :: the text has ${text.length} characters, the limit is ${maxCharacters}`,
       'FIELD_LENGTH_TOO_LONG',
     );
   }
@@ -193,7 +198,7 @@ function assertFits(posts: readonly Post[], post: LinkedinPost): void {
         other.commentary === commentary &&
         urnsOf(other) === urnsOf(post),
     );
-  // Whether posts without a text are compared is not known: the sandbox takes them.
+  // It is not known whether LinkedIn compares posts without a text: the sandbox accepts them.
   if (equal && commentary !== '') {
     throw duplicateOf(equal.id);
   }
@@ -202,12 +207,12 @@ function assertFits(posts: readonly Post[], post: LinkedinPost): void {
 const urnsOf = ({ media: files, article: card }: LinkedinPost): string =>
   [...files.map(({ urn }) => urn), card?.source, card?.thumbnail?.urn].join();
 
-/** @throws Refusal 400 or 422 for files that are not there, or not all ready. */
+/** @throws Refusal 400 or 422 for files that are missing or not ready. */
 function mediaOf(
   { uploads }: LinkedinDeps,
   author: string,
   { media: one, multiImage }: NonNullable<Body['content']>,
-): PostMedia[] {
+): LinkedinPostMedia[] {
   const named = multiImage?.images ?? (one ? [one] : []);
   if (multiImage && (named.length < 2 || named.length > 20)) {
     throw unprocessable(`/content/multiImage/images :: ${named.length} images, not 2 to 20`);
@@ -222,7 +227,7 @@ function mediaOf(
   });
 }
 
-/** @throws Refusal 400 for a thumbnail that is not there, or not ready. */
+/** @throws Refusal 400 for a thumbnail that is missing or not ready. */
 function articleOf(
   { uploads }: LinkedinDeps,
   author: string,
@@ -237,10 +242,14 @@ function articleOf(
   };
 }
 
-function storedOf(uploads: Uploads, author: string, id: string): Pick<PostMedia, 'cid' | 'type'> {
+function storedOf(
+  uploads: Uploads,
+  author: string,
+  id: string,
+): Pick<LinkedinPostMedia, 'cid' | 'type'> {
   const upload = uploads.find(id);
   if (upload === undefined || upload.owner !== author) {
-    throw invalid(`${id} is no file of ${author}`, 'INVALID_URN_ID');
+    throw invalid(`${id} is not a file of ${author}`, 'INVALID_URN_ID');
   }
   if (upload.status !== 'AVAILABLE' || upload.stored === null) {
     const code =

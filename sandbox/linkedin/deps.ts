@@ -3,6 +3,6 @@ import type { Uploads } from './uploads.ts';
 
 export type LinkedinDeps = SandboxDeps & {
   readonly uploads: Uploads;
-  /** The next id of a post or a comment: the time in its upper bits, and always above the last one. */
+  /** Returns the next id of a post or a comment: ascending, with the time in the upper bits. */
   readonly nextId: () => bigint;
 };

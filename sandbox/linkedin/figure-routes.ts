@@ -8,7 +8,7 @@ import type { Guards } from './guards.ts';
 import { isLinkedinPost, type LinkedinPost } from './post.ts';
 import { accessDenied, invalid, notFound } from './refusals.ts';
 
-/** What LinkedIn tells of posts and followers, to the few apps that may ask. */
+/** Figures of posts and followers, for the few apps with access. */
 export function addFigureRoutes(router: Router, deps: SandboxDeps, guards: Guards): void {
   addPostFigures(router, deps, guards);
   addFollowers(router, deps, guards);

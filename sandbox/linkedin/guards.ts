@@ -1,11 +1,11 @@
 import type { Context, Middleware } from 'koa';
 import type { SandboxDeps } from '../deps.ts';
-import { accessIn, accessOf, admit, bearerIn, hasScope } from '../oauth/access.ts';
+import { accessIn, checkAccessToken, admit, bearerIn, hasScope } from '../oauth/access.ts';
 import { account, members, pageUrn, urnOf } from './account.ts';
 import { partnerScopes } from './oauth.ts';
 import { accessDenied, badTokens, invalid, LinkedinRefusal } from './refusals.ts';
 
-/** Older versions are over. LinkedIn keeps each for a year. */
+/** The oldest active version. LinkedIn keeps each version for a year. */
 const oldestVersion = '202512';
 
 const statics = [
@@ -13,7 +13,7 @@ const statics = [
   { value: account.selfServeToken, scopes: ['openid', 'profile', 'w_member_social'] },
 ];
 
-/** Whether a request may post as this author: its member, or the page that the member runs. */
+/** Whether a request may post as this author: its member, or the page that the member administers. */
 export function mayActFor(ctx: Context, urn: string): boolean {
   const { account: member } = accessIn(ctx);
   if (urn === urnOf(members[member])) {
@@ -23,17 +23,17 @@ export function mayActFor(ctx: Context, urn: string): boolean {
 }
 
 export type Guards = {
-  /** For calls of the versioned API: token, version and protocol. */
+  /** For calls of the versioned API: checks token, version and protocol. */
   readonly versioned: Middleware;
-  /** For calls of the older one: the token. */
+  /** For calls of the older API: checks the token. */
   readonly unversioned: Middleware;
-  /** For calls that few apps may make. @param what The entitlement. */
+  /** For calls that only few apps may make. @param what The entitlement. */
   readonly partner: (what: string) => Middleware;
 };
 
 export function guardsOf(deps: SandboxDeps): Guards {
   const assertToken = (ctx: Context): void => {
-    const access = accessOf(deps, 'linkedin', bearerIn(ctx), statics);
+    const access = checkAccessToken(deps, 'linkedin', bearerIn(ctx), statics);
     if (typeof access === 'string') {
       throw badTokens[access]();
     }

@@ -2,12 +2,15 @@ import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 
 const hourSeconds = 60 * 60;
 
-/** ID tokens of OpenID Connect, signed by RS256 with a key that ends with the sandbox. @param now Milliseconds since 1970. */
+/**
+ * ID tokens of OpenID Connect, signed with RS256. The key exists until the sandbox stops. @param now Milliseconds since
+ * 1970.
+ */
 export function createIdTokens(now: () => number) {
   let key: KeyObject | undefined;
   return {
     issue(issuer: string, claims: object): string {
-      // Making one takes a while, and few need it.
+      // Key generation is slow, and few runs need it.
       key ??= generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
       const iat = Math.floor(now() / 1000);
       const body = { iss: issuer, ...claims, iat, exp: iat + hourSeconds };

@@ -1,7 +1,7 @@
 import { isWebAddress, type Segment } from '../segment.ts';
 
 /**
- * What begins at a place: an escaped character, an element that LinkedIn knows, or a reserved character that is neither.
+ * Matches an escaped character, an element of LinkedIn's format, or an unescaped reserved character.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/little-text-format
  */
@@ -10,7 +10,7 @@ const piece =
 
 type Piece = Segment & { readonly tag?: string };
 
-/** What LinkedIn shows of a little text: all of it, or what stands before a reserved character that is not escaped. */
+/** The part that LinkedIn shows of a little text: up to the first unescaped reserved character. */
 function piecesOf(little: string): Piece[] {
   const pieces: Piece[] = [];
   let end = 0;
@@ -30,7 +30,7 @@ function piecesOf(little: string): Piece[] {
   return [...pieces, { text: little.slice(end) }];
 }
 
-/** The text that people read. */
+/** The displayed text. */
 export const shownText = (little: string): string =>
   piecesOf(little)
     .map(({ text }) => text)
@@ -38,7 +38,7 @@ export const shownText = (little: string): string =>
 
 const link = /https?:\/\/[^\s<>"]*[^\s<>".,:;!?'\)\]\}]/giv;
 
-/** The same with what leads somewhere: hashtags, and links. @param tagPath Where a tag leads. */
+/** The displayed text with its hashtags and links. @param tagPath Returns the path of a tag's page. */
 export function segmentsOf(little: string, tagPath: (tag: string) => string): Segment[] {
   const segments: Segment[] = [];
   let plain = '';

@@ -1,6 +1,6 @@
 import type { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import { readBody, readRaw } from '../body.ts';
+import { readRequestBody, readRaw } from '../body.ts';
 import { originOf } from '../origin.ts';
 import { assertQuery, bodyReader, objectOf } from './check-fields.ts';
 import type { LinkedinDeps } from './deps.ts';
@@ -47,7 +47,7 @@ const readFinal = bodyReader<{
   }),
 );
 
-/** Files come before their posts, at addresses that the sandbox names. */
+/** Clients upload files before their posts, to URLs that the sandbox returns. */
 export function addMediaRoutes(
   router: Router,
   deps: LinkedinDeps,
@@ -67,7 +67,7 @@ export function addMediaRoutes(
     });
   }
 
-  // The address is the permission: it needs no token.
+  // The URL is the permission: no token needed.
   router.put('/dms-uploads/:secret/:index', async (ctx) => {
     const { secret = '', index = '' } = ctx.params;
     if (ctx.get('linkedin-version') !== '') {
@@ -87,7 +87,7 @@ function addBeginnings(
 ): void {
   router.post('/rest/images', versioned, async (ctx) => {
     assertAction(ctx, 'initializeUpload');
-    const request = readImage(await readBody(ctx.req)).initializeUploadRequest;
+    const request = readImage(await readRequestBody(ctx.req)).initializeUploadRequest;
     assertOwner(ctx, request.owner);
     const upload = uploads.begin(request.owner, null);
     ctx.body = {
@@ -105,7 +105,7 @@ function addBeginnings(
       return;
     }
     assertAction(ctx, 'initializeUpload');
-    const request = readVideo(await readBody(ctx.req)).initializeUploadRequest;
+    const request = readVideo(await readRequestBody(ctx.req)).initializeUploadRequest;
     assertOwner(ctx, request.owner);
     const upload = uploads.begin(request.owner, request.fileSizeBytes);
     ctx.body = {
@@ -127,7 +127,7 @@ function addBeginnings(
 
 async function finalize(ctx: Context, uploads: Uploads): Promise<void> {
   const { video, uploadToken, uploadedPartIds } = readFinal(
-    await readBody(ctx.req),
+    await readRequestBody(ctx.req),
   ).finalizeUploadRequest;
   await uploads.finalize(video, uploadToken, uploadedPartIds);
   ctx.status = 200;

@@ -1,9 +1,9 @@
 import { isAccountName } from '../account-name.ts';
 import { defineNetwork } from '../network.ts';
 import { signInByOauth } from '../oauth/code-flow.ts';
-import { account, identities, page, pageUrn } from './account.ts';
+import { account, identities, companyPage, pageUrn } from './account.ts';
 import { linksIn, segmentsOf } from './little-text.ts';
-import { activityOf, postSchema, type LinkedinPost } from './post.ts';
+import { activityOf, linkedinPostSchema, type LinkedinPost } from './post.ts';
 import { linkedinRoutes } from './routes.ts';
 
 const profile = '/linkedin/in/demo';
@@ -25,7 +25,7 @@ export const linkedin = defineNetwork<LinkedinPost>({
   colours: { picture: ['#0a78d1', '#0a52a5'], label: ['#0a5fb4', '#71b7f4'] },
   apiPaths: ['/rest/', '/v2/'],
   profile,
-  postSchema,
+  postSchema: linkedinPostSchema,
   routes: linkedinRoutes,
   pathOf: ({ id, replyTo }) =>
     replyTo === null
@@ -46,7 +46,7 @@ export const linkedin = defineNetwork<LinkedinPost>({
       return isBelow ? { kind: 'post', id } : null;
     }
     const isAccount =
-      first === 'company' ? second === page.id : first === 'in' && isAccountName(second);
+      first === 'company' ? second === companyPage.id : first === 'in' && isAccountName(second);
     return isAccount && third === undefined ? { kind: 'profile' } : null;
   },
   show: ({ text, commentary, author, visibility, media, article, replyTo }) => ({
@@ -61,7 +61,7 @@ export const linkedin = defineNetwork<LinkedinPost>({
       },
     }),
     notes: [
-      ...(author === pageUrn ? [`as ${page.displayName}`] : []),
+      ...(author === pageUrn ? [`as ${companyPage.displayName}`] : []),
       ...(visibility === 'PUBLIC' || replyTo !== null ? [] : ['connections only']),
       ...(replyTo === null ? [] : ['comment']),
     ],

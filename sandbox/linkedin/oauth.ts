@@ -3,7 +3,7 @@ import { members, identities } from './account.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { addAuthorizeRoutes } from '../oauth/authorize-routes.ts';
 import { findSandboxApp, type CodeFlow } from '../oauth/code-flow.ts';
-import type { Grant } from '../oauth/grant.ts';
+import type { SandboxGrant } from '../oauth/grant.ts';
 import { OauthRefusal, type Fault } from '../oauth/oauth-refusal.ts';
 import { addTokenRoute } from '../oauth/token-routes.ts';
 import { originOf } from '../origin.ts';
@@ -11,7 +11,7 @@ import { createIdTokens } from './id-token.ts';
 
 const daySeconds = 24 * 60 * 60;
 
-/** What only apps get that LinkedIn approved. */
+/** Scopes that require LinkedIn's approval. */
 export const partnerScopes = [
   'r_member_social',
   'r_organization_social',
@@ -20,7 +20,7 @@ export const partnerScopes = [
   'r_member_postAnalytics',
 ] as const;
 
-/** What apps may ask for, and what it means. */
+/** Scopes and their meanings. */
 const scopes = {
   openid: 'Use your name and photo.',
   profile: 'Use your name and photo.',
@@ -34,7 +34,7 @@ const scopes = {
 };
 
 /**
- * OAuth 2.0 as LinkedIn has it: no PKCE is asked for, the secret stands in the body, and refresh tokens are for few.
+ * OAuth 2.0 of LinkedIn: no PKCE required, the client secret in the body, refresh tokens only for few apps.
  *
  * Sources: https://learn.microsoft.com/linkedin/shared/authentication/authorization-code-flow and
  * https://learn.microsoft.com/linkedin/shared/authentication/programmatic-refresh-tokens
@@ -58,7 +58,7 @@ function flowOf({ script, now }: SandboxDeps): CodeFlow {
       error_description: 'The user cancelled the authorization',
     },
     regranting: 'new scopes',
-    // Whether there are refresh tokens is decided when the person allows the app.
+    // The consent decides whether there are refresh tokens.
     remember: () => ({
       hasRefreshToken: String(script.orderOf('linkedin', 'refresh-tokens') !== undefined),
     }),
@@ -78,7 +78,7 @@ function flowOf({ script, now }: SandboxDeps): CodeFlow {
         refresh_token: refreshToken,
         refresh_token_expires_in: refreshSeconds,
       }),
-      // The answer to a refresh has none of these.
+      // The response to a refresh has none of these.
       ...(isFirst && {
         scope: grant.scopes.toSorted().join(','),
         token_type: 'Bearer',
@@ -91,12 +91,12 @@ function flowOf({ script, now }: SandboxDeps): CodeFlow {
   };
 }
 
-function claimsOf({ account, client }: Grant) {
+function claimsOf({ account, client }: SandboxGrant) {
   const { id, displayName: name } = members[account];
   return { aud: client, sub: id, name, given_name: name, locale: 'en_US' };
 }
 
-/** One sentence for whatever is wrong with a code: so LinkedIn says it. */
+/** LinkedIn uses one message for every fault of a code. */
 const noMatch =
   'Unable to retrieve access token: appid/redirect uri/code verifier does not match authorization code. Or authorization code expired. Or external member binding exists';
 

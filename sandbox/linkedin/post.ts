@@ -1,36 +1,36 @@
-import type { Post } from '../post.ts';
+import type { SandboxPost } from '../post.ts';
 
-export type PostMedia = {
+export type LinkedinPostMedia = {
   readonly urn: string;
-  /** Of the stored file. */
+  /** Content hash of the stored file. */
   readonly cid: string;
   readonly type: string;
   readonly altText: string;
 };
 
-/** A card of a link. */
+/** A link preview. */
 export type PostArticle = {
   readonly source: string;
   readonly title: string;
   readonly description: string;
-  readonly thumbnail: PostMedia | null;
+  readonly thumbnail: LinkedinPostMedia | null;
 };
 
-/** A post, or a comment on one. Its id is its URN. */
-export type LinkedinPost = Post & {
+/** A post or a comment. Its id is its URN. */
+export type LinkedinPost = SandboxPost & {
   readonly author: string;
-  /** In little text, as it came; of a comment empty. */
+  /** Little text, as received; empty for a comment. */
   readonly commentary: string;
   readonly visibility: string;
-  readonly media: readonly PostMedia[];
+  readonly media: readonly LinkedinPostMedia[];
   readonly article?: PostArticle;
 };
 
-export function isLinkedinPost(post: Post | undefined): post is LinkedinPost {
+export function isLinkedinPost(post: SandboxPost | undefined): post is LinkedinPost {
   return post?.network === 'linkedin';
 }
 
-/** The URN of the activity that a post is: the comments are its. */
+/** The URN of a post's activity, which the comments belong to. */
 export const activityOf = (urn: string): string =>
   `urn:li:activity:${BigInt(/(?<id>[0-9]+)$/v.exec(urn)?.groups?.['id'] ?? '0') + 1n}`;
 
@@ -45,7 +45,7 @@ const mediaSchema = {
   },
 };
 
-export const postSchema = {
+export const linkedinPostSchema = {
   type: 'object',
   required: ['author', 'commentary', 'visibility', 'media'],
   properties: {

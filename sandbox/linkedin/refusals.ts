@@ -1,6 +1,6 @@
 import { Refusal } from '../refusal.ts';
 
-/** An answer other than success, with the members that LinkedIn adds to the status and the message. */
+/** An error response with LinkedIn's additional members. */
 export class LinkedinRefusal extends Refusal {
   readonly more: object;
 
@@ -33,7 +33,7 @@ const expiredToken = () =>
     code: 'EXPIRED_ACCESS_TOKEN',
   });
 
-/** How LinkedIn says why a token is not good. */
+/** LinkedIn's responses to invalid tokens. */
 export const badTokens = { unknown: invalidToken, revoked: revokedToken, ended: expiredToken };
 
 /** @param what The entitlement: `partnerApiSocialActions.CREATE`. */
@@ -49,7 +49,7 @@ export const notFound = (what: string) =>
 export const invalid = (message: string, code = 'INVALID_VALUE_FOR_FIELD') =>
   new LinkedinRefusal(400, message, { code });
 
-/** A request that is not as the schema has it. @param errors A sentence each, with the field's path. */
+/** A request that does not match the schema. @param errors A sentence each, with the field's path. */
 export const unprocessable = (...errors: readonly string[]) =>
   new LinkedinRefusal(422, errors.map((error) => `ERROR :: ${error}\n`).join(''));
 
@@ -67,7 +67,10 @@ export const duplicateOf = (urn: string) =>
     },
   );
 
-/** LinkedIn itself names no time: its limits are per day. The sandbox does, for those who do not wait until midnight. */
+/**
+ * LinkedIn itself sends no Retry-After: its limits are per day. The sandbox does, so that users need not wait until
+ * midnight.
+ */
 export const throttled = (resetMs: number, nowMs: number) =>
   new LinkedinRefusal(
     429,

@@ -1,10 +1,10 @@
 import { Router } from '@koa/router';
 import type { Middleware } from 'koa';
-import { readBody } from '../body.ts';
+import { readRequestBody } from '../body.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { accessIn, hasScope } from '../oauth/access.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
-import { members, otherPageUrn, page, pageUrn, urnOf } from './account.ts';
+import { members, otherPageUrn, companyPage, pageUrn, urnOf } from './account.ts';
 import { assertQuery } from './check-fields.ts';
 import { commentsOn, createComment, presentComment } from './comments.ts';
 import { createPost } from './create-post.ts';
@@ -17,7 +17,7 @@ import { isLinkedinPost, type LinkedinPost } from './post.ts';
 import { accessDenied, invalid, LinkedinRefusal, notFound } from './refusals.ts';
 import { createUploads } from './uploads.ts';
 
-/** As much of LinkedIn's API as it takes to publish, and to look at what was published. */
+/** The parts of LinkedIn's API that publishing and reading back need. */
 export function linkedinRoutes(shared: SandboxDeps): Router {
   const { files, script, now } = shared;
   const deps = { ...shared, uploads: createUploads(files, script, now), nextId: createIds(now) };
@@ -76,10 +76,10 @@ function addAccountRoutes(router: Router, { versioned, unversioned, partner }: G
   });
 
   router.get('/rest/organizations/:id', versioned, organizations, (ctx) => {
-    if (ctx.params['id'] !== page.id) {
+    if (ctx.params['id'] !== companyPage.id) {
       throw notFound(ctx.path);
     }
-    const { id, vanityName, displayName: localizedName } = page;
+    const { id, vanityName, displayName: localizedName } = companyPage;
     ctx.body = { id: Number(id), vanityName, localizedName };
   });
 }
@@ -88,7 +88,7 @@ function addPostRoutes(router: Router, deps: LinkedinDeps, { versioned, partner 
   const { store } = deps;
   router.post('/rest/posts', versioned, async (ctx) => {
     assertQuery(ctx.URL.searchParams);
-    const { post, answer } = await createPost(deps, ctx, await readBody(ctx.req));
+    const { post, answer } = await createPost(deps, ctx, await readRequestBody(ctx.req));
     if (answer === 'none') {
       cutConnection(ctx);
     } else if (answer === 'error') {
@@ -132,7 +132,7 @@ function addCommentRoutes(
     router.post(path, guard, partner('partnerApiSocialActions.CREATE'), async (ctx) => {
       assertQuery(ctx.URL.searchParams);
       const urn = ctx.params['urn'] ?? '';
-      const { post, answer } = await createComment(deps, ctx, urn, await readBody(ctx.req));
+      const { post, answer } = await createComment(deps, ctx, urn, await readRequestBody(ctx.req));
       if (answer === 'none') {
         cutConnection(ctx);
       } else if (answer === 'error') {
@@ -188,7 +188,7 @@ function presentPost(post: LinkedinPost) {
   };
 }
 
-/** Answers in LinkedIn's error shape. */
+/** Converts errors to LinkedIn's error format. */
 const answerErrors: Middleware = async (ctx, next) => {
   try {
     await next();

@@ -1,47 +1,47 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Files } from '../files.ts';
-import { lookAtFile } from '../look-at-file.ts';
+import { inspectFile } from '../inspect-file.ts';
 import type { Script } from '../script.ts';
 import { invalid, notFound } from './refusals.ts';
 
-/** LinkedIn wants videos in ranges of this size. */
+/** The range size of LinkedIn's video uploads. */
 export const rangeBytes = 4 * 1024 * 1024;
-/** LinkedIn works by the clock, however often it is asked: in milliseconds for each look that `slow` takes elsewhere. */
+/** LinkedIn's processing depends on time, not on polls. Milliseconds per poll that `slow` takes on other networks. */
 const slowMsPerPoll = 1000;
-/** Of a GIF. */
+/** Limit for a GIF. */
 const maxFrames = 250;
-/** How many files are kept at one time. The oldest are forgotten. */
+/** The most uploads kept; the oldest are dropped. */
 const maxUploads = 200;
 
 type Status = 'WAITING_UPLOAD' | 'PROCESSING' | 'PROCESSING_FAILED' | 'AVAILABLE';
 
-/** A file that was announced, and may be there. */
+/** An announced file. Its bytes may be missing. */
 export type Upload = {
   readonly urn: string;
   readonly owner: string;
-  /** Names it in addresses that take its bytes. */
+  /** Identifies it in upload URLs. */
   readonly secret: string;
   readonly uploadToken: string;
   readonly ranges: (Buffer | null)[];
   readonly sizeBytes: number | null;
   status: Status;
-  /** When work on it ends, in milliseconds since 1970, and how. */
+  /** End of the processing, in milliseconds since 1970, and its result. */
   pending: { untilMs: number; end: Status };
-  /** Once it is there. */
+  /** Set once all bytes have arrived. */
   stored: { readonly cid: string; readonly type: string } | null;
 };
 
 export type Uploads = {
-  /** @param sizeBytes Of a video; null for an image, which comes in one piece. */
+  /** @param sizeBytes The size of a video; null for an image, which is sent in one piece. */
   begin(owner: string, sizeBytes: number | null): Upload;
   find(urn: string): Upload | undefined;
-  /** Takes the bytes of a range. @returns how the range is named when the video is finalized. */
+  /** Stores the bytes of a range. @returns the id of the part, for `finalize`. */
   put(secret: string, index: number, bytes: Buffer): Promise<string>;
-  /** Puts the ranges together. @throws LinkedinRefusal 400 when they are not those that came. */
+  /** Joins the ranges. @throws LinkedinRefusal 400 when the parts do not match. */
   finalize(urn: string, uploadToken: string, partIds: readonly string[]): Promise<void>;
 };
 
-/** Files that were uploaded. A restart forgets them; posts keep theirs. */
+/** Uploads, in memory only; posts keep their files. */
 export function createUploads(files: Files, script: Script, now: () => number): Uploads {
   const uploads = new Map<string, Upload>();
   const complete = async (upload: Upload): Promise<void> => {
@@ -100,7 +100,7 @@ export function createUploads(files: Files, script: Script, now: () => number): 
 }
 
 async function isTaken(bytes: Buffer, stored: Upload['stored']): Promise<boolean> {
-  return stored !== null && ((await lookAtFile(bytes, stored.type)).frames ?? 1) <= maxFrames;
+  return stored !== null && ((await inspectFile(bytes, stored.type)).frames ?? 1) <= maxFrames;
 }
 
 function announced(owner: string, sizeBytes: number | null): Upload {
@@ -121,7 +121,7 @@ function announced(owner: string, sizeBytes: number | null): Upload {
 
 const empty = Buffer.alloc(0);
 
-/** Whether these are the ranges of an upload that came, all of them and in order. */
+/** Whether these are all ranges of the upload, in order. */
 function hasParts(upload: Upload, uploadToken: string, partIds: readonly string[]): boolean {
   const known = upload.ranges.map((range) => range && partIdOf(range));
   return (
@@ -133,7 +133,7 @@ function hasParts(upload: Upload, uploadToken: string, partIds: readonly string[
 
 const partIdOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('base64url');
 
-/** @throws LinkedinRefusal 400 for bytes that do not fill their range. */
+/** @throws LinkedinRefusal 400 for a wrong number of bytes. */
 function assertLength({ sizeBytes }: Upload, index: number, length: number): void {
   const most = sizeBytes === null ? length : Math.min(rangeBytes, sizeBytes - index * rangeBytes);
   if (length !== most || length === 0) {

@@ -12,7 +12,7 @@ const identityOf = ({ displayName, username, domain }: (typeof accounts)[Account
   handle: `@${username}@${domain}`,
 });
 
-/** As the page shows them. */
+/** The accounts on the page. */
 export const identities = { demo: identityOf(accounts.demo), second: identityOf(accounts.second) };
 
 /** The account of the token. */

@@ -4,16 +4,16 @@ import type { RegisteredApp } from '../oauth/registered-app.ts';
 import type { Shelf } from '../shelf.ts';
 import { Refusal } from '../refusal.ts';
 
-/** How many apps are kept. The oldest go first. */
+/** The most apps kept; the oldest are dropped. */
 const maxApps = 1000;
 
 export type Apps = {
-  /** Resolves when it is on disk. @throws Refusal 422 as Mastodon answers. */
+  /** Resolves when the app is on disk. @throws Refusal 422, like Mastodon. */
   register(fields: Readonly<Record<string, unknown>>): Promise<RegisteredApp>;
   find(clientId: string): RegisteredApp | undefined;
 };
 
-/** @param known The scopes that there are. */
+/** @param known The existing scopes. */
 export function createApps({ saved, save }: Shelf<RegisteredApp>, known: readonly string[]): Apps {
   const apps = new Map(saved.map((app) => [app.clientId, app]));
   return {
@@ -75,7 +75,7 @@ const isRedirectUri = (address: string): boolean =>
 
 const invalid = (reason: string): Refusal => new Refusal(422, `Validation failed: ${reason}`);
 
-/** An app as the one who registered it gets it. Source: https://docs.joinmastodon.org/methods/apps/ */
+/** The response to a registration. Source: https://docs.joinmastodon.org/methods/apps/ */
 export const presentApp = ({
   id,
   name,

@@ -3,39 +3,40 @@ import { fileTypes } from '../files.ts';
 import type { Attachment } from './post.ts';
 import { createProcessing } from '../processing.ts';
 import { Refusal } from '../refusal.ts';
-import { lookAtFile } from '../look-at-file.ts';
+import { inspectFile } from '../inspect-file.ts';
 import { nextStatusId } from './next-status-id.ts';
 
-/** How many files wait for their status at one time. The oldest are forgotten, as a server forgets them after a day. */
+/** The most files waiting for a status. The oldest are dropped, as a server drops them after a day. */
 const maxWaiting = 100;
 export const maxPerStatus = 4;
 /** In characters. */
 export const maxDescription = 1500;
 
-/** Mastodon's own. */
-export const maxFrameRate = 120;
+/** Mastodon's own limits. */
+export const maxVideoFrameRate = 120;
 export const maxImagePixels = 33_177_600;
 export const maxVideoPixels = 8_294_400;
 
 export type Attachments = {
-  /** Keeps a file for a status that is to come. @throws Refusal 422 for what no browser can show. */
+  /** Stores a file for a later status. @throws Refusal 422 for a type that browsers cannot show. */
   add(bytes: Buffer, description: string | null): Promise<Attachment>;
   find(id: string): Attachment | undefined;
-  /** Whether a status may use it. */
+  /** Whether it is ready for a status. */
   isReady(id: string): boolean;
-  /** The same, for a client that asks: work on a file goes on with every look. @throws Refusal 422 when it failed. */
+  /** The same for a client's poll, which advances the processing. @throws Refusal 422 when it failed. */
   poll(id: string): boolean;
   /**
-   * The files with these ids, for one status.
+   * Returns the files with these ids for one status.
    *
-   * @throws Refusal 422 when one is unknown, is not ready or has its status, or when they are too many or do not go together.
+   * @throws Refusal 422 when a file is unknown, not ready or used by a status, or when there are too many or a
+   * forbidden mixture.
    */
   choose(ids: readonly string[]): Attachment[];
-  /** A status has them: no other may. */
+  /** Marks the files as used by a status. */
   use(attachments: readonly Attachment[]): void;
 };
 
-/** Files that were uploaded and have no status yet. A restart forgets them. */
+/** Uploaded files without a status, in memory only. */
 export function createAttachments({ files, script, now }: SandboxDeps): Attachments {
   const waiting = new Map<string, Attachment>();
   const processing = createProcessing(script);
@@ -97,8 +98,8 @@ export function createAttachments({ files, script, now }: SandboxDeps): Attachme
 
 /** @throws Refusal 422 */
 async function assertTaken(bytes: Buffer, type: string): Promise<void> {
-  const { width, height, framesPerSecond } = await lookAtFile(bytes, type);
-  if (Math.floor(framesPerSecond ?? 0) > maxFrameRate) {
+  const { width, height, framesPerSecond } = await inspectFile(bytes, type);
+  if (Math.floor(framesPerSecond ?? 0) > maxVideoFrameRate) {
     throw new Refusal(422, `Validation failed: ${framesPerSecond}fps videos are not supported`);
   }
   const most = type.startsWith('video/') ? maxVideoPixels : maxImagePixels;

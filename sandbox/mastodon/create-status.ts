@@ -1,5 +1,5 @@
 import type { Signer } from '../orders.ts';
-import { isBy, type Post } from '../post.ts';
+import { isBy, type SandboxPost } from '../post.ts';
 import { isStatus, type Status } from './post.ts';
 import { Refusal } from '../refusal.ts';
 import type { Fate } from '../script.ts';
@@ -8,10 +8,10 @@ import { badToken } from './guards.ts';
 import { nextStatusId } from './next-status-id.ts';
 import { countCharacters, countGraphemes, maxCharacters } from './text.ts';
 
-/** How long Mastodon remembers an Idempotency-Key. */
+/** Time for which Mastodon remembers an Idempotency-Key. */
 const keyLifeMs = 60 * 60 * 1000;
 const visibilities = new Set(['public', 'unlisted', 'private', 'direct']);
-/** All that a status may be created from. Others are refused, where Mastodon would ignore them or do what we cannot. */
+/** The supported fields. Others are refused: Mastodon would ignore them, or the sandbox does not support them. */
 const known = new Set([
   'status',
   'media_ids',
@@ -24,14 +24,14 @@ const known = new Set([
 
 export type Created = {
   readonly status: Status;
-  /** What the caller is to get: the status, nothing, or an error. */
+  /** The response: the status, none (cuts the connection), or an error. */
   readonly answer: 'normal' | 'none' | 'error';
 };
 
 /**
- * Creates a status from the fields of a request, or finds the one that was created with the same key.
+ * Creates a status from the fields of a request, or returns the one with the same key.
  *
- * @throws Refusal 401, 404, 422 or 429, as Mastodon answers. The page shows what was refused for its content.
+ * @throws Refusal 401, 404, 422 or 429, like Mastodon. The page shows statuses that were refused for their content.
  */
 export async function createStatus(
   deps: MastodonDeps,
@@ -74,7 +74,7 @@ export async function createStatus(
   return { status, answer };
 }
 
-/** @throws Refusal for what the text breaks, or asks for. */
+/** @throws Refusal when the text breaks a rule, or a directive requests it. */
 async function admit({ store, script }: MastodonDeps, status: Status, by: Signer) {
   const { network, text, spoilerText = '', createdAt, replyTo, account, media = [] } = status;
   try {
@@ -99,7 +99,7 @@ async function admit({ store, script }: MastodonDeps, status: Status, by: Signer
   }
 }
 
-/** How Mastodon says what a script decided. */
+/** Mastodon's response for a fate of the script. */
 function refusalFor(fate: Exclude<Fate, { kind: 'take' }>): Refusal {
   switch (fate.kind) {
     case 'refuse':
@@ -114,8 +114,8 @@ function refusalFor(fate: Exclude<Fate, { kind: 'take' }>): Refusal {
   }
 }
 
-/** The kept statuses in the order of their ids. */
-export function statusesOf(posts: readonly Post[]): Status[] {
+/** The stored statuses, ordered by id. */
+export function statusesOf(posts: readonly SandboxPost[]): Status[] {
   return posts.filter(isStatus);
 }
 
@@ -144,7 +144,7 @@ function parseContent(fields: Readonly<Record<string, unknown>>) {
     throw invalid('Language is invalid');
   }
   return {
-    // As Mastodon has it: a warning with nothing behind it is the text.
+    // Like Mastodon: a warning without a text becomes the text.
     text: text === '' ? warning : text,
     spoilerText: text === '' ? '' : warning,
     sensitive: flagField(fields, 'sensitive') || warning !== '',
@@ -154,7 +154,7 @@ function parseContent(fields: Readonly<Record<string, unknown>>) {
   };
 }
 
-/** A form says it in words. */
+/** In a form, booleans are texts. */
 function flagField(fields: Readonly<Record<string, unknown>>, name: string): boolean {
   const value = fields[name];
   if (!isBlank(value) && ![true, false, 'true', 'false', '1', '0'].includes(value as string)) {

@@ -1,14 +1,14 @@
 import type { Context, Middleware } from 'koa';
 import type { SandboxDeps } from '../deps.ts';
-import { accessOf, admit, bearerIn, hasScope } from '../oauth/access.ts';
+import { checkAccessToken, admit, bearerIn, hasScope } from '../oauth/access.ts';
 import { Refusal } from '../refusal.ts';
 import { account } from './account.ts';
 
-/** Who may make a call. A scope opens it, and so does the wider one before its colon. */
+/** Authorization of calls. A scope permits a call, and so does the wider one before its colon. */
 export type Guards = {
-  /** For calls that only an account may make. */
+  /** For calls that require a token. */
   readonly requireToken: (scope: string) => Middleware;
-  /** For calls that anybody may make: no token is fine, a wrong one is not. */
+  /** For public calls: a token is optional, but a wrong one is refused. */
   readonly requireTokenIfAny: (scope: string) => Middleware;
 };
 
@@ -20,12 +20,12 @@ const refusals = {
   revoked: 'The access token was revoked',
 } as const;
 
-/** A token that is not good, in Mastodon's words. */
+/** Mastodon's response to an invalid token. */
 export const badToken = (why: keyof typeof refusals): Refusal => new Refusal(401, refusals[why]);
 
 export function guardsOf(deps: SandboxDeps): Guards {
   const assertToken = (ctx: Context, scope: string): void => {
-    const access = accessOf(deps, 'mastodon', bearerIn(ctx), statics);
+    const access = checkAccessToken(deps, 'mastodon', bearerIn(ctx), statics);
     if (typeof access === 'string') {
       throw badToken(access);
     }
@@ -48,8 +48,8 @@ export function guardsOf(deps: SandboxDeps): Guards {
   };
 }
 
-/** Answers in Mastodon's error shape. */
-export const answerErrors: Middleware = async (ctx, next) => {
+/** Converts errors to Mastodon's error format. */
+export const answerMastodonErrors: Middleware = async (ctx, next) => {
   try {
     await next();
   } catch (error) {

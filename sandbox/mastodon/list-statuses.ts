@@ -7,14 +7,14 @@ const maxLimit = 40;
 export type StatusPage = { readonly statuses: Status[]; readonly link: string | undefined };
 
 /**
- * One page of an account's statuses, newest first.
+ * A page of an account's statuses, newest first.
  *
- * `exclude_replies` keeps answers to oneself, as Mastodon does, and here there are no others; there are no
- * boosts or pinned posts either.
+ * Like Mastodon, `exclude_replies` keeps replies to oneself, and the sandbox has no others. There are no boosts or
+ * pinned posts.
  *
- * @param statuses In the order of their ids.
- * @param isAltered While an account has such a status, another page follows the last one for ever.
- * @param url The address asked for, from which the addresses of the next and previous page are made.
+ * @param statuses Ordered by id.
+ * @param isAltered While an account has such a status, the last page is always followed by another one.
+ * @param url The requested URL, from which the URLs of the next and previous page are made.
  */
 export function listStatuses(
   statuses: readonly Status[],
@@ -39,7 +39,7 @@ export function listStatuses(
       (!onlyMedia || media.length > 0) &&
       (tag === undefined || tagsOf(text).includes(tag)),
   );
-  // `min_id` asks for the page right above an id, `since_id` for the newest page that ends above it.
+  // `min_id` requests the page directly above an id, `since_id` the newest page that ends above it.
   const page = minId === undefined ? fitting.slice(-limit) : fitting.slice(0, limit);
   const isPaging = minId !== undefined || maxId !== undefined;
   const altered = statuses.findLast(isAltered);

@@ -1,6 +1,6 @@
 /**
- * A status id: the time in its upper bits and a number in its lower 16, as Mastodon makes them, and always above
- * the last one. Too large for a JavaScript number.
+ * Returns an ascending status id like Mastodon's: the time in the upper bits and a number in the lower 16. Too large
+ * for a JavaScript number.
  */
 export function nextStatusId(nowMs: number, lastId: string | undefined): string {
   const fromClock = BigInt(nowMs) << 16n;

@@ -1,6 +1,6 @@
 import { Router } from '@koa/router';
 import { identities } from './account.ts';
-import { readBody } from '../body.ts';
+import { readRequestBody } from '../body.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { addAuthorizeRoutes } from '../oauth/authorize-routes.ts';
 import { authenticatedApp } from '../oauth/client-authentication.ts';
@@ -8,7 +8,7 @@ import type { CodeFlow } from '../oauth/code-flow.ts';
 import { OauthRefusal, type Fault } from '../oauth/oauth-refusal.ts';
 import { addTokenRoute, answerOauthErrors, fieldsOf } from '../oauth/token-routes.ts';
 import { createApps, presentApp, type Apps } from './apps.ts';
-import { answerErrors } from './guards.ts';
+import { answerMastodonErrors } from './guards.ts';
 import { baseOf } from './present.ts';
 
 const scopes: Readonly<Record<string, string>> = {
@@ -26,9 +26,9 @@ const scopes: Readonly<Record<string, string>> = {
 };
 
 /**
- * OAuth 2.0 as Mastodon has it: apps register themselves, access tokens have no end, and there are no refresh tokens.
+ * OAuth 2.0 of Mastodon: apps register themselves, access tokens do not expire, and there are no refresh tokens.
  *
- * Sources: https://docs.joinmastodon.org/spec/oauth/ and, for the words of errors, Doorkeeper's.
+ * Sources: https://docs.joinmastodon.org/spec/oauth/ and, for the messages of errors, Doorkeeper.
  */
 const flowOf = (apps: Apps): CodeFlow => ({
   network: 'mastodon',
@@ -92,7 +92,7 @@ function refusalOf(fault: Fault): OauthRefusal {
   }
 }
 
-/** Registration of apps, the authorize page, tokens, and what takes a token back. */
+/** Registration of apps, the authorize page, the token endpoint, and revocation. */
 export function mastodonOauthRoutes(deps: SandboxDeps): Router {
   const { grants, store } = deps;
   const apps = createApps(store.apps, Object.keys(scopes));
@@ -101,8 +101,8 @@ export function mastodonOauthRoutes(deps: SandboxDeps): Router {
   addAuthorizeRoutes(router, deps, flow);
   addTokenRoute(router, deps, flow);
 
-  router.post('/mastodon/api/v1/apps', answerErrors, async (ctx) => {
-    ctx.body = presentApp(await apps.register(await readBody(ctx.req)));
+  router.post('/mastodon/api/v1/apps', answerMastodonErrors, async (ctx) => {
+    ctx.body = presentApp(await apps.register(await readRequestBody(ctx.req)));
   });
 
   router.post('/mastodon/oauth/revoke', answerOauthErrors, async (ctx) => {

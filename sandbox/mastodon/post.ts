@@ -1,26 +1,26 @@
-import type { Post } from '../post.ts';
+import type { SandboxPost } from '../post.ts';
 
 /** A file of a status. */
 export type Attachment = {
   readonly id: string;
-  /** Of the stored file. */
+  /** Content hash of the stored file. */
   readonly cid: string;
   readonly type: string;
   readonly description: string | null;
 };
 
-export type Status = Post & {
+export type Status = SandboxPost & {
   readonly visibility: string;
   readonly language: string | null;
-  /** The Idempotency-Key that it came with. */
+  /** The request's Idempotency-Key. */
   readonly key: string | null;
-  /** These are absent in posts that were kept before there were any. */
+  /** Absent in posts of earlier versions. */
   readonly spoilerText?: string;
   readonly sensitive?: boolean;
   readonly media?: readonly Attachment[];
 };
 
-export function isStatus(post: Post | undefined): post is Status {
+export function isStatus(post: SandboxPost | undefined): post is Status {
   return post?.network === 'mastodon';
 }
 

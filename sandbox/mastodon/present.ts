@@ -2,20 +2,20 @@ import type { Request } from 'koa';
 import type { AccountName } from '../account-name.ts';
 import { account as demo, accounts } from './account.ts';
 import type { FigureBook } from '../figures.ts';
-import { fileTypes, maxFileBytes } from '../files.ts';
+import { fileTypes, maxStoredFileBytes } from '../files.ts';
 import { originOf } from '../origin.ts';
 import { isBy } from '../post.ts';
 import type { Attachment, Status } from './post.ts';
 import {
   maxDescription,
   maxPerStatus,
-  maxFrameRate,
+  maxVideoFrameRate,
   maxImagePixels,
   maxVideoPixels,
 } from './attachments.ts';
 import { charactersPerUrl, contentOf, maxCharacters, tagsOf } from './text.ts';
 
-/** An account as others see it. @param base The address under which the sandbox speaks Mastodon. */
+/** The public representation of an account. @param base Base URL of the sandbox's Mastodon. */
 export function presentAccount(
   base: string,
   name: AccountName,
@@ -50,7 +50,7 @@ export function presentAccount(
   };
 }
 
-/** Returns a function that presents a status. @param statuses All of them, to count answers. */
+/** Returns a function that presents a status. @param statuses All statuses, to find the author of a reply's parent. */
 export function statusPresenter(base: string, statuses: readonly Status[], figures: FigureBook) {
   return (status: Status) => {
     const author = authorOf(status);
@@ -66,7 +66,7 @@ export function statusPresenter(base: string, statuses: readonly Status[], figur
   };
 }
 
-/** The address under which the caller reaches the sandbox's Mastodon. */
+/** The base URL with which the caller reaches the sandbox's Mastodon. */
 export function baseOf(request: Pick<Request, 'host'>): string {
   return `${originOf(request)}/mastodon`;
 }
@@ -104,7 +104,7 @@ function presentContent(status: Status, statuses: readonly Status[], base: strin
   };
 }
 
-/** A file of a status, or one that is to come: without an address while there is work on it. */
+/** A file, used or still without a status; its URL is null during processing. */
 export function presentAttachment(
   { id, cid, type, description }: Attachment,
   base: string,
@@ -124,14 +124,14 @@ export function presentAttachment(
   };
 }
 
-/** What the server says of itself: its limits, and a version that says what it is. */
+/** The instance's description: its limits, and a version that identifies the sandbox. */
 export function presentInstance(base: string) {
   return {
     domain: demo.domain,
     title: 'Sandbox',
     version: '4.5.0 (compatible; sandbox)',
     source_url: '',
-    description: 'A pretend Mastodon server for a first run.',
+    description: 'A simulated Mastodon server for a first run.',
     usage: { users: { active_month: 1 } },
     thumbnail: { url: new URL('/assets/mastodon.svg', base).href },
     languages: ['en'],
@@ -143,10 +143,10 @@ export function presentInstance(base: string) {
       },
       media_attachments: {
         supported_mime_types: fileTypes,
-        image_size_limit: maxFileBytes,
+        image_size_limit: maxStoredFileBytes,
         image_matrix_limit: maxImagePixels,
-        video_size_limit: maxFileBytes,
-        video_frame_rate_limit: maxFrameRate,
+        video_size_limit: maxStoredFileBytes,
+        video_frame_rate_limit: maxVideoFrameRate,
         video_matrix_limit: maxVideoPixels,
         description_limit: maxDescription,
       },

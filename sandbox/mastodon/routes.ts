@@ -1,18 +1,18 @@
 import { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { accountNames, type AccountName } from '../account-name.ts';
-import { readBody, readFormFile } from '../body.ts';
+import { readRequestBody, readFormFile } from '../body.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { accessIn } from '../oauth/access.ts';
 import { isBy } from '../post.ts';
 import { alteredText, type Store } from '../store.ts';
-import { contextOf } from '../threads.ts';
+import { threadContextOf } from '../threads.ts';
 import { createAttachments } from './attachments.ts';
 import { accounts } from './account.ts';
 import { createStatus, statusesOf } from './create-status.ts';
 import type { MastodonDeps } from './deps.ts';
-import { answerErrors, guardsOf, type Guards } from './guards.ts';
+import { answerMastodonErrors, guardsOf, type Guards } from './guards.ts';
 import { listStatuses } from './list-statuses.ts';
 import { mastodonOauthRoutes } from './oauth.ts';
 import { notFound } from './not-found.ts';
@@ -25,11 +25,11 @@ import {
   statusPresenter,
 } from './present.ts';
 
-/** As much of Mastodon's API as it takes to publish and to look at what was published. */
+/** The parts of Mastodon's API that publishing and reading back need. */
 export function mastodonRoutes(shared: SandboxDeps): Router {
   const deps = { ...shared, attachments: createAttachments(shared) };
   const router = new Router({ prefix: '/mastodon/api' });
-  router.use(answerErrors);
+  router.use(answerMastodonErrors);
   const guards = guardsOf(shared);
   router.get('/v2/instance', (ctx) => {
     ctx.body = presentInstance(baseOf(ctx));
@@ -97,7 +97,7 @@ function addStatusRoutes(
 
   router.post('/v1/statuses', requireToken('write:statuses'), async (ctx) => {
     const key = ctx.get('idempotency-key') || null;
-    const fields = await readBody(ctx.req);
+    const fields = await readRequestBody(ctx.req);
     const { status, answer } = await createStatus(deps, fields, key, accessIn(ctx));
     if (answer === 'none') {
       cutConnection(ctx);
@@ -124,7 +124,7 @@ function addStatusRoutes(
 
   router.get('/v1/statuses/:id/context', requireTokenIfAny('read:statuses'), (ctx) => {
     const statuses = statusesOf(store.all());
-    const { ancestors, descendants } = contextOf(statuses, findStatus(deps, ctx.params.id));
+    const { ancestors, descendants } = threadContextOf(statuses, findStatus(deps, ctx.params.id));
     const present = statusPresenter(baseOf(ctx), statuses, figures);
     ctx.body = {
       ancestors: statusesOf(ancestors).map(present),
@@ -144,7 +144,7 @@ function findStatus({ store }: MastodonDeps, id: string | undefined): Status {
 const asShown = ({ isAltered }: Pick<Store, 'isAltered'>, status: Status): Status =>
   isAltered(status) ? { ...status, text: alteredText, spoilerText: '' } : status;
 
-/** Files come before their statuses. */
+/** Clients upload files before their statuses. */
 function addMediaRoutes(
   router: Router,
   { attachments }: MastodonDeps,

@@ -10,8 +10,8 @@ const parts =
   /(?<url>https?:\/\/[^\s<>"]*[^\s<>".,:;!?'\)\]\}])|(?<![\w\/])@(?<user>\w+)(?:@(?<domain>[\w.\-]+\w))?|(?<![\w\/])#(?<tag>[\p{L}\p{N}_]*[\p{L}_][\p{L}\p{N}_]*)/giv;
 
 /**
- * The length of a status as Mastodon counts it, in grapheme clusters. A link counts 23 whatever its length, and of
- * the mention of somebody elsewhere only the name counts.
+ * The length of a status in grapheme clusters, as Mastodon counts it. A link counts 23, and of a mention on another
+ * server only the name counts.
  *
  * Source: https://docs.joinmastodon.org/user/posting/#text
  */
@@ -29,7 +29,7 @@ export function countGraphemes(text: string): number {
   return [...graphemes.segment(text)].length;
 }
 
-/** Finds what Mastodon makes a link. @param base The address under which the sandbox speaks Mastodon. */
+/** Splits a text at the links that Mastodon makes. @param base Base URL of the sandbox's Mastodon. */
 export function segmentsOf(text: string, base: string): Segment[] {
   const segments: Segment[] = [];
   let end = 0;
@@ -43,13 +43,13 @@ export function segmentsOf(text: string, base: string): Segment[] {
   return [...segments, { text: text.slice(end) }].filter((segment) => segment.text !== '');
 }
 
-/** The names of the tags in a text, each once, in lower case. */
+/** The distinct tags in a text, in lower case. */
 export function tagsOf(text: string): string[] {
   const names = [...text.matchAll(parts)].flatMap((match) => match.groups?.['tag'] ?? []);
   return [...new Set(names.map((name) => name.toLowerCase()))];
 }
 
-/** A status's `content`: a paragraph for every blank line, a break for every other. */
+/** The HTML `content` of a status: blank lines separate paragraphs, other line ends become breaks. */
 export function contentOf(text: string, base: string): Html {
   return html`${text
     .split(/\n{2,}/v)

@@ -2,27 +2,27 @@ import type { Context } from 'koa';
 import type { SandboxDeps } from '../deps.ts';
 import type { Signer } from '../orders.ts';
 
-/** What a request may do, by its token. */
-export type Access = Signer & {
-  /** null: everything. */
+/** The permissions of a request, from its token. */
+export type SandboxAccess = Signer & {
+  /** null: all scopes. */
   readonly scopes: readonly string[] | null;
 };
 
-/** A token that needs no signing in: the demo account's. */
+/** A fixed token of the demo account. */
 export type StaticToken = { readonly value: string; readonly scopes: readonly string[] | null };
 
-/** The token of a request's header, without a look at it. */
+/** The token in a request's header, unchecked. */
 export function bearerIn(ctx: Context): string | undefined {
   return /^bearer\s+(?<token>\S+)$/iv.exec(ctx.get('authorization'))?.groups?.['token'];
 }
 
-/** Whose access token this is, or why it is not good. */
-export function accessOf(
+/** The account and scopes of an access token, or why it is invalid. */
+export function checkAccessToken(
   { grants, script }: Pick<SandboxDeps, 'grants' | 'script'>,
   network: string,
   token: string | undefined,
   statics: readonly StaticToken[],
-): Access | 'unknown' | 'ended' | 'revoked' {
+): SandboxAccess | 'unknown' | 'ended' | 'revoked' {
   if (token === undefined) {
     return 'unknown';
   }
@@ -39,19 +39,19 @@ export function accessOf(
   return { account, hasGrant: true, scopes };
 }
 
-const granted = new WeakMap<object, Access>();
+const granted = new WeakMap<object, SandboxAccess>();
 
-/** Notes whose request it is, once its token was checked. */
-export function admit(ctx: Context, access: Access): void {
+/** Stores the access of a request after its token was checked. */
+export function admit(ctx: Context, access: SandboxAccess): void {
   granted.set(ctx.req, access);
 }
 
-/** Whose request it is. A call that needs no token is nobody's: then the demo account is shown. */
-export function accessIn(ctx: Context): Access {
+/** The access of a request; the demo account without scopes for calls without a token. */
+export function accessIn(ctx: Context): SandboxAccess {
   return granted.get(ctx.req) ?? { account: 'demo', hasGrant: false, scopes: [] };
 }
 
-/** Whether the token of a request, which was checked, has one of these scopes. */
+/** Whether the request's checked token has one of these scopes. */
 export function hasScope(ctx: Context, ...scopes: readonly string[]): boolean {
   const { scopes: held } = accessIn(ctx);
   return held === null || scopes.some((scope) => held.includes(scope));

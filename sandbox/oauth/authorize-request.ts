@@ -1,21 +1,21 @@
-import type { CodeFlow, OauthApp } from './code-flow.ts';
+import type { CodeFlow, SandboxOauthApp } from './code-flow.ts';
 
-/** What an app asks a person for. */
+/** An authorization request. */
 export type AuthorizeRequest = {
-  readonly app: OauthApp;
+  readonly app: SandboxOauthApp;
   readonly redirectUri: string;
   readonly state: string | null;
   readonly scopes: readonly string[];
-  /** Of PKCE, by S256. */
+  /** PKCE challenge with S256. */
   readonly challenge: string | null;
 };
 
-/** What is wrong with an authorization request. */
+/** A fault of an authorization request. */
 export class AuthorizeFault extends Error {
   override readonly name = 'AuthorizeFault';
   /** The code for the app: `invalid_scope`. */
   readonly error: string;
-  /** Where the app may be told; undefined where the app, or the address, cannot be trusted. */
+  /** The redirect for the error; undefined when the app or the redirect URI is not trusted. */
   readonly returnsTo: Pick<AuthorizeRequest, 'redirectUri' | 'state'> | undefined;
 
   constructor(
@@ -29,7 +29,7 @@ export class AuthorizeFault extends Error {
   }
 }
 
-/** @throws AuthorizeFault when the network would not ask the person. */
+/** @throws AuthorizeFault when the network would refuse the request. */
 export function readAuthorizeRequest(flow: CodeFlow, query: URLSearchParams): AuthorizeRequest {
   const repeated = [...query.keys()].find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) {
@@ -37,11 +37,11 @@ export function readAuthorizeRequest(flow: CodeFlow, query: URLSearchParams): Au
   }
   const app = flow.findApp(query.get('client_id') ?? '');
   if (app === undefined) {
-    throw new AuthorizeFault('invalid_client', 'The app (client_id) is not known here.');
+    throw new AuthorizeFault('invalid_client', 'The app (client_id) is unknown.');
   }
   const redirectUri = query.get('redirect_uri') ?? '';
   if (!mayReturnTo(app, redirectUri)) {
-    const message = `The redirect address (redirect_uri) "${redirectUri}" is not one of the app’s.`;
+    const message = `The redirect address (redirect_uri) "${redirectUri}" is not registered for the app.`;
     throw new AuthorizeFault('invalid_request', message);
   }
   const returnsTo = { redirectUri, state: query.get('state') };
@@ -69,10 +69,10 @@ export function readAuthorizeRequest(flow: CodeFlow, query: URLSearchParams): Au
   return { app, ...returnsTo, scopes, challenge };
 }
 
-const mayAskFor = (flow: CodeFlow, { scopes }: OauthApp, scope: string): boolean =>
+const mayAskFor = (flow: CodeFlow, { scopes }: SandboxOauthApp, scope: string): boolean =>
   Object.hasOwn(flow.scopes, scope) && (scopes === null || scopes.includes(scope));
 
-function mayReturnTo({ redirectUris }: OauthApp, address: string): boolean {
+function mayReturnTo({ redirectUris }: SandboxOauthApp, address: string): boolean {
   if (redirectUris !== null) {
     return redirectUris.includes(address);
   }

@@ -1,7 +1,7 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { isAccountName } from '../account-name.ts';
-import { readBody } from '../body.ts';
+import { readRequestBody } from '../body.ts';
 import type { SandboxDeps } from '../deps.ts';
 import {
   AuthorizeFault,
@@ -11,7 +11,7 @@ import {
 import type { CodeFlow } from './code-flow.ts';
 import { isOwnForm, showAuthorizeError, showConsent } from './consent-page.ts';
 
-/** Where a person allows an app to use an account: a page, and the form on it. */
+/** The consent page and its form. */
 export function addAuthorizeRoutes(router: Router, deps: SandboxDeps, flow: CodeFlow): void {
   const { network, label, accounts, authorizePath } = flow;
 
@@ -34,7 +34,7 @@ export function addAuthorizeRoutes(router: Router, deps: SandboxDeps, flow: Code
   });
 
   router.post(authorizePath, async (ctx) => {
-    const { account, decision, ...fields } = await readBody(ctx.req);
+    const { account, decision, ...fields } = await readRequestBody(ctx.req);
     const query = new URLSearchParams(
       Object.entries(fields).filter(
         (field): field is [string, string] => typeof field[1] === 'string',
@@ -45,7 +45,7 @@ export function addAuthorizeRoutes(router: Router, deps: SandboxDeps, flow: Code
       return;
     }
     if (!isOwnForm(ctx) || !isAccountName(account)) {
-      showAuthorizeError(ctx, { network, label, reason: 'The form is not the one of this page.' });
+      showAuthorizeError(ctx, { network, label, reason: 'The form was not sent by this page.' });
       return;
     }
     const { app, redirectUri, challenge } = request;
@@ -68,7 +68,7 @@ export function addAuthorizeRoutes(router: Router, deps: SandboxDeps, flow: Code
   });
 }
 
-/** The request, or undefined once the app or the person was told what is wrong with it. */
+/** Reads the request. Returns undefined after it has reported a fault to the app or the user. */
 function readOrTell(
   ctx: Context,
   flow: CodeFlow,

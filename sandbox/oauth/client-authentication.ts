@@ -1,18 +1,18 @@
 import type { Context } from 'koa';
-import type { CodeFlow, OauthApp } from './code-flow.ts';
+import type { CodeFlow, SandboxOauthApp } from './code-flow.ts';
 
-/** The app that makes a request, or undefined when it does not prove who it is as the network wants it. */
+/** The authenticated app of a request, or undefined when it does not authenticate as the network requires. */
 export function authenticatedApp(
   ctx: Context,
   { authentication, findApp }: CodeFlow,
   fields: Readonly<Record<string, string>>,
-): OauthApp | undefined {
+): SandboxOauthApp | undefined {
   const basic = basicIn(ctx.get('authorization'));
   const body =
     fields['client_id'] !== undefined && fields['client_secret'] !== undefined
       ? { id: fields['client_id'], secret: fields['client_secret'] }
       : undefined;
-  // One way at a time: RFC 6749, section 2.3.
+  // RFC 6749, section 2.3, forbids two methods at once.
   if (basic !== undefined && body !== undefined) {
     return undefined;
   }
@@ -23,7 +23,7 @@ export function authenticatedApp(
   return app?.secret === given?.secret ? app : undefined;
 }
 
-/** Both halves are encoded as in a form: RFC 6749, section 2.3.1. */
+/** Both parts are form-encoded: RFC 6749, section 2.3.1. */
 function basicIn(header: string): { id: string; secret: string } | undefined {
   const [, encoded] = /^basic\s+(\S+)$/iv.exec(header) ?? [];
   const text = Buffer.from(encoded ?? '', 'base64').toString('utf8');

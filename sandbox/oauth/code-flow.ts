@@ -4,60 +4,60 @@ import type { Consent, TokenPolicy } from './grant.ts';
 import type { Issued } from './grants.ts';
 import type { Fault, OauthRefusal } from './oauth-refusal.ts';
 
-/** An app that asks for access. */
-export type OauthApp = {
+/** An app. */
+export type SandboxOauthApp = {
   readonly clientId: string;
   readonly secret: string;
-  /** As people see it. */
+  /** The displayed name. */
   readonly name: string;
-  /** Where a browser may be sent back; null: to any https or loopback address. */
+  /** Allowed redirect URIs; null: any https or loopback URI. */
   readonly redirectUris: readonly string[] | null;
-  /** What it may ask for; null: for all that the network has. */
+  /** Allowed scopes; null: all of the network. */
   readonly scopes: readonly string[] | null;
 };
 
-/** The authorization code flow as one network has it. */
+/** A network's authorization code flow. */
 export type CodeFlow = {
   readonly network: string;
   readonly label: string;
   readonly accounts: Readonly<Record<AccountName, Identity>>;
-  /** What apps may ask for, and what it means for a person. */
+  /** Scopes, with their meaning for the user. */
   readonly scopes: Readonly<Record<string, string>>;
-  /** Whether the person may leave out some of what the app asks for. */
+  /** Whether the user may deselect scopes. */
   readonly picksScopes?: boolean;
-  /** What an app that names no scope asks for. Without it, it has to name some. */
+  /** Scope of a request without one. Without it, a scope is required. */
   readonly defaultScope?: string;
   /** Paths in the sandbox. */
   readonly authorizePath: string;
   readonly tokenPath: string;
-  findApp(clientId: string): OauthApp | undefined;
-  /** How apps prove who they are at the token endpoint. */
+  findApp(clientId: string): SandboxOauthApp | undefined;
+  /** Client authentication at the token endpoint. */
   readonly authentication: readonly ('basic' | 'body')[];
-  /** What an authorization request must have, beside the app, the redirect address and the kind of response. */
+  /** Required parameters, besides client_id, redirect_uri and response_type. */
   readonly required: readonly string[];
-  /** Whether a wrong request is told to the app by a redirect. The person sees a page otherwise. */
+  /** Whether an invalid request redirects to the app with an error. Otherwise, the user sees an error page. */
   readonly tellsApp: boolean;
-  /** What the app is told when it asks for what it may not have. */
+  /** Error code for a scope that is not allowed. */
   readonly scopeError: string;
-  /** What the app is told when the person denies. */
+  /** Parameters of the redirect after the user has denied access. */
   readonly denial: Readonly<Record<string, string>>;
-  /** What of an authorization request decides about the tokens. */
+  /** Extracts the parameters that decide about the tokens. */
   remember?(query: URLSearchParams): Readonly<Record<string, string>>;
-  /** What goes back to the app beside the code and the state. */
+  /** Additional parameters of the redirect, besides code and state. */
   addToCallback?(consent: Consent): Readonly<Record<string, string>>;
   /**
-   * What becomes of what a person allowed the same app before. `same tokens`: with the same scopes, the app gets the
-   * tokens that it has. `new scopes`: other scopes than now end it.
+   * Effect on an earlier grant for the same app. `same tokens`: with the same scopes, the app gets the existing tokens.
+   * `new scopes`: a grant with other scopes is revoked.
    */
   readonly regranting?: 'same tokens' | 'new scopes';
   policyOf(consent: Consent): TokenPolicy;
-  /** The body that hands out tokens. @param isFirst Whether a code was exchanged for them. */
+  /** The response with tokens. @param isFirst Whether they are for a code. */
   present(issued: Issued, isFirst: boolean, ctx: Context): object;
   refusalOf(fault: Fault): OauthRefusal;
 };
 
-/** The app of all networks but Mastodon, where apps register themselves. */
-const sandboxApp: OauthApp = {
+/** The app of all networks except Mastodon, where apps register themselves. */
+const sandboxApp: SandboxOauthApp = {
   clientId: 'punctual',
   secret: 'sandbox',
   name: 'Punctual',
@@ -65,11 +65,11 @@ const sandboxApp: OauthApp = {
   scopes: null,
 };
 
-/** What an operator must know of the app, for the page. */
+/** The app's credentials, for the page. */
 export const signInByOauth = {
   'Client id': sandboxApp.clientId,
   'Client secret': sandboxApp.secret,
 } as const;
 
-export const findSandboxApp = (clientId: string): OauthApp | undefined =>
+export const findSandboxApp = (clientId: string): SandboxOauthApp | undefined =>
   clientId === sandboxApp.clientId ? sandboxApp : undefined;

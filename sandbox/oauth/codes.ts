@@ -2,30 +2,30 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Consent } from './grant.ts';
 import { dropOldest } from '../drop-oldest.ts';
 
-/** How long a code lives. X lets its codes live as long; the others are slower. */
+/** Lifetime of a code, as on X; the other networks have longer ones. */
 const codeMs = 30_000;
-/** How many codes are remembered. */
+/** The most codes kept. */
 const maxCodes = 1000;
 
-/** What a code stands for. */
+/** The data of a code. */
 export type CodeRequest = Consent & {
   readonly redirectUri: string;
-  /** Of PKCE, by S256; null when the app sent none. */
+  /** PKCE challenge with S256; null when the app sent none. */
   readonly challenge: string | null;
 };
 
 type Code = {
   readonly request: CodeRequest;
-  /** The grant that was made of it; undefined while it is unused. */
+  /** The grant that the code was exchanged for; undefined while it is unused. */
   readonly grantId: string | undefined;
 };
 
-/** Codes that stand for what a person allowed, good once. They end with the sandbox. */
+/** Single-use authorization codes, in memory only. */
 export type Codes = {
   issue(request: CodeRequest): string;
-  /** @returns undefined for a code that was not issued at this network, or has ended unused. */
+  /** @returns undefined for a code of another network, or one that expired unused. */
   find(network: string, code: string): Code | undefined;
-  /** Marks a code as used. Whoever brings it once more shall lose the grant. */
+  /** Marks a code as used. A second use revokes the grant. */
   use(code: string, grantId: string): void;
 };
 
@@ -53,7 +53,7 @@ export function createCodes(now: () => number): Codes {
   };
 }
 
-/** Whether a verifier fits the challenge of its authorization request. Source: RFC 7636, section 4.6. */
+/** Whether a verifier matches the challenge of its authorization request. Source: RFC 7636, section 4.6. */
 export function provesKey({ challenge }: CodeRequest, verifier: string | undefined): boolean {
   if (challenge === null) {
     return verifier === undefined;

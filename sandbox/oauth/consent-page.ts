@@ -2,29 +2,29 @@ import type { Context } from 'koa';
 import { accountNames, type AccountName, type Identity } from '../account-name.ts';
 import { html, type Html } from '../../runtime/html.ts';
 
-/** What a person is asked. */
+/** The content of the consent page. */
 export type ConsentPage = {
-  /** The network's folder, which gives the page its colour. */
+  /** The network's id, which sets the page's colour. */
   readonly network: string;
   readonly label: string;
   /** The app's name. */
   readonly app: string;
-  /** What the app asks for: the network's name of it, and what it means. */
+  /** The requested scopes, with the network's names and their meanings. */
   readonly scopes: readonly { readonly name: string; readonly meaning: string }[];
-  /** Whether the person may leave some of them out: then the form has a field `allow-<name>` for each that is chosen. */
+  /** Whether the user may deselect scopes: then the form has a field `allow-<name>` for each selected one. */
   readonly picksScopes?: boolean | undefined;
   readonly accounts: Readonly<Record<AccountName, Identity>>;
-  /** The account that is chosen at first. */
+  /** The account that is selected initially. */
   readonly chosen?: AccountName | undefined;
-  /** Where the browser goes afterwards. */
+  /** The redirect URI. */
   readonly returnsTo: string;
-  /** Where the form is sent. */
+  /** The form's action. */
   readonly action: string;
-  /** What the form carries beside `account` (an `AccountName`) and `decision` (`allow` or `deny`). */
+  /** Hidden fields besides `account` (an `AccountName`) and `decision` (`allow` or `deny`). */
   readonly fields: Readonly<Record<string, string>>;
 };
 
-/** Answers with the page on which a person chooses an account, and allows an app to use it or not. */
+/** Shows the page on which the user chooses an account and allows or denies access. */
 export function showConsent(ctx: Context, page: ConsentPage): void {
   const { network, label, app, scopes, chosen = 'demo' } = page;
   const hidden = Object.entries(page.fields).map(
@@ -54,12 +54,12 @@ export function showConsent(ctx: Context, page: ConsentPage): void {
           <button name="decision" value="deny">Deny</button>
         </p>
       </form>
-      <p class="quiet">You go back to ${originIn(page.returnsTo)}.</p>
+      <p class="quiet">You will return to ${originIn(page.returnsTo)}.</p>
     </main>`,
   );
 }
 
-/** Answers with a page that says why the person cannot go on. For what must not be told to the app by a redirect. */
+/** Shows an error page, for errors that must not be sent to the app by a redirect. */
 export function showAuthorizeError(
   ctx: Context,
   page: { readonly network: string; readonly label: string; readonly reason: string },
@@ -76,7 +76,7 @@ export function showAuthorizeError(
   );
 }
 
-/** Whether a form comes from a page of the sandbox, and not from one that a person was lured to. */
+/** Whether a form was sent by a page of the sandbox and not by another site (CSRF). */
 export function isOwnForm(ctx: Context): boolean {
   const origin = ctx.get('origin');
   return origin === '' || (URL.canParse(origin) && new URL(origin).host === ctx.host);
@@ -110,10 +110,10 @@ const originIn = (address: string): string =>
 function show(ctx: Context, title: string, main: Html): void {
   ctx.type = 'html';
   ctx.set({
-    // A browser checks every redirect that follows a form against `form-action`, also those of the app.
+    // Browsers apply `form-action` to every redirect that follows a form, including the app's.
     'content-security-policy':
       "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self' http: https:; frame-ancestors 'none'",
-    // Without a referrer the form would come without its origin.
+    // With no-referrer, browsers would omit the form's origin.
     'referrer-policy': 'same-origin',
   });
   const { markup } = html`<!doctype html>
@@ -132,7 +132,7 @@ function show(ctx: Context, title: string, main: Html): void {
           <span class="brand"
             ><img src="/assets/icon.svg" alt="" width="28" height="28" />Sandbox</span
           >
-          <span class="tagline">A pretend network. Nothing here leaves your machine.</span>
+          <span class="tagline">A simulated network. Nothing here leaves your machine.</span>
         </header>
         ${main}
       </body>

@@ -1,6 +1,6 @@
 import { accountNames, type AccountName } from '../account-name.ts';
 
-/** What a person allowed an app to do. */
+/** A user's consent for an app. */
 export type Consent = {
   readonly network: string;
   /** The account that signed in. */
@@ -8,33 +8,33 @@ export type Consent = {
   /** The app's client id. */
   readonly client: string;
   readonly scopes: readonly string[];
-  /** What a network checks beside that, such as the thumbprint of a DPoP key. */
+  /** Further data that a network checks, such as the thumbprint of a DPoP key. */
   readonly data?: Readonly<Record<string, string>> | undefined;
 };
 
-/** A grant as the data file keeps it. The tokens are no secrets, so they are kept as they are. */
-export type Grant = Consent & {
+/** A grant in the data file. Its tokens are not secret, so they are stored as they are. */
+export type SandboxGrant = Consent & {
   readonly id: string;
-  /** The newest last. */
+  /** The newest is last. */
   readonly accessTokens: readonly (Token & { readonly issuedAtMs: number })[];
-  /** The newest last. Spent ones stay, so that the reuse of one is noticed. */
+  /** The newest is last. Used ones are kept, to detect reuse. */
   readonly refreshTokens: readonly (Token & { readonly isSpent: boolean })[];
   readonly isRevoked: boolean;
 };
 
 type Token = {
   readonly value: string;
-  /** null: it has no end. */
+  /** null: does not expire. */
   readonly endsAtMs: number | null;
 };
 
-/** How long a network's tokens live, and what becomes of a refresh token that is used. */
+/** Lifetimes of a network's tokens, and the kind of refresh tokens. */
 export type TokenPolicy = {
-  /** null: they have no end. */
+  /** null: they do not expire. */
   readonly accessSeconds: number | null;
-  /** `none`: there are none. `fixed`: it is used again and again. `rotating`: each is used once, and replaced. */
+  /** `none`: no refresh tokens. `fixed`: reusable. `rotating`: each is used once and replaced. */
   readonly refresh: 'none' | 'fixed' | 'rotating';
-  /** null: they have no end. */
+  /** null: they do not expire. */
   readonly refreshSeconds: number | null;
 };
 
@@ -49,7 +49,7 @@ const token = {
   },
 };
 
-/** Checks the grants in the data file. */
+/** Validates the grants in the data file. */
 export const grantSchema = {
   type: 'object',
   required: ['id', 'network', 'account', 'client', 'scopes', 'accessTokens', 'refreshTokens'],

@@ -1,60 +1,60 @@
 import { randomBytes } from 'node:crypto';
 import type { AccountName } from '../account-name.ts';
 import type { Shelf } from '../shelf.ts';
-import type { Consent, Grant, TokenPolicy } from './grant.ts';
+import type { Consent, SandboxGrant, TokenPolicy } from './grant.ts';
 import { dropOldest } from '../drop-oldest.ts';
 
-/** How many grants are kept, all networks together. The oldest go first. */
+/** The most grants kept, for all networks together; the oldest are dropped. */
 const maxGrants = 1000;
-/** How many tokens of a kind a grant keeps. */
+/** The most tokens of a kind per grant. */
 const maxTokens = 100;
 
-/** Tokens as they are handed out. */
+/** Issued tokens. */
 export type Issued = {
-  readonly grant: Grant;
+  readonly grant: SandboxGrant;
   readonly accessToken: string;
-  /** Left of the access token's life; null: it has no end. */
+  /** Remaining lifetime of the access token; null: does not expire. */
   readonly accessSeconds: number | null;
   readonly issuedAtMs: number;
   readonly refreshToken: string | null;
-  /** Left of the refresh token's life; null: it has no end. */
+  /** Remaining lifetime of the refresh token; null: does not expire. */
   readonly refreshSeconds: number | null;
 };
 
-/** What became of a token. `spent`: a refresh token that was used already. */
+/** The state of a token. `spent`: a refresh token that was already used. */
 type TokenState =
-  | { readonly kind: 'live'; readonly grant: Grant }
-  | { readonly kind: 'ended' | 'revoked' | 'spent'; readonly grant: Grant }
+  | { readonly kind: 'live'; readonly grant: SandboxGrant }
+  | { readonly kind: 'ended' | 'revoked' | 'spent'; readonly grant: SandboxGrant }
   | { readonly kind: 'unknown' };
 
 export type Grants = {
-  /** Makes a grant of what a person allowed, with its first tokens. Resolves when it is on disk. @param id Unique. */
+  /** Creates a grant with its first tokens. Resolves when it is on disk. @param id Unique. */
   begin(consent: Consent, policy: TokenPolicy, id: string): Promise<Issued>;
   /**
-   * Hands out new tokens of a grant. With a rotating refresh token, the newest one is spent before anything is
-   * awaited: of two requests with the same token, the second finds it spent.
+   * Issues new tokens of a grant. A rotating refresh token is marked as spent before any `await`, so that the second of
+   * two concurrent requests finds it spent.
    */
-  renew(grant: Grant, policy: TokenPolicy): Promise<Issued>;
-  /** The newest access token of a grant once more. */
-  repeat(grant: Grant): Issued | undefined;
-  /** Whose access token this is, at a network. */
+  renew(grant: SandboxGrant, policy: TokenPolicy): Promise<Issued>;
+  /** Returns the newest valid access token of a grant. */
+  repeat(grant: SandboxGrant): Issued | undefined;
+  /** Looks up an access token of a network. */
   access(network: string, value: string): TokenState;
-  /** Whose refresh token this is, at a network. */
+  /** Looks up a refresh token of a network. */
   refresh(network: string, value: string): TokenState;
-  /** The grants of an account that are not revoked. @param account All accounts when left out. */
-  of(network: string, account?: AccountName): readonly Grant[];
-  /** Takes grants back: none of their tokens is good any more. */
-  revoke(grants: readonly Grant[]): Promise<void>;
-  /** Ends all access tokens of these grants now. Their refresh tokens stay good. */
-  expire(grants: readonly Grant[]): Promise<void>;
-  /** Ends one access token now. */
-  endToken(grant: Grant, accessToken: string): Promise<void>;
+  /** The grants of an account that are not revoked. @param account All accounts when absent. */
+  of(network: string, account?: AccountName): readonly SandboxGrant[];
+  /** Revokes grants with all their tokens. */
+  revoke(grants: readonly SandboxGrant[]): Promise<void>;
+  /** Expires all access tokens of these grants. Their refresh tokens stay valid. */
+  expire(grants: readonly SandboxGrant[]): Promise<void>;
+  /** Expires one access token. */
+  endToken(grant: SandboxGrant, accessToken: string): Promise<void>;
 };
 
-/** What apps may do at the networks. @param now Milliseconds since 1970. */
-export function createGrants(shelf: Shelf<Grant>, now: () => number): Grants {
+/** Stores the grants of all networks. @param now Milliseconds since 1970. */
+export function createGrants(shelf: Shelf<SandboxGrant>, now: () => number): Grants {
   const { put, get, find, all } = createKept(shelf);
-  const issue = async (grant: Grant, policy: TokenPolicy): Promise<Issued> => {
+  const issue = async (grant: SandboxGrant, policy: TokenPolicy): Promise<Issued> => {
     const issued = withTokens(grant, policy, now());
     await put([issued.grant]);
     return issued;
@@ -93,32 +93,32 @@ export function createGrants(shelf: Shelf<Grant>, now: () => number): Grants {
 }
 
 /** The newest grants, in memory and on disk. */
-function createKept({ saved, save }: Shelf<Grant>) {
+function createKept({ saved, save }: Shelf<SandboxGrant>) {
   const grants = new Map(saved.map((grant) => [grant.id, grant]));
   return {
-    put(changed: readonly Grant[]): Promise<void> {
+    put(changed: readonly SandboxGrant[]): Promise<void> {
       for (const grant of changed) {
         grants.set(grant.id, grant);
       }
       dropOldest(grants, maxGrants);
       return save([...grants.values()]);
     },
-    get: (id: string): Grant | undefined => grants.get(id),
+    get: (id: string): SandboxGrant | undefined => grants.get(id),
     find: (kind: 'accessTokens' | 'refreshTokens', network: string, value: string) =>
       [...grants.values()].find(
         (grant) => grant.network === network && grant[kind].some((token) => token.value === value),
       ),
-    all: (): readonly Grant[] => [...grants.values()],
+    all: (): readonly SandboxGrant[] => [...grants.values()],
   };
 }
 
-function withTokens(grant: Grant, policy: TokenPolicy, nowMs: number): Issued {
+function withTokens(grant: SandboxGrant, policy: TokenPolicy, nowMs: number): Issued {
   const refreshTokens = withRefreshToken(grant, policy, nowMs);
   const refreshEndMs = policy.refresh === 'none' ? null : refreshTokens.at(-1)?.endsAtMs;
   const endMs = endOf(policy.accessSeconds, nowMs);
   const accessToken = {
     value: newToken(),
-    // No access outlives what it is renewed by.
+    // An access token does not outlive its refresh token.
     endsAtMs: endMs && refreshEndMs ? Math.min(endMs, refreshEndMs) : endMs,
     issuedAtMs: nowMs,
   };
@@ -130,10 +130,10 @@ const endOf = (seconds: number | null, nowMs: number): number | null =>
   seconds === null ? null : nowMs + seconds * 1000;
 
 function withRefreshToken(
-  { refreshTokens }: Grant,
+  { refreshTokens }: SandboxGrant,
   { refresh, refreshSeconds }: TokenPolicy,
   nowMs: number,
-): Grant['refreshTokens'] {
+): SandboxGrant['refreshTokens'] {
   if (refresh === 'none' || (refresh === 'fixed' && refreshTokens.length > 0)) {
     return refreshTokens;
   }
@@ -141,15 +141,19 @@ function withRefreshToken(
   return [...refreshTokens.map(asSpent), fresh].slice(-maxTokens);
 }
 
-/** The newest access token, if it is still good. */
-function latestOf(grant: Grant, nowMs: number): Issued | undefined {
+/** The newest access token, if it is still valid. */
+function latestOf(grant: SandboxGrant, nowMs: number): Issued | undefined {
   const token = grant.accessTokens.at(-1);
   return token && stateOf(grant, token, nowMs).kind === 'live'
     ? issuedBy(grant, token, nowMs)
     : undefined;
 }
 
-function issuedBy(grant: Grant, access: Grant['accessTokens'][number], nowMs: number): Issued {
+function issuedBy(
+  grant: SandboxGrant,
+  access: SandboxGrant['accessTokens'][number],
+  nowMs: number,
+): Issued {
   const secondsTo = (endMs: number | null | undefined): number | null =>
     endMs ? Math.floor((endMs - nowMs) / 1000) : null;
   const refresh = grant.refreshTokens.at(-1);
@@ -163,13 +167,13 @@ function issuedBy(grant: Grant, access: Grant['accessTokens'][number], nowMs: nu
   };
 }
 
-const asSpent = (token: Grant['refreshTokens'][number]) => ({ ...token, isSpent: true });
+const asSpent = (token: SandboxGrant['refreshTokens'][number]) => ({ ...token, isSpent: true });
 
 const newToken = (): string => randomBytes(32).toString('base64url');
 
 function stateOf(
-  grant: Grant | undefined,
-  token: Grant['accessTokens'][number] | Grant['refreshTokens'][number] | undefined,
+  grant: SandboxGrant | undefined,
+  token: SandboxGrant['accessTokens'][number] | SandboxGrant['refreshTokens'][number] | undefined,
   nowMs: number,
 ): TokenState {
   if (grant === undefined || token === undefined) {
@@ -182,12 +186,12 @@ function stateOf(
   return { kind: hasEnded ? 'ended' : 'live', grant };
 }
 
-/** The grant with an earlier end of some access tokens. */
+/** Returns the grant with an earlier expiry of some access tokens. */
 function endingAt(
   endMs: number,
-  grant: Grant,
-  isMeant: (token: Grant['accessTokens'][number]) => boolean,
-): Grant {
+  grant: SandboxGrant,
+  isMeant: (token: SandboxGrant['accessTokens'][number]) => boolean,
+): SandboxGrant {
   const accessTokens = grant.accessTokens.map((token) =>
     isMeant(token) && (token.endsAtMs ?? endMs) >= endMs ? { ...token, endsAtMs: endMs } : token,
   );

@@ -1,16 +1,16 @@
 import { Refusal } from '../refusal.ts';
 
-/** What is wrong with a request for tokens. Each network says it in its own words. */
+/** A fault of a token request. Each network has its own response for it. */
 export type Fault =
   | { readonly kind: 'client' }
   | { readonly kind: 'missing'; readonly parameter: string }
   | { readonly kind: 'grant type'; readonly given: string }
-  /** A code that was not issued to this app, has ended, or was used. */
+  /** A code that was not issued to this app, has expired, or was used. */
   | { readonly kind: 'code' }
-  /** Another redirect address than the authorization request's. */
+  /** A redirect URI that differs from the authorization request's. */
   | { readonly kind: 'redirect' }
   | { readonly kind: 'verifier' }
-  /** A refresh token that was not issued to this app, has ended, was used or taken back. */
+  /** A refresh token that was not issued to this app, has expired, or was used or revoked. */
   | { readonly kind: 'refresh token' };
 
 /** An error of a token endpoint. Source: RFC 6749, section 5.2. */

@@ -1,7 +1,7 @@
-import type { OauthApp } from './code-flow.ts';
+import type { SandboxOauthApp } from './code-flow.ts';
 
 /** An app that registered itself. */
-export type RegisteredApp = OauthApp & {
+export type RegisteredApp = SandboxOauthApp & {
   readonly id: string;
   readonly website: string | null;
   readonly redirectUris: readonly string[];
@@ -10,7 +10,7 @@ export type RegisteredApp = OauthApp & {
 
 const strings = { type: 'array', items: { type: 'string' } };
 
-/** Checks the apps in the data file. */
+/** Validates the apps in the data file. */
 export const registeredAppSchema = {
   type: 'object',
   required: ['id', 'clientId', 'secret', 'name', 'website', 'redirectUris', 'scopes'],

@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import { readBody } from '../body.ts';
+import { readRequestBody } from '../body.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
 import { authenticatedApp } from './client-authentication.ts';
-import type { CodeFlow, OauthApp } from './code-flow.ts';
+import type { CodeFlow, SandboxOauthApp } from './code-flow.ts';
 import { provesKey } from './codes.ts';
 import type { Consent, TokenPolicy } from './grant.ts';
 import type { Issued } from './grants.ts';
 import { OauthRefusal } from './oauth-refusal.ts';
 
-/** How long an app is told to wait when refreshes are limited. */
+/** The Retry-After of a rate limited refresh. */
 const busySeconds = 5;
 
 type Fields = Readonly<Record<string, string>>;
 
-/** Where codes and refresh tokens become tokens. */
+/** Adds the token endpoint. */
 export function addTokenRoute(router: Router, deps: SandboxDeps, flow: CodeFlow): void {
   router.post(flow.tokenPath, answerOauthErrors, async (ctx) => {
     const fields = await fieldsOf(ctx);
@@ -28,12 +28,12 @@ export function addTokenRoute(router: Router, deps: SandboxDeps, flow: CodeFlow)
   });
 }
 
-/** Answers a request for tokens of an app that has shown who it is. */
+/** Responds to a token request of an authenticated app. */
 export async function answerTokens(
   ctx: Context,
   deps: SandboxDeps,
   flow: CodeFlow,
-  app: OauthApp,
+  app: SandboxOauthApp,
   fields: Fields,
 ): Promise<void> {
   const { grant_type: grantType = '' } = fields;
@@ -46,22 +46,25 @@ export async function answerTokens(
   }
 }
 
-/** The fields of a form. @throws OauthRefusal 400 for another type. */
+/** Reads a form's fields. @throws OauthRefusal 400 for another type of body. */
 export async function fieldsOf(ctx: Context): Promise<Fields> {
   if (!ctx.is('application/x-www-form-urlencoded')) {
     throw new OauthRefusal(400, 'invalid_request', 'The body must be a form.');
   }
-  const fields = Object.entries(await readBody(ctx.req));
+  const fields = Object.entries(await readRequestBody(ctx.req));
   return Object.fromEntries(
     fields.filter((field): field is [string, string] => typeof field[1] === 'string'),
   );
 }
 
-/** @throws OauthRefusal for a code that is not good, or is not this app's. Its second use ends what came of the first. */
+/**
+ * Exchanges a code for tokens. A second use revokes the grant of the first. @throws OauthRefusal for an invalid code,
+ * or one of another app.
+ */
 async function redeem(
   deps: SandboxDeps,
   flow: CodeFlow,
-  app: OauthApp,
+  app: SandboxOauthApp,
   fields: Fields,
 ): Promise<Issued> {
   const { grants, codes } = deps;
@@ -105,7 +108,7 @@ async function refresh(
   ctx: Context,
   deps: SandboxDeps,
   flow: CodeFlow,
-  app: OauthApp,
+  app: SandboxOauthApp,
   fields: Fields,
 ): Promise<void> {
   const { grants, script } = deps;
@@ -151,7 +154,7 @@ function needed(flow: CodeFlow, fields: Fields, parameter: string): string {
   return value;
 }
 
-/** Answers in the shape of RFC 6749, section 5.2. */
+/** Converts errors to the format of RFC 6749, section 5.2. */
 export const answerOauthErrors: Middleware = async (ctx, next) => {
   ctx.set('pragma', 'no-cache');
   try {

@@ -9,7 +9,7 @@ const types = {
 
 export type Asset = { readonly type: string; readonly body: Uint8Array };
 
-/** The page's few files, by their names: those that lie in the folder, and those that networks' colours make. */
+/** The page's files by name: those in the folder, and those generated from networks' colours. */
 export async function loadAssets(
   networks: readonly SandboxNetwork[],
 ): Promise<ReadonlyMap<string, Asset>> {
@@ -46,7 +46,7 @@ function pictureOf({ colours: { picture } }: SandboxNetwork): Buffer {
 `);
 }
 
-/** What wears a network's name as its class has the network's colour. */
+/** Sets the network's colour for elements with the network's name as class. */
 function coloursOf(networks: readonly SandboxNetwork[]): Buffer {
   const rules = networks.map(
     ({ id, colours: { label } }) => `.${id} {\n  --network: light-dark(${label.join(', ')});\n}\n`,

@@ -2,11 +2,11 @@ import { directives, controlDirectives } from '../directives.ts';
 import { html, type Html } from '../../runtime/html.ts';
 import { networks } from '../registry.ts';
 
-export type Page = {
+export type SandboxPage = {
   readonly title: string;
-  /** Shown above the timeline where it is not the whole of it. */
+  /** Shown above a timeline that is filtered. */
   readonly heading?: string;
-  /** What lies in the timeline. Every child has an id, so that the page's script can tell them apart. */
+  /** The content of the timeline. Every child has an id, which the page's script compares. */
   readonly timeline: Html;
 };
 
@@ -15,8 +15,8 @@ const tabs = [
   ...networks.map(({ profile, label }) => ({ path: profile, label })),
 ];
 
-/** A whole page. @param path Of the address that was asked for. */
-export function documentOf(page: Page, origin: string, path: string): string {
+/** Renders a whole page. @param path Path of the requested URL. */
+export function documentOf(page: SandboxPage, origin: string, path: string): string {
   const { markup } = html`<!doctype html>
     <html lang="en">
       <head>
@@ -34,7 +34,7 @@ export function documentOf(page: Page, origin: string, path: string): string {
           <a class="brand" href="/"
             ><img src="/assets/icon.svg" alt="" width="28" height="28" />Sandbox</a
           >
-          <span class="tagline">Pretend networks. Nothing here leaves your machine.</span>
+          <span class="tagline">Simulated networks. Nothing here leaves your machine.</span>
           <span class="live" role="status"></span>
         </header>
         <div class="columns">
@@ -54,7 +54,7 @@ function tabView(path: string, label: string, isCurrent: boolean): Html {
   return html`<a href="${path}" ${isCurrent ? html`aria-current="page"` : ''}>${label}</a>`;
 }
 
-/** What stands beside the timeline: how to make a post fail, and how to sign in. @param origin This server's address. */
+/** The sidebar: how to simulate failures, and how to sign in. @param origin This server's origin. */
 function asideView(origin: string): Html {
   const failures = Object.entries(directives).map(
     ([name, { effect }]) =>
@@ -69,14 +69,14 @@ function asideView(origin: string): Html {
   return html`<aside>
     <section class="box">
       <h2>Try a failure</h2>
-      <p>Write one of these into a post’s text and see what becomes of it.</p>
+      <p>Write one of these into a post’s text to see how it is handled.</p>
       <dl>${failures}</dl>
       <p>
         Without changing a text: <code>POST ${origin}/control</code> with
         <code>{"platform": "${networks[0]?.id ?? ''}", "directive": "lost", "count": 1}</code>.
-        <code>GET</code> shows what is set, <code>DELETE</code> takes it back.
+        <code>GET</code> lists what is set, <code>DELETE</code> removes it.
       </p>
-      <p>Only by such a call:</p>
+      <p>Only in such a call:</p>
       <dl>${controlFailures}</dl>
     </section>
     <section class="box">

@@ -3,17 +3,17 @@ import type { Context } from 'koa';
 import { Refusal } from '../refusal.ts';
 import type { Store } from '../store.ts';
 
-/** More than a person opens; fewer than would hurt. */
+/** More open pages than a user needs, fewer than would cause harm. */
 const maxListeners = 100;
 
 export type Events = {
-  /** Keeps the request open and sends a word after every change. */
+  /** Keeps the request open and sends an event after every change. */
   listen(ctx: Pick<Context, 'respond' | 'res'>): void;
-  /** Ends all of them. */
+  /** Ends all open requests. */
   close(): void;
 };
 
-/** Tells open pages that something changed, by server-sent events. What changed, they fetch. */
+/** Notifies open pages of changes by server-sent events. The pages fetch the content. */
 export function createEvents(store: Store): Events {
   const listeners = new Set<ServerResponse>();
   store.onChange(() => {
@@ -28,7 +28,7 @@ export function createEvents(store: Store): Events {
       }
       const response = ctx.res;
       ctx.respond = false;
-      // `close`, or a stopping server would wait for the connection to be used again.
+      // Without `close`, a stopping server would wait for the idle connection.
       response.writeHead(200, { 'content-type': 'text/event-stream', connection: 'close' });
       response.write('retry: 1000\n\n');
       listeners.add(response);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { html, type Html } from '../../runtime/html.ts';
 import type { Card, Shown } from '../network.ts';
-import { isRefused, type Post, type PostFile, type RefusedPost } from '../post.ts';
+import { isRefused, type SandboxPost, type SandboxFile, type RefusedPost } from '../post.ts';
 import { networkOf } from '../registry.ts';
 import { isWebAddress, type Segment } from '../segment.ts';
 import { threadsOf } from '../threads.ts';
@@ -9,15 +9,15 @@ import { threadsOf } from '../threads.ts';
 const threadsPerPage = 50;
 
 /**
- * Threads, the newest first, a page of them.
+ * A page of threads, newest first.
  *
- * @param posts In the order in which they came.
- * @param isShown Picks the threads: one is shown whole when one of its posts fits.
+ * @param posts In order of arrival.
+ * @param isShown Selects threads: a thread is shown when one of its posts matches.
  * @param pageNumber From 1.
  */
 export function timelineView(
-  posts: readonly Post[],
-  isShown: (post: Post) => boolean,
+  posts: readonly SandboxPost[],
+  isShown: (post: SandboxPost) => boolean,
   pageNumber: number,
 ): Html {
   const threads = threadsOf(posts).filter((thread) => thread.some(isShown));
@@ -39,12 +39,12 @@ function linkTo(pageNumber: number, label: string): Html {
 function emptyView(): Html {
   return html`<div class="empty" id="empty" data-v="">
     <h2>No posts yet</h2>
-    <p>Schedule a post with the curl that <code>npm start</code> printed.</p>
-    <p>It appears here by itself the moment it is published.</p>
+    <p>Schedule a post with the curl command that <code>npm start</code> printed.</p>
+    <p>It appears here automatically when it is published.</p>
   </div>`;
 }
 
-/** Stands where a post is not, or is no longer. */
+/** Shown for a post that does not exist, or no longer. */
 export function missingView(): Html {
   return html`<div class="empty" id="missing" data-v="">
     <h2>There is nothing here</h2>
@@ -53,11 +53,11 @@ export function missingView(): Html {
 }
 
 /**
- * Posts that belong together, in order, joined by a line.
+ * A thread, in order, joined by a line.
  *
- * @param current The post that the page is about; it is highlighted.
+ * @param current The post of the page; it is highlighted.
  */
-export function threadView(thread: readonly Post[], current: Post | undefined): Html {
+export function threadView(thread: readonly SandboxPost[], current: SandboxPost | undefined): Html {
   const [first] = thread;
   const posts = thread.map((post) => postView(post, post === current));
   return html`<section class="thread" id="thread-${first === undefined ? '' : elementId(first)}">
@@ -65,8 +65,8 @@ export function threadView(thread: readonly Post[], current: Post | undefined): 
   </section>`;
 }
 
-/** `data-v` tells the page's script whether the post that it shows is still the same. */
-function postView(post: Post, isCurrent: boolean): Html {
+/** The page's script compares `data-v` to find changed posts. */
+function postView(post: SandboxPost, isCurrent: boolean): Html {
   const { id, label, accounts, profile } = networkOf(post);
   const { displayName, handle } = accounts[post.account ?? 'demo'];
   const body = isRefused(post) ? refusedView(post) : contentView(networkOf(post).show(post));
@@ -91,7 +91,7 @@ function postView(post: Post, isCurrent: boolean): Html {
   </article>`;
 }
 
-const versionOf = ({ createdAt }: Post, { markup }: Html): string =>
+const versionOf = ({ createdAt }: SandboxPost, { markup }: Html): string =>
   createHash('sha256').update(createdAt).update(markup).digest('hex').slice(0, 16);
 
 function contentView({ title, warning, segments, files, card, notes }: Shown): Html {
@@ -121,8 +121,8 @@ function refusedView({ text, title, files = [], refused }: RefusedPost): Html {
 const titleView = (title: string | undefined): Html =>
   title === undefined ? html`` : html`<p class="title">${title}</p>`;
 
-/** Every second file makes a row. */
-function filesView(files: readonly PostFile[]): Html {
+/** Two files per row. */
+function filesView(files: readonly SandboxFile[]): Html {
   const views = files.map(({ cid, type, altText }) => {
     const path = pathOfFile(cid);
     const view = type.startsWith('video/')
@@ -166,6 +166,6 @@ function segmentView({ text, href }: Segment): Html {
     : html`<a href="${href}" rel="nofollow noreferrer">${text}</a>`;
 }
 
-function elementId(post: Post): string {
+function elementId(post: SandboxPost): string {
   return `${post.network}-${post.id}`;
 }

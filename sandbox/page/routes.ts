@@ -2,12 +2,12 @@ import { Router, type RouterContext } from '@koa/router';
 import type { Files } from '../files.ts';
 import { originOf } from '../origin.ts';
 import type { Place, SandboxNetwork } from '../network.ts';
-import { isRefused, type Post } from '../post.ts';
+import { isRefused, type SandboxPost } from '../post.ts';
 import { networks } from '../registry.ts';
 import type { Store } from '../store.ts';
 import { threadsOf } from '../threads.ts';
 import type { Asset } from './assets.ts';
-import { documentOf, type Page } from './document.ts';
+import { documentOf, type SandboxPage } from './document.ts';
 import type { Events } from './events.ts';
 import { missingView, threadView, timelineView } from './post-view.ts';
 
@@ -18,7 +18,7 @@ export type PageDeps = {
   readonly assets: ReadonlyMap<string, Asset>;
 };
 
-/** What a person sees: the timeline of all networks, of one, of a tag, and every post at its own address. */
+/** Web pages: the timeline of all networks, of one network or of a tag, and every post at its own URL. */
 export function pageRoutes({ store, files, events, assets }: PageDeps): Router {
   const router = new Router();
 
@@ -56,8 +56,8 @@ export function pageRoutes({ store, files, events, assets }: PageDeps): Router {
 function showTimeline(
   ctx: RouterContext,
   store: Store,
-  head: Omit<Page, 'timeline'>,
-  isShown: (post: Post) => boolean,
+  head: Omit<SandboxPage, 'timeline'>,
+  isShown: (post: SandboxPost) => boolean,
 ): void {
   const asked = Number(ctx.query['page']);
   const pageNumber = Number.isInteger(asked) && asked > 0 ? asked : 1;
@@ -102,12 +102,12 @@ function showMissing(ctx: RouterContext): void {
   show(ctx, { title: 'Not here', timeline: missingView() });
 }
 
-function show(ctx: RouterContext, page: Page): void {
+function show(ctx: RouterContext, page: SandboxPage): void {
   ctx.type = 'html';
   ctx.body = documentOf(page, originOf(ctx), ctx.path);
 }
 
-/** The pieces of a path, decoded; one that cannot be decoded stays as it is. */
+/** The pieces of a path, decoded. An undecodable path stays unchanged. */
 function piecesOf(path: string): string[] {
   const pieces = path.split('/').filter((piece) => piece !== '');
   try {

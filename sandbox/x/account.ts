@@ -1,6 +1,6 @@
 import type { AccountName } from '../account-name.ts';
 
-/** Whose posts there are. The token is the demo account's. */
+/** The token belongs to the demo account. */
 export const accounts = {
   demo: { id: '2000000000000000001', username: 'demo', displayName: 'Demo' },
   second: { id: '2000000000000000002', username: 'second', displayName: 'Second' },
@@ -11,7 +11,7 @@ const identityOf = ({ displayName, username }: (typeof accounts)[AccountName]) =
   handle: `@${username}`,
 });
 
-/** As the page shows them. */
+/** The accounts on the page. */
 export const identities = { demo: identityOf(accounts.demo), second: identityOf(accounts.second) };
 
 export const account = { ...accounts.demo, accessToken: 'demo' } as const;

@@ -3,36 +3,36 @@ import { invalid } from './problems.ts';
 import type { CreatePost, InitializeUpload, MediaMetadata, SchemaOf } from './wire.ts';
 
 const id = { type: 'string', pattern: '^[0-9]{1,19}$' };
-const words = { type: 'string' };
+const textSchema = { type: 'string' };
 const yesOrNo = { type: 'boolean' };
 const strict = { type: 'object', additionalProperties: false } as const;
 
-/** The fields and bounds of X's OpenAPI document 2.167. */
+/** Fields and limits of X's OpenAPI document 2.167. */
 const createPostSchema: SchemaOf<CreatePost> = {
   ...strict,
   properties: {
-    card_uri: words,
+    card_uri: textSchema,
     community_id: id,
-    direct_message_deep_link: words,
+    direct_message_deep_link: textSchema,
     edit_options: {
       ...strict,
       required: ['previous_post_id'],
       properties: { previous_post_id: id },
     },
     for_super_followers_only: yesOrNo,
-    geo: { ...strict, required: ['place_id'], properties: { place_id: words } },
+    geo: { ...strict, required: ['place_id'], properties: { place_id: textSchema } },
     made_with_ai: yesOrNo,
     media: {
       ...strict,
       required: ['media_ids'],
       properties: {
         call_to_actions: { type: 'object' },
-        description: words,
+        description: textSchema,
         embeddable: yesOrNo,
         media_ids: { type: 'array', minItems: 1, maxItems: 4, items: id },
         preview_media_id: id,
         tagged_user_ids: { type: 'array', maxItems: 10, items: id },
-        title: words,
+        title: textSchema,
       },
     },
     nullcast: yesOrNo,
@@ -44,13 +44,13 @@ const createPostSchema: SchemaOf<CreatePost> = {
       required: ['in_reply_to_tweet_id'],
       properties: {
         auto_populate_reply_metadata: yesOrNo,
-        exclude_reply_user_ids: { type: 'array', items: words },
+        exclude_reply_user_ids: { type: 'array', items: textSchema },
         in_reply_to_tweet_id: id,
       },
     },
     reply_settings: { enum: ['following', 'mentionedUsers', 'subscribers', 'verified'] },
     share_with_followers: yesOrNo,
-    text: words,
+    text: textSchema,
   },
 };
 
@@ -58,8 +58,8 @@ const initializeSchema: SchemaOf<InitializeUpload> = {
   ...strict,
   properties: {
     additional_owners: { type: 'array', items: id },
-    media_category: words,
-    media_type: words,
+    media_category: textSchema,
+    media_type: textSchema,
     shared: yesOrNo,
     total_bytes: { type: 'integer', minimum: 0, maximum: 17_179_869_184 },
   },
@@ -86,7 +86,7 @@ const metadataSchema: SchemaOf<MediaMetadata> = {
 
 const ajv = new Ajv({ strict: false });
 
-/** @throws Refusal 400 that says which field is wrong. */
+/** @throws Refusal 400 that names the wrong field. */
 function checker<Body>(schema: SchemaObject): (body: unknown) => Body {
   const isValid = ajv.compile<Body>(schema);
   return (body) => {
@@ -101,7 +101,7 @@ export const checkCreatePost = checker<CreatePost>(createPostSchema);
 export const checkInitialize = checker<InitializeUpload>(initializeSchema);
 export const checkMetadata = checker<MediaMetadata>(metadataSchema);
 
-/** What the sandbox does not play of a post, though X knows it. */
+/** Fields of X that the sandbox does not support. */
 const unplayed = [
   'card_uri',
   'community_id',

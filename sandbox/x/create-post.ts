@@ -1,5 +1,5 @@
 import type { SandboxDeps } from '../deps.ts';
-import { isBy, type Post } from '../post.ts';
+import { isBy, type SandboxPost } from '../post.ts';
 import { Refusal } from '../refusal.ts';
 import type { Signer } from '../orders.ts';
 import { assertPlayed, checkCreatePost } from './check-body.ts';
@@ -8,21 +8,21 @@ import { duplicate, forbidden, invalid, refusalFor } from './problems.ts';
 import { fits } from './text.ts';
 import type { Uploads } from './uploads.ts';
 
-/** X does not say for how long it refuses a text that it has. */
+/** X does not document for how long it refuses a duplicate text. */
 const duplicateMs = 10 * 60_000;
 
 export type XDeps = SandboxDeps & { readonly uploads: Uploads; readonly nextId: () => string };
 
 export type Created = {
   readonly post: XPost;
-  /** What the caller is to get: the post, nothing, or an error. */
+  /** The response: the post, none (cuts the connection), or an error. */
   readonly answer: 'normal' | 'none' | 'error';
 };
 
 /**
  * Creates a post from the body of a request.
  *
- * @throws Refusal 400, 401, 403 or 429, as X answers. The page shows what was refused for its content.
+ * @throws Refusal 400, 401, 403 or 429, like X. The page shows posts that were refused for their content.
  */
 export async function createPost(deps: XDeps, body: unknown, by: Signer): Promise<Created> {
   const { store, nextId, now } = deps;
@@ -45,7 +45,7 @@ export async function createPost(deps: XDeps, body: unknown, by: Signer): Promis
 function toPost(
   { store, uploads }: XDeps,
   body: unknown,
-  made: Pick<Post, 'id' | 'createdAt' | 'account'>,
+  made: Pick<SandboxPost, 'id' | 'createdAt' | 'account'>,
 ): XPost {
   const fields = checkCreatePost(body);
   assertPlayed(fields);
@@ -71,7 +71,7 @@ function toPost(
   };
 }
 
-/** @throws Refusal for what the post breaks, or asks for. */
+/** @throws Refusal when the post breaks a rule, or a directive requests it. */
 async function admit({ store, script, now }: XDeps, post: XPost, by: Signer) {
   const { network, text, createdAt, replyTo, files, account } = post;
   try {
@@ -96,8 +96,8 @@ async function admit({ store, script, now }: XDeps, post: XPost, by: Signer) {
   }
 }
 
-/** The link to its files makes every post with some another text. */
-const hasEqual = (posts: readonly Post[], { text, files }: XPost, nowMs: number): boolean =>
+/** The link to its files makes the text of a post with files unique. */
+const hasEqual = (posts: readonly SandboxPost[], { text, files }: XPost, nowMs: number): boolean =>
   files.length === 0 &&
   posts.some(
     (post) =>

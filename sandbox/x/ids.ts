@@ -1,8 +1,8 @@
-/** X's ids begin with the milliseconds since then. */
+/** The epoch of X's ids, in milliseconds since 1970. */
 const firstMs = 1_288_834_974_657n;
 const countBits = 22n;
 
-/** Gives out ids as X does: numbers that grow, and that tell when they were given out. */
+/** Returns a function that makes ids like X's: ascending numbers that contain the time. */
 export function createIds(now: () => number): () => string {
   let last = 0n;
   return () => {

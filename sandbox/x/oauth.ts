@@ -8,10 +8,10 @@ import { OauthRefusal, type Fault } from '../oauth/oauth-refusal.ts';
 import { addTokenRoute, answerOauthErrors, fieldsOf } from '../oauth/token-routes.ts';
 
 /**
- * OAuth 2.0 as X has it: PKCE always, refresh tokens that are good once.
+ * OAuth 2.0 of X: PKCE required, single-use refresh tokens.
  *
- * Source: https://docs.x.com/fundamentals/authentication/oauth-2-0/user-access-token. What X answers to wrong
- * requests is not in there; issues of its client libraries quote it.
+ * Source: https://docs.x.com/fundamentals/authentication/oauth-2-0/user-access-token. X's responses to invalid requests
+ * are not documented there; they are quoted in issues of its client libraries.
  */
 const flow: CodeFlow = {
   network: 'x',
@@ -69,7 +69,7 @@ function refusalOf(fault: Fault): OauthRefusal {
   }
 }
 
-/** X's authorize page, its token endpoint, and the one that takes a token back. */
+/** X's authorize page, token endpoint and revocation endpoint. */
 export function xOauthRoutes(deps: SandboxDeps): Router {
   const { grants } = deps;
   const router = new Router();

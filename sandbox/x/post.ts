@@ -1,24 +1,24 @@
-import type { Post } from '../post.ts';
+import type { SandboxPost } from '../post.ts';
 
 /** A file of a post. */
 export type XFile = {
   /** X's id of the upload. */
   readonly id: string;
-  /** Of the stored file. */
+  /** Content hash of the stored file. */
   readonly cid: string;
   readonly type: string;
   readonly altText: string;
 };
 
-export type XPost = Post & {
-  /** The post that began its thread: itself, when it answers none. */
+export type XPost = SandboxPost & {
+  /** The first post of its thread; the post itself when it is not a reply. */
   readonly conversationId: string;
   readonly files: readonly XFile[];
   readonly isMadeWithAi: boolean;
   readonly isPaidPartnership: boolean;
 };
 
-export function isXPost(post: Post | undefined): post is XPost {
+export function isXPost(post: SandboxPost | undefined): post is XPost {
   return post?.network === 'x';
 }
 

@@ -5,7 +5,7 @@ import { isXPost } from './post.ts';
 import { presentText } from './text.ts';
 import type { ByIdQuery, PostsById, PublicMetrics } from './wire.ts';
 
-/** What X knows; the compiler holds the list against X's kit. */
+/** X's parameters; true: supported by the sandbox. The compiler checks the list against X's SDK. */
 const parameters = {
   ids: true,
   'post.fields': true,
@@ -16,7 +16,7 @@ const parameters = {
   'place.fields': false,
 } as const satisfies Record<ByIdQuery, boolean>;
 
-/** Posts by their ids, with their public metrics where these are asked for. @throws Refusal 400 */
+/** Returns posts by their ids, with public metrics on request. @throws Refusal 400 */
 export function postsById(
   { store, figures }: Pick<SandboxDeps, 'store' | 'figures'>,
   query: URLSearchParams,
@@ -52,7 +52,7 @@ export function postsById(
   return { ...(data.length > 0 && { data }), ...(errors.length > 0 && { errors }) };
 }
 
-/** As in a real answer; X's kit knows less of it. */
+/** As in a real response; the type in X's SDK has fewer fields. */
 const errorOf = (id: string) => ({
   value: id,
   resource_id: id,
@@ -63,7 +63,7 @@ const errorOf = (id: string) => ({
   type: 'https://api.x.com/2/problems/resource-not-found' as const,
 });
 
-/** What is hidden is left out, although X's document says that it never does. */
+/** Hidden figures are absent, although X documents that they are always present. */
 const presentMetrics = (figures: Figures): PublicMetrics =>
   JSON.parse(
     JSON.stringify({

@@ -13,7 +13,7 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
-/** A refusal with members of its own in place of the usual ones. */
+/** A refusal with members that replace the usual ones. */
 class XRefusal extends Refusal {
   readonly members: object;
 
@@ -23,8 +23,8 @@ class XRefusal extends Refusal {
   }
 }
 
-/** An error as X writes it. Source: https://docs.x.com/x-api/fundamentals/response-codes-and-errors */
-export function problemOf(refusal: Refusal) {
+/** An error in X's format. Source: https://docs.x.com/x-api/fundamentals/response-codes-and-errors */
+export function xProblemOf(refusal: Refusal) {
   const { status, code, message } = refusal;
   return {
     title: titles[status] ?? 'Internal Server Error',
@@ -35,13 +35,13 @@ export function problemOf(refusal: Refusal) {
   };
 }
 
-/** What X says to an app whose credits are spent. */
+/** X's response to an app without credits. */
 const creditsDepleted = (): Refusal =>
   new XRefusal(402, 'Your account does not have any credits to fulfill this request.', 'credits', {
     title: 'CreditsDepleted',
   });
 
-/** What X says to an app whose owner's spend cap is reached, until the next month. */
+/** X's response once the owner's spend cap is reached, until the next month. */
 const spendCapReached = (nowMs: number): Refusal => {
   const now = new Date(nowMs);
   const reset = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1));
@@ -53,7 +53,7 @@ const spendCapReached = (nowMs: number): Refusal => {
 
 type Orders = Pick<SandboxDeps, 'script' | 'now'>;
 
-/** @throws Refusal when a control call took the app's money. */
+/** @throws Refusal when a control call set `no-credits` or `spend-cap`. */
 export function assertMoney(deps: Orders): void {
   if (deps.script.takeOrder('x', 'no-credits')) {
     throw creditsDepleted();
@@ -61,7 +61,7 @@ export function assertMoney(deps: Orders): void {
   assertBelowCap(deps);
 }
 
-/** Tokens cost nothing, and a cap ends them as well. @throws Refusal */
+/** Tokens are free, but a reached cap blocks them too. @throws Refusal */
 export function assertBelowCap({ script, now }: Orders): void {
   if (script.takeOrder('x', 'spend-cap')) {
     throw spendCapReached(now());
@@ -96,7 +96,7 @@ const tooManyRequests = (resetMs: number): Refusal =>
     },
   });
 
-/** How X says what a script decided. */
+/** X's response for a fate of the script. */
 export function refusalFor(fate: Exclude<Fate, { kind: 'take' }>): Refusal {
   switch (fate.kind) {
     case 'refuse':

@@ -2,7 +2,7 @@ import { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { accountNames } from '../account-name.ts';
 import type { SandboxDeps } from '../deps.ts';
-import { accessIn, accessOf, admit, bearerIn, hasScope } from '../oauth/access.ts';
+import { accessIn, checkAccessToken, admit, bearerIn, hasScope } from '../oauth/access.ts';
 import { originOf } from '../origin.ts';
 import { isBy } from '../post.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
@@ -18,7 +18,7 @@ import {
   forbidden,
   invalid,
   notFound,
-  problemOf,
+  xProblemOf,
   unauthorized,
 } from './problems.ts';
 import { readJson } from './read-json.ts';
@@ -29,7 +29,7 @@ import { addUploadRoutes } from './upload-routes.ts';
 import { createUploads } from './uploads.ts';
 import type { CreatedPost, Me, MeQuery } from './wire.ts';
 
-/** As much of version 2 of X's API as it takes to publish and to look at what was published. */
+/** The parts of version 2 of X's API that publishing and reading back need. */
 export function xRoutes(shared: SandboxDeps): Router {
   const nextId = createIds(shared.now);
   const deps: XDeps = { ...shared, nextId, uploads: createUploads({ ...shared, nextId }) };
@@ -71,7 +71,7 @@ export function xRoutes(shared: SandboxDeps): Router {
   return all;
 }
 
-/** What X knows of `GET /2/users/me`. */
+/** Parameters of `GET /2/users/me`. */
 const meParameters = {
   'user.fields': true,
   expansions: true,
@@ -108,7 +108,7 @@ function addReadRoutes(router: Router, deps: XDeps): void {
   });
 }
 
-/** Answers in X's error shape. */
+/** Converts errors to X's error format. */
 const answerErrors: Middleware = async (ctx, next) => {
   try {
     await next();
@@ -119,7 +119,7 @@ const answerErrors: Middleware = async (ctx, next) => {
     }
     ctx.status = refusal.status;
     ctx.set(refusal.headers);
-    ctx.body = problemOf(refusal);
+    ctx.body = xProblemOf(refusal);
   }
 };
 
@@ -128,7 +128,7 @@ const statics = [{ value: account.accessToken, scopes: null }];
 const requireToken =
   (deps: SandboxDeps): Middleware =>
   (ctx, next) => {
-    const access = accessOf(deps, 'x', bearerIn(ctx), statics);
+    const access = checkAccessToken(deps, 'x', bearerIn(ctx), statics);
     if (typeof access === 'string') {
       throw unauthorized();
     }

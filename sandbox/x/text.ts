@@ -5,16 +5,16 @@ import { account } from './account.ts';
 import type { XPost } from './post.ts';
 import type { Post } from './wire.ts';
 
-/** Far beyond what X takes; its library takes its time with longer ones. */
+/** Far beyond X's limit; its library is slow with longer texts. */
 const surelyTooLong = 50_000;
 
-/** Whether a text fits, as X counts it. */
+/** Whether a text is within X's limit, as X counts it. */
 export const fits = (text: string): boolean =>
   text.length < surelyTooLong && twitterText.parseTweet(text).weightedLength <= 280;
 
 type Entity = ReturnType<typeof twitterText.extractEntitiesWithIndices>[number];
 
-/** Finds what X makes a link. @param base The address under which the sandbox plays X. */
+/** Splits a text at the links that X makes. @param base Path of the sandbox's X. */
 export function segmentsOf(text: string, base: string): Segment[] {
   const segments: Segment[] = [];
   let end = 0;
@@ -41,16 +41,16 @@ function addressOf(entity: Entity, base: string): string | undefined {
   return isOwn ? `${base}/${account.username}` : undefined;
 }
 
-/** What X says of a link that was written without its scheme. */
+/** X's URL of a link without a scheme. */
 const fullAddress = (link: string): string =>
   /^https?:\/\//iv.test(link) ? link : `http://${link}`;
 
 type Link = NonNullable<NonNullable<NonNullable<Post['entities']>['urls']>[number]>;
 
 /**
- * A text as X answers with it: each link as one of its own, one more for the files, and `&`, `<` and `>` escaped.
+ * A text as in X's responses: each link shortened, one more link for the files, and `&`, `<` and `>` escaped.
  *
- * @returns the links with their places, in code points.
+ * @returns the links with their positions in code points.
  */
 export function presentText({ id, text, files }: XPost): { text: string; urls: readonly Link[] } {
   const urls: Link[] = [];
@@ -79,7 +79,7 @@ export function presentText({ id, text, files }: XPost): { text: string; urls: r
   return { text: shown, urls };
 }
 
-/** X's name of a file that a post has. */
+/** X's media key of a post's file. */
 export const keyOf = ({ id, type }: { readonly id: string; readonly type: string }): string =>
   `${type.startsWith('video/') ? 13 : type === 'image/gif' ? 16 : 3}_${id}`;
 

@@ -4,7 +4,7 @@ import { alteredText } from '../store.ts';
 import { keyOf, presentText } from './text.ts';
 import type { Media, Post, Timeline, TimelineQuery } from './wire.ts';
 
-/** What X knows; the compiler holds the list against X's kit. */
+/** X's parameters; true: supported by the sandbox. The compiler checks the list against X's SDK. */
 const parameters = {
   max_results: true,
   pagination_token: true,
@@ -22,12 +22,12 @@ const parameters = {
 } as const satisfies Record<TimelineQuery, boolean>;
 
 /**
- * One page of the account's posts, newest first. Fields that X does not know it leaves out without a word.
+ * A page of the account's posts, newest first. Like X, silently omits unknown fields.
  *
- * @param posts In the order of their ids.
- * @param isAltered A list that begins below such a post says on each page that another one follows.
- * @param origin Of this server, for the addresses of files.
- * @throws Refusal 400 for a parameter that X does not know, or the sandbox does not play.
+ * @param posts Ordered by id.
+ * @param isAltered A list that starts below such a post always has a next page.
+ * @param origin This server's origin, for the URLs of files.
+ * @throws Refusal 400 for a parameter that X or the sandbox does not support.
  */
 export function timelineOf(
   posts: readonly XPost[],

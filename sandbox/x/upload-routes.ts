@@ -1,6 +1,6 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
-import { readForm } from '../body.ts';
+import { readFormBody } from '../body.ts';
 import { checkInitialize, checkMetadata } from './check-body.ts';
 import type { XDeps } from './create-post.ts';
 import { invalid } from './problems.ts';
@@ -18,7 +18,7 @@ const appendFields = {
   segment_index: true,
 } as const satisfies Record<AppendField, boolean>;
 
-/** Segments of up to 5 MB, and the form around them. */
+/** The limit of a segment: 5 MB. */
 const maxSegment = 5 * 1024 * 1024;
 
 export function addUploadRoutes(router: Router, { uploads }: XDeps): void {
@@ -66,12 +66,12 @@ export function addUploadRoutes(router: Router, { uploads }: XDeps): void {
   });
 }
 
-/** @throws Refusal 400 for a form with a field that X does not know, or without its file. */
+/** @throws Refusal 400 for a form with an unknown field, or without its file. */
 async function mediaIn(
   ctx: Context,
   known: Readonly<Record<string, boolean>>,
 ): Promise<{ media: Buffer; fields: Readonly<Record<string, string>> }> {
-  const form = await readForm(ctx.req, maxSegment);
+  const form = await readFormBody(ctx.req, maxSegment);
   const fields: Record<string, string> = {};
   for (const [name, value] of form) {
     if (!known[name]) {

@@ -1,4 +1,4 @@
-import { maxFileBytes } from '../files.ts';
+import { maxStoredFileBytes } from '../files.ts';
 import type { Processing } from '../processing.ts';
 import type { XFile } from './post.ts';
 import { invalid } from './problems.ts';
@@ -6,23 +6,23 @@ import type { InitializeUpload, MediaCategory, UploadAnswer } from './wire.ts';
 
 const checkAfterSecs = 1;
 
-/** A file on its way, or waiting for its post. */
+/** A file during its upload, or waiting for its post. */
 export type Upload = {
   readonly id: string;
   readonly category: MediaCategory;
   readonly totalBytes: number;
   readonly expiresAtMs: number;
-  /** By their index, until all of it is there. */
+  /** Segments by index, until the upload is complete. */
   readonly segments: Map<number, Buffer>;
-  /** Null until all of it is there. */
+  /** Null until the upload is complete. */
   file: XFile | null;
-  /** Why X cannot use what came: its work on it fails. */
+  /** Why X refuses the file: its processing fails. */
   refusal: string | null;
 };
 
 export type WorkState = ReturnType<Processing['stateOf']>;
 
-/** The types of files that each category has; the sandbox plays those of posts. */
+/** File types of each category; the sandbox supports those for posts. */
 export const typesOf: Readonly<Record<MediaCategory, readonly string[]>> = {
   tweet_image: ['image/jpeg', 'image/png', 'image/webp'],
   tweet_gif: ['image/gif'],
@@ -36,7 +36,7 @@ export const typesOf: Readonly<Record<MediaCategory, readonly string[]>> = {
 export const isCategory = (name: string): name is MediaCategory =>
   Object.hasOwn(typesOf, name) && typesOf[name as MediaCategory].length > 0;
 
-/** @throws Refusal 400 for what is no upload that the sandbox plays. */
+/** @throws Refusal 400 for an upload that the sandbox does not support. */
 export function announced(body: InitializeUpload): {
   readonly category: MediaCategory;
   readonly totalBytes: number;
@@ -48,13 +48,13 @@ export function announced(body: InitializeUpload): {
   if (!isCategory(category) || !typesOf[category].includes(type)) {
     throw invalid(`The media category ${category} has no files of ${type}.`);
   }
-  if (totalBytes < 1 || totalBytes > maxFileBytes) {
-    throw invalid(`The sandbox keeps files of 1 to ${maxFileBytes} bytes.`);
+  if (totalBytes < 1 || totalBytes > maxStoredFileBytes) {
+    throw invalid(`The sandbox keeps files of 1 to ${maxStoredFileBytes} bytes.`);
   }
   return { category, totalBytes };
 }
 
-/** All segments, in order. @throws Refusal 400 when some are missing. */
+/** Joins all segments in order. @throws Refusal 400 when some are missing. */
 export function bytesOf({ segments, totalBytes, file }: Upload): Buffer {
   const inOrder = Array.from({ length: segments.size }, (_, index) => segments.get(index));
   const bytes = Buffer.concat(inOrder.filter((segment) => segment !== undefined));
@@ -70,7 +70,7 @@ const states: Readonly<Record<WorkState, string>> = {
   failed: 'failed',
 };
 
-/** @param state Of X's work on it. */
+/** @param state Of the processing. */
 export function presentUpload(upload: Upload, state: WorkState, nowMs: number): UploadAnswer {
   const { id, category, file, totalBytes, expiresAtMs } = upload;
   const work = {

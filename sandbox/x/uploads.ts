@@ -14,24 +14,24 @@ import {
 } from './upload.ts';
 import type { AppendAnswer, InitializeUpload, MediaCategory, UploadAnswer } from './wire.ts';
 
-/** How many are remembered at one time. The oldest are forgotten. */
+/** The most uploads kept; the oldest are dropped. */
 const maxUploads = 100;
 const expiresAfterMs = 24 * 60 * 60_000;
 const maxPerPost = 4;
 
 export type Uploads = {
-  /** A picture in one request. */
+  /** Uploads a picture in one request. */
   whole(category: MediaCategory, bytes: Buffer): Promise<UploadAnswer>;
   initialize(body: InitializeUpload): UploadAnswer;
   append(id: string, index: number, bytes: Buffer): AppendAnswer;
   finalize(id: string): Promise<UploadAnswer>;
-  /** One look: work on a file goes on from look to look. */
+  /** Polls an upload, which advances its processing. */
   status(id: string): UploadAnswer;
   describe(id: string, altText: string): void;
   /**
-   * The files with these ids, for one post.
+   * Returns the files with these ids for one post.
    *
-   * @throws Refusal 400 when one is unknown or not ready, or when they do not go together.
+   * @throws Refusal 400 when a file is unknown or not ready, or when their mixture is not allowed.
    */
   choose(ids: readonly string[]): readonly XFile[];
 };
@@ -43,7 +43,7 @@ type Deps = {
   readonly nextId: () => string;
 };
 
-/** Files on their way, or waiting for their posts. A restart forgets them. */
+/** Uploads under way or waiting for their posts, in memory only. */
 export function createUploads({ files, script, now, nextId }: Deps): Uploads {
   const { find, add } = createRegister(now);
   const processing = createProcessing(script);
@@ -126,7 +126,7 @@ function createRegister(now: () => number) {
   };
 }
 
-/** @throws Refusal 400 for what is no file of its category. */
+/** @throws Refusal 400 for a file that does not match its category. */
 async function complete(files: Files, upload: Upload, bytes: Buffer): Promise<void> {
   const stored = await files.put(bytes);
   if (stored === null || !typesOf[upload.category].includes(stored.type)) {
@@ -164,7 +164,7 @@ function choose(
       return chosen.flatMap(({ file }) => file ?? []);
     }
   } catch {
-    // X does not say which one it is.
+    // X does not report which id is invalid.
   }
   throw invalid('Your media IDs are invalid.');
 }

@@ -4,14 +4,14 @@ type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
   : Name;
 
-/** A type of X's own development kit, with its names as they are on the wire. */
+/** A type of X's SDK, with the field names on the wire. */
 type Wire<Type> = Type extends readonly (infer Item)[]
   ? readonly Wire<Item>[]
   : Type extends object
     ? { readonly [Name in keyof Type as SnakeCase<Name & string>]: Wire<Type[Name]> }
     : Type;
 
-/** A JSON Schema that names every field which X knows, and no other. */
+/** A JSON Schema that lists every field of X, and no others. */
 export type SchemaOf<Body> = {
   readonly type: 'object';
   readonly additionalProperties: false;
@@ -19,7 +19,7 @@ export type SchemaOf<Body> = {
   readonly properties: { readonly [Name in keyof Body]-?: object };
 };
 
-// What comes in.
+// Requests.
 
 export type CreatePost = Wire<Schemas.CreatePostsRequest>;
 export type InitializeUpload = Wire<Schemas.InitializeMediaUploadRequest>;
@@ -28,9 +28,9 @@ export type MediaCategory = Schemas.MediaUploadRequest['mediaCategory'];
 export type UploadField = keyof Wire<Schemas.MediaUploadRequest>;
 export type AppendField = keyof Wire<Schemas.AppendMediaUploadRequest>;
 
-/** `postFields` of the kit is `post.fields` in an address. */
+/** `postFields` of the SDK is `post.fields` in a URL. */
 type QueryName<Name> = Name extends `${infer Kind}_fields` ? `${Kind}.fields` : Name;
-/** Without the kit's leave to pass anything else. */
+/** Without the SDK's index signature. */
 type NamesOf<Options> = keyof {
   [Name in keyof Options as string extends Name ? never : number extends Name ? never : Name]: 0;
 };
@@ -39,7 +39,7 @@ export type TimelineQuery = QueryOf<NonNullable<Parameters<UsersClient['getPosts
 export type ByIdQuery = 'ids' | QueryOf<NonNullable<Parameters<PostsClient['getByIds']>[1]>>;
 export type MeQuery = QueryOf<NonNullable<Parameters<UsersClient['getMe']>[0]>>;
 
-// What goes out.
+// Responses.
 
 export type Post = Wire<Schemas.Post>;
 export type Media = Wire<Schemas.Media>;

@@ -23,7 +23,7 @@ const identityOf = ({ title, handle }: (typeof accounts)[AccountName]) => ({
   handle,
 });
 
-/** As the page shows them. */
+/** The accounts on the page. */
 export const identities = { demo: identityOf(accounts.demo), second: identityOf(accounts.second) };
 
 /** The channel of the token. */

@@ -11,10 +11,10 @@ import type { Session } from './sessions.ts';
 const maxTitle = 100;
 const maxDescriptionBytes = 5000;
 const maxTags = 500;
-/** Those that a video may have, in the United States: others that YouTube lists are its own. */
+/** Categories that users can assign in the United States; YouTube lists others that they cannot. */
 const categories = '1 2 10 15 17 19 20 22 23 24 25 26 27 28 29'.split(' ');
 
-/** What names a video for the script: the mark that its client gave it, or its title. */
+/** Identifies a video for the script: by the client's tag, or by its title. */
 const attemptOf = ({ snippet }: VideoRequest) => ({
   network: 'youtube',
   texts: [snippet.title, snippet.description ?? ''],
@@ -22,10 +22,10 @@ const attemptOf = ({ snippet }: VideoRequest) => ({
 });
 
 /**
- * Looks at what is said of a video before its first byte.
+ * Checks a video's metadata before its first byte.
  *
- * @returns what is to become of it.
- * @throws Refusal 400, 401 or 429, as YouTube answers. The page shows what was refused for its content.
+ * @returns its fate.
+ * @throws Refusal 400, 401 or 429, like YouTube. The page shows videos that were refused for their content.
  */
 export async function admitVideo(
   { store, script, now }: SandboxDeps,
@@ -76,7 +76,7 @@ function assertFits({ snippet }: VideoRequest): void {
   }
 }
 
-/** Makes the video of an upload that has its last byte. */
+/** Creates the video of a complete upload. */
 export async function createVideo(
   { store, files, script, now }: SandboxDeps,
   session: Session,
@@ -131,7 +131,7 @@ function reasonOf(
   return of.isFilm ? null : 'invalidFile';
 }
 
-/** A look at a video moves its processing on. */
+/** Advances a video's processing after a poll. */
 export async function lookedAt({ store }: SandboxDeps, video: Video): Promise<void> {
   if (video.uploadStatus !== 'uploaded') {
     return;

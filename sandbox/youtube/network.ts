@@ -2,7 +2,7 @@ import { defineNetwork } from '../network.ts';
 import { signInByOauth } from '../oauth/code-flow.ts';
 import { isWebAddress, type Segment } from '../segment.ts';
 import { account, accounts, identities } from './account.ts';
-import { postSchema, type Comment, type Video } from './post.ts';
+import { youtubePostSchema, type Comment, type Video } from './post.ts';
 import { youtubeRoutes } from './routes.ts';
 
 const profile = `/youtube/${account.handle}`;
@@ -20,7 +20,7 @@ export const youtube = defineNetwork<Video | Comment>({
   colours: { picture: ['#ff4e45', '#c4160d'], label: ['#b3150c', '#ff9d97'] },
   apiPaths: ['/youtube/v3/', '/upload/youtube/v3/'],
   profile,
-  postSchema,
+  postSchema: youtubePostSchema,
   routes: youtubeRoutes,
   pathOf: (post) =>
     post.kind === 'comment'
@@ -70,7 +70,7 @@ function notesOf(video: Video): string[] {
 const links =
   /(?<url>https?:\/\/[^\s<>"]*[^\s<>".,:;!?'\)\]\}])|(?<![\w\/])#(?<tag>[\p{L}\p{N}_]+)/giv;
 
-/** What YouTube makes a link in a description. */
+/** Splits a text at the links that YouTube makes in a description. */
 function segmentsOf(text: string): Segment[] {
   const segments: Segment[] = [];
   let end = 0;

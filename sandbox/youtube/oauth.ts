@@ -6,7 +6,7 @@ import { findSandboxApp, type CodeFlow } from '../oauth/code-flow.ts';
 import { OauthRefusal, type Fault } from '../oauth/oauth-refusal.ts';
 import { addTokenRoute, answerOauthErrors, fieldsOf } from '../oauth/token-routes.ts';
 
-/** What opens which calls. */
+/** Google's scopes. */
 export const scopes = {
   upload: 'https://www.googleapis.com/auth/youtube.upload',
   read: 'https://www.googleapis.com/auth/youtube.readonly',
@@ -15,9 +15,9 @@ export const scopes = {
 } as const;
 
 /**
- * OAuth 2.0 as Google has it: a refresh token comes only where it is asked for, and stays the same.
+ * OAuth 2.0 of Google: a refresh token is only issued on request, and is reusable.
  *
- * The person chooses a channel where Google shows the account's, and may leave out some of what the app asks for.
+ * The user chooses a channel where Google shows the account's channels, and may deselect scopes.
  *
  * Source: https://developers.google.com/identity/protocols/oauth2/web-server
  */
@@ -87,7 +87,7 @@ function refusalOf(fault: Fault): OauthRefusal {
   }
 }
 
-/** Google's authorize page, its token endpoint, and the one that takes back what an account allowed an app. */
+/** Google's authorize page, token endpoint, and the endpoint that revokes an account's grants to an app. */
 export function youtubeOauthRoutes(deps: SandboxDeps): Router {
   const { grants } = deps;
   const router = new Router();

@@ -1,9 +1,9 @@
-import type { Post } from '../post.ts';
+import type { SandboxPost } from '../post.ts';
 
 type StoredFile = { readonly cid: string; readonly type: string };
 
 /** A video; its text is its description. */
-export type Video = Post & {
+export type Video = SandboxPost & {
   readonly kind: 'video';
   readonly title: string;
   readonly tags: readonly string[];
@@ -11,25 +11,25 @@ export type Video = Post & {
   readonly privacy: string;
   readonly madeForKids: boolean | null;
   readonly isSynthetic: boolean;
-  /** Null for one that is in no format that a browser knows. */
+  /** Null when no browser supports the format. */
   readonly file: StoredFile | null;
   readonly thumbnail: StoredFile | null;
   readonly uploadStatus: 'uploaded' | 'processed' | 'failed' | 'rejected';
-  /** Why it failed or was rejected, in YouTube's own word. */
+  /** Why it failed or was rejected: YouTube's code. */
   readonly reason: string | null;
-  /** How often it is still being processed when somebody asks. */
+  /** Remaining polls until the processing ends. */
   readonly pollsLeft: number;
-  /** What it becomes then. */
+  /** The result of the processing. */
   readonly endsAs: 'processed' | 'failed';
 };
 
 /** A comment under a video. */
-export type Comment = Post & { readonly kind: 'comment'; readonly replyTo: string };
+export type Comment = SandboxPost & { readonly kind: 'comment'; readonly replyTo: string };
 
-export const isVideo = (post: Post | undefined): post is Video =>
+export const isYoutubeVideo = (post: SandboxPost | undefined): post is Video =>
   post?.network === 'youtube' && (post as Video).kind === 'video';
 
-export const isComment = (post: Post | undefined): post is Comment =>
+export const isComment = (post: SandboxPost | undefined): post is Comment =>
   post?.network === 'youtube' && (post as Comment).kind === 'comment';
 
 const text = { type: 'string' };
@@ -39,7 +39,7 @@ const file = {
   properties: { cid: text, type: text },
 };
 
-export const postSchema = {
+export const youtubePostSchema = {
   type: 'object',
   required: ['kind'],
   properties: {

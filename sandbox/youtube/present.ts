@@ -1,13 +1,13 @@
 import type { youtube_v3 } from '@googleapis/youtube';
 import { accounts } from './account.ts';
 import type { Figures } from '../figures.ts';
-import type { Post } from '../post.ts';
+import type { SandboxPost } from '../post.ts';
 import type { Comment, Video } from './post.ts';
 
-/** Where the list of types names a field null or undefined, we leave it out. */
+/** Removes null and undefined from the types: the sandbox omits such fields. */
 type Present<T> = { [K in keyof T]?: NonNullable<T[K]> };
 
-/** A video, in the parts that were asked for. */
+/** A video with the requested parts. */
 export function presentVideo(
   video: Video,
   parts: readonly string[],
@@ -25,7 +25,7 @@ export function presentVideo(
   };
 }
 
-/** Counts are decimal strings, and what is hidden is not there. */
+/** Counts are decimal strings, and hidden counts are absent. */
 function statisticsOf({
   impressions,
   likes,
@@ -39,7 +39,7 @@ function statisticsOf({
   };
 }
 
-const channelOf = ({ account = 'demo' }: Post) => accounts[account];
+const channelOf = ({ account = 'demo' }: SandboxPost) => accounts[account];
 
 const snippetOf = (video: Video): Present<youtube_v3.Schema$VideoSnippet> => ({
   publishedAt: video.createdAt,
@@ -116,10 +116,10 @@ export function presentUpload(
   };
 }
 
-/** @param video That the comment is on, if it is still kept. */
+/** @param video The video of the comment, if it is still stored. */
 export function presentThread(
   comment: Comment,
-  video: Post | undefined,
+  video: SandboxPost | undefined,
 ): Present<youtube_v3.Schema$CommentThread> {
   const { id, text, createdAt, replyTo } = comment;
   const { id: channelId } = channelOf(video ?? comment);

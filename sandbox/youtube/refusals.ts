@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa';
 import { Refusal } from '../refusal.ts';
 import type { Fate } from '../script.ts';
 
-/** A refusal with the reason that YouTube gives it. */
+/** A refusal with YouTube's reason code. */
 export const refused = (
   status: number,
   reason: string,
@@ -29,7 +29,7 @@ export const insufficientScopes = (): Refusal =>
     'www-authenticate': 'Bearer realm="https://accounts.google.com/", error="insufficient_scope"',
   });
 
-/** How YouTube says what a script decided about a post that is to come. A duplicate is told when it is there. */
+/** YouTube's response for a fate of the script. A duplicate is only reported after the upload. */
 export function refusalFor(
   fate: Exclude<Fate, { kind: 'take' | 'duplicate' }>,
   reason: string,
@@ -47,8 +47,8 @@ export function refusalFor(
   return refused(429, 'rateLimitExceeded', message, { 'retry-after': String(seconds) });
 }
 
-/** Answers in the shape of Google's APIs. */
-export const answerErrors: Middleware = async (ctx, next) => {
+/** Converts errors to the format of Google's APIs. */
+export const answerYoutubeErrors: Middleware = async (ctx, next) => {
   try {
     await next();
   } catch (error) {
@@ -61,7 +61,7 @@ export const answerErrors: Middleware = async (ctx, next) => {
   }
 };
 
-/** What other parts of the sandbox refuse has a code of another network. */
+/** Refusals of shared parts have another network's code. */
 const reasonOf = ({ code, status }: Refusal): string =>
   code === 'InvalidRequest' ? (status === 400 ? 'badRequest' : 'uploadTooLarge') : code;
 
@@ -80,7 +80,7 @@ function answerWith(ctx: Context, refusal: Refusal): void {
   };
 }
 
-/** What is about the token comes from what stands before all of Google's APIs. */
+/** Google's common front end reports faults of tokens, in its own format. */
 function detailsOf({ code }: Refusal) {
   if (code === 'authError') {
     const at = { location: 'Authorization', locationType: 'header' };

@@ -1,7 +1,7 @@
 import type { youtube_v3 } from '@googleapis/youtube';
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { Context } from 'koa';
-import { readBody } from '../body.ts';
+import { readRequestBody } from '../body.ts';
 import { badRequest } from './refusals.ts';
 
 const ajv = new Ajv({ allErrors: false });
@@ -16,7 +16,7 @@ const strictly = (properties: object, required: readonly string[] = []) => ({
 const text = { type: 'string' };
 const flag = { type: 'boolean' };
 
-/** Only fields that the network has, by its own types, and of those the ones that may be set. */
+/** Fields that may be set; the compiler checks that they exist in Google's types. */
 type Fields<T> = Partial<Record<keyof T, object>>;
 
 const snippet = {
@@ -50,7 +50,7 @@ const commentThread = {
   topLevelComment: strictly({ snippet: strictly(comment, ['textOriginal']) }, ['snippet']),
 } satisfies Fields<youtube_v3.Schema$CommentThreadSnippet>;
 
-/** What a client says of a video. */
+/** The metadata of a video. */
 export type VideoRequest = {
   readonly snippet: {
     readonly title: string;
@@ -77,16 +77,16 @@ const isCommentRequest = ajv.compile<CommentRequest>(
   strictly({ snippet: strictly(commentThread, ['videoId', 'topLevelComment']) }, ['snippet']),
 );
 
-/** @throws Refusal 400 for fields that the network does not have, or of another type. */
+/** @throws Refusal 400 for unknown fields or wrong types. */
 export const readVideoRequest = (ctx: Context): Promise<VideoRequest> =>
   readAs(ctx, isVideoRequest);
 
-/** @throws Refusal 400 as `readVideoRequest`. */
+/** @throws Refusal 400, like `readVideoRequest`. */
 export const readCommentRequest = (ctx: Context): Promise<CommentRequest> =>
   readAs(ctx, isCommentRequest);
 
 async function readAs<T>(ctx: Context, isValid: ValidateFunction<T>): Promise<T> {
-  const body: unknown = await readBody(ctx.req);
+  const body: unknown = await readRequestBody(ctx.req);
   if (!isValid(body)) {
     const [error] = isValid.errors ?? [];
     const name = error?.params['additionalProperty'] ?? error?.instancePath ?? '';
@@ -97,10 +97,10 @@ async function readAs<T>(ctx: Context, isValid: ValidateFunction<T>): Promise<T>
 }
 
 /**
- * The parts that a call asks for.
+ * Reads the requested parts.
  *
  * @param others The call's other parameters.
- * @throws Refusal 400 for a parameter or a part that the call does not have.
+ * @throws Refusal 400 for an unknown parameter or part.
  */
 export function partsOf(
   ctx: Context,
@@ -119,7 +119,7 @@ export function partsOf(
   return asked;
 }
 
-/** @throws Refusal 400 for a parameter that the call does not have. */
+/** @throws Refusal 400 for an unknown parameter. */
 export function takesOnly(ctx: Context, names: readonly string[]): void {
   const other = [...ctx.URL.searchParams.keys()].find((name) => !names.includes(name));
   if (other !== undefined) {
@@ -127,7 +127,7 @@ export function takesOnly(ctx: Context, names: readonly string[]): void {
   }
 }
 
-/** One page of a list, and where the next one begins. */
+/** A page of a list, and the token of the next one. */
 export function pageOf<T>(ctx: Context, all: readonly T[], most: number, usual: number) {
   const query = ctx.URL.searchParams;
   const size = Number(query.get('maxResults') ?? usual);

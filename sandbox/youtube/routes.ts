@@ -9,19 +9,19 @@ import { accounts } from './account.ts';
 import { lookedAt } from './create-video.ts';
 import { assertToken, findVideo } from './guards.ts';
 import { youtubeOauthRoutes } from './oauth.ts';
-import { isComment, isVideo, type Comment, type Video } from './post.ts';
+import { isComment, isYoutubeVideo, type Comment, type Video } from './post.ts';
 import { presentThread, presentUpload, presentVideo } from './present.ts';
-import { answerErrors, badRequest, notFound, refusalFor, refused } from './refusals.ts';
+import { answerYoutubeErrors, badRequest, notFound, refusalFor, refused } from './refusals.ts';
 import { pageOf, partsOf, readCommentRequest, takesOnly } from './requests.ts';
 import { addUploadRoutes } from './upload-routes.ts';
 
 const maxComment = 10_000;
 
-/** As much of the YouTube Data API as it takes to publish a video, and to look at what was published. */
+/** The parts of the YouTube Data API that publishing a video and reading it back need. */
 export function youtubeRoutes(deps: SandboxDeps): Router {
   const router = new Router({ prefix: '/youtube' });
   const api = new Router();
-  api.use(answerErrors);
+  api.use(answerYoutubeErrors);
   addUploadRoutes(api, deps);
   api.get('/youtube/v3/channels', (ctx) => listChannels(ctx, deps));
   api.get('/youtube/v3/videos', (ctx) => listVideos(ctx, deps));
@@ -111,10 +111,10 @@ function listUploads(ctx: RouterContext, deps: SandboxDeps): void {
   const channel = accountNames.find((name) => accounts[name].uploads === playlist);
   const videos = store
     .all()
-    .filter(isVideo)
+    .filter(isYoutubeVideo)
     .filter((video) => !store.isHidden(video));
   const newestFirst = channel === undefined ? [] : videos.filter(isBy(channel)).toReversed();
-  // A channel without a video has no such playlist.
+  // A channel without videos has no uploads playlist.
   if (newestFirst.length === 0) {
     throw notFound('playlist');
   }
@@ -177,7 +177,7 @@ async function createComment(ctx: RouterContext, deps: SandboxDeps): Promise<voi
   }
 }
 
-/** @throws Refusal as YouTube answers. The page shows what was refused for its content. */
+/** @throws Refusal like YouTube. The page shows comments that were refused for their content. */
 async function admitComment(ctx: RouterContext, deps: SandboxDeps, comment: Comment) {
   const { store, script, now } = deps;
   const { network, text, createdAt, replyTo, account } = comment;
@@ -211,7 +211,7 @@ function assertFits(video: Video | undefined, { text }: Comment): void {
   if (text.length > maxComment) {
     throw badRequest('commentTextTooLong', 'The comment has too many characters.');
   }
-  // Which reason YouTube gives for these two is not documented.
+  // YouTube's reason codes for these two are not documented.
   if (video.uploadStatus !== 'processed' || video.privacy === 'private') {
     throw refused(403, 'forbidden', 'The comment thread could not be created.');
   }

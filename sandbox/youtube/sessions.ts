@@ -1,53 +1,53 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { AccountName } from '../account-name.ts';
-import { maxFileBytes } from '../files.ts';
+import { maxStoredFileBytes } from '../files.ts';
 import type { Fate } from '../script.ts';
 import { badRequest, refused } from './refusals.ts';
 import type { VideoRequest } from './requests.ts';
 
-/** Chunks are multiples of this, but for the last; of a broken one so much is kept. */
+/** Chunks must be multiples of this, except for the last. Of an interrupted chunk, whole multiples are kept. */
 const unitBytes = 256 * 1024;
 const lifeMs = 7 * 24 * 60 * 60_000;
-/** How many are remembered. The oldest are forgotten. */
+/** The most sessions kept; the oldest are dropped. */
 const maxSessions = 40;
-/** What those that are under way may have together. */
-const maxBytes = 5 * maxFileBytes;
+/** Limit for all sessions together. */
+const maxBytes = 5 * maxStoredFileBytes;
 
-/** A video on its way. */
+/** An upload of a video. */
 export type Session = {
   readonly id: string;
   readonly account: AccountName;
   readonly request: VideoRequest;
-  /** That the answer is to have. */
+  /** The parts of the response. */
   readonly parts: readonly string[];
   readonly sizeBytes: number;
-  /** What becomes of it once it is there. */
+  /** The outcome after the last byte. */
   readonly fate: Extract<Fate, { kind: 'take' | 'duplicate' }>;
   readonly begunMs: number;
   /** The bytes so far. */
   readonly chunks: Buffer[];
   received: number;
-  /** Of the video that came of it. */
+  /** Id of the created video. */
   videoId: string | null;
 };
 
 export type Sessions = {
-  /** @throws Refusal 400 for a size that is none, or too large. */
+  /** @throws Refusal 400 for a size that is invalid or too large. */
   begin(begun: Pick<Session, 'account' | 'request' | 'parts' | 'sizeBytes' | 'fate'>): Session;
-  /** Undefined for one that never was, or has expired. */
+  /** Undefined for an unknown or expired session. */
   find(id: string): Session | undefined;
 };
 
-/** Uploads that are under way, and those that ended. A restart forgets them. @param now Milliseconds since 1970. */
+/** Uploads under way and completed ones, in memory only. @param now Milliseconds since 1970. */
 export function createSessions(now: () => number): Sessions {
   const sessions = new Map<string, Session>();
   return {
     begin(begun) {
-      if (begun.sizeBytes < 1 || begun.sizeBytes > maxFileBytes) {
+      if (begun.sizeBytes < 1 || begun.sizeBytes > maxStoredFileBytes) {
         throw badRequest(
           'uploadTooLarge',
-          `The sandbox takes videos of up to ${maxFileBytes} bytes.`,
+          `The sandbox takes videos of up to ${maxStoredFileBytes} bytes.`,
         );
       }
       const id = randomBytes(24).toString('base64url');
@@ -76,10 +76,10 @@ export function createSessions(now: () => number): Sessions {
   };
 }
 
-/** What a request to a session says of itself. */
+/** The range of a request to a session; `question` asks for the state. */
 type Range = { readonly from: number; readonly to: number } | 'question';
 
-/** @throws Refusal 400 for a header that the protocol does not have here. */
+/** @throws Refusal 400 for an invalid `Content-Range`. */
 export function rangeOf(header: string, { sizeBytes, received }: Session): Range {
   const match = /^bytes (?:(?<from>\d{1,15})-(?<last>\d{1,15})|\*)\/(?<size>\d{1,15})$/v.exec(
     header,
@@ -93,8 +93,8 @@ export function rangeOf(header: string, { sizeBytes, received }: Session): Range
   }
   const range = { from: Number(from), to: Number(last) + 1 };
   const length = range.to - range.from;
-  const isWhole = range.to === sizeBytes || length % unitBytes === 0;
-  if (range.from !== received || length < 1 || range.to > sizeBytes || !isWhole) {
+  const isComplete = range.to === sizeBytes || length % unitBytes === 0;
+  if (range.from !== received || length < 1 || range.to > sizeBytes || !isComplete) {
     const message = `The Content-Range "${header}" does not follow ${received} bytes in chunks of 256 KiB.`;
     throw badRequest('badRequest', message);
   }
@@ -102,9 +102,9 @@ export function rangeOf(header: string, { sizeBytes, received }: Session): Range
 }
 
 /**
- * Takes a chunk as it comes. Of one that breaks off it keeps whole multiples of 256 KiB.
+ * Reads a chunk. Keeps whole multiples of 256 KiB of an interrupted one.
  *
- * @throws Refusal 400 for more or fewer bytes than were announced.
+ * @throws Refusal 400 for more or fewer bytes than announced.
  */
 export async function takeChunk(
   request: IncomingMessage,
@@ -113,26 +113,26 @@ export async function takeChunk(
 ): Promise<void> {
   const body: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
   const pieces: Buffer[] = [];
-  let taken = 0;
+  let received = 0;
   try {
     for await (const piece of body) {
       pieces.push(piece);
-      taken += piece.length;
-      if (taken > length) {
+      received += piece.length;
+      if (received > length) {
         break;
       }
     }
   } catch {
-    // The client is gone.
+    // The client disconnected.
   }
-  if (taken > length) {
+  if (received > length) {
     throw badRequest('badRequest', 'The chunk is longer than its Content-Range says.');
   }
-  const isWhole = taken === length;
-  const kept = isWhole ? taken : Math.floor(taken / unitBytes) * unitBytes;
+  const isComplete = received === length;
+  const kept = isComplete ? received : Math.floor(received / unitBytes) * unitBytes;
   session.chunks.push(Buffer.concat(pieces).subarray(0, kept));
   session.received += kept;
-  if (!isWhole) {
+  if (!isComplete) {
     throw refused(400, 'badRequest', 'The chunk broke off.');
   }
 }

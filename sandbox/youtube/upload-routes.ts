@@ -8,7 +8,7 @@ import { isBy } from '../post.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
 import { admitVideo, createVideo } from './create-video.ts';
 import { assertToken, findVideo } from './guards.ts';
-import { isVideo, type Video } from './post.ts';
+import { isYoutubeVideo, type Video } from './post.ts';
 import { presentVideo } from './present.ts';
 import { badRequest, notFound, refused } from './refusals.ts';
 import { partsOf, readVideoRequest, takesOnly } from './requests.ts';
@@ -16,7 +16,7 @@ import { createSessions, rangeOf, takeChunk, type Session, type Sessions } from 
 
 const parts = ['snippet', 'status'];
 
-/** Videos come by resumable uploads, thumbnails in one request. */
+/** Adds resumable uploads of videos, and thumbnails in one request. */
 export function addUploadRoutes(router: Router, deps: SandboxDeps): void {
   const sessions = createSessions(deps.now);
   router.post('/upload/youtube/v3/videos', (ctx) => beginUpload(ctx, deps, sessions));
@@ -56,7 +56,7 @@ async function goOn(ctx: RouterContext, deps: SandboxDeps, sessions: Sessions): 
   }
   const range = rangeOf(ctx.get('content-range'), {
     ...session,
-    // One that ended takes any chunk, and says what it ended with.
+    // A completed upload accepts any chunk, and responds with the result.
     received: session.videoId === null ? session.received : firstByteOf(ctx),
   });
   if (range === 'question') {
@@ -92,7 +92,7 @@ function end(ctx: RouterContext, { fate, parts: asked }: Session, video: Video):
 
 function answerWithState(ctx: RouterContext, { store }: SandboxDeps, session: Session): void {
   const post = session.videoId === null ? undefined : store.find('youtube', session.videoId);
-  if (isVideo(post) && !store.isHidden(post)) {
+  if (isYoutubeVideo(post) && !store.isHidden(post)) {
     ctx.body = presentVideo(post, session.parts);
     return;
   }

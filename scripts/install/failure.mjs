@@ -1,6 +1,6 @@
 import { runQuietly } from './run.mjs';
 
-/** Something the user can do something about: its message is shown without a stack. */
+/** An error that the user can fix. Its message is shown without a stack. */
 export class InstallError extends Error {
   name = 'InstallError';
 }
@@ -8,8 +8,8 @@ export class InstallError extends Error {
 const away = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH)\b/;
 
 /**
- * Asks the package registry for one small thing first. Without it, an install on a machine whose registry is
- * away takes minutes to fail, because npm tries every single package again and again.
+ * Checks that the package registry is reachable. Without it, npm retries every package and an install takes minutes to
+ * fail.
  *
  * @param {string} root
  * @throws InstallError when the registry does not answer within about 20 s
@@ -23,7 +23,7 @@ export async function checkRegistry(root) {
 }
 
 /**
- * What to tell a person when npm failed.
+ * Builds the message for the user when npm failed.
  *
  * @param {string} output of npm
  */
@@ -32,6 +32,6 @@ export function installFailure(output) {
   const advice = code
     ? `The package registry could not be reached (${code}). Check the network, or the registry that\n` +
       '"npm config get registry" shows, and run the same command again.'
-    : 'npm could not install the packages. The lines above are its own words.';
+    : 'npm could not install the packages. Its output is above.';
   return `${output.trim()}\n\n${advice}`;
 }

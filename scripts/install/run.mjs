@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 
 /**
- * Runs a command, showing how long it takes, and keeps its output to itself unless it fails.
+ * Runs a command and shows the elapsed time. Returns the output, which the caller shows when the command failed.
  *
- * node_modules/.bin comes first on its PATH: once the pinned Node lies there, npm itself runs on it.
+ * node_modules/.bin comes first in PATH, so that npm itself runs on the pinned Node once it is installed.
  *
  * @param {string} root
- * @param {string} title what is going on, for people
+ * @param {string} title shown to the user
  * @param {string[]} command
  * @param {{ cwd?: string, env?: Record<string, string> }} [options]
  * @returns {Promise<{ ok: boolean, output: string }>}
@@ -33,7 +33,7 @@ export async function run(root, title, command, options = {}) {
 }
 
 /**
- * As `run`, without a word to people.
+ * Like `run`, without output.
  *
  * @param {string} root
  * @param {string[]} command
@@ -44,7 +44,7 @@ export async function runQuietly(root, [file, ...args], { cwd = root, env = {} }
   const child = spawn(file, args, {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // npm is a .cmd file there, which only a shell can start.
+    // On Windows npm is a .cmd file, which only a shell can start.
     shell: process.platform === 'win32',
     env: {
       ...process.env,

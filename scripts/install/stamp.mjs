@@ -6,18 +6,18 @@ import { hasPinnedNode } from './pinned-node.mjs';
 
 /**
  * @typedef {'production' | 'full'} PackageSet `full` adds the dev dependencies.
- * @typedef {{ lock: string, platform: string, set?: PackageSet }} Stamp What lies in node_modules.
+ * @typedef {{ lock: string, platform: string, set?: PackageSet }} Stamp Identifies the installed packages.
  */
 
-/** Inside node_modules, so that deleting that folder is a fresh start. */
+/** Inside node_modules, so that deleting that folder forces an install. */
 const stampFile = (root) => path.join(root, 'node_modules', '.punctual-installed.json');
 
 /**
- * What should lie in node_modules here. The version of Node is part of it.
+ * Returns the stamp that node_modules should have here.
  *
  * @param {string} root
  * @returns {Stamp}
- * @throws InstallError when package.json asks for something that the lock file does not have.
+ * @throws InstallError when package.json and the lock file differ.
  */
 export function currentStamp(root) {
   const lockText = readFileSync(path.join(root, 'package-lock.json'), 'utf8');
@@ -39,7 +39,7 @@ export function currentStamp(root) {
 }
 
 /**
- * Whether `set` was installed for exactly this lock file. `full` holds all that `production` does.
+ * Whether `set` was installed for exactly this lock file. `full` includes `production`.
  *
  * @param {string} root
  * @param {Stamp} stamp
@@ -57,7 +57,7 @@ export function isInstalled(root, stamp, set) {
 }
 
 /**
- * The set to install when `set` is asked for: what lies there for the tests stays.
+ * The set to install when `set` is requested: installed dev dependencies are kept.
  *
  * @param {string} root
  * @param {PackageSet} set
@@ -73,7 +73,7 @@ export function writeStamp(root, stamp) {
   writeFileSync(stampFile(root), `${JSON.stringify(stamp, undefined, 2)}\n`);
 }
 
-/** Undefined when there is no such file, or one that was cut off while it was written. */
+/** Undefined when the file is missing or incomplete. */
 function readJson(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));

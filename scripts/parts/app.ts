@@ -1,55 +1,56 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { partFailed, startPart, type Part, type Stage } from './part.ts';
+import { partFailed, startPart, type ProcessPart, type Stage } from './part.ts';
 
 export type AppPlan = {
   readonly name: string;
-  /** The entry point, from the root of the project. */
+  /** The entry point, relative to the project's root. */
   readonly main: string;
   readonly env: NodeJS.ProcessEnv;
   readonly logFile: string;
   readonly rank: number;
-  /** Milliseconds it may take to finish what it is at. */
+  /** The longest time to finish its work, in milliseconds. */
   readonly graceMs: number;
 };
 
-/** pino's number for errors; what is worse has higher ones. */
+/** pino's level of errors; worse levels are higher. */
 const errorLevel = 50;
 
-/** When an app that ended is started again. Times are in milliseconds. */
+/** When to restart an app that ended. Times are in milliseconds. */
 export type Restarts = {
-  /** Whether it did its work already when it ended: the end of its first process is an accident then. */
+  /** Whether it was ready when it ended: then its first process counts as crashed and is restarted. */
   readonly hasStarted: () => boolean;
-  /** One that was started again and ran for so long is well: what ends it is another accident. */
+  /** A restarted process that ran this long counts as stable: its next end starts the delays from the beginning. */
   readonly steadyMs?: number;
-  /** How long to wait before each start in a row that did not last. After the last of them it is given up. */
+  /** Delays before restarts in a row. After the last one, the app is not restarted. */
   readonly waitsMs?: readonly number[];
 };
 
 const usual = { steadyMs: 10_000, waitsMs: [500, 1000, 2000, 5000, 10_000] };
 
 /**
- * Starts one of our own processes, and starts it again when it ends by accident: a crash of one of them must not take
- * the database and Temporal with it. One that does not even start, or ends time after time, ends everything.
+ * Starts one of our own processes and restarts it after a crash, which must not stop the database and Temporal. A
+ * process that fails to start or crashes repeatedly stops everything.
  *
- * @returns the first of its processes.
+ * @returns the first process.
  */
 export async function startApp(
   { main, ...plan }: AppPlan,
   root: string,
   stage: Stage,
   restarts: Restarts = { hasStarted: () => false },
-): Promise<Part> {
+): Promise<ProcessPart> {
   const command = [process.execPath, path.join(root, main)];
-  const start = (): Promise<Part> => startPart({ ...plan, command, cwd: root, complaint }, stage);
+  const start = (): Promise<ProcessPart> =>
+    startPart({ ...plan, command, cwd: root, complaint }, stage);
   const first = await start();
   void keepRunning(first, start, stage, { ...usual, ...restarts });
   return first;
 }
 
 async function keepRunning(
-  first: Part,
-  start: () => Promise<Part>,
+  first: ProcessPart,
+  start: () => Promise<ProcessPart>,
   stage: Stage,
   { hasStarted, steadyMs, waitsMs }: Required<Restarts>,
 ): Promise<void> {
@@ -75,12 +76,12 @@ async function keepRunning(
       startedMs = performance.now();
       part = await start();
     } catch {
-      return; // Everything ends.
+      return; // Everything is stopping.
     }
   }
 }
 
-/** Our processes log JSON. What is not JSON was written by Node, as it ended with an error. */
+/** Our processes log JSON. Node writes any other line when a process ends with an error. */
 function complaint(line: string): string | undefined {
   const entry = parsed(line);
   if (!entry || Number(entry['level']) < errorLevel) {

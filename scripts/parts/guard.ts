@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { endProcesses, type Ending } from './processes.ts';
 
-/** Knows every process that was started, in the order in which they must end. */
-export type Guard = {
-  /** `rank` orders the end: the lowest first. */
+/** Tracks every started process, in the order in which they must end. */
+export type ProcessGuard = {
+  /** The process with the lowest `rank` ends first. */
   readonly watch: (ending: Ending, rank: number) => void;
-  /** Ends all of them. `force` makes it quick. @returns the names of those that had to be ended by force. */
+  /** Ends all processes; `force` skips the grace period. @returns the names of the processes that had to be killed. */
   readonly endAll: (force?: AbortSignal) => Promise<string[]>;
 };
 
@@ -17,17 +17,17 @@ export type Watched = readonly (readonly Ending[])[];
 const guardianScript = fileURLToPath(new URL('guardian.ts', import.meta.url));
 
 /**
- * Starts the watch over processes. They run in groups of their own, since a terminal's Ctrl-C would otherwise reach
- * all of them at once and in no order; so a second process ends them in case this one is killed.
+ * Starts to track processes. They run in process groups of their own, since Ctrl-C in a terminal would otherwise reach
+ * all of them at once. So a second process ends them in case this one is killed.
  *
- * @param onChange called with everything that is watched, whenever that changes
+ * @param onChange called with all tracked processes on every change
  */
-export function startGuard(onChange?: (watched: Watched) => void): Guard {
+export function startGuard(onChange?: (watched: Watched) => void): ProcessGuard {
   const guardian = spawn(process.execPath, [guardianScript], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // It may be killed too. Then nothing is left to clean up, which is no reason to stop.
+  // The guardian may be killed too, which does not affect the other processes.
   guardian.on('error', () => undefined);
   guardian.stdin.on('error', () => undefined);
   guardian.unref();

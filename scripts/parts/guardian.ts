@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline';
 import { endProcesses, type Ending } from './processes.ts';
 
-// Stays beside `npm start` and `npm test` and ends their parts when they were killed and cannot do it themselves.
+// Runs next to `npm start` and `npm test`, and ends their processes when they were killed.
 //
-// Reads lines of JSON, each the whole list of what to end. A parent that ends in good order says "bye"; when the
-// lines just stop, it is gone.
+// Reads lines of JSON, each the whole list of processes to end. A parent that exits normally sends "bye"; when the
+// lines stop without it, the parent was killed.
 
 process.on('SIGINT', () => undefined);
 process.on('SIGHUP', () => undefined);

@@ -1,9 +1,9 @@
 import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 
-/** Bytes after which a log begins anew at the next start; the one before is kept. */
+/** A larger log is rotated at the next start; the previous one is kept. In bytes. */
 const startAfreshAt = 10_000_000;
 
-/** Opens a log for a process to write to by itself, so that it needs no reader. */
+/** Opens a log that a process writes directly, so that it needs no reader. */
 export function openLog(file: string): number {
   if (existsSync(file) && statSync(file).size > startAfreshAt) {
     renameSync(file, `${file}.1`);
@@ -11,7 +11,7 @@ export function openLog(file: string): number {
   return openSync(file, 'a', 0o600);
 }
 
-/** Calls `onLine` for each line that is added from now on. Call what it returns to read the rest and stop. */
+/** Calls `onLine` for each line added from now on. The returned function reads the rest and stops. */
 export function followLog(file: string, onLine: (line: string) => void): () => void {
   const descriptor = openSync(file, 'r');
   const buffer = Buffer.alloc(65_536);
@@ -44,7 +44,7 @@ export function followLog(file: string, onLine: (line: string) => void): () => v
   };
 }
 
-/** The end of a log, for a person who wants to know why a process ended. */
+/** The end of a log, to show why a process ended. */
 export function lastLines(file: string, count: number, since = 0): string {
   const descriptor = openSync(file, 'r');
   try {

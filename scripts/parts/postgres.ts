@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand } from '../run-command.ts';
-import { type Part, PartFailedError, type Stage, startPart, untilReady } from './part.ts';
+import { type ProcessPart, PartFailedError, type Stage, startPart, untilReady } from './part.ts';
 import { commandAs, postgresAccount } from './postgres-account.ts';
 import {
   ensureCluster,
@@ -14,12 +14,12 @@ import {
 export type DatabaseAddress = {
   readonly port: number;
   readonly password: string;
-  /** `postgres`, or one that is made together with the cluster. */
+  /** `postgres`, or one that is created together with the cluster. */
   readonly database: string;
 };
 
 export type PostgresPlan = DatabaseAddress & {
-  /** The folder of the data; made when it is not there. */
+  /** The data folder; created when it does not exist. */
   readonly cluster: string;
   readonly logFile: string;
   readonly env: NodeJS.ProcessEnv;
@@ -28,16 +28,16 @@ export type PostgresPlan = DatabaseAddress & {
   readonly settings: Readonly<Record<string, string>>;
 };
 
-/** Milliseconds until it serves, also after a crash, when it first repeats what its log holds. */
+/** In milliseconds, including recovery after a crash, when it first replays its log. */
 const readyWithinMs = 60_000;
 
-/** Milliseconds that the children of a killed PostgreSQL may take to notice. */
-const leftoversGoneWithinMs = 10_000;
+/** The longest time for the children of a killed PostgreSQL to exit, in milliseconds. */
+const leftoversExitMs = 10_000;
 
 /**
- * Starts PostgreSQL on the loopback, with the data of before.
+ * Starts PostgreSQL on the loopback, with its existing data.
  *
- * @returns the database's address
+ * @returns the database's URL
  * @throws PlainError
  */
 export async function startPostgres(plan: PostgresPlan, stage: Stage): Promise<string> {
@@ -53,7 +53,7 @@ export async function startPostgres(plan: PostgresPlan, stage: Stage): Promise<s
     unix_socket_directories: '',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Its details quote rows and keys: a constraint that a post breaks would bring the post's text into the log.
+    // Details quote rows and keys: an error about a post would put the post's text into the log.
     log_error_verbosity: 'terse',
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -63,18 +63,18 @@ export async function startPostgres(plan: PostgresPlan, stage: Stage): Promise<s
   return databaseUrl(plan);
 }
 
-/** The address of a database for the cluster's superuser. */
+/** The database URL for the cluster's superuser. */
 function databaseUrl({ port, password, database }: DatabaseAddress): string {
   return `postgresql://${superuser}:${password}@127.0.0.1:${port}/${database}`;
 }
 
-/** Tries again while what a killed PostgreSQL left behind is still going away. */
+/** Retries while the remaining processes of a killed PostgreSQL exit. */
 async function startWithRetries(
   { cluster, logFile, env, rank }: PostgresPlan,
   run: ReturnType<typeof commandAs>,
   stage: Stage,
-): Promise<Part> {
-  const deadline = Date.now() + leftoversGoneWithinMs;
+): Promise<ProcessPart> {
+  const deadline = Date.now() + leftoversExitMs;
   for (;;) {
     const part = await startPart(
       {
@@ -83,7 +83,7 @@ async function startWithRetries(
         env: postgresEnvironment(env),
         logFile,
         rank,
-        // Ends sessions that are open, where SIGTERM would wait for them.
+        // Ends open sessions, while SIGTERM would wait for them.
         signal: 'SIGINT',
         graceMs: 30_000,
         complaint: (line) => /(?:FATAL|PANIC): .*/v.exec(line)?.[0],
@@ -104,21 +104,21 @@ async function startWithRetries(
   }
 }
 
-/** The first line of its lock file is its number, the eighth its state: so does `pg_ctl --wait` look. */
+/** The lock file has the process id in the first line and the state in the eighth; `pg_ctl --wait` checks the same. */
 async function isReady(cluster: string, pid: number): Promise<boolean> {
   const text = await readFile(path.join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
   const lines = text.split('\n');
   return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
 }
 
-/** Higher than any process number that a system gives out. */
+/** Higher than any process id of a system. */
 const impossiblePid = '99999999';
 
 /**
- * Lets PostgreSQL start where another process has been given the number of one that was killed, as after a restart
- * of a container. It compares nothing but the number, and would refuse for as long as that other process lives.
+ * Lets PostgreSQL start when another process now has the id of a killed one, as after a restart of a container.
+ * PostgreSQL compares only the id, and would refuse to start while that process runs.
  *
- * The rest of its lock file stays, since by it PostgreSQL makes sure that no child of the killed one is left.
+ * Keeps the rest of the lock file, with which PostgreSQL checks that no child of the killed process is left.
  */
 async function forgetStalePid(cluster: string): Promise<void> {
   const file = path.join(cluster, 'postmaster.pid');
@@ -134,7 +134,7 @@ async function forgetStalePid(cluster: string): Promise<void> {
   }
 }
 
-/** Undefined when nothing runs under that number, or it cannot be found out what. */
+/** Undefined when no process has this id or its command cannot be read. */
 async function commandLine(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') {
     return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);

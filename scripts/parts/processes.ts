@@ -2,22 +2,22 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand } from '../run-command.ts';
 
-/** A process that is to end, and how. */
+/** A process to end, and how. */
 export type Ending = {
   readonly name: string;
   readonly pid: number;
-  /** What it was when it was started, so that a later process of the same number is left alone. */
+  /** Distinguishes it from a later process with the same id. */
   readonly identity: string;
-  /** The signal at which it ends cleanly. */
+  /** The signal for a clean end. */
   readonly signal: 'SIGTERM' | 'SIGINT';
-  /** Milliseconds until it is ended by force. */
+  /** Time until it is killed, in milliseconds. */
   readonly graceMs: number;
 };
 
 /**
- * Ends processes group by group, each only when the group before is gone: a database must outlive those who use it.
+ * Ends processes group by group, each after the previous group has ended: a database must outlive its users.
  *
- * @returns the names of those that had to be ended by force
+ * @returns the names of the processes that had to be killed
  */
 export async function endProcesses(
   groups: readonly (readonly Ending[])[],
@@ -67,13 +67,13 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended in this moment.
+    // It has just ended.
   }
 }
 
 /**
- * What tells a process from a later one that was given the same number: when it started. Undefined when no such
- * process runs, or one that has ended and only waits for its parent to notice.
+ * Distinguishes a process from a later one with the same id, by its start time. Undefined when it does not run, or has
+ * ended and is a zombie.
  */
 export async function processIdentity(pid: number): Promise<string | undefined> {
   try {
@@ -91,9 +91,9 @@ function fromProc(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // A zombie has ended, but not before the last of its threads: until then it holds its ports.
-    // The name in parentheses may hold anything, so fields are counted from behind it: state first, the start
-    // time in clock ticks since boot as the twentieth (proc_pid_stat(5)).
+    // A zombie's last thread may still run and hold its ports, so threads are counted. The name in parentheses may
+    // contain anything, so fields are counted after it: the state first, the start time in clock ticks since boot as
+    // the twentieth (proc_pid_stat(5)).
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const isOver = fields[0] === 'Z' && readdirSync(`/proc/${pid}/task`).length <= 1;
     return isOver ? undefined : `${boot} ${fields[19]}`;

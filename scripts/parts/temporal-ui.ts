@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 
 /**
- * The address that the Web UI itself listens on. It answers to any host name, so a page whose name is rebound to the
- * loopback could use it. On Linux the whole of 127.0.0.0/8 is the loopback, and a random address cannot be guessed.
+ * The address that the Web UI itself listens on. The UI accepts any host name, so a page could reach it by DNS
+ * rebinding. On Linux, all of 127.0.0.0/8 is the loopback, and a random address cannot be guessed.
  */
 export const innerUiAddress = (): string =>
   process.platform === 'linux'
     ? `127.${randomInt(1, 255)}.${randomInt(0, 256)}.${randomInt(1, 255)}`
     : '127.0.0.1';
 
-/** Passes requests for `127.0.0.1:port` or `localhost:port` on to the Web UI, and refuses every other host name. */
+/** Forwards requests for `127.0.0.1:port` or `localhost:port` to the Web UI and refuses every other host name. */
 export async function openUi(
   port: number,
   inner: { readonly address: string; readonly port: number },
@@ -20,7 +20,7 @@ export async function openUi(
   const server = createServer((asked, answer) => {
     if (!hosts.has(asked.headers.host ?? '')) {
       answer.writeHead(421, { 'content-type': 'text/plain' });
-      answer.end(`Temporal's Web UI is at http://127.0.0.1:${port} and at no other host name.\n`);
+      answer.end(`Temporal's Web UI is only available at http://127.0.0.1:${port}.\n`);
       return;
     }
 

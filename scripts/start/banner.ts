@@ -1,21 +1,21 @@
 import type { Demo } from './prepare-database.ts';
 
-/** Where everything is, once all of it runs. */
+/** The URLs of the running parts. */
 export type Addresses = {
   readonly api: string;
   readonly sandbox: string;
-  /** Undefined when Temporal is the user's own and its Web UI is not known. */
+  /** Undefined when the user runs Temporal and the URL of its Web UI is not set. */
   readonly temporalUi: string | undefined;
 };
 
-/** What `npm start` shows when all is ready. */
+/** The message of `npm start` when everything is ready. */
 export function banner(addresses: Addresses, demo: Demo, seconds: number, logs: string): string {
   const { api, sandbox, temporalUi } = addresses;
   const rows = [
     ['API', `${api}/api/v1`],
     ['Docs', `${api}/docs`],
-    ['Temporal UI', temporalUi ?? 'of your own server (PUNCTUAL_TEMPORAL_UI_URL is not set)'],
-    ['Sandbox', `${sandbox}/ (what the demo channels post appears here)`],
+    ['Temporal UI', temporalUi ?? 'on your own server (PUNCTUAL_TEMPORAL_UI_URL is not set)'],
+    ['Sandbox', `${sandbox}/ (shows the posts of the demo channels)`],
     ['API key', `${demo.apiKey} (of the demo workspace)`],
   ];
   const width = Math.max(...rows.map(([name = '']) => name.length)) + 2;
@@ -23,13 +23,13 @@ export function banner(addresses: Addresses, demo: Demo, seconds: number, logs: 
   return [
     `\nPunctual is ready (${seconds.toFixed(1)} s).\n`,
     table,
-    '\nSchedule a post to the demo channels that take a text, six seconds ahead:\n',
+    '\nSchedule a text post to the demo channels, due in six seconds:\n',
     curl(api, demo),
-    `\nLogs are in ${logs}. Ctrl-C stops everything; "npm start" goes on from there.\n`,
+    `\nLogs are in ${logs}. Ctrl-C stops everything; "npm start" continues with the same data.\n`,
   ].join('\n');
 }
 
-/** Ready to paste. */
+/** A command to paste. */
 function curl(api: string, { apiKey, channels }: Demo): string {
   const texts = channels.filter(({ takesText }) => takesText);
   const ids = texts.map(({ id }) => `"${id}"`).join(', ');

@@ -3,13 +3,13 @@ import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PlainError } from '../terminal.ts';
 
-/** Where `npm start` keeps everything: deleting it is a fresh start. */
+/** All data of `npm start`. Deleting the folder resets everything. */
 export type DataFolder = {
   readonly path: (name: string) => string;
   readonly logFile: (name: string) => string;
-  /** A secret that is made once and kept. @param bytes how many; it is twice as many hexadecimal characters. */
+  /** A secret that is created once and kept. @param bytes Its length; it has twice as many hexadecimal characters. */
   readonly secret: (name: string, bytes: number) => Promise<string>;
-  /** A secret that was made before; undefined where there is none. */
+  /** An existing secret, or undefined. */
   readonly keptSecret: (name: string, bytes: number) => Promise<string | undefined>;
   readonly readPorts: () => Promise<Readonly<Record<string, number>>>;
   readonly writePorts: (ports: Readonly<Record<string, number>>) => Promise<void>;
@@ -24,10 +24,10 @@ export function dataFolder(
 }
 
 /**
- * Opens the folder for its owner alone: what lies in it, and what this process and those that it starts make from now
- * on, is not for others to read.
+ * Opens the folder with access for its owner only. Files that this process and its children create later are private
+ * too.
  *
- * @throws PlainError when it cannot be made or written to.
+ * @throws PlainError when it cannot be created or written to.
  */
 export async function openDataFolder(folder: string): Promise<DataFolder> {
   const inside = (name: string) => path.join(folder, name);
@@ -35,7 +35,7 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
   try {
     process.umask(0o077);
     await mkdir(inside('logs'), { recursive: true });
-    // Where this is root's, PostgreSQL runs as another user and must pass through, but need not look around.
+    // When root owns it, PostgreSQL runs as another user, which must pass through but needs no list of the files.
     await chmod(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
     await closeToOthers(folder);
   } catch (error) {
@@ -59,7 +59,7 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
   };
 }
 
-/** What an earlier version made. PostgreSQL's own folder is its own, and closed by it. */
+/** Closes files of an earlier version. PostgreSQL has closed its own folder. */
 async function closeToOthers(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (entry.name !== 'postgres' && (entry.isDirectory() || entry.isFile())) {
@@ -79,7 +79,7 @@ async function madeSecret(file: string, bytes: number): Promise<string> {
   return secret;
 }
 
-/** @throws PlainError when a secret is there that is not whole. Another one would not open what it has sealed. */
+/** @throws PlainError when the existing secret is damaged. A new one could not open the data that it sealed. */
 async function keptSecret(file: string, bytes: number): Promise<string | undefined> {
   const kept = await readFile(file, 'utf8').catch(() => undefined);
   if (kept === undefined) {
@@ -89,8 +89,8 @@ async function keptSecret(file: string, bytes: number): Promise<string | undefin
   const secret = kept.trim();
   if (!/^[0-9a-f]+$/v.test(secret) || secret.length !== bytes * 2) {
     throw new PlainError(
-      `${file} should hold ${bytes * 2} hexadecimal characters and does not. Put back what was there, or delete it ` +
-        'together with the rest of the folder to begin anew.',
+      `${file} should hold ${bytes * 2} hexadecimal characters and does not. Restore it, or delete it ` +
+        'together with the rest of the folder to start with no data.',
     );
   }
   return secret;
@@ -102,6 +102,6 @@ function onlyPorts(text: string): Record<string, number> {
     const ports = entries.filter((entry): entry is [string, number] => Number.isInteger(entry[1]));
     return Object.fromEntries(ports);
   } catch {
-    return {}; // Only a preference: others are chosen.
+    return {}; // The ports are only preferences.
   }
 }

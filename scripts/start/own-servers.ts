@@ -6,7 +6,7 @@ import { findTemporal } from '../programs/find-temporal.ts';
 import type { DataFolder } from './data-folder.ts';
 import { ranks, type StartPlan } from './start-plan.ts';
 
-/** Where Punctual's processes reach the embedded PostgreSQL, now or when it is started. */
+/** The URL of the embedded PostgreSQL for Punctual's processes. The server need not be running. */
 export async function ownDatabaseUrl(data: DataFolder, port: number): Promise<string> {
   return roleUrl(await ownDatabase(data, port), await rolePassword(data));
 }
@@ -18,7 +18,7 @@ async function ownDatabase(data: DataFolder, port: number): Promise<DatabaseAddr
   return { port, password: await data.secret('postgres-password', 16), database: 'punctual' };
 }
 
-/** The embedded PostgreSQL, unless the user has one. @returns the database's address. */
+/** Starts the embedded PostgreSQL, unless the user has a database. @returns the database's URL. */
 export async function startOwnPostgres(plan: StartPlan, stage: Stage): Promise<string> {
   const { settings, ports, data, env } = plan;
   if (settings.databaseUrl) {
@@ -42,7 +42,10 @@ export async function startOwnPostgres(plan: StartPlan, stage: Stage): Promise<s
   return ownDatabaseUrl(data, ports.postgres);
 }
 
-/** The Temporal dev server, unless the user has one. @returns how processes reach it, and people its Web UI. */
+/**
+ * Starts the Temporal dev server, unless the user has a server. @returns the environment of its clients, and the URL of
+ * the Web UI.
+ */
 export async function startOwnTemporal(
   plan: StartPlan,
   stage: Stage,

@@ -1,15 +1,15 @@
 import type { Stage } from '../parts/part.ts';
 import { runCommand } from '../run-command.ts';
 import { PlainError } from '../terminal.ts';
-import { otherKeyWords, type StartKey } from './secret-key.ts';
+import { otherKeyMessage, type StartKey } from './secret-key.ts';
 import type { StartPlan } from './start-plan.ts';
 
 /**
- * Brings the database to its schema, with the demo workspace in it, before anything of ours works on it: what is wrong
- * with the database or the key is said once.
+ * Migrates the database and creates the demo workspace before any other process uses it, so that a problem with the
+ * database or the key is reported once.
  *
- * @param env Of the operator's commands.
- * @throws PlainError that says what to do
+ * @param env Environment of the operator's commands.
+ * @throws PlainError that explains what to do
  */
 export async function prepareDatabase(
   { root, settings, data }: StartPlan,
@@ -24,7 +24,7 @@ export async function prepareDatabase(
     const name = `SECRET_KEY (${String(answer['secret_key'])})`;
     say(
       answer['changed'] === true
-        ? `${name} is the one of this database now. Connect each account anew, and register each webhook endpoint anew.`
+        ? `${name} is the one of this database now. Connect each account and register each webhook endpoint again.`
         : `${name} is the one of this database already: nothing was changed.`,
     );
   }
@@ -38,7 +38,7 @@ export async function prepareDatabase(
     }
 
     await key.discard();
-    throw new PlainError(otherKeyWords(error.message, key));
+    throw new PlainError(otherKeyMessage(error.message, key));
   }
 }
 
@@ -50,17 +50,17 @@ export type Demo = {
 type DemoChannel = {
   readonly id: string;
   readonly platform: string;
-  /** Whether a text is enough for a post there. */
+  /** Whether a post there may have only a text. */
   readonly takesText: boolean;
 };
 
-/** A database that is away or refuses is what is wrong then, and no fault of the demo's. */
+/** These codes mean a problem with the database, not with the demo. */
 const ofTheDatabase: ReadonlySet<string> = new Set(['unavailable', 'other_secret_key']);
 
 /**
- * Makes the demo workspace, or finds it, with channels that lead to the sandbox.
+ * Creates or finds the demo workspace, with channels on the sandbox.
  *
- * @throws CommandError with the command's own words when it fails
+ * @throws CommandError with the command's own message
  */
 async function ensureDemo(
   root: string,
@@ -72,14 +72,14 @@ async function ensureDemo(
     return readDemo(await runOwnCommand(root, command, env, signal));
   } catch (error) {
     throw error instanceof CommandError && !ofTheDatabase.has(error.code)
-      ? new CommandError(error.code, `The demo workspace could not be made:\n${error.message}`)
+      ? new CommandError(error.code, `The demo workspace could not be created:\n${error.message}`)
       : error;
   }
 }
 
 function readDemo({ api_key, channels }: Record<string, unknown>): Demo {
   if (typeof api_key !== 'string' || !Array.isArray(channels)) {
-    throw new CommandError('broken', 'The command "demo" did not say what it made.');
+    throw new CommandError('broken', 'The command "demo" returned an unexpected result.');
   }
 
   return {
@@ -92,7 +92,7 @@ function readDemo({ api_key, channels }: Record<string, unknown>): Demo {
   };
 }
 
-/** Why one of the operator's commands failed, in its own words. */
+/** A failed operator's command, with its own message. */
 class CommandError extends PlainError {
   override readonly name = 'CommandError';
   readonly code: string;
@@ -104,9 +104,9 @@ class CommandError extends PlainError {
 }
 
 /**
- * Runs one of the operator's commands. @returns its answer for programs.
+ * Runs an operator's command. @returns its JSON output.
  *
- * @throws CommandError with a code of the command's, or `broken` when it ended without an answer
+ * @throws CommandError with the command's code, or `broken` when it ended without JSON
  */
 async function runOwnCommand(
   root: string,

@@ -4,9 +4,9 @@ import type { Watched } from '../parts/guard.ts';
 import { endProcesses, processIdentity } from '../parts/processes.ts';
 import { PlainError, type Say } from '../terminal.ts';
 
-/** Held by the one `npm start` of a folder. */
+/** Held by the only `npm start` of a folder. */
 export type RunLock = {
-  /** Notes what was started, so that a next start can end what this one left behind. */
+  /** Records the started processes, so that the next start can end them if this one is killed. */
   readonly note: (watched: Watched) => void;
   readonly release: () => Promise<void>;
 };
@@ -19,23 +19,23 @@ type Holder = {
 };
 
 /**
- * Makes sure that no other process runs Punctual in this folder, and ends the parts of one that was killed.
+ * Ensures that no other process runs Punctual in this folder, and ends the remaining parts of a killed one.
  *
- * @throws PlainError when it runs already, saying where and how to stop it
+ * @throws PlainError when it is running already, with its URL and how to stop it
  */
 export async function takeRunLock(file: string, api: string, say: Say): Promise<RunLock> {
   const me = { pid: process.pid, identity: (await processIdentity(process.pid)) ?? '', api };
   while (!(await create(file, { ...me, parts: [] }))) {
     const holder = await readHolder(file);
     if (holder) {
-      await dislodge(holder, say);
+      await removeStaleLock(holder, say);
     }
     await rm(file, { force: true });
   }
 
   return {
     note(parts) {
-      // In one step, or a start that was killed right here would leave a list that cannot be read.
+      // Atomic: a start that is killed here must not leave an unreadable list.
       writeFileSync(`${file}.new`, JSON.stringify({ ...me, parts }), { mode: 0o600 });
       renameSync(`${file}.new`, file);
     },
@@ -43,7 +43,7 @@ export async function takeRunLock(file: string, api: string, say: Say): Promise<
   };
 }
 
-/** Whether a process that runs holds it. */
+/** Whether a running process holds it. */
 export async function isRunning(file: string): Promise<boolean> {
   const holder = await readHolder(file);
   return holder !== undefined && (await processIdentity(holder.pid)) === holder.identity;
@@ -67,14 +67,14 @@ async function readHolder(file: string): Promise<Holder | undefined> {
     const holder = JSON.parse(await readFile(file, 'utf8')) as Holder;
     return Array.isArray(holder.parts) ? holder : undefined;
   } catch {
-    return undefined; // Gone in this moment, or cut off while it was written.
+    return undefined; // Just removed, or incomplete.
   }
 }
 
-async function dislodge(holder: Holder, say: Say): Promise<void> {
+async function removeStaleLock(holder: Holder, say: Say): Promise<void> {
   if ((await processIdentity(holder.pid)) === holder.identity) {
     throw new PlainError(
-      `Punctual runs in this folder already: process ${holder.pid}, API at ${holder.api}.\n` +
+      `Punctual is already running in this folder: process ${holder.pid}, API at ${holder.api}.\n` +
         `Press Ctrl-C where it runs, or run "kill ${holder.pid}".`,
     );
   }
@@ -86,7 +86,7 @@ async function dislodge(holder: Holder, say: Say): Promise<void> {
     }
   }
   if (left.length > 0) {
-    say(`An earlier start was killed. Ending what it left behind: ${left.join(', ')} ...`);
+    say(`An earlier start was killed. Ending its remaining processes: ${left.join(', ')} ...`);
     await endProcesses(holder.parts);
   }
 }

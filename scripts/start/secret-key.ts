@@ -1,19 +1,19 @@
 import { rm } from 'node:fs/promises';
 import type { DataFolder } from './data-folder.ts';
 
-/** The key of this start, and where it comes from. */
+/** The key of this start and its source. */
 export type StartKey = {
   readonly value: string;
-  /** Sentences for the operator who has to find the right one. */
+  /** Sentences that help the operator to find the right key. */
   readonly likelyMends: readonly string[];
-  /** Takes back what this start made: a file with a key that the database does not know would pass for the right one. */
+  /** Removes a key that this start created: it would look like the right key, but the database does not know it. */
   readonly discard: () => Promise<void>;
 };
 
 const name = 'secret-key';
 const bytes = 32;
 
-/** `SECRET_KEY`, or what lies in the data folder, or a new one that is put there. */
+/** `SECRET_KEY`, the key in the data folder, or a new one that is stored there. */
 export async function chooseSecretKey(
   data: DataFolder,
   given: string | undefined,
@@ -23,8 +23,8 @@ export async function chooseSecretKey(
   if (given !== undefined) {
     const orUnset =
       kept === undefined
-        ? `or unset it and put the right one into ${file}`
-        : `or unset it: then that of ${file} is used again`;
+        ? `or unset it and put the right key into ${file}`
+        : `or unset it to use the key in ${file} again`;
     return {
       value: given,
       likelyMends: [`SECRET_KEY is set in the environment. Set it to the right key, ${orUnset}.`],
@@ -36,19 +36,19 @@ export async function chooseSecretKey(
     value: await data.secret(name, bytes),
     likelyMends: [
       'SECRET_KEY was set in the environment at an earlier start: set it again.',
-      `The file ${file} was ${kept === undefined ? 'lost' : 'replaced'}: put the one of before back.`,
+      `The file ${file} was ${kept === undefined ? 'lost' : 'replaced'}: restore the previous one.`,
     ],
     discard: () => (kept === undefined ? rm(file, { force: true }) : Promise.resolve()),
   };
 }
 
-/** What a person reads whose key the database refuses. */
-export const otherKeyWords = (refusal: string, { likelyMends }: StartKey): string =>
+/** The message for an operator whose key the database refuses. */
+export const otherKeyMessage = (refusal: string, { likelyMends }: StartKey): string =>
   [
-    /^.+?\)\./v.exec(refusal)?.[0] ?? refusal, // What follows is for processes that were started one by one.
+    /^.+?\)\./v.exec(refusal)?.[0] ?? refusal, // The rest is for processes that were started individually.
     'Most likely:',
     ...likelyMends.map((mend) => `- ${mend}`),
-    'If the right key is gone for good, type',
+    'If the right key is lost, run',
     '    npm start -- --adopt-secret-key',
-    'It takes the key of this start for the right one. Then each account has to be connected anew, and each webhook endpoint registered anew.',
+    'It accepts the key of this start. Then connect each account and register each webhook endpoint again.',
   ].join('\n');

@@ -1,5 +1,5 @@
 import { startApp } from '../parts/app.ts';
-import { answers, bodyAt, untilReady, type Part, type Stage } from '../parts/part.ts';
+import { respondsAt, bodyAt, untilReady, type ProcessPart, type Stage } from '../parts/part.ts';
 import { withoutTemporal } from '../parts/temporal.ts';
 import { banner } from './banner.ts';
 import { startOwnPostgres, startOwnTemporal } from './own-servers.ts';
@@ -7,13 +7,13 @@ import { prepareDatabase } from './prepare-database.ts';
 import { chooseSecretKey } from './secret-key.ts';
 import { ranks, type StartPlan } from './start-plan.ts';
 
-/** Milliseconds until an app answers. The worker bundles its workflows first. */
+/** Time until an app answers, in milliseconds. The worker bundles its workflows first. */
 const readyWithinMs = 120_000;
 
-/** Milliseconds after which a Temporal of the user's own that does not answer is named. */
+/** Time until a warning names a Temporal server of the user that does not answer, in milliseconds. */
 const awayForMs = 5000;
 
-/** Starts everything in its order. @returns what to show when all of it is ready. */
+/** Starts everything in order. @returns the message to show when everything is ready. */
 export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
   const startedMs = Date.now();
   let isReady = false;
@@ -32,7 +32,7 @@ export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
   const prepared = async () => {
     const [databaseUrl] = await Promise.all([
       startOwnPostgres(plan, stage),
-      untilReady(sandbox, () => answers(`${sandboxUrl}/`), readyWithinMs, stage.signal),
+      untilReady(sandbox, () => respondsAt(`${sandboxUrl}/`), readyWithinMs, stage.signal),
     ]);
     const key = await chooseSecretKey(data, settings.secretKey);
     const own = { ...ownEnvironment(plan, sandboxUrl, apiUrl), DATABASE_URL: databaseUrl };
@@ -55,11 +55,11 @@ export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
 }
 
 /**
- * Waits for the API, which waits for the database, Temporal and a worker. Of these only a Temporal of the user's own may
- * be away for long: it is named after a while, for nothing else would say so before all of it is given up.
+ * Waits for the API, which waits for the database, Temporal and a worker. Only a Temporal server of the user may be
+ * unavailable for long. A warning names it, because the start would otherwise wait silently until its timeout.
  */
 async function untilAllReady(
-  api: Part,
+  api: ProcessPart,
   apiUrl: string,
   { settings: { temporalAddress } }: StartPlan,
   stage: Stage,
@@ -67,14 +67,14 @@ async function untilAllReady(
   const namedAtMs = performance.now() + awayForMs;
   let isNamed = temporalAddress === undefined;
   const isReady = async (): Promise<boolean> => {
-    if (await answers(`${apiUrl}/status`)) {
+    if (await respondsAt(`${apiUrl}/status`)) {
       return true;
     }
 
     if (!isNamed && performance.now() > namedAtMs && !(await reachesTemporal(apiUrl))) {
       isNamed = true;
       stage.say(
-        `Temporal at ${temporalAddress} (TEMPORAL_ADDRESS) does not answer. It is asked again until it does, for up to ${readyWithinMs / 60_000} minutes.`,
+        `Temporal at ${temporalAddress} (TEMPORAL_ADDRESS) does not answer. Retrying for up to ${readyWithinMs / 60_000} minutes.`,
       );
     }
 
@@ -83,7 +83,7 @@ async function untilAllReady(
   await untilReady(api, isReady, readyWithinMs, stage.signal);
 }
 
-/** False when the API says that Temporal does not answer. While the API does not answer either, Temporal is not blamed. */
+/** False when the API reports that Temporal does not answer. True while the API itself does not answer. */
 async function reachesTemporal(apiUrl: string): Promise<boolean> {
   try {
     return (await bodyAt(`${apiUrl}/status`)).includes('"temporal":"ok"');
@@ -92,7 +92,7 @@ async function reachesTemporal(apiUrl: string): Promise<boolean> {
   }
 }
 
-/** What `npm start` sees to for all of its apps, but for the database and Temporal. */
+/** The settings that `npm start` provides to all apps, except for the database and Temporal. */
 function ownEnvironment(
   { settings, ports, data, env }: StartPlan,
   sandboxUrl: string,
@@ -102,18 +102,18 @@ function ownEnvironment(
     PUNCTUAL_EGRESS_ALLOW_NETWORKS: [settings.allowNetworks, `127.0.0.1/32:${ports.sandbox}`]
       .filter(Boolean)
       .join(','),
-    // The sandbox is our own hole; a person's have to be meant where NODE_ENV is production.
+    // We open the address of the sandbox ourselves. With addresses of the user, the confirmation must be theirs.
     ...(settings.opensAddresses ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
     PUNCTUAL_SANDBOX_URL: sandboxUrl,
     PUNCTUAL_MEDIA_DIR: settings.mediaDir ?? data.path('media'),
-    // The default may be taken, and `npm start` asks the API.
+    // The default port may be in use, and `npm start` asks the API.
     PUNCTUAL_WORKER_HEALTH_PORT: env['PUNCTUAL_WORKER_HEALTH_PORT'] ?? '0',
-    // The worker has no port of its own to guess it from.
+    // The worker cannot derive it from a port of its own.
     PUNCTUAL_PUBLIC_URL: settings.publicUrl ?? apiUrl,
   };
 }
 
-/** The sandbox plays strangers, who know none of our secrets. */
+/** The sandbox acts as third-party servers, so it gets none of our secrets. */
 function sandboxEnvironment({ env, ports, data }: StartPlan): NodeJS.ProcessEnv {
   return {
     PATH: env['PATH'],
@@ -123,7 +123,7 @@ function sandboxEnvironment({ env, ports, data }: StartPlan): NodeJS.ProcessEnv 
   };
 }
 
-/** Where a person on this machine finds what listens on `host`. */
+/** The host at which `host` is reachable from this machine. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') {
     return '127.0.0.1';

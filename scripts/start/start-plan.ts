@@ -4,7 +4,7 @@ import { runCommand } from '../run-command.ts';
 import { PlainError } from '../terminal.ts';
 import type { DataFolder } from './data-folder.ts';
 
-/** What a person may set for `npm start`. Undefined: `npm start` sees to it. */
+/** The user's settings for `npm start`. When undefined, `npm start` provides the value. */
 export type StartSettings = {
   readonly host: string;
   readonly apiPort: number;
@@ -17,20 +17,20 @@ export type StartSettings = {
   readonly temporalNamespace: string;
   readonly temporalUiUrl: string | undefined;
   readonly secretKey: string | undefined;
-  /** Whether the key of this start is to be taken for the right one, whatever the data was sealed under. */
+  /** Whether to accept the key of this start, whatever key sealed the data. */
   readonly adoptsSecretKey: boolean;
   readonly allowNetworks: string | undefined;
-  /** Whether a person opened any address. */
+  /** Whether the user opened any address. */
   readonly opensAddresses: boolean;
   readonly mediaDir: string | undefined;
   readonly publicUrl: string | undefined;
-  /** A sentence for each port that is none. Other settings are judged by those who use them (`checkSettings`). */
+  /** A sentence for each invalid port. `checkSettings` checks the other settings. */
   readonly problems: readonly string[];
 };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Whether a person opened addresses that are not public, for whichever purpose. */
+/** Whether the user opened non-public addresses for any purpose. */
 export const opensAddresses = (env: Env): boolean =>
   [
     'PUNCTUAL_EGRESS_ALLOW_NETWORKS',
@@ -41,14 +41,14 @@ export const opensAddresses = (env: Env): boolean =>
 const adoptSecretKey = '--adopt-secret-key';
 
 /**
- * @param words Those after `npm start --`.
- * @throws PlainError with a line per word that is none.
+ * @param args The arguments after `npm start --`.
+ * @throws PlainError with a line per unknown argument.
  */
-export function readStartSettings(env: Env, words: readonly string[] = []): StartSettings {
-  const unknown = words.filter((word) => word !== adoptSecretKey);
+export function readStartSettings(env: Env, args: readonly string[] = []): StartSettings {
+  const unknown = args.filter((arg) => arg !== adoptSecretKey);
   if (unknown.length > 0) {
-    const refuse = (word: string) =>
-      `npm start takes ${adoptSecretKey} and no other word, not "${word}".`;
+    const refuse = (arg: string) =>
+      `Unknown argument "${arg}". npm start accepts only ${adoptSecretKey}.`;
     throw new PlainError(unknown.map(refuse).join('\n'));
   }
 
@@ -57,7 +57,7 @@ export function readStartSettings(env: Env, words: readonly string[] = []): Star
   const port = (name: string) => {
     const given = text(name);
     const isPort = given === undefined || (/^\d{1,5}$/v.test(given) && Number(given) <= 65_535);
-    // The API names a PORT that is none, but may listen on 0.
+    // The API reports an invalid PORT. It may listen on 0, but `npm start` may not.
     if (given === '0' || (!isPort && name !== 'PORT')) {
       problems.push(`${name} must be a port from 1 to 65535, not "${given}".`);
     }
@@ -75,7 +75,7 @@ export function readStartSettings(env: Env, words: readonly string[] = []): Star
     temporalNamespace: text('TEMPORAL_NAMESPACE') ?? 'default',
     temporalUiUrl: text('PUNCTUAL_TEMPORAL_UI_URL'),
     secretKey: text('SECRET_KEY'),
-    adoptsSecretKey: words.includes(adoptSecretKey),
+    adoptsSecretKey: args.includes(adoptSecretKey),
     allowNetworks: text('PUNCTUAL_EGRESS_ALLOW_NETWORKS'),
     opensAddresses: opensAddresses(env),
     mediaDir: text('PUNCTUAL_MEDIA_DIR'),
@@ -85,9 +85,9 @@ export function readStartSettings(env: Env, words: readonly string[] = []): Star
 }
 
 /**
- * Has all settings judged as API and worker will judge them, while nothing runs yet.
+ * Checks all settings like the API and the worker do, before anything starts.
  *
- * @throws PlainError with a line per setting that is wrong
+ * @throws PlainError with a line per wrong setting
  */
 export async function checkSettings(
   root: string,
@@ -96,7 +96,7 @@ export async function checkSettings(
   signal: AbortSignal,
 ): Promise<void> {
   const seenTo = {
-    // Of the right form: `npm start` brings its own.
+    // Placeholders: `npm start` provides the real values.
     DATABASE_URL: settings.databaseUrl ?? 'postgresql://127.0.0.1/punctual',
     SECRET_KEY: settings.secretKey ?? '0123456789abcdef'.repeat(4),
     ...(settings.opensAddresses ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
@@ -118,9 +118,9 @@ const names = ['api', 'postgres', 'temporal', 'temporalHttp', 'temporalUi', 'san
 export type StartPorts = Readonly<Record<(typeof names)[number], number>>;
 
 /**
- * Ports for all parts: what a person has set, else those of the last start as long as they are free.
+ * Chooses ports for all parts: the user's, else those of the last start while they are free.
  *
- * @throws PlainError naming a port that is taken and the setting that changes it
+ * @throws PlainError that names a port in use and the setting that changes it
  */
 export async function chooseStartPorts(
   settings: StartSettings,
@@ -134,7 +134,7 @@ export async function chooseStartPorts(
     ...(kept === undefined ? {} : { preferred: kept }),
   });
   const { host, apiPort, postgresPort, temporalPort, temporalUiPort, sandboxPort } = settings;
-  // A person's own choices come first, so that no other part takes them.
+  // The user's own choices come first, so that no other part gets their ports.
   const ports = await choosePorts({
     api: { ...wish('the API', 'PORT', apiPort), host },
     postgres: wish('PostgreSQL', 'PUNCTUAL_POSTGRES_PORT', postgresPort, before['postgres']),
@@ -152,7 +152,7 @@ export async function chooseStartPorts(
   return ports;
 }
 
-/** What `npm start` starts, and with what. */
+/** The inputs of `npm start`. */
 export type StartPlan = {
   readonly root: string;
   readonly settings: StartSettings;
@@ -161,5 +161,5 @@ export type StartPlan = {
   readonly env: NodeJS.ProcessEnv;
 };
 
-/** In which order the parts of `npm start` end. Those that work come first, what they rest on last. */
+/** The order in which the parts end: a part before those that it uses. */
 export const ranks = { work: 0, sandbox: 1, temporal: 2, postgres: 3 } as const;

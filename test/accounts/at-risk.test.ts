@@ -4,12 +4,12 @@ import { clockStartMs } from '../support/attempt.ts';
 import { freshDatabase } from '../support/database.ts';
 import { granted } from './granted.ts';
 
-// A database for each: a sweep looks at the channels of all workspaces.
+// One database per test, because a sweep covers the channels of all workspaces.
 
 const dayMs = 24 * 3_600_000;
 const endsIn = (days: number) => ({ forMs: days * dayMs, endsAtMs: clockStartMs + days * dayMs });
 
-test('a week before a person has to connect an account again its owner hears of it, once', async (t) => {
+test('the owner gets one event a week before the account has to be connected again', async (t) => {
   const { url } = await freshDatabase(t);
   const { steps, tokens, told, connect, channel } = await granted(t, url, endsIn(60));
   await sweepGrants(steps.deps);
@@ -28,7 +28,7 @@ test('a week before a person has to connect an account again its owner hears of 
   t.truthy(channel.id);
 });
 
-test('an access that has ended is told of before a post meets it', async (t) => {
+test('an expired access emits an event before a post fails', async (t) => {
   const { url } = await freshDatabase(t);
   const { steps, told, state } = await granted(t, url, endsIn(60));
   steps.pass(60 * dayMs);
@@ -39,7 +39,7 @@ test('an access that has ended is told of before a post meets it', async (t) => 
   t.regex((await state())?.error ?? '', /ended.*Connect the channel again/v);
 });
 
-test('an access that ends while it is being renewed is not told to be lost', async (t) => {
+test('an access that expires during its renewal emits no event', async (t) => {
   const { url } = await freshDatabase(t);
   const { steps, told, channel } = await granted(t, url, endsIn(60));
   const renew = (until: string) =>
@@ -58,7 +58,7 @@ test('an access that ends while it is being renewed is not told to be lost', asy
   t.deepEqual(await told(), ['channel.needs_reconnect']);
 });
 
-test('an access that was taken back is told of a day before the post that needs it', async (t) => {
+test('a revoked access emits an event a day before the post that needs it', async (t) => {
   const { url } = await freshDatabase(t);
   const { steps, tokens, told, channel } = await granted(t, url, { forMs: 3_600_000 });
   await steps.create({
@@ -78,7 +78,7 @@ test('an access that was taken back is told of a day before the post that needs 
   t.is(tokens.spent.length, 1);
 });
 
-test('a grant whose end a refresh puts off is refreshed, and nobody has to be told', async (t) => {
+test('a grant that a refresh extends is refreshed, without an event', async (t) => {
   const { url } = await freshDatabase(t);
   const { steps, tokens, told, channel } = await granted(t, url, {
     forMs: 3_600_000,
@@ -99,7 +99,7 @@ test('a grant whose end a refresh puts off is refreshed, and nobody has to be to
   t.truthy(channel.id);
 });
 
-test('a network that says how many seconds are left, and so another end at each refresh, has its owner warned once', async (t) => {
+test('the owner is warned once even if the network reports a slightly different end at each refresh', async (t) => {
   const { url } = await freshDatabase(t);
   const endsAtMs = clockStartMs + 14 * dayMs;
   const { steps, tokens, told } = await granted(t, url, { forMs: 3_600_000, endsAtMs });
@@ -120,11 +120,11 @@ test('a network that says how many seconds are left, and so another end at each 
   t.deepEqual(await told(), ['channel.at_risk']);
 
   end.atMs += 30 * dayMs;
-  await days(29); // It is 44 days since the beginning when that one ends.
+  await days(29); // The next grant ends 44 days after the beginning.
   t.deepEqual(await told(), ['channel.at_risk', 'channel.at_risk']);
 });
 
-test('an account that publishes nothing for years stays connected: its grant is refreshed once a month', async (t) => {
+test('an account without posts for years stays connected: its grant is refreshed once a month', async (t) => {
   const { url } = await freshDatabase(t);
   const { steps, tokens, told } = await granted(t, url, { forMs: 3_600_000 });
   for (let day = 0; day < 365; day += 5) {

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { checkChannel } from '../../accounts/check-channel.ts';
-import { spacedCheck } from '../../accounts/spaced-check.ts';
+import { throttledCheck } from '../../accounts/throttled-check.ts';
 import { connectChannel } from '../../accounts/connect-channel.ts';
 import { Channel } from '../../db/entities/channel.ts';
 import { NetworkError } from '../../networks/network.ts';
@@ -11,10 +11,10 @@ import { granted } from './granted.ts';
 const database = beforeTests(test, freshDatabase);
 const hourMs = 3_600_000;
 
-const refused = new NetworkError('access_lost', 'They do not know this token.', { taken: 'no' });
-const away = new NetworkError('network_unavailable', 'They are away.', { taken: 'no' });
+const refused = new NetworkError('access_lost', 'They do not know this token.', { accepted: 'no' });
+const away = new NetworkError('network_unavailable', 'They are away.', { accepted: 'no' });
 
-/** @param answers What the network says, in order: an error, or whose account it is. */
+/** @param answers Results of the checks, in order: an error, or the account's id. */
 async function checkable(t: ExecutionContext, forMs = 10 * hourMs) {
   const world = await granted(t, database().url, { forMs });
   const { steps, channel } = world;
@@ -41,20 +41,20 @@ async function checkable(t: ExecutionContext, forMs = 10 * hourMs) {
   };
 }
 
-/** The same through the API's spacing, by a clock that the test moves on. */
+/** The same with the API's minimum interval, by a clock that the test moves. */
 async function spaced(t: ExecutionContext) {
   const world = await checkable(t);
   const { steps, key, checks } = world;
   let aheadMs = 0;
   const now = () => new Date(steps.deps.now().getTime() + aheadMs);
-  const check = () => spacedCheck({ ...steps.deps, checks, now }, key);
+  const check = () => throttledCheck({ ...steps.deps, checks, now }, key);
   const by = (ms: number) => {
     aheadMs += ms;
   };
   return { ...world, pass: { by, check } };
 }
 
-test('a check that the network answers leaves a channel connected, and one of another workspace finds none', async (t) => {
+test('a successful check leaves a channel connected, and a check from another workspace finds no channel', async (t) => {
   const { check, state, steps, channel } = await checkable(t);
   t.deepEqual(await check(), { access: 'connected' });
   t.like(await state(), { state: 'connected' });
@@ -62,7 +62,7 @@ test('a check that the network answers leaves a channel connected, and one of an
   t.is(await checkChannel({ ...steps.deps, checks: {} }, other), null);
 });
 
-test('a check brings the name that the account has by now', async (t) => {
+test('a check updates the name of the account', async (t) => {
   const { check, names, answers, steps, channel } = await checkable(t);
   const nameOf = async () => {
     const { displayName } = await steps.deps.orm.em.fork().findOneOrFail(Channel, channel.id);
@@ -75,10 +75,10 @@ test('a check brings the name that the account has by now', async (t) => {
   t.is(await nameOf(), 'Ana B.');
   answers.push(away);
   await check();
-  t.is(await nameOf(), 'Ana B.', 'nobody said another one');
+  t.is(await nameOf(), 'Ana B.', 'the name is unchanged');
 });
 
-test('an access token that is refused is replaced, and the check made again', async (t) => {
+test('a refused access token is replaced, and the check repeated', async (t) => {
   const { check, answers, tokens, state } = await checkable(t);
   answers.push(refused);
   t.deepEqual(await check(), { access: 'connected' });
@@ -86,7 +86,7 @@ test('an access token that is refused is replaced, and the check made again', as
   t.like(await state(), { state: 'connected' });
 });
 
-test('a check of an account that is connected with a token meanwhile says nothing of the new access', async (t) => {
+test('a check does not affect an access that was connected meanwhile', async (t) => {
   const { check, tokens, steps, state, told } = await checkable(t, -hourMs);
   const asked = Promise.withResolvers<void>();
   const reconnected = Promise.withResolvers<void>();
@@ -114,7 +114,7 @@ test('a check of an account that is connected with a token meanwhile says nothin
   t.deepEqual(await told(), []);
 });
 
-test('an access that was taken back is told of once, however often it is checked', async (t) => {
+test('a revoked access emits one event, however often it is checked', async (t) => {
   const { check, answers, tokens, state, told } = await checkable(t);
   answers.push(refused, refused);
   tokens.isOver = true;
@@ -124,7 +124,7 @@ test('an access that was taken back is told of once, however often it is checked
   t.deepEqual(await told(), ['channel.needs_reconnect']);
 });
 
-test('a network that is away, or refuses what it just handed out, proves nothing', async (t) => {
+test('an outage, or a refusal of a new token, does not disconnect a channel', async (t) => {
   const { check, answers, tokens, state, told } = await checkable(t);
   answers.push(away);
   t.like(await check(), { access: 'unknown', reason: 'They are away.' });
@@ -137,14 +137,14 @@ test('a network that is away, or refuses what it just handed out, proves nothing
   t.deepEqual(await told(), []);
 });
 
-test('a token that opens another account by now is no access', async (t) => {
+test('a token that opens another account counts as lost access', async (t) => {
   const { check, answers, state } = await checkable(t);
   answers.push('somebody');
   t.like(await check(), { access: 'needs_reconnect' });
   t.like(await state(), { state: 'needs_reconnect' });
 });
 
-test('a channel that was believed lost and works is connected again', async (t) => {
+test('a channel that needed reconnecting and works becomes connected', async (t) => {
   const { check, steps, state, channel } = await checkable(t);
   const em = steps.deps.orm.em.fork();
   await em.execute(`update channels set state = 'needs_reconnect', error = 'Gone.' where id = ?`, [
@@ -154,7 +154,7 @@ test('a channel that was believed lost and works is connected again', async (t) 
   t.like(await state(), { state: 'connected', error: null });
 });
 
-test('an access token that outlives its grant by minutes brings no channel back', async (t) => {
+test('an access token that outlives its grant by minutes does not reconnect the channel', async (t) => {
   const { check, tokens, steps, state, told } = await checkable(t, hourMs / 12);
   tokens.isOver = true;
   await check();
@@ -164,7 +164,7 @@ test('an access token that outlives its grant by minutes brings no channel back'
   t.truthy(steps);
 });
 
-test('a channel is checked once in five minutes, and the last answer is given meanwhile', async (t) => {
+test('a channel is checked once in five minutes, and otherwise returns the last answer', async (t) => {
   const { answers, key, steps, pass } = await spaced(t);
   const check = () => pass.check();
   answers.push(away, 'me');
@@ -184,7 +184,10 @@ test('a channel is checked once in five minutes, and the last answer is given me
     ]);
   t.like(await check(), { access: 'needs_reconnect', reason: 'Lost.' });
   t.is(
-    await spacedCheck({ ...steps.deps, checks: {} }, { ...key, workspaceId: crypto.randomUUID() }),
+    await throttledCheck(
+      { ...steps.deps, checks: {} },
+      { ...key, workspaceId: crypto.randomUUID() },
+    ),
     null,
   );
 });

@@ -3,19 +3,19 @@ import { connectChannel } from '../../accounts/connect-channel.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { NetworkError } from '../../networks/network.ts';
-import type { Grant, Oauth } from '../../networks/oauth.ts';
+import type { Grant, Oauth } from '../../networks/oauth/contract.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { postSteps } from '../support/post-steps.ts';
 
 const hourMs = 3_600_000;
 
-/** A token endpoint that takes each refresh token once, and ends the grant when it sees one again. */
+/** A token endpoint with single-use refresh tokens: a reused one ends the grant. */
 export type Authority = {
-  /** Of each refresh, in order. */
+  /** The refresh token of each refresh, in order. */
   readonly spent: string[];
-  /** Thrown by refreshes while set. */
+  /** Thrown by refreshes when set. */
   away: NetworkError | undefined;
-  /** The grant was taken back. */
+  /** The grant is revoked. */
   isOver: boolean;
   /** Awaited by each refresh before it answers. */
   slowly: () => Promise<unknown>;
@@ -53,7 +53,7 @@ export function authority(now: () => Date): Authority {
 
         if (self.isOver || !unused.delete(grant.refreshToken ?? '')) {
           self.isOver = true;
-          throw new NetworkError('access_lost', 'The grant is over.', { taken: 'no' });
+          throw new NetworkError('access_lost', 'The grant is over.', { accepted: 'no' });
         }
 
         return issue(now().getTime() + hourMs, grant.endsAtMs);
@@ -63,7 +63,7 @@ export function authority(now: () => Date): Authority {
   return self;
 }
 
-/** A workspace with one channel of a network that hands out grants. */
+/** A workspace with one channel of an OAuth network. */
 export async function granted(
   t: ExecutionContext,
   databaseUrl: string,
@@ -109,7 +109,7 @@ export async function granted(
       schedule_in_minutes: 0,
     });
     const [target] = (await steps.claimOrThrow(post)).targets;
-    return { post, tryOnce: () => steps.attempt(post, target?.postChannelId ?? '') };
+    return { post, attemptOnce: () => steps.attempt(post, target?.postChannelId ?? '') };
   };
   const state = async () => {
     const [row] = await orm.em

@@ -9,11 +9,11 @@ import { granted } from './granted.ts';
 const minuteMs = 60_000;
 const nothing = { read: 0, gone: 0, postponed: 0, failed: 0, left: 0 };
 const refused = new NetworkError('access_lost', 'The network does not take the token.', {
-  taken: 'no',
+  accepted: 'no',
   server: 'answered',
 });
 
-/** A post whose figures are due, on a channel that was connected in a browser. */
+/** A post with due metrics, on a channel that was connected through OAuth. */
 async function published(t: ExecutionContext, lives: { forMs: number }) {
   const { url } = await freshDatabase(t);
   const channel = await granted(t, url, lives);
@@ -33,8 +33,8 @@ async function published(t: ExecutionContext, lives: { forMs: number }) {
     },
   };
   Object.assign(network, { metrics });
-  const { post, tryOnce } = await due();
-  t.like(await tryOnce(), { kind: 'done', status: 'published' });
+  const { post, attemptOnce } = await due();
+  t.like(await attemptOnce(), { kind: 'done', status: 'published' });
   steps.pass(15 * minuteMs);
   const figures = async () => {
     const sql = 'select metrics, next_metrics_at from post_channels where post_id = ?';
@@ -46,7 +46,7 @@ async function published(t: ExecutionContext, lives: { forMs: number }) {
   return { ...channel, metrics, used, figures, refresh };
 }
 
-test('a token that is refused before its time costs one refresh, and figures are read with the next one at once', async (t) => {
+test('a token that is refused before its time costs one refresh, and metrics are read at once with the next one', async (t) => {
   const { metrics, used, tokens, figures, refresh, state } = await published(t, {
     forMs: 60 * minuteMs,
   });
@@ -58,7 +58,7 @@ test('a token that is refused before its time costs one refresh, and figures are
   t.is((await state())?.state, 'connected');
 });
 
-test('a network that refuses tokens which it has just handed out is asked for figures later, and the channel stays connected', async (t) => {
+test('a network that refuses new tokens is read later, and the channel stays connected', async (t) => {
   const { metrics, used, tokens, figures, refresh, state, steps, told } = await published(t, {
     forMs: 60 * minuteMs,
   });
@@ -73,7 +73,7 @@ test('a network that refuses tokens which it has just handed out is asked for fi
   t.like(await refresh(), { ...nothing, read: 1 });
 });
 
-test('a grant that was taken back leaves figures, its owner hears of it once, and they are read after the next connection', async (t) => {
+test('a revoked grant emits one event and keeps the metrics, which are read again after a reconnect', async (t) => {
   const { connect, tokens, figures, refresh, state, steps, told } = await published(t, {
     forMs: 30 * minuteMs,
   });
@@ -94,16 +94,16 @@ test('a grant that was taken back leaves figures, its owner hears of it once, an
   t.like(await refresh(), { ...nothing, read: 1 });
 });
 
-test('figures and posts that need a new token at the same time spend one refresh token', async (t) => {
+test('metrics and posts that need a new token at the same time use one refresh token', async (t) => {
   const { tokens, due, refresh, steps, state } = await published(t, { forMs: 20 * minuteMs });
-  const { tryOnce } = await due();
+  const { attemptOnce } = await due();
   steps.pass(10 * minuteMs);
   const [asked, answers] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   tokens.slowly = () => {
     asked.resolve();
     return answers.promise;
   };
-  const both = Promise.all([refresh(), tryOnce()]);
+  const both = Promise.all([refresh(), attemptOnce()]);
   await asked.promise;
   answers.resolve();
   const [read, sent] = await both;

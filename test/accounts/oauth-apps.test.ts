@@ -6,7 +6,7 @@ const api = sharedApi(test);
 const server = 'https://mastodon.example';
 const callback = 'https://punctual.example/connect/callback/key';
 
-test('of two registrations at the same time one is kept, sealed, and a forgotten one makes room', async (t) => {
+test('one of two concurrent registrations is kept, sealed, and a forgotten one can be replaced', async (t) => {
   const { deps, orm } = api.punctual;
   const apps = registeredApps(deps, t.title);
   t.is(await apps.find(server, callback), null);
@@ -22,7 +22,7 @@ test('of two registrations at the same time one is kept, sealed, and a forgotten
     .execute('select * from oauth_apps where platform = ?', [t.title]);
   t.false(JSON.stringify(rows).includes('planted'));
 
-  // Nothing of what took its place is dropped.
+  // Forgetting a replaced app does not remove its replacement.
   await apps.forget(server, callback, second);
   t.deepEqual(await apps.find(server, callback), first);
   await apps.forget(server, callback, first);

@@ -22,7 +22,7 @@ const test = needs('temporal', 'pds');
 const publicUrl = 'http://127.0.0.1:3000';
 const appSecret = 'planted-secret-of-the-app';
 
-/** An API and a worker as operators start them, that log all they can, with the sandbox and a PDS. */
+/** An API and a worker as operators start them, with full logs, the sandbox and a PDS. */
 async function start(t: ExecutionContext) {
   const sandbox = await openSandbox(t);
   const urls = [sandbox.url, env('PUNCTUAL_TEST_PLC_URL')];
@@ -43,7 +43,7 @@ async function start(t: ExecutionContext) {
   };
   const api = await startReadyApi(t, settings);
   const worker = spawnWorker(t, punctual, ports, undefined, settings);
-  await worker.said('polling');
+  await worker.logged('polling');
   const em = punctual.orm.em.fork();
   const workspaceId = await createWorkspace(em, 'Test');
   const client = clientFor(api.url, workspaceId, await createApiKey(em, workspaceId));
@@ -57,7 +57,7 @@ async function start(t: ExecutionContext) {
 
 type Started = Awaited<ReturnType<typeof start>>;
 
-/** Connects an account as a person does. @returns the channel's id, and the secrets of the way there. */
+/** Connects an account as a person does. @returns the channel's id, and the secrets of the flow. */
 async function connect(
   { api, client }: Started,
   body: Readonly<Record<string, unknown>>,
@@ -76,7 +76,7 @@ async function connect(
   return { id, secrets: [token, code, state, ...person.cookies.values()] };
 }
 
-/** Of what the network handed out: tokens, and the private part of a DPoP key. */
+/** The secrets of a grant: tokens, and the private part of a DPoP key. */
 async function secretsOf({ orm, deps }: Punctual, channelId: string): Promise<string[]> {
   const sql = 'select sealed_grant from channel_grants where channel_id = ?';
   const [row] = await orm.em.fork().execute<{ sealed_grant: string }[]>(sql, [channelId]);
@@ -89,7 +89,7 @@ async function secretsOf({ orm, deps }: Punctual, channelId: string): Promise<st
   return [accessToken, refreshToken ?? '', ...(key === undefined ? [] : [key])];
 }
 
-/** All that Temporal has of the namespace, payloads in the clear. */
+/** All histories of the namespace, with decoded payloads. */
 async function histories({ temporal }: Punctual): Promise<string> {
   const texts: string[] = [];
   for await (const { workflowId, runId } of temporal.client.workflow.list()) {
@@ -103,7 +103,7 @@ async function histories({ temporal }: Punctual): Promise<string> {
   return texts.join('\n');
 }
 
-/** What other people of the machine may read, and what the API and PostgreSQL tell. */
+/** Everything that other users of the machine can read, and the output of the API and PostgreSQL. */
 async function places({ punctual, api, worker, client }: Started, posts: readonly string[]) {
   const run = promisify(execFile);
   const em = punctual.orm.em.fork();
@@ -129,7 +129,7 @@ async function places({ punctual, api, worker, client }: Started, posts: readonl
   };
 }
 
-/** As it is, and as it would stand in an address or in base64. */
+/** The secret as it is, URL-encoded and in base64. */
 const forms = (secret: string): string[] => [
   secret,
   encodeURIComponent(secret),
@@ -169,7 +169,7 @@ test('no secret of a connection is in a log, in Temporal, in an error, in a list
   posts.push(await send('With the next ones'));
   await note();
   await order('revoke');
-  // A token that is refused a moment after it was handed out would be tried again for ten minutes.
+  // A token that is refused right after a refresh would be retried for ten minutes.
   const longAgo = `update channel_grants set refreshed_at = refreshed_at - interval '1 hour'`;
   await punctual.orm.em.fork().execute(longAgo);
   posts.push(await send('With none'));

@@ -11,11 +11,11 @@ const test = needs('temporal');
 
 const minuteMs = 60_000;
 
-test('a token endpoint that hangs for a dozen channels holds up no post of a channel whose token lasts', async (t) => {
+test('a token endpoint that hangs for a dozen channels does not delay the posts of channels with a usable token', async (t) => {
   const { server, network, newChannel, startWorker } = await grantedPunctual(t);
   const over = await Promise.all(Array.from({ length: 12 }, () => newChannel({ lastsMs: -1000 })));
   const [old, well] = [
-    await newChannel({ lastsMs: 8 * minuteMs }), // To be replaced; it can be used until then.
+    await newChannel({ lastsMs: 8 * minuteMs }), // Due for replacement, but still usable.
     await newChannel({ lastsMs: 60 * minuteMs }),
   ];
   await startWorker();
@@ -41,7 +41,7 @@ for (const [mood, code] of [
   [429, 'rate_limited'],
   ['cut', 'network_unavailable'],
 ] as const) {
-  test(`a token endpoint that fails (${mood}) disconnects nobody, and the post goes out when it works again`, async (t) => {
+  test(`a token endpoint that fails (${mood}) disconnects no channel, and the post is published when it works again`, async (t) => {
     const { server, newChannel, startWorker } = await grantedPunctual(t);
     const channel = await newChannel({ lastsMs: -1000 });
     await startWorker();
@@ -59,7 +59,7 @@ for (const [mood, code] of [
     t.is(await channel.told(), 0);
   });
 
-  test(`an hour of ${mood} from a token endpoint costs no channel its access`, async (t) => {
+  test(`an hour of ${mood} from a token endpoint disconnects no channel`, async (t) => {
     const { server, network, punctual, newChannel } = await grantedPunctual(t);
     const channel = await newChannel({ lastsMs: -1000 });
     const start = Date.now();
@@ -74,8 +74,8 @@ for (const [mood, code] of [
     const granted = { workspaceId, channelId: channel.id, platform: 'fake', ...account };
     server.control.mood = mood;
     for (; passedMs <= 60 * minuteMs; passedMs += 5 * minuteMs) {
-      const { code: said } = await t.throwsAsync<NetworkError>(currentGrant(deps, granted));
-      t.is(said, code);
+      const { code: outcome } = await t.throwsAsync<NetworkError>(currentGrant(deps, granted));
+      t.is(outcome, code);
       await sweepGrants(deps);
     }
 
@@ -89,7 +89,7 @@ for (const [mood, code] of [
   });
 }
 
-test('an API that refuses a token before its time costs one refresh, and no channel', async (t) => {
+test('an API that refuses an unexpired token causes one refresh and disconnects no channel', async (t) => {
   const { server, network, newChannel, startWorker } = await grantedPunctual(t);
   const channel = await newChannel({ lastsMs: 60 * minuteMs });
   await startWorker();
@@ -97,8 +97,8 @@ test('an API that refuses a token before its time costs one refresh, and no chan
   const post = await channel.post('Refused at first');
   await poll(
     async () => (await channel.client.get(`/posts/${post}`)).body.post.channels[0],
-    // Once more with the new token, which is refused as well.
-    ({ status, error }) => status === 'retrying' && /handed out this access/v.test(error ?? ''),
+    // Once more with the new token, which is refused too.
+    ({ status, error }) => status === 'retrying' && /issued this access token/v.test(error ?? ''),
   );
   t.is((await channel.shown()).state, 'connected');
   t.deepEqual(server.answered(), [200]);
@@ -109,7 +109,7 @@ test('an API that refuses a token before its time costs one refresh, and no chan
   t.is(await channel.told(), 0);
 });
 
-test('the database goes away between the answer of a refresh and its commit: the new pair is stored when it is back', async (t) => {
+test('new tokens are stored after an outage of the database between a refresh and its commit', async (t) => {
   const { server, punctual, newChannel, startWorker } = await grantedPunctual(t);
   const channel = await newChannel({ lastsMs: -1000 });
   const { refreshToken: spent } = await channel.grant();
@@ -125,7 +125,7 @@ test('the database goes away between the answer of a refresh and its commit: the
   const before = worker.output().length;
   await poll(
     async () => worker.output().slice(before),
-    (log) => log.includes('ECONNREFUSED'), // It has noticed, and the answer came before that.
+    (log) => log.includes('ECONNREFUSED'), // The response came before the worker noticed the outage.
   );
   await gate.open();
 
@@ -135,7 +135,7 @@ test('the database goes away between the answer of a refresh and its commit: the
   t.is(await channel.told(), 0);
 });
 
-test('an account that is connected again while its old grant is being refreshed keeps the newer grant', async (t) => {
+test('an account that is reconnected during a refresh of its old grant keeps the newer grant', async (t) => {
   const { server, newChannel, startWorker } = await grantedPunctual(t);
   const channel = await newChannel({ lastsMs: -1000 });
   const asked = Promise.withResolvers<void>();

@@ -14,20 +14,20 @@ import { granted } from './granted.ts';
 const database = beforeTests(test, freshDatabase);
 const minuteMs = 60_000;
 
-const noAnswer = new NetworkError('network_unavailable', 'No answer.', { taken: 'no' });
+const noAnswer = new NetworkError('network_unavailable', 'No answer.', { accepted: 'no' });
 
-test('an access token that lasts is used as it is, and one that is about to end is replaced first', async (t) => {
+test('a usable access token is used, and one that expires soon is replaced first', async (t) => {
   const { used, steps, tokens, due } = await granted(t, database().url, { forMs: 30 * minuteMs });
-  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'published' });
+  t.like(await (await due()).attemptOnce(), { kind: 'done', status: 'published' });
   t.is(tokens.spent.length, 0);
 
   steps.pass(21 * minuteMs);
-  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'published' });
+  t.like(await (await due()).attemptOnce(), { kind: 'done', status: 'published' });
   t.is(tokens.spent.length, 1);
   t.notDeepEqual(used[0], used[1]);
 });
 
-test('tries at once, in two processes, spend one refresh token', async (t) => {
+test('concurrent attempts in two processes use one refresh token', async (t) => {
   const { steps, tokens, channel } = await granted(t, database().url, { forMs: -minuteMs });
   const other = ownPool(t, steps.deps.orm.config.get('clientUrl') ?? ''); // With the test's clock.
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -45,16 +45,16 @@ test('tries at once, in two processes, spend one refresh token', async (t) => {
     baseUrl: 'https://fake.example',
     remoteId: 'me',
   };
-  // A process that waits for the other one's refresh reads the grant again and again.
-  const looks = new Map([steps.deps.orm, other].map((orm) => [orm, 0]));
+  // A process that waits for another one's refresh polls the grant.
+  const polls = new Map([steps.deps.orm, other].map((orm) => [orm, 0]));
   const watched = (orm: Orm) => ({
     ...steps.deps,
     orm,
     sealer: {
       ...steps.deps.sealer,
       open: (sealed: string, purpose: string) => {
-        looks.set(orm, (looks.get(orm) ?? 0) + 1);
-        if ([...looks.values()].every((count) => count > 0) && Math.max(...looks.values()) > 2) {
+        polls.set(orm, (polls.get(orm) ?? 0) + 1);
+        if ([...polls.values()].every((count) => count > 0) && Math.max(...polls.values()) > 2) {
           release();
         }
 
@@ -71,29 +71,29 @@ test('tries at once, in two processes, spend one refresh token', async (t) => {
   t.is(tokens.spent.length, 1);
 });
 
-test('a token endpoint that does not answer costs no channel its access: the old token is used while it lasts', async (t) => {
+test('a token endpoint that does not answer disconnects no channel: the old token is used until it expires', async (t) => {
   const world = await granted(t, database().url, { forMs: 8 * minuteMs });
   const { network, tokens, due, state, told, steps } = world;
   tokens.away = noAnswer;
-  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'published' });
+  t.like(await (await due()).attemptOnce(), { kind: 'done', status: 'published' });
 
   steps.pass(8 * minuteMs);
   const late = await due();
-  const first = await late.tryOnce();
+  const first = await late.attemptOnce();
   t.like(first, { kind: 'again', code: 'network_unavailable' });
   t.like(await state(), { state: 'connected' });
 
   tokens.away = undefined;
   steps.pass(first.kind === 'again' ? (first.inMs ?? 0) : 0);
-  t.like(await late.tryOnce(), { kind: 'done', status: 'published' });
+  t.like(await late.attemptOnce(), { kind: 'done', status: 'published' });
   t.is(liveTexts(network).length, 2);
   t.deepEqual(await told(), []);
 });
 
-test('a token endpoint that takes no more requests holds up no account of the same server whose token lasts', async (t) => {
+test('a rate-limited token endpoint does not delay accounts of the same server with a usable token', async (t) => {
   const { steps, tokens, due } = await granted(t, database().url, { forMs: -minuteMs });
-  tokens.away = new NetworkError('rate_limited', 'Too many.', { taken: 'no', limit: 'server' });
-  t.like(await (await due()).tryOnce(), { kind: 'again', code: 'rate_limited' });
+  tokens.away = new NetworkError('rate_limited', 'Too many.', { accepted: 'no', limit: 'server' });
+  t.like(await (await due()).attemptOnce(), { kind: 'again', code: 'rate_limited' });
 
   const { orm, sealer } = steps.deps;
   const other = {
@@ -114,13 +114,13 @@ test('a token endpoint that takes no more requests holds up no account of the sa
   t.like(tried, { kind: 'done', status: 'published' });
 });
 
-test('a token endpoint that is away for hours fails no post: it goes out when there is a token again', async (t) => {
+test('an outage of a token endpoint for hours fails no post: it is published when there is a token again', async (t) => {
   const { tokens, due, state, steps } = await granted(t, database().url, { forMs: -minuteMs });
   tokens.away = noAnswer;
-  const { tryOnce } = await due();
-  let tries = 0;
-  for (let passedMs = 0; passedMs < 5 * 60 * minuteMs; tries += 1) {
-    const tried = await tryOnce();
+  const { attemptOnce } = await due();
+  let attempts = 0;
+  for (let passedMs = 0; passedMs < 5 * 60 * minuteMs; attempts += 1) {
+    const tried = await attemptOnce();
     t.like(tried, { kind: 'again', code: 'network_unavailable' });
     const waitMs = tried.kind === 'again' ? (tried.inMs ?? 0) : 0;
     t.true(waitMs > 0 && waitMs <= 10 * minuteMs, `a wait of ${waitMs} ms`);
@@ -128,23 +128,31 @@ test('a token endpoint that is away for hours fails no post: it goes out when th
     steps.pass(waitMs);
   }
 
-  t.true(tries < 50, `${tries} tries`);
+  t.true(attempts < 50, `${attempts} tries`);
   t.is((await state())?.state, 'connected');
   tokens.away = undefined;
-  t.like(await tryOnce(), { kind: 'done', status: 'published' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'published' });
 });
 
-test('a grant that was taken back is told of once, and its refresh token is not sent again', async (t) => {
+test('a revoked grant emits one event, and its refresh token is not sent again', async (t) => {
   const { tokens, due, state, told } = await granted(t, database().url, { forMs: -minuteMs });
   tokens.isOver = true;
-  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'failed', code: 'access_lost' });
-  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'failed', code: 'access_lost' });
+  t.like(await (await due()).attemptOnce(), {
+    kind: 'done',
+    status: 'failed',
+    code: 'access_lost',
+  });
+  t.like(await (await due()).attemptOnce(), {
+    kind: 'done',
+    status: 'failed',
+    code: 'access_lost',
+  });
   t.is((await state())?.state, 'needs_reconnect');
   t.is(tokens.spent.length, 1);
   t.deepEqual(await told(), ['channel.needs_reconnect']);
 });
 
-test('a grant that was taken back is told of also when whoever asked for the access dies before it tells', async (t) => {
+test('a revoked grant emits an event even if the attempt that found it dies', async (t) => {
   const { tokens, steps, channel, state, told } = await granted(t, database().url, {
     forMs: -minuteMs,
   });
@@ -152,51 +160,55 @@ test('a grant that was taken back is told of also when whoever asked for the acc
   const { workspaceId } = steps;
   const of = { platform: 'a', baseUrl: 'https://fake.example', remoteId: 'me' };
   const asked = currentGrant(steps.deps, { workspaceId, channelId: channel.id, ...of });
-  t.like(await t.throwsAsync(asked), { code: 'access_lost' }); // And nobody makes anything of it.
+  t.like(await t.throwsAsync(asked), { code: 'access_lost' }); // The caller ignores it.
   t.is((await state())?.state, 'needs_reconnect');
   t.deepEqual(await told(), ['channel.needs_reconnect']);
 });
 
-test('a channel that was believed lost and publishes again is connected again', async (t) => {
+test('a channel that needed reconnecting and publishes becomes connected', async (t) => {
   const { network, connect, tokens, due, state, told } = await granted(t, database().url, {
     forMs: 60 * minuteMs,
   });
-  // As where an account is opened by credentials of its own: nothing can be asked for but the API.
+  // Like an account with credentials of its own: only the API can be asked.
   await connect({
     ...tokens.grant({ forMs: 60 * minuteMs }),
     accessEndsAtMs: null,
     refreshToken: null,
   });
   network.fates.push(fails('access_lost'));
-  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'failed', code: 'access_lost' });
+  t.like(await (await due()).attemptOnce(), {
+    kind: 'done',
+    status: 'failed',
+    code: 'access_lost',
+  });
   t.like(await state(), { state: 'needs_reconnect' });
 
-  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'published' });
+  t.like(await (await due()).attemptOnce(), { kind: 'done', status: 'published' });
   t.deepEqual(await state(), { state: 'connected', error: null });
   t.deepEqual(await told(), ['channel.needs_reconnect']);
 });
 
-test('a token that the network refuses before its time is replaced, and the post goes out a second later', async (t) => {
+test('a token that is refused before its expiry is replaced, and the post is published a second later', async (t) => {
   const { network, tokens, due, state, steps } = await granted(t, database().url, {
     forMs: 60 * minuteMs,
   });
   network.fates.push(fails('access_lost'));
-  const { tryOnce } = await due();
-  t.like(await tryOnce(), { kind: 'again', code: 'network_unavailable', inMs: 1000 });
+  const { attemptOnce } = await due();
+  t.like(await attemptOnce(), { kind: 'again', code: 'network_unavailable', inMs: 1000 });
   steps.pass(1000);
-  t.like(await tryOnce(), { kind: 'done', status: 'published' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'published' });
   t.is(tokens.spent.length, 1);
   t.is((await state())?.state, 'connected');
 });
 
-test('a network that refuses tokens which it has just handed out is having a bad hour: the channel stays connected', async (t) => {
+test('a network that refuses new tokens does not disconnect the channel', async (t) => {
   const { network, tokens, due, state, steps, told } = await granted(t, database().url, {
     forMs: 60 * minuteMs,
   });
   network.fates.push(...Array.from({ length: 10 }, () => fails('access_lost')));
-  const { tryOnce } = await due();
+  const { attemptOnce } = await due();
   for (;;) {
-    const tried = await tryOnce();
+    const tried = await attemptOnce();
     if (tried.kind === 'done') {
       t.like(tried, { status: 'failed', code: 'network_unavailable' });
       break;
@@ -210,7 +222,7 @@ test('a network that refuses tokens which it has just handed out is having a bad
   t.deepEqual(await told(), []);
 });
 
-test('an account that is connected by three people at once is one channel', async (t) => {
+test('an account that three people connect concurrently is one channel', async (t) => {
   const { url } = await freshDatabase(t);
   const { steps } = await granted(t, url, { forMs: minuteMs });
   const { orm, sealer } = steps.deps;
@@ -224,7 +236,7 @@ test('an account that is connected by three people at once is one channel', asyn
   };
   const other = ownPool(t, url);
   const connecting: Promise<Channel>[] = [];
-  // While it lasts nobody can write a channel: each of them has looked for the account before one of them stores it.
+  // The lock blocks writes to channels, so that all three look for the account before one of them stores it.
   await other.em.fork().transactional(async (em) => {
     await em.execute('lock table channels in share mode');
     for (let person = 0; person < 3; person += 1) {
@@ -253,8 +265,8 @@ test('an account that is connected again while its old grant is being refused ke
     ask();
     await refused;
   };
-  const { tryOnce } = await due();
-  const trying = tryOnce();
+  const { attemptOnce } = await due();
+  const trying = attemptOnce();
   await asked;
   const reconnecting = connect(tokens.grant({ forMs: 60 * minuteMs }));
   refuse();
@@ -263,7 +275,7 @@ test('an account that is connected again while its old grant is being refused ke
   t.is((await state())?.state, 'connected');
   if (tried.kind === 'again') {
     steps.pass(tried.inMs ?? 0);
-    t.like(await tryOnce(), { kind: 'done', status: 'published' });
+    t.like(await attemptOnce(), { kind: 'done', status: 'published' });
     t.deepEqual(await told(), []);
   }
 });

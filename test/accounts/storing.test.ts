@@ -9,7 +9,7 @@ import { poll } from '../support/poll.ts';
 import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
 import { granted } from './granted.ts';
 
-/** A channel whose access has ended, and processes that ask for a new one. */
+/** A channel with an expired access, and processes that request a new one. */
 async function refreshing(t: ExecutionContext) {
   const { url } = await freshDatabase(t);
   const world = await granted(t, url, { forMs: -60_000 });
@@ -22,7 +22,7 @@ async function refreshing(t: ExecutionContext) {
   return { ...world, ask, run, databaseUrl: deps.orm.config.get('clientUrl') ?? '' };
 }
 
-test('a database that takes no writes for a moment, as in a failover, costs no channel its access', async (t) => {
+test('a database without writes for a moment, as in a failover, disconnects no channel', async (t) => {
   const { tokens, ask, run, state } = await refreshing(t);
   await run(`create function refuse() returns trigger language plpgsql security definer as $$ begin
     perform nextval('refused');
@@ -44,7 +44,7 @@ test('a database that takes no writes for a moment, as in a failover, costs no c
   t.like(await state(), { state: 'connected' });
 });
 
-test('a process that stood still, and was taken for dead, ends no turn but its own', async (t) => {
+test('a stalled process whose lease expired does not end the lease of its successor', async (t) => {
   const { tokens, ask, run, databaseUrl } = await refreshing(t);
   const [first, second] = [ownPool(t, databaseUrl), ownPool(t, databaseUrl)];
   const asked: PromiseWithResolvers<void>[] = [];
@@ -63,11 +63,11 @@ test('a process that stood still, and was taken for dead, ends no turn but its o
   await run(`update channel_grants set refreshing_until = refreshing_until - interval '20 s'`);
   const successor = ask({ orm: second });
   await untilAsked(2);
-  tokens.away = new NetworkError('network_unavailable', 'No answer.', { taken: 'no' });
+  tokens.away = new NetworkError('network_unavailable', 'No answer.', { accepted: 'no' });
   asked[0]?.resolve();
   await t.throwsAsync(stoodStill, { message: 'No answer.' });
 
-  // Asked by the clock that the turn was taken by.
+  // By the database clock, as the lease is taken.
   const turn = 'select refreshing_until > clock_timestamp() as lasts from channel_grants';
   t.deepEqual(await second.em.fork().execute(turn), [{ lasts: true }]);
   tokens.away = undefined;
@@ -76,7 +76,7 @@ test('a process that stood still, and was taken for dead, ends no turn but its o
   t.is(tokens.spent.length, 2);
 });
 
-test('when the database is back, who holds the new pair comes before who would send the old token again', async (t) => {
+test('after an outage the process with the new tokens stores them before another one sends the old token', async (t) => {
   const { steps, tokens, ask, run, told, databaseUrl } = await refreshing(t);
   const gate = await tcpGate(t, targetOf(databaseUrl));
   const holder = ownPool(t, throughGate(databaseUrl, gate));

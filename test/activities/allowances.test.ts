@@ -6,11 +6,11 @@ import { fails, fakeNetwork, liveTexts, type FakeNetwork } from '../support/netw
 import { channelOfAnother, postsOf } from '../support/servers.ts';
 
 const [minute, hour] = [60_000, 3_600_000];
-const midnight = '2026-05-02T00:00:00.000Z'; // The clock of a test begins at noon.
+const midnight = '2026-05-02T00:00:00.000Z'; // Test clocks start at noon.
 
 const database = beforeTests(test, freshDatabase);
 
-/** A network on which a workspace may send so many posts in a day. */
+/** A network that limits how many posts a workspace publishes per day. */
 const limitedTo = (perDay: number): FakeNetwork =>
   Object.assign(fakeNetwork(), {
     id: crypto.randomUUID(),
@@ -30,7 +30,7 @@ const usedOn = async ({ deps, workspaceId }: ClockedChannel, day: string): Promi
   return rows[0]?.used ?? 0;
 };
 
-test('a workspace that has used its allowance waits until midnight UTC and goes on then, while another publishes', async (t) => {
+test('a workspace that has used its allowance waits until midnight UTC, while another workspace publishes', async (t) => {
   const network = limitedTo(2);
   const channel = await newChannel(t, network);
   const other = await channelOfAnother(t, database().url, network);
@@ -38,14 +38,14 @@ test('a workspace that has used its allowance waits until midnight UTC and goes 
   t.like(await first?.attempt(), { status: 'published' });
   t.like(await second?.attempt(), { status: 'published' });
 
-  // Temporal asks again after 15 minutes, as the operator may have raised the allowance.
+  // The retry comes after 15 minutes, because the operator may have raised the allowance.
   t.deepEqual(await third?.attempt(), { kind: 'again', code: 'paced', inMs: 15 * minute });
   const row = await third?.row();
   t.like(row, { status: 'retrying', errorCode: 'paced', tries: 0 });
   t.is(row?.retryAt?.toISOString(), midnight);
   t.is(
     row?.error,
-    `This workspace has used its allowance of 2 posts for this day (UTC) on the network "${network.id}". Whoever runs this service sets it by PUNCTUAL_TEST_POSTS. It is tried again by itself at ${midnight}.`,
+    `This workspace has used its allowance of 2 posts for this day (UTC) on the network "${network.id}". The operator sets it with PUNCTUAL_TEST_POSTS. The next attempt is at ${midnight}.`,
   );
   t.like(await (await other.newPost(['Of another'])).attempt(), { status: 'published' });
 
@@ -58,7 +58,7 @@ test('a workspace that has used its allowance waits until midnight UTC and goes 
   t.is(await usedOn(channel, '2026-05-02'), 1);
 });
 
-test('posts that begin together take no more than the allowance', async (t) => {
+test('concurrent posts do not exceed the allowance', async (t) => {
   const network = limitedTo(3);
   const channel = await newChannel(t, network);
   const posts = await postsOf(channel, 8);
@@ -67,7 +67,7 @@ test('posts that begin together take no more than the allowance', async (t) => {
   t.is(network.sends.length, 3);
 });
 
-test('late posts that wait for the allowance do not ask for their turn every two seconds', async (t) => {
+test('overdue posts that wait for the allowance do not retry every two seconds', async (t) => {
   const network = limitedTo(1);
   const channel = await newChannel(t, network);
   const [first, ...waiting] = await postsOf(channel, 3);
@@ -78,7 +78,7 @@ test('late posts that wait for the allowance do not ask for their turn every two
   }
 });
 
-test('each part of a thread counts, and a thread goes out whole', async (t) => {
+test('each part of a thread counts, and a started thread is sent completely', async (t) => {
   const network = limitedTo(2);
   const channel = await newChannel(t, network);
   t.like(await (await channel.newPost(['1/3', '2/3', '3/3'])).attempt(), { status: 'published' });
@@ -86,7 +86,7 @@ test('each part of a thread counts, and a thread goes out whole', async (t) => {
   t.like(await (await channel.newPost(['Next'])).attempt(), { code: 'paced' });
 });
 
-test('what the network refused does not count, and what may be there does', async (t) => {
+test('a refused post does not count against the allowance, and a post that may be live does', async (t) => {
   const network = limitedTo(10);
   const channel = await newChannel(t, network);
   network.fates.push(fails('content_refused'));
@@ -102,7 +102,7 @@ test('what the network refused does not count, and what may be there does', asyn
   t.is(await usedOn(channel, '2026-05-01'), 2);
 });
 
-test('a thread of which a part is out goes on when the allowance is used up', async (t) => {
+test('a thread with a live part continues when the allowance is used up', async (t) => {
   const network = limitedTo(2);
   const channel = await newChannel(t, network);
   network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
@@ -115,7 +115,7 @@ test('a thread of which a part is out goes on when the allowance is used up', as
   t.deepEqual(liveTexts(network), ['1/2', 'Single', '2/2']);
 });
 
-test('posts to the sandbox do not count', async (t) => {
+test('posts to the sandbox do not count against the allowance', async (t) => {
   const network = limitedTo(1);
   const channel = await newChannel(t, network);
   const worker = channel.newWorker({ sandboxUrl: 'https://fake.example' });

@@ -9,7 +9,7 @@ import { untilBlocked } from '../support/until-blocked.ts';
 const minute = 60_000;
 const database = beforeTests(test, freshDatabase);
 
-/** A post that is claimed so much later than it was due. */
+/** Creates a post that is claimed `lateMs` after its due time. */
 async function claimedLate(t: ExecutionContext, lateMs: number) {
   const network = fakeNetwork();
   const steps = await postSteps(t, { a: network }, database().url);
@@ -24,13 +24,13 @@ for (const [when, lateMs] of [
   ['on time', 0],
   ['late', 5 * minute],
 ] as const) {
-  test(`a post is sent ${when} only if the cancel that comes in between has counted it`, async (t) => {
+  test(`a post is sent ${when} only if the concurrent cancel counted it as still sending`, async (t) => {
     const { steps, network, post, id } = await claimedLate(t, lateMs);
     const { release } = await holdBeginning(t, steps);
     const trying = steps.attempt(post, id).catch(() => undefined);
     await untilBlocked(steps.deps.orm);
     const changing = cancelAndEdit(steps, post);
-    // Either the cancel goes through, or it waits for the try to have begun.
+    // Either the cancel completes, or it waits until the attempt has begun.
     await Promise.race([changing, untilBlocked(steps.deps.orm, 2)]);
     release();
     const stillSending = await changing;
@@ -40,7 +40,7 @@ for (const [when, lateMs] of [
   });
 }
 
-/** Edits the post where nothing of it is being sent. @returns what the cancel says of that. */
+/** Cancels the post, and edits it if no channel is being sent. @returns the cancel's `still_sending`. */
 async function cancelAndEdit(steps: PostSteps, post: string): Promise<number> {
   const stillSending = await steps.cancel(post);
   if (stillSending === 0) {
@@ -50,10 +50,10 @@ async function cancelAndEdit(steps: PostSteps, post: string): Promise<number> {
   return stillSending;
 }
 
-/** Holds up the statement that begins a try when it has read the post, and before it changes anything. */
+/** Blocks the statement that begins an attempt after it has read the post and before it changes a row. */
 async function holdBeginning(t: ExecutionContext, { deps: { orm } }: PostSteps) {
   const lock = "pg_advisory_xact_lock(hashtext('begin'), hashtext(current_schema))";
-  // The steps' own clock, which that statement asks for the time.
+  // The statement calls `clock_timestamp()`, which the test steps replace anyway.
   await orm.em.fork().execute(
     `create or replace function clock_timestamp() returns timestamptz language plpgsql as $$ begin
        if current_query() like '%tried_at = clock_timestamp()%' then perform ${lock}; end if;
@@ -62,7 +62,7 @@ async function holdBeginning(t: ExecutionContext, { deps: { orm } }: PostSteps) 
   return holdLock(t, orm, `select ${lock}`);
 }
 
-test('a late post that is cancelled, edited and scheduled anew while a try waits for it is not begun', async (t) => {
+test('a late post that is cancelled, edited and rescheduled while an attempt waits for it is not sent', async (t) => {
   const { steps, network, post, id } = await claimedLate(t, 5 * minute);
 
   t.like(await whileScheduledAnew(steps, post, () => steps.attempt(post, id)), {
@@ -73,7 +73,7 @@ test('a late post that is cancelled, edited and scheduled anew while a try waits
   t.is((await steps.show(post)).channels[0]?.status, 'scheduled');
 });
 
-test('a post that is cancelled and scheduled anew while a try says why it waits does not wait', async (t) => {
+test('a post that is cancelled and rescheduled while an attempt stores its reason to wait keeps its new schedule', async (t) => {
   const { steps, post, channel, id } = await claimedLate(t, 0);
   await steps.deps.orm.em
     .fork()
@@ -90,8 +90,8 @@ test('a post that is cancelled and scheduled anew while a try says why it waits 
 });
 
 /**
- * Has the post cancelled, edited and scheduled anew in the moment in which `act` waits for it. All of that in one
- * transaction, so that the statement which waits has seen nothing of it.
+ * Cancels, edits and reschedules the post while `act` waits for its row. One transaction does it all, so the waiting
+ * statement has seen none of these changes.
  */
 async function whileScheduledAnew<T>(
   { deps, workspaceId }: PostSteps,

@@ -13,7 +13,7 @@ import type { PostSteps } from '../support/post-steps.ts';
 const minute = 60_000;
 const { newSteps } = onOneDatabase(test);
 
-/** A post that is being sent to one channel. */
+/** A claimed post on one channel. */
 async function claimed(t: ExecutionContext) {
   const network = fakeNetwork(minute);
   const steps = await newSteps(t, { a: network });
@@ -36,13 +36,13 @@ for (const [what, stop] of [
   ['cancelled again', cancelAgain],
   ['made a draft by an edit', unschedule],
 ] as const) {
-  test(`a post that is in doubt, cancelled, moved and ${what} is looked for and ends as published`, async (t) => {
+  test(`an unconfirmed send whose post is cancelled, rescheduled and ${what} is reconciled and ends as published`, async (t) => {
     const { network, steps, post, go, id, channel } = await claimed(t);
-    network.fates.push({ kind: 'lost' }); // It is on the network, and its answer was lost.
+    network.fates.push({ kind: 'lost' }); // The network has the post; its response was lost.
     network.blind = down;
     await steps.attempt(post, id);
     t.is(await steps.cancel(post), 1);
-    await steps.finalize(post, go, { canceled: true, heard: 2 });
+    await steps.finalize(post, go, { canceled: true, signalled: 2 });
     await steps.edit(post, { schedule_in_minutes: 600 });
     t.is((await channel())?.status, 'scheduled');
 
@@ -53,7 +53,7 @@ for (const [what, stop] of [
     steps.pass(10 * minute);
     const again = await steps.claimOrThrow(post);
     await steps.attempt(post, id);
-    await steps.finalize(post, again, { canceled: true, heard: 4 });
+    await steps.finalize(post, again, { canceled: true, signalled: 4 });
 
     t.is((await steps.show(post)).status, 'published');
     t.like(await channel(), { status: 'published', error: null, retry_at: null });
@@ -62,13 +62,13 @@ for (const [what, stop] of [
   });
 }
 
-test('a send that stands between its intent and its request is counted by each cancel', async (t) => {
+test('each cancel counts a send between its intent and its request', async (t) => {
   const { network, steps, post, go, id } = await claimed(t);
   const counted: number[] = [];
   interrupt(network, 'send', async () => {
     counted.push(await steps.cancel(post));
     await steps.edit(post, { schedule_in_minutes: 600 });
-    await steps.finalize(post, go, { canceled: false, heard: 3 });
+    await steps.finalize(post, go, { canceled: false, signalled: 3 });
     counted.push(await steps.cancel(post));
   });
   await steps.attempt(post, id);
@@ -77,7 +77,7 @@ test('a send that stands between its intent and its request is counted by each c
   t.is((await steps.show(post)).channels[0]?.status, 'published');
 });
 
-test('a cancelled send whose worker died is shown as waiting to be looked for, and a new time schedules it', async (t) => {
+test('a cancelled send whose worker died shows as retrying, and a new time schedules it', async (t) => {
   const { network, steps, post, go, id, channel } = await claimed(t);
   interrupt(network, 'send', async () => {
     t.is(await steps.cancel(post), 1);
@@ -90,7 +90,7 @@ test('a cancelled send whose worker died is shown as waiting to be looked for, a
     `update post_channels set status = 'publishing', retry_at = null, error = null, error_code = null where id = ?`,
     [id],
   );
-  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
   t.like(await channel(), { status: 'retrying', error_code: 'network_unavailable' });
 
   await steps.edit(post, { schedule_in_minutes: 600 });
@@ -106,7 +106,7 @@ test('a cancelled post that loses its unsent channels ends as published, with it
   const go = await steps.claimOrThrow(post);
   await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
   await steps.cancel(post);
-  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
   t.is((await steps.show(post)).status, 'draft');
 
   await steps.edit(post, { channel_ids: [steps.channels['a'] ?? ''] });
@@ -124,7 +124,7 @@ for (const [removal, settlesFirst] of [
   ['after', false],
   ['before', true],
 ] as const) {
-  test(`a cancelled post of which the only channel left is settled as published ${removal} the others are removed ends as published, with one event`, async (t) => {
+  test(`a cancelled post ends as published, with one event, when its last channel is settled ${removal} the others are removed`, async (t) => {
     const [a, b] = [fakeNetwork(), fakeNetwork()];
     const { steps, post, channels } = await doubtfulDraft(t, { a, b });
     const acts = [
@@ -137,13 +137,13 @@ for (const [removal, settlesFirst] of [
 
     t.like(await steps.show(post), { status: 'published', summary: { published: 1, pending: 0 } });
     t.deepEqual(await steps.events(post), ['post.published']);
-    await steps.settle(post, channels.a, url); // The same answer once more.
+    await steps.settle(post, channels.a, url); // The same request again.
     t.deepEqual(await steps.events(post), ['post.published']);
     t.is((await steps.claim(post)).kind, 'gone');
   });
 }
 
-test('a post that was moved midway and has landed ends as published as soon as its other channel is settled so', async (t) => {
+test('a post that was rescheduled midway and is live on one channel ends as published when the other channel is settled as published', async (t) => {
   const [a, b] = [fakeNetwork(), fakeNetwork()];
   const steps = await newSteps(t, { a, b });
   await steps.subscribe('post.published', 'post.partial', 'post.failed');
@@ -167,7 +167,7 @@ test('a post that was moved midway and has landed ends as published as soon as i
   t.deepEqual(await steps.events(post), ['post.published']);
 });
 
-test('a cancelled post of which the only channel left is settled as absent stays a draft, and can be scheduled', async (t) => {
+test('a cancelled post whose only remaining channel is settled as absent stays a draft and can be scheduled', async (t) => {
   const [a, b] = [fakeNetwork(), fakeNetwork()];
   const { steps, post, channels } = await doubtfulDraft(t, { a, b });
   await steps.edit(post, { channel_ids: [channels.a] });
@@ -188,7 +188,9 @@ test('a cancelled post of which the only channel left is settled as absent stays
 
 const url = 'https://fake.example/found';
 
-/** A post that was cancelled when it had been sent to one of its two channels, which cannot say whether it has it. */
+/**
+ * A post cancelled after it was sent to one of its two channels, whose network cannot tell whether the post is live.
+ */
 async function doubtfulDraft(t: ExecutionContext, networks: Record<'a' | 'b', FakeNetwork>) {
   const steps = await newSteps(t, networks);
   await steps.subscribe('post.published', 'post.partial', 'post.failed');
@@ -200,7 +202,7 @@ async function doubtfulDraft(t: ExecutionContext, networks: Record<'a' | 'b', Fa
   networks.a.blind = cannotTell;
   await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
   t.is(await steps.cancel(post), 0);
-  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
   steps.pass(2 * minute);
   const { channels: shown } = await steps.show(post);
   t.deepEqual(

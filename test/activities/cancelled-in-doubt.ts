@@ -10,8 +10,8 @@ export type CancelledInDoubt = SweptWorkspace & {
 };
 
 /**
- * A cancelled post that its network has, which nobody knows: it is to be looked for, and the next look is in an hour. Its
- * workflow has heard of the cancel, and waits for that.
+ * A cancelled post that its network has, though no attempt has found it: the next reconcile is an hour away. Its
+ * workflow has received the cancel signal and waits.
  */
 export async function cancelledInDoubt(
   t: ExecutionContext,
@@ -21,7 +21,7 @@ export async function cancelledInDoubt(
   const workspace = await newWorkspace(t, network);
   network.fates.push({ kind: 'lost' });
   network.blind = new NetworkError('network_unavailable', 'Down.', {
-    taken: 'no',
+    accepted: 'no',
     retryAtMs: Date.now() + 3_600_000,
   });
   const id = await workspace.schedule(0);
@@ -29,11 +29,14 @@ export async function cancelledInDoubt(
   const handle = postHandle(id);
   const first = await untilTriedAgainLater(handle);
   t.is((await workspace.client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
-  await untilTriedAgainLater(handle, first); // It has heard, and has looked once more.
+  await untilTriedAgainLater(handle, first); // The workflow received the signal and reconciled once more.
   return { ...workspace, network, id };
 }
 
-/** Waits until a post's activity waits for its second try. @param before Not this one. @returns which it is. */
+/**
+ * Waits until the post's activity waits for its second attempt. @param before An activity id to skip. @returns the
+ * activity's id.
+ */
 async function untilTriedAgainLater(
   handle: ReturnType<Sweeps['postHandle']>,
   before?: string,

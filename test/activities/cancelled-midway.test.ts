@@ -27,7 +27,7 @@ async function claimed(t: ExecutionContext, network: FakeNetwork, texts = thread
 
 const shown = async (steps: PostSteps, post: string) => (await steps.show(post)).channels[0];
 
-/** A thread that is cancelled while its first part is sent, and whose second part meets this. */
+/** Cancels a thread while its first part is sent; the second part then fails with `second`. */
 async function cancelledInFirst(t: ExecutionContext, second: ReturnType<typeof fails>) {
   const network = fakeNetwork();
   const made = await claimed(t, network);
@@ -37,10 +37,14 @@ async function cancelledInFirst(t: ExecutionContext, second: ReturnType<typeof f
     network.fates.push({ kind: 'taken' }, second);
   });
   await steps.attempt(post, id);
-  return { network, ...made, end: await steps.finalize(post, go, { canceled: true, heard: 2 }) };
+  return {
+    network,
+    ...made,
+    end: await steps.finalize(post, go, { canceled: true, signalled: 2 }),
+  };
 }
 
-test('a thread that is cancelled midway and then meets a rate limit shows what is live and goes on when that is over', async (t) => {
+test('a thread that is cancelled midway and then rate limited shows its live part and continues after the limit', async (t) => {
   const retryAtMs = Date.parse('2026-05-01T22:00:00Z');
   const limit = fails('rate_limited', { retryAtMs });
   const { network, steps, post, id, end } = await cancelledInFirst(t, limit);
@@ -52,7 +56,7 @@ test('a thread that is cancelled midway and then meets a rate limit shows what i
   t.is(channel?.retry_at, new Date(retryAtMs).toISOString());
   t.regex(channel?.warning ?? '', /^1 of 3 parts/v);
 
-  const again = await steps.claimOrThrow(post); // The workflow does it as it ends, or one that the sweep starts.
+  const again = await steps.claimOrThrow(post); // The ending workflow starts this run, or the sweep does.
   t.like(await steps.attempt(post, id), { kind: 'again', code: 'rate_limited' });
   steps.pass(10 * hour);
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
@@ -62,7 +66,7 @@ test('a thread that is cancelled midway and then meets a rate limit shows what i
   t.like(await shown(steps, post), { url: live, warning: null, error: null });
 });
 
-test('a thread that is cancelled midway and is refused then fails, and says where its parts are', async (t) => {
+test('a thread that is cancelled midway and then refused fails, and its error names the live parts', async (t) => {
   const { network, steps, post, end } = await cancelledInFirst(t, fails('content_refused'));
   t.is(end.status, 'failed');
   const channel = await shown(steps, post);
@@ -85,13 +89,13 @@ test('a thread that is cancelled midway is given up a day after its first part',
   t.is(network.live.length, 1);
 });
 
-test('a thread that waits for a limit when it is cancelled stops, and shows what is live', async (t) => {
+test('a thread that is cancelled while it waits for a rate limit stops, and shows its live parts', async (t) => {
   const network = fakeNetwork();
   const { steps, post, go, id } = await claimed(t, network);
   network.fates.push({ kind: 'taken' }, { kind: 'taken' }, fails('rate_limited'));
   await steps.attempt(post, id);
   t.is(await steps.cancel(post), 0);
-  const end = await steps.finalize(post, go, { canceled: true, heard: 2 });
+  const end = await steps.finalize(post, go, { canceled: true, signalled: 2 });
   t.is(end.unfinished, undefined);
 
   const live = network.live[0]?.sent.url ?? '?';
@@ -109,7 +113,7 @@ test('a thread that waits for a limit when it is cancelled stops, and shows what
   t.deepEqual(liveTexts(network), thread);
 });
 
-test('a single post that is cancelled and then meets a limit is a draft, of which nothing is live', async (t) => {
+test('a single post that is cancelled and then rate limited becomes a draft without live parts', async (t) => {
   const network = fakeNetwork();
   const { steps, post, go, id } = await claimed(t, network, ['Hello']);
   interrupt(network, 'send', async () => {
@@ -117,7 +121,7 @@ test('a single post that is cancelled and then meets a limit is a draft, of whic
     network.fates.push(fails('rate_limited'));
   });
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'draft' });
-  const end = await steps.finalize(post, go, { canceled: true, heard: 2 });
+  const end = await steps.finalize(post, go, { canceled: true, signalled: 2 });
   t.like(end, { status: 'draft' });
   t.is(end.unfinished, undefined);
   t.like(await shown(steps, post), { status: 'draft', url: null, warning: null, error: null });
@@ -127,14 +131,14 @@ for (const [fate, status, event] of [
   ['lost', 'published', ['post.published']],
   ['vanished', 'draft', []],
 ] as const) {
-  test(`a post that is in doubt when it is cancelled, and was ${fate}, is looked for and is ${status} then`, async (t) => {
+  test(`a cancelled post whose send was ${fate} is reconciled and ends as ${status}`, async (t) => {
     const network = fakeNetwork(minute);
     const { steps, post, go, id } = await claimed(t, network, ['Hello']);
     network.fates.push({ kind: fate });
     network.blind = down;
     await steps.attempt(post, id);
     t.is(await steps.cancel(post), 1);
-    t.like(await steps.finalize(post, go, { canceled: true, heard: 2 }), { unfinished: true });
+    t.like(await steps.finalize(post, go, { canceled: true, signalled: 2 }), { unfinished: true });
     const waiting = await shown(steps, post);
     t.like(waiting, { status: 'retrying', error_code: 'network_unavailable' });
     t.truthy(waiting?.retry_at);
@@ -150,22 +154,22 @@ for (const [fate, status, event] of [
   });
 }
 
-test('a post whose workflow and worker are lost while it is sent, and that is cancelled, is found and ends with one event', async (t) => {
+test('a post that is cancelled after its workflow and worker died during the send is reconciled and ends with one event', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await dying(t, network, true);
   t.is(await steps.cancel(post), 1);
-  const go = await steps.claimOrThrow(post); // Of the workflow that the cancel or the sweep starts.
+  const go = await steps.claimOrThrow(post); // By the workflow that the cancel or the sweep starts.
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
   t.is((await steps.finalize(post, go)).status, 'published');
   t.deepEqual(await steps.events(post), ['post.published']);
 });
 
-test('a cancelled post whose lost worker sent nothing becomes a draft, and is not sent', async (t) => {
+test('a cancelled post whose dead worker sent nothing becomes a draft, and is not sent', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await dying(t, network, false);
   t.is(await steps.cancel(post), 1);
   const go = await steps.claimOrThrow(post);
-  t.like(await steps.attempt(post, id), { kind: 'again' }); // It may still appear.
+  t.like(await steps.attempt(post, id), { kind: 'again' }); // The post may still appear.
   steps.pass(2 * minute);
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'draft' });
   t.is((await steps.finalize(post, go)).status, 'draft');
@@ -173,18 +177,18 @@ test('a cancelled post whose lost worker sent nothing becomes a draft, and is no
   t.deepEqual(network.live, []);
 });
 
-test('a send that ends after its workflow was lost and its post was cancelled gives the post its end and its event', async (t) => {
+test('a send that completes after its workflow was lost and its post cancelled ends the post, with its event', async (t) => {
   const network = fakeNetwork();
   const { steps, post, id } = await claimed(t, network, ['Hello']);
   interrupt(network, 'send', async () => {
     await steps.cancel(post);
   });
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
-  t.is((await steps.show(post)).status, 'published'); // Nobody finalizes it.
+  t.is((await steps.show(post)).status, 'published'); // No finalize follows.
   t.deepEqual(await steps.events(post), ['post.published']);
 });
 
-test('a thread that is cancelled midway, edited, scheduled anew and cancelled again sends nothing of its old version', async (t) => {
+test('a thread that is cancelled midway, edited, rescheduled and cancelled again sends nothing of its old version', async (t) => {
   const retryAtMs = Date.parse('2026-05-01T12:10:00Z');
   const { network, steps, post, id } = await cancelledInFirst(
     t,
@@ -192,7 +196,7 @@ test('a thread that is cancelled midway, edited, scheduled anew and cancelled ag
   );
   await steps.deps.orm.em.execute(`update post_channels set status = 'publishing' where id = ?`, [
     id,
-  ]); // A worker died with it.
+  ]); // As after a worker's death.
   await steps.edit(post, { thread: ['One', 'Else'], schedule_in_minutes: 60 });
   await steps.cancel(post);
   steps.pass(hour);
@@ -206,7 +210,7 @@ for (const [fate, status, text] of [
   ['lost', 'published', 'Hello'],
   ['vanished', 'draft', 'New'],
 ] as const) {
-  test(`a post that is in doubt, edited, scheduled anew and cancelled again, and was ${fate}, is ${status}: it says "${text}"`, async (t) => {
+  test(`a post whose send was ${fate} and that was edited, rescheduled and cancelled again is ${status} with the text "${text}"`, async (t) => {
     const network = fakeNetwork(minute);
     const { steps, post, id } = await claimed(t, network, ['Hello']);
     network.fates.push({ kind: fate });
@@ -214,7 +218,7 @@ for (const [fate, status, text] of [
     await steps.attempt(post, id);
     await steps.deps.orm.em.execute(`update post_channels set status = 'publishing' where id = ?`, [
       id,
-    ]); // A worker died with it.
+    ]); // As after a worker's death.
     await steps.cancel(post);
     await steps.edit(post, { thread: null, body: 'New', schedule_in_minutes: 60 });
     t.is(await steps.cancel(post), 1);
@@ -228,14 +232,14 @@ for (const [fate, status, text] of [
   });
 }
 
-/** A post whose worker died in the middle of its send. @param arrived Whether the network has it. */
+/** Creates a post whose worker dies during its send. @param arrived Whether the network receives the post. */
 async function dying(t: ExecutionContext, network: FakeNetwork, arrived: boolean) {
   const made = await claimed(t, network, ['Hello']);
   const { send } = network;
   network.send = async (...args) => {
     network.send = send;
     await (arrived && send(...args));
-    throw new CancelledFailure('The worker is gone.'); // Nothing is written any more.
+    throw new CancelledFailure('The worker is gone.'); // The attempt writes nothing more.
   };
   await t.throwsAsync(made.steps.attempt(made.post, made.id));
   return made;

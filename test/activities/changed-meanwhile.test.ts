@@ -8,18 +8,18 @@ import { untilBlocked } from '../support/until-blocked.ts';
 const minute = 60_000;
 const { newSteps } = onOneDatabase(test);
 
-test('a post that was cancelled, ended in spite of it, and is retried, is sent again', async (t) => {
+test('a post that failed although it was cancelled is sent again by a retry', async (t) => {
   const { steps, network, post, go } = await claimed(t);
   network.fates.push(fails('content_refused'));
   interrupt(network, 'send', () => steps.cancel(post));
   await steps.attemptAll(post, go);
-  t.is((await steps.finalize(post, go, { canceled: true, heard: 2 })).status, 'failed');
+  t.is((await steps.finalize(post, go, { canceled: true, signalled: 2 })).status, 'failed');
 
   await steps.retry(post);
   t.is((await steps.claim(post)).kind, 'go');
 });
 
-test('an end that is written again, because its answer was lost, leaves a retry alone', async (t) => {
+test('a repeated finalize whose first response was lost leaves a retry alone', async (t) => {
   const { steps, network, post, go } = await claimed(t);
   await steps.subscribe('post.failed', 'post.published');
   network.fates.push(fails('content_refused'));
@@ -28,10 +28,10 @@ test('an end that is written again, because its answer was lost, leaves a retry 
   t.is(first.deliveryIds.length, 1);
 
   await steps.retry(post);
-  for (const heard of [1, 2]) {
-    t.deepEqual(await steps.finalize(post, go, { heard }), {
+  for (const signalled of [1, 2]) {
+    t.deepEqual(await steps.finalize(post, go, { signalled }), {
       status: 'gone',
-      deliveryIds: first.deliveryIds, // They may have been lost with the answer.
+      deliveryIds: first.deliveryIds, // They may have been lost with the response.
     });
   }
 
@@ -43,17 +43,17 @@ test('an end that is written again, because its answer was lost, leaves a retry 
   t.deepEqual(await steps.events(post), ['post.failed', 'post.published']);
 });
 
-test('a cancelled post of which a try fails is a draft, and no event says that it failed, whether or not its workflow heard', async (t) => {
-  for (const heard of [true, false]) {
+test('a cancelled post whose attempt fails is a draft without a failure event, whether or not its workflow got the signal', async (t) => {
+  for (const signalled of [true, false]) {
     const { steps, network, post, go } = await claimed(t);
     network.fates.push(fails('network_unavailable'));
     interrupt(network, 'send', () => steps.cancel(post));
     await steps.attemptAll(post, go);
-    // Whoever looks in between sees neither a failure nor a promise to try again.
+    // Between the attempt and the finalize, the channel shows neither a failure nor a retry.
     t.like((await steps.show(post)).channels[0], { status: 'draft', error: null, retry_at: null });
 
     t.is(
-      (await steps.finalize(post, go, heard ? { canceled: true, heard: 2 } : {})).status,
+      (await steps.finalize(post, go, signalled ? { canceled: true, signalled: 2 } : {})).status,
       'draft',
     );
     t.like((await steps.show(post)).channels[0], { status: 'draft', error: null });
@@ -61,7 +61,7 @@ test('a cancelled post of which a try fails is a draft, and no event says that i
   }
 });
 
-test('a try that fails after its post was cancelled and scheduled anew waits for the new time', async (t) => {
+test('an attempt that fails after its post was cancelled and rescheduled leaves the post for the new time', async (t) => {
   const { steps, network, post, go } = await claimed(t, ['a', 'b']);
   network.fates.push(fails('network_unavailable'));
   interrupt(network, 'send', async () => {
@@ -69,7 +69,7 @@ test('a try that fails after its post was cancelled and scheduled anew waits for
     await steps.edit(post, { body: 'Better', schedule_in_minutes: 60 });
   });
   await steps.attemptAll(post, go);
-  t.is((await steps.finalize(post, go, { heard: 3 })).status, 'gone');
+  t.is((await steps.finalize(post, go, { signalled: 3 })).status, 'gone');
 
   const { status, channels } = await steps.show(post);
   t.is(status, 'scheduled');
@@ -84,7 +84,7 @@ test('a try that fails after its post was cancelled and scheduled anew waits for
   t.deepEqual(liveTexts(network), ['Better', 'Better']);
 });
 
-test('a worker that dies with a post that was cancelled and scheduled anew sends nothing before the new time', async (t) => {
+test('a post that is cancelled and rescheduled while its worker is dead is not sent before the new time', async (t) => {
   const { steps, network, post, go } = await claimed(t, ['a', 'b']);
   await steps.deps.orm.em.execute(`update post_channels set status = 'publishing' where id = ?`, [
     go.targets[0]?.postChannelId,
@@ -93,7 +93,7 @@ test('a worker that dies with a post that was cancelled and scheduled anew sends
   await steps.edit(post, { body: 'Better', schedule_in_minutes: 60 });
   await steps.attemptAll(post, go);
   t.deepEqual(network.live, []);
-  await steps.finalize(post, go, { heard: 3 });
+  await steps.finalize(post, go, { signalled: 3 });
   const { channels } = await steps.show(post);
   t.deepEqual(
     channels.map(({ status }) => status),
@@ -101,19 +101,19 @@ test('a worker that dies with a post that was cancelled and scheduled anew sends
   );
 });
 
-test('a channel says what went out, not what the post became while nobody knew', async (t) => {
+test('a channel shows the text that was sent, not a later one', async (t) => {
   const { steps, network, post, go } = await claimed(t);
   network.fates.push({ kind: 'lost' });
   network.blind = down;
   await steps.attemptAll(post, go);
   network.blind = undefined;
-  // Not by a call of the API, which would not do it: only the ledger knows what was sent.
+  // The API refuses this edit; only the ledger has the sent text.
   await steps.deps.orm.em.execute(`update posts set body = 'Better' where id = ?`, [post]);
   await steps.attemptAll(post, go);
   t.like((await steps.show(post)).channels[0], { status: 'published', body: 'Hello' });
 });
 
-/** A post on a channel of each network, all of which share their fates, that was due and is claimed. */
+/** A due, claimed post on one channel per name. All channels share one network. */
 async function claimed(t: ExecutionContext, names: readonly string[] = ['a']) {
   const network = fakeNetwork();
   const networks = Object.fromEntries(names.map((name) => [name, network]));
@@ -124,7 +124,7 @@ async function claimed(t: ExecutionContext, names: readonly string[] = ['a']) {
   return { steps, network, post, go: await steps.claimOrThrow(post) };
 }
 
-test('a claim that waits for an edit publishes the post as it is then, on its channels of then', async (t) => {
+test('a claim that waits for an edit publishes the edited post on its edited channels', async (t) => {
   const { steps, post } = await due(t);
 
   const claim = await whileChanged(
@@ -147,7 +147,7 @@ test('a claim that waits for an edit publishes the post as it is then, on its ch
   );
 });
 
-test('a try that waits for somebody who changes the channel does not begin with what it had read before', async (t) => {
+test('an attempt that waits for a change of the channel does not send the text it read before', async (t) => {
   const { steps, post, network } = await due(t);
   const go = await steps.claimOrThrow(post);
   const { postChannelId = '' } = go.targets[0] ?? {};
@@ -173,7 +173,7 @@ test('a try that waits for somebody who changes the channel does not begin with 
   t.is((await steps.show(post)).channels[0]?.body, 'New');
 });
 
-test('an event says what the channels are when the post ends, also when its end had to wait for one of them', async (t) => {
+test('an event shows the channels as they are when the post ends, also when the finalize waited for one of them', async (t) => {
   const { steps, post } = await due(t);
   const go = await steps.claimOrThrow(post);
   await steps.attemptAll(post, go);
@@ -206,12 +206,12 @@ async function due(t: ExecutionContext) {
 
 type Change = {
   readonly post: string;
-  /** By how much it raises the revision. */
+  /** How much the change raises the revision. */
   readonly raises: 0 | 1;
   readonly change: (em: Em) => Promise<unknown>;
 };
 
-/** Has somebody change a post, whose commit comes only when `act` waits for it. @returns what came of `act`. */
+/** Changes the post in a transaction that commits once `act` waits for it. @returns the result of `act`. */
 async function whileChanged<T>(
   { deps }: PostSteps,
   { post, raises, change }: Change,
@@ -219,7 +219,7 @@ async function whileChanged<T>(
 ): Promise<T> {
   const em = deps.orm.em.fork();
   await em.begin();
-  // As every change of the API: the post first.
+  // The API locks the post first, too.
   await em.execute(
     `update posts set revision = revision + ?, updated_at = clock_timestamp() where id = ?`,
     [raises, post],

@@ -11,13 +11,13 @@ const database = beforeTests(test, freshDatabase);
 const newPost = (t: ExecutionContext, network: FakeNetwork, ...texts: readonly string[]) =>
   processedPost(t, network, database().url, ...texts);
 
-/** A network whose second part is a comment on the first. */
+/** A network that publishes the second part as a comment on the first. */
 const commentedNetwork = () => {
   const network = processingNetwork();
   return Object.assign(network, { rules: { ...network.rules, comments: true } });
 };
 
-test('a comment goes out once its post can be seen, and not before', async (t) => {
+test('a comment is sent once its post is visible, and not before', async (t) => {
   const network = commentedNetwork();
   const { channel, post, parts } = await newPost(t, network, 'A film', 'First!');
   t.deepEqual(await post.attempt(), { kind: 'again', code: 'processing', inMs: minute });
@@ -37,14 +37,14 @@ test('a comment goes out once its post can be seen, and not before', async (t) =
   );
   const row = await post.row();
   t.like(row, { status: 'published', tries: 0, sentWarning: 'It is small.' });
-  t.is(network.looks, 4, 'the film is looked at once in a try, and the comment once');
+  t.is(network.polls, 4, 'each attempt checks the film once, and the comment once');
 });
 
-test('a post that the network gives up gets no comment', async (t) => {
+test('a post that the network rejects after processing gets no comment', async (t) => {
   const network = commentedNetwork();
   const { channel, post, parts } = await newPost(t, network, 'A film', 'First!');
   await post.attempt();
-  network.says = new NetworkError('media_refused', 'The codec is unknown.', { taken: 'no' });
+  network.says = new NetworkError('media_refused', 'The codec is unknown.', { accepted: 'no' });
   channel.pass(minute);
   t.like(await post.attempt(), { kind: 'done', status: 'failed', code: 'media_refused' });
   t.regex((await post.row()).error ?? '', /The codec is unknown\./);
@@ -55,7 +55,7 @@ test('a post that the network gives up gets no comment', async (t) => {
   );
 });
 
-test('a comment whose answer is lost is not sent twice while its post is processed', async (t) => {
+test('a comment whose response is lost is not sent twice while its post is processed', async (t) => {
   const network = commentedNetwork();
   const { channel, post } = await newPost(t, network, 'A film', 'First!');
   await post.attempt();

@@ -6,7 +6,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const { newSteps } = onOneDatabase(test);
 
-test('posts that are first come to days after their time are given up, all of them', async (t) => {
+test('posts whose first attempt comes days late all fail', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const posts = [];
@@ -23,7 +23,7 @@ test('posts that are first come to days after their time are given up, all of th
     t.is((await steps.finalize(post, go)).status, 'failed');
     const [channel] = (await steps.show(post)).channels;
     t.like(channel, { status: 'failed', error_code: 'too_late' });
-    t.regex(channel?.error ?? '', /a day after its time\. Retry the post/v);
+    t.regex(channel?.error ?? '', /A day has passed since its time\. Retry the post/v);
   }
 
   t.deepEqual(network.sends, []);
@@ -34,7 +34,7 @@ test('posts that are first come to days after their time are given up, all of th
   t.deepEqual(liveTexts(network), ['First']);
 });
 
-test('a thread of which a part is live is given up a day after its time, too, and says where that part is', async (t) => {
+test('a thread with a live part also fails a day after its time, and its error names the live part', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const channel_ids = Object.values(steps.channels);

@@ -10,7 +10,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const { newSteps } = onOneDatabase(test);
 
-/** A post that was claimed, on a channel that is to be disconnected. */
+/** A claimed post, with functions to attempt it and to disconnect its channel. */
 async function claimed(
   t: ExecutionContext,
   {
@@ -30,24 +30,24 @@ async function claimed(
     steps,
     post,
     id,
-    tryOnce: () => steps.attempt(post, id),
+    attemptOnce: () => steps.attempt(post, id),
     disconnect: () => steps.disconnect('a'),
     shown: async () => (await steps.show(post)).channels[0],
-    /** What the workflow does once no try is left. */
+    /** The finalize that the workflow runs when no attempt is left. */
     end: () => steps.finalize(post, go),
   };
 }
 
-/** The workflow hears of the disconnection and claims the post anew. */
+/** Claims the post again, as its workflow does after the disconnect signal. */
 const claimedAnew = async (steps: PostSteps, post: string) => {
   const go = await steps.claimOrThrow(post);
   return () => steps.finalize(post, go);
 };
 
-test('a post that was claimed and not begun is not sent to an account that was disconnected', async (t) => {
-  const { network, steps, post, tryOnce, disconnect, shown } = await claimed(t);
+test('a claimed post without an attempt is not sent to a disconnected account', async (t) => {
+  const { network, steps, post, attemptOnce, disconnect, shown } = await claimed(t);
   t.is(await disconnect(), 0);
-  t.like(await tryOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
   t.deepEqual(network.sends, []);
   t.like(await shown(), { status: 'failed', error_code: 'disconnected' });
   const end = await claimedAnew(steps, post);
@@ -56,20 +56,20 @@ test('a post that was claimed and not begun is not sent to an account that was d
 });
 
 for (const step of ['prepare', 'upload'] as const) {
-  test(`an account that is disconnected while a try is at "${step}" gets nothing of it`, async (t) => {
-    const { network, tryOnce, disconnect, shown } = await claimed(t);
+  test(`an account that is disconnected while an attempt is at "${step}" receives nothing`, async (t) => {
+    const { network, attemptOnce, disconnect, shown } = await claimed(t);
     interrupt(network, step, async () => t.is(await disconnect(), 0, 'no request is under way'));
-    await t.throwsAsync(tryOnce, { instanceOf: SupersededError });
-    t.like(await tryOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
+    await t.throwsAsync(attemptOnce, { instanceOf: SupersededError });
+    t.like(await attemptOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
     t.deepEqual(network.sends, []);
     t.like(await shown(), { status: 'failed', error_code: 'disconnected' });
   });
 }
 
-test('a request that is under way when its account is disconnected is told of, and its post is published', async (t) => {
-  const { network, steps, post, tryOnce, disconnect, shown } = await claimed(t);
+test('a request that is running when its account is disconnected is counted, and its post is published', async (t) => {
+  const { network, steps, post, attemptOnce, disconnect, shown } = await claimed(t);
   interrupt(network, 'send', async () => t.is(await disconnect(), 1));
-  t.like(await tryOnce(), { kind: 'done', status: 'published' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'published' });
   t.deepEqual(liveTexts(network), ['Hello']);
   t.like(await shown(), { status: 'published', error: null, url: network.live[0]?.sent.url });
   const end = await claimedAnew(steps, post);
@@ -77,110 +77,110 @@ test('a request that is under way when its account is disconnected is told of, a
   t.deepEqual(await steps.events(post), ['post.published']);
 });
 
-test('a request under way that fails is not made again on a disconnected account', async (t) => {
-  const { network, tryOnce, disconnect, shown } = await claimed(t);
+test('a running request that fails is not repeated on a disconnected account', async (t) => {
+  const { network, attemptOnce, disconnect, shown } = await claimed(t);
   interrupt(network, 'send', disconnect);
   network.fates.push(fails('rate_limited'));
-  t.like(await tryOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
   t.is(
     (await shown())?.error,
     'They said rate_limited. The account was disconnected meanwhile. Connect the account again, then retry the post.',
   );
-  t.like(await tryOnce(), { kind: 'done', status: 'failed' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'failed' });
   t.is(network.sends.length, 1);
 });
 
-test('a request under way whose answer is lost leaves the channel unconfirmed, and nobody is asked any more', async (t) => {
-  const { network, tryOnce, disconnect, shown } = await claimed(t);
+test('a running request whose response is lost leaves a disconnected channel unconfirmed, without further requests', async (t) => {
+  const { network, attemptOnce, disconnect, shown } = await claimed(t);
   interrupt(network, 'send', disconnect);
   network.fates.push({ kind: 'lost' });
   network.blind = down;
-  t.like(await tryOnce(), { kind: 'done', status: 'unconfirmed' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'unconfirmed' });
   t.like(await shown(), { status: 'unconfirmed', error_code: 'unconfirmed', retry_at: null });
 });
 
-test('a worker that dies over the request of a disconnected account leaves the channel unconfirmed', async (t) => {
-  const { network, steps, post, tryOnce, disconnect, shown } = await claimed(t);
+test('a worker that dies during a request of a disconnected account leaves the channel unconfirmed', async (t) => {
+  const { network, steps, post, attemptOnce, disconnect, shown } = await claimed(t);
   interrupt(network, 'send', async () => {
     t.is(await disconnect(), 1);
     throw new SupersededError('The worker is gone.');
   });
-  await t.throwsAsync(tryOnce);
+  await t.throwsAsync(attemptOnce);
   t.like(await shown(), { status: 'retrying', error_code: 'disconnected' });
-  network.blind = new NetworkError('internal', 'Nobody may ask.', { taken: 'no' });
+  network.blind = new NetworkError('internal', 'Nobody may ask.', { accepted: 'no' });
   const end = await claimedAnew(steps, post);
-  t.like(await tryOnce(), { kind: 'done', status: 'unconfirmed' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'unconfirmed' });
   t.regex((await shown())?.error ?? '', /The account was disconnected before it had the post/v);
   t.like(await end(), { status: 'failed' });
 });
 
-test('of a thread nothing more goes out than the part that is under way when its account is disconnected', async (t) => {
-  const { network, tryOnce, disconnect, shown } = await claimed(t, {
+test('after a disconnect, only the part that is being sent goes out', async (t) => {
+  const { network, attemptOnce, disconnect, shown } = await claimed(t, {
     texts: ['One', 'Two', 'Three'],
   });
   interrupt(network, 'send', async () => t.is(await disconnect(), 1));
-  await t.throwsAsync(tryOnce, { instanceOf: SupersededError });
+  await t.throwsAsync(attemptOnce, { instanceOf: SupersededError });
   t.deepEqual(liveTexts(network), ['One']);
-  t.like(await tryOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
   t.deepEqual(liveTexts(network), ['One']);
   const channel = await shown();
   t.true(channel?.error?.includes(network.live[0]?.sent.url ?? '?'), channel?.error ?? '');
 });
 
-test('a thread of which a part is live fails where it waits when its account is disconnected, and says where it is', async (t) => {
-  const { network, tryOnce, disconnect, shown } = await claimed(t, { texts: ['One', 'Two'] });
+test('a waiting thread with a live part fails when its account is disconnected, and its error names the live part', async (t) => {
+  const { network, attemptOnce, disconnect, shown } = await claimed(t, { texts: ['One', 'Two'] });
   network.fates.push({ kind: 'taken' }, fails('rate_limited'));
-  t.like(await tryOnce(), { kind: 'again' });
+  t.like(await attemptOnce(), { kind: 'again' });
   t.is(await disconnect(), 0);
   const channel = await shown();
   t.like(channel, { status: 'failed', error_code: 'disconnected' });
   t.true(channel?.error?.includes(network.live[0]?.sent.url ?? '?'), channel?.error ?? '');
-  t.like(await tryOnce(), { kind: 'done', status: 'failed' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'failed' });
   t.deepEqual(liveTexts(network), ['One']);
 });
 
-test('what is in doubt when its account is disconnected is unconfirmed, and can be settled', async (t) => {
-  const { network, steps, post, tryOnce, disconnect, shown } = await claimed(t);
+test('a part in doubt is unconfirmed once its account is disconnected, and can be settled', async (t) => {
+  const { network, steps, post, attemptOnce, disconnect, shown } = await claimed(t);
   network.fates.push({ kind: 'lost' });
   network.blind = down;
-  t.like(await tryOnce(), { kind: 'again' });
+  t.like(await attemptOnce(), { kind: 'again' });
   t.is(await disconnect(), 0);
   const end = await claimedAnew(steps, post);
-  t.like(await tryOnce(), { kind: 'done', status: 'unconfirmed' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'unconfirmed' });
   await end();
   await steps.settle(post, steps.channels['a'] ?? '', 'https://fake.example/found');
   t.like(await shown(), { status: 'published', url: 'https://fake.example/found' });
 });
 
-test('a post that its network still works on when the account is disconnected is published, with a warning', async (t) => {
+test('a post that its network still processes when the account is disconnected is published, with a warning', async (t) => {
   const network = Object.assign(fakeNetwork(), {
     readiness: async () => ({ kind: 'processing', checkAfterMs: minute }) as const,
   });
-  const { steps, post, tryOnce, disconnect, shown } = await claimed(t, { network });
-  t.like(await tryOnce(), { kind: 'again', code: 'processing' });
+  const { steps, post, attemptOnce, disconnect, shown } = await claimed(t, { network });
+  t.like(await attemptOnce(), { kind: 'again', code: 'processing' });
   await disconnect();
   network.readiness = () => Promise.reject(new Error('Nobody may ask.'));
   const end = await claimedAnew(steps, post);
-  t.like(await tryOnce(), { kind: 'done', status: 'published' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'published' });
   const channel = await shown();
   t.like(channel, { status: 'published', url: network.live[0]?.sent.url });
   t.regex(channel?.warning ?? '', /disconnected before .* finished processing/v);
   t.like(await end(), { status: 'published' });
 });
 
-test('a network that refuses the access of a disconnected account tells nobody to connect it again', async (t) => {
-  const { network, steps, tryOnce, disconnect } = await claimed(t);
+test('a disconnected account that also lost its access gets no reconnect event', async (t) => {
+  const { network, steps, attemptOnce, disconnect } = await claimed(t);
   interrupt(network, 'send', disconnect);
   network.fates.push(fails('access_lost'));
-  t.like(await tryOnce(), { kind: 'done', status: 'failed', code: 'access_lost' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'failed', code: 'access_lost' });
   const sql = `select type from events where workspace_id = ? and channel_id is not null`;
   t.deepEqual(await steps.deps.orm.em.fork().execute(sql, [steps.workspaceId]), [
     { type: 'channel.disconnected' },
   ]);
 });
 
-test('an account that is connected again while its request is under way goes on as ever', async (t) => {
-  const { network, steps, tryOnce, disconnect, shown } = await claimed(t);
+test('an account that is reconnected while its request is running continues as usual', async (t) => {
+  const { network, steps, attemptOnce, disconnect, shown } = await claimed(t);
   interrupt(network, 'send', async () => {
     await disconnect();
     const { orm, sealer } = steps.deps;
@@ -194,29 +194,29 @@ test('an account that is connected again while its request is under way goes on 
     });
   });
   network.fates.push(fails('network_unavailable'));
-  t.like(await tryOnce(), { kind: 'again', code: 'network_unavailable' });
+  t.like(await attemptOnce(), { kind: 'again', code: 'network_unavailable' });
   steps.pass(hour);
-  t.like(await tryOnce(), { kind: 'done', status: 'published' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'published' });
   t.like(await shown(), { status: 'published', error: null });
   t.deepEqual(liveTexts(network), ['Hello']);
 });
 
-test('a post that a cancel lets finish is looked for no more on a disconnected account, and ends', async (t) => {
-  const { network, steps, post, tryOnce, disconnect, shown } = await claimed(t);
+test('a cancelled send in doubt ends without another reconcile once its account is disconnected', async (t) => {
+  const { network, steps, post, attemptOnce, disconnect, shown } = await claimed(t);
   network.fates.push({ kind: 'vanished' });
   network.blind = down;
-  await tryOnce();
+  await attemptOnce();
   t.is(await steps.cancel(post), 1);
   t.is(await disconnect(), 0);
   const end = await claimedAnew(steps, post);
-  t.like(await tryOnce(), { kind: 'done', status: 'unconfirmed' });
+  t.like(await attemptOnce(), { kind: 'done', status: 'unconfirmed' });
   await end();
   t.like(await steps.show(post), { status: 'failed' });
   t.like(await shown(), { status: 'unconfirmed' });
   t.deepEqual(await steps.events(post), ['post.failed']);
 });
 
-test('a draft that was cut off a thread midway keeps the disconnected channel, and goes elsewhere', async (t) => {
+test('a thread that was cancelled midway keeps its disconnected channel, and is sent to another channel', async (t) => {
   const [network, other] = [fakeNetwork(), fakeNetwork()];
   const steps = await newSteps(t, { a: network, b: other });
   const [a = '', b = ''] = [steps.channels['a'], steps.channels['b']];
@@ -226,7 +226,7 @@ test('a draft that was cut off a thread midway keeps the disconnected channel, a
   network.fates.push({ kind: 'taken' }, fails('rate_limited'));
   await steps.attemptAll(post, go);
   await steps.cancel(post);
-  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
 
   t.is(await steps.disconnect('a'), 0);
   const [channel] = (await steps.show(post)).channels;
@@ -249,11 +249,11 @@ test('a draft that was cut off a thread midway keeps the disconnected channel, a
   t.is((await steps.finalize(post, again)).status, 'failed');
 });
 
-test('a scheduled post that is in doubt where it was cancelled before is unconfirmed there, and a draft', async (t) => {
-  const { network, steps, post, tryOnce, disconnect, shown } = await claimed(t);
+test('a rescheduled post with a part in doubt becomes an unconfirmed draft when its account is disconnected', async (t) => {
+  const { network, steps, post, attemptOnce, disconnect, shown } = await claimed(t);
   network.fates.push({ kind: 'vanished' });
   network.blind = down;
-  await tryOnce();
+  await attemptOnce();
   await steps.cancel(post);
   await steps.edit(post, { schedule_in_minutes: 600 });
   t.like(await shown(), { status: 'scheduled' });

@@ -9,7 +9,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const database = beforeTests(test, freshDatabase);
 
-/** A post that was sent, and whose answer was lost together with every look since. */
+/** A post that was sent, and whose response and first reconcile were lost. */
 async function doubtful(
   t: ExecutionContext,
   network: FakeNetwork,
@@ -22,12 +22,12 @@ async function doubtful(
   const id = go.targets[0]?.postChannelId ?? '';
   network.fates.push({ kind: fate });
   network.blind = down;
-  const waits = await tryFor(steps, { post, id, forMs: 0 });
+  const waits = await attemptFor(steps, { post, id, forMs: 0 });
   return { steps, post, go, id, waits };
 }
 
-/** Tries until so much time has passed, at the times that the tries ask for. @returns the waits in milliseconds. */
-async function tryFor(
+/** Attempts the post for `forMs`, at the times that the attempts ask for. @returns the waits in milliseconds. */
+async function attemptFor(
   steps: PostSteps,
   { post, id, forMs }: { post: string; id: string; forMs: number },
 ): Promise<number[]> {
@@ -49,10 +49,10 @@ async function tryFor(
 
 const shown = async (steps: PostSteps, post: string) => (await steps.show(post)).channels[0];
 
-test('a post whose network is down for an hour, right after it was sent, is found when the network is back', async (t) => {
+test('a post whose network goes down for an hour right after the send is found when the network is back', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, go, id } = await doubtful(t, network);
-  const waits = await tryFor(steps, { post, id, forMs: hour });
+  const waits = await attemptFor(steps, { post, id, forMs: hour });
 
   t.true(
     waits.every((wait, index) => wait >= (waits[index - 1] ?? 30_000)),
@@ -69,10 +69,10 @@ test('a post whose network is down for an hour, right after it was sent, is foun
   t.is(network.sends.length, 1);
 });
 
-test('a post that never arrived goes out once a network that was down for hours says so', async (t) => {
+test('a post that never arrived is sent once a network that was down for hours reports it absent', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await doubtful(t, network, { fate: 'vanished' });
-  await tryFor(steps, { post, id, forMs: 5 * hour });
+  await attemptFor(steps, { post, id, forMs: 5 * hour });
 
   network.blind = undefined;
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
@@ -80,10 +80,10 @@ test('a post that never arrived goes out once a network that was down for hours 
   t.is(network.sends.length, 2);
 });
 
-test('a day after its time a post that nobody can find out about is looked for once more, and ends unconfirmed', async (t) => {
+test('a post that cannot be reconciled for a day is reconciled once more and ends unconfirmed', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id, waits } = await doubtful(t, network);
-  const more = await tryFor(steps, { post, id, forMs: 30 * hour });
+  const more = await attemptFor(steps, { post, id, forMs: 30 * hour });
 
   t.is(sum([...waits, ...more]), 24 * hour);
   t.like(await shown(steps, post), { status: 'unconfirmed', error_code: 'unconfirmed' });
@@ -99,7 +99,7 @@ for (const [fate, status, code] of [
   ['lost', 'published', null],
   ['vanished', 'failed', 'too_late'],
 ] as const) {
-  test(`the last look, a day after its time, at a post that was ${fate}: it is ${status}, and nothing is sent`, async (t) => {
+  test(`the last reconcile, a day after its time, of a post that was ${fate} ends it as ${status} without a request`, async (t) => {
     const network = fakeNetwork(minute);
     const { steps, post, id } = await doubtful(t, network, { fate });
     steps.pass(24 * hour);
@@ -110,19 +110,19 @@ for (const [fate, status, code] of [
   });
 }
 
-test('a network that cannot tell ends the doubt at once: the channel is unconfirmed', async (t) => {
+test('a channel is unconfirmed at once when its network cannot tell', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await doubtful(t, network);
-  network.blind = new NetworkError('unconfirmed', 'Too many posts.', { taken: 'unknown' });
+  network.blind = new NetworkError('unconfirmed', 'Too many posts.', { accepted: 'unknown' });
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'unconfirmed' });
 });
 
-test('a channel that loses its access while it is looked for is told of once, and looks on when it is connected again', async (t) => {
+test('a channel that loses its access during reconciles sends one event, and continues once it is connected again', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await doubtful(t, network);
   await steps.subscribe('channel.needs_reconnect');
-  network.blind = new NetworkError('access_lost', 'They said no.', { taken: 'no' });
-  for (let look = 0; look < 3; look += 1) {
+  network.blind = new NetworkError('access_lost', 'They said no.', { accepted: 'no' });
+  for (let attempt = 0; attempt < 3; attempt += 1) {
     const tried = await steps.attempt(post, id);
     t.like(tried, { kind: 'again', code: 'access_lost' });
     steps.pass(tried.kind === 'again' ? (tried.inMs ?? 0) : 0);
@@ -135,40 +135,40 @@ test('a channel that loses its access while it is looked for is told of once, an
       `select d.synced_round from events e join deliveries d on d.event_id = e.id where e.workspace_id = ? and e.type = 'channel.needs_reconnect'`,
       [steps.workspaceId],
     );
-  t.deepEqual(told, [{ synced_round: 0 }]); // By the outbox, as the workflow waits for the channel.
+  t.deepEqual(told, [{ synced_round: 0 }]); // Left to the outbox, because the workflow waits for the channel.
 
   network.blind = undefined;
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
 });
 
-test('looks are no tries: a post that was looked for all day still has its other sends', async (t) => {
+test('reconciles do not count as attempts: after a day of reconciles a post still has its other sends', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await doubtful(t, network, { fate: 'vanished' });
-  await tryFor(steps, { post, id, forMs: 3 * hour });
+  await attemptFor(steps, { post, id, forMs: 3 * hour });
   network.blind = undefined;
   network.fates.push(...Array.from({ length: 9 }, () => fails('network_unavailable')));
-  await tryFor(steps, { post, id, forMs: 12 * hour });
+  await attemptFor(steps, { post, id, forMs: 12 * hour });
 
   t.is(network.sends.length, 5);
   t.like(await shown(steps, post), { status: 'failed', error_code: 'network_unavailable' });
 });
 
-test('a network that swallows every send gets five of them, and then the post has failed', async (t) => {
+test('a post whose sends are all lost fails after five of them', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await doubtful(t, network, { fate: 'vanished' });
   network.blind = undefined;
   network.fates.push(...Array.from({ length: 9 }, () => ({ kind: 'vanished' }) as const));
-  await tryFor(steps, { post, id, forMs: 12 * hour });
+  await attemptFor(steps, { post, id, forMs: 12 * hour });
 
   t.is(network.sends.length, 5);
   t.like(await shown(steps, post), { status: 'failed', error_code: 'network_unavailable' });
 });
 
-test('a rate limit that a look meets holds for the time that it names, and then the look is made', async (t) => {
+test('a reconcile that is rate limited waits until the limit ends and is then repeated', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await doubtful(t, network);
   const retryAtMs = steps.deps.now().getTime() + 7 * minute;
-  network.blind = new NetworkError('rate_limited', 'Slowly.', { taken: 'no', retryAtMs });
+  network.blind = new NetworkError('rate_limited', 'Slowly.', { accepted: 'no', retryAtMs });
   t.deepEqual(await steps.attempt(post, id), {
     kind: 'again',
     code: 'rate_limited',
@@ -179,7 +179,7 @@ test('a rate limit that a look meets holds for the time that it names, and then 
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
 });
 
-/** A network that writes a thread at once, whose parts name the one before them when they are prepared. */
+/** A network that writes a whole thread at once. Each prepared part names the part before it. */
 function atomicNetwork() {
   const network = fakeNetwork(0);
   const records: { key: string; text: string; below: string | null }[] = [];
@@ -210,7 +210,7 @@ function atomicNetwork() {
 
       return parts.map(({ key }) => sentOf(key));
     },
-    /** One record proves all of them, as they are written at once. */
+    /** One record proves the whole thread, which is written at once. */
     reconcile: async (...[, { parts }]: Parameters<FakeNetwork['reconcile']>) => {
       if (network.blind) {
         throw network.blind;
@@ -225,10 +225,10 @@ function atomicNetwork() {
 }
 
 for (const fate of ['lost', 'vanished'] as const) {
-  test(`a thread that was ${fate}, cancelled, lengthened and scheduled anew is one whole thread`, async (t) => {
+  test(`a thread that was ${fate}, cancelled, extended and rescheduled is one complete thread`, async (t) => {
     const network = atomicNetwork();
     const { steps, post } = await doubtful(t, network, { fate, thread: ['One', 'Two'] });
-    await steps.cancel(post); // Its workflow is lost: nobody ends it.
+    await steps.cancel(post); // Its workflow is lost, so no finalize follows.
     await steps.edit(post, { thread: ['One', 'Two', 'Three'], schedule_in_minutes: 0 });
     network.blind = undefined;
     const again = await steps.claimOrThrow(post);
@@ -251,7 +251,7 @@ for (const fate of ['lost', 'vanished'] as const) {
   });
 }
 
-test('a look that finds only part of a thread goes on after it', async (t) => {
+test('a reconcile that finds part of a thread continues after that part', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await doubtful(t, network, { thread: ['One', 'Two'] });
   network.blind = undefined;

@@ -8,7 +8,7 @@ import { onOneDatabase } from '../support/on-one-database.ts';
 const minute = 60_000;
 const { newSteps, newChannel } = onOneDatabase(test);
 
-test('a post that was edited while a try of it prepared to send never goes out with its old text afterwards', async (t) => {
+test('a post that is edited while its attempt prepares is not sent with the old text afterwards', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network, b: network });
   const channelIds = Object.values(steps.channels);
@@ -35,7 +35,7 @@ test('a post that was edited while a try of it prepared to send never goes out w
   t.deepEqual(liveTexts(network), ['New', 'New']);
 });
 
-test('a thread of which a part is live keeps that part: another text for it is no post that can go out', async (t) => {
+test('a thread keeps its live part: an edit that changes its text is refused', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const channel = steps.channels['a'] ?? '';
@@ -66,7 +66,7 @@ test('a thread of which a part is live keeps that part: another text for it is n
   t.deepEqual(liveTexts(network), ['One', 'Other']);
 });
 
-test('a part that is live keeps its files, and the later ones may have others', async (t) => {
+test('a live part keeps its files, and later parts may change theirs', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const newFile = (name: string) =>
@@ -105,7 +105,7 @@ test('a part that is live keeps its files, and the later ones may have others', 
   );
 });
 
-test('while a part of a thread is being sent, the thread cannot become another one below it', async (t) => {
+test('an edit that changes a part which is being sent is refused', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const channel = steps.channels['a'] ?? '';
@@ -129,7 +129,10 @@ test('while a part of a thread is being sent, the thread cannot become another o
 const other = { thread: ['One', 'Other', 'Rest'], schedule_in_minutes: 0 };
 const single = { thread: null, body: 'Whole', schedule_in_minutes: 0 };
 const later = { schedule_in_minutes: 600 };
-/** The thread One Two Three is cancelled within a step of its first try and scheduled anew: what goes out then. */
+/**
+ * Each case cancels and reschedules the thread One Two Three in a step of its first attempt, and names the texts sent
+ * then.
+ */
 const cases: readonly {
   step: 'prepare' | 'upload' | 'send';
   edit: EditPostBody;
@@ -178,7 +181,7 @@ for (const { step, edit, atOnce, atLast } of cases) {
   });
 }
 
-test("a channel's own text that is changed while the old one is about to be sent is what goes out", async (t) => {
+test("an edit of a channel's own text right before the send goes out", async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const channel = steps.channels['a'] ?? '';
@@ -202,7 +205,7 @@ test("a channel's own text that is changed while the old one is about to be sent
   t.deepEqual(liveTexts(network), ['New']);
 });
 
-test('a send of an earlier publishing that is still in doubt is looked for, not sent again', async (t) => {
+test('a send in doubt from an earlier run is reconciled, not repeated', async (t) => {
   const network = fakeNetwork();
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Hello']);
@@ -218,7 +221,7 @@ test('a send of an earlier publishing that is still in doubt is looked for, not 
   t.is((await post.row()).url, network.live[0]?.sent.url ?? null);
 });
 
-test('once such a send is known to have come to nothing, the post goes out as it is now', async (t) => {
+test('a post is sent with its current text once its earlier send is known to have failed', async (t) => {
   const network = fakeNetwork(minute);
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Hello']);
@@ -232,19 +235,19 @@ test('once such a send is known to have come to nothing, the post goes out as it
   t.deepEqual(liveTexts(network), ['Better']);
 });
 
-/** What a cancel, an edit and a new time leave behind. */
+/** Changes the rows as a cancel, an edit and a new time do. */
 async function scheduleAnew({ deps }: ClockedChannel, postId: string, body: string): Promise<void> {
   await deps.orm.em
     .fork()
     .execute('update posts set run = run + 1, body = ? where id = ?', [body, postId]);
 }
 
-test('a channel whose post came to light twice ends published, and shows the text of its last publishing', async (t) => {
+test('a channel whose post was sent twice ends as published and shows the text of its last run', async (t) => {
   const channel = await newChannel(t, fakeNetwork());
   const post = await channel.newPost(['Hello']);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
   const em = channel.deps.orm.em.fork();
-  // A worker was silent for so long that the post was edited and sent anew, and then had its answer after all.
+  // A hung worker got its response after the post was edited and sent again.
   await em.execute(
     `insert into post_parts (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text,
        remote_data, remote_id, url, created_at, updated_at)

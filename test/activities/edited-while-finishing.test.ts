@@ -7,7 +7,7 @@ import type { PostSteps } from '../support/post-steps.ts';
 const minute = 60_000;
 const { newSteps } = onOneDatabase(test);
 
-/** A post that is claimed, and the id of its one channel. */
+/** A claimed post, and the id of its one post channel. */
 async function claimed(steps: PostSteps, content: object) {
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ ...content, channel_ids, schedule_in_minutes: 0 });
@@ -15,7 +15,7 @@ async function claimed(steps: PostSteps, content: object) {
   return { post, go, id: go.targets[0]?.postChannelId ?? '' };
 }
 
-test('a thread that was cancelled midway and edited is not finished with its old text when it gets a time meanwhile', async (t) => {
+test('a thread that was cancelled midway and edited is not finished with its old text when it is scheduled meanwhile', async (t) => {
   const network = fakeNetwork(minute);
   const steps = await newSteps(t, { a: network });
   const { post, go, id } = await claimed(steps, { thread: ['One', 'Two'] });
@@ -27,17 +27,17 @@ test('a thread that was cancelled midway and edited is not finished with its old
     throw new CancelledFailure('The worker is gone.');
   };
   await steps.attempt(post, id).catch(() => undefined);
-  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
   await steps.edit(post, { thread: ['One', 'Zwei'] });
   const again = await steps.claimOrThrow(post);
   interrupt(network, 'upload', () => steps.edit(post, { schedule_in_minutes: 60 }));
   await steps.attempt(post, id).catch(() => undefined);
-  await steps.finalize(post, again, { heard: 3 });
+  await steps.finalize(post, again, { signalled: 3 });
   t.deepEqual(liveTexts(network), ['One']);
 });
 
 for (const when of ['waits for a limit', 'is at work'] as const) {
-  test(`an edit of a thread that was cancelled midway stops the rest of it while it ${when}, and the new rest goes out at its time`, async (t) => {
+  test(`an edit of a cancelled thread stops its remaining parts while it ${when}, and the new parts go out at their time`, async (t) => {
     const network = fakeNetwork(minute);
     const steps = await newSteps(t, { a: network });
     const { post, go, id } = await claimed(steps, { thread: ['One', 'Two', 'Three'] });
@@ -47,7 +47,7 @@ for (const when of ['waits for a limit', 'is at work'] as const) {
       network.fates.push({ kind: 'taken' }, fails('rate_limited', { retryAtMs }));
     });
     await steps.attempt(post, id);
-    t.like(await steps.finalize(post, go, { canceled: true, heard: 2 }), { unfinished: true });
+    t.like(await steps.finalize(post, go, { canceled: true, signalled: 2 }), { unfinished: true });
     const edit = () => steps.edit(post, { thread: ['One', 'Zwei', 'Drei'] });
     const again = await steps.claimOrThrow(post);
     steps.pass(15 * minute);
@@ -58,7 +58,7 @@ for (const when of ['waits for a limit', 'is at work'] as const) {
     }
 
     await steps.attempt(post, id).catch(() => undefined);
-    await steps.finalize(post, again, { canceled: true, heard: 2 });
+    await steps.finalize(post, again, { canceled: true, signalled: 2 });
     t.deepEqual(liveTexts(network), ['One']);
     const { status, channels } = await steps.show(post);
     t.is(status, 'draft');
@@ -82,14 +82,14 @@ test('a post that is cancelled before its request and edited as a draft is not s
     await steps.edit(post, { body: 'New' });
   });
   await steps.attempt(post, id).catch(() => undefined);
-  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
 
   t.deepEqual(liveTexts(network), []);
   const { status, channels } = await steps.show(post);
   t.deepEqual([status, channels[0]?.status], ['draft', 'draft']);
 });
 
-test('an edit that changes nothing stops nothing of what a cancel lets finish', async (t) => {
+test('an edit without changes does not stop a cancelled post that is being sent', async (t) => {
   const network = fakeNetwork(minute);
   const steps = await newSteps(t, { a: network });
   const { post, go, id } = await claimed(steps, { thread: ['One', 'Two'] });
@@ -98,14 +98,14 @@ test('an edit that changes nothing stops nothing of what a cancel lets finish', 
     await steps.edit(post, { thread: ['One', 'Two'] });
   });
   await steps.attempt(post, id);
-  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
 
   t.deepEqual(liveTexts(network), ['One', 'Two']);
   t.is((await steps.show(post)).status, 'published');
 });
 
 for (const code of ['content_refused', 'access_lost', 'too_late'] as const) {
-  test(`a post that is cancelled midway, edited and scheduled anew is tried at its new time though the old send ended as ${code}`, async (t) => {
+  test(`a post that is cancelled midway, edited and rescheduled is sent at its new time although the old send ended with ${code}`, async (t) => {
     const network = fakeNetwork(minute);
     const steps = await newSteps(t, { a: network });
     await steps.subscribe('post.published', 'post.failed');
@@ -116,7 +116,7 @@ for (const code of ['content_refused', 'access_lost', 'too_late'] as const) {
       network.fates.push(fails(code));
     });
     await steps.attempt(post, id);
-    await steps.finalize(post, go, { heard: 3 });
+    await steps.finalize(post, go, { signalled: 3 });
     t.like((await steps.show(post)).channels[0], { status: 'scheduled', error: null });
 
     steps.pass(61 * minute);

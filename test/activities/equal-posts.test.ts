@@ -6,7 +6,7 @@ import { onOneDatabase } from '../support/on-one-database.ts';
 const minute = 60_000;
 const { newSteps } = onOneDatabase(test);
 
-test('of two posts with one text, one that got lost does not take what the other is just creating', async (t) => {
+test('a lost post does not take the equal post that another post is just creating', async (t) => {
   const network = fakeNetwork(minute);
   const steps = await newSteps(t, { a: network });
   const channel_ids = Object.values(steps.channels);
@@ -26,7 +26,7 @@ test('of two posts with one text, one that got lost does not take what the other
     network.send = send;
     const sent = await send(...args);
     t.like(await steps.attempt(lost.post, lost.id), { kind: 'again', code: 'network_unavailable' });
-    return sent; // Only now it hears that the network has it.
+    return sent; // The response arrives only now.
   };
   t.like(await steps.attempt(other.post, other.id), { kind: 'done', status: 'published' });
   steps.pass(2 * minute);
@@ -40,7 +40,7 @@ test('of two posts with one text, one that got lost does not take what the other
   t.is(urls[1], network.live[0]?.sent.url);
 });
 
-/** What two posts with one text need, on one account. */
+/** Creates posts with one text on one account. */
 async function account(t: ExecutionContext, network: FakeNetwork) {
   const steps = await newSteps(t, { a: network });
   const channel = steps.channels['a'] ?? '';
@@ -49,7 +49,7 @@ async function account(t: ExecutionContext, network: FakeNetwork) {
     const go = await steps.claimOrThrow(post);
     return { post, go, id: go.targets[0]?.postChannelId ?? '' };
   };
-  /** A post whose network cannot tell whether it has it, and whose end that is. @param taken Parts before that. */
+  /** A post that ends unconfirmed because its network cannot tell. @param taken Parts that are accepted before that. */
   const doubtful = async (fate: 'lost' | 'vanished', content?: CreatePostBody, taken = 0) => {
     const begun = await begin(content);
     network.fates.push(...Array.from({ length: taken }, () => ({ kind: 'taken' }) as const));
@@ -61,7 +61,7 @@ async function account(t: ExecutionContext, network: FakeNetwork) {
     steps.pass(2 * minute);
     return begun;
   };
-  /** A post that never arrived, of which its workers do not know that. */
+  /** A post that never arrived, and whose reconcile failed. */
   const lost = async () => {
     const begun = await begin();
     network.fates.push({ kind: 'vanished' });
@@ -74,7 +74,7 @@ async function account(t: ExecutionContext, network: FakeNetwork) {
   return { steps, channel, begin, doubtful, lost, urlOf };
 }
 
-/** The same address as somebody may have typed it. */
+/** The same address in another spelling. */
 const typed = (url = ''): string =>
   url.replace('https://fake.example/', 'HTTPS://Fake.Example:443/');
 
@@ -82,7 +82,7 @@ for (const [how, spelled] of [
   ['as the network writes it', (url = '') => url],
   ['in another spelling', typed],
 ] as const) {
-  test(`of two posts with one text, one that got lost does not take what somebody settled as the other, by its address ${how}`, async (t) => {
+  test(`a lost post does not take an equal post that was settled as another one, by its address ${how}`, async (t) => {
     const network = fakeNetwork(minute);
     const { steps, channel, doubtful, lost, urlOf } = await account(t, network);
     const first = await lost();
@@ -97,7 +97,7 @@ for (const [how, spelled] of [
   });
 }
 
-test('what was settled as a post of which a restored database knew no send is not taken by another one', async (t) => {
+test('a lost post does not take a settled post whose send the restored database does not have', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, channel, doubtful, lost, urlOf } = await account(t, network);
   const first = await lost();
@@ -112,7 +112,7 @@ test('what was settled as a post of which a restored database knew no send is no
   t.is(await urlOf(first.post), network.live[1]?.sent.url);
 });
 
-test('the address of one post is refused as that of another, and taken again as its own', async (t) => {
+test('the address of one post is refused for another, and accepted again for its own', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, channel, doubtful, urlOf } = await account(t, network);
   const [found, missing] = [await doubtful('lost'), await doubtful('vanished')];
@@ -121,7 +121,7 @@ test('the address of one post is refused as that of another, and taken again as 
 
   const refusal = {
     code: 'nothing_to_settle',
-    message: `At this address is post ${found.post} of this channel, and two posts are never at one. Look for that of this post, or say that it is not there.`,
+    message: `This URL already belongs to post ${found.post} of this channel. Send the URL of this post, or null if it is not there.`,
   };
   await t.throwsAsync(steps.settle(missing.post, channel, url), refusal);
   await t.throwsAsync(steps.settle(missing.post, channel, typed(url)), refusal);
@@ -133,7 +133,7 @@ test('the address of one post is refused as that of another, and taken again as 
   t.like((await steps.show(missing.post)).channels[0], { error_code: 'not_published' });
 });
 
-test('the address of any part of a thread is refused as that of another post, and taken for the thread itself', async (t) => {
+test('the address of any part of a thread is refused for another post, and accepted for the thread itself', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, channel, begin, doubtful, urlOf } = await account(t, network);
   const whole = await begin({ thread: ['Whole', 'Last'] });
@@ -146,15 +146,15 @@ test('the address of any part of a thread is refused as that of another post, an
   await steps.settle(found.post, channel, two);
 
   for (const url of urls) {
-    const refusal = { code: 'nothing_to_settle', message: /^At this address is post /v };
+    const refusal = { code: 'nothing_to_settle', message: /^This URL already belongs to post /v };
     await t.throwsAsync(steps.settle(missing.post, channel, url), refusal);
   }
 
-  await steps.settle(found.post, channel, two); // The same answer once more.
+  await steps.settle(found.post, channel, two); // The same request again.
   t.is(await urlOf(found.post), one);
 });
 
-test('a thread goes on after the part that somebody settled, though another with its text is there', async (t) => {
+test('a thread continues after its settled part although another post has the same text', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, channel, doubtful } = await account(t, network);
   const byHand = { remoteId: 'own', url: 'https://fake.example/own' };
@@ -175,7 +175,7 @@ test('a thread goes on after the part that somebody settled, though another with
   t.deepEqual(liveTexts(network), ['One', 'One', 'Two']);
 });
 
-test('of two people who settle two posts as one at the same moment, one is refused', async (t) => {
+test('when two users settle two posts with one address at the same moment, one is refused', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, channel, doubtful } = await account(t, network);
   const posts = [await doubtful('lost'), await doubtful('vanished')];

@@ -19,7 +19,7 @@ const newChannel = (t: ExecutionContext, network: FakeNetwork) =>
   clockedChannel(t, network, database().url);
 
 const refusal = (code: NetworkError['code']) =>
-  new NetworkError(code, `They said ${code}.`, { taken: 'no' });
+  new NetworkError(code, `They said ${code}.`, { accepted: 'no' });
 
 const file = (name: string): TestFile => ({
   name,
@@ -29,7 +29,7 @@ const file = (name: string): TestFile => ({
   height: 10,
 });
 
-/** @param name As in SQL's `like`. */
+/** @param name A pattern for SQL's `like`. */
 const deleteFile = ({ deps, workspaceId }: ClockedChannel, name: string): Promise<unknown> =>
   deps.orm.em
     .fork()
@@ -38,7 +38,7 @@ const deleteFile = ({ deps, workspaceId }: ClockedChannel, name: string): Promis
       name,
     ]);
 
-/** A post with the files `a.png` and `b.png`. */
+/** A thread of two parts, the first with the files `b.png` and `a.png`. */
 async function postWithFiles(t: ExecutionContext, network: FakeNetwork) {
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Look', 'And on'], [file('b.png'), file('a.png')]);
@@ -56,7 +56,7 @@ async function postWithFiles(t: ExecutionContext, network: FakeNetwork) {
 
 const both = ['b.png: content of b.png', 'a.png: content of a.png'];
 
-test('the first post of a thread goes out with the files, in their order, the others without', async (t) => {
+test('the files go out in order with the first part of a thread only', async (t) => {
   const network = fakeNetwork();
   const { post } = await postWithFiles(t, network);
 
@@ -64,7 +64,7 @@ test('the first post of a thread goes out with the files, in their order, the ot
   t.deepEqual(network.sentFiles, [both, []]);
 });
 
-test('every send of a post carries its files, also the one after a lost one', async (t) => {
+test('each send of a post carries its files, also one after a lost send', async (t) => {
   const network = fakeNetwork();
   const { channel, post } = await postWithFiles(t, network);
   network.fates.push(fails('network_unavailable'), { kind: 'vanished' });
@@ -78,24 +78,24 @@ test('every send of a post carries its files, also the one after a lost one', as
   t.is(network.live.length, 2);
 });
 
-test('files that the network does not take end the channel, and nothing was sent', async (t) => {
+test('refused files fail the channel before anything is sent', async (t) => {
   const network = fakeNetwork();
   const { post, states } = await postWithFiles(t, network);
   network.takesNoFiles = refusal('media_refused');
 
   t.like(await post.attempt(), { kind: 'done', status: 'failed' });
   const error =
-    'They said media_refused. It is not tried again by itself: make a new post with another file.';
+    'They said media_refused. It is not retried automatically: make a new post with another file.';
   t.like(await post.row(), { errorCode: 'media_refused', error });
   t.deepEqual(network.sends, []);
   t.deepEqual(await states(), []);
 });
 
-test('while files are on their way nothing counts as sent, and the next try begins anew', async (t) => {
+test('an upload that fails is not a send, and the next attempt starts again', async (t) => {
   const network = fakeNetwork(minute);
   const { channel, post, states } = await postWithFiles(t, network);
   network.takesNoFiles = refusal('network_unavailable');
-  // Nobody has to be asked about a post that was never sent.
+  // Reconcile would fail; a post that was never sent needs none.
   network.blind = down;
 
   t.like(await post.attempt(), { kind: 'again', code: 'network_unavailable' });
@@ -106,7 +106,7 @@ test('while files are on their way nothing counts as sent, and the next try begi
   t.is(network.live.length, 2);
 });
 
-test('the time in which a lost post may still appear counts from after its files were brought', async (t) => {
+test('the time in which a lost post may still appear starts after the upload', async (t) => {
   const network = fakeNetwork(minute);
   const { channel, post } = await postWithFiles(t, network);
   const upload = network.upload.bind(network);
@@ -118,11 +118,11 @@ test('the time in which a lost post may still appear counts from after its files
 
   t.like(await post.attempt(), { kind: 'again' });
   channel.pass(minute / 2);
-  t.like(await post.attempt(), { kind: 'again' }); // Half a minute is too soon to be sure.
+  t.like(await post.attempt(), { kind: 'again' }); // After half a minute, the post may still appear.
   t.is(network.sends.length, 1);
 });
 
-test('an adapter that leaves a file behind does not get to send', async (t) => {
+test('an adapter that skips a file cannot send', async (t) => {
   const network = fakeNetwork();
   const { post } = await postWithFiles(t, network);
   network.upload = async () => ['only one'];
@@ -134,7 +134,7 @@ test('an adapter that leaves a file behind does not get to send', async (t) => {
   t.deepEqual(network.sends, []);
 });
 
-test('a file that was deleted since ends the channel, which names it', async (t) => {
+test('a file that was deleted since fails the channel, and the error names it', async (t) => {
   const network = fakeNetwork();
   const { channel, post } = await postWithFiles(t, network);
   await deleteFile(channel, 'a.png');
@@ -146,7 +146,7 @@ test('a file that was deleted since ends the channel, which names it', async (t)
   t.deepEqual(network.sends, []);
 });
 
-test('a file whose bytes are missing is a fault of the operator, and is tried again', async (t) => {
+test('a file with missing bytes is an internal error, and the attempt is repeated', async (t) => {
   const network = fakeNetwork();
   const { channel, post } = await postWithFiles(t, network);
   const [row] = await channel.deps.orm.em.execute<{ storage_key: string }[]>(
@@ -161,7 +161,7 @@ test('a file whose bytes are missing is a fault of the operator, and is tried ag
   t.deepEqual(network.sends, []);
 });
 
-test('a storage that does not answer is asked again later', async (t) => {
+test('an attempt is repeated when the storage does not respond', async (t) => {
   const network = fakeNetwork();
   const { channel, post } = await postWithFiles(t, network);
   const { storage } = channel.deps;
@@ -176,7 +176,7 @@ test('a storage that does not answer is asked again later', async (t) => {
   t.deepEqual(network.sentFiles, [both, []]);
 });
 
-test('a post that is live is found although its file was deleted since', async (t) => {
+test('a live post is found although its file was deleted since', async (t) => {
   const network = fakeNetwork();
   const { channel, post } = await postWithFiles(t, network);
   network.fates.push({ kind: 'lost' });
@@ -190,7 +190,7 @@ test('a post that is live is found although its file was deleted since', async (
   t.is(network.live.length, 2);
 });
 
-/** The next send meets a bug of the adapter. @param after Whether the network has the post by then. */
+/** Makes the next send throw a TypeError. @param after Whether the network receives the post before that. */
 function meetBug(network: FakeNetwork, after: boolean): void {
   const { send } = network;
   network.send = async (...args) => {
@@ -202,7 +202,7 @@ function meetBug(network: FakeNetwork, after: boolean): void {
   };
 }
 
-/** Tries as often as Temporal would. @returns the waits between the tries, in minutes, and the last outcome. */
+/** Attempts the post as Temporal does. @returns the waits between attempts in minutes, and the final status. */
 async function untilDone(channel: ClockedChannel, post: ClaimedPost) {
   const waits: number[] = [];
   for (;;) {
@@ -217,7 +217,7 @@ async function untilDone(channel: ClockedChannel, post: ClaimedPost) {
   }
 }
 
-test('a worker with another secret key says so and sends nothing, keeps the session, and the right one sends the post once', async (t) => {
+test('a worker with a wrong secret key logs it, sends nothing and keeps the session, and the right worker sends the post once', async (t) => {
   const network = fakeNetwork();
   const channel = await newChannel(t, network);
   const lines: string[] = [];
@@ -238,7 +238,7 @@ test('a worker with another secret key says so and sends nothing, keeps the sess
   t.like(row, { status: 'retrying', errorCode: 'internal', tries: 0 });
   t.is(
     row.error,
-    "Something is wrong inside this service, not with the post and not on the network. Whoever runs the service finds the reason in the worker's log, under this post's id. It is tried again by itself at 2026-05-01T12:00:30.000Z.",
+    "Something is wrong inside this service, not with the post or the network. The operator finds the reason in the worker's log, under this post's id. The next attempt is at 2026-05-01T12:00:30.000Z.",
   );
   t.is((await em.findOneOrFail(Channel, channel.channelId)).sealedSession, session);
   t.is(lines.length, 1);
@@ -250,7 +250,7 @@ test('a worker with another secret key says so and sends nothing, keeps the sess
   t.is(network.sends.length, 1);
 });
 
-test('a fault of ours is tried again ever more slowly for a day, is no try, and then the post is given up', async (t) => {
+test('internal errors are retried with growing delays for a day without counting as attempts, and then the post fails', async (t) => {
   const network = fakeNetwork();
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Hello']);
@@ -270,7 +270,7 @@ test('a fault of ours is tried again ever more slowly for a day, is no try, and 
   t.false(row.error?.includes('bug'));
 });
 
-test('a bug while the post is sent never sends it twice, whether the network had it by then or not', async (t) => {
+test('a bug during a send never sends the post twice, whether or not the network received it', async (t) => {
   for (const after of [true, false]) {
     const network = fakeNetwork();
     const channel = await newChannel(t, network);
@@ -285,7 +285,7 @@ test('a bug while the post is sent never sends it twice, whether the network had
   }
 });
 
-test('a database that is away is no fault that the channel tells of', async (t) => {
+test('a database failure is not stored as an error of the channel', async (t) => {
   const network = fakeNetwork();
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Hello']);

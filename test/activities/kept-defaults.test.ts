@@ -12,7 +12,7 @@ const database = beforeTests(test, freshDatabase);
 
 const text = { type: 'string', description: 'Any.' };
 
-/** A network whose posts have comments, and nothing that is called too long but by the option `note`. */
+/** A network whose posts may have a first comment. */
 function networkWithComments(): FakeNetwork {
   const network = fakeNetwork();
   const { properties } = network.rules.options;
@@ -27,7 +27,7 @@ function networkWithComments(): FakeNetwork {
   return network;
 }
 
-/** A channel with these defaults, and the options that its posts went out with. */
+/** A channel with these default options, and the options of each part that was sent to it. */
 async function channelWith(t: ExecutionContext, defaults: Options | null) {
   const network = networkWithComments();
   const sentWith: Options[] = [];
@@ -56,7 +56,7 @@ for (const [what, before, after] of [
   ['no', { note: 'then' }, null],
   ['its first', null, { note: 'now' }],
 ] as const) {
-  test(`a post that waits goes out with the defaults that it was judged with, when its channel gets ${what} ones`, async (t) => {
+  test(`a scheduled post keeps the defaults that it was validated with when its channel gets ${what} ones`, async (t) => {
     const { sentWith, change, schedule, publish } = await channelWith(t, before);
     const post = await schedule();
     await change(after);
@@ -65,7 +65,7 @@ for (const [what, before, after] of [
   });
 }
 
-test('an edit of a post takes the defaults as they are by then, and a retry those of the post', async (t) => {
+test('an edit takes the current defaults, and a retry keeps those of the post', async (t) => {
   const { network, steps, sentWith, change, schedule, publish } = await channelWith(t, {
     note: 'then',
   });
@@ -84,10 +84,10 @@ test('an edit of a post takes the defaults as they are by then, and a retry thos
 
 for (const [what, before, after, live] of [
   ['another comment', { first_comment: 'Then' }, { first_comment: 'Now' }, ['The post', 'Then']],
-  ['none any more', { first_comment: 'Then' }, null, ['The post', 'Then']],
-  ['one where there was none', null, { first_comment: 'Now' }, ['The post']],
+  ['no comment any more', { first_comment: 'Then' }, null, ['The post', 'Then']],
+  ['a comment for the first time', null, { first_comment: 'Now' }, ['The post']],
 ] as const) {
-  test(`the comment below a post that is out already is the one that it was scheduled with, when the defaults have ${what}`, async (t) => {
+  test(`a post that is already live gets the comment it was scheduled with when the defaults have ${what}`, async (t) => {
     const { network, steps, change, schedule, publish } = await channelWith(t, before);
     const post = await schedule();
     const { send } = network;
@@ -104,7 +104,7 @@ for (const [what, before, after, live] of [
   });
 }
 
-test('a cancelled post of which a part is out keeps its comment when it is edited', async (t) => {
+test('a cancelled post with a live part keeps its comment when it is edited', async (t) => {
   const { network, steps, id, change, schedule, publish } = await channelWith(t, {
     first_comment: 'Then',
   });
@@ -120,7 +120,7 @@ test('a cancelled post of which a part is out keeps its comment when it is edite
   t.deepEqual(liveTexts(network), ['The post', 'Then']);
 });
 
-test('a file that a waiting post has from former defaults cannot be deleted', async (t) => {
+test('a file that a scheduled post takes from former defaults cannot be deleted', async (t) => {
   const { steps, change, schedule } = await channelWith(t, null);
   const { deps, workspaceId } = steps;
   const cover = await storeMedia(deps, workspaceId);
@@ -131,5 +131,5 @@ test('a file that a waiting post has from former defaults cannot be deleted', as
     deps.orm.em.fork().execute('select media_id from post_media where post_id = ?', [post]);
   t.deepEqual(await files(), [{ media_id: cover }]);
   await steps.edit(post, { body: 'Edited' });
-  t.deepEqual(await files(), [], 'an edit took the defaults as they are');
+  t.deepEqual(await files(), [], 'an edit takes the current defaults');
 });

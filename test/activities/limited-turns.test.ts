@@ -6,25 +6,25 @@ import { clockedChannel, type ClaimedPost } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
 import { fakeNetwork, liveTexts } from '../support/networks.ts';
 
-// Which of a channel's overdue posts goes first where limits come and go. Each post is tried at the times that its tries
-// name, as Temporal tries it.
+// The order of a channel's overdue posts while rate limits come and go. Each post is attempted at the times that its
+// attempts ask for, as Temporal does.
 
 const minute = 60_000;
 const hour = 60 * minute;
 const database = beforeTests(test, freshDatabase);
 
-/** How many tries the posts of a test may take: it would go on for ever where posts wait for each other. */
-const mostTries = 3000;
+/** Limits the attempts of a test, which would never end if posts waited for each other. */
+const maxAttempts = 3000;
 
 const limited = (retryAtMs?: number, limit: LimitScope = 'channel') =>
   new NetworkError('rate_limited', 'Slowly.', {
-    taken: 'no',
+    accepted: 'no',
     limit,
     ...(retryAtMs !== undefined && { retryAtMs }),
   });
 
 async function limitedChannel(t: ExecutionContext) {
-  // With a name of its own: some limits hold for all workspaces on a server or on a network.
+  // A unique name, because some limits hold for all workspaces on a server or a network.
   const network = Object.assign(fakeNetwork(), { id: crypto.randomUUID() });
   const channel = await clockedChannel(t, network, database().url);
   const { deps, workspaceId, pass, newPost } = channel;
@@ -32,7 +32,7 @@ async function limitedChannel(t: ExecutionContext) {
   return {
     network,
     now,
-    /** Posts whose times are a second apart. */
+    /** Creates posts whose due times are a second apart. */
     due: async (contents: readonly (readonly string[])[]): Promise<ClaimedPost[]> => {
       const posts: ClaimedPost[] = [];
       for (const texts of contents) {
@@ -43,7 +43,7 @@ async function limitedChannel(t: ExecutionContext) {
       return posts;
     },
     pass,
-    /** What the network says to each request that would publish something. */
+    /** Sets the error of each send; null accepts the post. */
     refuse: (why: () => NetworkError | null): void => {
       const { send } = network;
       network.send = async (...args) => {
@@ -55,13 +55,13 @@ async function limitedChannel(t: ExecutionContext) {
         return send(...args);
       };
     },
-    /** The worker that was away claims them all now, two minutes later, and tries them until all have ended. */
+    /** Claims all posts two minutes later, as a worker does after an outage, and attempts them until all have ended. */
     untilEnded: async (posts: readonly ClaimedPost[]): Promise<void> => {
       pass(2 * minute);
       const claimed = [deps.now(), workspaceId];
       await deps.orm.em.execute('update posts set updated_at = ? where workspace_id = ?', claimed);
       const next = new Map(posts.map((post) => [post, now()]));
-      for (let tries = 0; next.size > 0 && tries < mostTries; tries += 1) {
+      for (let attempt = 0; next.size > 0 && attempt < maxAttempts; attempt += 1) {
         const [first] = [...next].toSorted(([, a], [, b]) => a - b);
         if (first) {
           const [post, atMs] = first;
@@ -78,18 +78,19 @@ async function limitedChannel(t: ExecutionContext) {
   };
 }
 
-for (const [scope, lookMs, lastsMs] of [
+for (const [scope, retryAfterMs, lastsMs] of [
   ['channel', hour, 4.5 * hour],
   ['channel', undefined, 4.5 * minute],
   ['server', undefined, 4.5 * minute],
   ['network', undefined, 4.5 * minute],
 ] as const) {
-  const end = lookMs === undefined ? 'that names no end' : 'that is named an hour at a time';
-  test(`posts keep their order through a limit of the ${scope} ${end}`, async (t) => {
+  const end =
+    retryAfterMs === undefined ? 'without a given end' : 'that is extended by an hour at a time';
+  test(`posts keep their order through a ${scope} rate limit ${end}`, async (t) => {
     const { network, now, due, refuse, untilEnded } = await limitedChannel(t);
     const posts = await due([['Episode 1'], ['Episode 2'], ['Episode 3']]);
     const endMs = now() + lastsMs;
-    refuse(() => (now() < endMs ? limited(lookMs && now() + lookMs, scope) : null));
+    refuse(() => (now() < endMs ? limited(retryAfterMs && now() + retryAfterMs, scope) : null));
 
     await untilEnded(posts);
 
@@ -97,7 +98,7 @@ for (const [scope, lookMs, lastsMs] of [
   });
 }
 
-test('a thread that a limit interrupts goes on before the other posts of its channel', async (t) => {
+test('a rate limited thread continues before the other posts of its channel', async (t) => {
   const { network, now, due, untilEnded } = await limitedChannel(t);
   const posts = await due([['1/3', '2/3', '3/3'], ['Other 1'], ['Other 2']]);
   network.fates.push(
@@ -112,10 +113,10 @@ test('a thread that a limit interrupts goes on before the other posts of its cha
   t.deepEqual(liveTexts(network), ['1/3', '2/3', '3/3', 'Other 1', 'Other 2']);
 });
 
-test('threads that need several windows of a limit go out one after the other, and are not all left in pieces', async (t) => {
+test('threads that need several windows of a limit go out one after the other', async (t) => {
   const { network, now, due, refuse, untilEnded } = await limitedChannel(t);
   const threads = await due([1, 2, 3].map((n) => [1, 2, 3, 4].map((part) => `${n}.${part}`)));
-  let [window, sent] = [-1, 0]; // The network takes two posts an hour.
+  let [window, sent] = [-1, 0]; // The network accepts two posts an hour.
   refuse(() => {
     const current = Math.floor(now() / hour);
     [window, sent] = current === window ? [window, sent + 1] : [current, 1];
@@ -127,7 +128,7 @@ test('threads that need several windows of a limit go out one after the other, a
   t.is(liveTexts(network).join(' '), '1.1 1.2 1.3 1.4 2.1 2.2 2.3 2.4 3.1 3.2 3.3 3.4');
 });
 
-test('a post whose limit ends with its day goes out before those that have a day left', async (t) => {
+test('a post near the end of its publish window goes out before posts that have a day left', async (t) => {
   const { network, now, due, pass, untilEnded } = await limitedChannel(t);
   const [first] = await due([['First']]);
   const dayEndMs = now() + 24 * hour;

@@ -12,7 +12,7 @@ const database = beforeTests(test, freshDatabase);
 const newChannel = (t: ExecutionContext, network = limitedNetwork()) =>
   clockedChannel(t, network, database().url);
 
-/** With a name of its own: some limits hold for all workspaces on a server or on a network. */
+/** A unique name, because some limits hold for all workspaces on a server or a network. */
 const limitedNetwork = () => Object.assign(fakeNetwork(), { id: crypto.randomUUID() });
 
 const anotherChannel = (
@@ -20,17 +20,17 @@ const anotherChannel = (
   account: Parameters<typeof addFakeChannel>[3],
 ): Promise<string> => addFakeChannel(deps, workspaceId, Object.keys(deps.networks)[0], account);
 
-/** The network takes nothing before these milliseconds have passed. */
+/** A rate limit that ends in `inMs` milliseconds. */
 function refusal({ deps }: ClockedChannel, inMs: number, limit: LimitScope = 'channel') {
   const retryAtMs = deps.now().getTime() + inMs;
-  return new NetworkError('rate_limited', 'Slowly.', { taken: 'no', retryAtMs, limit });
+  return new NetworkError('rate_limited', 'Slowly.', { accepted: 'no', retryAtMs, limit });
 }
 
-/** The network's next answer. */
+/** A fate for the network's next response. */
 const limited = (...args: Parameters<typeof refusal>) =>
   ({ kind: 'fails', error: refusal(...args) }) as const;
 
-test('a limit that one worker met holds for the posts of the channel at all workers, also for one that waits to be tried again', async (t) => {
+test('a rate limit that one worker met holds for all posts of the channel on all workers, also for retries', async (t) => {
   const network = limitedNetwork();
   const channel = await newChannel(t, network);
   const other = channel.newWorker();
@@ -55,11 +55,11 @@ test('a limit that one worker met holds for the posts of the channel at all work
   const { error } = await third.row();
   t.is(
     error,
-    'The network limits how often this account may post, and the limit is used up until 2026-05-01T12:07:00.000Z. It is tried again by itself at 2026-05-01T12:07:00.000Z.',
+    'The network limits how often this account may post, and the limit is used up until 2026-05-01T12:07:00.000Z. The next attempt is at 2026-05-01T12:07:00.000Z.',
   );
 });
 
-test('a post that prepares to send while another one meets the limit is not sent', async (t) => {
+test('a post that prepares while another one meets the limit is not sent', async (t) => {
   const network = limitedNetwork();
   const channel = await newChannel(t, network);
   const other = channel.newWorker();
@@ -78,7 +78,7 @@ test('a post that prepares to send while another one meets the limit is not sent
   t.like(await first.attempt(), { kind: 'done', status: 'published' });
 });
 
-test("a server's limit holds for all channels on it, and for no other server; a network's for all", async (t) => {
+test("a server's limit holds for all channels on that server only; a network's limit holds for all", async (t) => {
   for (const [limit, waits] of [
     ['channel', [true, false, false]],
     ['server', [true, true, false]],
@@ -100,7 +100,7 @@ test("a server's limit holds for all channels on it, and for no other server; a 
   }
 });
 
-test('who waits for a limit reads which one it is', async (t) => {
+test('the error of a waiting post names the limit', async (t) => {
   const network = limitedNetwork();
   const channel = await newChannel(t, network);
   const neighbour = await anotherChannel(channel, { remoteId: 'you' });
@@ -113,12 +113,12 @@ test('who waits for a limit reads which one it is', async (t) => {
   t.regex((await post.row()).error ?? '', /^The network's server limits .* over all accounts, /v);
 });
 
-test('a limit is never shortened by a later answer, and ends by itself', async (t) => {
+test('a later response never shortens a limit, and a limit ends without a request', async (t) => {
   for (const limit of ['channel', 'server', 'network'] as const) {
     const network = limitedNetwork();
     const channel = await newChannel(t, network);
     const [long, short] = [await channel.newPost(['Long']), await channel.newPost(['Short'])];
-    // Both are under way, and the one that hears of the short limit hears of it last.
+    // Both are running, and the shorter limit is reported last.
     const { send } = network;
     network.send = async () => {
       network.send = send;
@@ -135,7 +135,7 @@ test('a limit is never shortened by a later answer, and ends by itself', async (
   }
 });
 
-test('a limit that lasts longer than a post may wait ends this one, and holds for the others', async (t) => {
+test('a limit beyond the publish window of a post fails that post, and holds for the others', async (t) => {
   const network = limitedNetwork();
   const channel = await newChannel(t, network);
   const first = await channel.newPost(['First']);
@@ -148,10 +148,10 @@ test('a limit that lasts longer than a post may wait ends this one, and holds fo
   t.deepEqual((await second.row()).retryAt, new Date('2026-05-02T13:00:00Z'));
   const row = await first.row();
   t.is(row.errorCode, 'too_late');
-  t.regex(row.error ?? '', /^Slowly\. It is given up, a day after its time\. Retry the post /v);
+  t.regex(row.error ?? '', /^Slowly\. A day has passed since its time\. Retry the post /v);
 });
 
-/** Posts whose times are a second apart, all of them overdue by more than a minute. */
+/** Posts whose due times are a second apart, all overdue by more than a minute. */
 async function overdue(channel: ClockedChannel, count: number): Promise<ClaimedPost[]> {
   const posts: ClaimedPost[] = [];
   for (let number = 1; number <= count; number++) {
@@ -161,12 +161,12 @@ async function overdue(channel: ClockedChannel, count: number): Promise<ClaimedP
 
   channel.pass(2 * minute);
   const { deps, workspaceId } = channel;
-  const claimed = [deps.now(), workspaceId]; // The worker that was away claims them all now.
+  const claimed = [deps.now(), workspaceId]; // As a worker that claims them all after an outage.
   await deps.orm.em.execute('update posts set updated_at = ? where workspace_id = ?', claimed);
   return posts;
 }
 
-test('overdue posts of a channel go out in the order of their times, 2 s apart, whichever worker asks first', async (t) => {
+test('overdue posts of a channel go out in the order of their due times, 2 s apart, whichever worker attempts first', async (t) => {
   const network = limitedNetwork();
   const channel = await newChannel(t, network);
   const other = channel.newWorker();
@@ -177,20 +177,20 @@ test('overdue posts of a channel go out in the order of their times, 2 s apart, 
   t.like(await third?.row(), { status: 'retrying', tries: 0, errorCode: 'paced' });
   t.is(
     (await third?.row())?.error,
-    'Overdue posts of a channel go out one after the other, 2 s apart, and 2 of them go before this one. It is tried again by itself at 2026-05-01T12:02:07.000Z.',
+    'Overdue posts of a channel go out one after the other, 2 s apart, and 2 of them go before this one. The next attempt is at 2026-05-01T12:02:07.000Z.',
   );
   t.like(await first?.attempt(), { status: 'published' });
   channel.pass(2_000);
   t.like(await third?.attempt(other), { inMs: 2000 });
   t.like(await middle?.attempt(), { status: 'published' });
   channel.pass(1999);
-  t.like(await third?.attempt(), { inMs: 100 }); // By the millisecond, and Temporal is not asked sooner than this.
+  t.like(await third?.attempt(), { inMs: 100 }); // Its turn is exact; a retry delay has this minimum.
   channel.pass(1);
   t.like(await third?.attempt(), { status: 'published' });
   t.deepEqual(liveTexts(network), ['Post 1', 'Post 2', 'Post 3']);
 });
 
-test('a post on time is not held up by overdue ones, nor a post on another channel', async (t) => {
+test('overdue posts do not delay a post on time or a post on another channel', async (t) => {
   const channel = await newChannel(t);
   await overdue(channel, 3);
   const punctual = await channel.newPost(['On time']);
@@ -198,7 +198,7 @@ test('a post on time is not held up by overdue ones, nor a post on another chann
   t.like(await punctual.attempt(), { status: 'published' });
 });
 
-test('asked all at once by two workers, overdue posts keep their order, and one goes at a time', async (t) => {
+test('overdue posts that two workers attempt at once keep their order, one at a time', async (t) => {
   const network = limitedNetwork();
   const channel = await newChannel(t, network);
   const workers = [channel.newWorker(), channel.newWorker()];
@@ -225,7 +225,7 @@ test('asked all at once by two workers, overdue posts keep their order, and one 
   );
 });
 
-test('overdue posts that come back from failures of their own at the same moment go one at a time too', async (t) => {
+test('overdue posts that return from their own failures at the same moment go out one at a time', async (t) => {
   const network = limitedNetwork();
   const channel = await newChannel(t, network);
   const workers = [channel.newWorker(), channel.newWorker()];
@@ -246,7 +246,7 @@ test('overdue posts that come back from failures of their own at the same moment
   }
 });
 
-test('an overdue post that failed for a reason of its own is passed over until its next try', async (t) => {
+test('an overdue post that failed for its own reason is passed over until its next attempt', async (t) => {
   const network = limitedNetwork();
   const channel = await newChannel(t, network);
   const [first, next] = await overdue(channel, 2);
@@ -257,7 +257,7 @@ test('an overdue post that failed for a reason of its own is passed over until i
   t.like(await next?.attempt(), { status: 'published' });
 });
 
-test('a cancelled post makes room, and what waits behind it goes on', async (t) => {
+test('posts behind a cancelled post continue', async (t) => {
   const channel = await newChannel(t);
   const [first, next] = await overdue(channel, 2);
   t.like(await next?.attempt(), { kind: 'again' });
@@ -268,9 +268,9 @@ test('a cancelled post makes room, and what waits behind it goes on', async (t) 
   t.like(await next?.attempt(), { status: 'published' });
 });
 
-test('posts that nobody comes back to stop no other one for longer than two minutes', async (t) => {
+test('posts without further attempts stop others for two minutes at most', async (t) => {
   const channel = await newChannel(t);
-  const [untried, dead, unclaimed, last] = await overdue(channel, 4);
+  const [unattempted, dead, unclaimed, last] = await overdue(channel, 4);
   const em = channel.deps.orm.em.fork();
   await em.execute(
     `update post_channels set status = 'publishing', tried_at = ? where post_id = ?`,
@@ -279,16 +279,16 @@ test('posts that nobody comes back to stop no other one for longer than two minu
   await em.execute(`update posts set status = 'scheduled' where id = ?`, [unclaimed?.postId]);
 
   t.like(await last?.attempt(), { inMs: 6000 });
-  channel.pass(31_000); // What is still not claimed was not among those that all came back to life.
+  channel.pass(31_000); // A post that is still unclaimed does not count as overdue any more.
   t.like(await last?.attempt(), { inMs: 4000 });
   channel.pass(85_000);
   t.like(await last?.attempt(), { inMs: 4000 });
   channel.pass(5_000);
   t.like(await last?.attempt(), { status: 'published' });
-  t.is((await untried?.row())?.status, 'scheduled');
+  t.is((await unattempted?.row())?.status, 'scheduled');
 });
 
-test('a retry is not overdue from the day of the post, but from its own time', async (t) => {
+test('a retried post counts as overdue from its retry, not from its original time', async (t) => {
   const channel = await newChannel(t);
   const [first, next] = await overdue(channel, 2);
   await channel.deps.orm.em

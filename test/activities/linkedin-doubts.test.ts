@@ -15,7 +15,7 @@ import { postSteps, type PostSteps } from '../support/post-steps.ts';
 const minute = 60_000;
 const database = beforeTests(test, freshDatabase);
 
-/** The adapter as it is, with a way out to the sandbox. */
+/** The real adapter, with its requests routed to the sandbox. */
 function reaching(http: ReturnType<typeof waysOutTo>): Network {
   const on = (connection: Connection): Connection =>
     Object.assign(connection, { http, downloads: http });
@@ -27,7 +27,7 @@ function reaching(http: ReturnType<typeof waysOutTo>): Network {
   };
 }
 
-/** A channel of an app that may read nothing, and a clock that the sandbox shares. */
+/** A channel of an app without read permission. The sandbox shares the clock of the steps. */
 async function selfServed(t: ExecutionContext, ...sites: readonly string[]) {
   const clock: { steps?: PostSteps } = {};
   const now = () => clock.steps?.deps.now().getTime() ?? Date.now();
@@ -55,7 +55,7 @@ async function selfServed(t: ExecutionContext, ...sites: readonly string[]) {
 }
 
 for (const how of ['lost', 'error', 'late'] as const) {
-  test(`an answer that is ${how}, where nobody may look, becomes one published post at its address`, async (t) => {
+  test(`a ${how} response without read permission ends as one published post with its address`, async (t) => {
     const { steps, account, make } = await selfServed(t);
     const { post, target } = await make(`Hello (all) #sandbox-${how}`);
     t.like(await steps.attempt(post, target), { kind: 'again', code: 'network_unavailable' });
@@ -73,7 +73,7 @@ for (const [status, article, warning] of [
   [200, { title: 'A tale' }, /^$/v],
   [404, undefined, /^There is no card for "http:.*": it answered 404\.$/v],
 ] as const) {
-  test(`a post whose link answers ${status} is sent again as it was, and the page is read once`, async (t) => {
+  test(`a post whose link returns ${status} is resent unchanged, and the page is read once`, async (t) => {
     let asked = 0;
     const server = createServer((_, response) => {
       asked += 1;
@@ -97,7 +97,7 @@ for (const [status, article, warning] of [
   });
 }
 
-test('an equal post of last week is a duplicate, and the second one is not told to be it', async (t) => {
+test('an equal post of last week makes the new one a duplicate, and is not taken for it', async (t) => {
   const { steps, account, make } = await selfServed(t);
   const first = await make('Every week');
   t.like(await steps.attempt(first.post, first.target), { kind: 'done', status: 'published' });
@@ -110,7 +110,7 @@ test('an equal post of last week is a duplicate, and the second one is not told 
   t.is((await listed(account)).length, 1);
 });
 
-test('where a first comment may not be written, the post is live and the channel says so with its address', async (t) => {
+test('when the first comment is refused, the post stays live and the error names its address', async (t) => {
   const { steps, account, make } = await selfServed(t);
   const { post, target } = await make('The post', { first_comment: 'More below' });
   t.like(await steps.attempt(post, target), { kind: 'done', status: 'failed' });

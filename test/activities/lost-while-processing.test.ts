@@ -9,14 +9,14 @@ const minute = 60_000;
 const day = 24 * 60 * minute;
 const database = beforeTests(test, freshDatabase);
 
-test('a channel that loses access while its network processes a post is told of it once, and the post waits for it', async (t) => {
+test('a channel that loses access while its network processes a post sends one event, and the post waits for it', async (t) => {
   const network = processingNetwork();
   const { channel, post } = await processedPost(t, network, database().url);
   await post.attempt();
-  network.says = new NetworkError('access_lost', 'The token was revoked.', { taken: 'unknown' });
+  network.says = new NetworkError('access_lost', 'The token was revoked.', { accepted: 'unknown' });
   const { deps, channelId } = channel;
   const rows = (statement: string) => deps.orm.em.fork().execute(statement, [channelId]);
-  for (let looks = 0; looks < 3; looks += 1) {
+  for (let polls = 0; polls < 3; polls += 1) {
     channel.pass(10 * minute);
     t.like(await post.attempt(), { kind: 'again', code: 'processing' });
     const { error, status } = await post.row();
@@ -24,7 +24,7 @@ test('a channel that loses access while its network processes a post is told of 
     t.true(error?.includes(network.live[0]?.sent.url ?? '?'), error ?? '');
     t.regex(
       error ?? '',
-      /The token was revoked\. Connect the channel again\. The network is asked/v,
+      /The token was revoked\. Connect the channel again\. The next check is at/v,
     );
   }
 
@@ -39,20 +39,20 @@ test('a channel that loses access while its network processes a post is told of 
   t.is(network.sends.length, 1);
 });
 
-test('a post whose channel is not connected again by the end of its day counts as published, and says where it is', async (t) => {
+test('a processing post whose channel is not reconnected within a day ends as published, with its address', async (t) => {
   const network = processingNetwork();
   const { channel, post } = await processedPost(t, network, database().url);
   await post.attempt();
-  network.says = new NetworkError('access_lost', 'The token was revoked.', { taken: 'unknown' });
+  network.says = new NetworkError('access_lost', 'The token was revoked.', { accepted: 'unknown' });
   channel.pass(day + minute);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
   const { url, sentWarning } = await post.row();
   t.is(url, network.live[0]?.sent.url ?? null);
-  t.regex(sentWarning ?? '', /The network has taken this post.*The token was revoked/v);
+  t.regex(sentWarning ?? '', /The network has accepted this post.*The token was revoked/v);
   t.is(network.sends.length, 1);
 });
 
-test('a fault of ours while a network processes a post changes nothing about the post, and ends with its day', async (t) => {
+test('an internal error while a network processes a post does not change the post, which ends after a day', async (t) => {
   const network = processingNetwork();
   const { channel, post } = await processedPost(t, network, database().url);
   await post.attempt();

@@ -11,18 +11,18 @@ import { attempt } from '../support/attempt.ts';
 import { clockedChannel, type ClaimedPost, type ClockedChannel } from '../support/claimed-posts.ts';
 import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 
-/** A fake network that tells figures of its posts, as a test sets them. */
+/** A fake network that reports the metrics a test sets. */
 export type MeasuredNetwork = FakeNetwork & {
   readonly metrics: MetricsReader;
-  /** By the network's id of a post. What is not in here is not told of. */
+  /** By the network's post id. Posts that are missing here are not reported. */
   readonly figures: Map<string, PostReading>;
   /** The ids of each call, in order. */
   readonly reads: (readonly string[])[];
-  /** Called at the beginning of each read: it may throw, or take its time. */
+  /** Called at the beginning of each read; may throw or wait. */
   onRead: (connection: Connection) => Promise<void> | void;
 };
 
-/** @param metricsEveryMs How far apart it wants reads of a post. */
+/** @param metricsEveryMs The shortest time between reads of a post. */
 export function measuredNetwork(
   given: Partial<MetricsReader> = {},
   metricsEveryMs = 0,
@@ -59,7 +59,7 @@ export function measuredNetwork(
 
 export const read = (metrics: Metrics): PostReading => ({ kind: 'read', metrics });
 
-/** Throws what a network says to whoever reads. */
+/** An `onRead` that throws this error. */
 export const refusing = (error: NetworkError) => () => {
   throw error;
 };
@@ -73,17 +73,17 @@ export type Row = {
 
 export type MeasuredPost = {
   readonly postId: string;
-  /** Of the network. */
+  /** The network's id of the post. */
   readonly remoteId: string;
   readonly row: () => Promise<Row>;
-  /** Its figures are read at the next refresh. */
+  /** Makes the post due for the next refresh. */
   readonly makeDue: () => Promise<void>;
   readonly days: () => Promise<{ day: string; metrics: Metrics }[]>;
 };
 
 export type MeasuredChannel = ClockedChannel & {
   readonly network: MeasuredNetwork;
-  /** Publishes a post just now, with these figures on the network. */
+  /** Publishes a post now, with these metrics on the network. */
   readonly publish: (metrics?: Metrics, channelId?: string) => Promise<MeasuredPost>;
   readonly refresh: (
     request?: Omit<RefreshRequest, 'network'>,
@@ -113,7 +113,7 @@ export async function measuredChannel(
         times ? refreshMetrics(deps, given, times) : refreshMetrics(deps, given);
       const done = await attempt(activity, by, { network: network.id, ...request });
       if (done.kind !== 'done') {
-        throw new Error(`A refresh is not repeated by itself: ${done.code}`);
+        throw new Error(`A refresh asks for no retry: ${done.code}`);
       }
 
       const { kind: _, ...counts } = done;

@@ -7,7 +7,7 @@ const minute = 60_000;
 const database = sharedDatabase(test);
 const nothing = { read: 0, gone: 0, postponed: 0, failed: 0, left: 0 };
 
-test('figures that were read are recorded though the database goes away in that moment, and not read again', async (t) => {
+test('metrics are recorded without a second read when the database connection breaks meanwhile', async (t) => {
   const channel = await measuredChannel(t, database().url, measuredNetwork({ readsPerMonth: 10 }));
   const { deps, network } = channel;
   const post = await channel.publish({ likes: 3 });

@@ -20,7 +20,7 @@ const newChannel = (t: ExecutionContext, network?: MeasuredNetwork) =>
   measuredChannel(t, database().url, network);
 const nothing = { read: 0, gone: 0, postponed: 0, failed: 0, left: 0 };
 
-/** Another channel on the same network. */
+/** Adds another channel on the same network. */
 const addChannel = (
   { deps, workspaceId, network }: MeasuredChannel,
   remoteId: string,
@@ -30,9 +30,9 @@ const addChannel = (
 const after = ({ deps }: MeasuredChannel, ms: number): Date => new Date(deps.now().getTime() + ms);
 
 const says = (code: NetworkError['code'], more: object = {}): NetworkError =>
-  new NetworkError(code, `They said ${code}.`, { taken: 'no', ...more });
+  new NetworkError(code, `They said ${code}.`, { accepted: 'no', ...more });
 
-/** A post that was read once, is due again, and has other figures on the network by now. */
+/** A post that was read once, is due again, and has newer metrics on the network. */
 async function readOnce(channel: MeasuredChannel) {
   const post = await channel.publish({ likes: 1 });
   channel.pass(15 * minute);
@@ -49,7 +49,7 @@ const channelRow = async ({ deps, channelId }: MeasuredChannel) => {
   return row;
 };
 
-test('a network that does not answer leaves the last figures and their time, and is asked again after a quarter of an hour', async (t) => {
+test('a network that does not respond keeps the last metrics and their time, and is read again after 15 minutes', async (t) => {
   const channel = await newChannel(t);
   const post = await readOnce(channel);
   const before = await post.row();
@@ -65,7 +65,7 @@ test('a network that does not answer leaves the last figures and their time, and
   t.deepEqual((await post.row()).metrics, { likes: 2 });
 });
 
-test('a limit of reading leaves figures until its end, for whom it holds, and delays no post', async (t) => {
+test('a rate limit of metrics postpones reads in its scope, and delays no post', async (t) => {
   for (const [limit, waits] of [
     ['channel', [true, false, false]],
     ['server', [true, true, false]],
@@ -101,7 +101,7 @@ test('a limit of reading leaves figures until its end, for whom it holds, and de
   }
 });
 
-test('a network that refuses the access leaves figures, its owner hears of it once, and reading goes on with the next access', async (t) => {
+test('a network that refuses the access keeps the last metrics, sends one event, and is read again after a reconnect', async (t) => {
   const channel = await newChannel(t);
   const post = await readOnce(channel);
   const before = await post.row();
@@ -125,7 +125,7 @@ test('a network that refuses the access leaves figures, its owner hears of it on
   t.deepEqual((await post.row()).metrics, { likes: 2 });
 });
 
-test('an access that is lost while it is connected anew is not told to be lost', async (t) => {
+test('an access that is refused while its channel is reconnected does not count as lost', async (t) => {
   const channel = await newChannel(t);
   await readOnce(channel);
   const { deps, channelId } = channel;
@@ -143,7 +143,7 @@ test('an access that is lost while it is connected anew is not told to be lost',
   t.deepEqual(await channel.refresh(), { ...nothing, read: 1 });
 });
 
-test('a channel that waits for a limit that its posts met is not read before its end', async (t) => {
+test('a channel that waits for a rate limit of its posts is not read before the limit ends', async (t) => {
   const channel = await newChannel(t);
   const post = await readOnce(channel);
   const until = after(channel, 3 * hour);
@@ -155,7 +155,7 @@ test('a channel that waits for a limit that its posts met is not read before its
   t.deepEqual(await channel.refresh(), { ...nothing, read: 1 });
 });
 
-test('a disconnected channel is not read, and its old posts are asked for no more', async (t) => {
+test('a disconnected channel is not read, and its old posts are no longer due', async (t) => {
   const channel = await newChannel(t);
   const post = await readOnce(channel);
   const em = channel.deps.orm.em.fork();
@@ -168,7 +168,7 @@ test('a disconnected channel is not read, and its old posts are asked for no mor
   t.is(channel.network.reads.length, 1);
 });
 
-test('posts that a network refuses to tell of keep no others of their channel from being read', async (t) => {
+test('posts whose read fails do not block other posts of their channel', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ batchSize: 1 }));
   const [bad, good] = [await channel.publish({ likes: 1 }), await channel.publish({ likes: 2 })];
   const { reads } = channel.network;
@@ -186,7 +186,7 @@ test('posts that a network refuses to tell of keep no others of their channel fr
   }
 });
 
-test('posts that there was no time to ask for are asked for soon, and not at their next usual time', async (t) => {
+test('posts that a read left out are read after a minute, not at their next usual time', async (t) => {
   const channel = await newChannel(t);
   const [old, other] = [await readOnce(channel), await channel.publish({ likes: 7 })];
   channel.pass(30 * 24 * hour);
@@ -198,7 +198,7 @@ test('posts that there was no time to ask for are asked for soon, and not at the
   t.deepEqual((await other.row()).nextAt, after(channel, 24 * hour));
 });
 
-test('without a way to read a network its posts wait for a day', async (t) => {
+test('posts of a network without metrics wait for a day', async (t) => {
   const channel = await newChannel(t);
   const post = await channel.publish();
   channel.pass(15 * minute);
@@ -211,7 +211,7 @@ test('without a way to read a network its posts wait for a day', async (t) => {
   t.deepEqual((await post.row()).nextAt, after(channel, 24 * hour));
 });
 
-test('a channel that hangs delays no other, and its posts are read when it answers again', async (t) => {
+test('a channel that hangs delays no other, and its posts are read when it responds again', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ batchSize: 1 }));
   const { network } = channel;
   const other = await addChannel(channel, 'other');
@@ -229,7 +229,7 @@ test('a channel that hangs delays no other, and its posts are read when it answe
 
   t.is(await Promise.race([refreshing, 'under way']), 'under way');
   t.deepEqual(await refreshing, { ...nothing, read: 1, failed: 2 });
-  t.is(network.reads.length, 2); // Its second post is not asked for.
+  t.is(network.reads.length, 2); // The second post of the hung channel is not read.
   released.resolve();
   for (const post of hung) {
     t.deepEqual(await post.row(), {
@@ -244,7 +244,7 @@ test('a channel that hangs delays no other, and its posts are read when it answe
   t.deepEqual(await channel.refresh(), { ...nothing, read: 3 });
 });
 
-test('followers are asked for once a day, and a network that does not tell them keeps nothing from being read', async (t) => {
+test('followers are read once a day, and a network that fails to report them delays no metrics', async (t) => {
   const told: (number | null | NetworkError)[] = [120, says('network_unavailable'), null];
   let asked = 0;
   const followers = async (): Promise<number | null> => {

@@ -7,7 +7,7 @@ const minute = 60_000;
 const database = sharedDatabase(test);
 const nothing = { read: 0, gone: 0, postponed: 0, failed: 0, left: 0 };
 
-test('channels of the same posts that are read side by side, in whatever order, are all recorded and summed', async (t) => {
+test('concurrent reads of one post on two channels, in any order, are all recorded and summed', async (t) => {
   const [count, rounds] = [60, 10];
   const network = measuredNetwork({ batchSize: count });
   const channel = await measuredChannel(t, database().url, network);

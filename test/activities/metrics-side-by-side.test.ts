@@ -18,7 +18,7 @@ const newChannel = (t: ExecutionContext, network?: MeasuredNetwork) =>
   measuredChannel(t, database().url, network);
 const nothing = { read: 0, gone: 0, postponed: 0, failed: 0, left: 0 };
 
-test('two refreshes at once read each post once', async (t) => {
+test('two concurrent refreshes read each post once', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ batchSize: 2 }));
   const { network, deps, workspaceId } = channel;
   const posts = [];
@@ -40,7 +40,7 @@ test('two refreshes at once read each post once', async (t) => {
   t.deepEqual(network.reads.flat().toSorted(), posts.map(({ remoteId }) => remoteId).toSorted());
 });
 
-test('what a killed worker was at is read by another one a quarter of an hour later', async (t) => {
+test('the posts of a killed worker are read by another one 15 minutes later', async (t) => {
   const channel = await newChannel(t);
   const post = await channel.publish({ likes: 1 });
   channel.pass(15 * minute);
@@ -53,7 +53,7 @@ test('what a killed worker was at is read by another one a quarter of an hour la
   t.deepEqual((await post.row()).metrics, { likes: 1 });
 });
 
-test('a worker that stood still takes no figure back, and brings back no post that is gone', async (t) => {
+test('a worker that was suspended overwrites no newer metrics and restores no deleted post', async (t) => {
   for (const newer of [read({ likes: 20 }), { kind: 'gone' } as const]) {
     const channel = await newChannel(t);
     const { network } = channel;
@@ -86,7 +86,7 @@ test('a worker that stood still takes no figure back, and brings back no post th
   }
 });
 
-test('a worker that stood still takes no followers back', async (t) => {
+test('a worker that was suspended overwrites no newer follower count', async (t) => {
   let told = 10;
   const [asked, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const channel = await newChannel(t, measuredNetwork({ followers: async () => told }));
@@ -116,7 +116,7 @@ test('a worker that stood still takes no followers back', async (t) => {
   t.deepEqual(await deps.orm.em.fork().execute(sql, [channelId]), [{ followers: 20 }]);
 });
 
-test('a monthly budget is never exceeded, however many refreshes there are at once, and the rest is read in the next month', async (t) => {
+test('concurrent refreshes do not exceed the monthly budget, and the remaining posts are read next month', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ batchSize: 3, readsPerMonth: 25 }));
   const { network, deps, workspaceId } = channel;
   const posts = [];
@@ -128,12 +128,12 @@ test('a monthly budget is never exceeded, however many refreshes there are at on
   }
 
   channel.pass(15 * minute);
-  // Reads that fail may have cost something.
+  // A failed read may have used the budget.
   let isFirst = true;
   network.onRead = () => {
     if (isFirst) {
       isFirst = false;
-      throw new NetworkError('network_unavailable', 'No answer.', { taken: 'no' });
+      throw new NetworkError('network_unavailable', 'No answer.', { accepted: 'no' });
     }
   };
   const workers = [deps, channel.newWorker(), channel.newWorker(), channel.newWorker()];
@@ -159,7 +159,7 @@ test('a monthly budget is never exceeded, however many refreshes there are at on
   t.is(network.reads.flat().length, 50);
 });
 
-test('workers that ask for reads in the same instant get what the budget holds, and no more', async (t) => {
+test('concurrent workers get as many reads as the budget holds', async (t) => {
   const channel = await newChannel(t);
   const workers = [channel.deps, channel.newWorker(), channel.newWorker(), channel.newWorker()];
   const ask = (worker: (typeof workers)[number]) => reserveReads(worker, channel.network.id, 25, 1);
@@ -171,14 +171,14 @@ test('workers that ask for reads in the same instant get what the budget holds, 
   );
 });
 
-test('an account that its network refuses uses up no budget of the others', async (t) => {
+test('an account that its network refuses uses up no budget of other accounts', async (t) => {
   for (const code of ['access_lost', 'permission_missing', 'rate_limited'] as const) {
     const channel = await newChannel(t, measuredNetwork({ readsPerMonth: 1 }));
     const { network, deps, workspaceId } = channel;
     await channel.publish({ likes: 1 });
     channel.pass(15 * minute);
     network.onRead = () => {
-      throw new NetworkError(code, 'No.', { taken: 'no' });
+      throw new NetworkError(code, 'No.', { accepted: 'no' });
     };
     await channel.refresh();
     network.onRead = () => undefined;
@@ -191,7 +191,7 @@ test('an account that its network refuses uses up no budget of the others', asyn
   }
 });
 
-test('a budget of nothing reads nothing', async (t) => {
+test('a budget of zero reads nothing', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ readsPerMonth: 0 }));
   await channel.publish({ likes: 1 });
   channel.pass(15 * minute);
@@ -199,7 +199,7 @@ test('a budget of nothing reads nothing', async (t) => {
   t.deepEqual(channel.network.reads, []);
 });
 
-test('a network that is read once a day is asked for a post no sooner, also when somebody asks', async (t) => {
+test('a network that is read once a day reads a post no sooner, even on request', async (t) => {
   const channel = await newChannel(t, measuredNetwork({}, day));
   const post = await channel.publish({ likes: 1 });
   const publishedAt = channel.deps.now().getTime();
@@ -230,7 +230,7 @@ test('a refresh of one post reads no other', async (t) => {
   t.is((await other.row()).updatedAt, null);
 });
 
-test('a channel with hundreds of due posts is asked for one batch after the other', async (t) => {
+test('a channel with hundreds of due posts is read one batch at a time', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ batchSize: 100 }));
   const { network, deps } = channel;
   const { postId } = await channel.publish({ likes: 1 });
@@ -249,7 +249,7 @@ test('a channel with hundreds of due posts is asked for one batch after the othe
   t.is(most, 1);
 });
 
-/** SQL: published posts like one that there is. */
+/** Copies a published post. Parameters: the number of copies, then the post's id three times. */
 const copyPost = `
   with copies as materialized (
     select gen_random_uuid() as post, gen_random_uuid() as channel, gen_random_uuid() as part from generate_series(1, ?::int)
@@ -266,7 +266,7 @@ const copyPost = `
     'id', copies.part, 'post_channel_id', copies.channel, 'remote_id', copies.part::text, 'key', copies.part::text))).*
   from post_parts pp join post_channels pc on pc.id = pp.post_channel_id, copies where pc.post_id = ?`;
 
-test('what is not come to in time is left to the next refresh', async (t) => {
+test('posts that a refresh has no time for are left to the next one', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ batchSize: 1 }));
   const posts = [await channel.publish(), await channel.publish(), await channel.publish()];
   channel.pass(15 * minute);

@@ -3,12 +3,12 @@ import { CancelledFailure } from '@temporalio/common';
 import { fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 
-// A post that was cancelled in the middle of a send and has a new time since, and what is asked then.
+// A post that was cancelled and rescheduled in the middle of a send.
 
 const minute = 60_000;
 const { newSteps } = onOneDatabase(test);
 
-/** A post that is being sent to one channel. */
+/** A claimed post on one channel. */
 async function claimed(t: ExecutionContext) {
   const network = fakeNetwork(minute);
   const steps = await newSteps(t, { a: network });
@@ -28,7 +28,7 @@ for (const [what, ask] of [
       steps.edit(post, { scheduled_at: null }),
   ],
 ] as const) {
-  test(`landed since, it ends as published at once, and stays so when ${what} is asked then`, async (t) => {
+  test(`once its send succeeds it ends as published, and stays so after ${what}`, async (t) => {
     const made = await claimed(t);
     const { network, steps, post, go, id } = made;
     interrupt(network, 'send', async () => {
@@ -36,7 +36,7 @@ for (const [what, ask] of [
       await steps.edit(post, { schedule_in_minutes: 600 });
     });
     await steps.attempt(post, id);
-    await steps.finalize(post, go, { canceled: false, heard: 3 });
+    await steps.finalize(post, go, { canceled: false, signalled: 3 });
     t.deepEqual(await steps.events(post), ['post.published']);
     await ask(made).catch(() => undefined);
 
@@ -50,7 +50,7 @@ for (const [what, ask] of [
   });
 }
 
-test('one whose worker died is no longer shown as being sent, and is found at its new time', async (t) => {
+test('a rescheduled post whose worker died shows as scheduled, and is found at its new time', async (t) => {
   const { network, steps, post, go, id } = await claimed(t);
   const { send } = network;
   network.send = async (...args) => {
@@ -60,8 +60,8 @@ test('one whose worker died is no longer shown as being sent, and is found at it
     throw new CancelledFailure('The worker is gone.');
   };
   await t.throwsAsync(steps.attempt(post, id));
-  await steps.finalize(post, go, { canceled: true, heard: 2 });
-  await steps.edit(post, { schedule_in_minutes: 60 * 24 }); // While the workflow rests before its next claim.
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
+  await steps.edit(post, { schedule_in_minutes: 60 * 24 }); // While the workflow waits before its next claim.
 
   t.is((await steps.claim(post)).kind, 'not_due');
   t.is((await steps.show(post)).channels[0]?.status, 'scheduled');

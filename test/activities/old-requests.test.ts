@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { writtenWithinMs } from '../../activities/publish-channel/intent.ts';
-import { timeoutMs } from '../../networks/send-request.ts';
-import { bluesky } from '../../networks/bluesky/adapter.ts';
+import { timeoutMs } from '../../networks/send-network-request.ts';
+import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -12,11 +12,11 @@ const minute = 60_000;
 const database = beforeTests(test, freshDatabase);
 
 /**
- * A post whose first request has left and is stuck on its way, while its worker was killed. On a network that waits as
- * long as Bluesky does, where another publishing of the post has other record keys.
+ * A post whose first request is stuck in transit while its worker was killed. The network waits as long as Bluesky,
+ * where another run of the post has other record keys.
  */
 async function stuck(t: ExecutionContext) {
-  const network = fakeNetwork(bluesky.rules.appearsWithinMs);
+  const network = fakeNetwork(blueskyNetwork.rules.appearsWithinMs);
   const steps = await postSteps(t, { a: network }, database().url);
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ body: 'Old', channel_ids, schedule_in_minutes: 0 });
@@ -31,7 +31,7 @@ async function stuck(t: ExecutionContext) {
   t.teardown(() => goOn.resolve());
   const sending = steps.attempt(post, id).catch(() => undefined);
   await isStuck.promise;
-  steps.pass(21_000); // Nobody hears of the worker any more.
+  steps.pass(21_000); // Longer than the heartbeat timeout.
   const arrive = async () => {
     goOn.resolve();
     await sending;
@@ -39,7 +39,7 @@ async function stuck(t: ExecutionContext) {
   return { network, steps, post, go, id, arrive };
 }
 
-test('a post that was cancelled and edited does not go out beside its old text, of which the request was stuck', async (t) => {
+test('an edited post does not go out next to its old text, whose request was stuck', async (t) => {
   const { network, steps, post, id, arrive } = await stuck(t);
   t.is(await steps.cancel(post), 1);
   await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
@@ -55,12 +55,12 @@ test('a post that was cancelled and edited does not go out beside its old text, 
   t.is((await steps.show(post)).channels[0]?.body, 'Old');
 });
 
-test('a resend that is refused proves nothing of the request that is stuck', async (t) => {
+test('a refused resend proves nothing about the stuck request', async (t) => {
   const { network, steps, post, go, id, arrive } = await stuck(t);
   network.fates.push(fails('network_unavailable'));
   t.like(await steps.attempt(post, id), { kind: 'again' });
   await steps.cancel(post);
-  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
   await steps.edit(post, { body: 'New', schedule_in_minutes: 0 }).catch(() => undefined);
   for (const { postChannelId } of await targetsOf(steps.claim(post))) {
     await steps.attempt(post, postChannelId);
@@ -76,7 +76,7 @@ async function targetsOf(claiming: ReturnType<Awaited<ReturnType<typeof postStep
   return claim.kind === 'go' ? claim.targets : [];
 }
 
-test('a request is over before its network is believed that the post is not there', async (t) => {
+test('each request times out before its network may report the post absent', async (t) => {
   for (const { id, rules } of Object.values(await openNetworks({}).load())) {
     t.true(rules.appearsWithinMs >= writtenWithinMs + timeoutMs + 10_000, id);
   }

@@ -5,7 +5,7 @@ import { clockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { storeFile, type TestFile } from '../support/seed-media.ts';
-import type { Step } from '../../networks/network.ts';
+import type { PublishStep } from '../../networks/network.ts';
 
 const database = beforeTests(test, freshDatabase);
 
@@ -17,10 +17,10 @@ const file = (name: string): TestFile => ({
   height: 10,
 });
 
-/** A thread of two on a fake network, and what the network is handed of it. */
+/** A thread of two parts on a fake network, and the parts that the network received. */
 async function thread(t: ExecutionContext) {
   const network = fakeNetwork();
-  const handed: Step['parts'][number][] = [];
+  const handed: PublishStep['parts'][number][] = [];
   const { upload } = network;
   network.upload = async (connection, step) => {
     handed.push(...step.parts);
@@ -35,7 +35,7 @@ async function thread(t: ExecutionContext) {
   return { network, handed, post, channelId, workspaceId, sql, store };
 }
 
-test('every part goes out with the options of the post over the defaults of its channel', async (t) => {
+test('each part goes out with the options of the post over the defaults of its channel', async (t) => {
   const { handed, post, channelId, sql } = await thread(t);
   await sql(
     'update post_channels set defaults = ? where channel_id = ?',
@@ -56,7 +56,7 @@ test('every part goes out with the options of the post over the defaults of its 
 });
 
 for (const column of ['defaults', 'options'] as const) {
-  test(`a file that one of a post's ${column} names is handed to the network, with its bytes`, async (t) => {
+  test(`a file in the ${column} of a post reaches the network with its bytes`, async (t) => {
     const { handed, post, channelId, sql, store } = await thread(t);
     const options = JSON.stringify({ cover: await store('cover.png') });
     await sql(`update post_channels set ${column} = ? where channel_id = ?`, options, channelId);
@@ -71,7 +71,7 @@ for (const column of ['defaults', 'options'] as const) {
   });
 }
 
-test('a file of another workspace is not handed out, whatever the options say', async (t) => {
+test('a file of another workspace is not sent, whatever the options contain', async (t) => {
   const { handed, post, channelId, sql } = await thread(t);
   const cover = await (await thread(t)).store('cover.png');
   const options = JSON.stringify({ cover });
@@ -80,7 +80,7 @@ test('a file of another workspace is not handed out, whatever the options say', 
   t.deepEqual(handed[0]?.optionFiles, {});
 });
 
-test('each part goes out with its own files, and with the alt text that they have for the post', async (t) => {
+test('each part goes out with its own files and their alt texts for the post', async (t) => {
   const { handed, network, post, workspaceId, sql, store } = await thread(t);
   const id = await store('b.png');
   await sql(

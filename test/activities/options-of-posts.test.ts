@@ -14,7 +14,7 @@ const schema = {
   properties: { title: text, privacy: text, made_for_kids: { type: 'boolean' } },
 } as const;
 
-test('a post’s video counts over what its channel has by default, and less than what was chosen for it', (t) => {
+test('options apply in order: channel defaults, the post’s video, options of the post', (t) => {
   const rules = { options: schema };
   const defaults = { title: 'Default', privacy: 'private' };
   const video = { title: 'Video', privacy: 'unlisted', made_for_kids: true } as const;
@@ -28,7 +28,7 @@ test('a post’s video counts over what its channel has by default, and less tha
   t.deepEqual(optionsFor(none, { defaults: {}, video, own: null }), {});
 });
 
-test('the network gets what a post says of its video', async (t) => {
+test('the network receives the video options of a post', async (t) => {
   const network = fakeNetwork();
   Object.assign(network.rules, { options: schema });
   const seen: Options[] = [];

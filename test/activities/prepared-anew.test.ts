@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { connectChannel } from '../../accounts/connect-channel.ts';
-import { bluesky } from '../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
 import type { Egress, EgressRequest, EgressResponse } from '../../runtime/egress/egress.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel } from '../support/claimed-posts.ts';
@@ -15,10 +15,9 @@ type Write = { readonly rkey: string; readonly value: { text: string; createdAt:
 type Answer = { readonly status: number; readonly headers?: Record<string, string>; body?: object };
 
 /**
- * A PDS that refuses some writes, and takes the rest without a word. Only what it was asked for counts here; what a real
- * one does is tested on a real one.
+ * A PDS that refuses some writes and accepts the others. Only the requests matter here; other tests use a real PDS.
  *
- * @param answers To the first writes, in order.
+ * @param answers The responses to the first writes, in order.
  */
 function pds(answers: readonly Answer[]) {
   const tried: Write[][] = [];
@@ -49,11 +48,11 @@ function pds(answers: readonly Answer[]) {
 
 /** A thread that is due on a Bluesky account. */
 async function due(t: ExecutionContext, answers: readonly Answer[]) {
-  const channel = await clockedChannel(t, bluesky, database().url);
+  const channel = await clockedChannel(t, blueskyNetwork, database().url);
   const { deps, workspaceId, pass } = channel;
   const server = pds(answers);
   const claims = Buffer.from(JSON.stringify({ exp: 4_000_000_000 })).toString('base64url');
-  await connectChannel(deps.orm.em.fork(), deps.sealer, workspaceId, bluesky.id, {
+  await connectChannel(deps.orm.em.fork(), deps.sealer, workspaceId, blueskyNetwork.id, {
     baseUrl: 'https://fake.example',
     remoteId: 'me',
     handle: '@me',
@@ -66,7 +65,7 @@ async function due(t: ExecutionContext, answers: readonly Answer[]) {
   return { ...server, pass, now: deps.now, attempt: () => post.attempt(worker) };
 }
 
-test('a post that a limit held back for ten hours is of the time at which it goes out', async (t) => {
+test('a post that a limit delayed for ten hours is dated by its actual send', async (t) => {
   const { tried, written, pass, now, attempt } = await due(t, [{ status: 429 }]);
   t.like(await attempt(), { kind: 'again', code: 'rate_limited' });
   pass(10 * hour);
@@ -79,14 +78,14 @@ test('a post that a limit held back for ten hours is of the time at which it goe
       ['Two', now().getTime() + 1],
     ],
   );
-  // Under the same keys, so that a write which comes late after all can only be refused.
+  // Equal keys: a late write of the first request can only be refused.
   t.deepEqual(
     tried.map((writes) => writes.map(({ rkey }) => rkey)),
     [written, written].map((writes) => writes.map(({ rkey }) => rkey)),
   );
 });
 
-test('a post that never arrived is of the time at which it is sent again', async (t) => {
+test('a post that never arrived is dated by its resend', async (t) => {
   const { tried, written, pass, now, attempt } = await due(t, [{ status: 502 }]);
   t.like(await attempt(), { kind: 'again', code: 'network_unavailable' });
   pass(2 * minute);

@@ -6,15 +6,15 @@ import { type FakeNetwork, fakeNetwork } from '../support/networks.ts';
 
 const minute = 60_000;
 
-export type Processing = FakeNetwork & { says: Readiness | NetworkError; looks: number };
+export type Processing = FakeNetwork & { says: Readiness | NetworkError; polls: number };
 
-/** A network that works on what it took until the test lets it say something else. */
+/** A network that processes each post until the test sets another readiness. */
 export function processingNetwork(): Processing {
   const network: Processing = Object.assign(fakeNetwork(), {
     says: { kind: 'processing', checkAfterMs: minute } as Readiness | NetworkError,
-    looks: 0,
+    polls: 0,
     readiness: async (): Promise<Readiness> => {
-      network.looks += 1;
+      network.polls += 1;
       if (network.says instanceof NetworkError) {
         throw network.says;
       }

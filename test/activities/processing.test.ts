@@ -13,13 +13,13 @@ const database = beforeTests(test, freshDatabase);
 const newPost = (t: ExecutionContext, network: FakeNetwork, ...texts: readonly string[]) =>
   processedPost(t, network, database().url, ...texts);
 
-test('a channel is published when its network shows the post, and says before that it is processed', async (t) => {
+test('a channel is published when its network shows the post, and processing until then', async (t) => {
   const network = processingNetwork();
   const { channel, post } = await newPost(t, network);
 
   t.deepEqual(await post.attempt(), { kind: 'again', code: 'processing', inMs: minute });
   t.like(await post.row(), { status: 'retrying', errorCode: 'processing', publishedAt: null });
-  t.regex((await post.row()).error ?? '', /is still processing it. The network is asked again by/);
+  t.regex((await post.row()).error ?? '', /is still processing it. The next check is at/);
   channel.pass(minute);
   t.like(await post.attempt(), { kind: 'again', code: 'processing' });
   network.says = { kind: 'ready', warning: 'It is private.' };
@@ -30,13 +30,13 @@ test('a channel is published when its network shows the post, and says before th
   t.like(row, { status: 'published', error: null, errorCode: null, tries: 0 });
   t.is(row.sentWarning, 'It is private.');
   t.is(row.url, network.live[0]?.sent.url ?? null);
-  t.deepEqual([network.sends.length, network.looks], [1, 3]);
+  t.deepEqual([network.sends.length, network.polls], [1, 3]);
 });
 
-test('looks at a long processing are no tries: the hundredth is as good as the first', async (t) => {
+test('readiness checks do not count as attempts', async (t) => {
   const network = processingNetwork();
   const { channel, post } = await newPost(t, network);
-  for (let look = 0; look < 12; look += 1) {
+  for (let poll = 0; poll < 12; poll += 1) {
     t.like(await post.attempt(), { kind: 'again', code: 'processing' });
     channel.pass(10 * minute);
   }
@@ -46,11 +46,11 @@ test('looks at a long processing are no tries: the hundredth is as good as the f
   t.is(network.sends.length, 1);
 });
 
-test('a post that the network gives up fails with the reason, nothing of it counts as live, and a retry sends it anew', async (t) => {
+test('a post that the network rejects after processing fails with the reason, and a retry sends it again', async (t) => {
   const network = processingNetwork();
   const { channel, post, parts } = await newPost(t, network);
   await post.attempt();
-  network.says = new NetworkError('media_refused', 'The codec is unknown.', { taken: 'no' });
+  network.says = new NetworkError('media_refused', 'The codec is unknown.', { accepted: 'no' });
   channel.pass(minute);
 
   t.like(await post.attempt(), { kind: 'done', status: 'failed', code: 'media_refused' });
@@ -70,11 +70,11 @@ test('a post that the network gives up fails with the reason, nothing of it coun
   t.is(network.sends.length, 2);
 });
 
-test('a post that is given up takes what continued it along: a retry sends all of it', async (t) => {
+test('a rejected post also discards the parts that continued it: a retry sends the whole thread', async (t) => {
   const network = processingNetwork();
   const { channel, post, parts } = await newPost(t, network, 'One', 'Two');
   await post.attempt();
-  network.says = new NetworkError('media_refused', 'The codec is unknown.', { taken: 'no' });
+  network.says = new NetworkError('media_refused', 'The codec is unknown.', { accepted: 'no' });
   channel.pass(minute);
   t.like(await post.attempt(), { kind: 'done', status: 'failed' });
   const row = await post.row();
@@ -94,7 +94,7 @@ test('a post that is given up takes what continued it along: a retry sends all o
   t.deepEqual(liveTexts(network), ['One', 'Two', 'One', 'Two']);
 });
 
-test('of two tries that upload at once, the one whose upload is not kept sends nothing', async (t) => {
+test('of two attempts that upload at once, the one whose upload is discarded sends nothing', async (t) => {
   const network = fakeNetwork();
   const { channel, post } = await newPost(t, network);
   const { upload } = network;
@@ -119,7 +119,7 @@ test('of two tries that upload at once, the one whose upload is not kept sends n
   t.deepEqual(network.sends, []);
 });
 
-test('a cancel while the network processes the post leaves it published, as it is out', async (t) => {
+test('a cancel while the network processes the post leaves it published, because it was sent', async (t) => {
   const network = processingNetwork();
   const { channel, post } = await newPost(t, network);
   await post.attempt();
@@ -135,12 +135,12 @@ test('a cancel while the network processes the post leaves it published, as it i
   t.is(network.sends.length, 1);
 });
 
-test('while the network does not say what became of a post that it has, it is asked on, and nothing is sent again', async (t) => {
+test('readiness checks continue while the network reports no result, and nothing is sent again', async (t) => {
   const network = processingNetwork();
   const { channel, post } = await newPost(t, network);
   await post.attempt();
   for (const code of ['network_unavailable', 'rate_limited', 'access_lost', 'internal'] as const) {
-    network.says = new NetworkError(code, 'No.', { taken: 'unknown' });
+    network.says = new NetworkError(code, 'No.', { accepted: 'unknown' });
     channel.pass(10 * minute);
     t.like(await post.attempt(), { kind: 'again', code: 'processing' }, code);
   }
@@ -151,7 +151,7 @@ test('while the network does not say what became of a post that it has, it is as
   t.is(network.sends.length, 1);
 });
 
-test('a post that is still processed when its day is over counts as published, with a warning', async (t) => {
+test('a post that is still processing after a day is published, with a warning', async (t) => {
   const network = processingNetwork();
   const { channel, post } = await newPost(t, network);
   network.says = { kind: 'processing', checkAfterMs: 3 * day };
@@ -163,19 +163,19 @@ test('a post that is still processed when its day is over counts as published, w
   t.regex((await post.row()).sentWarning ?? '', /has not finished processing/);
 });
 
-test('of a thread every part is looked at', async (t) => {
+test('each part of a thread is checked for readiness', async (t) => {
   const network = processingNetwork();
   network.says = { kind: 'ready' };
   const { post, parts } = await newPost(t, network, 'One', 'Two');
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.is(network.looks, 2);
+  t.is(network.polls, 2);
   t.deepEqual(
     (await parts()).map(({ state }) => state),
     ['sent', 'sent'],
   );
 });
 
-test('an upload goes on where a killed worker left it, and what it kept is sealed', async (t) => {
+test('an upload resumes where a killed worker stopped, and its saved state is sealed', async (t) => {
   const network = fakeNetwork();
   const { channel, post, parts } = await newPost(t, network);
   const found: unknown[] = [];
@@ -203,7 +203,7 @@ test('an upload goes on where a killed worker left it, and what it kept is seale
   t.deepEqual(liveTexts(network), ['A film']);
 });
 
-test('a failed upload of a thread whose entries it wrote leaves all of it to the next try', async (t) => {
+test('a failed upload of a thread leaves all of it to the next attempt', async (t) => {
   const network = fakeNetwork();
   const { channel, post } = await newPost(t, network, 'One', 'Two', 'Three');
   const { upload } = network;
@@ -213,7 +213,7 @@ test('a failed upload of a thread whose entries it wrote leaves all of it to the
     if (part && fails) {
       fails = false;
       await connection.saveUploads(part, 'half');
-      throw new NetworkError('network_unavailable', 'Cut off.', { taken: 'no' });
+      throw new NetworkError('network_unavailable', 'Cut off.', { accepted: 'no' });
     }
 
     return upload(connection, step);
@@ -225,7 +225,7 @@ test('a failed upload of a thread whose entries it wrote leaves all of it to the
   t.deepEqual(liveTexts(network), ['One', 'Two', 'Three']);
 });
 
-test('a first comment goes out once below the post, also when the try between them is killed', async (t) => {
+test('a first comment goes out once, also when the attempt dies between the post and the comment', async (t) => {
   const network = fakeNetwork();
   Object.assign(network.rules, { threads: false, comments: true, options: noOptions });
   const { channel, post } = await newPost(t, network, 'The post');

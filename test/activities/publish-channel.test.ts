@@ -10,7 +10,7 @@ const database = beforeTests(test, freshDatabase);
 const newChannel = (t: ExecutionContext, network = fakeNetwork()) =>
   clockedChannel(t, network, database().url);
 
-test('a post is sent once, and a repeated try says the same without sending', async (t) => {
+test('a post is sent once, and a repeated attempt returns the same result without sending', async (t) => {
   const network = fakeNetwork();
   const post = await (await newChannel(t, network)).newPost(['Hello']);
 
@@ -21,7 +21,7 @@ test('a post is sent once, and a repeated try says the same without sending', as
   t.is((await post.row()).url, network.live[0]?.sent.url ?? null);
 });
 
-test('an answer that was lost is looked for, found, and not sent again', async (t) => {
+test('a post whose response was lost is found and not sent again', async (t) => {
   const network = fakeNetwork();
   const post = await (await newChannel(t, network)).newPost(['Hello']);
   network.fates.push({ kind: 'lost' });
@@ -31,7 +31,7 @@ test('an answer that was lost is looked for, found, and not sent again', async (
   t.is(network.sends.length, 1);
 });
 
-test('a send that seems to have vanished is repeated, with the same key, only when it can no longer appear', async (t) => {
+test('a vanished send is repeated with the same key once it can no longer appear', async (t) => {
   const network = fakeNetwork(minute);
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Hello']);
@@ -40,7 +40,7 @@ test('a send that seems to have vanished is repeated, with the same key, only wh
   t.like(await post.attempt(), { kind: 'again', code: 'network_unavailable', inMs: minute });
   t.like(await post.row(), { status: 'retrying', errorCode: 'network_unavailable' });
   channel.pass(minute / 2);
-  t.like(await post.attempt(), { kind: 'again' }); // Half a minute is too soon to be sure.
+  t.like(await post.attempt(), { kind: 'again' }); // After half a minute, the post may still appear.
   t.is(network.sends.length, 1);
   channel.pass(2 * minute);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
@@ -51,7 +51,7 @@ test('a send that seems to have vanished is repeated, with the same key, only wh
   t.like(await post.row(), { error: null, errorCode: null, retryAt: null });
 });
 
-test('a thread resumes at the part that is missing', async (t) => {
+test('a thread resumes at the missing part', async (t) => {
   const network = fakeNetwork();
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['One', 'Two', 'Three']);
@@ -65,7 +65,7 @@ test('a thread resumes at the part that is missing', async (t) => {
   t.is((await post.row()).url, network.live[0]?.sent.url ?? null);
 });
 
-test('refused content is not tried again, and the error says which part and where the rest is', async (t) => {
+test('refused content is not retried, and the error names the part and the live parts', async (t) => {
   const network = fakeNetwork();
   const post = await (await newChannel(t, network)).newPost(['One', 'Two', 'Three']);
   network.fates.push({ kind: 'taken' }, fails('content_refused'));
@@ -77,7 +77,7 @@ test('refused content is not tried again, and the error says which part and wher
   t.true(row.error?.includes(network.live[0]?.sent.url ?? '?'));
 });
 
-test('five tries and no more: after 30 s, 2 min, 10 min and 30 min', async (t) => {
+test('an attempt is repeated after 30 s, 2 min, 10 min and 30 min, and then the post fails', async (t) => {
   const network = fakeNetwork();
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Hello']);
@@ -92,7 +92,7 @@ test('five tries and no more: after 30 s, 2 min, 10 min and 30 min', async (t) =
   t.is(network.sends.length, 5);
 });
 
-test('a rate limit waits for the time that the network names, is no try, and parks the whole channel', async (t) => {
+test('a rate limit waits until the time that the network names, does not count as an attempt, and holds for the whole channel', async (t) => {
   const network = fakeNetwork();
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Hello']);
@@ -107,13 +107,13 @@ test('a rate limit waits for the time that the network names, is no try, and par
   t.is(network.sends.length, 1);
   channel.pass(6 * minute);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  // Both are overdue by now, and go out one after the other.
+  // Both are overdue now, so they go out one after the other.
   t.deepEqual(await sibling.attempt(), { kind: 'again', code: 'paced', inMs: 2000 });
   channel.pass(2000);
   t.like(await sibling.attempt(), { kind: 'done', status: 'published' });
 });
 
-test('a channel gives up a day after its time, and says so', async (t) => {
+test('a channel fails a day after its due time', async (t) => {
   const network = fakeNetwork();
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Hello']);
@@ -124,7 +124,7 @@ test('a channel gives up a day after its time, and says so', async (t) => {
   t.like(await post.row(), { errorCode: 'too_late' });
 });
 
-test('lost access marks the channel and is told to the webhooks once, however many posts run into it', async (t) => {
+test('lost access marks the channel and creates one event, however many posts meet it', async (t) => {
   const network = fakeNetwork();
   const { deps, workspaceId, channelId: id, newPost } = await newChannel(t, network);
   const em = deps.orm.em.fork();
@@ -139,7 +139,7 @@ test('lost access marks the channel and is told to the webhooks once, however ma
   const outcome = await first.attempt();
   t.like(outcome, { kind: 'done', status: 'failed' });
   t.is(outcome.kind === 'done' && outcome.deliveryIds.length, 1);
-  t.deepEqual(await first.attempt(), outcome); // The answer was lost on its way to Temporal.
+  t.deepEqual(await first.attempt(), outcome); // As if the first result was lost on its way to Temporal.
   const again = { kind: 'done', status: 'failed', code: 'access_lost', deliveryIds: [] } as const;
   t.deepEqual(await second.attempt(), again);
 
@@ -155,7 +155,7 @@ test('lost access marks the channel and is told to the webhooks once, however ma
   });
 });
 
-test('two posts with equal text, both lost, claim one live post each', async (t) => {
+test('two equal posts whose responses were lost are matched to one live post each', async (t) => {
   const network = fakeNetwork();
   const { newPost } = await newChannel(t, network);
   const [first, second] = [await newPost(['Same']), await newPost(['Same'])];
@@ -180,7 +180,7 @@ test('a post that was cancelled before its channel began is not sent', async (t)
   t.is(network.sends.length, 0);
 });
 
-test('two tries at once make one post', async (t) => {
+test('concurrent attempts publish one post', async (t) => {
   for (let round = 0; round < 10; round++) {
     const network = fakeNetwork();
     const post = await (await newChannel(t, network)).newPost(['Hello']);
@@ -191,7 +191,7 @@ test('two tries at once make one post', async (t) => {
   }
 });
 
-test('a worker whose clock is ahead sends nothing again that may still appear', async (t) => {
+test('a worker whose clock is ahead does not repeat a send that may still appear', async (t) => {
   const network = fakeNetwork(minute);
   const { deps, pass, newPost, newWorker } = await newChannel(t, network);
   const ahead = newWorker({ now: () => new Date(deps.now().getTime() + 5 * minute) });
@@ -200,7 +200,7 @@ test('a worker whose clock is ahead sends nothing again that may still appear', 
   t.like(await post.attempt(), { kind: 'again' });
 
   pass(minute / 2);
-  // It has to wait for the rest of the minute, and says so by its own clock.
+  // It waits for the rest of the minute, measured by its own clock.
   t.like(await post.attempt(ahead), { kind: 'again', code: 'network_unavailable' });
   t.is(network.sends.length, 1);
   pass(minute / 2);
@@ -208,7 +208,7 @@ test('a worker whose clock is ahead sends nothing again that may still appear', 
   t.is(network.live.length, 1);
 });
 
-test('a worker whose clock is behind does not wait longer than it must', async (t) => {
+test('a worker whose clock is behind does not wait longer than necessary', async (t) => {
   const network = fakeNetwork(minute);
   const { deps, pass, newPost, newWorker } = await newChannel(t, network);
   const behind = newWorker({ now: () => new Date(deps.now().getTime() - 5 * minute) });
@@ -223,12 +223,12 @@ test('a worker whose clock is behind does not wait longer than it must', async (
   t.is(network.live.length, 1);
 });
 
-test('a post that a network swallowed is out after a minute, at the cost of one try', async (t) => {
+test('a vanished post is sent again after a minute and counts one attempt', async (t) => {
   const network = fakeNetwork(minute);
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Hello']);
   network.fates.push({ kind: 'vanished' });
-  // Earlier nobody could tell whether it is still to appear.
+  // The network may still show the first send until then.
   t.like(await post.attempt(), { kind: 'again', inMs: minute });
 
   channel.pass(minute);

@@ -10,7 +10,10 @@ import { fakeNetwork } from '../support/networks.ts';
 
 const database = beforeTests(test, freshDatabase);
 
-/** A try whose network reads a file of 200 kB so far. @returns what the worker logged. */
+/**
+ * Runs an attempt whose network reads a file of 200 kB with `read`. @returns the worker's log lines about unreadable
+ * files.
+ */
 async function linesOf(
   t: ExecutionContext,
   read: (bytes: AsyncGenerator<Buffer>) => Promise<unknown>,
@@ -42,7 +45,7 @@ async function linesOf(
   return lines.filter((line) => line.includes('a file cannot be read'));
 }
 
-test('the log complains of a file that cannot be read, and of none that is read in part', async (t) => {
+test('a file that cannot be read is logged, and a file that is read partly is not', async (t) => {
   const whole = await linesOf(t, (bytes) => buffer(Readable.from(bytes)));
   const inPart = await linesOf(t, async (bytes) => {
     await bytes.next();

@@ -15,7 +15,7 @@ const newChannel = (t: ExecutionContext, network?: MeasuredNetwork) =>
   measuredChannel(t, database().url, network);
 const nothing = { read: 0, gone: 0, postponed: 0, failed: 0, left: 0 };
 
-test('a post is read a quarter of an hour after it was published, and again as it grows older', async (t) => {
+test('metrics of a post are read 15 minutes after publishing, and less often as the post ages', async (t) => {
   const channel = await newChannel(t);
   const { network, deps } = channel;
   const post = await channel.publish({ likes: 1, comments: 0 });
@@ -48,7 +48,7 @@ test('a post is read a quarter of an hour after it was published, and again as i
   t.like(await post.row(), { metrics: { likes: 364 }, nextAt: null });
 });
 
-test('what a network does not tell any more is absent, and what is no count is not taken', async (t) => {
+test('metrics that a network no longer reports are removed, and invalid counts are ignored', async (t) => {
   const channel = await newChannel(t);
   const post = await channel.publish({ likes: 5, impressions: 100 });
   channel.pass(15 * minute);
@@ -60,7 +60,7 @@ test('what a network does not tell any more is absent, and what is no count is n
   t.deepEqual((await post.row()).metrics, { likes: 6 });
 });
 
-test('each day keeps the figures that were read last in it, by UTC', async (t) => {
+test('each UTC day keeps the metrics that were read last', async (t) => {
   const channel = await newChannel(t);
   const post = await channel.publish({ likes: 1 });
   const readAt = async (instant: string, likes: number): Promise<void> => {
@@ -78,7 +78,7 @@ test('each day keeps the figures that were read last in it, by UTC', async (t) =
   ]);
 });
 
-test('a post that was deleted on its network is noted, keeps its last figures and is read no more', async (t) => {
+test('a post that was deleted on its network is marked, keeps its last metrics and is not read again', async (t) => {
   const channel = await newChannel(t);
   const [post, other] = [await channel.publish({ likes: 3 }), await channel.publish({ likes: 4 })];
   channel.pass(15 * minute);
@@ -97,7 +97,7 @@ test('a post that was deleted on its network is noted, keeps its last figures an
   t.like(await other.row(), { metrics: { likes: 4 }, updatedAt: deps.now(), goneAt: null });
 });
 
-test('a post of which a network is silent keeps its figures, and is asked for again', async (t) => {
+test('a post that a network omits keeps its metrics and is read again', async (t) => {
   const channel = await newChannel(t);
   const post = await channel.publish({ likes: 3 });
   channel.pass(15 * minute);
@@ -115,7 +115,7 @@ test('a post of which a network is silent keeps its figures, and is asked for ag
   t.deepEqual((await post.row()).nextAt, new Date(channel.deps.now().getTime() + hour));
 });
 
-test('posts are asked for in batches as large as the network takes', async (t) => {
+test('posts are read in the largest batches that the network allows', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ batchSize: 3 }));
   for (let nr = 0; nr < 7; nr += 1) {
     await channel.publish({ likes: nr });
@@ -129,7 +129,7 @@ test('posts are asked for in batches as large as the network takes', async (t) =
   );
 });
 
-test('of a thread its first part is read', async (t) => {
+test('metrics of a thread are those of its first part', async (t) => {
   const channel = await newChannel(t);
   const post = await channel.newPost(['One', 'Two']);
   await post.attempt();
@@ -140,7 +140,7 @@ test('of a thread its first part is read', async (t) => {
   t.deepEqual((await post.row()).metrics, { likes: 9 });
 });
 
-test('a channel that a person settled is never read', async (t) => {
+test('a channel that was settled by hand is not read', async (t) => {
   const channel = await newChannel(t);
   const post = await channel.publish();
   const em = channel.deps.orm.em.fork();

@@ -10,7 +10,7 @@ import { fakeNetwork } from '../support/networks.ts';
 import { endedPost, fakeChannel, storeChannel } from '../support/seed.ts';
 import { storeDelivery } from '../support/seed-deliveries.ts';
 
-// What is old goes in all workspaces: the tests come one after the other.
+// A purge covers all workspaces, so the tests run serially.
 const api = sharedApi(test);
 
 const daysAgo = (days: number): Date => new Date(Date.now() - days * 24 * 3_600_000);
@@ -58,7 +58,7 @@ test.serial(
 );
 
 test.serial(
-  'deliveries, their events and finds are kept as long as the operator says, each apart',
+  'deliveries with their events, and finds, each have a retention of their own',
   async (t) => {
     const { punctual } = api;
     const client = await api.newClient();
@@ -97,7 +97,7 @@ test.serial(
   },
 );
 
-test.serial('links that connect accounts go an hour after they expired', async (t) => {
+test.serial('connect links are purged an hour after they expire', async (t) => {
   const { punctual } = api;
   const client = await api.newClient();
   for (const minutes of [70, 50, -10]) {
@@ -115,7 +115,7 @@ test.serial('links that connect accounts go an hour after they expired', async (
 });
 
 test.serial(
-  'files that no post has go after the days that the operator says, with their bytes, and no others',
+  'unused files are purged with their bytes after the configured days, and only those',
   async (t) => {
     const { punctual } = api;
     const client = await api.newClient();
@@ -146,7 +146,11 @@ test.serial(
 
     await sweepLibrary(punctual);
     const kept = [young, inDraft, inPart, inDefaults];
-    t.deepEqual(await listed(), [...kept, unused, takenOff].toSorted(), 'unless it is set');
+    t.deepEqual(
+      await listed(),
+      [...kept, unused, takenOff].toSorted(),
+      'only when a number of days is set',
+    );
 
     await sweepLibrary(punctual, undefined, 30);
     t.deepEqual(await listed(), kept.toSorted());
@@ -156,28 +160,25 @@ test.serial(
   },
 );
 
-test.serial(
-  'what figures were each day is kept for two years, or as the operator says',
-  async (t) => {
-    const { punctual } = api;
-    const client = await api.newClient();
-    const channel = await storeChannel(punctual, client.workspaceId);
-    const post = await endedPost(punctual, client, new Map([[channel, 'published']]));
-    for (const days of [0, 9, 11, 729, 731, 800]) {
-      await punctual.orm.em
-        .fork()
-        .execute(
-          `insert into metric_days select id, (?::timestamptz at time zone 'UTC')::date, workspace_id, '{}' from post_channels where post_id = ?`,
-          [daysAgo(days), post],
-        );
-    }
+test.serial('daily metrics are kept for two years, or as configured', async (t) => {
+  const { punctual } = api;
+  const client = await api.newClient();
+  const channel = await storeChannel(punctual, client.workspaceId);
+  const post = await endedPost(punctual, client, new Map([[channel, 'published']]));
+  for (const days of [0, 9, 11, 729, 731, 800]) {
+    await punctual.orm.em
+      .fork()
+      .execute(
+        `insert into metric_days select id, (?::timestamptz at time zone 'UTC')::date, workspace_id, '{}' from post_channels where post_id = ?`,
+        [daysAgo(days), post],
+      );
+  }
 
-    await purgeExpired(punctual.deps);
-    t.is(await count('metric_days'), 4);
-    await purgeExpired({
-      ...punctual.deps,
-      retentionDays: { deliveries: 30, finds: 30, metricDays: 10 },
-    });
-    t.is(await count('metric_days'), 2);
-  },
-);
+  await purgeExpired(punctual.deps);
+  t.is(await count('metric_days'), 4);
+  await purgeExpired({
+    ...punctual.deps,
+    retentionDays: { deliveries: 30, finds: 30, metricDays: 10 },
+  });
+  t.is(await count('metric_days'), 2);
+});

@@ -5,7 +5,7 @@ import { fakeNetwork, interrupt, type FakeNetwork } from '../support/networks.ts
 import { onOneDatabase } from '../support/on-one-database.ts';
 import type { PostSteps } from '../support/post-steps.ts';
 
-// A post is out, and its channel does not say so: a worker died before that, or the database has forgotten it.
+// A post is live but its channel does not show it: a worker died before the update, or the database was restored.
 
 const hour = 3_600_000;
 const { newSteps } = onOneDatabase(test);
@@ -22,7 +22,7 @@ async function claimed(t: ExecutionContext, network: FakeNetwork) {
   return { steps, post, go, id: go.targets[0]?.postChannelId ?? '' };
 }
 
-/** A try whose worker dies when the ledger says that the post is out. */
+/** An attempt whose worker dies after the ledger recorded the part as sent. */
 async function sendUnnoticed(
   t: ExecutionContext,
   steps: PostSteps,
@@ -46,14 +46,14 @@ async function sendUnnoticed(
     );
 }
 
-test('a cancelled post that was out before its worker died is shown as published, however late anybody comes to it', async (t) => {
+test('a cancelled post that was live before its worker died ends as published, even a day later', async (t) => {
   const network = fakeNetwork();
   const { steps, post, go, id } = await claimed(t, network);
   await sendUnnoticed(t, steps, network, post, id);
   t.is(await steps.cancel(post), 1);
   steps.pass(25 * hour);
 
-  t.like(await steps.finalize(post, go, { canceled: true, heard: 2 }), { unfinished: true });
+  t.like(await steps.finalize(post, go, { canceled: true, signalled: 2 }), { unfinished: true });
   const again = await steps.claimOrThrow(post);
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
   t.is((await steps.finalize(post, again)).status, 'published');
@@ -61,14 +61,14 @@ test('a cancelled post that was out before its worker died is shown as published
 });
 
 for (const canceled of [false, true]) {
-  test(`a try that hung and then failed says nothing of a post that another one has sent${canceled ? ' and somebody cancelled' : ''}`, async (t) => {
+  test(`an attempt that hung and then failed does not overwrite a post that another one has sent${canceled ? ' and that was cancelled' : ''}`, async (t) => {
     const network = fakeNetwork();
     const { steps, post, id } = await claimed(t, network);
     const [hung, hang] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     interrupt(network, 'upload', async () => {
       hung.resolve();
       await hang.promise;
-      throw new NetworkError('media_refused', 'No.', { taken: 'no' });
+      throw new NetworkError('media_refused', 'No.', { accepted: 'no' });
     });
     const first = steps.attempt(post, id);
     await hung.promise;
@@ -86,7 +86,7 @@ for (const canceled of [false, true]) {
   });
 }
 
-test('a post that a restored database knows as a draft while its workflow publishes it is in doubt', async (t) => {
+test('a post that a restored database has as a draft while its workflow publishes it ends unconfirmed', async (t) => {
   const network = fakeNetwork();
   const { steps, post, go, id } = await claimed(t, network);
   const em = steps.deps.orm.em.fork();
@@ -97,10 +97,10 @@ test('a post that a restored database knows as a draft while its workflow publis
   const { status, channels } = await steps.show(post);
   t.is(status, 'failed');
   t.like(channels[0], { status: 'unconfirmed', error_code: 'unconfirmed' });
-  t.regex(channels[0]?.error ?? '', /may have taken this post/v);
+  t.regex(channels[0]?.error ?? '', /may have accepted this post/v);
 });
 
-test('a post that a restored database has at a later time, while its workflow publishes it, is in doubt', async (t) => {
+test('a post that a restored database has at a later time while its workflow publishes it ends unconfirmed', async (t) => {
   const network = fakeNetwork();
   const { steps, post, go, id } = await claimed(t, network);
   await steps.deps.orm.em

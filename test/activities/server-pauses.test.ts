@@ -21,10 +21,10 @@ const newChannel = (t: ExecutionContext, network = newNetwork()) =>
 const neighbour = (t: ExecutionContext, ...more: [FakeNetwork, string?]) =>
   channelOfAnother(t, database().url, ...more);
 
-/** A try that hung, or could not connect. */
+/** A send that timed out or could not connect. */
 const away = fails('network_unavailable', { server: 'unreachable' });
 
-/** The next tries find their server away. @returns the posts. */
+/** Attempts new posts while their server is unreachable. @returns the posts. */
 async function findAway(
   channel: ClockedChannel,
   network: ReturnType<typeof newNetwork>,
@@ -43,7 +43,7 @@ async function findAway(
 const waitOf = (attempted: Awaited<ReturnType<ClaimedPost['attempt']>>): number =>
   (attempted.kind === 'again' && attempted.inMs) || 0;
 
-test('after five tries in a row that a server did not answer nothing more is sent there; it is no try, and the post says why', async (t) => {
+test('after five failed attempts in a row a server gets no requests; waiting does not count as an attempt, and the error says why', async (t) => {
   const network = newNetwork();
   const channel = await newChannel(t, network);
   const stranger = await neighbour(t, network, 'https://other.example');
@@ -59,12 +59,12 @@ test('after five tries in a row that a server did not answer nothing more is sen
   t.like(row, { status: 'retrying', errorCode: 'network_unavailable', tries: 0 });
   t.regex(
     row.error ?? '',
-    /^Nothing was sent: https:\/\/fake\.example did not answer the last 5 tries of this service, so that for now only one post at a time asks whether it does again\. This counts as no try\. It is tried again by itself at /v,
+    /^Nothing was sent: https:\/\/fake\.example did not answer the last 5 attempts, so only one post at a time is sent to test it\. This does not count as an attempt\. The next attempt is at /v,
   );
   t.like(await (await stranger.newPost(['Elsewhere'])).attempt(), { status: 'published' });
 });
 
-test('after a pause one try at a time looks whether the server answers, and each pause is longer', async (t) => {
+test('after a pause one attempt at a time probes the server, and pauses grow', async (t) => {
   const network = hangingNetwork();
   const channel = await newChannel(t, network);
   const { prepare } = network;
@@ -97,7 +97,7 @@ test('after a pause one try at a time looks whether the server answers, and each
   t.like(await looking, { status: 'published' });
 });
 
-test('the first success ends the pause for all', async (t) => {
+test('the first success ends the pause for all posts', async (t) => {
   const network = newNetwork();
   const channel = await newChannel(t, network);
   await findAway(channel, network, 5);
@@ -110,7 +110,7 @@ test('the first success ends the pause for all', async (t) => {
   t.is(liveTexts(network).length, 11);
 });
 
-test('a server that answers now and then, if only with a refusal, is not left alone', async (t) => {
+test('a server that responds now and then, even with a refusal, is not paused', async (t) => {
   const network = newNetwork();
   const channel = await newChannel(t, network);
   await findAway(channel, network, 4);
@@ -121,7 +121,7 @@ test('a server that answers now and then, if only with a refusal, is not left al
   t.like(await (await channel.newPost(['Sent'])).attempt(), { status: 'published' });
 });
 
-test('a post waits for a server that is away until a day after its time, and no longer', async (t) => {
+test('a post waits for an unreachable server for a day after its due time', async (t) => {
   const network = newNetwork();
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Waits']);
@@ -133,7 +133,7 @@ test('a post waits for a server that is away until a day after its time, and no 
   t.is(network.sends.length, 5);
 });
 
-test('a limit that somebody removed holds up its posts for a quarter of an hour more, and not to its end', async (t) => {
+test('a deleted rate limit delays its posts for at most 15 more minutes', async (t) => {
   const network = newNetwork();
   const channel = await newChannel(t, network);
   const [early, late] = await postsOf(channel, 2);

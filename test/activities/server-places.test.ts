@@ -21,14 +21,14 @@ const newChannel = (t: ExecutionContext, network = newNetwork()) =>
 const neighbour = (t: ExecutionContext, ...more: [FakeNetwork, string?]) =>
   channelOfAnother(t, database().url, ...more);
 
-test('a server that does not answer has twenty tries under way at all workers together; another server of the network takes its posts', async (t) => {
+test('a server without responses gets at most 20 concurrent attempts from all workers; another server of the network is unaffected', async (t) => {
   const network = hangingNetwork();
   const channel = await newChannel(t, network);
   const another = channel.newWorker();
   const other = await neighbour(t, network);
   const stranger = await neighbour(t, network, 'https://other.example');
   const [posts, others] = [await postsOf(channel, 20), await postsOf(other, 20)];
-  const tries = [
+  const attempts = [
     ...posts.map((post, index) => post.attempt(index % 2 === 0 ? another : undefined)),
     ...others.map((post) => post.attempt()),
   ];
@@ -37,13 +37,13 @@ test('a server that does not answer has twenty tries under way at all workers to
   t.like(await (await stranger.newPost(['Elsewhere'])).attempt(), { status: 'published' });
   t.is(network.so.underWay, 20);
   network.answer();
-  const ends = await Promise.all(tries);
+  const ends = await Promise.all(attempts);
   t.is(network.so.most, 20);
   t.is(countOf(ends, 'done'), 20);
   t.is(network.sends.length, 21);
 });
 
-test('a crowd of one workspace leaves places of its server to the posts of others', async (t) => {
+test('the posts of one workspace leave slots of a server to other workspaces', async (t) => {
   const network = hangingNetwork();
   const channel = await newChannel(t, network);
   const other = await neighbour(t, network);
@@ -58,7 +58,7 @@ test('a crowd of one workspace leaves places of its server to the posts of other
   t.is(countOf(await Promise.all(crowd), 'done'), 15);
 });
 
-test('a try that finds no place sends nothing, is not counted, says why and looks again', async (t) => {
+test('an attempt without a slot sends nothing, does not count, stores the reason and is repeated', async (t) => {
   const network = hangingNetwork();
   const channel = await newChannel(t, network);
   const [last, ...first] = await postsOf(channel, 16);
@@ -73,14 +73,14 @@ test('a try that finds no place sends nothing, is not counted, says why and look
   t.like(row, { status: 'retrying', errorCode: 'paced', tries: 0 });
   t.regex(
     row?.error ?? '',
-    /^Nothing was sent: this service is sending as many posts to https:\/\/fake\.example, or of this workspace to the network, as it allows at a time\. This does not count as a try\. It is tried again by itself at /v,
+    /^Nothing was sent: the limit of concurrent posts to https:\/\/fake\.example, or of this workspace to the network, is reached\. This does not count as an attempt\. The next attempt is at /v,
   );
   network.answer();
   await Promise.all(hanging);
   t.like(await last?.attempt(), { status: 'published' });
 });
 
-test('however a try ends, its place is free for the next one', async (t) => {
+test('each attempt releases its slot, however it ends', async (t) => {
   const network = newNetwork();
   const channel = await newChannel(t, network);
   const ends: Fate[] = [
@@ -111,7 +111,7 @@ test('however a try ends, its place is free for the next one', async (t) => {
   t.is(held.length, 0);
 });
 
-test('a server that answered just now takes more posts at a time than twenty', async (t) => {
+test('a server that responded just now gets more than 20 concurrent attempts', async (t) => {
   const network = hangingNetwork();
   const channel = await newChannel(t, network);
   const first = (await channel.newPost(['First'])).attempt();
@@ -128,13 +128,13 @@ test('a server that answered just now takes more posts at a time than twenty', a
   t.is(countOf(await Promise.all(crowd), 'done'), 45);
 });
 
-test('the place of a worker that died is free after a while', async (t) => {
+test('the slot of a dead worker is released after its lease', async (t) => {
   const network = newNetwork();
   const channel = await newChannel(t, network);
   t.like(await (await channel.newPost(['First'])).attempt(), { status: 'published' });
   const sql = `update server_places set post_channel_id = gen_random_uuid(), taken_at = clock_timestamp(),
     taken_until = clock_timestamp() + interval '15 seconds' where platform = ?`;
-  await channel.deps.orm.em.fork().execute(sql, [network.id]); // Of tries whose workers are gone.
+  await channel.deps.orm.em.fork().execute(sql, [network.id]); // Slots of attempts whose workers died.
   const waiting = await channel.newPost(['Waiting']);
   t.like(await waiting.attempt(), { code: 'paced' });
   channel.pass(10 * second);
@@ -143,7 +143,7 @@ test('the place of a worker that died is free after a while', async (t) => {
   t.like(await waiting.attempt(), { status: 'published' });
 });
 
-test('paths of one host are one server', async (t) => {
+test('paths on one host share the slots of one server', async (t) => {
   const network = hangingNetwork('https://fake.example/s1');
   const channel = await newChannel(t, network);
   const first = await neighbour(t, network, 'https://fake.example/s1');
@@ -158,7 +158,7 @@ test('paths of one host are one server', async (t) => {
   t.like(await (await channel.newPost(['The host'])).attempt(), { status: 'published' });
 });
 
-test('a workspace with many slow servers leaves tries of the network to others', async (t) => {
+test('a workspace with many slow servers leaves slots of the network to others', async (t) => {
   const network = newNetwork();
   const channel = await newChannel(t, network);
   const other = await neighbour(t, network);

@@ -11,15 +11,13 @@ const database = beforeTests(test, freshDatabase);
 
 const isDoubted = ({ data }: PreparedPart): boolean => data !== null;
 
-/**
- * A network that does not show its posts, and refuses a text that it has already with the name of the post that has it.
- */
+/** A network that does not show its posts, and refuses a repeated text with the id of the post that has it. */
 function blindNetwork() {
   const network = fakeNetwork(minute);
   const { send } = network;
   const seen: Json[] = [];
   return Object.assign(network, {
-    /** What each send knew of the one before it. */
+    /** The data that each send received from the one before it. */
     seen,
     send: async (...args: Parameters<typeof send>) => {
       const [, { parts }] = args;
@@ -29,7 +27,7 @@ function blindNetwork() {
       if (part && equal) {
         network.sends.push(part.key);
         throw new NetworkError('duplicate', 'It has this text already.', {
-          taken: 'no',
+          accepted: 'no',
           ...(isDoubted(part) && { existing: [equal.sent] }),
         });
       }
@@ -55,7 +53,7 @@ async function scheduled(t: ExecutionContext, network: ReturnType<typeof blindNe
   return { steps, make };
 }
 
-test('a lost answer is settled by the refusal of the second send: the post is published, and there once', async (t) => {
+test('a lost response is settled by the refusal of the resend: the post is published once', async (t) => {
   const network = blindNetwork();
   const { steps, make } = await scheduled(t, network);
   const { post, id } = await make();
@@ -70,7 +68,7 @@ test('a lost answer is settled by the refusal of the second send: the post is pu
   t.like(channel, { status: 'published', url: network.live[0]?.sent.url });
 });
 
-test('what a send knew of the one before it outlives a worker that dies in between', async (t) => {
+test('data of an earlier send survives a worker that dies before the resend', async (t) => {
   const network = blindNetwork();
   const { steps, make } = await scheduled(t, network);
   const { post, id } = await make();
@@ -87,7 +85,7 @@ test('what a send knew of the one before it outlives a worker that dies in betwe
   t.is(network.live.length, 1);
 });
 
-test('a post that another post of ours is does not become a second one by its refusal', async (t) => {
+test('a refusal that names the live post of another post does not publish this one', async (t) => {
   const network = blindNetwork();
   const { steps, make } = await scheduled(t, network);
   const first = await make();
@@ -101,7 +99,7 @@ test('a post that another post of ours is does not become a second one by its re
   network.send = () =>
     Promise.reject(
       new NetworkError('duplicate', 'It has this text already.', {
-        taken: 'no',
+        accepted: 'no',
         existing: equal ? [equal.sent] : [],
       }),
     );
@@ -111,7 +109,7 @@ test('a post that another post of ours is does not become a second one by its re
   t.like(channel, { status: 'failed', error_code: 'duplicate' });
 });
 
-test('a refusal for a text that was never in doubt is a refusal', async (t) => {
+test('a refusal of a text that was never in doubt fails the post', async (t) => {
   const network = blindNetwork();
   const { steps, make } = await scheduled(t, network);
   const first = await make();
@@ -129,17 +127,17 @@ const endings: readonly {
 }[] = [
   { when: 'was cancelled', act: (steps, post) => steps.cancel(post) },
   {
-    when: 'was cancelled, edited and scheduled anew',
+    when: 'was cancelled, edited and rescheduled',
     act: async (steps, post) => {
       await steps.cancel(post);
       await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
       await steps.claimOrThrow(post);
     },
   },
-  { when: 'has had its day', act: async (steps) => steps.pass(25 * 60 * minute) },
+  { when: 'has passed its publish window', act: async (steps) => steps.pass(25 * 60 * minute) },
 ];
 for (const { when, act } of endings) {
-  test(`a post in doubt that ${when} after a worker died before the second send stays in doubt`, async (t) => {
+  test(`a post in doubt that ${when} after its worker died before the resend ends unconfirmed`, async (t) => {
     const network = blindNetwork();
     const { steps, make } = await scheduled(t, network);
     const { post, id } = await make();
@@ -156,7 +154,7 @@ for (const { when, act } of endings) {
     t.is(network.sends.length, 1);
   });
 
-  test(`a post in doubt that ${when} is not sent again, and nobody says that it is not there`, async (t) => {
+  test(`a post in doubt that ${when} is not sent again and ends unconfirmed`, async (t) => {
     const network = blindNetwork();
     const { steps, make } = await scheduled(t, network);
     const { post, id } = await make();
@@ -173,4 +171,4 @@ for (const { when, act } of endings) {
   });
 }
 
-const lost = { taken: 'unknown' } as const;
+const lost = { accepted: 'unknown' } as const;

@@ -5,12 +5,12 @@ import { SimulatedPost } from '../support/simulation/simulated-post.ts';
 import { uneventful, startSimulation, type Simulation } from '../support/simulation/simulation.ts';
 import { seeded, type Random } from '../support/simulation/random.ts';
 
-// `PUNCTUAL_TEST_SEED=… ava test/activities/simulated-posts.test.ts` simulates other posts, and one alone with
-// `PUNCTUAL_TEST_POSTS=1`.
+// `PUNCTUAL_TEST_SEED=… ava test/activities/simulated-posts.test.ts` simulates other posts; add `PUNCTUAL_TEST_POSTS=1`
+// for a single post.
 const firstSeed = Number(process.env['PUNCTUAL_TEST_SEED'] ?? 1);
 const posts = Number(process.env['PUNCTUAL_TEST_POSTS'] ?? 200);
 
-test('whatever its owner, the networks, hanging workers and lost messages do, a post goes out at most once, and never gets lost', async (t) => {
+test('a post goes out at most once and always ends, whatever its owner, the networks, hanging workers and lost messages do', async (t) => {
   t.timeout(10 * 60_000);
   const world = await startSimulation(t, ['a', 'b', 'c'], (await freshDatabase(t)).url);
   const ends = new Map<string, number>();
@@ -29,12 +29,14 @@ test('whatever its owner, the networks, hanging workers and lost messages do, a 
   t.true(ends.size > Math.min(posts, 30) / 2, JSON.stringify(Object.fromEntries(ends)));
 });
 
-/** One post from its creation to its rest. @returns how it rests. @throws Error with the first thing that is wrong. */
+/**
+ * Simulates one post from its creation to its final state. @returns that state. @throws Error with the first violation.
+ */
 async function simulate(world: Simulation, random: Random, log: string[]): Promise<string> {
   const { steps, networks, behaviour } = world;
   for (const network of Object.values(networks)) {
     Object.assign(network, { live: [], late: [] });
-    await addFakeChannel(steps.deps, steps.workspaceId, network.id); // Connected anew: no access is lost.
+    await addFakeChannel(steps.deps, steps.workspaceId, network.id); // Reconnected, so that no access is lost.
   }
 
   Object.assign(behaviour, { random, ...uneventful });

@@ -19,7 +19,7 @@ import { untilBlocked } from '../support/until-blocked.ts';
 const minute = 60_000;
 const { newSteps } = onOneDatabase(test);
 
-/** A post on all channels that was due and is claimed. */
+/** A due, claimed post on all channels. */
 async function claimed(steps: PostSteps) {
   const channelIds = Object.values(steps.channels);
   const post = await steps.create({ body: 'Old', channel_ids: channelIds, schedule_in_minutes: 0 });
@@ -27,7 +27,7 @@ async function claimed(steps: PostSteps) {
   return { post, go, id: go.targets[0]?.postChannelId ?? '' };
 }
 
-test('a try that hung until its post was given up, or cancelled, sends nothing when it goes on', async (t) => {
+test('an attempt that hung until its post was cancelled sends nothing when it resumes', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const { post, go, id } = await claimed(steps);
@@ -40,14 +40,14 @@ test('a try that hung until its post was given up, or cancelled, sends nothing w
   const first = steps.attempt(post, id);
   await hung.promise;
   t.is(await steps.cancel(post), 1);
-  t.is((await steps.finalize(post, go, { canceled: true, heard: 2 })).status, 'draft');
+  t.is((await steps.finalize(post, go, { canceled: true, signalled: 2 })).status, 'draft');
 
   hang.resolve();
   await t.throwsAsync(first);
   t.deepEqual(network.live, []);
 });
 
-test('of two tries of two publishings that meet only one sends', async (t) => {
+test('of two concurrent attempts of two runs only one sends', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const { post, go, id } = await claimed(steps);
@@ -60,7 +60,7 @@ test('of two tries of two publishings that meet only one sends', async (t) => {
   const first = steps.attempt(post, id);
   await hung.promise;
   await steps.cancel(post);
-  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
   await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
   await steps.claim(post);
   interrupt(network, 'send', async () => {
@@ -71,7 +71,7 @@ test('of two tries of two publishings that meet only one sends', async (t) => {
   t.deepEqual(liveTexts(network), ['New']);
 });
 
-test('a try that hung since before a cancel does not send the old text when the edited post is being sent', async (t) => {
+test('an attempt that hung since before a cancel does not send the old text while the edited post is being sent', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const { post, go, id } = await claimed(steps);
@@ -83,7 +83,7 @@ test('a try that hung since before a cancel does not send the old text when the 
   const first = steps.attempt(post, id);
   await hung.promise;
   await steps.cancel(post);
-  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
   await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
   await steps.claim(post);
   interrupt(network, 'upload', async () => {
@@ -94,7 +94,7 @@ test('a try that hung since before a cancel does not send the old text when the 
   t.deepEqual(liveTexts(network), ['New']);
 });
 
-test('a try that hung after it had found nothing does not undo what another one has sent since', async (t) => {
+test('an attempt that hung after an empty reconcile does not undo a later send', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await dying(t, network);
   steps.pass(2 * minute);
@@ -102,7 +102,7 @@ test('a try that hung after it had found nothing does not undo what another one 
   network.reconcile = async (...args) => {
     network.reconcile = reconcile;
     const found = await reconcile(...args);
-    // The worker hangs: meanwhile another one finds nothing either, sends, and gets no answer.
+    // While this attempt hangs, another one finds nothing, sends, and loses its response.
     interrupt(network, 'send', async () => {
       network.blind = down;
     });
@@ -119,7 +119,7 @@ test('a try that hung after it had found nothing does not undo what another one 
   t.is((await steps.show(post)).channels[0]?.status, 'published');
 });
 
-test('nothing is certain from a look that began too early, however late its answer comes', async (t) => {
+test('an empty reconcile that began too early proves nothing, however late it ends', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await dying(t, network);
   steps.pass(minute - 1);
@@ -135,27 +135,27 @@ test('nothing is certain from a look that began too early, however late its answ
   t.is(network.sends.length, 0);
 });
 
-/** A post of which the worker died while it sent it; nobody knows how far it came. */
+/** A post whose worker died during the send, at an unknown point. */
 async function dying(t: ExecutionContext, network: FakeNetwork) {
   const steps = await newSteps(t, { a: network });
   const { post, id } = await claimed(steps);
   interrupt(network, 'send', async () => {
-    throw new CancelledFailure('The worker is gone.'); // Nothing is written any more.
+    throw new CancelledFailure('The worker is gone.'); // The attempt writes nothing more.
   });
   await t.throwsAsync(steps.attempt(post, id));
   return { steps, post, id };
 }
 
-test('a lost access is told even when the worker died before the channel had ended', async (t) => {
+test('a lost access creates its event even when the worker died before the channel ended', async (t) => {
   const network = fakeNetwork();
-  // In a database of its own, in which no channel can fail.
+  // A separate database, because the trigger below makes every channel update to `failed` throw.
   const { url, orm } = await freshDatabase(t);
   const steps = await postSteps(t, { a: network }, url);
   const em = orm.em.fork();
   await steps.subscribe('channel.needs_reconnect');
   const { post, id } = await claimed(steps);
   network.fates.push(fails('access_lost'), fails('access_lost'));
-  // The database is away for one of the two writes.
+  // Only one of the two writes fails.
   await em.execute(`create function refuse() returns trigger language plpgsql as $$ begin
     raise exception 'away'; end $$`);
   await em.execute(
@@ -181,7 +181,7 @@ test('a file that is deleted while a retry begins is kept, or the retry is refus
   await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
   await steps.finalize(post, go);
 
-  // The retry has looked at the files and is about to commit, when the file is deleted.
+  // The file is deleted after the retry has checked the files, and before it commits.
   const held = steps.deps.orm.em.fork();
   await held.begin();
   await held.execute('select 1 from post_channels where post_id = ? for update', [post]);
@@ -200,7 +200,7 @@ test('a file that is deleted while a retry begins is kept, or the retry is refus
 
 const nothing = async (): Promise<void> => {};
 
-/** A post that was given up while a worker that nobody heard of any more was still sending it. */
+/** A post whose worker still sends it when the run is finalized. */
 async function silentWorker(t: ExecutionContext, networks = { a: fakeNetwork() }) {
   const steps = await newSteps(t, networks);
   await steps.subscribe('post.published', 'post.partial');
@@ -221,7 +221,7 @@ async function silentWorker(t: ExecutionContext, networks = { a: fakeNetwork() }
   return { steps, post, go, comeBack };
 }
 
-test('a channel that turns out to be published after its post had ended is shown so, and told by a new event', async (t) => {
+test('a channel that turns out to be published after its post ended is shown as published, with a new event', async (t) => {
   const { steps, post, go, comeBack } = await silentWorker(t);
   t.is((await steps.finalize(post, go)).status, 'failed');
   t.like((await steps.show(post)).channels[0], { status: 'unconfirmed' });
@@ -237,10 +237,10 @@ test('a channel that turns out to be published after its post had ended is shown
       'select synced_round from deliveries where workspace_id = ?',
       [steps.workspaceId],
     );
-  t.deepEqual(deliveries, [{ synced_round: 0 }]); // In the outbox: no workflow is there to start it.
+  t.deepEqual(deliveries, [{ synced_round: 0 }]); // Left to the outbox, because no workflow is left to start it.
 });
 
-test('a post that failed elsewhere stays failed, and a new event says what it has now', async (t) => {
+test('a post that failed on another channel stays failed, with a new event', async (t) => {
   const networks = { a: fakeNetwork(), b: fakeNetwork() };
   networks.b.fates.push(fails('content_refused'));
   const { steps, post, go, comeBack } = await silentWorker(t, networks);
@@ -253,7 +253,7 @@ test('a post that failed elsewhere stays failed, and a new event says what it ha
   t.deepEqual(await steps.events(post), ['post.failed', 'post.partial']);
 });
 
-test('a try that ends in time makes no event of its own, and a repeated one none either', async (t) => {
+test('an attempt that ends in time creates no extra event, nor does a repeated one', async (t) => {
   const { steps, post, go, comeBack } = await silentWorker(t);
   await comeBack();
   await steps.finalize(post, go);

@@ -9,14 +9,14 @@ import { postSteps } from '../support/post-steps.ts';
 const minute = 60_000;
 const database = beforeTests(test, freshDatabase);
 
-/** A network whose request is not written when the try may not create any more: see `networks/send-request.ts`. */
+/** A network that checks `mayCreate` right before the request, as `networks/send-network-request.ts` does. */
 function askingNetwork() {
   const network = fakeNetwork(minute);
   const { send } = network;
   return Object.assign(network, {
     send: async (...args: Parameters<typeof send>) => {
       if (args[0].mayCreate?.() === false) {
-        throw new NetworkError('network_unavailable', 'Too late.', { taken: 'no' });
+        throw new NetworkError('network_unavailable', 'Too late.', { accepted: 'no' });
       }
 
       return send(...args);
@@ -24,7 +24,7 @@ function askingNetwork() {
   });
 }
 
-/** A post whose first try has committed its intent, and is stopped before a byte of its request has left. */
+/** A post whose first attempt has committed its intent and is suspended before its request leaves. */
 async function stopped(t: ExecutionContext) {
   const network = askingNetwork();
   const steps = await postSteps(t, { a: network }, database().url);
@@ -48,10 +48,10 @@ async function stopped(t: ExecutionContext) {
   return { network, steps, post, go, id, goesOn };
 }
 
-test('a worker that is stopped between its intent and its request sends no second copy when it goes on', async (t) => {
+test('a worker that is suspended between its intent and its request sends no second copy when it resumes', async (t) => {
   const { network, steps, post, go, id, goesOn } = await stopped(t);
   steps.pass(20_000);
-  t.like(await steps.attempt(post, id), { kind: 'again' }); // The next one looks, and waits.
+  t.like(await steps.attempt(post, id), { kind: 'again' }); // The next attempt reconciles and waits.
   steps.pass(minute);
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
   await steps.finalize(post, go);
@@ -61,31 +61,31 @@ test('a worker that is stopped between its intent and its request sends no secon
   t.is((await steps.show(post)).status, 'published');
 });
 
-test('a worker that goes on before anybody took over leaves the post to the next try', async (t) => {
+test('a worker that resumes before another one took over leaves the post to the next attempt', async (t) => {
   const { network, steps, post, id, goesOn } = await stopped(t);
   steps.pass(20_000);
   t.like(await goesOn(), { kind: 'again', code: 'network_unavailable' });
   t.deepEqual(network.live, []);
 
-  // Nothing left, so there is nothing to look for and to wait for.
+  // No request left, so the next attempt sends at once, without a reconcile.
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
   t.deepEqual(liveTexts(network), ['Once']);
 });
 
 for (const clock of ['monotonic', 'wall'] as const) {
-  test(`an intent is old when the ${clock} clock says so, whatever the other one says`, (t) => {
+  test(`an intent expires when the ${clock} clock says so, whatever the other one says`, (t) => {
     const clocks = { monotonic: 5000, wall: 7000 };
     const intent = createIntent({ now: () => new Date(clocks.wall) }, () => clocks.monotonic);
-    t.false(intent.isYoung());
+    t.false(intent.isFresh());
     intent.begin();
-    t.true(intent.isYoung());
+    t.true(intent.isFresh());
     clocks[clock] += 10_000;
-    t.true(intent.isYoung());
+    t.true(intent.isFresh());
     clocks[clock] += 1;
-    t.false(intent.isYoung());
+    t.false(intent.isFresh());
     clocks[clock === 'wall' ? 'monotonic' : 'wall'] -= minute;
-    t.false(intent.isYoung());
+    t.false(intent.isFresh());
     intent.begin();
-    t.true(intent.isYoung());
+    t.true(intent.isFresh());
   });
 }

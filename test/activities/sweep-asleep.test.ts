@@ -13,7 +13,7 @@ const minutes = 60_000;
 const sweeps = sharedSweeps(test, { workers: true });
 const { newWorkspace, sweep, postHandle } = sweeps;
 
-/** Gives a post a time that has passed, without a sync. @param more What else is set. */
+/** Sets a due time in the past, without a sync. @param more Further assignments in SQL. */
 const makeOverdue = (id: string, more = ''): Promise<unknown> =>
   sweeps.punctual.orm.em
     .fork()
@@ -22,7 +22,7 @@ const makeOverdue = (id: string, more = ''): Promise<unknown> =>
       id,
     ]);
 
-/** A post's workflow sleeps until its first time, which is hours away: as after a reset, or a restored Temporal. */
+/** Makes the post's workflow sleep for hours, as after a workflow reset or a restored Temporal. */
 async function sleepAgain(workspaceId: string, postId: string): Promise<void> {
   const dueAt = new Date(Date.now() + 600 * minutes).toISOString();
   await sweeps.punctual.temporal.client.workflow.start('publishPost', {
@@ -39,8 +39,8 @@ type Overdue = Pick<Awaited<ReturnType<typeof newWorkspace>>, 'client' | 'finds'
   readonly id: string;
 };
 
-/** One look does nothing yet; the one a minute later wakes the post's workflow, and leaves one find. */
-async function mustGoOutAtSecondLook(
+/** Expects the first sweep to do nothing, and the one a minute later to wake the workflow and record one find. */
+async function mustGoOutAtSecondSweep(
   t: ExecutionContext,
   { client, network, finds, id }: Overdue,
   ahead = 0,
@@ -54,20 +54,20 @@ async function mustGoOutAtSecondLook(
 }
 
 test.serial(
-  'an overdue post whose workflow sleeps until another time is found the second time, and goes out',
+  'an overdue post whose workflow sleeps until another time is found by the second sweep and goes out',
   async (t) => {
     const network = fakeNetwork();
     const { client, schedule, finds } = await newWorkspace(t, network);
     const id = await schedule(60 * minutes);
-    // As after a reset of the workflow to before it heard of the new time.
+    // As after a reset of the workflow to before the signal with the new time.
     await makeOverdue(id);
 
-    await mustGoOutAtSecondLook(t, { client, network, finds, id });
+    await mustGoOutAtSecondSweep(t, { client, network, finds, id });
   },
 );
 
 test.serial(
-  'a post whose workflow sleeps again in the middle of its publishing, as after a reset, goes out',
+  'a post whose workflow sleeps again during its publishing, as after a reset, goes out',
   async (t) => {
     const network = fakeNetwork();
     const workspace = await newWorkspace(t, network);
@@ -77,25 +77,25 @@ test.serial(
     await untilChannelIs(workspace, id, 'retrying');
     await sleepAgain(client.workspaceId, id);
 
-    await mustGoOutAtSecondLook(t, { client, network, finds, id }, 6 * minutes);
+    await mustGoOutAtSecondSweep(t, { client, network, finds, id }, 6 * minutes);
   },
 );
 
 test.serial(
-  'an overdue post that was synced with a revision above its own is found the second time, and goes out',
+  'an overdue post that was synced with a revision above its own is found by the second sweep and goes out',
   async (t) => {
     const network = fakeNetwork();
     const { client, schedule, finds } = await newWorkspace(t, network);
     const id = await schedule(60 * minutes);
-    // As earlier versions left it: Temporal knows revisions that the database has lost.
+    // Left by earlier versions: Temporal has revisions that the restored database lacks.
     await makeOverdue(id, ', synced_revision = revision + 3');
 
-    await mustGoOutAtSecondLook(t, { client, network, finds, id });
+    await mustGoOutAtSecondSweep(t, { client, network, finds, id });
   },
 );
 
 test.serial(
-  'a post whose move to a later time a failover lost once it was synced goes out at once, without a sweep',
+  'a post whose synced move to a later time was lost in a failover goes out at once, without a sweep',
   async (t) => {
     const network = fakeNetwork();
     const { client, schedule, finds } = await newWorkspace(t, network);
@@ -110,7 +110,7 @@ test.serial(
       dueAt: new Date(Date.now() + 600 * minutes).toISOString(),
     });
 
-    // The relay tells its workflow that the database has another time: no sweep is needed.
+    // The relay signals the workflow with the database's time.
     t.is((await client.finalPost(id)).status, 'published');
     t.is(network.live.length, 1);
     t.deepEqual(await finds(), []);
@@ -118,7 +118,7 @@ test.serial(
 );
 
 test.serial(
-  'a cancelled post that is to be finished, and whose workflow sleeps until another time, is found the second time and ends',
+  'a cancelled send whose workflow sleeps until another time is found by the second sweep and ends',
   async (t) => {
     const { client, network, id, finds } = await cancelledInDoubt(t, sweeps);
     await sleepAgain(client.workspaceId, id);
@@ -135,7 +135,7 @@ test.serial(
 );
 
 test.serial(
-  'a cancelled post that is to be finished, and whose workflow waits for its next look, is left alone',
+  'a cancelled send whose workflow waits for its next reconcile is left alone',
   async (t) => {
     const { network, id, finds } = await cancelledInDoubt(t, sweeps);
     const events = async () => (await postHandle(id).fetchHistory()).events?.length;
@@ -151,25 +151,22 @@ test.serial(
   },
 );
 
-test.serial(
-  'a post that sleeps well is left alone, and looked at again after ten minutes only',
-  async (t) => {
-    const { client, schedule, finds } = await newWorkspace(t, fakeNetwork());
-    const id = await schedule(30 * minutes);
-    const events = async (): Promise<number> =>
-      (await postHandle(id).fetchHistory()).events?.length ?? 0;
-    await untilBegun(postHandle(id), 5);
-    const before = await events();
+test.serial('a sleeping post is left alone, and checked again after ten minutes', async (t) => {
+  const { client, schedule, finds } = await newWorkspace(t, fakeNetwork());
+  const id = await schedule(30 * minutes);
+  const events = async (): Promise<number> =>
+    (await postHandle(id).fetchHistory()).events?.length ?? 0;
+  await untilBegun(postHandle(id), 5);
+  const before = await events();
 
-    t.like(await sweep(), { looked: 1, unanswered: 0, workflowGone: 0, overdue: 0 });
-    t.like(await sweep(9 * minutes), { looked: 0 });
-    t.like(await sweep(11 * minutes), { looked: 1, workflowGone: 0, overdue: 0 });
+  t.like(await sweep(), { looked: 1, unanswered: 0, workflowGone: 0, overdue: 0 });
+  t.like(await sweep(9 * minutes), { looked: 0 });
+  t.like(await sweep(11 * minutes), { looked: 1, workflowGone: 0, overdue: 0 });
 
-    // When Temporal knows of this one, the relay has looked at the outbox again.
-    const soon = new Date(Date.now() + 30 * minutes);
-    const next = await storeUnsynced(sweeps.punctual, client.workspaceId, soon);
-    await untilBegun(sweeps.punctual.temporal.client.workflow.getHandle(postWorkflowId(next)));
-    t.is(await events(), before);
-    t.deepEqual(await finds(), []);
-  },
-);
+  // Once this post has its workflow, the relay has read the outbox again.
+  const soon = new Date(Date.now() + 30 * minutes);
+  const next = await storeUnsynced(sweeps.punctual, client.workspaceId, soon);
+  await untilBegun(sweeps.punctual.temporal.client.workflow.getHandle(postWorkflowId(next)));
+  t.is(await events(), before);
+  t.deepEqual(await finds(), []);
+});

@@ -10,7 +10,7 @@ const minutes = 60_000;
 const sweeps = sharedSweeps(test, { workers: false });
 const { newWorkspace, sweep } = sweeps;
 
-/** Stores posts that were synced, a millisecond apart, and scanned a minute ago or never. @returns their ids. */
+/** Stores synced posts a millisecond apart, scanned a minute ago or never. @returns their ids. */
 async function storeTold(workspaceId: string, posts: number, inMinutes: number): Promise<string[]> {
   const firstAt = new Date(Date.now() + inMinutes * minutes);
   const rows = await sweeps.punctual.orm.em.fork().execute<{ id: string }[]>(
@@ -23,7 +23,7 @@ async function storeTold(workspaceId: string, posts: number, inMinutes: number):
   return rows.map(({ id }) => id);
 }
 
-/** A Temporal that lists some of what it is asked about, and says of each row what it is. Remembers the latter. */
+/** A fake Temporal. @param isListed Whether a list shows the id. @returns `asked`: the ids that were described. */
 function pretendTemporal(
   isListed: (id: string) => boolean,
   stateOf: (id: string) => WorkflowState,
@@ -40,7 +40,7 @@ function pretendTemporal(
 }
 
 test.serial(
-  'what Temporal lost is found by one sweep, however much it is and whenever it was looked at, nearest time first',
+  'one sweep finds all lost workflows, however many and whenever they were checked, nearest due time first',
   async (t) => {
     const { client, finds } = await newWorkspace(t, fakeNetwork());
     const overdue = await storeTold(client.workspaceId, 1200, -10);
@@ -60,7 +60,7 @@ test.serial(
 );
 
 test.serial(
-  'a lost delivery behind thousands that wait is found by the next sweep, which asks of few by themselves',
+  'a lost delivery behind thousands that wait is found by the next sweep, which describes few of them',
   async (t) => {
     const { client, finds } = await newWorkspace(t, fakeNetwork());
     const em = sweeps.punctual.orm.em.fork();
@@ -88,7 +88,7 @@ test.serial(
   },
 );
 
-test.serial('what sleeps and was looked at a minute ago is found with the rest', async (t) => {
+test.serial('lost posts that were checked a minute ago are found with the others', async (t) => {
   const { client } = await newWorkspace(t, fakeNetwork());
   await storeTold(client.workspaceId, 40, 30);
   const { run } = pretendTemporal(
@@ -99,7 +99,7 @@ test.serial('what sleeps and was looked at a minute ago is found with the rest',
   t.like(await run(), { workflowGone: 40 });
 });
 
-test.serial('a list of Temporal that shows what is gone is not believed', async (t) => {
+test.serial('a list that shows workflows which are gone is verified', async (t) => {
   const { client } = await newWorkspace(t, fakeNetwork());
   await storeTold(client.workspaceId, 1500, -10);
   const { run } = pretendTemporal(
@@ -110,30 +110,27 @@ test.serial('a list of Temporal that shows what is gone is not believed', async 
   t.like(await run(), { workflowGone: 1500 });
 });
 
-test.serial(
-  'what a sweep did not come to is looked at by the next one, although it was about to be',
-  async (t) => {
-    const { client } = await newWorkspace(t, fakeNetwork());
-    await storeTold(client.workspaceId, 100, 30);
-    const away = pretendTemporal(
-      () => false,
-      () => 'unknown',
-    );
-    const back = pretendTemporal(
-      () => true,
-      () => 'asleep',
-    );
+test.serial('posts that a sweep could not check are checked by the next one', async (t) => {
+  const { client } = await newWorkspace(t, fakeNetwork());
+  await storeTold(client.workspaceId, 100, 30);
+  const away = pretendTemporal(
+    () => false,
+    () => 'unknown',
+  );
+  const back = pretendTemporal(
+    () => true,
+    () => 'asleep',
+  );
 
-    const { looked, unanswered } = await away.run();
-    t.is(looked, 0);
-    t.true(unanswered < 40);
+  const { looked, unanswered } = await away.run();
+  t.is(looked, 0);
+  t.true(unanswered < 40);
 
-    t.like(await back.run(), { looked: 50 }); // The others were looked at a minute ago.
-  },
-);
+  t.like(await back.run(), { looked: 50 }); // The others were checked a minute ago.
+});
 
 test.serial(
-  'a post that wakes up later, as thousands of its workspace are due in that second, is not overdue until then',
+  'a post that wakes up late, because thousands of its workspace are due in that second, is not overdue until then',
   async (t) => {
     const { client, schedule, finds } = await newWorkspace(t, fakeNetwork());
     const dueMs = Math.ceil(Date.now() / 1000) * 1000 + 10 * minutes + 500;

@@ -30,7 +30,7 @@ test.serial(
 );
 
 test.serial(
-  'a post whose workflow was terminated after the network took it still ends, with one event',
+  'a post whose workflow was terminated after the network accepted it still ends, with one event',
   async (t) => {
     const network = heldNetwork();
     const workspace = await newWorkspace(t, network);
@@ -52,13 +52,13 @@ test.serial(
 );
 
 test.serial(
-  'a post whose workflow was terminated before it is known whether the network has it is not sent twice',
+  'a post whose workflow was terminated while the send was in doubt is not sent twice',
   async (t) => {
     const network = fakeNetwork();
     const workspace = await newWorkspace(t, network);
     network.fates.push({ kind: 'lost' });
     network.blind = new NetworkError('network_unavailable', 'Down.', {
-      taken: 'no',
+      accepted: 'no',
       retryAtMs: Date.now() + 60 * minutes,
     });
     const id = await workspace.schedule(0);
@@ -75,7 +75,7 @@ test.serial(
 );
 
 test.serial(
-  'a post whose workflow was terminated while it was sent, and that was cancelled then, ends with one event',
+  'a post whose workflow was terminated during the send, and that was then cancelled, ends with one event',
   async (t) => {
     const network = heldNetwork();
     const { client, schedule } = await newWorkspace(t, network);
@@ -92,7 +92,7 @@ test.serial(
 );
 
 test.serial(
-  'a cancelled post that waits to be looked for, and whose workflow was terminated, is looked for and ends',
+  'a cancelled send in doubt whose workflow was terminated is reconciled and ends',
   async (t) => {
     const { client, network, id } = await cancelledInDoubt(t, sweeps);
     await postHandle(id).terminate('lost');
@@ -112,22 +112,25 @@ const countEvents = async (postId: string): Promise<number> => {
   return (await sweeps.punctual.orm.em.fork().execute<unknown[]>(sql, [postId])).length;
 };
 
-test.serial('a post whose workflow ended by a cancel that a failover lost goes out', async (t) => {
-  const network = fakeNetwork();
-  const { client, lose, finds } = await newWorkspace(t, network);
-  const id = await lose();
-  // As earlier versions left it: Temporal knows a revision that the database has lost.
-  const ahead = 'update posts set synced_revision = revision + 1 where id = ?';
-  await sweeps.punctual.orm.em.fork().execute(ahead, [id]);
+test.serial(
+  'a post whose workflow ended by a cancel that was lost in a failover goes out',
+  async (t) => {
+    const network = fakeNetwork();
+    const { client, lose, finds } = await newWorkspace(t, network);
+    const id = await lose();
+    // Left by earlier versions: Temporal has a revision that the restored database lacks.
+    const ahead = 'update posts set synced_revision = revision + 1 where id = ?';
+    await sweeps.punctual.orm.em.fork().execute(ahead, [id]);
 
-  t.like(await sweep(), { looked: 1, workflowGone: 1 });
+    t.like(await sweep(), { looked: 1, workflowGone: 1 });
 
-  t.is((await client.finalPost(id)).status, 'published');
-  t.is(network.live.length, 1);
-  t.deepEqual(await finds(), [{ kind: 'workflow_gone', post_id: id, delivery_id: null }]);
-});
+    t.is((await client.finalPost(id)).status, 'published');
+    t.is(network.live.length, 1);
+    t.deepEqual(await finds(), [{ kind: 'workflow_gone', post_id: id, delivery_id: null }]);
+  },
+);
 
-test.serial('a retry whose workflow was terminated is made', async (t) => {
+test.serial('a retry whose workflow was terminated is published', async (t) => {
   const network = fakeNetwork();
   const workspace = await newWorkspace(t, network);
   const { client, schedule } = workspace;
@@ -146,13 +149,13 @@ test.serial('a retry whose workflow was terminated is made', async (t) => {
   t.is(network.live.length, 1);
 });
 
-test.serial('a delivery whose workflow was terminated is made', async (t) => {
+test.serial('a delivery whose workflow was terminated is delivered', async (t) => {
   const { client, finds } = await newWorkspace(t, fakeNetwork());
   const { punctual, receiver } = sweeps;
   const hook = { url: receiver.url, events: ['post.failed'] };
   const endpoint = (await client.post('/webhooks', hook)).body.webhook.id;
   const id = await storeDelivery(punctual, client.workspaceId, 'pending');
-  t.like(await sweep(minutes), { looked: 0 }); // Its post's workflow may be about to start it.
+  t.like(await sweep(minutes), { looked: 0 }); // The post's workflow may be about to start it.
 
   t.like(await sweep(3 * minutes), { looked: 1, deliveriesGone: 1 });
 
@@ -162,7 +165,7 @@ test.serial('a delivery whose workflow was terminated is made', async (t) => {
   t.deepEqual(await finds(), [{ kind: 'delivery_gone', post_id: null, delivery_id: id }]);
 });
 
-test.serial('a delivery whose replay a failover lost once it was synced is made', async (t) => {
+test.serial('a delivery whose synced replay was lost in a failover is delivered', async (t) => {
   const { client } = await newWorkspace(t, fakeNetwork());
   const { punctual, receiver } = sweeps;
   const hook = { url: receiver.url, events: ['post.failed'] };
@@ -177,24 +180,21 @@ test.serial('a delivery whose replay a failover lost once it was synced is made'
   t.is(await deliveryHandle(id).result(), 'delivered');
 });
 
-test.serial(
-  'a post that was cancelled while Temporal was asked about it is not found',
-  async (t) => {
-    const { client, schedule, finds } = await newWorkspace(t, fakeNetwork());
-    const { deps } = sweeps.punctual;
-    const id = await schedule(30 * minutes);
-    const ofPost = async (): Promise<'gone'> => {
-      await client.post(`/posts/${id}/cancel`);
-      return 'gone'; // As it is by then.
-    };
-    const workflows = { ...deps.workflows, ofPost };
+test.serial('a post that was cancelled while Temporal was queried is not found', async (t) => {
+  const { client, schedule, finds } = await newWorkspace(t, fakeNetwork());
+  const { deps } = sweeps.punctual;
+  const id = await schedule(30 * minutes);
+  const ofPost = async (): Promise<'gone'> => {
+    await client.post(`/posts/${id}/cancel`);
+    return 'gone'; // True by then.
+  };
+  const workflows = { ...deps.workflows, ofPost };
 
-    t.like(await sweepOnce({ ...deps, workflows }), { looked: 1, workflowGone: 0 });
+  t.like(await sweepOnce({ ...deps, workflows }), { looked: 1, workflowGone: 0 });
 
-    t.deepEqual(await finds(), []);
-    t.is((await client.get(`/posts/${id}`)).body.post.status, 'draft');
-  },
-);
+  t.deepEqual(await finds(), []);
+  t.is((await client.get(`/posts/${id}`)).body.post.status, 'draft');
+});
 
 test.serial('a post that is being sent for longer than usual is not found', async (t) => {
   const network = heldNetwork();
@@ -210,7 +210,7 @@ test.serial('a post that is being sent for longer than usual is not found', asyn
   t.deepEqual(await finds(), []);
 });
 
-test.serial('a post that waits for its next try is not found', async (t) => {
+test.serial('a post that waits for its next attempt is not found', async (t) => {
   const network = fakeNetwork();
   const workspace = await newWorkspace(t, network);
   network.fates.push(later());
@@ -222,7 +222,7 @@ test.serial('a post that waits for its next try is not found', async (t) => {
   t.deepEqual(await workspace.finds(), []);
 });
 
-test.serial('of ten sweeps at the same time one finds what is lost', async (t) => {
+test.serial('of ten concurrent sweeps one finds the lost post', async (t) => {
   const network = fakeNetwork();
   const { client, lose, finds } = await newWorkspace(t, network);
   const id = await lose();

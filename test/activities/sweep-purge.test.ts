@@ -9,7 +9,7 @@ const now = new Date('2027-03-01T09:00:00.000Z');
 const aged = (days: number): Date => new Date(now.getTime() - days * day);
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 
-// Whatever is old goes, in all workspaces, and each test counts what went: they come one after the other.
+// A purge covers all workspaces and each test counts the rows, so the tests run serially.
 const api = sharedApi(test);
 test.afterEach.always(async () => {
   await api.punctual.orm.em.fork().execute('truncate events, deliveries, delivery_attempts');
@@ -38,7 +38,7 @@ async function newEndpoint() {
 }
 
 test.serial(
-  'deliveries that ended over 30 days ago are gone with their attempts and events, what is younger stays',
+  'deliveries that ended over 30 days ago are purged with their attempts and events, and younger ones stay',
   async (t) => {
     const { client, path } = await newEndpoint();
     const { punctual } = api;
@@ -49,7 +49,7 @@ test.serial(
     await store('failed', new Date(aged(30).getTime() - 1));
     const kept = [await store('delivered', aged(30)), await store('failed', aged(29))];
 
-    t.is(await purge(), 6); // Three deliveries, three events.
+    t.is(await purge(), 6); // Three deliveries and three events.
 
     const { deliveries } = (await client.get(path)).body;
     t.deepEqual(deliveries.map(({ id }: { id: string }) => id).toSorted(), kept.toSorted());
@@ -59,7 +59,7 @@ test.serial(
 );
 
 test.serial(
-  'what is still being tried stays however old it is, with its event, and goes when it has ended',
+  'a pending delivery stays with its event, however old, and is purged once it has ended',
   async (t) => {
     const { client, path } = await newEndpoint();
     const { punctual } = api;
@@ -76,7 +76,7 @@ test.serial(
   },
 );
 
-test.serial('a delivery that is being replayed at that moment is not taken away', async (t) => {
+test.serial('a delivery that is just being replayed is not purged', async (t) => {
   const { client } = await newEndpoint();
   const { punctual } = api;
   const id = await storeDelivery(punctual, client.workspaceId, 'failed', aged(60));
@@ -87,7 +87,7 @@ test.serial('a delivery that is being replayed at that moment is not taken away'
   const purging = purge().finally(() => {
     isOver = true;
   });
-  // Whoever waited for the row here would take it away after all.
+  // A purge that waited for this row would delete it afterwards.
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   await poll(
     async () => isOver || (await punctual.orm.em.fork().execute<unknown[]>(waiting)).length > 0,
@@ -100,12 +100,12 @@ test.serial('a delivery that is being replayed at that moment is not taken away'
 });
 
 test.serial(
-  'an event stays until the last of its deliveries is gone, and one that nobody got goes by its age',
+  'an event stays until its last delivery is purged, and one without deliveries is purged by its age',
   async (t) => {
     const { client } = await newEndpoint();
     const { punctual } = api;
     await client.post('/webhooks', hook);
-    await storeDelivery(punctual, client.workspaceId, 'failed', aged(60)); // To both.
+    await storeDelivery(punctual, client.workspaceId, 'failed', aged(60)); // To both endpoints.
     const endpoints = (await client.get('/webhooks')).body.webhooks;
     for (const { id } of endpoints) {
       await client.patch(`/webhooks/${id}`, { events: ['webhook.test'] });
@@ -119,7 +119,7 @@ test.serial(
   },
 );
 
-test.serial('what is old goes in every workspace', async (t) => {
+test.serial('a purge covers every workspace', async (t) => {
   const { client } = await newEndpoint();
   const { punctual } = api;
   const other = await api.newClient();
@@ -135,7 +135,7 @@ test.serial('what is old goes in every workspace', async (t) => {
 });
 
 test.serial(
-  'one sweep removes ten thousand deliveries, the oldest first, and the next one goes on',
+  'one sweep purges ten thousand deliveries, oldest first, and the next one continues',
   async (t) => {
     const { client, path } = await newEndpoint();
     const { punctual } = api;
@@ -151,7 +151,7 @@ test.serial(
   },
 );
 
-test.serial('sweeps side by side remove everything once', async (t) => {
+test.serial('concurrent sweeps purge everything once', async (t) => {
   const { client } = await newEndpoint();
   const { punctual } = api;
   await storeMany(punctual.orm, client.workspaceId, 3000);
@@ -166,7 +166,7 @@ test.serial('sweeps side by side remove everything once', async (t) => {
   t.deepEqual(await counts(), { events: 0, deliveries: 0, attempts: 0 });
 });
 
-test.serial('what workspaces used of their allowances goes once its day is over', async (t) => {
+test.serial('used allowances are purged once their day is over', async (t) => {
   const { workspaceId } = await api.newClient();
   const { em } = api.punctual.orm;
   await em.fork().execute(

@@ -18,7 +18,7 @@ const sweeps = sharedSweeps(test, { workers: false });
 const { newWorkspace, sweep, postHandle } = sweeps;
 
 test.serial(
-  'when Temporal lost all that it knew, every waiting post goes out or sleeps again',
+  'after Temporal lost all workflows, every scheduled post goes out or sleeps again',
   async (t) => {
     const network = fakeNetwork();
     const { client, schedule, finds } = await newWorkspace(t, network);
@@ -49,7 +49,7 @@ test.serial(
   },
 );
 
-test.serial('while Temporal does not answer nothing is taken for lost', async (t) => {
+test.serial('nothing counts as lost while Temporal does not respond', async (t) => {
   const network = fakeNetwork();
   const { client, schedule, finds } = await newWorkspace(t, network);
   const { punctual } = sweeps;
@@ -58,7 +58,7 @@ test.serial('while Temporal does not answer nothing is taken for lost', async (t
   const cut = temporalClient(t, { ...temporalEnv, TEMPORAL_ADDRESS: gate.address });
   const workflows = workflowStates(cut.client);
   const ids = [await schedule(2000), await schedule(2000)];
-  // The first call on a new connection may take longer than it is given.
+  // The first call on a new connection may exceed its timeout.
   const state = await poll(
     () => workflows.ofPost(ids[0] ?? ''),
     (seen) => seen !== 'unknown',
@@ -120,7 +120,7 @@ test.serial(
 );
 
 test.serial(
-  'an overdue post that nothing moves is found every ten minutes, not every minute',
+  'an overdue post without progress is found every ten minutes, not every minute',
   async (t) => {
     const { schedule } = await newWorkspace(t, fakeNetwork());
     const id = await schedule(0);
@@ -128,7 +128,7 @@ test.serial(
     const begunMs = Date.now();
     for (let minute = 1; minute <= 24; minute += 1) {
       found.push((await sweep(minute * minutes, begunMs)).overdue);
-      // As the relay does, of which there is none here.
+      // As the relay does, which does not run here.
       await sweeps.punctual.orm.em
         .fork()
         .execute('update posts set synced_revision = revision where id = ?', [id]);
@@ -139,7 +139,7 @@ test.serial(
   },
 );
 
-test.serial('posts that are found overdue side by side are all counted', async (t) => {
+test.serial('posts that are found overdue at once are all counted', async (t) => {
   const { schedule } = await newWorkspace(t, fakeNetwork());
   await Promise.all([schedule(0), schedule(0), schedule(0)]);
   const begunMs = Date.now();
@@ -148,31 +148,28 @@ test.serial('posts that are found overdue side by side are all counted', async (
   t.like(await sweep(2 * minutes, begunMs), { looked: 3, overdue: 3 });
 });
 
-test.serial(
-  'a post that was claimed and that no worker attempts is found, and not synced again',
-  async (t) => {
-    const { schedule, finds } = await newWorkspace(t, fakeNetwork());
-    const id = await schedule(0);
-    const em = sweeps.punctual.orm.em.fork();
-    await em.execute(`update posts set status = 'publishing', updated_at = ? where id = ?`, [
-      new Date(),
-      id,
-    ]);
+test.serial('a claimed post without attempts is found, and not synced again', async (t) => {
+  const { schedule, finds } = await newWorkspace(t, fakeNetwork());
+  const id = await schedule(0);
+  const em = sweeps.punctual.orm.em.fork();
+  await em.execute(`update posts set status = 'publishing', updated_at = ? where id = ?`, [
+    new Date(),
+    id,
+  ]);
 
-    t.like(await sweep(2 * minutes), { looked: 1, overdue: 0 });
-    t.like(await sweep(4 * minutes), { looked: 1, overdue: 0 });
-    t.like(await sweep(6 * minutes), { looked: 1, overdue: 1 });
+  t.like(await sweep(2 * minutes), { looked: 1, overdue: 0 });
+  t.like(await sweep(4 * minutes), { looked: 1, overdue: 0 });
+  t.like(await sweep(6 * minutes), { looked: 1, overdue: 1 });
 
-    t.deepEqual(await finds(), [{ kind: 'overdue', post_id: id, delivery_id: null }]);
-    const [row] = await em.execute<{ synced: boolean }[]>(
-      'select synced_revision = revision as synced from posts where id = ?',
-      [id],
-    );
-    t.true(row?.synced);
-  },
-);
+  t.deepEqual(await finds(), [{ kind: 'overdue', post_id: id, delivery_id: null }]);
+  const [row] = await em.execute<{ synced: boolean }[]>(
+    'select synced_revision = revision as synced from posts where id = ?',
+    [id],
+  );
+  t.true(row?.synced);
+});
 
-test.serial('a find is remembered for thirty days', async (t) => {
+test.serial('a find is kept for thirty days', async (t) => {
   const { client, finds } = await newWorkspace(t, fakeNetwork());
   const em = sweeps.punctual.orm.em.fork();
   const days = 24 * 60 * minutes;

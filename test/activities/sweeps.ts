@@ -13,14 +13,14 @@ import { fakeChannel } from '../support/seed.ts';
 import { testLog } from '../support/temporal.ts';
 import { untilBegun } from '../support/until-begun.ts';
 
-/** A workspace whose posts and deliveries a test may take from Temporal. */
+/** A workspace whose workflows a test may terminate. */
 export type SweptWorkspace = {
   readonly client: Client;
-  /** @returns the id of a post that is due in so many milliseconds and of which Temporal has heard. */
+  /** @returns the id of a synced post that is due in `inMs`. */
   readonly schedule: (inMs: number) => Promise<string>;
-  /** Schedules a post that its workflow forgets, and that is due in some seconds. @returns its id. */
+  /** Schedules a post and terminates its workflow; the post is due in 3 s. @returns its id. */
   readonly lose: () => Promise<string>;
-  /** What was found so far, in order: kind, post, delivery. */
+  /** The finds so far, oldest first. */
   readonly finds: () => Promise<
     { kind: string; post_id: string | null; delivery_id: string | null }[]
   >;
@@ -32,15 +32,15 @@ export type Sweeps = {
   readonly punctual: Punctual;
   readonly receiver: Receiver;
   readonly newWorkspace: (t: ExecutionContext, network: FakeNetwork) => Promise<SweptWorkspace>;
-  /** Looks through everything as the worker does each minute, by a clock that is ahead by so many milliseconds. */
+  /** Sweeps as the worker does each minute, with a clock that is `aheadMs` ahead. */
   readonly sweep: (aheadMs?: number, fromMs?: number) => Promise<Swept>;
   readonly postHandle: (id: string) => Handle;
   readonly deliveryHandle: (id: string) => Handle;
 };
 
 /**
- * One API, with workers or without, for all sweeps of a file. A sweep looks at all workspaces, and each test counts what
- * it looked at: they come one after the other (`test.serial`), and each puts away what it made.
+ * One API, with or without workers, for all sweeps of a file. A sweep covers all workspaces and each test counts the
+ * rows, so the tests run serially (`test.serial`), and each test's rows are put away when it ends.
  */
 export function sharedSweeps(test: TestFn, { workers }: { readonly workers: boolean }): Sweeps {
   const started = beforeTests(test, async (scope) => {
@@ -89,7 +89,7 @@ async function newWorkspace(
     client,
     schedule,
     lose: async () => {
-      // Only then is it due soon: however long all this takes, its time has not come before.
+      // Moved close only now, so that a slow setup cannot reach the due time.
       const id = await schedule(1_800_000);
       await temporal.client.workflow.getHandle(postWorkflowId(id)).terminate('lost');
       const soon = new Date(Date.now() + 3000);
@@ -104,7 +104,7 @@ async function newWorkspace(
   };
 }
 
-/** Leaves nothing of a workspace that a sweep would look at. */
+/** Leaves no row of the workspace that a sweep would read. */
 async function putAway({ orm }: Punctual, workspaceId: string): Promise<void> {
   const em = orm.em.fork();
   for (const sql of [
@@ -117,7 +117,7 @@ async function putAway({ orm }: Punctual, workspaceId: string): Promise<void> {
   }
 }
 
-/** A sweep by a clock that is ahead by so many milliseconds, with patience for a Temporal on a busy machine. */
+/** Sweeps with a clock that is `aheadMs` ahead, and repeats queries that a busy Temporal does not answer. */
 export const sweepLater = ({ deps }: Punctual, aheadMs = 0, fromMs = Date.now()): Promise<Swept> =>
   sweep({
     ...deps,
@@ -132,7 +132,7 @@ export const sweepLater = ({ deps }: Punctual, aheadMs = 0, fromMs = Date.now())
 const untilAnswered = (ask: () => Promise<WorkflowState>): Promise<WorkflowState> =>
   poll(ask, (state) => state !== 'unknown');
 
-/** Waits until Temporal has heard of a post: on a busy machine the API gives up, and there may be no worker. */
+/** Waits until the post is synced: on a busy machine the API's notify times out, and there may be no worker. */
 async function untilTold({ orm, temporal }: Punctual, postId: string): Promise<void> {
   const sql = 'select id from posts where id = ? and synced_revision < revision';
   await poll(
@@ -145,7 +145,7 @@ async function untilTold({ orm, temporal }: Punctual, postId: string): Promise<v
   );
 }
 
-/** The network's only channel is to be tried again, in an hour: however slow the test is, not before its next step. */
+/** Delays the next attempt of the network's only channel by an hour, so that a slow test acts before it. */
 export const later = () => fails('network_unavailable', { retryAtMs: Date.now() + 3_600_000 });
 
 export const untilChannelIs = ({ client }: SweptWorkspace, id: string, wanted: string) =>

@@ -8,18 +8,18 @@ import { fakeNetwork, liveTexts } from '../support/networks.ts';
 const minute = 60_000;
 const database = beforeTests(test, freshDatabase);
 
-test('a file that goes up in many tries, each a part of it, is no failure: the post goes out with the twelfth', async (t) => {
+test('a file that is uploaded over twelve attempts with progress does not fail, and the post goes out', async (t) => {
   const network = fakeNetwork();
   const channel = await clockedChannel(t, network, database().url);
   const post = await channel.newPost(['A long film']);
   const { upload } = network;
   network.upload = async () => {
     throw new NetworkError('network_unavailable', 'Half of it is there.', {
-      taken: 'no',
+      accepted: 'no',
       hasProgressed: true,
     });
   };
-  for (let tries = 0; tries < 12; tries += 1) {
+  for (let attempt = 0; attempt < 12; attempt += 1) {
     t.deepEqual(await post.attempt(), { kind: 'again', code: 'network_unavailable', inMs: 30_000 });
     channel.pass(minute);
   }
@@ -30,13 +30,13 @@ test('a file that goes up in many tries, each a part of it, is no failure: the p
   t.deepEqual(liveTexts(network), ['A long film']);
 });
 
-test('a file that goes up in parts is given up with the day of its post', async (t) => {
+test('a file that is still uploading a day after the due time fails the post', async (t) => {
   const network = fakeNetwork();
   const channel = await clockedChannel(t, network, database().url);
   const post = await channel.newPost(['A long film']);
   network.upload = async () => {
     throw new NetworkError('network_unavailable', 'Half of it is there.', {
-      taken: 'no',
+      accepted: 'no',
       hasProgressed: true,
     });
   };

@@ -7,7 +7,7 @@ import { rawCall } from '../support/raw-call.ts';
 
 const api = sharedApi(test);
 
-test('the docs page and all that it loads are served from here, by type', async (t) => {
+test('the docs page and all its files are served by this server, with their types', async (t) => {
   const { url } = api.punctual;
   const page = await rawCall(`${url}/docs`);
   t.is(page.status, 200);
@@ -33,7 +33,7 @@ test('the docs page and all that it loads are served from here, by type', async 
   }
 });
 
-test('the docs page may load and call nothing but this server, and nobody may frame it', async (t) => {
+test('the docs page may load and call only this server, and cannot be framed', async (t) => {
   const { url } = api.punctual;
   const page = await rawCall(`${url}/docs`);
   const policy = new Map(
@@ -57,7 +57,7 @@ test('the docs page may load and call nothing but this server, and nobody may fr
   );
 });
 
-test('the docs show the document that this server serves, and ask no validator about it', async (t) => {
+test('the docs show this server’s document, without an external validator', async (t) => {
   const { url } = api.punctual;
   const start = String((await rawCall(`${url}/docs/start.js`)).body);
   t.regex(start, /url: '\/openapi\.json'/v);
@@ -83,12 +83,12 @@ test('no path under /docs leads to another file', async (t) => {
   ];
   for (const name of [...names, ...climbs, '%00', 'start.js%00', '.', '', '%']) {
     const status = await rawStatus(url, `/docs/${name}`);
-    // A slash at the end of `/docs` is the page itself.
+    // The path with a slash at the end is the page itself.
     t.is(status, name === '' ? 200 : 404, name);
   }
 });
 
-test('a browser that has the page is told so instead of getting it again', async (t) => {
+test('a browser with a cached page gets 304', async (t) => {
   const { url } = api.punctual;
   for (const path of ['/docs', '/docs/swagger-ui-bundle.js']) {
     const etag = (await rawCall(url + path)).headers.get('etag') ?? '';
@@ -100,7 +100,7 @@ test('a browser that has the page is told so instead of getting it again', async
   }
 });
 
-test('the root tells a program where things are, and sends a browser to the docs', async (t) => {
+test('the root lists addresses for a program, and sends a browser to the docs', async (t) => {
   const { url } = api.punctual;
   const { version } = JSON.parse(
     await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
@@ -121,7 +121,7 @@ test('the root tells a program where things are, and sends a browser to the docs
   t.is(reply.headers.get('vary'), 'Accept');
 });
 
-/** Of a path exactly as it is written here: `fetch` would resolve its dots. */
+/** Requests the literal path: `fetch` would resolve its dots. */
 async function rawStatus(url: string, path: string): Promise<number | undefined> {
   const { hostname, port } = new URL(url);
   const sent = request({ hostname, port, path });

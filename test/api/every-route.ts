@@ -3,7 +3,7 @@ import type { ApiDeps } from '../../api/deps.ts';
 
 export type Call = { readonly method: string; readonly path: string };
 
-/** Every call that the API lists, with an id in the place of each parameter. Nothing of it is called here. */
+/** Every call of the API, with an id for each parameter. Calls nothing. */
 export const everyRoute = (id: string): Call[] =>
   allRoutes({} as ApiDeps).map(({ method, path }) => ({
     method: method.toUpperCase(),

@@ -11,18 +11,18 @@ import { endedPost, storeChannel } from '../support/seed.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-// People generate clients from the OpenAPI document, and a generator drops what it cannot name or read.
+// Generators drop parts of the document that they cannot name or read.
 
 const test = needs('postgres', 'python-generator', 'typescript-generator');
 const api = sharedApi(test, { temporalEnv: noTemporal, networks: await openNetworks({}).load() });
 const programs = path.join(import.meta.dirname, '../support/api-clients');
-/** Of one program. Generating and checking takes a few seconds on an idle machine. */
+/** Per program. Generating and checking takes a few seconds on an idle machine. */
 const timeoutMs = 120_000;
 
-test('a generated Python client reads what it asks for', async (t) => {
+test('a generated Python client reads the responses', async (t) => {
   const { client, channel, failed, folder } = await prepare(t);
   const python = env('PUNCTUAL_TEST_PYTHON_GENERATOR');
-  // It formats nothing: that takes longer than all else.
+  // Without formatting, which would take most of the time.
   await writeFile(path.join(folder, 'config.yml'), 'post_hooks: []\n');
   const options = ['--config', 'config.yml', '--meta', 'none', '--output-path', 'generated'];
   const generator = ['-m', 'openapi_python_client', 'generate', '--path', 'openapi.json'];
@@ -34,7 +34,7 @@ test('a generated Python client reads what it asks for', async (t) => {
   );
 });
 
-test('a generated TypeScript client type-checks and reads what it asks for', async (t) => {
+test('a generated TypeScript client type-checks and reads the responses', async (t) => {
   const { client, channel, failed, folder } = await prepare(t);
   const packages = env('PUNCTUAL_TEST_TYPESCRIPT_GENERATOR');
   await symlink(packages, path.join(folder, 'node_modules'));
@@ -84,7 +84,7 @@ async function assertAnswers(
   });
 }
 
-/** @returns what the program printed. */
+/** @returns the output of the program. */
 async function run(
   file: string,
   args: readonly string[],

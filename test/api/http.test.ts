@@ -13,7 +13,7 @@ const api = sharedApi(test);
 
 const json = { 'content-type': 'application/json' };
 
-test('every answer carries a request id, and a harmless one of the caller is kept', async (t) => {
+test('every response has a request id, and a valid one of the caller is kept', async (t) => {
   const { punctual } = api;
   const client = await api.newClient();
   const authorization = `Bearer ${client.key}`;
@@ -55,7 +55,7 @@ test('a connection stays open for 75 s after an answer, longer than callers and 
   t.is(response.headers['keep-alive'], 'timeout=75');
 });
 
-test('no cache keeps an answer of a call, secrets and refusals included', async (t) => {
+test('no response of a call may be cached, secrets and refusals included', async (t) => {
   const client = await api.newClient();
   const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
   const created = await client.post('/webhooks', hook);
@@ -105,7 +105,7 @@ test('an unknown path is 404 by any method, and a malformed id is as unknown as 
   }
 });
 
-test('a known path with another method is 405, and Allow names the methods there are', async (t) => {
+test('a known path with another method is 405, and Allow names the supported methods', async (t) => {
   const { url } = api.punctual;
   const id = crypto.randomUUID();
   const others: [string, string, string][] = [
@@ -151,14 +151,14 @@ test('only JSON is read: another content type is 415 and stores nothing', async 
   const form = new FormData();
   form.set('body', 'x');
   t.is((await send({}, form)).status, 415);
-  t.is((await send({}, new Uint8Array([0x7b, 0x7d]))).status, 415); // No content type at all.
+  t.is((await send({}, new Uint8Array([0x7b, 0x7d]))).status, 415); // No content type.
   t.is((await send({ ...json, 'content-encoding': 'zstd' }, '{"body":"x"}')).status, 415);
   t.is((await storedRows(punctual.orm, workspaceId)).posts, 0);
   const charset = { 'content-type': 'Application/JSON; charset=utf-8' };
   t.is((await send(charset, '{"body":"x"}')).status, 201);
 });
 
-test('a body over 1 MB is 413, also in chunks and packed, and the connection goes on', async (t) => {
+test('a body over 1 MB is 413, also in chunks and compressed, and the connection stays usable', async (t) => {
   const { punctual } = api;
   const client = await api.newClient();
   const large = { body: 'x'.repeat(1024 * 1024) };
@@ -178,7 +178,7 @@ test('a body over 1 MB is 413, also in chunks and packed, and the connection goe
   t.is((await client.post('/posts', { thread })).status, 201);
 });
 
-test('a path in another case or with a slash at its end is another path, and there is none', async (t) => {
+test('a path in another case or with a trailing slash is unknown', async (t) => {
   const { punctual } = api;
   const { key } = await api.newClient();
   const call = (method: string, path: string): Promise<Reply> =>
@@ -203,7 +203,7 @@ test('a path in another case or with a slash at its end is another path, and the
   t.is((await call('GET', '/api/v1/me')).status, 200);
 });
 
-test('a word that is a path of its own is no id to those who ask for it in another way', async (t) => {
+test('a path without parameters is not matched as an id by other methods', async (t) => {
   const { url } = api.punctual;
   for (const method of ['GET', 'HEAD', 'PATCH', 'DELETE', 'PUT']) {
     const { status, headers } = await rawCall(`${url}/api/v1/posts/validate`, { method });

@@ -7,11 +7,11 @@ export type Ask = {
 };
 
 export type IsolationCase = {
-  /** What kind of thing the id is of. */
+  /** The kind of resource that the id names. */
   readonly kind: Exclude<keyof Owned, 'client'>;
-  /** How an id that does not exist is answered. */
+  /** The status for an unknown id. */
   readonly status: number;
-  /** @param mine What the caller owns, for the rest of the request. */
+  /** @param mine The caller's resources, for the rest of the request. */
   readonly ask: (id: string, mine: Owned) => Ask;
 };
 
@@ -32,7 +32,7 @@ const refused = (kind: IsolationCase['kind'], ask: IsolationCase['ask']): Isolat
   ask,
 });
 
-/** The places of ids in a new or an edited post. */
+/** The fields with ids in a new or an edited post. */
 const postFields = (route: string, request: (body: object, mine: Owned) => Ask) => ({
   [`${route} /channel_ids`]: refused('channel', (id, mine) =>
     request({ body: 'x', channel_ids: [mine.channel, id] }, mine),
@@ -72,7 +72,7 @@ const asDelivery = (mine: Owned, id: string): Ask => ({
   path: `/webhooks/${mine.webhook}/deliveries/${id}/replay`,
 });
 
-/** Every place of every call where an id can stand, but for cursors, which no caller can make up. */
+/** Every place of every call that takes an id, except cursors, which callers cannot construct. */
 export const isolationCases: Readonly<Record<string, IsolationCase>> = {
   'get /posts/{id} {id}': inPath('draft', 'GET', (id) => `/posts/${id}`),
   'patch /posts/{id} {id}': inPath('draft', 'PATCH', (id) => `/posts/${id}`, { body: 'Mine' }),
@@ -174,7 +174,7 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
   },
 };
 
-/** The lists that go on at a cursor: what they list, and how. */
+/** The lists with a cursor. */
 export const cursorCases: Readonly<Record<string, (mine: Owned) => string>> = {
   'get /posts ?cursor': () => '/posts',
   'get /media ?cursor': () => '/media',

@@ -32,13 +32,13 @@ const send = (client: Client, { method, path, body }: Ask): Promise<Reply> => {
   return calls[method]();
 };
 
-/** What a caller learns from an answer: all of it but the id that they sent. */
+/** Everything that a response reveals, except the id that the caller sent. */
 const learnt = ({ status, body }: Reply, id: string): [number, string] => [
   status,
   JSON.stringify(body).replaceAll(id, 'ID'),
 ];
 
-/** A path parameter, a query parameter or a field of a body by which a caller names a thing of a workspace. */
+/** Names of parameters and fields that identify a resource of a workspace. */
 const namesAThing = /(?:^|_)ids?$|^channel_(?:bodies|options)$|^alt_texts$|^cursor$/v;
 
 type BodySchema = {
@@ -47,7 +47,7 @@ type BodySchema = {
   readonly items?: BodySchema;
 };
 
-/** Where a call takes ids: `{id}` in the path, `?cursor` in the query, `/channel_ids` in the body. */
+/** The places of a call that take ids: `{id}` in the path, `?cursor` in the query, `/channel_ids` in the body. */
 function idPlaces({ path, query = {}, body = {} }: Route): string[] {
   return [
     ...[...path.matchAll(/\{\w+\}/gv)].map(([name]) => name),
@@ -67,7 +67,7 @@ function bodyPlaces({ properties = {}, items }: BodySchema, at = ''): string[] {
   return [...(items ? bodyPlaces(items, `${at}/*`) : []), ...inFields];
 }
 
-test('every place where a call takes an id is looked at below', (t) => {
+test('the cases cover every place where a call takes an id', (t) => {
   const places = allRoutes({} as ApiDeps).flatMap((route) =>
     idPlaces(route).map((place) => `${route.method} ${route.path} ${place}`),
   );
@@ -77,7 +77,7 @@ test('every place where a call takes an id is looked at below', (t) => {
 });
 
 for (const [place, { kind, status, ask }] of Object.entries(isolationCases)) {
-  test(`${place}: an id of another workspace is answered as one that does not exist`, async (t) => {
+  test(`${place}: an id of another workspace is answered like an unknown one`, async (t) => {
     const { mine, theirs } = await twoWorkspaces();
     const rows = () =>
       Promise.all(
@@ -94,7 +94,7 @@ for (const [place, { kind, status, ask }] of Object.entries(isolationCases)) {
     }
 
     t.deepEqual(await rows(), before);
-    // So that the refusals above are about whose it is, and about nothing else in the request.
+    // Proves that the refusals above are caused by the workspace, not by the rest of the request.
     const own = await send(client, ask(theirs[kind], theirs));
     t.true(own.status < 300, `${own.status} ${JSON.stringify(own.body)}`);
   });
@@ -143,7 +143,7 @@ test('another endpoint’s delivery cannot be replayed under one of its own work
   t.is(reply.body.code, 'not_found');
 });
 
-test('an idempotency key of another workspace is free here', async (t) => {
+test('an idempotency key of another workspace is unused here', async (t) => {
   const [mine, other] = [await api.newClient(), await api.newClient()];
   const theirs = await other.post('/posts', { body: 'Theirs', idempotency_key: 'k' });
   const own = await mine.post('/posts', { body: 'Mine', idempotency_key: 'k' });
@@ -151,7 +151,7 @@ test('an idempotency key of another workspace is free here', async (t) => {
   t.not(own.body.post.id, theirs.body.post.id);
 });
 
-test('lists and counts hold nothing of another workspace, and its events reach no endpoint here', async (t) => {
+test('lists and counts exclude other workspaces, and their events reach no endpoint here', async (t) => {
   const { punctual } = api;
   const [mine, theirs] = [await api.newClient(), await ownedBy(punctual)];
   await storeChannel(punctual, theirs.client.workspaceId);

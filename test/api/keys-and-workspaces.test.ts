@@ -14,7 +14,7 @@ const callMe = (authorization: string): Promise<Reply> =>
   rawCall(`${api.punctual.url}/api/v1/me`, { headers: { authorization } });
 
 test('every call refuses a missing key, and says how to send one', async (t) => {
-  const { url, orm } = await startApi(t); // Of its own: it holds that nobody at all has anything.
+  const { url, orm } = await startApi(t); // Its own API: the test asserts that nothing is stored.
   const calls = everyRoute(crypto.randomUUID());
   t.true(calls.length >= 6);
   for (const { method, path } of calls) {
@@ -31,7 +31,7 @@ test('every call refuses a missing key, and says how to send one', async (t) => 
   t.deepEqual(new Set(Object.values(await storedRows(orm))), new Set([0]));
 });
 
-test('a key that is malformed or wrong opens nothing', async (t) => {
+test('a malformed or wrong key is refused', async (t) => {
   const { key } = await api.newClient();
   const mangled = [
     '',
@@ -62,7 +62,7 @@ test('a key that is malformed or wrong opens nothing', async (t) => {
   }
 });
 
-test('a revoked key is refused with the words for an unknown one, while the other keys of its workspace work on', async (t) => {
+test('a revoked key is refused like an unknown one, while the other keys of its workspace keep working', async (t) => {
   const client = await api.newClient();
   const em = api.punctual.orm.em.fork();
   const other = await createApiKey(em, client.workspaceId);
@@ -87,17 +87,17 @@ test('the scheme of the Authorization header may be written in any case', async 
   }
 });
 
-test('without a key nobody learns whether a post exists', async (t) => {
+test('without a key a call does not reveal whether a post exists', async (t) => {
   const client = await api.newClient();
   const { body } = await client.post('/posts', { body: 'mine' });
-  const look = (id: string): Promise<object> =>
+  const read = (id: string): Promise<object> =>
     rawCall(`${api.punctual.url}/api/v1/posts/${id}`).then((reply) => [reply.status, reply.body]);
 
-  t.deepEqual(await look(body.post.id), await look(crypto.randomUUID()));
-  t.deepEqual(await look(body.post.id), await look('no-id'));
+  t.deepEqual(await read(body.post.id), await read(crypto.randomUUID()));
+  t.deepEqual(await read(body.post.id), await read('no-id'));
 });
 
-test('the database knows no API key, only its hash and last four characters', async (t) => {
+test('the database stores only the hash and the last four characters of a key', async (t) => {
   const { key, workspaceId } = await api.newClient();
   const rows = await api.punctual.orm.em
     .fork()
@@ -122,7 +122,7 @@ test('GET /me names the workspace of the key and counts its own channels only', 
   t.like((await other.get('/me')).body, { channels: 1 });
 });
 
-test('a workspace without a name is shown with none', async (t) => {
+test('a workspace without a name has a null name', async (t) => {
   const client = await api.newClient();
   await api.punctual.orm.em
     .fork()
@@ -192,7 +192,7 @@ test('a workspace without channels has an empty list', async (t) => {
   t.deepEqual((await client.get('/channels')).body, { channels: [] });
 });
 
-test('a query parameter that a call does not take is refused and named', async (t) => {
+test('an unknown query parameter is refused and named', async (t) => {
   const client = await api.newClient();
   const { body } = await client.post('/posts', { body: 'x' });
   for (const path of ['/me', '/channels', `/posts/${body.post.id}`]) {

@@ -18,7 +18,7 @@ for (const platform of platforms) {
   const rules = openNetworks({}).rules[platform];
   const needed = { made_for_kids: false, title: 'x' };
 
-  test(`${platform}: a text of the limit that is told is taken, and one more is not`, async (t) => {
+  test(`${platform}: a text of the described length is accepted, and one more character is not`, async (t) => {
     const network = (await described()).get(platform);
     t.is(network?.threads, rules.threads);
     for (const { limit } of network?.texts ?? []) {
@@ -35,7 +35,7 @@ for (const platform of platforms) {
     t.true((network?.texts.length ?? 0) > 0);
   });
 
-  test(`${platform}: as many files as are told are taken, and one more is not`, async (t) => {
+  test(`${platform}: the described number of files is accepted, and one more is not`, async (t) => {
     const network = (await described()).get(platform);
     for (const { kind, types, max_count: most } of network?.files ?? []) {
       const type = types[0]?.replace('*', kind === 'video' ? 'mp4' : 'png') ?? '';
@@ -50,7 +50,7 @@ for (const platform of platforms) {
     t.true((network?.files.length ?? 0) > 0);
   });
 
-  test(`${platform}: what is told of its options is a JSON Schema, with a description of each`, async (t) => {
+  test(`${platform}: its options are a JSON Schema, with a description of each`, async (t) => {
     const { options } = (await described()).get(platform) ?? {};
     const ajv = new Ajv({ strict: true, allowUnionTypes: true });
     formats.default(ajv, ['uuid', 'date', 'date-time', 'uri']);
@@ -63,7 +63,7 @@ for (const platform of platforms) {
   });
 }
 
-test('no file is told of that the media library refuses: larger than it takes, or of another type', async (t) => {
+test('no described file is larger than the media library accepts, or of another type', async (t) => {
   const library = /^(?:image\/(?:jpeg|png|gif|webp)|video\/(?:mp4|quicktime|webm))$/v;
   const networks = await described();
   for (const platform of platforms) {
@@ -78,10 +78,10 @@ test('no file is told of that the media library refuses: larger than it takes, o
   const [anyVideo] = networks.get('youtube')?.files ?? [];
   t.deepEqual(anyVideo?.types, ['video/mp4', 'video/quicktime', 'video/webm']);
   const bluesky = networks.get('bluesky')?.files.find(({ kind }) => kind === 'image');
-  t.true((bluesky?.max_bytes ?? Infinity) < 200 * 1024 * 1024); // A network's own limit stays where it is smaller.
+  t.true((bluesky?.max_bytes ?? Infinity) < 200 * 1024 * 1024); // A smaller limit of the network is kept.
 });
 
-test('fields that a network needs are told, and a post without them is refused', async (t) => {
+test('required fields are described, and a post without them is refused', async (t) => {
   t.deepEqual((await described()).get('youtube')?.required, ['video.made_for_kids']);
   const { validate } = openNetworks({}).rules.youtube;
   const [error = ''] = validate(contentOf({ texts: ['x'], media: [video()] }), {}).errors;
@@ -104,7 +104,7 @@ test('with a channel the limits are those of its own server', async (t) => {
   t.deepEqual(validate(textOf('x'.repeat(5000)), settings).errors, []);
 });
 
-test('a channel that there is not is refused and named', async (t) => {
+test('an unknown channel is refused and named', async (t) => {
   const client = await api.newClient();
   for (const id of [crypto.randomUUID(), 'x', '']) {
     const { status, body } = await client.get(`/networks?channel_id=${id}`);

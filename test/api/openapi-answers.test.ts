@@ -2,7 +2,7 @@ import test from 'ava';
 import { attemptDelivery } from '../../activities/attempt-delivery/attempt-delivery.ts';
 import { finalizePost } from '../../activities/finalize-post/finalize-post.ts';
 import { storeGrant } from '../../accounts/grants.ts';
-import { loseAccess } from '../../accounts/lose-access.ts';
+import { markAccessLost } from '../../accounts/mark-access.ts';
 import { sweepGrants } from '../../accounts/sweep-grants.ts';
 import type { PublishJob } from '../../activities/publish-channel/job.ts';
 import { attempt } from '../support/attempt.ts';
@@ -15,21 +15,21 @@ import { rawCall } from '../support/raw-call.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { storeChannel } from '../support/seed.ts';
 import { channels as channelCalls } from './openapi-answers/channels.ts';
-import { filled, type Look } from './openapi-answers/look.ts';
+import { filled, type RecordAnswer } from './openapi-answers/record-answer.ts';
 import { media } from './openapi-answers/media.ts';
 import { posts } from './openapi-answers/posts.ts';
 import { failures, refusals, tooMany, whenFull, withoutPlan } from './openapi-answers/refusals.ts';
 import { webhooks } from './openapi-answers/webhooks.ts';
 import { ownedBy, silentPort } from './owned.ts';
 
-/** One API for this file, which may send webhooks to one receiver. That fails the second one it gets. */
+/** One API for this file, which may send webhooks to one receiver. The receiver fails its second request. */
 const shared = beforeTests(test, async (scope) => {
   const receiver = await startReceiver(scope, (n) => (n === 2 ? 500 : 204));
   return { receiver, punctual: await startApi(scope, { allowPorts: [receiver.port] }) };
 });
 
-test('every answer that the document describes occurs, and each is as described', async (t) => {
-  // An API of its own, since one of the answers needs a column that is not there.
+test('every documented response occurs, and each matches the document', async (t) => {
+  // Its own API, because one of the responses needs a missing column.
   const oauth = { mastodon: pretendOauth().entry, x: pretendOauth({ missing: ['A'] }).entry };
   const punctual = await startApi(t, {
     allowPorts: [silentPort],
@@ -37,32 +37,35 @@ test('every answer that the document describes occurs, and each is as described'
   });
   const contract = await Contract.of(punctual.url);
   const seen = new Set<string>();
-  const look: Look = (call, reply) => {
+  const recordAnswer: RecordAnswer = (call, reply) => {
     const [method = '', path = ''] = call.split(' ');
     t.deepEqual(contract.answerFaults(path, method, reply), [], call);
     seen.add([call, reply.status, reply.body.code ?? ''].join(' ').trim());
   };
   const owned = await ownedBy(punctual);
   const { client } = owned;
-  await posts(owned, look);
-  await media(punctual, owned, look);
-  await webhooks(owned, look);
-  await channelCalls(punctual, owned, look);
+  await posts(owned, recordAnswer);
+  await media(punctual, owned, recordAnswer);
+  await webhooks(owned, recordAnswer);
+  await channelCalls(punctual, owned, recordAnswer);
   for (const path of ['/me', '/analytics', '/analytics/channels', '/analytics/best-times']) {
-    look(`get ${path}`, await client.get(path));
+    recordAnswer(`get ${path}`, await client.get(path));
   }
 
-  look('get /analytics/{post_id}/history', await client.get(`/analytics/${owned.failed}/history`));
+  recordAnswer(
+    'get /analytics/{post_id}/history',
+    await client.get(`/analytics/${owned.failed}/history`),
+  );
 
-  await refusals(punctual, client, contract, look);
-  await withoutPlan(punctual, client, look);
-  await whenFull(punctual, client, look);
-  await tooMany(t, contract, look);
-  await failures(t, punctual, client, contract, look);
+  await refusals(punctual, client, contract, recordAnswer);
+  await withoutPlan(punctual, client, recordAnswer);
+  await whenFull(punctual, client, recordAnswer);
+  await tooMany(t, contract, recordAnswer);
+  await failures(t, punctual, client, contract, recordAnswer);
   t.deepEqual([...seen].toSorted(), describedIn(contract).toSorted());
 });
 
-test('a method that a path does not take is answered as described', async (t) => {
+test('an unsupported method is answered as documented', async (t) => {
   const { url } = shared().punctual;
   const contract = await Contract.of(url);
   const component = ['components', 'responses', 'method_not_allowed'];
@@ -80,7 +83,7 @@ test('a method that a path does not take is answered as described', async (t) =>
   }
 });
 
-test('an answer that strays from the document is noticed', async (t) => {
+test('a response that differs from the document is detected', async (t) => {
   const { punctual } = shared();
   const contract = await Contract.of(punctual.url);
   const reply = await (await newClient(punctual)).get('/me');
@@ -105,7 +108,7 @@ test('an answer that strays from the document is noticed', async (t) => {
   t.regex(stray(error), /\/code must be equal to one of the allowed values/v);
 });
 
-/** `method path status code` of everything that the calls can answer. */
+/** `method path status code` of every documented response. */
 function describedIn(contract: Contract): string[] {
   return Object.entries(contract.document.paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, { responses }]) =>
@@ -132,7 +135,7 @@ const gone = 'channel.disconnected';
 const probe = 'webhook.test';
 const next = 'Service-Signature-Next';
 
-test('every event goes out as the document describes it', async (t) => {
+test('every event is sent as documented', async (t) => {
   const { punctual, receiver } = shared();
   const client = await newClient(punctual);
   const contract = await Contract.of(punctual.url);
@@ -162,7 +165,7 @@ test('every event goes out as the document describes it', async (t) => {
       parameters.flatMap(({ name, required }) => (required ? [] : [name])),
       [next],
     );
-    // The new secret signs only after the rotation, which came before the last request.
+    // The new secret signs only after the rotation, which preceded the last request.
     const isRotating = headers['service-event-type'] === probe;
     t.is(next.toLowerCase() in headers, isRotating);
     t.deepEqual(
@@ -188,11 +191,11 @@ test('every event goes out as the document describes it', async (t) => {
   t.deepEqual(contract.answerFaults('/webhooks/{id}', 'get', seen), []);
 });
 
-/** The names of the headers that are about the event and who sends it. */
+/** Names of the headers about the event and its sender. */
 const ours = (headers: object): string[] =>
   Object.keys(headers).filter((name) => /^(?:service-|webhook-|user-agent$)/v.test(name));
 
-/** One event of each kind, in the order of the list above. @returns the deliveries that wait. */
+/** Emits one event of each type, in the order of the list above. @returns the pending deliveries. */
 async function makeEvents(punctual: Punctual, client: Client): Promise<string[]> {
   const { orm, deps } = punctual;
   const { workspaceId } = client;
@@ -223,7 +226,7 @@ async function makeEvents(punctual: Punctual, client: Client): Promise<string[]>
   const lostAccess = await orm.em
     .fork()
     .transactional((em) =>
-      loseAccess(em, deps, target, 'The access token was revoked.', 'workflow'),
+      markAccessLost(em, deps, target, 'The access token was revoked.', 'workflow'),
     );
   deliveryIds.push(...lostAccess);
 
@@ -235,7 +238,7 @@ async function makeEvents(punctual: Punctual, client: Client): Promise<string[]>
   return deliveryIds;
 }
 
-/** A channel's access ends in three days. @returns the deliveries that wait. */
+/** A channel whose access ends in three days. @returns the pending deliveries. */
 async function warnOf(
   { orm, deps }: Punctual,
   workspaceId: string,

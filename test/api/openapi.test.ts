@@ -3,7 +3,7 @@ import test from 'ava';
 import { allRoutes } from '../../api/app.ts';
 import type { ApiDeps } from '../../api/deps.ts';
 import { mount } from '../../api/http/mount.ts';
-import { statusOf } from '../../api/http/errors.ts';
+import { httpStatusOf } from '../../api/http/errors.ts';
 import { openAnswers } from '../../api/openapi/document.ts';
 import { errorCodes, type ErrorCode } from '../../domain/errors.ts';
 import { Contract, type Operation, ourDocument } from '../support/contract.ts';
@@ -17,7 +17,7 @@ const contract = new Contract(ourDocument());
 const document = JSON.parse(JSON.stringify(contract.document));
 const published = JSON.parse(JSON.stringify(openAnswers(document)));
 
-/** Every object in the document, with the tokens of its JSON pointer. */
+/** Every object of the document, with the tokens of its JSON pointer. */
 function* objects(
   value: unknown = document,
   pointer: readonly string[] = [],
@@ -34,7 +34,7 @@ const operationsIn = (
   items: Readonly<Record<string, Readonly<Record<string, Operation>>>>,
 ): Operation[] => Object.values(items).flatMap((item) => Object.values(item));
 
-test('the document is valid OpenAPI 3.1, as it is published and as strictly as we test', async (t) => {
+test('the document is valid OpenAPI 3.1, as published and in its strict form', async (t) => {
   for (const one of [published, document]) {
     t.deepEqual(await new Validator().validate(structuredClone(one)), { valid: true });
   }
@@ -44,14 +44,14 @@ test('the document is valid OpenAPI 3.1, as it is published and as strictly as w
   t.false((await new Validator().validate(broken)).valid);
 });
 
-test('anybody can read the document, and a second look costs no download', async (t) => {
+test('the document needs no key, and a second request needs no download', async (t) => {
   const { url } = api.punctual;
   const reply = await rawCall(`${url}/openapi.json`);
   t.is(reply.status, 200);
   t.is(reply.headers.get('content-type'), 'application/json; charset=utf-8');
   t.deepEqual(reply.body, published);
 
-  // Browsers ask so; without the second header, fetch would ask for a fresh copy.
+  // As browsers do. Without the second header, fetch would request a fresh copy.
   const ask = (etag: string) => ({
     headers: { 'if-none-match': etag, 'cache-control': 'max-age=0' },
   });
@@ -60,7 +60,7 @@ test('anybody can read the document, and a second look costs no download', async
   t.is((await rawCall(`${url}/openapi.json`, ask('"other"'))).status, 200);
 });
 
-test('every call that the server takes is in the document, and no other', (t) => {
+test('the document has exactly the calls of the server', (t) => {
   const admit = (): never => {
     throw new Error('No call is made here.');
   };
@@ -79,7 +79,7 @@ test('every call that the server takes is in the document, and no other', (t) =>
   t.deepEqual(described.toSorted(), mounted.toSorted());
 });
 
-test('a generated client gets one name per call, and knows each path parameter', (t) => {
+test('a generated client gets one name per call, with each path parameter', (t) => {
   const operations = [...operationsIn(document.paths), ...operationsIn(document.webhooks)];
   const ids = operations.map(({ operationId }) => operationId);
   t.is(new Set(ids).size, ids.length);
@@ -97,7 +97,7 @@ test('a generated client gets one name per call, and knows each path parameter',
   }
 });
 
-test('every reference leads somewhere, and nothing is described for nobody', (t) => {
+test('every reference resolves, and every component is used', (t) => {
   const references = [...objects()].flatMap(([{ $ref }]) =>
     typeof $ref === 'string' ? [$ref] : [],
   );
@@ -106,7 +106,7 @@ test('every reference leads somewhere, and nothing is described for nobody', (t)
     .flatMap(([kind, named]) =>
       Object.keys(named as object).map((name) => `#/components/${kind}/${name}`),
     );
-  // A call that exists never answers 405: it is there for those who call what does not.
+  // A known call never answers 405: the response is documented for unknown calls.
   const unreferenced = '#/components/responses/method_not_allowed';
   t.deepEqual([...new Set([...references, unreferenced])].toSorted(), components.toSorted());
 });
@@ -130,8 +130,8 @@ test('every body has an example, and every example fits its schema', async (t) =
     }
   }
 
-  t.true(checked.bodies >= 30, `only ${checked.bodies} bodies were looked at`);
-  t.true(checked.values >= 4, `only ${checked.values} other values were looked at`);
+  t.true(checked.bodies >= 30, `only ${checked.bodies} bodies were checked`);
+  t.true(checked.values >= 4, `only ${checked.values} other values were checked`);
 });
 
 type Call = { readonly path: string; readonly method: string; readonly operation: Operation };
@@ -139,11 +139,11 @@ const calls: Call[] = Object.entries(contract.document.paths).flatMap(([path, it
   Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
 );
 
-/** The Response Object of a call's status, with a reference followed. */
+/** The Response Object of a call's status, with its reference resolved. */
 const responseOf = ({ path, method }: Call, status: string) =>
   contract.follow(['paths', path, method, 'responses', status]);
 
-test('every call tells of too many calls, and of how many are left', (t) => {
+test('every call documents the rate limit and its headers', (t) => {
   t.true(calls.length >= 7);
   for (const call of calls) {
     const title = `${call.method} ${call.path}`;
@@ -163,7 +163,7 @@ test('every call tells of too many calls, and of how many are left', (t) => {
   }
 });
 
-test('each query parameter and each header that a call takes is described, with its schema', (t) => {
+test('each query parameter and each header of a call is described, with its schema', (t) => {
   for (const { path, method, query = {}, requestHeaders = {} } of routes) {
     const { parameters = [] } = contract.document.paths[path]?.[method] ?? {};
     const named = (place: string) =>
@@ -177,7 +177,7 @@ test('each query parameter and each header that a call takes is described, with 
   }
 });
 
-test('a call that reads a body says what it cannot read, also when it takes none', (t) => {
+test('a call that reads a body documents 413 and 415, also when it takes none', (t) => {
   for (const { path, method, body } of routes) {
     const { responses, requestBody } = contract.document.paths[path]?.[method] ?? {};
     t.is(requestBody !== undefined, body !== undefined, `${method} ${path}`);
@@ -196,7 +196,7 @@ test('an upload is described as a form, everything else as JSON', (t) => {
   }
 });
 
-test('the example of each failure has its code, at the status that the code has', (t) => {
+test('the example of each failure has its code and status', (t) => {
   const shown = new Set<string>();
   for (const call of calls) {
     for (const status of Object.keys(call.operation.responses).filter((one) => one >= '400')) {
@@ -204,13 +204,13 @@ test('the example of each failure has its code, at the status that the code has'
       const examples = contract.at([...media, 'examples']) as Record<string, { value: Example }>;
       for (const [code, { value }] of Object.entries(examples)) {
         t.is(value.code, code);
-        t.is(String(statusOf[code as ErrorCode]), status, code);
+        t.is(String(httpStatusOf[code as ErrorCode]), status, code);
         shown.add(code);
       }
     }
   }
 
-  // No call of the document answers 405: it is for those that are not there.
+  // No documented call answers 405: it is for unknown calls.
   t.deepEqual(
     errorCodes.filter((code) => !shown.has(code)),
     ['method_not_allowed'],
@@ -219,7 +219,7 @@ test('the example of each failure has its code, at the status that the code has'
 
 type Example = { readonly code: string };
 
-test('what is published lets answers and events grow, and is strict about requests as the server is', (t) => {
+test('the published document allows new fields in responses and events, and is strict about requests', (t) => {
   const closed = (value: unknown): number =>
     JSON.stringify(value).split('"additionalProperties":false').length - 1;
   const { Post, NewPost, Error: Failure } = published.components.schemas;
@@ -236,7 +236,7 @@ test('what is published lets answers and events grow, and is strict about reques
   t.true(closed(contract.document.components['schemas']?.['Post']) > 0);
 });
 
-test('no schema is for requests and for answers at once, where one of the two would be wrong', (t) => {
+test('no schema is shared by requests and responses if it would be wrong for one of them', (t) => {
   const used = (place: (operation: Operation) => unknown): Set<string> => {
     const found = new Set<string>();
     const collect = (value: unknown): void => {

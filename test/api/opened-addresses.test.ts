@@ -14,7 +14,7 @@ import { spawnWorker } from '../support/worker-process.ts';
 const test = needs('temporal');
 const api = sharedApi(test);
 
-/** A server inside, which has a picture for whoever gets there. */
+/** A server in the private network that serves a picture. */
 async function inside(t: ExecutionContext) {
   const bytes = await picture();
   const asked: string[] = [];
@@ -28,8 +28,8 @@ async function inside(t: ExecutionContext) {
   return { asked, port, list: `127.0.0.1/32:${port}`, url: `http://127.0.0.1:${port}/x.png` };
 }
 
-/** An API process for which addresses are open as these settings say, and what it says of a hook and a link there. */
-async function said(t: ExecutionContext, url: string, settings: Record<string, string>) {
+/** An API process with these settings, and its answers to a webhook and a link at that server. */
+async function responsesWith(t: ExecutionContext, url: string, settings: Record<string, string>) {
   const { databaseUrl, secretKey, temporalEnv } = api.punctual;
   const { workspaceId, key } = await api.newClient();
   const process = await startReadyApi(t, {
@@ -42,23 +42,25 @@ async function said(t: ExecutionContext, url: string, settings: Record<string, s
   await poll(
     () => client.get('/me'),
     ({ status }) => status === 200,
-  ); // Its first connections may take long.
+  ); // Its first connections may be slow.
   const hook = await client.post('/webhooks', { url, events: ['post.failed'] });
   const link = await client.post('/posts', { body: 'x', media_urls: [url] });
   return { client, hook, link };
 }
 
-test('what is open for networks is closed to webhooks and to links of media', async (t) => {
+test('an address that is allowed for networks is refused for webhooks and media links', async (t) => {
   const { asked, list, url } = await inside(t);
-  const { hook, link } = await said(t, url, { PUNCTUAL_EGRESS_ALLOW_NETWORKS: list });
+  const { hook, link } = await responsesWith(t, url, { PUNCTUAL_EGRESS_ALLOW_NETWORKS: list });
   t.like(hook, { status: 400, body: { code: 'invalid_webhook_url' } });
   t.like(link, { status: 400, body: { code: 'invalid_media_url' } });
   t.deepEqual(asked, []);
 });
 
-test('what is open for webhooks is closed to links of media', async (t) => {
+test('an address that is allowed for webhooks is refused for media links', async (t) => {
   const { asked, list, url } = await inside(t);
-  const { client, hook, link } = await said(t, url, { PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: list });
+  const { client, hook, link } = await responsesWith(t, url, {
+    PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: list,
+  });
   t.is(hook.status, 201);
   t.like(link, { status: 400, body: { code: 'invalid_media_url' } });
   t.deepEqual(asked, []);
@@ -67,20 +69,20 @@ test('what is open for webhooks is closed to links of media', async (t) => {
   t.deepEqual(asked, ['POST']);
 });
 
-test('what is open for links of media is closed to webhooks', async (t) => {
+test('an address that is allowed for media links is refused for webhooks', async (t) => {
   const { asked, list, url } = await inside(t);
-  const { hook, link } = await said(t, url, { PUNCTUAL_EGRESS_ALLOW_DOWNLOADS: list });
+  const { hook, link } = await responsesWith(t, url, { PUNCTUAL_EGRESS_ALLOW_DOWNLOADS: list });
   t.like(hook, { status: 400, body: { code: 'invalid_webhook_url' } });
   t.is(link.status, 201, JSON.stringify(link.body));
   t.deepEqual(asked, ['GET']);
 });
 
-test('what is open for networks is closed to a webhook’s delivery', async (t) => {
+test('an address that is allowed for networks is refused for a delivery', async (t) => {
   const { asked, list, url } = await inside(t);
-  const { client, hook } = await said(t, url, { PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: list });
+  const { client, hook } = await responsesWith(t, url, { PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: list });
   const { workspaceId } = client;
   const own = { PUNCTUAL_EGRESS_ALLOW_NETWORKS: list, PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: '' };
-  const { said: workerSaid } = spawnWorker(t, api.punctual, [], undefined, own);
+  const { logged: workerSaid } = spawnWorker(t, api.punctual, [], undefined, own);
   await workerSaid('polling');
   const event = { workspaceId, type: 'post.failed', data: { post: { body: 'x' } } } as const;
   const em = api.punctual.orm.em.fork();

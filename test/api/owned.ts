@@ -4,26 +4,26 @@ import { storeDelivery } from '../support/seed-deliveries.ts';
 import { storeMedia } from '../support/seed-media.ts';
 import { endedPost, storeChannel } from '../support/seed.ts';
 
-/** A port that the test's API may send webhooks to; nobody listens there. */
+/** A port that the test's API may send webhooks to. It has no listener. */
 export const silentPort = 18_443;
 
-/** One of all that a workspace can have, by kind. */
+/** One resource of each kind of a workspace. */
 export type Owned = {
   readonly client: Client;
   readonly channel: string;
   readonly draft: string;
   readonly scheduled: string;
-  /** Of a post that failed on its channel. */
+  /** A post that failed on its channel. */
   readonly failed: string;
-  /** Of a post of which nobody knows whether its channel has it. */
+  /** A post with an unconfirmed channel. */
   readonly unconfirmed: string;
   readonly media: string;
   readonly webhook: string;
-  /** Of a delivery to the webhook, which failed. */
+  /** A failed delivery to the webhook. */
   readonly delivery: string;
 };
 
-/** A workspace with one of everything. The API must allow `silentPort`. */
+/** Creates a workspace with one of everything. The API must allow `silentPort`. */
 export async function ownedBy(punctual: Punctual): Promise<Owned> {
   const client = await newClient(punctual);
   const { workspaceId } = client;

@@ -8,7 +8,7 @@ import { checkStatuses } from './check/statuses.ts';
 import type { SeenRefresh } from './networks/refreshes.ts';
 import type { Platform } from './plan/platforms.ts';
 
-// A check that finds nothing is worth something only if it would find something: each test breaks one thing.
+// Each test breaks one thing that the check must find.
 
 const refresh = (askedAtMs: number, change: Partial<SeenRefresh> = {}): SeenRefresh => ({
   channel: 0,
@@ -25,7 +25,7 @@ const refused = (askedAtMs: number, change: Partial<SeenRefresh> = {}): SeenRefr
 
 type Access = Partial<Evidence['access']>;
 
-/** A channel with a grant, which its network has ended. */
+/** A channel with a grant that its network has ended. */
 function evidenceFor(access: Access, platform: Platform = 'x', changes: Changes = {}): Evidence {
   const grants = [{ channel: 0, isRevoked: true, refreshTokens: ['first', 'second'] }];
   const evidence = evidenceOf({ ...changes, access: { grants, ...access } });
@@ -42,26 +42,26 @@ const findings = (access: Access, platform?: Platform): string[] =>
   checkAccess(evidenceFor(access, platform)).map(({ invariant }) => invariant);
 
 const again = 'refresh tokens sent again';
-const unexplained = 'access lost, and nothing explains it';
+const unexplained = 'access lost without a cause';
 
-test('the chaos suite finds a single-use refresh token that is spent twice', (t) => {
+test('the chaos suite detects a single-use refresh token that is sent twice', (t) => {
   const twice = [refresh(1000), refused(9000, { worker: 'worker-2' })];
   t.deepEqual(findings({ refreshes: twice }), [again]);
   t.deepEqual(findings({ refreshes: [refresh(1000), refresh(9000, { token: 'second' })] }), []);
-  // LinkedIn and YouTube take theirs as often as they get it.
+  // LinkedIn and YouTube accept a refresh token repeatedly.
   t.deepEqual(findings({ refreshes: [refresh(1000), refresh(9000)] }, 'youtube'), []);
 });
 
-test('the chaos suite finds a refresh token that is sent again although its network refused it', (t) => {
+test('the chaos suite detects a refresh token that is sent again after its network refused it', (t) => {
   t.deepEqual(findings({ refreshes: [refused(1000), refused(9000)] }, 'youtube'), [again]);
 });
 
-test('a request that reached nobody says nothing of its token', (t) => {
+test('a request that did not reach the network does not use up its token', (t) => {
   const refreshes = [refresh(1000, { outcome: 'away' }), refresh(9000)];
   t.deepEqual(findings({ refreshes }), []);
 });
 
-test('a token may be spent twice where a worker died with the answer, and only then', (t) => {
+test('a token may be sent twice only if a worker died with the response', (t) => {
   const refreshes = [refresh(1000), refused(9000, { worker: 'worker-2' })];
   const dying = (name: string, atMs: number) =>
     findings({ refreshes, ends: [{ name, atMs }] }).length;
@@ -71,7 +71,7 @@ test('a token may be spent twice where a worker died with the answer, and only t
   t.is(dying('worker-1', 8900), 1);
 });
 
-test('a token may be spent twice where its answer was lost, its worker stood still, or its new pair was forgotten', (t) => {
+test('a token may be sent twice if its response was lost, its worker was suspended, or a restore lost its new pair', (t) => {
   const second = refused(9000, { worker: 'worker-2' });
   t.deepEqual(findings({ refreshes: [refresh(1000, { outcome: 'lost' }), second] }), []);
   const refreshes = [refresh(1000), second];
@@ -83,16 +83,16 @@ test('a token may be spent twice where its answer was lost, its worker stood sti
   t.deepEqual(restored(7000), [again]);
 });
 
-test('the chaos suite finds a grant that was refused although its network has not ended it', (t) => {
+test('the chaos suite detects a grant that was refused although its network has not ended it', (t) => {
   const grants = [{ channel: 0, isRevoked: false, refreshTokens: ['first'] }];
   t.deepEqual(findings({ refreshes: [refused(1000)], grants }), [unexplained]);
 });
 
-test('the chaos suite finds a channel that nobody could keep connected', (t) => {
+test('the chaos suite detects a channel that is not connected at the end without a cause', (t) => {
   t.deepEqual(findings({ states: ['needs_reconnect'] }), [unexplained]);
 });
 
-test('a post may lack an access that its network ended where it was cancelled, and goes out otherwise', (t) => {
+test('a cancelled post may fail for an ended access, and other posts may not', (t) => {
   const channel = {
     status: 'failed',
     error_code: 'access_lost',
@@ -109,8 +109,8 @@ test('a post may lack an access that its network ended where it was cancelled, a
   t.deepEqual(statuses([refused(1000)], { end: { status: 'failed' } }), ['posts that were lost']);
 });
 
-/** What the checks of events find where so many told of lost access. */
-async function told(access: Access, times: number): Promise<string[]> {
+/** The invariants that `times` events of lost access violate, without those of signatures. */
+async function violationsOf(access: Access, times: number): Promise<string[]> {
   const headers = (id: string) => ({ 'service-event-id': id });
   const events = Array.from({ length: times }, (_, index) => {
     const id = `e${index}`;
@@ -124,29 +124,29 @@ async function told(access: Access, times: number): Promise<string[]> {
     .filter((invariant) => invariant !== 'events changed or not signed');
 }
 
-test('exactly one event tells of each grant that was lost', async (t) => {
+test('exactly one event reports each lost grant', async (t) => {
   const refreshes = [refused(1000)];
-  t.deepEqual(await told({ refreshes }, 0), ['events missing']);
-  t.deepEqual(await told({ refreshes }, 1), []);
-  t.deepEqual(await told({ refreshes }, 2), ['events too many']);
-  t.deepEqual(await told({ refreshes: [refresh(1000)] }, 1), ['events too many']);
-  // It was connected again, and lost again.
+  t.deepEqual(await violationsOf({ refreshes }, 0), ['events missing']);
+  t.deepEqual(await violationsOf({ refreshes }, 1), []);
+  t.deepEqual(await violationsOf({ refreshes }, 2), ['events too many']);
+  t.deepEqual(await violationsOf({ refreshes: [refresh(1000)] }, 1), ['events too many']);
+  // The account was connected again, and its grant ended again.
   const twice = [refused(1000), refused(9000, { token: 'second' })];
-  t.deepEqual(await told({ refreshes: twice }, 1), ['events missing']);
-  t.deepEqual(await told({ refreshes: twice }, 2), []);
+  t.deepEqual(await violationsOf({ refreshes: twice }, 1), ['events missing']);
+  t.deepEqual(await violationsOf({ refreshes: twice }, 2), []);
 });
 
-test('a restore may take the event of a lost grant, and the network says it once more then', async (t) => {
+test('a restore may lose the event of a lost grant, and the next refusal creates another one', async (t) => {
   const restores = [{ backupAtMs: 500, restoredAtMs: 5000 }];
   const before = [refused(1000)];
-  t.deepEqual(await told({ refreshes: before, restores }, 0), []);
-  t.deepEqual(await told({ refreshes: before, restores }, 2), ['events too many']);
+  t.deepEqual(await violationsOf({ refreshes: before, restores }, 0), []);
+  t.deepEqual(await violationsOf({ refreshes: before, restores }, 2), ['events too many']);
   const after = [...before, refused(9000)];
-  t.deepEqual(await told({ refreshes: after, restores }, 0), ['events missing']);
-  t.deepEqual(await told({ refreshes: after, restores }, 2), []);
+  t.deepEqual(await violationsOf({ refreshes: after, restores }, 0), ['events missing']);
+  t.deepEqual(await violationsOf({ refreshes: after, restores }, 2), []);
 });
 
-test('a post on a channel that lost its grant shows nothing of servers that hang', (t) => {
+test('a channel with a lost grant is excluded from the check for hanging servers', (t) => {
   const hang = { what: 'server hangs', platform: 'mastodon', atMs: 0, forMs: 45_000 } as const;
   const others = (refreshes: SeenRefresh[]): number => {
     const evidence = evidenceFor({ refreshes });

@@ -9,29 +9,29 @@ import type { MediaIds } from './parts/upload-files.ts';
 import type { PlannedFault, Step } from './plan/post-plan.ts';
 import { textsOf } from './plan/texts.ts';
 
-// The calls by which a user changes a post. Each writes down what the user knows from then on.
+// The API calls by which a user changes a post. Each records what the user knows from then on.
 
 export type Stage = {
   readonly client: Client;
   readonly journal: Journal;
   readonly startMs: number;
   readonly channelIds: readonly string[];
-  /** Numbers of the channels of which each post says whether its video is made for kids. */
+  /** The channels whose posts must declare whether the video is made for kids. */
   readonly videoChannels: ReadonlySet<number>;
   readonly mediaIds: MediaIds;
-  /** When the run gives up waiting, in milliseconds since 1970. */
+  /** When the run stops waiting, in milliseconds since 1970. */
   readonly deadlineMs: number;
   readonly cues: Cues;
-  /** Has the workflow of a post terminated. @returns whether it ran. */
+  /** Terminates the workflow of a post. @returns whether it was running. */
   readonly terminate: (postId: string) => Promise<boolean>;
-  /** The next try of this post says when it begins. */
+  /** Makes the next attempt of this post give a cue when it begins. */
   readonly aim: (postId: string, fault: Pick<PlannedFault, 'id'> & { marker: string }) => void;
   readonly owner: Owner;
-  /** All posts that were begun. */
+  /** All posts that were created. */
   readonly histories: PostHistory[];
 };
 
-/** A call about a post. */
+/** Makes a call and records when it ends. */
 async function calling(history: PostHistory, call: () => Promise<Reply>): Promise<Called> {
   history.calledAtMs = Infinity;
   try {
@@ -41,7 +41,7 @@ async function calling(history: PostHistory, call: () => Promise<Reply>): Promis
   }
 }
 
-/** @throws Error when the API does not take the post. */
+/** @throws Error when the API rejects the post. */
 export async function create(stage: Stage, history: PostHistory) {
   const { client, journal, startMs, channelIds, videoChannels } = stage;
   const { marker, parts, channels, dueMs } = history.plan;
@@ -62,14 +62,14 @@ export async function create(stage: Stage, history: PostHistory) {
     `created, ${parts} parts, due at ${inRun(startMs, due)}: ${summary(called)}`,
   );
   if (called.reply.status >= 300) {
-    throw new Error(`The API did not take ${marker}: ${JSON.stringify(called.reply.body)}`);
+    throw new Error(`The API rejected ${marker}: ${JSON.stringify(called.reply.body)}`);
   }
 
   history.id = called.reply.body.post.id;
   history.inForce.push({ dueMs: due, version: 1, fromMs: called.sentAtMs, untilMs: Infinity });
 }
 
-/** What an edit of the texts says, too: it would take the files from the later parts of a thread. */
+/** Text and files of a post. An edit repeats the files, because it would remove those of later parts. */
 function contentFields(
   { mediaIds }: Pick<Stage, 'mediaIds'>,
   { plan: { marker, parts, files }, version }: PostHistory,
@@ -82,7 +82,7 @@ function contentFields(
     : { thread: texts.map((text, index) => ({ text, media_ids: idsOf(index + 1) })) };
 }
 
-/** Also of a draft, which is scheduled by it. */
+/** Reschedules a post; a draft becomes scheduled. */
 export async function move(
   stage: Stage,
   history: PostHistory,
@@ -99,7 +99,7 @@ export async function move(
   const { reply, sentAtMs, ackAtMs, lostAnswers } = called;
   const isMoved = reply.status === 200;
   if (!isMoved && lostAnswers === 0) {
-    return; // It is too late for that.
+    return; // Too late for the move.
   }
 
   for (const cancelled of history.cancels) {
@@ -120,7 +120,7 @@ export async function cancel({ client, journal }: Stage, history: PostHistory): 
   if (reply.status === 200) {
     noteCancel(history, ackAtMs, reply.body.still_sending);
   } else if (lostAnswers > 0) {
-    // An earlier request may have arrived. What is being sent now was being sent then.
+    // An earlier request may have arrived. Channels that are sending now were sending then.
     const post = await showPost(client, history.id);
     if (post?.status === 'draft') {
       noteCancel(history, Date.now(), sending(post));
@@ -145,7 +145,7 @@ export async function retry({ client, journal }: Stage, history: PostHistory): P
     history.retries += 1;
     history.unsureRetries += lostAnswers;
   } else if (lostAnswers > 0) {
-    history.retries += 1; // An earlier request arrived: nothing else could have begun it.
+    history.retries += 1; // An earlier request arrived, since only a retry starts this run.
   }
 }
 
@@ -155,6 +155,6 @@ const inRun = (startMs: number, atMs: number): string =>
 function summary({ reply, lostAnswers, ackAtMs, sentAtMs }: Called): string {
   const { status, body } = reply;
   const words = body?.code ?? body?.post?.status ?? JSON.stringify(body);
-  const lost = lostAnswers > 0 ? `, ${lostAnswers} answers lost before` : '';
+  const lost = lostAnswers > 0 ? `, ${lostAnswers} responses lost before` : '';
   return `${status} ${words} after ${ackAtMs - sentAtMs} ms${lost}`;
 }

@@ -4,7 +4,7 @@ import { evidenceOf } from './check/good-evidence.ts';
 import type { Evidence } from './check/evidence.ts';
 import type { SeenFigures } from './watch-figures.ts';
 
-// A check that finds nothing is worth something only if it would find something: each test breaks one thing.
+// Each test breaks one thing that the check must find.
 
 const seenAt = (ms: number, metrics: Readonly<Record<string, number>>): SeenFigures => ({
   postId: 'p',
@@ -25,14 +25,14 @@ const found = (
   );
 };
 
-test('metrics that grow, and are read later, are as they should be', (t) => {
+test('growing metrics with growing times are no violation', (t) => {
   t.deepEqual(
     found({ seen: [seenAt(1000, { likes: 1 }), seenAt(2000, { likes: 2, saves: 0 })] }),
     [],
   );
 });
 
-test('metrics that fall, vanish, or are of an earlier time are found', (t) => {
+test('the chaos suite detects metrics that decrease, vanish, or have an earlier time', (t) => {
   const first = seenAt(1000, { likes: 3, saves: 1 });
   for (const second of [
     seenAt(2000, { likes: 2, saves: 1 }),
@@ -43,13 +43,15 @@ test('metrics that fall, vanish, or are of an earlier time are found', (t) => {
   }
 });
 
-test('a restore of the database explains that metrics fell, and no fall at another time', (t) => {
+test('a restore explains decreased metrics only around its own time', (t) => {
   const seen = [seenAt(1000, { likes: 3 }), seenAt(2000, { likes: 2 })];
   t.deepEqual(found({ seen }, [{ backupAtMs: 500, restoredAtMs: 1500 }]), []);
   t.deepEqual(found({ seen }, [{ backupAtMs: 500, restoredAtMs: 2500 }]), ['metrics that fell']);
 });
 
-test('totals that are not those of what is listed are found', (t) => {
+test('the chaos suite detects totals that differ from the listed posts', (t) => {
   const listed = { posts: 2, likes: 5, comments: 0, shares: 0, saves: 0 };
-  t.deepEqual(found({ listed, totals: { ...listed, likes: 6 } }), ['metrics whose sum is another']);
+  t.deepEqual(found({ listed, totals: { ...listed, likes: 6 } }), [
+    'totals that differ from the listed posts',
+  ]);
 });

@@ -24,7 +24,7 @@ const posts = (count: number, seed: number) => {
   });
 };
 
-test('a post has files that all of its networks take in one post: pictures, or one video, which YouTube needs', (t) => {
+test('each post has files that all of its networks accept: pictures or one video, which YouTube requires', (t) => {
   for (const { files, networks } of seeds.flatMap((seed) => posts(60, seed))) {
     const names = files.map(({ name }) => name);
     t.is(new Set(names).size, names.length);
@@ -33,7 +33,7 @@ test('a post has files that all of its networks take in one post: pictures, or o
   }
 });
 
-test('a fault of an upload is on a part that has a file', (t) => {
+test('upload faults are planned only for parts with a file', (t) => {
   for (const { files, faults, networks } of [...posts(500, 3), ...posts(60, 4)]) {
     for (const { fault, part, platform } of faults.filter((each) => needsFile(each.fault))) {
       t.true(networks.includes(platform), fault);
@@ -45,7 +45,7 @@ test('a fault of an upload is on a part that has a file', (t) => {
 const pictures = ['picture 1', 'picture 2'] as const;
 const listed = pictures.map((name) => ({ kind: 'picture' as const, altText: altTextOf(name) }));
 
-/** A thread of two whose second part is to have two pictures. */
+/** A thread of two parts whose second part should have two pictures. */
 function withPictures(onSecond: typeof listed, onFirst: typeof listed = []): Evidence {
   const parts = [found(1, { files: onFirst }), found(2, { files: onSecond })];
   const evidence = evidenceOf({ found: parts });
@@ -60,7 +60,7 @@ function withPictures(onSecond: typeof listed, onFirst: typeof listed = []): Evi
 const invariantsOf = (evidence: Evidence): string[] =>
   checkFiles(evidence).map(({ invariant }) => invariant);
 
-test('the chaos suite finds files that are missing, there twice, in another order, or on another part', (t) => {
+test('the chaos suite detects files that are missing, repeated, in another order, or on another part', (t) => {
   const [first, second] = listed;
   const wrong = [
     withPictures([]),
@@ -76,7 +76,7 @@ test('the chaos suite finds files that are missing, there twice, in another orde
   }
 });
 
-test('a thread in one post is there as a whole, with all of its files on the first part', (t) => {
+test('a thread in one post is read as parts, with all files on the first part', (t) => {
   const post = { id: '7', url: 'https://a.example/7', parentId: null, files: listed };
   const texts = textsOf('p1', 3, 1);
   const inOrder = partsInOne({ ...post, text: texts.join('\n\n') });
@@ -93,7 +93,7 @@ test('a thread in one post is there as a whole, with all of its files on the fir
   t.deepEqual(partsInOne({ ...post, text: 'Somebody else' }), []);
 });
 
-test('a worker dies when half of a file has left, and a file is whole where another one died of it', async (t) => {
+test('a planned death comes when half of a file has been read, and the stream stays complete', async (t) => {
   const bytes = Buffer.from(Array.from({ length: 1000 }, (_, index) => index % 251));
   const left: number[] = [];
   let read = 0;
@@ -116,7 +116,7 @@ test('a worker dies when half of a file has left, and a file is whole where anot
   t.deepEqual(left, [500]);
 });
 
-test('the report says of each network what is there, and how many faults came about on it', (t) => {
+test('the report counts posts, files and faults for each network', (t) => {
   const [evidence, onMastodon] = [
     withPictures(listed),
     { id: 'f1', platform: 'mastodon' as const },

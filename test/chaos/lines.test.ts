@@ -18,15 +18,15 @@ const marker = 'p1';
 const texts = textsOf(marker, 2, 1);
 const file = Buffer.alloc(20_000, 'f');
 
-type Reached = { readonly host: string; readonly bytes: number; readonly isWhole: boolean };
+type Reached = { readonly host: string; readonly bytes: number; readonly isComplete: boolean };
 
-/** A server that notes what reaches it, and the address of an upload when one is begun. */
+/** A server that records each request, and returns an address for uploads. */
 async function startServer(t: ExecutionContext) {
   const reached: Reached[] = [];
   const server = createServer((incoming: IncomingMessage, response) => {
     const { host = '' } = incoming.headers;
-    void arrive(incoming).then(({ bytes, isWhole }) => {
-      reached.push({ host, bytes: bytes.length, isWhole });
+    void arrive(incoming).then(({ bytes, isComplete }) => {
+      reached.push({ host, bytes: bytes.length, isComplete });
       response.writeHead(200, { location: `http://${host}/upload?upload_id=u1` }).end('{}');
     });
   });
@@ -72,11 +72,11 @@ const begin = (url: string): Promise<Response> =>
 const put = (address: string, range: string, headers = {}): Promise<Response> =>
   fetch(address, { method: 'PUT', body: file, headers: { 'content-range': range, ...headers } });
 
-test('the chunk with the last byte makes a video, with the texts that began its upload; none before it does', async (t) => {
+test('the chunk with the last byte makes a video, with the texts that began its upload; earlier chunks make none', async (t) => {
   const server = await startServer(t);
   const { line } = await lineTo(t, { url: server.url, isAtLine: true });
   const address = (await begin(line.url)).headers.get('location') ?? '';
-  // What the server names is reached by way of the line.
+  // The upload address also leads through the line.
   t.is(new URL(address).port, String(line.port));
   await put(address, `bytes 0-${file.length - 1}/40000`);
   t.deepEqual(line.creates, []);
@@ -87,13 +87,13 @@ test('the chunk with the last byte makes a video, with the texts that began its 
   );
 });
 
-test('an upload that is cut off reaches the network in half, and the next one whole', async (t) => {
+test('half of an interrupted upload reaches the network, and the next request reaches it completely', async (t) => {
   const server = await startServer(t);
   const planned = { fault: 'upload cut off', platform: 'youtube' } as const;
   const { line, journal } = await lineTo(t, { url: server.url, isAtLine: true }, planned);
   const address = `${line.url}/upload?upload_id=u1`;
   const range = 'bytes 0-19999/40000';
-  // Another post's is none of its business.
+  // The fault is not planned for this post.
   await put(
     address,
     range,
@@ -106,7 +106,7 @@ test('an upload that is cut off reaches the network in half, and the next one wh
     (count) => count === 3,
   );
   t.deepEqual(
-    server.reached.map(({ bytes, isWhole }) => [bytes, isWhole]),
+    server.reached.map(({ bytes, isComplete }) => [bytes, isComplete]),
     [
       [20_000, true],
       [10_000, false],
@@ -116,7 +116,7 @@ test('an upload that is cut off reaches the network in half, and the next one wh
   t.is(journal.countOf('upload cut off'), 1);
 });
 
-test('a network is told to take its time before the first request for a file of the post', async (t) => {
+test('a network is slowed down before the first request for a file of the post', async (t) => {
   const server = await startServer(t);
   const planned = { fault: 'processing slow', platform: 'youtube' } as const;
   const { line, slowed } = await lineTo(t, { url: server.url, isAtLine: true }, planned);
@@ -128,7 +128,7 @@ test('a network is told to take its time before the first request for a file of 
   t.deepEqual(slowed, ['slow']);
 });
 
-test('what a worker had sent when it died reaches the network', async (t) => {
+test('the part of a request that a dead worker sent reaches the network', async (t) => {
   const server = await startServer(t);
   const { line } = await lineTo(t, { url: server.url, isAtLine: true });
   const request = httpRequest(`${line.url}/upload`, {
@@ -141,5 +141,5 @@ test('what a worker had sent when it died reaches the network', async (t) => {
     async () => server.reached.length,
     (count) => count === 1,
   );
-  t.like(server.reached[0], { bytes: 5000, isWhole: false });
+  t.like(server.reached[0], { bytes: 5000, isComplete: false });
 });

@@ -19,13 +19,13 @@ const findings = (evidence: Evidence): string[] =>
 const historyOf = (changes: Changes): PostHistory => {
   const [history] = evidenceOf(changes).histories;
   if (!history) {
-    throw new Error('There is a post in the evidence.');
+    throw new Error('The evidence contains no post.');
   }
 
   return history;
 };
 
-/** What the checks find after the post's database was restored. */
+/** The violations of a run whose database was restored. */
 function afterRestore(changes: Changes, restore: { backupAtMs: number; restoredAtMs: number }) {
   const evidence = evidenceOf(changes);
   for (const history of evidence.histories) {
@@ -34,7 +34,7 @@ function afterRestore(changes: Changes, restore: { backupAtMs: number; restoredA
   return { invariants: findings(evidence), history: evidence.histories[0] };
 }
 
-test('the chaos suite finds a request for the old text after an edit, unless a cancel said that it is still sending', (t) => {
+test('the chaos suite detects a request with the old text after an edit, unless a cancel reported it as still sending', (t) => {
   const old = [{ labels: [found(1)], askedAtMs: dueMs + 100, account: 'me' }];
   const edited = (stillSending: number): Evidence =>
     evidenceOf({
@@ -48,12 +48,12 @@ test('the chaos suite finds a request for the old text after an edit, unless a c
         ],
       },
     });
-  const stale = 'published as it was before an acknowledged edit';
+  const stale = 'published without an acknowledged edit';
   t.true(findings(edited(0)).includes(stale));
   t.false(findings(edited(1)).includes(stale));
 });
 
-test('the chaos suite finds a part that is live while the API shows no trace of it', (t) => {
+test('the chaos suite detects a live part that the API does not show', (t) => {
   const draft = (warning: string | null): Evidence =>
     evidenceOf({
       history: { isDraft: true, cancels: [{ ackAtMs: dueMs, stillSending: 1, untilMs: Infinity }] },
@@ -61,11 +61,11 @@ test('the chaos suite finds a part that is live while the API shows no trace of 
       channel: { status: 'draft', url: null, warning },
       found: [found(1)],
     });
-  t.deepEqual(findings(draft(null)), ['live, and nothing says so']);
+  t.deepEqual(findings(draft(null)), ['live, but not shown by the API']);
   t.deepEqual(findings(draft('1 of 2 parts is live, from https://mastodon.example/1 on.')), []);
 });
 
-test('the chaos suite finds a post that went out late while another server hung', (t) => {
+test('the chaos suite detects a post that was late while another server hung', (t) => {
   const evidence = (askedAtMs: number, disturbances: number[] = []): Evidence => {
     const given = evidenceOf({ creates: [{ labels: [found(1)], askedAtMs, account: 'me' }] });
     const hang = { what: 'server hangs', platform: 'mastodon', atMs: 0, forMs: 45_000 } as const;
@@ -77,21 +77,21 @@ test('the chaos suite finds a post that went out late while another server hung'
     ['late while another server hung'],
   );
   t.deepEqual(checkOthersOnTime(evidence(dueMs + 500)), []);
-  // A worker died a moment before.
+  // A worker died just before.
   t.deepEqual(checkOthersOnTime(evidence(dueMs + 20_000, [dueMs - 1000])), []);
 });
 
-test('what a restored database has forgotten may be unconfirmed, and is still never there twice', (t) => {
+test('a post that a restored database lacks may be unconfirmed, but not be live twice', (t) => {
   const unconfirmed = { status: 'unconfirmed', error_code: 'unconfirmed', error: 'Look.' } as const;
   const restore = { backupAtMs: dueMs - 1000, restoredAtMs: dueMs + 5000 };
   const once = afterRestore({ channel: { ...unconfirmed, url: null } }, restore);
   t.deepEqual(once.invariants, []);
   const twice = [found(1), found(2), found(2, { id: '9', parentId: '1' })];
   const again = afterRestore({ channel: { ...unconfirmed, url: null }, found: twice }, restore);
-  t.true(again.invariants.includes('posts or parts that are there twice'));
+  t.true(again.invariants.includes('posts or parts that are live twice'));
 });
 
-test('a post that slept through a restore, or had ended before its backup, is held to all that was acknowledged', (t) => {
+test('a post that slept through a restore, or had ended before its backup, must satisfy everything that was acknowledged', (t) => {
   const unconfirmed = { status: 'unconfirmed', error_code: 'unconfirmed', error: 'Look.' } as const;
   const asleep = { backupAtMs: 1000, restoredAtMs: 5000 };
   const ended = { backupAtMs: dueMs + 5000, restoredAtMs: dueMs + 9000 };
@@ -105,7 +105,7 @@ test('a post that slept through a restore, or had ended before its backup, is he
   }
 });
 
-test('a draft whose workflow ended only after the backup may have been sent since, and is a draft otherwise', (t) => {
+test('a draft may have been sent after the backup only if its workflow ended since', (t) => {
   const draft = (ended: string[]): number => {
     const end = { status: 'draft' } as const;
     const history = historyOf({ history: { endedAtMs: dueMs + 1000 }, end });
@@ -119,7 +119,7 @@ test('a draft whose workflow ended only after the backup may have been sent sinc
   t.deepEqual([draft(['p1']), draft(['another'])], [1, 0]);
 });
 
-test('a cancel that was forgotten holds until the restore, and the time before it is in force again', (t) => {
+test('a cancel that a restore lost holds until the restore, and the earlier due time applies again', (t) => {
   const restore = { backupAtMs: 1000, restoredAtMs: 5000 };
   const cancelled = (askedAtMs: number) =>
     afterRestore(
@@ -137,7 +137,7 @@ test('a cancel that was forgotten holds until the restore, and the time before i
   t.deepEqual(cancelled(6000), []);
 });
 
-test('a post that a restore may have taken the event of needs none, and may have one more', async (t) => {
+test('a post whose event a restore may have lost needs no event and may have another one', async (t) => {
   const history = historyOf({ history: { calledAtMs: 2000 } });
   forget(history, { backupAtMs: 1000, restoredAtMs: 5000 });
   t.deepEqual(eventsDue(history), { least: 0, most: 2 });
@@ -148,7 +148,7 @@ test('a post that a restore may have taken the event of needs none, and may have
   t.is(violation?.invariant, 'events missing');
 });
 
-test('the chaos suite finds a channel that a cancel in mid-send left unconfirmed', (t) => {
+test('the chaos suite detects a channel that a cancel during the send left unconfirmed', (t) => {
   const cancels = [{ ackAtMs: dueMs + 200, stillSending: 1, untilMs: Infinity }];
   const error = { error_code: 'unconfirmed', error: 'Look.', url: null } as const;
   const cancelled = evidenceOf({
@@ -158,7 +158,7 @@ test('the chaos suite finds a channel that a cancel in mid-send left unconfirmed
   t.deepEqual(findings(cancelled), ['unconfirmed although the network could tell']);
 });
 
-test('a channel that sees no posts of its own may stay unconfirmed after a cancel, and only then', (t) => {
+test('a channel that cannot read its posts may stay unconfirmed only after a cancel', (t) => {
   const cancels = [{ ackAtMs: dueMs + 200, stillSending: 1, untilMs: Infinity }];
   const blind = (history: Changes['history'] = {}): Evidence => {
     const unconfirmed = {

@@ -3,20 +3,20 @@ import { PlainError } from '../../scripts/terminal.ts';
 
 export type ChaosOptions = {
   readonly posts: number;
-  /** The same seed plans the same posts and faults; how they meet is up to the machine. */
+  /** The seed determines posts and faults; their timing depends on the machine. */
   readonly seed: number;
   /** Temporal's dev server, or its production server on a PostgreSQL of its own. */
   readonly server: 'dev' | 'real';
-  /** Over how long the posts' times are spread; undefined: as long as the outages need. */
+  /** The length of the period with due times; undefined: as long as the outages need. */
   readonly minutes: number | undefined;
-  /** Keeps the folder with every process's log. */
+  /** Keeps the folder with the logs of all processes. */
   readonly keep: boolean;
 };
 
 /**
- * Reads `--posts N`, `--seed N`, `--server dev|real`, `--minutes M` and `--keep`. A seed that is not given is drawn.
+ * Reads `--posts N`, `--seed N`, `--server dev|real`, `--minutes M` and `--keep`. The default seed is random.
  *
- * @throws PlainError when one is not as it should be.
+ * @throws PlainError when an option is invalid.
  */
 export function readOptions(args: readonly string[]): ChaosOptions {
   const { values } = parseArgs({
@@ -31,7 +31,7 @@ export function readOptions(args: readonly string[]): ChaosOptions {
   });
   const { posts, seed, server, minutes, keep } = values;
   if (server !== 'dev' && server !== 'real') {
-    throw new PlainError(`--server takes "dev" or "real", not "${server}".`);
+    throw new PlainError(`--server must be "dev" or "real", not "${server}".`);
   }
 
   return {
@@ -47,7 +47,7 @@ const drawn = (): number => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 
 function wholeNumber(name: string, given: string): number {
   if (!/^[1-9]\d{0,9}$/v.test(given)) {
-    throw new PlainError(`${name} takes a whole number above 0, not "${given}".`);
+    throw new PlainError(`${name} must be a whole number above 0, not "${given}".`);
   }
 
   return Number(given);

@@ -15,7 +15,7 @@ export type Stagehand = Restorable & {
   readonly channels: readonly ChaosChannel[];
 };
 
-/** Does all that befalls everybody at once, at its time. Resolves when everything is back. */
+/** Applies the faults that affect all posts, each at its time. Resolves when everything is back. */
 export async function runOutages(hand: Stagehand): Promise<void> {
   const { plan, journal, lines } = hand;
   await Promise.all([
@@ -26,7 +26,7 @@ export async function runOutages(hand: Stagehand): Promise<void> {
         line.suffer(what, forMs);
       }
       journal.injected(what);
-      journal.note('', `${what}: the frail ones of ${platform}, for ${forMs / 1000} s`);
+      journal.note('', `${what}: the unreliable ${platform} servers, for ${forMs / 1000} s`);
       await until(hand, atMs + forMs);
     }),
     ...plan.traps.map(async (trap) => {

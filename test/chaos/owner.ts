@@ -8,18 +8,18 @@ import type { PostHistory } from './post-history.ts';
 type OwnerDeps = {
   readonly client: Client;
   readonly channels: readonly ChaosChannel[];
-  /** Of channels that lose their access for good. */
+  /** The channels that lose their access permanently. */
   readonly doomed: ReadonlySet<string>;
   readonly journal: Journal;
   readonly histories: readonly PostHistory[];
 };
 
-/** In milliseconds: between two looks, how long a person takes, and how long nothing is waited for any more. */
-const [lookEveryMs, thinksMs, giveUpMs] = [700, 1500, 60_000];
+/** In milliseconds: the polling interval, the time that a person takes, and the longest wait. */
+const [pollIntervalMs, thinksMs, giveUpMs] = [700, 1500, 60_000];
 
-/** The owner of the accounts: connects them again where the API says that they need that. */
+/** The owner of the accounts, who reconnects them when the API asks for it. */
 export class Owner {
-  /** How often that was done, and how many posts were sent again for it. */
+  /** How many reconnects were made, and how many posts were retried after them. */
   mended = 0;
   resent = 0;
   readonly #deps: OwnerDeps;
@@ -35,12 +35,12 @@ export class Owner {
     void this.#keep();
   }
 
-  /** Whether the owner sees to a channel. @param id As the API has it. */
+  /** Whether the owner reconnects this channel. @param id The channel's id in the API. */
   mends(id: string): boolean {
     return this.#own.some((channel) => channel.id === id);
   }
 
-  /** Once a channel is connected again, has the posts that failed for it sent again. @throws Error when it never is. */
+  /** Waits until the channel is reconnected and retries the posts that failed for it. @throws Error after a minute. */
   async retryLost(id: string): Promise<void> {
     const { client, channels, histories, journal } = this.#deps;
     const number = channels.findIndex((channel) => channel.id === id);
@@ -51,21 +51,21 @@ export class Owner {
       if (reply.status === 200) {
         this.resent += reply.body.retrying.length;
         credit(histories, reply.body.retrying, lostAnswers > 0 ? number : null);
-        journal.note('', `channel ${number}: ${reply.body.retrying.length} posts are sent again`);
+        journal.note('', `channel ${number}: ${reply.body.retrying.length} posts are retried`);
         return;
       }
 
-      await sleep(lookEveryMs);
+      await sleep(pollIntervalMs);
     }
 
-    throw new Error(`Channel ${number} was not connected again.`);
+    throw new Error(`Channel ${number} was not reconnected.`);
   }
 
-  /** Resolves when every channel is connected that can be, or after a minute. */
+  /** Resolves when every channel that can be reconnected is, or after a minute. */
   async settle(): Promise<void> {
     const giveUpAtMs = Date.now() + giveUpMs;
     while ((await this.#lost()).length > 0 && Date.now() < giveUpAtMs) {
-      await sleep(lookEveryMs);
+      await sleep(pollIntervalMs);
     }
   }
 
@@ -75,15 +75,15 @@ export class Owner {
 
   async #keep(): Promise<void> {
     while (this.#isOpen) {
-      // What is seen of these may be old when it arrives.
+      // The state of these channels may be outdated when it arrives.
       const busy = new Set(this.#underWay);
-      // While the service is away there is nothing to be seen.
+      // The request fails while the service is down.
       const lost = await this.#lost().catch(() => []);
       for (const channel of lost.filter(({ id }) => !busy.has(id))) {
         this.#underWay.add(channel.id);
         void this.#mend(channel).finally(() => this.#underWay.delete(channel.id));
       }
-      await sleep(lookEveryMs);
+      await sleep(pollIntervalMs);
     }
   }
 
@@ -100,15 +100,18 @@ export class Owner {
     try {
       await channel.reconnect?.();
       this.mended += 1;
-      journal.note('', `channel ${channels.indexOf(channel)} is connected again`);
+      journal.note('', `channel ${channels.indexOf(channel)} is reconnected`);
     } catch (error) {
-      // The network or the database is away: at the next look.
-      journal.note('', `channel ${channels.indexOf(channel)} is not connected: ${String(error)}`);
+      // The network or the database is down; the next poll tries again.
+      journal.note('', `channel ${channels.indexOf(channel)} is not reconnected: ${String(error)}`);
     }
   }
 }
 
-/** Each of these ends once more. @param unsure Number of the channel, where an earlier call may have done it for others. */
+/**
+ * Counts a retry for each of these posts. @param unsure A channel's number, if a lost call may have retried other posts
+ * of it.
+ */
 function credit(
   histories: readonly PostHistory[],
   retrying: readonly string[],
@@ -123,7 +126,7 @@ function credit(
   }
 }
 
-/** Channels on which a post failed for the loss of an access that its owner has given again, or will. */
+/** Channels whose post failed for a lost access that the owner restores. */
 export const mendedIn = ({ end }: PostHistory, owner: Owner): string[] =>
   end?.status === 'failed'
     ? end.channels

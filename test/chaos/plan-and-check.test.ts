@@ -42,12 +42,12 @@ test('a run of 500 posts plans every fault at least 20 times', (t) => {
   }
 });
 
-test('the same seed plans the same run, and another seed another', (t) => {
+test('the same seed plans the same run, and another seed plans another one', (t) => {
   t.deepEqual(planFor(60, 5), planFor(60, 5));
   t.notDeepEqual(planFor(60, 5).posts, planFor(60, 6).posts);
 });
 
-test('a post meets one fault on each network at most, so that its retries end with the run', (t) => {
+test('a post has at most one fault on each network, so that its retries end within the run', (t) => {
   for (const { faults } of seeds.flatMap((seed) => planFor(60, seed).posts)) {
     t.is(new Set(faults.map(({ platform }) => platform)).size, faults.length);
   }
@@ -61,7 +61,7 @@ test('outages do not overlap', (t) => {
   }
 });
 
-// A check that finds nothing is worth something only if it would find something: each test breaks one thing.
+// Each test breaks one thing that the check must find.
 
 const findings = async (evidence: Evidence): Promise<Violation[]> => [
   ...checkEnds(evidence),
@@ -71,31 +71,31 @@ const findings = async (evidence: Evidence): Promise<Violation[]> => [
 ];
 
 const cases: Readonly<Record<string, [Evidence, Invariant]>> = {
-  'a part that is there twice': [
+  'a part that is live twice': [
     evidenceOf({ found: [found(1), found(2), found(2, { id: '9' })] }),
-    'posts or parts that are there twice',
+    'posts or parts that are live twice',
   ],
-  'a part that continues another than the one before it': [
+  'a part that replies to the wrong part': [
     evidenceOf({ found: [found(1), found(2, { parentId: 'another' })] }),
     'thread parts out of order',
   ],
-  'a published post that is not there': [
+  'a published post that is not on its network': [
     evidenceOf({ found: [] }),
-    'status says other than the network',
+    'status that differs from the network',
   ],
-  'a published post that is elsewhere': [
+  'a published post with another URL': [
     evidenceOf({ channel: { url: 'https://mastodon.example/other' } }),
-    'status says other than the network',
+    'status that differs from the network',
   ],
-  'a failed channel that has its post all the same': [
+  'a failed channel whose post is live': [
     evidenceOf({ channel: { status: 'failed', error_code: 'too_late', error: 'Late.' } }),
-    'status says other than the network',
+    'status that differs from the network',
   ],
   'a failed channel without a code': [
     evidenceOf({ channel: { status: 'failed', error_code: null, error: null }, found: [] }),
-    'not published, and no code says why',
+    'not published, without an error code',
   ],
-  'a channel that failed although nothing planned it': [
+  'a channel that failed without a planned fault': [
     evidenceOf({
       channel: { status: 'failed', error_code: 'too_late', error: 'Late.' },
       found: [],
@@ -106,15 +106,15 @@ const cases: Readonly<Record<string, [Evidence, Invariant]>> = {
     evidenceOf({ end: { status: 'draft' }, channel: { status: 'draft', url: null }, found: [] }),
     'posts that were lost',
   ],
-  'an unconfirmed channel that could have been confirmed': [
+  'an unconfirmed channel whose network can tell': [
     evidenceOf({ channel: { status: 'unconfirmed', error_code: 'unconfirmed', error: 'Look.' } }),
     'unconfirmed although the network could tell',
   ],
-  'a request before the time': [
+  'a request before the due time': [
     evidenceOf({ creates: [{ labels: [found(1)], askedAtMs: dueMs - 1, account: 'me' }] }),
     'published before its time',
   ],
-  'a request at a time that was moved before': [
+  'a request at a due time that was changed before': [
     evidenceOf({
       history: {
         inForce: [
@@ -125,13 +125,13 @@ const cases: Readonly<Record<string, [Evidence, Invariant]>> = {
     }),
     'published before its time',
   ],
-  'a request after a cancel that left nothing sending': [
+  'a request after a cancel that reported no channel as sending': [
     evidenceOf({
       history: { cancels: [{ ackAtMs: dueMs + 50, stillSending: 0, untilMs: Infinity }] },
     }),
     'published after an acknowledged cancel',
   ],
-  'a text that was rewritten before': [
+  'a text that was edited before': [
     evidenceOf({
       history: {
         version: 2,
@@ -141,23 +141,23 @@ const cases: Readonly<Record<string, [Evidence, Invariant]>> = {
         ],
       },
     }),
-    'published as it was before an acknowledged edit',
+    'published without an acknowledged edit',
   ],
   'a post that never ended': [evidenceOf({ history: { end: null } }), 'posts that never ended'],
 };
 
-test('a run in which nothing went wrong has no findings', async (t) => {
+test('a run without faults has no violations', async (t) => {
   t.deepEqual(await findings(evidenceOf()), []);
 });
 
 for (const [what, [evidence, invariant]] of Object.entries(cases)) {
-  test(`the chaos suite finds ${what}`, async (t) => {
+  test(`the chaos suite detects ${what}`, async (t) => {
     const invariants = (await findings(evidence)).map((each) => each.invariant);
     t.true(invariants.includes(invariant), JSON.stringify(invariants));
   });
 }
 
-test('the chaos suite finds an event that did not arrive, and one that was not signed', async (t) => {
+test('the chaos suite detects an event that did not arrive, and one that was not signed', async (t) => {
   const unheard = await checkEvents(evidenceOf());
   t.deepEqual(
     unheard.map(({ invariant }) => invariant),

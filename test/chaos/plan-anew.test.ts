@@ -15,7 +15,7 @@ import { countFaults, isShort } from './report.ts';
 const shortPlan = (): ChaosPlan =>
   makePlan({ posts: 60, seed: 1, server: 'dev', minutes: undefined, keep: false });
 
-/** One fault that is certain, on the second part of a post on Bluesky. */
+/** A plan with one certain fault, on the second part of a post on Bluesky. */
 function planOfOneFault(): ChaosPlan {
   const plan = shortPlan();
   const [post] = plan.posts;
@@ -34,7 +34,7 @@ function planOfOneFault(): ChaosPlan {
   return { ...plan, channels, posts, traps: [], refreshFaults: [], outages: [], serverOutages: [] };
 }
 
-/** Lives what is planned anew. @param comesAbout In which round the fault does. */
+/** Runs the repeated plan. @param comesAbout The round in which the fault is applied. */
 async function liveAnew(comesAbout: number) {
   const plan = planOfOneFault();
   const journal = openJournal(() => Date.now());
@@ -52,7 +52,7 @@ async function liveAnew(comesAbout: number) {
   return { plan, rounds, short: short.map(({ title }) => title) };
 }
 
-test('a fault that missed its post comes about on another one', async (t) => {
+test('a fault that missed its post is applied to another one', async (t) => {
   const { plan, rounds, short } = await liveAnew(2);
   t.deepEqual(short, []);
   const posts = rounds.flatMap((anew) => anew.posts);
@@ -72,13 +72,13 @@ test('a fault that missed its post comes about on another one', async (t) => {
   }
 });
 
-test('a fault that misses every post fails the run after three more', async (t) => {
+test('a fault that misses every post fails the run after three more rounds', async (t) => {
   const { rounds, short } = await liveAnew(Infinity);
   t.is(rounds.length, 3);
   t.deepEqual(short, ['worker killed before the record']);
 });
 
-test('a trap into which no process fell, a fault of a refresh, and a channel whose lost access no post met, get posts of their own', async (t) => {
+test('missed traps, missed faults of refreshes and unnoticed lost accesses get posts of their own', async (t) => {
   const whole = shortPlan();
   const plan = { ...whole, posts: [] };
   const revoked = plan.channels.flatMap(({ revokedAtMs }, index) =>
@@ -109,7 +109,7 @@ test('a trap into which no process fell, a fault of a refresh, and a channel who
   t.is(posts.length, traps.length + 1 + unmet.length);
 });
 
-test('a channel whose lost access a post met counts also when that post is settled after a restore', (t) => {
+test('a lost access that a post met counts also when the post is settled after a restore', (t) => {
   const plan = { ...planOfOneFault(), channels: planOfRevoked() };
   const journal = openJournal(() => Date.now());
   const end = (code: 'access_lost' | 'not_published') =>
@@ -131,7 +131,7 @@ const planOfRevoked = (): ChaosPlan['channels'] =>
     isTried: false,
   }));
 
-/** A process that passes a mark's point at once, and once more at a signal. */
+/** A process that passes a mark's point at once, and again on a message. */
 const passing = `
   import { passMark } from '${new URL('parts/traps.ts', import.meta.url).href}';
   const passed = JSON.parse(process.env.PASSED);
@@ -143,7 +143,7 @@ const passing = `
   process.send('passed');
 `;
 
-test('a worker that runs already dies of a post that is marked only now', async (t) => {
+test('a running worker dies from a mark that is set later', async (t) => {
   const folder = await temporaryFolder(t);
   openTraps(folder);
   const [marker, part, platform] = ['p1', 1, 'mastodon'] as const;

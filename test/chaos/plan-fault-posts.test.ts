@@ -8,7 +8,7 @@ const seeds = Array.from({ length: 20 }, (_, index) => index * 7919 + 1);
 const planFor = (posts: number, seed: number): ChaosPlan =>
   makePlan({ posts, seed, server: 'dev', minutes: undefined, keep: false });
 
-test('each restore finds posts that were changed after its backup and are due after it, and one that was cancelled', (t) => {
+test('each restore affects posts that are rescheduled after its backup and due after it, and one that is cancelled', (t) => {
   for (const plan of [planFor(500, 3), ...seeds.map((seed) => planFor(60, seed))]) {
     for (const { atMs, forMs, backupAtMs } of plan.outages) {
       if (backupAtMs === null) {
@@ -29,7 +29,7 @@ test('each restore finds posts that were changed after its backup and are due af
   }
 });
 
-test('nothing else is away between a backup and the end of its restore', (t) => {
+test('no other outage comes between a backup and the end of its restore', (t) => {
   const { outages } = planFor(500, 9);
   for (const [index, { atMs, backupAtMs }] of outages.entries()) {
     const before = outages[index - 1];
@@ -37,7 +37,7 @@ test('nothing else is away between a backup and the end of its restore', (t) => 
   }
 });
 
-test('in a long run three restores of four come when the posts of all other faults are due no more', (t) => {
+test('in a long run three of four restores come after the posts with all other faults', (t) => {
   const { posts, outages } = planFor(500, 3);
   const restores = outages.filter(({ backupAtMs }) => backupAtMs !== null);
   const isOther = ({ faults }: (typeof posts)[number]) => faults.some(({ mayMiss }) => !mayMiss);
@@ -46,7 +46,7 @@ test('in a long run three restores of four come when the posts of all other faul
   t.deepEqual([restores.length, after.length], [20, 15]);
 });
 
-test('a server that hangs has posts that are due meanwhile, on its own accounts alone', (t) => {
+test('posts on accounts of its own only are due while a server hangs', (t) => {
   for (const plan of seeds.map((seed) => planFor(60, seed))) {
     for (const { platform, atMs, forMs } of plan.serverOutages) {
       const meant = plan.posts.filter(
@@ -65,7 +65,7 @@ test('a server that hangs has posts that are due meanwhile, on its own accounts 
   }
 });
 
-test('a post that is to be cancelled at a certain moment has no other fault, and is known before it is due', (t) => {
+test('a post with a cancel at a certain point has no other fault, and exists before it is due', (t) => {
   const names: readonly string[] = singlePostFaults;
   for (const { faults, dueMs, createMs, parts } of planFor(500, 3).posts) {
     const planned = faults.find(({ fault }) => names.includes(fault));
@@ -77,7 +77,7 @@ test('a post that is to be cancelled at a certain moment has no other fault, and
   }
 });
 
-test('in a short run no planned fault waits for a post that is due before the database is restored', (t) => {
+test('in a short run no planned fault is on a post that is due before the restore', (t) => {
   for (const { posts, outages } of seeds.map((seed) => planFor(60, seed))) {
     const restore = outages.find(({ backupAtMs }) => backupAtMs !== null);
     const overMs = (restore?.atMs ?? Infinity) + (restore?.forMs ?? 0);
@@ -90,7 +90,7 @@ test('in a short run no planned fault waits for a post that is due before the da
   }
 });
 
-test('the restores at the end of a long run, and the posts made for them, wait for all else', (t) => {
+test('the restores at the end of a long run, and their posts, come after everything else', (t) => {
   const plan = planFor(200, 3);
   const { first, last } = inPhases(plan);
   const markersOf = (posts: typeof plan.posts) => posts.map(({ marker }) => marker);

@@ -8,7 +8,7 @@ const seeds = Array.from({ length: 20 }, (_, index) => index * 7919 + 1);
 const planFor = (posts: number, seed: number): ChaosPlan =>
   makePlan({ posts, seed, server: 'dev', minutes: undefined, keep: false });
 
-test('every network has accounts that keep their access, in a long run that lose it, and on servers that hang', (t) => {
+test('every network has reliable accounts and unreliable ones, and in a long run accounts that lose their access', (t) => {
   for (const { channels, isLong } of [planFor(200, 3), ...seeds.map((seed) => planFor(60, seed))]) {
     for (const platform of platforms) {
       const own = channels.filter((channel) => channel.platform === platform);
@@ -24,7 +24,7 @@ test('every network has accounts that keep their access, in a long run that lose
   }
 });
 
-test('a short run has faults on every network, and a long one every fault on each that can meet it', (t) => {
+test('a short run has faults on every network, and a long run has every fault on each network that supports it', (t) => {
   for (const { posts } of seeds.map((seed) => planFor(60, seed))) {
     const met = new Set(posts.flatMap(({ faults }) => faults.map(({ platform }) => platform)));
     t.deepEqual([...met].toSorted(), platforms.toSorted());
@@ -40,7 +40,7 @@ test('a short run has faults on every network, and a long one every fault on eac
   }
 });
 
-test('in a short run no post waits for longer than the run is to last', (t) => {
+test('in a short run no post waits longer than the run lasts', (t) => {
   for (const { posts, serverOutages } of seeds.map((seed) => planFor(60, seed))) {
     const faults = posts.flatMap((post) => post.faults).filter(({ mayMiss }) => !mayMiss);
     t.deepEqual(

@@ -2,51 +2,51 @@ import type { PostView } from '../../domain/post-view.ts';
 import type { Journal } from './parts/journal.ts';
 import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 
-/** A time that was in force, in milliseconds since 1970. */
+/** A due time that was in force. Times are in milliseconds since 1970. */
 export type InForce = {
   readonly dueMs: number;
   readonly version: number;
-  /** From when it may have been committed. */
+  /** The earliest time at which it may have been committed. */
   readonly fromMs: number;
-  /** When something else was acknowledged in its place. */
+  /** When another call replaced it. */
   untilMs: number;
 };
 
 export type Cancelled = {
   readonly ackAtMs: number;
   readonly stillSending: number;
-  /** When its user began to schedule it anew. */
+  /** When its user began to reschedule it. */
   untilMs: number;
 };
 
-/** What a post's user knows of it. */
+/** Everything that a post's user knows about it. */
 export type PostHistory = {
   readonly plan: PostPlan;
   id: string;
   version: number;
   readonly inForce: InForce[];
   readonly cancels: Cancelled[];
-  /** Retries that were acknowledged, and how many more there may have been. */
+  /** Acknowledged retries, and how many more there may have been. */
   retries: number;
   unsureRetries: number;
-  /** Whether the last thing acknowledged was a cancel. */
+  /** Whether the last acknowledged call was a cancel. */
   isDraft: boolean;
   end: PostView | null;
-  /** When that was seen, in milliseconds since 1970; null: not yet, or it was retried since. */
+  /** When the end was seen, in milliseconds since 1970; null before that and after a retry. */
   endedAtMs: number | null;
-  /** When its user last called, or Infinity while a call is under way. */
+  /** When its user last called, or Infinity while a call is running. */
   calledAtMs: number;
-  /** What its user does at a cue. */
+  /** The user's actions at cues. */
   readonly acts: Promise<void>[];
-  /** How often the database was restored to a time at which the post was, or may have been, another one. */
+  /** How often the database was restored to a time at which the post was, or may have been, different. */
   restores: number;
-  /** How many of its channels its user has settled, each of which ended the post anew. */
+  /** How many of its channels its user has settled. Each settle ended the post again. */
   settled: number;
-  /** The restored database does not have it. */
+  /** The restored database does not have the post. */
   isGone: boolean;
 };
 
-/** In milliseconds since 1970. What was committed in between is gone. */
+/** In milliseconds since 1970. Commits between the two times are lost. */
 export type Restore = {
   readonly backupAtMs: number;
   readonly restoredAtMs: number;
@@ -54,7 +54,7 @@ export type Restore = {
   readonly ended?: ReadonlySet<string>;
 };
 
-/** A post whose life has yet to begin. */
+/** A post before its creation. */
 export const newHistory = (plan: PostPlan): PostHistory => ({
   plan,
   id: '',
@@ -74,9 +74,9 @@ export const newHistory = (plan: PostPlan): PostHistory => ({
 });
 
 /**
- * The database was restored: what was acknowledged since the backup is not so any more, and what was in force then is in
- * force again. A post that slept and was left alone, or had ended, has lost nothing. A draft whose workflow ended only
- * after the backup may have been scheduled and sent since, as far as anybody can tell.
+ * Applies a restore: calls that were acknowledged since the backup are lost, and the due time of the backup is in force
+ * again. A post that slept untouched, or had ended, has lost nothing. A draft whose workflow ended only after the
+ * backup may have been rescheduled and sent since.
  */
 export function forget(history: PostHistory, { backupAtMs, restoredAtMs, ended }: Restore): void {
   const isTouched = history.calledAtMs >= backupAtMs;
@@ -99,19 +99,19 @@ export function forget(history: PostHistory, { backupAtMs, restoredAtMs, ended }
   }
 }
 
-/** What was in force is not any more. */
+/** Ends the due times that are in force. */
 export function endInForce({ inForce }: PostHistory, atMs: number): void {
   for (const each of inForce) {
     each.untilMs = Math.min(each.untilMs, atMs);
   }
 }
 
-/** The id of a fault: a channel's access is revoked. */
+/** The fault id of a channel's revoked access. */
 export const revocationId = (channel: number): string => `revoked-channel${channel}`;
 
 /**
- * Notes of which revoked channels a post has found that their access is lost. It is to be called while that stands in
- * the posts: one that is settled after a restore of the database does not say so any more.
+ * Records the revoked channels whose lost access a post has met. Must be called while the posts show it: a post that is
+ * settled after a restore does not.
  */
 export function noteLostAccess(
   { channels }: Pick<ChaosPlan, 'channels'>,

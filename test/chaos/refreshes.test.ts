@@ -14,7 +14,7 @@ import { makePlan } from './plan/make-plan.ts';
 import { isRotating } from './plan/platforms.ts';
 import type { ChaosPlan } from './plan/post-plan.ts';
 
-/** An account of X behind its line, and what befalls its refreshes. */
+/** An account of X behind its line, with planned faults of its refreshes. */
 async function accountOnX(t: ExecutionContext, ...faults: RefreshFault[]) {
   const folder = await temporaryFolder(t);
   const played = await startPlayedServer(t, 'x', { folder, name: 'x-7' });
@@ -39,7 +39,7 @@ async function accountOnX(t: ExecutionContext, ...faults: RefreshFault[]) {
   return { line, played, journal, tokens, ask, outcomes, killed };
 }
 
-test('a refresh is seen with its token and its outcome, and hands out tokens that work', async (t) => {
+test('a refresh is recorded with its token and outcome, and returns valid tokens', async (t) => {
   const { line, tokens, ask, outcomes } = await accountOnX(t);
   const fresh = (await (await ask(tokens.refresh_token)).json()) as Tokens;
   t.is((await me(line.url, fresh.access_token)).status, 200);
@@ -47,7 +47,7 @@ test('a refresh is seen with its token and its outcome, and hands out tokens tha
   t.deepEqual(outcomes(), ['renewed', 'refused']);
 });
 
-test('planned faults befall one refresh after the other, and leave the grant as it was', async (t) => {
+test('planned faults apply to one refresh after the other, and do not end the grant', async (t) => {
   const { tokens, ask, outcomes, journal } = await accountOnX(
     t,
     'refresh answered 500',
@@ -63,7 +63,7 @@ test('planned faults befall one refresh after the other, and leave the grant as 
 });
 
 for (const fault of ['refresh answer lost', 'killed after a refresh'] as const) {
-  test(`where there is "${fault}" the old token is spent, and nobody has the new one`, async (t) => {
+  test(`after "${fault}" the old token is used up and the new one is lost`, async (t) => {
     const { played, tokens, ask, outcomes, killed } = await accountOnX(t, fault);
     await t.throwsAsync(ask(tokens.refresh_token));
     t.is(killed.length, fault === 'killed after a refresh' ? 1 : 0);
@@ -74,7 +74,7 @@ for (const fault of ['refresh answer lost', 'killed after a refresh'] as const) 
   });
 }
 
-test('a grant that is revoked at a refresh is over, and its owner can give another one', async (t) => {
+test('a grant that is revoked at a refresh has ended, and its owner can give another one', async (t) => {
   const { line, tokens, ask, outcomes } = await accountOnX(t, 'grant revoked');
   t.is((await ask(tokens.refresh_token)).status, 400);
   const again = await signIn(line.url, askingX);
@@ -82,7 +82,7 @@ test('a grant that is revoked at a refresh is over, and its owner can give anoth
   t.deepEqual(outcomes(), ['refused', 'renewed']);
 });
 
-test('a fault waits for its time, and for its channel', (t) => {
+test('a fault waits for its time and its channel', (t) => {
   const planned = plannedRefreshes();
   const fault = { id: 't1', fault: 'refresh limited', channel: 1, atMs: 5000 } as const;
   planned.add([fault]);
@@ -108,7 +108,7 @@ test('every planned fault of a refresh has a post of its own that causes it', (t
   }
 });
 
-test('in every run a worker dies with a single-use token, and a restore takes one', (t) => {
+test('in every run a worker dies with a single-use token, and a restore loses one', (t) => {
   for (const { refreshFaults, channels, posts, outages } of seeds.map((seed) =>
     planFor(60, seed),
   )) {
@@ -127,7 +127,7 @@ test('in every run a worker dies with a single-use token, and a restore takes on
   }
 });
 
-test('only posts of their own are on the channels whose refreshes meet faults', (t) => {
+test('channels with faults of their refreshes have only posts of their own', (t) => {
   for (const { posts, channels } of seeds.map((seed) => planFor(60, seed))) {
     for (const post of posts.filter(({ marker }) => !/-g\d+$/v.test(marker))) {
       t.false(post.channels.some((channel) => channels[channel]?.isTried));

@@ -1,12 +1,12 @@
 import type { Orm } from '../../db/orm.ts';
 import { invariants, type Evidence, type Violation } from './check/evidence.ts';
-import { lossesTold } from './check/events.ts';
+import { accessLossesByChannel } from './check/events.ts';
 import { othersOfHangs } from './check/on-time.ts';
 import type { Journal } from './parts/journal.ts';
 import { faultTitles, type Fault } from './plan/faults.ts';
 import { platforms, type Platform } from './plan/platforms.ts';
 
-/** A planned fault that never came about proves nothing, and fails the run. */
+/** A planned fault that was not applied proves nothing, and fails the run. */
 export type FaultCount = {
   readonly title: string;
   readonly planned: number;
@@ -33,14 +33,14 @@ export function countFaults({ plan }: Pick<Evidence, 'plan'>, journal: Journal):
   }));
 }
 
-/** What a network had of a run. */
+/** The posts and faults of a run on one network. */
 export type NetworkCount = {
   readonly platform: Platform;
   readonly channels: number;
-  /** Parts that are there, and files of theirs. */
+  /** Parts on the network, and their files. */
   readonly parts: number;
   readonly files: number;
-  /** Of posts, that came about there. */
+  /** Faults of posts that were applied on the network. */
   readonly faults: number;
 };
 
@@ -63,7 +63,7 @@ export function countNetworks(
 
 export const isShort = ({ planned, injected }: FaultCount): boolean => injected < planned;
 
-/** The tables, for people. */
+/** The report's tables. */
 export function report(
   evidence: Evidence,
   {
@@ -96,12 +96,10 @@ export function report(
     '',
     `${evidence.histories.length} posts on ${results.length} channels: ${statuses.map(([status, list]) => `${list.length} ${status}`).join(', ')}.`,
     `${evidence.found.length} parts found on the networks, made by ${evidence.creates.length} requests; ${evidence.events.length} webhook requests.`,
-    `${othersOfHangs(evidence).length} posts showed whether a server that hangs holds up others; ${evidence.histories.filter(({ restores }) => restores > 0).length} may have been changed by a restore, and of these ${evidence.histories.reduce((sum, { settled }) => sum + settled, 0)} channels were settled by their users.`,
+    `${othersOfHangs(evidence).length} posts tested whether a hanging server delays others; ${evidence.histories.filter(({ restores }) => restores > 0).length} may have been changed by a restore, and their users settled ${evidence.histories.reduce((sum, { settled }) => sum + settled, 0)} of their channels.`,
     ...describeAccess(evidence),
     describeFigures(evidence),
-    ...(added.length > 0
-      ? [`Added for faults that had missed their posts: ${markersOf(added)}.`]
-      : []),
+    ...(added.length > 0 ? [`Added for faults that missed their posts: ${markersOf(added)}.`] : []),
   ].join('\n');
 }
 
@@ -113,16 +111,16 @@ function describeAccess({ access, channels, events }: Evidence): string[] {
   );
   const list = (groups: [string, readonly object[] | undefined][]): string =>
     groups.map(([name, all = []]) => `${all.length} ${name}`).join(', ');
-  const told = [...lossesTold(events).values()].reduce((sum, count) => sum + count, 0);
+  const losses = [...accessLossesByChannel(events).values()].reduce((sum, count) => sum + count, 0);
   const ended = grants.filter(({ isRevoked }) => isRevoked).length;
   return [
-    `${refreshes.length} refreshes (${list(networks)}): ${list(tried)}. ${grants.length} grants, of which networks ended ${ended}; ${told} events told of lost access, of these accounts and others; owners connected ${mended} again, and had ${resent} posts sent again.`,
+    `${refreshes.length} refreshes (${list(networks)}): ${list(tried)}. ${grants.length} grants, ${ended} of them ended by networks; ${losses} events of lost access on all accounts; owners reconnected ${mended} accounts and retried ${resent} posts.`,
   ];
 }
 
 function describeFigures({ figures: { seen, totals } }: Evidence): string {
   const channels = new Set(seen.map(({ postId, channelId }) => `${postId} ${channelId}`));
-  return `Metrics: ${seen.length} readings seen, of ${channels.size} posts on channels; ${totals.posts} posts and ${totals.likes} likes at the end.`;
+  return `Metrics: ${seen.length} readings of ${channels.size} posts on channels; ${totals.posts} posts and ${totals.likes} likes at the end.`;
 }
 
 const markersOf = (histories: Evidence['histories']): string =>
@@ -131,7 +129,7 @@ const markersOf = (histories: Evidence['histories']): string =>
 const row = (title: string, ...cells: readonly (string | number)[]): string =>
   [title.padEnd(54), ...cells.map((cell) => String(cell).padStart(9))].join(' ');
 
-/** What happened to a post, as everybody saw it, and what the product's own books say. */
+/** Describes a post by the journal, the API and the product's tables. */
 export async function describePost(
   orm: Orm,
   journal: Journal,
@@ -147,9 +145,9 @@ export async function describePost(
     [history?.id ?? null],
   );
   return [
-    `The story of ${marker} (${history?.id}):`,
+    `History of ${marker} (${history?.id}):`,
     ...journal.storyOf(marker),
-    `In the end: ${JSON.stringify(history?.end, null, 2)}`,
-    `In the books: ${JSON.stringify(books, null, 2)}`,
+    `At the end: ${JSON.stringify(history?.end, null, 2)}`,
+    `In the database: ${JSON.stringify(books, null, 2)}`,
   ].join('\n');
 }

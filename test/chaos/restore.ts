@@ -22,14 +22,14 @@ export type Backup = { readonly atMs: number; readonly putBack: () => Promise<vo
 export async function backUp({ database, journal }: Restorable): Promise<Backup> {
   const atMs = Date.now();
   const putBack = await database.backUp();
-  journal.note('', `PostgreSQL is backed up, which took ${Date.now() - atMs} ms`);
+  journal.note('', `PostgreSQL backed up in ${Date.now() - atMs} ms`);
   return { atMs, putBack };
 }
 
 /**
- * Loses the database, and does what the operators' page says. Nothing that was committed since the backup is left.
+ * Kills the database, restores the backup and follows the operators' guide. Commits since the backup are lost.
  *
- * @param suddenly API and workers die, too; otherwise they are stopped before.
+ * @param suddenly Also kills API and workers; otherwise they are stopped before.
  */
 export async function restore(hand: Restorable, backup: Backup, suddenly: boolean): Promise<void> {
   const { database, processes, temporalClient, journal, histories } = hand;
@@ -39,7 +39,7 @@ export async function restore(hand: Restorable, backup: Backup, suddenly: boolea
     await Promise.all(workers.map((each) => each.hold('SIGTERM')));
   }
 
-  journal.note('', 'PostgreSQL is lost, with all that it had');
+  journal.note('', 'PostgreSQL lost with its data');
   await database.gate.close();
   await database.kill();
   await Promise.all(processes.map((each) => each.hold('SIGKILL')));
@@ -58,14 +58,14 @@ export async function restore(hand: Restorable, backup: Backup, suddenly: boolea
   }
   journal.injected('PostgreSQL restored');
   journal.restores.push({ backupAtMs: backup.atMs, restoredAtMs });
-  journal.note('', `PostgreSQL is restored as it was ${restoredAtMs - backup.atMs} ms ago`);
+  journal.note('', `PostgreSQL restored to its state of ${restoredAtMs - backup.atMs} ms ago`);
 }
 
 /**
- * After a restore only the owner can find out what became of a post: by a look at the account. Threads of which only part
- * may be there are not settled.
+ * Settles a post after a restore. Only its owner can do so, by checking the account. Threads that may be live in part
+ * are left out.
  *
- * @throws Error when the API does not take it.
+ * @throws Error when the API refuses it.
  */
 export async function settleForgotten(
   { client, channelIds, journal }: Stage,
@@ -90,7 +90,7 @@ export async function settleForgotten(
     );
     journal.note(marker, `settled ${body.url ?? 'as absent'}: ${reply.status}`);
     if (reply.status !== 200) {
-      throw new Error(`It was not settled: ${reply.status} ${JSON.stringify(reply.body)}`);
+      throw new Error(`The settle failed: ${reply.status} ${JSON.stringify(reply.body)}`);
     }
 
     history.settled += 1;

@@ -28,19 +28,19 @@ export type Run = {
 /** How many of the violated posts are described in full. */
 const describedPosts = 5;
 
-/** @returns whether every fault came about and nothing was violated. */
+/** @returns whether every fault was applied and no invariant was violated. */
 export async function runChaos({ t, folder, stage, options, say }: Run): Promise<boolean> {
   const plan = makePlan(options);
   say(
-    `${options.posts} posts over ${Math.round(plan.windowMs / 1000)} s. Again: npm run chaos -- --posts ${options.posts} --seed ${options.seed}`,
+    `${options.posts} posts over ${Math.round(plan.windowMs / 1000)} s. To repeat: npm run chaos -- --posts ${options.posts} --seed ${options.seed}`,
   );
   let startMs = Date.now();
   // Until the run starts, its journal counts from here.
   const journal = openJournal(() => startMs);
-  // Later its next attempt would come after the end.
+  // A later failure would delay its next attempt beyond the end.
   const receiverFails = () => journal.elapsedMs() < plan.windowMs * 0.6;
   const world = await startWorld({ t, folder, stage, options, plan, journal, receiverFails });
-  say(`Everything runs after ${Math.round((Date.now() - startMs) / 1000)} s.`);
+  say(`Started everything in ${Math.round((Date.now() - startMs) / 1000)} s.`);
   startMs = Date.now();
   const figuresSeen = watchFigures(world.client);
   const { evidence: ran, violations: broken } = await runPosts(world, {
@@ -69,7 +69,7 @@ export async function runChaos({ t, folder, stage, options, say }: Run): Promise
     say(`\n${await describePost(world.orm, journal, evidence, marker)}`);
   }
   for (const { title } of faults.filter(isShort)) {
-    say(`\nNot often enough: ${title}.`);
+    say(`\nApplied too rarely: ${title}.`);
   }
 
   return violations.length === 0 && !faults.some(isShort);

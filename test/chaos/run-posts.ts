@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
 import type { Stage } from './change-post.ts';
 import { lossesDue } from './check/access.ts';
-import { eventsDue, eventsByPost, lossesTold } from './check/events.ts';
+import { eventsDue, eventsByPost, accessLossesByChannel } from './check/events.ts';
 import type { Evidence, Violation } from './check/evidence.ts';
 import { Owner } from './owner.ts';
 import { simulateUser, untilEnded, untilMended } from './simulate-user.ts';
@@ -20,18 +20,18 @@ import { watchWorkers } from './watch-workers.ts';
 import { prepareFaults, terminate, type World } from './world.ts';
 
 /**
- * Milliseconds that everything may take to end after the last post was due, and its events after that. A run ends as
- * soon as all posts have; on a machine at a load of 20 that takes long.
+ * In milliseconds: how long the posts may take to end after the last due time, and their events after that. A run stops
+ * as soon as all posts have ended, which takes long on a machine with a load of 20.
  */
 const patience = { short: 20 * 60_000, long: 40 * 60_000, events: 10 * 60_000 };
 
-/** A short run has the sweep come by this often, where the product has it come each minute. In milliseconds. */
+/** The sweep's interval in a short run, in milliseconds; the product sweeps each minute. */
 const sweepEveryMs = 15_000;
 
-/** In milliseconds: so long before it the last phase is begun. */
+/** The lead of the last phase's start, in milliseconds. */
 const leadMs = 3000;
 
-/** The stage on which the first of these posts is made now, or later where that is its time. */
+/** Moves the stage's times so that the first of these posts is created now or later. */
 function shifted(stage: Stage, posts: readonly PostPlan[]): Stage {
   const firstMs = stage.startMs + Math.min(...posts.map(({ createMs }) => createMs));
   const byMs = Math.max(0, Date.now() + leadMs - firstMs);
@@ -45,7 +45,7 @@ type RunPlan = {
   readonly folder: string;
 };
 
-/** Lets the users of all posts do what they do while everything goes wrong, and collects what came of it. */
+/** Runs the users of all posts and all faults, and collects the evidence. */
 export async function runPosts(
   world: World,
   { plan, journal, startMs, folder }: RunPlan,
@@ -65,7 +65,7 @@ export async function runPosts(
       await run();
     } catch (error) {
       const what = error instanceof Error ? error.message : String(error);
-      violations.push({ invariant: 'calls that went wrong', marker, what });
+      violations.push({ invariant: 'failed calls', marker, what });
     }
   };
   const simulateUsers = (during: Stage, posts: readonly PostPlan[]) =>
@@ -77,7 +77,7 @@ export async function runPosts(
   const { first, last } = inPhases(plan);
   await Promise.all([simulateUsers(stage, first.posts), runOutagesOf(first, startMs)]);
   const seen = (): Seen => {
-    watch.look();
+    watch.poll();
     noteLostAccess(plan, journal, finished, channelIds);
     return { cameAbout: journal.cameAbout };
   };
@@ -89,7 +89,7 @@ export async function runPosts(
     const lastMs = Math.max(...posts.map(({ dueMs }) => dueMs));
     await simulateUsers({ ...stage, deadlineMs: startMs + lastMs + patience.short }, posts);
   });
-  // Its times are moved to when all of that is over.
+  // Its times move to after the earlier phases.
   const late = shifted(stage, last.posts);
   await Promise.all([simulateUsers(late, last.posts), runOutagesOf(last, late.startMs)]);
   await settleAll(world, { attempt, stage, late, finished });
@@ -107,7 +107,7 @@ export async function runPosts(
   return { evidence, violations };
 }
 
-/** What was over before the restore may not be so after it, and nobody but its user can settle some of it. */
+/** Posts that ended before a restore may be open after it, and some of their channels only a user can settle. */
 async function settleAll(
   { channels }: World,
   { attempt, stage, late, finished }: Settling,
@@ -123,21 +123,21 @@ async function settleAll(
 type Settling = {
   readonly attempt: (marker: string, run: () => Promise<unknown>) => Promise<void>;
   readonly stage: Stage;
-  /** On which the last phase was. */
+  /** The stage of the last phase. */
   readonly late: Stage;
   readonly finished: readonly PostHistory[];
 };
 
-/** What networks and the receiver have seen. */
+/** The records of the networks and the receiver. */
 const readWitnesses = async ({ channels, lines, receiver, secret }: World) => ({
   channels,
   secret,
   found: await readNetworks(channels),
   creates: lines.all.flatMap(({ creates }) => creates),
-  events: receiver.taken,
+  events: receiver.events,
 });
 
-/** What networks and processes know of grants, and what the API says of channels. */
+/** The records of networks and processes about grants, and the channels' states in the API. */
 async function readAccess(
   { channels, lines, client, processes }: World,
   { pauses, restores }: Journal,
@@ -198,7 +198,7 @@ function stageOf(
   };
 }
 
-/** While Temporal is away there is none. */
+/** Does nothing while Temporal is unavailable. */
 function sweep({ temporalClient }: World): void {
   void temporalClient
     .withDeadline(Date.now() + 5000, () =>
@@ -207,7 +207,7 @@ function sweep({ temporalClient }: World): void {
     .catch(() => undefined);
 }
 
-/** Until the user's own server has received every end, or that takes too long. */
+/** Waits until the user's server has received every event that is due, or for ten minutes. */
 async function untilEventsArrive(
   { receiver, channels, lines }: World,
   histories: readonly PostHistory[],
@@ -215,17 +215,17 @@ async function untilEventsArrive(
 ): Promise<void> {
   const giveUpAtMs = Date.now() + patience.events;
   const isMissing = (): boolean => {
-    const heard = eventsByPost(receiver.taken);
-    const told = lossesTold(receiver.taken);
+    const byPost = eventsByPost(receiver.events);
+    const losses = accessLossesByChannel(receiver.events);
     const access = { refreshes: lines.refreshes, restores };
     return (
-      histories.some((each) => (heard.get(each.id)?.size ?? 0) < eventsDue(each).least) ||
-      channels.some(({ id }, index) => (told.get(id) ?? 0) < lossesDue(access, index).least)
+      histories.some((each) => (byPost.get(each.id)?.size ?? 0) < eventsDue(each).least) ||
+      channels.some(({ id }, index) => (losses.get(id) ?? 0) < lossesDue(access, index).least)
     );
   };
   while (isMissing() && Date.now() < giveUpAtMs) {
     await sleep(1000);
   }
 
-  await sleep(3000); // What comes now is one too many.
+  await sleep(3000); // An event that arrives now is surplus.
 }

@@ -9,8 +9,8 @@ import { openScope } from '../fuzz/scope.ts';
 import { readOptions, type ChaosOptions } from './options.ts';
 import { runChaos } from './run-chaos.ts';
 
-// `npm run chaos [-- --posts N] [--seed N] [--server dev|real] [--minutes M] [--keep]`: a whole Punctual on real
-// servers, while everything goes wrong that can, and a look at the networks afterwards. docs/chaos.md.
+// `npm run chaos [-- --posts N] [--seed N] [--server dev|real] [--minutes M] [--keep]`: runs the whole product on real
+// servers with every kind of fault, and checks the networks afterwards. See docs/chaos.md.
 
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -24,18 +24,18 @@ try {
   process.exit(1);
 }
 
-/** @returns the exit code: 0 when every fault came about and nothing was violated. */
+/** @returns the exit code: 0 when every fault was applied and no invariant was violated. */
 async function chaos(options: ChaosOptions, signal: AbortSignal): Promise<number> {
   const say = (line: string) => console.log(line);
   const guard = startGuard();
   const folder = await mkdtemp(path.join(tmpdir(), 'punctual-chaos-'));
-  // Where this runs as root, PostgreSQL runs as another user and has to pass.
+  // When this runs as root, PostgreSQL runs as another user, which must be able to enter.
   await chmod(folder, 0o711);
   const scope = openScope();
   const over = new AbortController();
   const stage: Stage = {
     guard,
-    // Servers that are killed complain, which is what they are killed for.
+    // Servers that are killed on purpose print errors.
     say: () => undefined,
     signal: AbortSignal.any([signal, over.signal]),
   };
@@ -52,7 +52,7 @@ async function chaos(options: ChaosOptions, signal: AbortSignal): Promise<number
     await (isGood && !options.keep ? rm(folder, { recursive: true, force: true }) : undefined);
   }
 
-  say(isGood ? 'Nothing was violated.' : `The logs of all processes: ${folder}`);
+  say(isGood ? 'No invariant was violated.' : `Logs of all processes: ${folder}`);
   return isGood ? 0 : 1;
 }
 

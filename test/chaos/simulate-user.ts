@@ -6,7 +6,7 @@ import { newHistory, type PostHistory } from './post-history.ts';
 import { showPost } from './parts/calls.ts';
 import type { PlannedFault, PostPlan } from './plan/post-plan.ts';
 
-/** Does with a post what the plan says its user does, until the post has come to its end. */
+/** Makes the calls that the plan has for a post's user, until the post has ended. */
 export async function simulateUser(stage: Stage, plan: PostPlan): Promise<PostHistory> {
   const history = newHistory(plan);
   stage.histories.push(history);
@@ -18,7 +18,7 @@ export async function simulateUser(stage: Stage, plan: PostPlan): Promise<PostHi
 
   await until(stage.startMs + plan.createMs);
   await create(stage, history);
-  if (cued?.fault === 'cancelled as a late try begins') {
+  if (cued?.fault === 'cancelled as a late attempt begins') {
     stage.aim(history.id, { id: cued.id, marker });
   }
 
@@ -42,7 +42,7 @@ export async function simulateUser(stage: Stage, plan: PostPlan): Promise<PostHi
 
 const until = (atMs: number): Promise<void> => sleep(Math.max(0, atMs - Date.now()));
 
-/** The post once nothing more will happen to it; null when it is gone, or that takes longer than the run lasts. */
+/** Waits until a post has ended. @returns null when it is gone, or when the run ends first. */
 export async function untilEnded(stage: Stage, history: PostHistory): Promise<PostView | null> {
   history.endedAtMs = null;
   while (Date.now() < stage.deadlineMs) {
@@ -65,7 +65,7 @@ export async function untilEnded(stage: Stage, history: PostHistory): Promise<Po
   return null;
 }
 
-/** What failed for a lost access goes out once its owner has connected the account again. */
+/** Retries a post that failed for a lost access once its owner has reconnected the account. */
 export async function untilMended(stage: Stage, history: PostHistory): Promise<void> {
   for (let [id] = mendedIn(history, stage.owner); id; [id] = mendedIn(history, stage.owner)) {
     if (Date.now() > stage.deadlineMs) {
@@ -77,10 +77,10 @@ export async function untilMended(stage: Stage, history: PostHistory): Promise<v
   }
 }
 
-/** @throws Error for a post that no restore can have taken away. */
+/** @throws Error for a post that no restore can have removed. */
 function assertForgotten(history: PostHistory): void {
   if (history.restores === 0) {
-    throw new Error('The API does not know the post.');
+    throw new Error('The API does not have the post.');
   }
 
   history.isGone = true;
@@ -90,8 +90,8 @@ const hasEnded = (post: PostView, history: PostHistory): boolean =>
   post.status === 'published' || post.status === 'failed' || isAtRest(post, history);
 
 /**
- * A draft of which nothing is being sent. Where every channel has finished in spite of a cancel it ends all the same,
- * unless it was a restore that made them unconfirmed: that waits for its user.
+ * A draft without a channel that is being sent. A draft whose channels have all ended becomes final, unless a restore
+ * made them unconfirmed, which waits for the user.
  */
 const isAtRest = ({ status, channels }: PostView, { restores }: PostHistory): boolean =>
   status === 'draft' &&
@@ -100,18 +100,18 @@ const isAtRest = ({ status, channels }: PostView, { restores }: PostHistory): bo
 
 const busy: ReadonlySet<string> = new Set(['scheduled', 'publishing', 'retrying']);
 
-/** What is done to a post when the line or a worker says that now is the moment. @throws Error when it is too late. */
+/** The user's actions at the cues of a line or a worker. @throws Error when it is too late. */
 const acts: Readonly<
   Partial<Record<string, (stage: Stage, history: PostHistory) => Promise<void>>>
 > = {
   'terminated in mid-send': async ({ terminate }, { id }) => {
     if (!(await terminate(id))) {
-      throw new Error('There is no workflow to terminate.');
+      throw new Error('The workflow is not running.');
     }
   },
   '429 after a cancel': cancelOrThrow,
   'killed in a late record': cancelOrThrow,
-  'cancelled as a late try begins': async (stage, history) => {
+  'cancelled as a late attempt begins': async (stage, history) => {
     await cancelOrThrow(stage, history);
     const dueMs = Date.now() - stage.startMs + 4000;
     await move(stage, history, { dueMs, rewrite: true });
@@ -120,7 +120,7 @@ const acts: Readonly<
 
 async function actOn(stage: Stage, history: PostHistory, { fault }: PlannedFault): Promise<void> {
   while (history.id === '') {
-    await sleep(20); // Its answer is on the way.
+    await sleep(20); // The response with its id has not arrived yet.
   }
 
   const acting = acts[fault]?.(stage, history) ?? Promise.resolve();
@@ -132,11 +132,11 @@ async function cancelOrThrow(stage: Stage, history: PostHistory): Promise<void> 
   const before = history.cancels.length;
   await cancel(stage, history);
   if (history.cancels.length === before) {
-    throw new Error('It was too late to cancel.');
+    throw new Error('Too late to cancel.');
   }
 }
 
-/** As soon as there is a workflow, and before the post is due. */
+/** Terminates the workflow once it exists, and before the post is due. */
 async function terminateAsleep(
   { terminate, journal, startMs }: Stage,
   { id, plan }: PostHistory,

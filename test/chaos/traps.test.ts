@@ -16,7 +16,7 @@ import {
 } from './parts/traps.ts';
 import { textOf } from './plan/texts.ts';
 
-/** A process that does one thing at a signal, and says when it is over. */
+/** A process that calls one function of the traps on a message, and reports when it has returned. */
 const passing = `
   import * as traps from '${new URL('parts/traps.ts', import.meta.url).href}';
   process.once('message', ([name, ...given]) => {
@@ -35,13 +35,13 @@ async function startPassing(t: ExecutionContext) {
   return worker;
 }
 
-/** `T` of a process that was stopped. */
+/** `T` for a stopped process. */
 async function stateOf(pid: number | undefined): Promise<string | undefined> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8');
   return status.split(') ')[1]?.[0];
 }
 
-test('a worker that is suspended stands still until it is released, and then does what it was about to', async (t) => {
+test('a suspended worker stops until it is released, and then continues', async (t) => {
   const folder = await temporaryFolder(t);
   openTraps(folder);
   const [marker, part, platform] = ['p1', 1, 'mastodon'] as const;
@@ -63,7 +63,7 @@ test('a worker that is suspended stands still until it is released, and then doe
   t.deepEqual(await passed, ['passed', undefined]);
 });
 
-test('a worker that ends a post waits in the trap until its workflow is terminated', async (t) => {
+test('a worker that finalizes a post waits in the trap until its workflow is terminated', async (t) => {
   const folder = await temporaryFolder(t);
   openTraps(folder);
   const fault = 'terminated in finalize';
@@ -81,7 +81,7 @@ test('a worker that ends a post waits in the trap until its workflow is terminat
   t.deepEqual(await passed, ['passed', undefined]);
 });
 
-test('a try that was aimed at tells of its beginning once', async (t) => {
+test('an aimed attempt announces its start once', async (t) => {
   const folder = await temporaryFolder(t);
   openTraps(folder);
   aimAt(folder, 'post-1', { id: 'f1', marker: 'p1' });

@@ -2,24 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../support/client.ts';
 import { callUntilAnswered } from './parts/calls.ts';
 
-/** What `GET /analytics` said of a post on a channel, whenever it said something new. */
+/** A post on a channel in `GET /analytics`, recorded when it changed. */
 export type SeenFigures = {
   readonly postId: string;
   readonly channelId: string;
   readonly metrics: Readonly<Record<string, number>>;
   readonly updatedAtMs: number;
-  /** When it was asked for and had been answered, in milliseconds since 1970. */
+  /** When the request was sent and the response arrived, in milliseconds since 1970. */
   readonly askedAtMs: number;
   readonly seenAtMs: number;
 };
 
-/** Sums that are told beside the posts that they are the sums of. */
+/** Totals that the API returns with the posts that they sum up. */
 export type SeenTotals = Readonly<Record<(typeof summed)[number], number>>;
 export const summed = ['posts', 'likes', 'comments', 'shares', 'saves'] as const;
 
 export type FiguresEvidence = {
   readonly seen: readonly SeenFigures[];
-  /** At the end: as the API sums up, and as its list does. */
+  /** At the end: the totals of the API, and the sums of its list. */
   readonly totals: SeenTotals;
   readonly listed: SeenTotals;
 };
@@ -40,15 +40,15 @@ type Page = {
 };
 
 /**
- * Asks for figures as a program with a page of statistics does, all the while: has some posts refreshed, and lists them.
+ * Reads metrics all the while, as a client with a statistics page does: refreshes some posts and lists all.
  *
- * @returns what ends that, and tells what was seen.
+ * @returns a function that stops it and returns the evidence.
  */
 export function watchFigures(client: Client): () => Promise<FiguresEvidence> {
   const seen: SeenFigures[] = [];
   const newest = new Map<string, string>();
   const over = new AbortController();
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const askedAtMs = Date.now();
     const { posts } = await read(client, 0);
     for (const { post_id: postId, channels } of posts) {
@@ -64,19 +64,19 @@ export function watchFigures(client: Client): () => Promise<FiguresEvidence> {
       }
     }
 
-    // By chance, so that most are read, and some again.
+    // At random, so that most are read, and some again.
     for (const { post_id: id } of shuffled(posts).slice(0, 6)) {
-      // A post that a restore took away is 404.
+      // Responds 404 for a post that a restore removed.
       await callUntilAnswered(() => client.post('/analytics/refresh', { post_id: id }));
     }
   };
   const watching = (async () => {
     while (!over.signal.aborted) {
-      await look();
+      await poll();
       await sleep(everyMs, undefined, { signal: over.signal }).catch(() => undefined);
     }
   })();
-  watching.catch(() => undefined); // Told when it is ended.
+  watching.catch(() => undefined); // The error surfaces at the end.
   return async () => {
     over.abort();
     await watching;
@@ -95,9 +95,9 @@ async function read(client: Client, offset: number): Promise<Page> {
   return (await callUntilAnswered(() => client.get(path))).reply.body;
 }
 
-/** When nothing is read any more, it is the same before and after the pages. */
+/** Sums up the pages once the totals before and after them are equal, since then no read is running. */
 async function sumUp(client: Client): Promise<Omit<FiguresEvidence, 'seen'>> {
-  for (let tries = 0; tries < 20; tries += 1) {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
     const { totals: before } = await read(client, 0);
     const listed = { posts: 0, likes: 0, comments: 0, shares: 0, saves: 0 };
     let page: Page | null = null;
@@ -114,7 +114,7 @@ async function sumUp(client: Client): Promise<Omit<FiguresEvidence, 'seen'>> {
     await sleep(1000);
   }
 
-  throw new Error('The figures did not come to rest.');
+  throw new Error('The metrics did not settle.');
 }
 
 function addPage(listed: Record<(typeof summed)[number], number>, { posts }: Page): void {

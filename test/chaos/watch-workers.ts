@@ -8,28 +8,28 @@ export type Watched = {
   readonly folder: string;
   readonly journal: Journal;
   readonly cues: Cues;
-  /** @returns whether the workflow ran. */
+  /** @returns whether the workflow was running. */
   readonly terminate: (workflowId: string) => Promise<boolean>;
 };
 
-/** A wish is for now: a worker stands at a certain point. In milliseconds. */
-const lookEveryMs = 10;
+/** In milliseconds. Short, because a worker waits at its point for its request. */
+const pollIntervalMs = 10;
 
 /**
- * How long a worker is suspended, in milliseconds. Where a second post would be made, until another one has waited out the minute after which
- * it may send again; while another worker is suspended, only until its intent is too old.
+ * How long a worker is suspended, in milliseconds. On networks where the next attempt may send again after a minute,
+ * until that has passed; while another worker is suspended, only until its intent has expired.
  */
 const suspendedMs = { longest: 70_000, other: 25_000, second: 12_000 };
 const waitsAMinute: ReadonlySet<string> = new Set<Platform>(['mastodon', 'x', 'linkedin']);
 
-/** Sees to what happens in the workers: writes down who died, lets the suspended go on, and does what they wish for. */
-export function watchWorkers(watched: Watched): { look(): void; close(): void } {
+/** Watches the workers: records their deaths, resumes suspended ones, and fulfils their requests. */
+export function watchWorkers(watched: Watched): { poll(): void; close(): void } {
   const { folder, journal } = watched;
   const stopped = new Set<number>();
   const goOn = (pid: number, marker: string): void => {
     if (stopped.delete(pid)) {
       continueProcess(pid);
-      journal.note(marker, 'the worker goes on');
+      journal.note(marker, 'the worker resumes');
     }
   };
   const look = (): void => {
@@ -49,9 +49,9 @@ export function watchWorkers(watched: Watched): { look(): void; close(): void } 
       void grant(watched, wish);
     }
   };
-  const timer = setInterval(look, lookEveryMs);
+  const timer = setInterval(look, pollIntervalMs);
   return {
-    look,
+    poll: look,
     close: () => {
       clearInterval(timer);
       look();
@@ -65,7 +65,7 @@ export function watchWorkers(watched: Watched): { look(): void; close(): void } 
 async function grant({ folder, journal, cues, terminate }: Watched, wish: Wish): Promise<void> {
   if (wish.kind === 'change') {
     if (await cues.give(wish.marker)) {
-      journal.injected('cancelled as a late try begins', wish.id);
+      journal.injected('cancelled as a late attempt begins', wish.id);
     }
 
     return;
@@ -78,11 +78,11 @@ async function grant({ folder, journal, cues, terminate }: Watched, wish: Wish):
   grantWish(folder, wish);
 }
 
-/** One that was killed meanwhile needs it no more. */
+/** Resumes a process, unless it was killed meanwhile. */
 function continueProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGCONT');
   } catch {
-    // It is gone.
+    // The process has ended.
   }
 }

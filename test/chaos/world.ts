@@ -29,35 +29,35 @@ import { workerFaults } from './plan/faults.ts';
 import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 import { startRealTemporal } from './real/start-server.ts';
 
-/** Everything that runs: the product and the servers in processes of their own, the PDS, all sandboxes and lines in this one. */
+/** Everything that runs: product and servers in their own processes, the PDS, all sandboxes and lines in this one. */
 export type World = {
   readonly client: ApiClient;
-  /** That events are signed with. */
+  /** The secret that signs the events. */
   readonly secret: string;
   readonly orm: Orm;
   readonly database: Database;
   readonly temporal: TemporalServer;
-  /** Past the gate, for the run itself. */
+  /** Without the gate, for the run itself. */
   readonly temporalClient: Client;
   readonly lines: Lines;
   readonly cues: Cues;
   readonly faults: PlannedFaults;
   readonly receiver: EventReceiver;
   readonly channels: readonly ChaosChannel[];
-  /** Of the run's files in the media library. */
+  /** Ids of the run's files in the media library. */
   readonly mediaIds: MediaIds;
   readonly processes: readonly Supervised[];
 };
 
 export type Setting = {
   readonly t: ExecutionContext;
-  /** Of this run. */
+  /** The run's folder. */
   readonly folder: string;
   readonly stage: Stage;
   readonly options: ChaosOptions;
   readonly plan: ChaosPlan;
   readonly journal: Journal;
-  /** Whether the user's own server may fail now. */
+  /** Whether the user's server may fail now. */
   readonly receiverFails: () => boolean;
 };
 
@@ -91,7 +91,7 @@ export async function startWorld(setting: Setting): Promise<World> {
   const key = await createApiKey(orm.em.fork(), workspaceId);
   const place = { orm, secretKey, workspaceId, servers, lines };
   const channels = await connectChannels(t, place, plan.channels);
-  // Only now: on a busy machine a token of a short life is refreshed while its account is connected.
+  // Not earlier: on a busy machine a short-lived token is refreshed while its account is connected.
   refreshFaults.add(plan.refreshFaults);
   openTraps(folder);
   prepareFaults({ folder, faults }, plan.posts);
@@ -121,7 +121,7 @@ function connectDirectly(
   return new Client({ connection, namespace });
 }
 
-/** Ends a workflow as the Web UI's button does. @returns whether it ran, and Temporal did so within 2 s. */
+/** Terminates a workflow. @returns whether it was running and Temporal responded within 2 s. */
 export async function terminate({ temporalClient }: World, workflowId: string): Promise<boolean> {
   try {
     await temporalClient.withDeadline(Date.now() + 2000, () =>
@@ -129,11 +129,11 @@ export async function terminate({ temporalClient }: World, workflowId: string): 
     );
     return true;
   } catch {
-    return false; // It has ended, was not begun yet, or Temporal is away.
+    return false; // It has ended or has not begun, or Temporal is unavailable.
   }
 }
 
-/** From now on these posts meet their faults. */
+/** Plans the faults of these posts. */
 export function prepareFaults(
   { folder, faults: ofLines }: { readonly folder: string; readonly faults: PlannedFaults },
   posts: readonly PostPlan[],

@@ -20,8 +20,8 @@ export type AdminRun = {
 };
 
 /**
- * Runs what `npm run admin -- …` runs, with these settings and no other of ours. A process takes two seconds of
- * processor time: for what only a process has, its exit code and what it prints.
+ * Runs `npm run admin -- …` with these settings only. A process takes two seconds of CPU time, so use it only for
+ * exit codes and output.
  */
 export async function runAdmin(
   words: readonly string[],
@@ -34,7 +34,7 @@ export async function runAdmin(
     env: { PATH, NODE_COMPILE_CACHE, ...settings },
   });
   const exited = once(child, 'exit');
-  child.stdin.on('error', () => undefined); // It may end before it has read anything.
+  child.stdin.on('error', () => undefined); // The process may end before it reads.
   child.stdin.end(input);
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   await exited;
@@ -42,20 +42,20 @@ export async function runAdmin(
 }
 
 export type Admin = {
-  /** Runs a command as a process, as `npm run admin` does. */
+  /** Runs a command in a process, as `npm run admin` does. */
   readonly run: (...words: readonly string[]) => Promise<AdminRun>;
-  /** The same in this process, which takes a hundredth of the time. @throws what the command does. */
+  /** The same in this process, a hundred times faster. @throws the command's errors. */
   readonly call: (...words: readonly string[]) => Promise<Answer>;
 };
 
-// A test looks into answers as a program in another language would, without our types.
+// Tests read answers like programs in other languages, without types.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Answer = Omit<CommandAnswer, 'data'> & { readonly data: any };
 
-/** Where the tests say that Temporal's Web UI is. */
+/** The URL of Temporal's Web UI in the tests. */
 export const uiUrl = 'http://temporal.example:8233';
 
-/** The operator's commands on this Punctual. @param sandboxUrl Of the sandbox, where a setting says so. */
+/** The operator's commands for this Punctual. @param sandboxUrl The sandbox's URL, if configured. */
 export function adminOf(
   { databaseUrl, secretKey, temporalEnv, temporal, orm, deps }: Punctual,
   sandboxUrl: string | null = null,
@@ -73,7 +73,7 @@ export function adminOf(
       const { command: name, values: given } = readArguments(words);
       const command = commandNamed(name);
       if (!command) {
-        throw new Error('Help is what a process prints.');
+        throw new Error('Only a process prints the help.');
       }
 
       const values = await withSecret(command, given);
@@ -108,7 +108,7 @@ export function adminOf(
   };
 }
 
-/** What a command refuses, and why. A UsageError ends the process with 2, any other with 1. */
+/** Asserts that commands are refused with these reasons. A UsageError exits with 2, any other error with 1. */
 export async function areRefused(
   t: ExecutionContext,
   admin: Admin,

@@ -6,7 +6,7 @@ import { adminOf, areRefused } from './admin.ts';
 const api = sharedApi(test);
 const call = (...words: readonly string[]) => adminOf(api.punctual).call(...words);
 
-test('an operator makes a link by which a person connects an account', async (t) => {
+test('an operator creates a link with which a person connects an account', async (t) => {
   const { workspaceId } = await api.newClient();
   const words = ['channel', 'connect', workspaceId, '--platform', 'bluesky'];
   const { text, data } = await call(...words, '--handle', 'ana.example');
@@ -18,7 +18,7 @@ test('an operator makes a link by which a person connects an account', async (t)
   t.true((await page.text()).includes('value="ana.example"'));
 });
 
-test('a link that could connect nothing is not made, and the command says why', async (t) => {
+test('a link that could not connect an account is refused, with the reason', async (t) => {
   const { workspaceId } = await api.newClient();
   const channel = await storeChannel(api.punctual, workspaceId, { platform: 'x' });
   const connect = ['channel', 'connect', workspaceId, '--platform'];
@@ -46,7 +46,7 @@ test('a link that could connect nothing is not made, and the command says why', 
   ]);
 });
 
-test('an account of the sandbox is connected again at the sandbox, also where its network is not set up', async (t) => {
+test('an account of the sandbox is connected again at the sandbox, also when its network is not configured', async (t) => {
   const { workspaceId } = await api.newClient();
   const { deps, orm } = api.punctual;
   const baseUrl = 'http://sandbox.example/x';

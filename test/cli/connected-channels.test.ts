@@ -10,7 +10,7 @@ import { adminOf, areRefused } from './admin.ts';
 
 const shared = beforeTests(test, (scope) => startApi(scope, { networks: fakeNetworks }));
 
-test('an operator disconnects an account, and its channel is listed so', async (t) => {
+test('an operator disconnects an account, and its channel is listed as disconnected', async (t) => {
   const client = await newClient(shared());
   const { workspaceId } = client;
   const channel = await storeChannel(shared(), workspaceId, { handle: '@ana@social.test' });
@@ -42,7 +42,7 @@ test('an operator disconnects an account, and its channel is listed so', async (
   );
 });
 
-test('an operator sees until when a person has to connect an account again, as the owner does', async (t) => {
+test('an operator sees when an account has to be connected again, as the owner does', async (t) => {
   const client = await newClient(shared());
   const { workspaceId } = client;
   const channel = await storeChannel(shared(), workspaceId, { handle: '@ana@social.test' });
@@ -61,7 +61,7 @@ test('an operator sees until when a person has to connect an account again, as t
   t.like(data.channels[0], { state: 'at_risk', expires_at: seen.expires_at });
   t.true(text.includes(`: at_risk, access ends ${seen.expires_at}`), text);
 
-  // Taken back before its time: nobody is told that it lasts until then.
+  // Revoked before its end: the old end is no longer shown.
   const lose = `update channels set state = 'needs_reconnect' where id = ?`;
   await shared().orm.em.fork().execute(lose, [channel]);
   const lost = { state: 'needs_reconnect', expires_at: null };
@@ -69,7 +69,7 @@ test('an operator sees until when a person has to connect an account again, as t
   t.like((await adminOf(shared()).call('channel', 'list', workspaceId)).data.channels[0], lost);
 });
 
-test('an account that is not there, or was disconnected before, cannot be disconnected', async (t) => {
+test('an unknown or disconnected account cannot be disconnected', async (t) => {
   const { workspaceId } = await newClient(shared());
   const channel = await storeChannel(shared(), workspaceId);
   const admin = adminOf(shared());

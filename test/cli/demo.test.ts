@@ -16,7 +16,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 type Row = { id: string; base_url: string; remote_id: string };
 
-test('each start moves the demo channels to the sandbox, keeps their ids, and leaves other accounts of that workspace alone', async (t) => {
+test('each start moves the demo channels to the sandbox, keeps their ids, and does not change other accounts of that workspace', async (t) => {
   const { orm } = await freshDatabase(t);
   const sealer = createSealer('0'.repeat(64));
   const networks = openNetworks({});
@@ -68,16 +68,16 @@ test('each start moves the demo channels to the sandbox, keeps their ids, and le
       .fork()
       .execute('select channel_id, sealed_grant from channel_grants order by channel_id');
   const known = await grants();
-  t.is(known.length, made.length, 'each was connected as a person does');
+  t.is(known.length, made.length, 'each was connected through OAuth');
   await demoAt(second.url);
-  t.deepEqual(await grants(), known, 'a start that finds them connected leaves them alone');
+  t.deepEqual(await grants(), known, 'a start does not change connected ones');
 
   const nowhere = 'http://127.0.0.1:1';
   await t.throwsAsync(demoAt(nowhere));
-  t.deepEqual(await channels(), all, 'a sandbox that is not there moves nothing');
+  t.deepEqual(await channels(), all, 'an unreachable sandbox changes nothing');
 });
 
-test('each start gives an API key that works, also after a start that was interrupted or a revoked key', async (t) => {
+test('each start gives a valid API key, also after a start that was interrupted or a revoked key', async (t) => {
   const { orm } = await freshDatabase(t);
   const { url } = await openSandbox(t);
   const folder = await temporaryFolder(t);
@@ -128,5 +128,5 @@ test('one command gives a workspace a test channel of each network, and the same
   }
 
   await t.throwsAsync(add('mastodon', null), { name: 'UsageError', message: /--url is missing/ });
-  await t.throwsAsync(add('myspace', url), { name: 'UsageError', message: /not of "myspace"/ });
+  await t.throwsAsync(add('myspace', url), { name: 'UsageError', message: /not "myspace"/ });
 });

@@ -15,7 +15,7 @@ import { adminOf } from './admin.ts';
 
 const logger = new DefaultLogger('ERROR');
 
-/** Does what a post's workflow does, each step once: so a test of the commands needs no Temporal and no time. */
+/** Runs the steps of a post's workflow once each, so that tests of the commands need no Temporal and no waiting. */
 export async function publish(
   { deps }: Punctual,
   workspaceId: string,
@@ -39,11 +39,11 @@ export async function publish(
   }
 }
 
-/** A post on one channel that ended otherwise than well. */
+/** A post on one channel that did not end as published. */
 export async function badlyEndedPost(punctual: Punctual, fate: Fate) {
   const network = fakeNetwork();
   network.fates.push(fate);
-  network.blind = new NetworkError('unconfirmed', 'Nobody can tell.', { taken: 'unknown' });
+  network.blind = new NetworkError('unconfirmed', 'Nobody can tell.', { accepted: 'unknown' });
   const client = await newClient(punctual);
   const { workspaceId } = client;
   const channel = await fakeChannel(punctual, workspaceId, network);
@@ -54,13 +54,13 @@ export async function badlyEndedPost(punctual: Punctual, fate: Fate) {
   return { client, channel, network, id, show };
 }
 
-/** A workspace whose posts fail as a test says, and the replays of them. */
+/** A workspace whose posts fail on request, and functions that replay them. */
 export async function workspaceOfFailures(punctual: Punctual) {
   const em = punctual.orm.em.fork();
   const { call } = adminOf(punctual);
   const client = await newClient(punctual);
   const { workspaceId } = client;
-  /** A post that failed for these reasons, so many minutes ago. @param on Its one channel, instead of new ones. */
+  /** A post that failed for these reasons this long ago. @param on Its only channel, instead of new ones. */
   const failed = async (
     codes: readonly ChannelErrorCode[],
     { minutesAgo = 5, by = client, on }: { minutesAgo?: number; by?: Client; on?: string } = {},
@@ -90,7 +90,7 @@ export async function workspaceOfFailures(punctual: Punctual) {
     );
   const replay = (...words: string[]) =>
     call('post', 'replay', ...words, '--workspace', workspaceId);
-  /** Of all workspaces of the database. */
+  /** For all workspaces of the database. */
   const replayAll = (...words: string[]) => call('post', 'replay', ...words);
   return { em, client, failed, statuses, replay, replayAll };
 }

@@ -21,7 +21,7 @@ type Key = {
 const keysOf = async (workspaceId: string): Promise<Key[]> =>
   (await call('key', 'list', workspaceId)).data.keys;
 
-test('the keys of a workspace are listed without the keys themselves, and no other workspace’s', async (t) => {
+test('the keys of a workspace are listed without the keys themselves, and without those of other workspaces', async (t) => {
   const client = await api.newClient();
   const other = await api.newClient();
   const second = await createApiKey(api.punctual.orm.em.fork(), client.workspaceId);
@@ -41,7 +41,7 @@ test('the keys of a workspace are listed without the keys themselves, and no oth
   t.false((text + JSON.stringify(data)).includes(other.workspaceId));
 });
 
-test('a key’s last use is known to the minute, and no call waits for it to be written', async (t) => {
+test('the last use of a key is recorded to the minute, and calls do not wait for it', async (t) => {
   const client = await api.newClient();
   const { orm } = api.punctual;
   t.is((await keysOf(client.workspaceId))[0]?.last_used_at, null);
@@ -58,14 +58,14 @@ test('a key’s last use is known to the minute, and no call waits for it to be 
     t.is((await client.get('/me')).status, 200);
   }
 
-  t.is(await used(), first, 'written once in a minute');
+  t.is(await used(), first, 'written once a minute');
   const longAgo = `update api_keys set last_used_at = now() - interval '2 minutes' where workspace_id = ?`;
   await orm.em.fork().execute(longAgo, [client.workspaceId]);
   t.is((await client.get('/me')).status, 200);
   await poll(used, (at) => Date.parse(at ?? '') >= Date.parse(first ?? ''));
 });
 
-test('a wrong key counts as no use of any key', async (t) => {
+test('a wrong key does not count as a use', async (t) => {
   const client = await api.newClient();
   const reply = await rawCall(`${api.punctual.url}/api/v1/me`, {
     headers: { authorization: `Bearer ${client.key}x` },
@@ -74,7 +74,7 @@ test('a wrong key counts as no use of any key', async (t) => {
   t.is((await keysOf(client.workspaceId))[0]?.last_used_at, null);
 });
 
-test('a revoked key opens nothing in any process from then on, and the other keys work on', async (t) => {
+test('a revoked key is refused in every process from then on, and other keys keep working', async (t) => {
   const { databaseUrl, secretKey, temporalEnv } = api.punctual;
   const client = await api.newClient();
   const { workspaceId } = client;
@@ -83,7 +83,7 @@ test('a revoked key opens nothing in any process from then on, and the other key
   const processes = await Promise.all([startReadyApi(t, settings), startReadyApi(t, settings)]);
   const mine = processes.map(({ url }) => clientFor(url, workspaceId, client.key));
   const statuses = () => Promise.all(mine.map(async (one) => (await one.get('/me')).status));
-  // Busy with calls under this key, so that whatever a process might keep of it is kept.
+  // Keeps calls with this key running, so that a cached key would be noticed.
   const over = new AbortController();
   const after: number[] = [];
   let revoked = false;
@@ -98,7 +98,7 @@ test('a revoked key opens nothing in any process from then on, and the other key
       }
     }),
   );
-  // Its first connections may take long.
+  // The first connections may be slow.
   await poll(statuses, (seen) => seen.every((status) => status === 200));
 
   const [key] = await keysOf(workspaceId);
@@ -115,7 +115,7 @@ test('a revoked key opens nothing in any process from then on, and the other key
   }
 });
 
-test('revoking twice keeps the first time, and what is no key’s id is refused without repeating it', async (t) => {
+test('revoking twice keeps the first time, and an unknown id is refused without repeating it', async (t) => {
   const client = await api.newClient();
   const [key] = await keysOf(client.workspaceId);
   const first = (await call('key', 'revoke', key?.id ?? '')).data.key.revoked_at;

@@ -15,10 +15,10 @@ import { badlyEndedPost, publish, workspaceOfFailures } from './ended-posts.ts';
 
 const shared = beforeTests(test, (scope) => startApi(scope, { networks: fakeNetworks }));
 const there = 'https://social.test/@ana/1';
-const refusal = new NetworkError('content_refused', 'No.', { taken: 'no' });
+const refusal = new NetworkError('content_refused', 'No.', { accepted: 'no' });
 
 needs('temporal')(
-  'what an operator retries or settles goes on, and webhooks hear of it, though the commands tell nobody but the database',
+  'posts that an operator retries or settles continue, with webhooks, although the commands write only the database',
   async (t) => {
     const receivers: [Receiver, Receiver] = [await startReceiver(t), await startReceiver(t)];
     const allowPorts = receivers.map(({ port }) => port);
@@ -33,7 +33,7 @@ needs('temporal')(
     const { run, call } = adminOf(punctual);
 
     const { id, channel } = failed;
-    // As a process, which ends with its connections: what it wrote is committed by then.
+    // As a process, which closes its connections: its changes are committed by then.
     const { code, stdout, stderr } = await run('post', 'retry', id);
     t.deepEqual([code, stderr], [0, '']);
     t.true(stdout.startsWith(`Post ${id} is sent again to 1 channel: ${channel}\n`));
@@ -50,7 +50,7 @@ needs('temporal')(
   },
 );
 
-test('what may be live is not retried by an operator either', async (t) => {
+test('an operator cannot retry a post that may be live', async (t) => {
   const { id, show } = await badlyEndedPost(shared(), { kind: 'lost' });
   const before = await show();
   const reason = /^Unconfirmed: .* settle the channel first/v;
@@ -58,13 +58,13 @@ test('what may be live is not retried by an operator either', async (t) => {
   t.deepEqual(await show(), before);
 });
 
-test('what an operator says is not there is sent again by a retry', async (t) => {
+test('a post that an operator settles as not published is sent again by a retry', async (t) => {
   const punctual = shared();
   const admin = adminOf(punctual);
   const vanished = await badlyEndedPost(punctual, { kind: 'vanished' });
   const { client, channel, network, id, show } = vanished;
   const not = ['post', 'settle', id, channel, '--not-published'];
-  await areRefused(t, admin, [[not, 'AppError', /may still be at it\. Look again after/v]]);
+  await areRefused(t, admin, [[not, 'AppError', /may still be processing it\. Try again after/v]]);
   await punctual.orm.em
     .fork()
     .execute(
@@ -72,7 +72,7 @@ test('what an operator says is not there is sent again by a retry', async (t) =>
       [client.workspaceId],
     );
   const { text, data } = await admin.call(...not);
-  t.regex(text, /is failed: .*a retry sends it\./v);
+  t.regex(text, /is failed: .*A retry sends it\./v);
   t.is(data.post.channels[0].error_code, 'not_published');
   network.blind = undefined;
   await admin.call('post', 'retry', id);
@@ -81,8 +81,8 @@ test('what an operator says is not there is sent again by a retry', async (t) =>
   t.is(network.live.length, 1);
 });
 
-test('the commands do their work while Temporal is away, and leave the telling to the worker', async (t) => {
-  // Another Temporal than the file's: none.
+test('the commands work while Temporal is unavailable, and the worker syncs later', async (t) => {
+  // Not the file's Temporal: an unreachable one.
   const punctual = await startApi(t, {
     temporalEnv: { TEMPORAL_ADDRESS: '127.0.0.1:9', TEMPORAL_NAMESPACE: 'away' },
   });
@@ -97,7 +97,7 @@ test('the commands do their work while Temporal is away, and leave the telling t
   t.is(post?.lag, 1);
 });
 
-/** A post whose only channel ended so. */
+/** A post whose only channel ended with this status. */
 async function endedOnOne(status: 'failed' | 'unconfirmed') {
   const punctual = shared();
   const client = await newClient(punctual);
@@ -106,16 +106,16 @@ async function endedOnOne(status: 'failed' | 'unconfirmed') {
   return { client, channel, id };
 }
 
-test('without a plan an operator is told how to give one', async (t) => {
+test('without a plan the error gives the command that sets one', async (t) => {
   const { client, id } = await endedOnOne('failed');
   const { orm } = shared();
   const { workspaceId } = client;
   await orm.em.fork().execute('update workspaces set plan = null where id = ?', [workspaceId]);
-  const reason = new RegExp(`workspace plan ${workspaceId} standard" gives it one`, 'v');
+  const reason = new RegExp(`workspace plan ${workspaceId} standard"`, 'v');
   await areRefused(t, adminOf(shared()), [[['post', 'retry', id], 'AppError', reason]]);
 });
 
-test('a settling needs one answer, and one that makes sense', async (t) => {
+test('a settle command needs exactly one valid answer', async (t) => {
   const { client, channel, id } = await endedOnOne('unconfirmed');
   const settle = (...words: readonly string[]): string[] => ['post', 'settle', id, ...words];
   const one = /one of --published, --not-published is wanted/v;
@@ -134,7 +134,7 @@ type Failed = { readonly post_id: string; readonly codes: string[] };
 
 const idsOf = (posts: readonly Failed[]): string[] => posts.map((post) => post.post_id);
 
-test('all that failed in an outage is sent again, in the order of its time, and what a repeat cannot help is not', async (t) => {
+test('failures of an outage are retried by due time, and failures that a retry cannot help are not', async (t) => {
   const { client, failed, statuses, replay } = await workspaceOfFailures(shared());
   const late = await failed(['network_unavailable'], { minutesAgo: 5 });
   const early = await failed(['too_late', 'rate_limited', 'internal'], { minutesAgo: 50 });
@@ -189,7 +189,7 @@ test('a dry run changes nothing', async (t) => {
   );
 });
 
-test('a code that is named is sent again, and no other', async (t) => {
+test('a named code is retried, and no other', async (t) => {
   const { failed, statuses, replay } = await workspaceOfFailures(shared());
   const post = await failed(['access_lost', 'network_unavailable']);
   const { data } = await replay('--since', '1d', '--code', 'access_lost');
@@ -197,7 +197,7 @@ test('a code that is named is sent again, and no other', async (t) => {
   t.deepEqual(await statuses(post), ['scheduled', 'failed']);
 });
 
-test('what an outage left behind goes out again one after the other on each channel, and not all at once', async (t) => {
+test('retries after an outage are spaced on each channel', async (t) => {
   const { failed, replay, em, client } = await workspaceOfFailures(shared());
   const on = await storeChannel(shared(), client.workspaceId);
   const one = [
@@ -216,11 +216,11 @@ test('what an outage left behind goes out again one after the other on each chan
   const [first = 0, second = 0, third = 0] = one.map((id) => atMs.get(id));
   t.is(first, 0);
   t.true(second >= 2000 && third >= second + 2000, `${second} ${third}`);
-  t.true((atMs.get(other) ?? 0) < second); // Another channel waits for none of them.
+  t.true((atMs.get(other) ?? 0) < second); // Another channel does not wait for them.
 });
 
-// A database of its own: in the end all workspaces are replayed.
-test('an end of the time and a workspace leave out the rest', async (t) => {
+// Its own database, because all workspaces are replayed at the end.
+test('--until and --workspace limit the replay', async (t) => {
   const punctual = await startApi(t);
   const { failed, replay, replayAll } = await workspaceOfFailures(punctual);
   const stranger = await newClient(punctual);
@@ -237,8 +237,8 @@ test('an end of the time and a workspace leave out the rest', async (t) => {
   t.deepEqual(idsOf((await replayAll('--since', '1h')).data.retried), [theirs]);
 });
 
-// A database of its own: the posts of two workspaces are replayed together.
-test('a post that cannot be sent again is named with the reason, and holds up no other', async (t) => {
+// Its own database, because posts of two workspaces are replayed together.
+test('a post that cannot be retried is named with the reason, and does not stop the others', async (t) => {
   const punctual = await startApi(t);
   const { em, failed, replayAll } = await workspaceOfFailures(punctual);
   const poor = await newClient(punctual);
@@ -252,7 +252,7 @@ test('a post that cannot be sent again is named with the reason, and holds up no
   t.regex((await replayAll('--since', '1h')).text, /^1 post could not be sent again:$/mv);
 });
 
-test('a time or a code that is none is refused, and nothing is sent again', async (t) => {
+test('an invalid time or code is refused, and nothing is retried', async (t) => {
   const { orm } = shared();
   const admin = adminOf(shared());
   const { failed, client, statuses } = await workspaceOfFailures(shared());

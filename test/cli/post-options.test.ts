@@ -7,7 +7,7 @@ import { adminOf } from './admin.ts';
 
 const punctual = beforeTests(test, (scope) => startApi(scope));
 
-test('a post is shown with the options of its channels, their defaults and all warnings, on one line each', async (t) => {
+test('a post is shown with the options of its channels, their defaults and all warnings, each on one line', async (t) => {
   const client = await newClient(punctual());
   const channel = await storeChannel(punctual(), client.workspaceId);
   const language = { language: 'de' };
@@ -30,7 +30,7 @@ test('a post is shown with the options of its channels, their defaults and all w
   t.like(data.channels[0], { options: shown, default_options: language });
 });
 
-test('a post whose channels have no options is shown without a word on them', async (t) => {
+test('a post whose channels have no options is shown without them', async (t) => {
   const client = await newClient(punctual());
   const channel = await storeChannel(punctual(), client.workspaceId);
   const { id } = (await client.post('/posts', { body: 'x', channel_ids: [channel] })).body.post;

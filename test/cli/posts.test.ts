@@ -25,7 +25,7 @@ async function member(punctual: Punctual) {
   return { client, channel: await storeChannel(punctual, client.workspaceId) };
 }
 
-/** A scheduled post whose time was so many seconds ago. */
+/** A scheduled post that was due this many seconds ago. */
 async function latePost(
   { orm }: Punctual,
   client: Client,
@@ -44,8 +44,8 @@ async function listedIds(punctual: Punctual, ...words: string[]): Promise<string
   return data.posts.map((post: { id: string }) => post.id);
 }
 
-// A database of its own: it is listed over all workspaces.
-test('what is overdue is listed over all workspaces, the latest first, and nothing that has a moment yet', async (t) => {
+// Its own database, because posts are listed over all workspaces.
+test('overdue posts of all workspaces are listed, the most overdue first, without posts that are just due', async (t) => {
   const punctual = await startApi(t);
   const { call } = adminOf(punctual);
   t.is((await call('post', 'list', '--overdue')).text, 'No post is overdue.');
@@ -63,10 +63,10 @@ test('what is overdue is listed over all workspaces, the latest first, and nothi
   t.like(data.posts[0], { id: hours, status: 'scheduled' });
   t.like(data.posts[0].channels[0], { channel_id: other.channel, status: 'scheduled' });
   t.regex(text, new RegExp(`^${hours}  scheduled, due .*Z \\(2 h ago\\)`, 'v'));
-  t.regex(text, /There are more: --limit 10/v);
+  t.regex(text, /There are more: use --limit 10/v);
 });
 
-test('a post that waits for its retry is overdue, and says until when and why', async (t) => {
+test('a post that waits for its retry is overdue, and shows the time and reason of the wait', async (t) => {
   const { punctual } = shared();
   const { client, channel } = await member(punctual);
   const post = await latePost(punctual, client, channel, 60);
@@ -79,12 +79,12 @@ test('a post that waits for its retry is overdue, and says until when and why', 
   const { text } = await adminOf(punctual).call('post', 'list', '--overdue', ...own);
   t.regex(
     text,
-    /retrying {2}rate_limited {2}next try 2027-03-01T09:00:00.000Z {2}Too {2}\[31mfast. y+…$/v,
+    /retrying {2}rate_limited {2}next attempt 2027-03-01T09:00:00.000Z {2}Too {2}\[31mfast. y+…$/v,
   );
 });
 
-// A database of its own: it is listed over all workspaces.
-test('what failed and what is unconfirmed is listed, what ended last first, with the channels that it is about', async (t) => {
+// Its own database, because posts are listed over all workspaces.
+test('failed and unconfirmed posts are listed, the last ended first, with the affected channels', async (t) => {
   const punctual = await startApi(t);
   const { call } = adminOf(punctual);
   const { client, channel } = await member(punctual);
@@ -111,12 +111,12 @@ test('what failed and what is unconfirmed is listed, what ended last first, with
   t.like(data.posts[0].channels[0], { channel_id: channel, error_code: 'unconfirmed' });
 });
 
-test('a time is said to be past or to come', (t) => {
+test('a time is shown as past or future', (t) => {
   t.is(distance(-90 * 60_000), '1 h ago');
   t.is(distance(10 * 60_000), 'in 10 min');
 });
 
-test('the words of the call are checked before anything is looked for', async (t) => {
+test('arguments are checked before any query', async (t) => {
   const { punctual } = shared();
   const { workspaceId } = await newClient(punctual);
   const list = (...words: readonly string[]): string[] => ['post', 'list', ...words];
@@ -131,7 +131,7 @@ test('the words of the call are checked before anything is looked for', async (t
   ]);
 });
 
-test('as a process it says the same, to people and to programs', async (t) => {
+test('the process prints the same text and JSON', async (t) => {
   const { punctual } = shared();
   const { client, channel } = await member(punctual);
   const post = await latePost(punctual, client, channel, 300);
@@ -148,11 +148,11 @@ test('as a process it says the same, to people and to programs', async (t) => {
 
 type Step = { readonly at: string; readonly what: string };
 
-/** A thread that stopped at its second part, of which a webhook heard. */
+/** A thread that stopped at its second part, with a webhook. */
 async function stoppedThread() {
   const { punctual, receiver } = shared();
   const network = fakeNetwork();
-  const refusal = new NetworkError('content_refused', 'No \x1b[2Jsuch words.', { taken: 'no' });
+  const refusal = new NetworkError('content_refused', 'No \x1b[2Jsuch words.', { accepted: 'no' });
   network.fates.push({ kind: 'taken' }, { kind: 'fails', error: refusal });
   const client = await newClient(punctual);
   const channel = await fakeChannel(punctual, client.workspaceId, network);
@@ -165,7 +165,7 @@ async function stoppedThread() {
   return { punctual, client, channel, webhook, id, network };
 }
 
-test('a post is shown with all that happened to it, in order of time, and with the way to its workflow', async (t) => {
+test('a post is shown with its history by time, and a link to its workflow', async (t) => {
   const { punctual, client, channel, webhook, id, network } = await stoppedThread();
   const em = punctual.orm.em.fork();
   await em.execute('update posts set synced_revision = revision where id = ?', [id]);
@@ -187,13 +187,13 @@ test('a post is shown with all that happened to it, in order of time, and with t
   const told = [
     'it was due',
     'the post was made',
-    'fake @me, part 1, run 1: the intent to send it was written down',
-    'fake @me, part 1, run 1: the network was asked to publish it',
+    'fake @me, part 1, run 1: the intent was recorded',
+    'fake @me, part 1, run 1: the request was sent',
     `fake @me, part 1, run 1: it is live: ${network.live[0]?.sent.url}`,
-    'fake @me, part 2, run 1: nothing came of it, and it is not sent again by itself',
+    'fake @me, part 2, run 1: not published, and not sent again automatically',
     `event post.failed of run 1 (${data.events[0].id})`,
     `webhook ${webhook.id}, delivery ${data.deliveries[0].id}, attempt 1: 204`,
-    'the sweep found: the post was overdue though its workflow ran; it was signalled again',
+    'the sweep found: the post was overdue although its workflow ran; it was signalled again',
   ];
   t.deepEqual(
     steps.map(({ what }) => what).filter((what) => told.includes(what)),
@@ -210,7 +210,7 @@ test('a post is shown with all that happened to it, in order of time, and with t
   t.regex(text, /^ {2}content_refused: Part 2 of 3 did not go out: No {1,2}\[2Jsuch words\./mv);
 });
 
-test('what is shown holds no secret, no more of a text than its beginning, and nothing that moves the cursor', async (t) => {
+test('the output contains no secret, only the beginning of texts, and no control characters', async (t) => {
   const { punctual, client, webhook, id } = await stoppedThread();
   const { text, data } = await adminOf(punctual).call('post', 'show', id);
   const json = JSON.stringify(data);
@@ -228,7 +228,7 @@ test('what is shown holds no secret, no more of a text than its beginning, and n
   t.notRegex(text.replaceAll('\n', ''), /[\p{Cc}\p{Bidi_Control}]/v);
 });
 
-test('a channel with a text of its own is shown with its beginning, and no other channel is', async (t) => {
+test('only a channel with its own text shows the beginning of it', async (t) => {
   const { punctual } = shared();
   const { client, channel } = await member(punctual);
   const other = await storeChannel(punctual, client.workspaceId);
@@ -250,8 +250,8 @@ test('a channel with a text of its own is shown with its beginning, and no other
   );
 });
 
-test('a post that is not yet synced with Temporal is shown as such', async (t) => {
-  // Another Temporal than the file's: none.
+test('a post that is not yet synced with Temporal shows that', async (t) => {
+  // Not the file's Temporal: an unreachable one.
   const punctual = await startApi(t, {
     temporalEnv: { TEMPORAL_ADDRESS: '127.0.0.1:9', TEMPORAL_NAMESPACE: 'away' },
   });
@@ -263,7 +263,7 @@ test('a post that is not yet synced with Temporal is shown as such', async (t) =
   t.regex(text, /^Temporal is behind: it knows revision 0 of 1\./mv);
 });
 
-test('as a process it says the same; and a post that is not there is named', async (t) => {
+test('the process prints the same, and an unknown post is named', async (t) => {
   const { punctual } = shared();
   const client = await newClient(punctual);
   const { id } = (await client.post('/posts', { body: 'Hello' })).body.post;

@@ -13,7 +13,7 @@ import { adminOf, areRefused } from './admin.ts';
 const api = sharedApi(test);
 const call = (...words: readonly string[]) => adminOf(api.punctual).call(...words);
 
-test('the operator sees what a workspace may have and has, as its posts and files are', async (t) => {
+test('the operator sees the quotas of a workspace and their usage', async (t) => {
   const client = await api.newClient();
   const id = client.workspaceId;
   const channel = await storeChannel(api.punctual, id);
@@ -38,7 +38,7 @@ test('the operator sees what a workspace may have and has, as its posts and file
   t.regex(text, /^media_bytes +3000000000 of 10000000000$/mv);
 });
 
-test('a number of its own ends with "default", and what is no quota or no number changes nothing', async (t) => {
+test('a quota is reset with "default", and an invalid quota or number changes nothing', async (t) => {
   const client = await api.newClient();
   const id = client.workspaceId;
   t.is((await call('quota', 'set', id, 'drafts', '0')).data.limit, 0);
@@ -56,7 +56,7 @@ test('a number of its own ends with "default", and what is no quota or no number
   t.is((await client.post('/posts', { body: 'x' })).status, 201);
 });
 
-test('any quota that is set counts the texts anew, also those that were written by hand', async (t) => {
+test('setting any quota recounts the texts, also those changed in the database', async (t) => {
   const client = await api.newClient();
   await call('quota', 'set', client.workspaceId, 'text_bytes', '60');
   const { id } = (await client.post('/posts', { body: 'x'.repeat(50) })).body.post;
@@ -73,8 +73,8 @@ test('any quota that is set counts the texts anew, also those that were written 
   t.like(full.body.details, [{ quota: 'text_bytes', limit: 60, used: 60 }]);
 });
 
-test('a post that was waiting for its room while the operator set a quota is taken, or refused as too much', async (t) => {
-  // A database of its own: who waits for a lock is seen of all of it.
+test('a post that waits for its quota while the operator sets one is accepted or refused', async (t) => {
+  // Its own database, because locks are observed in all of it.
   const punctual = await startApi(t, { temporalEnv: noTemporal });
   const { call: set } = adminOf(punctual);
   const client = await newClient(punctual);
@@ -88,7 +88,7 @@ test('a post that was waiting for its room while the operator set a quota is tak
   );
   const setting = set('quota', 'set', id, 'text_bytes', '7000');
   await poll(held.waiting, (count) => count === 1);
-  // More than a part of the room, so that both wait where all of it is counted anew.
+  // More than one share, so that both wait for the recount.
   const fits = client.post('/posts', { body: 'x'.repeat(2000) });
   const isTooMuch = client.post('/posts', { body: 'x'.repeat(7001) });
   await poll(held.waiting, (count) => count === 3);
@@ -99,7 +99,7 @@ test('a post that was waiting for its room while the operator set a quota is tak
   t.is((await isTooMuch).status, 402);
 });
 
-test('of ten accounts that are connected at once as many as the workspace may have are; one again always is', async (t) => {
+test('of ten concurrent connections only as many as the quota allows succeed; a reconnect always succeeds', async (t) => {
   const { workspaceId } = await api.newClient();
   await call('quota', 'set', workspaceId, 'channels', '3');
   const { orm, deps } = api.punctual;

@@ -22,17 +22,17 @@ const commandOf = (name: string): Command => {
 const mastodon = commandOf('channel add-mastodon');
 const words = ['channel', 'add-mastodon', 'w', '--url', 'https://a.example'];
 
-/** What a program pipes in. */
+/** The input that a program pipes in. */
 const piped = (input: string): SecretSources => ({
   input: new PassThrough().end(input),
   output: new PassThrough(),
 });
 
-test('a secret among the words of a command is refused with how to give it, and not repeated', async (t) => {
+test('a secret in the arguments is refused with advice, and not repeated', async (t) => {
   for (const given of [['--token', secret], [`--token=${secret}`], ['--token=']]) {
     const { code, stdout, stderr } = await runAdmin([...words, ...given], {});
     t.deepEqual([code, stdout], [2, ''], stderr);
-    t.regex(stderr, /--token is not taken.* standard input, by --token-file FILE/v);
+    t.regex(stderr, /--token is not accepted.* standard input, by --token-file FILE/v);
     t.false(stderr.includes(secret));
   }
 
@@ -43,11 +43,11 @@ test('a secret among the words of a command is refused with how to give it, and 
   const bluesky = ['channel', 'add-bluesky', 'w', '--url', 'x', '--handle', 'y'];
   t.throws(() => readArguments([...bluesky, '--app-password', secret]), {
     instanceOf: UsageError,
-    message: /--app-password is not taken.*--app-password-file FILE/v,
+    message: /--app-password is not accepted.*--app-password-file FILE/v,
   });
 });
 
-test('a secret comes by standard input or from a file, without the end of its line', async (t) => {
+test('a secret is read from standard input or a file, without the line end', async (t) => {
   t.like(await withSecret(mastodon, { url: 'x' }, piped(`${secret}\r\n`)), {
     url: 'x',
     token: secret,
@@ -59,7 +59,7 @@ test('a secret comes by standard input or from a file, without the end of its li
   t.deepEqual(await withSecret(commandOf('workspace list'), {}, piped(secret)), {});
 });
 
-test('a person types a secret at a prompt that shows nothing of it', async (t) => {
+test('a person types a secret at a prompt that does not show it', async (t) => {
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input });
   const output = new PassThrough();
   const asked = withSecret(mastodon, {}, { input, output });
@@ -72,7 +72,7 @@ test('a person types a secret at a prompt that shows nothing of it', async (t) =
   t.is(await text(output), 'token (nothing is shown): \n');
 });
 
-test('whoever leaves the prompt by Ctrl-C or Ctrl-D has given nothing', async (t) => {
+test('Ctrl-C and Ctrl-D at the prompt give no secret', async (t) => {
   for (const key of ['\u0003', '\u0004']) {
     const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input });
     const asked = withSecret(mastodon, {}, { input, output: new PassThrough() });
@@ -81,7 +81,7 @@ test('whoever leaves the prompt by Ctrl-C or Ctrl-D has given nothing', async (t
   }
 });
 
-test('no secret, a file that is not there and what is no token are refused without repeating it', async (t) => {
+test('a missing secret, a missing file and an invalid token are refused without repeating the input', async (t) => {
   const nowhere = path.join(await temporaryFolder(t), 'none');
   const refused = async (values: Record<string, string>, input: string): Promise<string> => {
     const asked = withSecret(mastodon, values, piped(input));
@@ -92,7 +92,7 @@ test('no secret, a file that is not there and what is no token are refused witho
   t.regex(await refused({ 'token-file': nowhere }, secret), /cannot be read \(ENOENT\)/v);
   for (const wrong of [`${secret}\n${secret}`, `${secret} x`, secret.repeat(10_000)]) {
     const message = await refused({}, wrong);
-    t.regex(message, /This is no token/v);
+    t.regex(message, /This is not a valid token/v);
     t.false(message.includes(secret));
   }
 });

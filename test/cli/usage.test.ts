@@ -6,7 +6,7 @@ import { runAdmin } from './admin.ts';
 
 const none = {};
 
-test('without a command, or asked for help, the commands are shown and nothing needs to be set', async (t) => {
+test('without a command, and with help, the commands are shown without any settings', async (t) => {
   t.deepEqual(await runAdmin([], none), { code: 0, stdout: `${usage()}\n`, stderr: '' });
   for (const args of [['help'], ['--help'], ['workspace', 'create', '--help']]) {
     t.is(readArguments(args).command, 'help');
@@ -26,7 +26,7 @@ test('without a command, or asked for help, the commands are shown and nothing n
   }
 });
 
-test('an unknown command ends with 2, for people and for programs', async (t) => {
+test('an unknown command exits with 2, as text and as JSON', async (t) => {
   const { code, stdout, stderr } = await runAdmin(['workspace', 'delete', 'x'], none);
   t.deepEqual([code, stdout], [2, '']);
   t.regex(stderr, /no command "workspace delete"/v);
@@ -36,18 +36,18 @@ test('an unknown command ends with 2, for people and for programs', async (t) =>
   t.regex(JSON.parse(json.stdout).error, /no command "nope"/v);
 });
 
-test('what is wrong with a call is the end of what is shown but for how that command is called', (t) => {
-  const said = (...args: string[]): string =>
+test('an error of usage is followed only by the usage of that command', (t) => {
+  const errorOf = (...args: string[]): string =>
     t.throws(() => readArguments(args), { instanceOf: UsageError })?.message ?? '';
   t.regex(
-    said('channel', 'add-mastodon', 'w'),
+    errorOf('channel', 'add-mastodon', 'w'),
     /^channel add-mastodon: --url is missing\.\n\n {2}channel add-mastodon WORKSPACE_ID [^\n]+\n {6}[^\n]+$/v,
   );
   t.is(
-    said('workspace', 'delete'),
-    'There is no command "workspace delete". "npm run admin -- help" lists all.',
+    errorOf('workspace', 'delete'),
+    'There is no command "workspace delete". "npm run admin -- help" lists all commands.',
   );
-  t.regex(said('post', 'list', '--failed', '--limit', '-1'), /^post list: /v);
+  t.regex(errorOf('post', 'list', '--failed', '--limit', '-1'), /^post list: /v);
 });
 
 test('a missing word or option is named', (t) => {
@@ -63,7 +63,7 @@ test('a missing word or option is named', (t) => {
   }
 });
 
-test('settings that are wrong end with 1 and are all named at once', async (t) => {
+test('wrong settings exit with 1 and are all named', async (t) => {
   const settings = {
     PORT: 'web',
     SECRET_KEY: 'short',
@@ -79,7 +79,7 @@ test('settings that are wrong end with 1 and are all named at once', async (t) =
   t.notRegex(stderr, /\n\s+at /v);
 });
 
-test('a database that is away is said in one line, without its password', async (t) => {
+test('an unreachable database is reported in one line, without its password', async (t) => {
   const settings = {
     DATABASE_URL: 'postgresql://postgres:hunter2@127.0.0.1:1/punctual',
     SECRET_KEY: 'ab'.repeat(32),
@@ -94,7 +94,7 @@ test('a database that is away is said in one line, without its password', async 
   t.is(JSON.parse(json.stdout).code, 'unavailable');
 });
 
-test('a database of which the name was mistyped is not created, and said in one line', async (t) => {
+test('a database with a mistyped name is not created, and reported in one line', async (t) => {
   const url = new URL(await emptyDatabase(t));
   const mistyped = `${url.pathname.slice(1)}_mistyped`;
   url.pathname = `/${mistyped}`;
@@ -106,7 +106,7 @@ test('a database of which the name was mistyped is not created, and said in one 
   }
 });
 
-test('options may stand anywhere, in both spellings', (t) => {
+test('options may be anywhere, in both spellings', (t) => {
   const expected = {
     command: 'channel add-mastodon',
     values: { WORKSPACE_ID: 'w', url: 'https://a.example', 'token-file': '-t' },
@@ -116,7 +116,7 @@ test('options may stand anywhere, in both spellings', (t) => {
   t.deepEqual(readArguments(['channel', 'add-mastodon', ...rest, 'w']), expected);
 });
 
-test('an option without a value stands for itself, and of those that exclude each other one is wanted', (t) => {
+test('an option without a value is a flag, and exclusive options need exactly one', (t) => {
   t.deepEqual(readArguments(['post', 'list', '--failed', '--limit', '3']), {
     command: 'post list',
     values: { failed: 'yes', limit: '3' },
@@ -127,7 +127,7 @@ test('an option without a value stands for itself, and of those that exclude eac
   }
 });
 
-test('a word too many, an unknown option and an option without its value are refused', (t) => {
+test('an extra argument, an unknown option and an option without its value are refused', (t) => {
   for (const args of [
     ['workspace', 'list', 'x'],
     ['workspace', 'create', 'a', 'b'],
@@ -140,7 +140,7 @@ test('a word too many, an unknown option and an option without its value are ref
   }
 });
 
-test('names that every object inherits are no commands', (t) => {
+test('inherited property names are not commands', (t) => {
   for (const args of [['constructor'], ['toString'], ['__proto__'], ['workspace', 'constructor']]) {
     t.throws(() => readArguments(args), { instanceOf: UsageError }, args.join(' '));
   }

@@ -18,8 +18,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { untilAsleep } from '../support/waits.ts';
 import { runAdmin } from './admin.ts';
 
-// One after the other: a process has one runtime of Temporal's SDK, and the command installs its own. Those that replay
-// in this process come first, before a worker takes that place.
+// In series: a process has one Temporal runtime, and the command installs its own. Tests that replay in this process
+// run first, before a worker installs another one.
 const test = needs('temporal').serial;
 const histories = new URL('../histories/', import.meta.url);
 const stored = (name: string): string => fileURLToPath(new URL(`${name}.json`, histories));
@@ -27,7 +27,7 @@ const stored = (name: string): string => fileURLToPath(new URL(`${name}.json`, h
 const asProcess = (source: string, settings: Record<string, string>, ...more: string[]) =>
   runAdmin(['workflow', 'replay', source, ...more], settings);
 
-/** The command in this process, without Temporal's noise. @throws what the command does. */
+/** Runs the command in this process, without Temporal's logs. @throws the command's errors. */
 async function replay(source: string): Promise<CommandAnswer> {
   try {
     return await replayWorkflow({ 'WORKFLOW_ID|HISTORY.json': source });
@@ -36,16 +36,16 @@ async function replay(source: string): Promise<CommandAnswer> {
   }
 }
 
-test('an operator hears that an exported history replays, without a database or a Temporal', async (t) => {
+test('an exported history is replayed without a database or Temporal', async (t) => {
   const { code, stdout, stderr } = await asProcess(stored('published-post'), {});
   t.deepEqual([code, stderr], [0, '']);
-  t.regex(stdout, /^It replays: all 24 events of post-[0-9a-f\-]+ \(publishPost\) fit/v);
+  t.regex(stdout, /^It replays: all 24 events of post-[0-9a-f\-]+ \(publishPost\) match/v);
 
   const { data } = await replay(stored('waiting-delivery'));
   t.like(data, { workflow_type: 'deliverWebhook', events: 5, replays: true });
 });
 
-test('a history with an event that the SDK does not know is refused, and so is no name at all', async (t) => {
+test('a history with an unknown event is refused, and so is a missing argument', async (t) => {
   const history = JSON.parse(await readFile(stored('published-post'), 'utf8'));
   history.events[5].eventType = 'EVENT_TYPE_OF_A_LATER_TEMPORAL';
   const file = path.join(await temporaryFolder(t), 'history.json');
@@ -55,25 +55,25 @@ test('a history with an event that the SDK does not know is refused, and so is n
   t.is(code, 1);
   t.regex(
     stderr,
-    /event 6 of a type that this SDK does not know: "EVENT_TYPE_OF_A_LATER_TEMPORAL"/v,
+    /event 6 of a type that this SDK does not support: "EVENT_TYPE_OF_A_LATER_TEMPORAL"/v,
   );
   const none = await asProcess(' ', {});
   t.deepEqual([none.code, none.stdout], [2, '']);
   t.regex(none.stderr, /A workflow id or a file .* is missing/v);
 });
 
-test('the event is found where Temporal does not name it', async (t) => {
+test('the diverging event is found if Temporal does not name it', async (t) => {
   const history = JSON.parse(await readFile(stored('published-post'), 'utf8'));
   const first = history.events.find(
     (event: { eventType: string }) => event.eventType === 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED',
   );
   first.activityTaskScheduledEventAttributes.activityType.name = 'publishChannelOld';
   const file = path.join(await temporaryFolder(t), 'history.json');
-  // The Web UI has also written the bare list.
+  // The Web UI also wrote histories as a bare list.
   await writeFile(file, JSON.stringify(history.events));
 
   const { data, failed } = await replay(file);
-  t.true(failed); // The process ends with 1.
+  t.true(failed); // Exit code 1.
   t.like(data, {
     divergence: {
       event_id: Number(first.eventId),
@@ -83,7 +83,7 @@ test('the event is found where Temporal does not name it', async (t) => {
   });
 });
 
-test('what is no history, or nobody has, is said in words', async (t) => {
+test('an invalid or missing history is refused with a reason', async (t) => {
   const folder = await temporaryFolder(t);
   const file = async (name: string, text: string): Promise<string> => {
     await writeFile(path.join(folder, name), text);
@@ -93,14 +93,14 @@ test('what is no history, or nobody has, is said in words', async (t) => {
   const { events } = JSON.parse(history);
   const unknown = history.replace('"name": "publishPost"', '"name": "feedCats"');
   const files: [string, RegExp][] = [
-    [path.join(folder, 'missing.json'), /is not there/v],
+    [path.join(folder, 'missing.json'), /does not exist/v],
     [await file('text.json', 'Dear diary'), /is not JSON/v],
     [await file('null.json', 'null'), /no list of events/v],
     [await file('other.json', '{"name": "package"}'), /no list of events/v],
     [await file('odd.json', '{"events": [{"eventId": "1"}]}'), /holds no history/v],
     [await file('tail.json', JSON.stringify(events.slice(3))), /does not begin with/v],
     [await file('gap.json', JSON.stringify(events.toSpliced(7, 1))), /after event 7 comes 9/v],
-    [await file('cats.json', unknown), /"feedCats".* none of that name/v],
+    [await file('cats.json', unknown), /"feedCats", which this version of Punctual does not have/v],
   ];
   for (const [source, message] of files) {
     await t.throwsAsync(replay(source), { name: 'AppError', message }, source);
@@ -110,7 +110,7 @@ test('what is no history, or nobody has, is said in words', async (t) => {
   const away = { ...settings, TEMPORAL_ADDRESS: '127.0.0.1:9' };
   const lost = { ...settings, TEMPORAL_NAMESPACE: 'nowhere' };
   const servers: [Record<string, string>, RegExp][] = [
-    [settings, /knows no workflow "post-1"/v],
+    [settings, /has no workflow "post-1"/v],
     [lost, /no namespace "nowhere"/v],
     [away, /cannot be reached: nothing answers at 127\.0\.0\.1:9,/v],
   ];
@@ -120,7 +120,7 @@ test('what is no history, or nobody has, is said in words', async (t) => {
     await t.throwsAsync(fetchHistory(temporal, 'post-1'), { name: 'AppError', message });
   }
 
-  // As a process: it says an AppError without a stack, and ends with 1 although it was connecting to a server.
+  // As a process: an AppError has no stack, and the exit code is 1 despite the open connection attempt.
   const runs = [
     [await asProcess(path.join(folder, 'text.json'), {}), /is not JSON/v],
     [await asProcess('post-1', away), /cannot be reached: nothing answers at 127\.0\.0\.1:9,/v],
@@ -132,7 +132,7 @@ test('what is no history, or nobody has, is said in words', async (t) => {
   }
 });
 
-test('a post that is asleep is fetched from Temporal and replays', async (t) => {
+test('a sleeping post is fetched from Temporal and replays', async (t) => {
   const punctual = await startPunctual(t, { networks: { fake: fakeNetwork() } });
   const client = await newClient(punctual);
   const channel = await addFakeChannel(punctual.deps, client.workspaceId);
@@ -150,7 +150,7 @@ test('a post that is asleep is fetched from Temporal and replays', async (t) => 
   t.like(JSON.parse(stdout), { ...known, replays: true, divergence: null });
 });
 
-test('a post that began under other code is shown to diverge at the event where the two part', async (t) => {
+test('a post of other code is reported at the event where it diverges', async (t) => {
   const settings = await freshNamespace();
   const { workflowId, changedAt } = await sleepUnderOtherCode(t, settings);
 
@@ -158,7 +158,7 @@ test('a post that began under other code is shown to diverge at the event where 
   t.deepEqual([code, stderr], [1, '']);
   t.regex(stdout, new RegExp(`^It does not replay: at event ${changedAt} `, 'v'));
   t.regex(stdout, /The history has: workflow properties modified$/mv);
-  t.regex(stdout, /The code: {8}begins to wait there$/mv);
+  t.regex(stdout, /The code: {8}starts a timer there$/mv);
   t.regex(stdout, /Temporal says: {3}\[TMPRL1100\]/v);
 
   const json = await asProcess(workflowId, settings, '--json');
@@ -166,7 +166,7 @@ test('a post that began under other code is shown to diverge at the event where 
   t.like(JSON.parse(json.stdout), { replays: false, divergence: { event_id: changedAt } });
 });
 
-/** A workflow of a version whose prologue held one more command. @returns also which event tells of that. */
+/** A workflow of a version whose prologue had one more command. @returns also the event of that command. */
 async function sleepUnderOtherCode(t: ExecutionContext, settings: Record<string, string>) {
   const workflowsPath = fileURLToPath(new URL('changed-prologue/index.ts', histories));
   const logger = new DefaultLogger('ERROR');

@@ -17,7 +17,7 @@ import { adminOf, areRefused, runAdmin } from './admin.ts';
 const api = sharedApi(test, { allowPorts: networkPorts() });
 const call = (...words: readonly string[]) => adminOf(api.punctual).call(...words);
 
-test('on an empty database a workspace is made with a key, and listed', async (t) => {
+test('on an empty database a workspace is created with a key, and listed', async (t) => {
   const url = await emptyDatabase(t);
   const settings = { DATABASE_URL: url, SECRET_KEY: randomBytes(32).toString('hex') };
   const early = await runAdmin(['workspace', 'list'], settings);
@@ -32,7 +32,7 @@ test('on an empty database a workspace is made with a key, and listed', async (t
   t.is(made.stderr, '');
   t.regex(made.stdout, /^Workspace [0-9a-f\-]{36} \(Acme & Söhne\)\n.*svc_live_\w{32}\n$/v);
 
-  const deps = { em: ownPool(t, url).em.fork() } as CommandDeps; // No more of them is used.
+  const deps = { em: ownPool(t, url).em.fork() } as CommandDeps; // The only one that is used.
   const { text, data } = await listWorkspaces(deps);
   const [id] = /[0-9a-f\-]{36}/v.exec(made.stdout) ?? [];
   t.deepEqual(data, {
@@ -41,7 +41,7 @@ test('on an empty database a workspace is made with a key, and listed', async (t
   t.regex(text, /0 channels {2}plan standard {2}Acme/v);
 });
 
-test('a program gets JSON, and the keys it is given open the API', async (t) => {
+test('a program gets JSON, and its keys work for the API', async (t) => {
   const made = await adminOf(api.punctual).run('--json', 'workspace', 'create', '\tAcme\r\n');
   const { workspace_id: id, name, api_key: first } = JSON.parse(made.stdout);
   t.is(name, 'Acme');
@@ -54,18 +54,18 @@ test('a program gets JSON, and the keys it is given open the API', async (t) => 
   }
 });
 
-// A database of its own: that there is no workspace is told of all of it.
-test('what is not there or blank is refused in a sentence, and nothing is made', async (t) => {
+// Its own database, because the list of workspaces must be empty.
+test('missing and blank values are refused with a reason, and nothing is created', async (t) => {
   const admin = adminOf(await startApi(t));
   const unknown = crypto.randomUUID();
   const file = await secretFile(t, 'y');
   const toNobody = ['channel', 'add-mastodon', unknown, '--url'];
   const withToken = ['--token-file', file];
   await areRefused(t, admin, [
-    [['workspace', 'create', ' '], 'AppError', /name that is not blank/v],
-    [['workspace', 'create', '\u200b'], 'AppError', /name that is not blank/v],
-    [['workspace', 'create', 'A\u2028B'], 'AppError', /moves the cursor/v],
-    [['workspace', 'create', 'Acme\u001b[2J'], 'AppError', /moves the cursor/v],
+    [['workspace', 'create', ' '], 'AppError', /must not be blank/v],
+    [['workspace', 'create', '\u200b'], 'AppError', /must not be blank/v],
+    [['workspace', 'create', 'A\u2028B'], 'AppError', /no control characters/v],
+    [['workspace', 'create', 'Acme\u001b[2J'], 'AppError', /no control characters/v],
     [['workspace', 'create', 'x'.repeat(201)], 'AppError', /at most 200 characters/v],
     [['key', 'create', 'nope'], 'AppError', /no workspace "nope"/v],
     [['key', 'create', unknown], 'AppError', /no workspace/v],
@@ -81,7 +81,7 @@ test('what is not there or blank is refused in a sentence, and nothing is made',
   t.regex((await admin.call('workspace', 'list')).text, /no workspace yet/v);
 });
 
-test('without its plan a workspace is answered 402 at once, and with a new one it goes on', async (t) => {
+test('without its plan a workspace gets 402 at once, and with a new one it works again', async (t) => {
   const [client, other] = [await api.newClient(), await api.newClient()];
   const id = client.workspaceId;
   t.is((await client.post('/posts', { body: 'x' })).status, 201);
@@ -100,7 +100,7 @@ test('without its plan a workspace is answered 402 at once, and with a new one i
   t.deepEqual(begun.data, { workspace_id: id, plan: 'gold' });
   t.is((await client.post('/posts', { body: 'x' })).status, 201);
   const { workspaces } = (await call('workspace', 'list')).data;
-  // In the order of their making, whatever the tests beside this one made.
+  // By creation time, ignoring the workspaces of other tests.
   const mine = new Set([id, other.workspaceId]);
   t.deepEqual(
     workspaces
@@ -110,7 +110,7 @@ test('without its plan a workspace is answered 402 at once, and with a new one i
   );
 });
 
-test('a plan that is no word and a workspace that is not there are refused, and nothing changes', async (t) => {
+test('an invalid plan and an unknown workspace are refused, and nothing changes', async (t) => {
   const { workspaceId: id } = await api.newClient();
   const plan = (...words: readonly string[]): string[] => ['workspace', 'plan', ...words];
   await areRefused(t, adminOf(api.punctual), [
@@ -147,7 +147,7 @@ async function secretFile(t: ExecutionContext, secret: string): Promise<string> 
   return file;
 }
 
-/** A workspace without channels, and how one is added. */
+/** A workspace without channels, and a function that adds one. */
 async function workspace(t: ExecutionContext) {
   const { orm, secretKey } = api.punctual;
   const workspaceId = await createWorkspace(orm.em.fork(), 'Test');
@@ -172,21 +172,21 @@ function onlyRow(t: ExecutionContext, rows: Row[]): Row {
   t.is(rows.length, 1);
   const [row] = rows;
   if (!row) {
-    throw new Error('There is no channel.');
+    throw new Error('No channel was stored.');
   }
 
   return row;
 }
 
 needs('gotosocial')(
-  'a Mastodon account is connected by its token, which nothing in the database shows',
+  'a Mastodon account is connected with its token, which the database does not reveal',
   async (t) => {
     const account = await mastodonAccount();
     const { wordsFor, rows, sealer } = await workspace(t);
     const options = { url: `${account.baseUrl}/` };
     const { databaseUrl, secretKey } = api.punctual;
 
-    // As a process, which takes the way out from its settings.
+    // As a process, which reads its egress settings.
     const { code, stdout, stderr } = await runAdmin(
       [...wordsFor('add-mastodon', options), '--json'],
       {
@@ -211,7 +211,7 @@ needs('gotosocial')(
 );
 
 needs('gotosocial')(
-  'the same Mastodon account connected again keeps its channel and is whole again',
+  'the same Mastodon account connected again keeps its channel and works again',
   async (t) => {
     const account = await mastodonAccount();
     const { add, rows, workspaceId } = await workspace(t);
@@ -234,7 +234,7 @@ needs('gotosocial')(
   },
 );
 
-needs('gotosocial')('a token that the server refuses connects nothing', async (t) => {
+needs('gotosocial')('a refused token connects no account', async (t) => {
   const account = await mastodonAccount();
   const { add, rows } = await workspace(t);
   await account.revoke();
@@ -250,7 +250,7 @@ needs('gotosocial')('a token that the server refuses connects nothing', async (t
 });
 
 needs('pds')(
-  'a Bluesky account is connected by its handle and app password, which nothing in the database shows',
+  'a Bluesky account is connected with its handle and app password, which the database does not reveal',
   async (t) => {
     const account = await blueskyAccount();
     const { add, rows, sealer } = await workspace(t);
@@ -274,7 +274,7 @@ needs('pds')(
   },
 );
 
-needs('pds')('an app password that the PDS refuses connects nothing', async (t) => {
+needs('pds')('a refused app password connects no account', async (t) => {
   const account = await blueskyAccount();
   const { add, rows } = await workspace(t);
   const wrong = {

@@ -11,12 +11,12 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-// Wherever the servers stand: this process and its database live in places that change their clocks themselves.
+// The process and its database run in time zones with daylight saving time.
 process.env['TZ'] = 'America/New_York';
 
-// Each has a server and a database of its own: they move the clock of the one, and the zone of the other.
+// Each test has its own test server and database, because one moves the clock and the other sets the time zone.
 
-/** When each text is sent, by the server's clock, in milliseconds since 1970. */
+/** Records when each text is sent, by the server's clock, in milliseconds since 1970. */
 function sendTimes(network: FakeNetwork, { environment }: SkippingPunctual): Map<string, number> {
   const sentAtMs = new Map<string, number>();
   const { send } = network;
@@ -27,7 +27,7 @@ function sendTimes(network: FakeNetwork, { environment }: SkippingPunctual): Map
   return sentAtMs;
 }
 
-test('around the hours that clocks leave out, or have twice, each post goes out at its own instant', async (t) => {
+test('posts around both clock changes of a year go out at their own instants', async (t) => {
   const network = fakeNetwork();
   const punctual = await startTimeSkipping(t, network);
   await liveInBerlin(punctual.orm);
@@ -64,7 +64,7 @@ test('around the hours that clocks leave out, or have twice, each post goes out 
   }
 });
 
-/** Times before, at and after both changes of a year; two pairs of them show the same on the clock. */
+/** Times before, at and after both changes of a year. Two pairs of them show the same time on the clock. */
 function aroundChanges(zone: string): { atMs: number; text: string }[] {
   const { forward, back } = nextChanges(zone, Date.now() + 24 * 60 * minute);
   return [-60, -30, -1, 0, 30, 60].flatMap((minutes) =>
@@ -86,13 +86,13 @@ test('the times of the tests are those at which the clocks change', (t) => {
   t.is(localTime('America/New_York', there.back), '2027-11-07T01:00:00-05:00');
 });
 
-/** Gives the database's connections a zone of their own, those that are open included. */
+/** Sets the time zone of the database's connections, including the open ones. */
 async function liveInBerlin({ em }: { em: { execute: (sql: string) => Promise<unknown> } }) {
   const [row] = (await em.execute('select current_database() as name')) as { name: string }[];
   await em.execute(`alter database ${row?.name} set timezone = 'Europe/Berlin'`);
 }
 
-/** How far a place is ahead of UTC at an instant, in milliseconds. */
+/** The offset of a time zone from UTC at an instant, in milliseconds. */
 function offsetMs(zone: string, atMs: number): number {
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
   const name = format.formatToParts(atMs).find(({ type }) => type === 'timeZoneName')?.value;
@@ -101,7 +101,9 @@ function offsetMs(zone: string, atMs: number): number {
   return Number(`${sign}1`) * (Number(hours) * hour + Number(minutes) * 60_000);
 }
 
-/** The next instants at which a place puts its clocks forward and back, in milliseconds since 1970, on whole hours. */
+/**
+ * The next instants at which a time zone's clocks move forward and back, in milliseconds since 1970, on whole hours.
+ */
 function nextChanges(zone: string, afterMs: number): { forward: number; back: number } {
   const found: { forward?: number; back?: number } = {};
   const first = Math.ceil(afterMs / hour) * hour;
@@ -120,7 +122,7 @@ function nextChanges(zone: string, afterMs: number): { forward: number; back: nu
   return { forward, back };
 }
 
-/** An instant as the clocks of a place show it, with the offset that they have then: what a user's program sends. */
+/** An instant as local time with its offset, as a user's program sends it. */
 function localTime(zone: string, atMs: number): string {
   const offset = offsetMs(zone, atMs);
   const wall = new Date(atMs + offset).toISOString().slice(0, 'YYYY-MM-DDThh:mm:ss'.length);
@@ -128,7 +130,7 @@ function localTime(zone: string, atMs: number): string {
   return `${wall}${offset < 0 ? '-' : '+'}${size}`;
 }
 
-/** The next leap day that is at least a day away. */
+/** The year of the next leap day that is at least a day away. */
 function nextLeapYear(): number {
   let year = new Date(Date.now() + day).getUTCFullYear();
   while (new Date(Date.UTC(year, 1, 29)).getUTCDate() !== 29 || leapDay(year) < Date.now() + day) {
@@ -142,7 +144,7 @@ const leapDay = (year: number): number => Date.UTC(year, 1, 29);
 
 test('a post for the 29th of February goes out on that day in a leap year, and is refused in another', async (t) => {
   const year = nextLeapYear();
-  // The API stands in the year before, so that the leap day is near enough to be scheduled.
+  // The API's clock is in the year before, so that the leap day is near enough to be scheduled.
   const apartMs = Math.max(leapDay(year) - 300 * day - Date.now(), 0);
   const network = fakeNetwork();
   const now = () => new Date(Date.now() + apartMs);
@@ -170,6 +172,6 @@ test('a post for the 29th of February goes out on that day in a leap year, and i
     t.is(refused.body.code, 'invalid_scheduled_at');
     t.regex(refused.body.error, /existing time/v);
     const checked = await client.patch(`/posts/${same.post.id}`, { scheduled_at: none });
-    t.is(checked.status, 400, 'an edit is as strict');
+    t.is(checked.status, 400, 'an edit is refused as well');
   }
 });

@@ -22,7 +22,7 @@ const test = needs('temporal');
 const root = new URL('../../', import.meta.url);
 
 /**
- * Above the 30 s after which a failed try is repeated: what waits for less is too early. With two clocks mixed up it
+ * Longer than the 30 s after which a failed attempt is repeated, so an earlier resend is an error. With mixed clocks it
  * would take five minutes.
  */
 const appearsWithinMs = 33_000;
@@ -54,14 +54,14 @@ for (const [word, minutes] of [
     t.true((network.sentAtMs[0] ?? 0) >= dueMs);
     const handle = workflowOf(punctual(), post.id);
     await handle.result();
-    // A machine that was too slow has nothing left to wait for; whoever waits does so for that time alone.
+    // On a slow machine, the due time may have passed before the timer; otherwise there is one timer for it.
     const others = (await timerEnds(handle)).filter((atMs) => atMs !== dueMs);
     t.deepEqual(others, []);
-    t.is(await ownStepsOf(handle), 2, 'claimed at the first time of asking, and ended');
-    t.deepEqual(await lastFailures(handle), [null], 'nothing held it up');
+    t.is(await ownStepsOf(handle), 2, 'one claim and one finalize');
+    t.deepEqual(await lastFailures(handle), [null], 'no attempt failed');
   });
 
-  test(`with the database's clock five minutes ${word}, a channel that is parked waits until the network's time, and no longer`, async (t) => {
+  test(`with the database's clock five minutes ${word}, a rate limited channel waits until the network's time, and no longer`, async (t) => {
     const network = timedNetwork();
     const { client, channel } = await connected(punctual(), network);
     const opensMs = Date.now() + 6000;
@@ -73,7 +73,7 @@ for (const [word, minutes] of [
       () => parkOf(punctual(), channel),
       (until) => until !== null,
     );
-    // A refusal that was written down too late is followed by a second's wait.
+    // A refusal that was recorded after its end is followed by a wait of one second.
     const parkedMs = Date.now();
 
     const second = await send('After it');
@@ -82,27 +82,29 @@ for (const [word, minutes] of [
     }
 
     const after = network.sentAtMs.slice(1).map((at) => at - opensMs);
-    t.is(after.length, 2, 'one try was refused, and each post went out once');
+    t.is(after.length, 2, 'one attempt was refused, and each post went out once');
     t.true(
       after.every((ms) => ms >= 0),
-      `${after.join(', ')} ms after it opened`,
+      `${after.join(', ')} ms after the limit ended`,
     );
     const untilMs = Date.parse(parkedUntil ?? '');
-    t.true(untilMs === opensMs || untilMs <= parkedMs + 1000, `parked until ${parkedUntil}`);
-    // That second is counted from two moments: when it was written down, and when Temporal was told.
+    t.true(untilMs === opensMs || untilMs <= parkedMs + 1000, `limited until ${parkedUntil}`);
+    // That second counts from two moments: the record, and the report to Temporal.
     const waited = (failure: string | null): boolean => {
-      const saidMs = Date.parse(failure?.replace('rate_limited; the next try is at ', '') ?? '');
+      const saidMs = Date.parse(
+        failure?.replace('rate_limited; the next attempt is at ', '') ?? '',
+      );
       return untilMs === opensMs ? saidMs === untilMs : Math.abs(saidMs - untilMs) <= 1000;
     };
     const [refused = null, ...more] = await failuresOf(punctual(), first.body.post.id);
-    t.true(waited(refused), `${refused}; parked until ${parkedUntil}`);
+    t.true(waited(refused), `${refused}; limited until ${parkedUntil}`);
     t.deepEqual(more, []);
-    // It may have come when the channel was open again.
+    // The second post may have come after the limit.
     const [late = null] = await failuresOf(punctual(), second.body.post.id);
     t.true(late === null || waited(late), String(late));
   });
 
-  test(`with the database's clock five minutes ${word}, a send without an answer is settled when the network is, and made once more`, async (t) => {
+  test(`with the database's clock five minutes ${word}, a send without a response is repeated once after the network's settling time`, async (t) => {
     t.timeout(300_000);
     const network = timedNetwork();
     const { client, channel } = await connected(punctual(), network, 'settling');
@@ -113,17 +115,17 @@ for (const [word, minutes] of [
       schedule_in_minutes: 0,
     });
 
-    // Half a minute passes before the second try, and more on a machine that is busy.
+    // The second attempt comes after half a minute, and later on a busy machine.
     t.is((await client.finalPost(body.post.id, 290_000)).status, 'published');
     t.is(network.live.length, 1);
     const [lost = 0, repeated = 0] = network.sentAtMs;
     t.is(network.sentAtMs.length, 2);
-    t.true(repeated - lost >= appearsWithinMs, `sent again after ${repeated - lost} ms`);
+    t.true(repeated - lost >= appearsWithinMs, `resent after ${repeated - lost} ms`);
   });
 }
 
-// These cannot be given another clock in a test; they are the database's own words for it.
-test("no statement asks for the database's time in words that the tests above cannot shift", (t) => {
+// A test cannot shift these functions.
+test('no statement uses a time function that the tests above cannot shift', (t) => {
   const folders = ['activities', 'api', 'cli', 'db', 'temporal', 'worker'];
   const files = folders.flatMap((folder) =>
     readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
@@ -138,7 +140,7 @@ test("no statement asks for the database's time in words that the tests above ca
   );
 });
 
-/** A Punctual whose database's clock is so many minutes ahead. */
+/** A service whose database's clock is `minutes` ahead. */
 async function startShifted(scope: ExecutionContext, minutes: number): Promise<Punctual> {
   const punctual = await startApi(scope, { networks });
   await shiftClock(punctual, minutes);
@@ -149,14 +151,14 @@ async function startShifted(scope: ExecutionContext, minutes: number): Promise<P
 const workflowOf = ({ temporal }: Punctual, postId: string) =>
   temporal.client.workflow.getHandle(postWorkflowId(postId));
 
-/** What the last failures of a post's channels said, when its workflow has ended. */
+/** Waits for a post's workflow. @returns the messages of the last failures of its channels. */
 async function failuresOf(punctual: Punctual, postId: string): Promise<(string | null)[]> {
   const handle = workflowOf(punctual, postId);
   await handle.result();
   return lastFailures(handle);
 }
 
-/** Until when a channel is parked; null when it never was. */
+/** @returns when a channel's rate limit ends; null without one. */
 async function parkOf({ orm }: Punctual, channelId: string): Promise<string | null> {
   const [row] = await orm.em
     .fork()
@@ -168,7 +170,7 @@ async function parkOf({ orm }: Punctual, channelId: string): Promise<string | nu
   return until === null ? null : new Date(until).toISOString();
 }
 
-/** A client with a channel behind which is this network. */
+/** A client with a channel on this network. */
 async function connected(punctual: Punctual, network: FakeNetwork, name = 'fake') {
   const client = await newClient(punctual);
   const account = { remoteId: accountOn(network) };
@@ -178,10 +180,10 @@ async function connected(punctual: Punctual, network: FakeNetwork, name = 'fake'
   };
 }
 
-/** Functions of the database that tell the time; the transaction's begin, the statement's, and this moment. */
+/** The database's functions for the time: of the transaction, the statement and the moment. */
 const clocks = ['now', 'transaction_timestamp', 'statement_timestamp', 'clock_timestamp'];
 
-/** Puts functions of ours before those of the database, which every connection that is opened from now on calls. */
+/** Puts our functions before the database's own, for every connection that is opened from now on. */
 async function shiftClock({ orm }: Punctual, minutes: number): Promise<void> {
   const em = orm.em.fork();
   await em.execute('create schema shifted');
@@ -210,7 +212,7 @@ async function shiftClock({ orm }: Punctual, minutes: number): Promise<void> {
   }
 }
 
-/** Connections that are open keep the clock that they began with. */
+/** Open connections keep the clock with which they began. */
 async function reopen(orm: Orm): Promise<void> {
   await orm.close();
   await orm.connect();

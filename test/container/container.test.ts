@@ -50,7 +50,7 @@ ava('the image has the Node of the lock file, and images of other programs are p
   }
 });
 
-ava('the secrets of Compose are made once, for their owner alone', async (t) => {
+ava("Compose's secrets are created once, and only their owner can read them", async (t) => {
   const folder = await temporaryFolder(t);
   const make = () => runCommand('sh', [path.join(root, 'scripts/create-env.sh'), folder]);
   t.true((await make()).ok);
@@ -67,7 +67,7 @@ ava('the secrets of Compose are made once, for their owner alone', async (t) => 
   t.regex(read('.gitignore'), /^\/\.env$/mv);
 });
 
-/** What `COPY . .` brings into the image, with the packages of this checkout beside it. */
+/** The files that `COPY . .` brings into the image, with this checkout's packages. */
 async function imageFolder(t: ExecutionContext): Promise<string> {
   const folder = await temporaryFolder(t);
   const names = [...read('.dockerignore').matchAll(/^!(?<name>\S+)$/gmv)].map(
@@ -83,7 +83,7 @@ async function imageFolder(t: ExecutionContext): Promise<string> {
   return folder;
 }
 
-/** The commands of a file's services: `[node, api/main.ts]`. */
+/** The command of a service: `[node, api/main.ts]`. */
 const commandOf = (service: string): string[] => {
   const block = new RegExp(
     `^  ${service}:\\n(?:    .*\\n)*?    command: \\[(?<words>.*)\\]$`,
@@ -114,7 +114,7 @@ function start(t: ExecutionContext, service: string, cwd: string, settings: Sett
 }
 
 running(
-  'the commands of the image prepare a database, serve, work by the bundle, and stop',
+  "the image's commands prepare a database, serve, work with the bundle, and stop",
   async (t) => {
     const cwd = await imageFolder(t);
     const port = await freePort();

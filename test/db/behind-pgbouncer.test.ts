@@ -2,7 +2,7 @@ import test from 'ava';
 import { needs } from '../support/needs.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
 
-// The tests of claims, the relay and the ledger, word for word, on the connections of a pooler.
+// Runs the tests of claims, the relay and the ledger through a connection pooler.
 if (needs('pgbouncer', 'temporal') === test) {
   process.env['PUNCTUAL_TEST_DATABASE_URL'] = await startPgbouncer(20);
   await import('./claims.test.ts');

@@ -5,13 +5,13 @@ import { postSteps, type PostSteps } from '../support/post-steps.ts';
 import { planOf } from '../support/query-plan.ts';
 import { statementsOf, type Sent } from '../support/sent-statements.ts';
 
-// It looks at all statements that this process sends.
+// Counts all statements of this process, so it needs its own.
 const test = needs('postgres');
 const api = sharedApi(test);
 const minute = 60_000;
 
 test.serial(
-  'whose a post is that was found or settled is told by indexes, on a channel that has many posts among many channels',
+  'indexes find the owner of a found or settled post on a channel with many posts, among many channels',
   async (t) => {
     const network = fakeNetwork(minute);
     const steps = await postSteps(t, { a: network }, api.punctual.databaseUrl);
@@ -31,9 +31,9 @@ test.serial(
     network.blind = undefined;
     steps.pass(2 * minute);
 
-    const look = await statementsOf(() => steps.attempt(found.post, found.id));
+    const statements = await statementsOf(() => steps.attempt(found.post, found.id));
     t.is((await steps.show(found.post)).status, 'publishing');
-    const claims = await planIn(look, 'as is_own');
+    const claims = await planIn(statements, 'as is_own');
     t.regex(claims, /post_parts_one_claim_per_post/v, claims);
     t.regex(claims, /post_channels_settled/v, claims);
     t.notRegex(claims, /Seq Scan|workspace_id_index/v, claims);
@@ -48,13 +48,13 @@ test.serial(
   },
 );
 
-/** As the statement with these words is planned once for a connection, whatever its values. */
+/** The generic plan of the statement that contains `words`, which a connection uses for any values. */
 async function planIn(statements: readonly Sent[], words: string): Promise<string> {
   const { text = '' } = statements.find((sent) => sent.text.includes(words)) ?? {};
   return planOf(api.punctual.orm, { sql: text.replace(/^/v, '(generic_plan) '), values: [] });
 }
 
-/** Of this channel 5,000 posts that are out, and of each of a hundred others 200. */
+/** Stores 5,000 published posts on this channel, and 200 on each of a hundred others. */
 async function fill({ workspaceId }: PostSteps, channelId: string): Promise<void> {
   const em = api.punctual.orm.em.fork();
   await em.execute(

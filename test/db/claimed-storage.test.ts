@@ -11,7 +11,7 @@ import { ended, spawnWorker } from '../support/worker-process.ts';
 
 const test = needs('temporal');
 
-test('a process with another media folder than the API does not start, until that folder is adopted', async (t) => {
+test('a process with a wrong media folder does not start until that folder is adopted', async (t) => {
   const punctual = await startApi(t);
   const settings = {
     ...punctual.temporalEnv,
@@ -20,14 +20,14 @@ test('a process with another media folder than the API does not start, until tha
   };
   const elsewhere = { PUNCTUAL_MEDIA_DIR: await temporaryFolder(t) };
 
-  // Before any API has marked the storage of a new database, a worker may come first.
+  // The first worker may start before any API has marked the storage of a new database.
   const early = spawnWorker(t, punctual, [], undefined, elsewhere);
-  await early.said('polling');
+  await early.logged('polling');
   const first = await startApiProcess(t, settings);
-  // While there are no files, the worker goes on.
+  // The worker keeps running until the first upload.
   const uploaded = await upload(punctual, await newClient(punctual), { bytes: await picture() });
   t.is(uploaded.status, 201);
-  await ended(early.child); // It looks again until there is a mark.
+  await ended(early.child); // It checks until there is a mark.
 
   const worker = spawnWorker(t, punctual, [], undefined, elsewhere);
   const api = await startApiProcess(t, { ...settings, ...elsewhere });
@@ -44,9 +44,9 @@ test('a process with another media folder than the API does not start, until tha
   t.is(first.child.exitCode, null);
 
   const adopted = await runAdmin(['storage', 'adopt'], { ...settings, ...elsewhere });
-  t.regex(adopted.stdout, /^The media storage of these settings is the one of this database now/v);
+  t.regex(adopted.stdout, /^This database now uses the media storage of these settings/v);
   const moved = await startApiProcess(t, { ...settings, ...elsewhere });
-  await spawnWorker(t, punctual, [], undefined, elsewhere).said('polling');
+  await spawnWorker(t, punctual, [], undefined, elsewhere).logged('polling');
   await poll(
     () => Promise.resolve(moved.log()),
     (log) => log.includes('the database is ready'),

@@ -81,7 +81,7 @@ test('one post on a network is claimed by one part only', async (t) => {
   await t.notThrowsAsync(insertAttempt(here, same)); // Two servers may use the same ids.
 });
 
-test('two parts that claim one post at once: one of them fails', async (t) => {
+test('of concurrent claims of one post, one succeeds', async (t) => {
   const here = await claimedPost();
   const claims = await Promise.allSettled(
     [0, 1, 2, 3].map((part) => insertAttempt(here, { part, remoteId: 'status-1' })),
@@ -89,7 +89,7 @@ test('two parts that claim one post at once: one of them fails', async (t) => {
   t.is(claims.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
-test('parts without a post on the network do not stand in each other’s way', async (t) => {
+test('parts without a post on the network do not conflict', async (t) => {
   const here = await claimedPost();
   await insertAttempt(here, { part: 0, remoteId: null });
   await t.notThrowsAsync(insertAttempt(here, { part: 1, remoteId: null }));
@@ -126,7 +126,7 @@ test('a run of a post has one final event, however often and by how many it is r
   t.deepEqual(events, [{ run: 1 }, { run: 2 }]);
 });
 
-test('events of a post never go backwards, also when the database’s clock does', async (t) => {
+test('times of a post’s events never decrease, even when the database’s clock does', async (t) => {
   const { orm, workspaceId, postId } = await claimedPost();
   const clock = await heldClock(t, database().url, Date.now());
   for (const [run, passedMs] of [
@@ -166,7 +166,7 @@ const insertEndpoint = (orm: Orm, workspaceId: string, events: string[]): Promis
     [newId(), workspaceId, JSON.stringify(events)],
   );
 
-test('an event goes to each endpoint that subscribed to it, with one body for all', async (t) => {
+test('an event goes to each endpoint that subscribed to it, with the same body', async (t) => {
   const { orm, workspaceId } = await claimedPost();
   await insertEndpoint(orm, workspaceId, ['post.failed', 'post.published']);
   await insertEndpoint(orm, workspaceId, ['post.failed']);

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { query } from '../../db/query.ts';
-import { isDatabaseAway } from '../../db/is-away.ts';
+import { isDatabaseUnavailable } from '../../db/is-unavailable.ts';
 import { migrate } from '../../db/migrate.ts';
 import { migrations } from '../../db/migrations/index.ts';
 import { createOrm, type Em, type Orm } from '../../db/orm.ts';
@@ -10,10 +10,10 @@ import { describeError } from '../../runtime/logger.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { emptyDatabase, freshDatabase, patience } from '../support/database.ts';
 import { poll } from '../support/poll.ts';
-import { targetOf, tcpGate, throughGate, type TcpGate } from '../support/tcp-gate.ts';
+import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
 
 const database = beforeTests(test, freshDatabase);
-/** For tests that make tables: the other one is to stay as the entities say. */
+/** For tests that create tables, because another test compares the other database with the entities. */
 const empty = beforeTests(test, emptyDatabase);
 
 type PoolOptions = NonNullable<Parameters<typeof createOrm>[1]>;
@@ -24,22 +24,18 @@ function newPool(t: ExecutionContext, options: PoolOptions, url = database().url
   return orm;
 }
 
-type Gated = { readonly orm: Orm; readonly gate: TcpGate };
-
-/** A pool whose connections go by way of a gate. */
-async function throughOwnGate(t: ExecutionContext, options: PoolOptions): Promise<Gated> {
+/** A pool whose connections go through a gate. */
+async function throughOwnGate(t: ExecutionContext, options: PoolOptions) {
   const { url } = database();
   const gate = await tcpGate(t, targetOf(url));
   return { orm: newPool(t, options, throughGate(url, gate)), gate };
 }
 
-/** Much longer than a busy machine takes for a statement, much shorter than those that are to be cut off. */
+/** Much longer than a statement takes on a busy machine, and much shorter than the statements to be cut off. */
 const queryTimeoutMs = 3000;
 
-type Prepared = { readonly times: number };
-
 const planned = async (em: Em, text: string): Promise<number[]> => {
-  const rows = await em.execute<Prepared[]>(
+  const rows = await em.execute<{ readonly times: number }[]>(
     `select (generic_plans + custom_plans)::int as times from pg_prepared_statements where statement = ?`,
     [text],
   );
@@ -50,18 +46,13 @@ const echo = (word: string | null) => sql<{ said: string | null }>`select ${word
 const echoText = 'select $1::text as said';
 
 test('a pool closes while a connection is made for a query, which fails', async (t) => {
-  t.timeout(60_000);
-  const { url } = database();
-  const gate = await tcpGate(t, targetOf(url));
-  const orm = createOrm(throughGate(url, gate));
-  const asked = query(orm.em.fork(), echo('one'));
-  while (gate.passing() === 0) {
-    await setImmediate();
-  }
-  await Promise.all([orm.close(), t.throwsAsync(asked)]);
+  const { orm, gate } = await throughOwnGate(t, {});
+  const asked = t.throwsAsync(query(orm.em.fork(), echo('one')));
+  while (gate.passing() === 0) await setImmediate();
+  await Promise.all([orm.close(), asked]);
 });
 
-test('a statement is prepared once for a connection, in and out of transactions, and answers each time anew', async (t) => {
+test('a statement is prepared once for each connection, in and out of transactions, and runs with new values', async (t) => {
   const orm = newPool(t, { poolSize: 1 }, empty());
   const em = orm.em.fork();
   t.deepEqual(await query(em, echo('one')), [{ said: 'one' }]);
@@ -71,7 +62,7 @@ test('a statement is prepared once for a connection, in and out of transactions,
   t.deepEqual(await planned(em, echoText), [3]);
 });
 
-test('a statement within a transaction is part of it', async (t) => {
+test('a statement in a transaction is part of it', async (t) => {
   const orm = newPool(t, { poolSize: 2 }, empty());
   await orm.em.execute('create table words (word text primary key)');
   const insert = (word: string) => sql`insert into words values (${word})`;
@@ -86,7 +77,7 @@ test('a statement within a transaction is part of it', async (t) => {
   t.deepEqual(await orm.em.execute('select word from words'), [{ word: 'kept' }]);
 });
 
-test('an error says nothing of the values, and the connection goes on', async (t) => {
+test('an error contains no values, and the connection stays usable', async (t) => {
   const orm = newPool(t, { poolSize: 1 }, empty());
   await orm.em.execute('create table guarded (word text primary key, length int)');
   const insert = (word: string, length: unknown) =>
@@ -104,13 +95,13 @@ test('an error says nothing of the values, and the connection goes on', async (t
   t.deepEqual(await query(orm.em.fork(), echo('well')), [{ said: 'well' }]);
 });
 
-test('a connection that was lost is replaced by one that prepares for itself', async (t) => {
+test('a lost connection is replaced by one that prepares its own statements', async (t) => {
   const [orm, other] = [newPool(t, { poolSize: 1 }), newPool(t, { poolSize: 1 })];
   const whoAmI = (n: number) =>
     sql<{ pid: number }>`select pg_backend_pid() as pid, ${n}::int as n`;
   const [before] = await query(orm.em.fork(), whoAmI(1));
   await query(other.em.fork(), sql`select pg_terminate_backend(${before?.pid}, 5000)`);
-  // Until this process has noticed, what it asks is lost with the connection.
+  // Statements fail with the old connection until this process has noticed.
   const [after] = await poll(
     () => query(orm.em.fork(), whoAmI(2)).catch(() => []),
     ({ length }) => length > 0,
@@ -124,7 +115,7 @@ const thrown = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test('a cut or refused connection means that the database is away, wherever it strikes', async (t) => {
+test('a cut or refused connection counts as an unavailable database at any point', async (t) => {
   const { orm, gate } = await throughOwnGate(t, { poolSize: 5 });
   const sleeping = 'select pg_sleep(600)';
   const running = [
@@ -139,16 +130,16 @@ test('a cut or refused connection means that the database is away, wherever it s
     ),
   ];
   for (const error of await Promise.all(running)) {
-    t.true(isDatabaseAway(error), String(error));
+    t.true(isDatabaseUnavailable(error), String(error));
   }
 
-  t.true(isDatabaseAway(await thrown(orm.em.fork().execute('select 1'))));
-  t.true(isDatabaseAway(await thrown(orm.em.fork().transactional(() => Promise.resolve()))));
+  t.true(isDatabaseUnavailable(await thrown(orm.em.fork().execute('select 1'))));
+  t.true(isDatabaseUnavailable(await thrown(orm.em.fork().transactional(() => Promise.resolve()))));
   await gate.open();
   t.deepEqual(await orm.em.fork().execute('select 1 as one'), [{ one: 1 }]);
 });
 
-test('a session that the operator ends means the same', async (t) => {
+test('a session that the operator terminates counts as an unavailable database', async (t) => {
   const { orm } = database();
   const sleeping = thrown(orm.em.fork().execute('select pg_sleep(600) /* until it is ended */'));
   const end = `select pg_terminate_backend(pid) from pg_stat_activity
@@ -158,15 +149,15 @@ test('a session that the operator ends means the same', async (t) => {
     ended = await orm.em.fork().execute<unknown[]>(end);
   }
 
-  t.true(isDatabaseAway(await sleeping));
+  t.true(isDatabaseUnavailable(await sleeping));
 });
 
-test('a database whose schema is not there yet is as good as away', async (t) => {
+test('a database without its schema counts as unavailable', async (t) => {
   const { orm } = database();
-  t.true(isDatabaseAway(await thrown(orm.em.fork().execute('select * from nowhere'))));
+  t.true(isDatabaseUnavailable(await thrown(orm.em.fork().execute('select * from nowhere'))));
 });
 
-test('a database that has no connection left, starts up or cannot be routed to is away as well', (t) => {
+test('a database without free connections, during its start or without a route counts as unavailable', (t) => {
   const codes = [
     '53300',
     '57014',
@@ -180,13 +171,13 @@ test('a database that has no connection left, starts up or cannot be routed to i
   ];
   for (const code of codes) {
     const error = Object.assign(new Error('x'), { code });
-    t.true(isDatabaseAway(error), code);
-    t.true(isDatabaseAway(new Error('y', { cause: error })), code);
-    t.true(isDatabaseAway(new AggregateError([new Error('z'), error])), code);
+    t.true(isDatabaseUnavailable(error), code);
+    t.true(isDatabaseUnavailable(new Error('y', { cause: error })), code);
+    t.true(isDatabaseUnavailable(new AggregateError([new Error('z'), error])), code);
   }
 });
 
-test('a mistake in a statement, or any other failure, is none of that', async (t) => {
+test('an invalid statement or any other failure does not count as an unavailable database', async (t) => {
   const { orm } = database();
   for (const statement of [
     'selec 1',
@@ -194,30 +185,30 @@ test('a mistake in a statement, or any other failure, is none of that', async (t
     `select 'x'::uuid`,
     'select 1/0',
   ]) {
-    t.false(isDatabaseAway(await thrown(orm.em.fork().execute(statement))), statement);
+    t.false(isDatabaseUnavailable(await thrown(orm.em.fork().execute(statement))), statement);
   }
 
   for (const other of [new Error('no'), new TypeError('no'), 'no', undefined, null]) {
-    t.false(isDatabaseAway(other));
+    t.false(isDatabaseUnavailable(other));
   }
 });
 
 /** Loses a connection in the middle of a transaction. */
-const loseTransaction = ({ orm }: Gated, lose: () => unknown): Promise<unknown> =>
+const loseTransaction = ({ orm }: { orm: Orm }, lose: () => unknown): Promise<unknown> =>
   orm.em.fork().transactional(async (em) => {
     await em.execute('select 1');
     await lose();
     await em.execute('select 2');
   });
 
-async function mustServe(t: ExecutionContext, { orm }: Gated): Promise<void> {
+async function mustServe(t: ExecutionContext, { orm }: { orm: Orm }): Promise<void> {
   const serve = () =>
     Promise.all(
       [1, 2, 3, 4].map((n) =>
         orm.em.fork().transactional((em) => em.execute<{ n: number }[]>(`select ${n} as n`)),
       ),
     );
-  // A busy machine may take longer than a pool has for an answer. A connection that is lost for good never answers.
+  // A busy machine may exceed the pool's timeout; a connection that is lost never responds.
   const answers = await poll(
     () => serve().catch(noneInTime),
     ({ length }) => length > 0,
@@ -233,7 +224,7 @@ function noneInTime(error: unknown): [] {
   throw error;
 }
 
-test('a pool is whole again after more lost transactions than it has connections', async (t) => {
+test('a pool recovers from more lost transactions than it has connections', async (t) => {
   const here = await throughOwnGate(t, { poolSize: 2 });
   for (let n = 0; n < 5; n += 1) {
     await t.throwsAsync(loseTransaction(here, here.gate.close));
@@ -243,7 +234,7 @@ test('a pool is whole again after more lost transactions than it has connections
   await mustServe(t, here);
 });
 
-test('transactions that cannot even begin cost no connection', async (t) => {
+test('transactions that cannot begin occupy no connection', async (t) => {
   const here = await throughOwnGate(t, { poolSize: 2 });
   await mustServe(t, here);
   for (let n = 0; n < 5; n += 1) {
@@ -256,7 +247,7 @@ test('transactions that cannot even begin cost no connection', async (t) => {
   await mustServe(t, here);
 });
 
-test('connections over which no answer comes any more are replaced, in a transaction or not', async (t) => {
+test('connections without responses are replaced, in a transaction or not', async (t) => {
   const here = await throughOwnGate(t, { poolSize: 2, queryTimeoutMs });
   await mustServe(t, here);
   here.gate.freeze();
@@ -278,7 +269,7 @@ test('connections over which no answer comes any more are replaced, in a transac
   }
 });
 
-test('a statement that takes too long is an error, and the pool goes on', async (t) => {
+test('a statement that takes too long is an error, and the pool stays usable', async (t) => {
   const here = await throughOwnGate(t, { poolSize: 2, queryTimeoutMs });
   const slow = (): Promise<unknown> => here.orm.em.fork().execute('select pg_sleep(600)');
   for (let n = 0; n < 3; n += 1) {
@@ -288,7 +279,7 @@ test('a statement that takes too long is an error, and the pool goes on', async 
   await mustServe(t, here);
 });
 
-test('a migrated database is exactly what the entities say', async (t) => {
+test('a migrated database matches the entities exactly', async (t) => {
   const { orm } = database();
   t.is(await orm.schema.getUpdateSchemaSQL({ wrap: false }), '');
 });

@@ -14,7 +14,7 @@ import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
 const hour = 3_600_000;
 const startMs = Date.parse('2027-03-01T09:00:00.000Z');
 
-/** A database whose clock the test sets, and a machine whose clock it sets apart from that. */
+/** A database and a machine whose clocks the test sets separately. */
 async function apart(t: ExecutionContext, machineMs: number) {
   const { url } = await freshDatabase(t);
   const database = await heldClock(t, url, startMs);
@@ -35,7 +35,7 @@ for (const [where, machineMs, line] of [
   ['a year ahead', startMs + 365 * 24 * hour, '31536000 s ahead of'],
   ['an hour behind', startMs - hour, '3600 s behind'],
 ] as const) {
-  test(`a machine whose clock is ${where} takes the database's, and says so once`, async (t) => {
+  test(`a machine whose clock is ${where} uses the database's clock, and logs it once`, async (t) => {
     const { clock, lines, machine } = await apart(t, machineMs);
 
     await clock.measure();
@@ -43,12 +43,12 @@ for (const [where, machineMs, line] of [
 
     t.is(clock.now().getTime(), startMs);
     machine.nowMs += 1234;
-    t.is(clock.now().getTime(), startMs + 1234, 'it goes on without asking');
+    t.is(clock.now().getTime(), startMs + 1234, 'the clock advances without a query');
     t.deepEqual(lines, [`this machine's clock is ${line} the database's, which counts`]);
   });
 }
 
-test("a machine whose clock is set meanwhile is put right, and so is one whose database's is", async (t) => {
+test("a change of the machine's or the database's clock is corrected by the next measurement", async (t) => {
   const { clock, database, machine } = await apart(t, startMs);
   await clock.measure();
 
@@ -62,20 +62,20 @@ test("a machine whose clock is set meanwhile is put right, and so is one whose d
   t.is(clock.now().getTime(), startMs + 2 * hour);
 });
 
-test('an answer that was long on its way changes only what it proves wrong', async (t) => {
+test('a slow response corrects the clock only as far as it proves it wrong', async (t) => {
   const { clock, lines, machine } = await apart(t, startMs);
 
   machine.readings = [startMs - 4000, startMs + 1000];
   await clock.measure();
-  t.is(clock.now().getTime(), startMs, 'the clocks may well be the same');
+  t.is(clock.now().getTime(), startMs, 'the clocks may be equal');
 
   machine.readings = [startMs + 1000, startMs + 5000];
   await clock.measure();
-  t.is(clock.now().getTime(), startMs - 3000, 'this one was ahead by one to five seconds');
+  t.is(clock.now().getTime(), startMs - 3000, 'this clock was ahead by one to five seconds');
   t.is(lines.length, 1);
 });
 
-test('while the database is away, what was measured counts on', async (t) => {
+test('while the database is unavailable, the last measurement applies', async (t) => {
   const { clock, gate } = await apart(t, startMs + hour);
   await clock.measure();
   await gate.close();
@@ -84,7 +84,7 @@ test('while the database is away, what was measured counts on', async (t) => {
   t.is(clock.now().getTime(), startMs);
 });
 
-/** As if the machine's clock were so much ahead: a module that Node loads before the program. */
+/** A Node option that moves the process's clock: a module that loads before the program. */
 const shifted = (ms: number): string => {
   const program = `const now = Date.now.bind(Date);
     globalThis.Date = class extends Date {
@@ -94,7 +94,7 @@ const shifted = (ms: number): string => {
   return `--import=data:text/javascript,${encodeURIComponent(program)}`;
 };
 
-test('an API whose machine is a year ahead keeps a secret for a day of the database, from today on', async (t) => {
+test('an API on a machine a year ahead keeps a secret for a day by the clock of the database', async (t) => {
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const workspaceId = await createWorkspace(orm.em.fork(), 'Test');
   const key = await createApiKey(orm.em.fork(), workspaceId);

@@ -5,11 +5,11 @@ import { planOf } from '../support/query-plan.ts';
 import { storeChannel } from '../support/seed.ts';
 import { statementsOf } from '../support/sent-statements.ts';
 
-// It looks at all statements that this process sends.
+// Counts all statements of this process, so it needs its own.
 const test = needs('postgres');
 const api = sharedApi(test);
 
-test.serial('what is due is found by its index among many posts that are not', async (t) => {
+test.serial('due metrics are found by their index among many posts that are not due', async (t) => {
   const { orm, deps } = api.punctual;
   const { workspaceId } = await api.newClient();
   const channel = await storeChannel(api.punctual, workspaceId);

@@ -12,7 +12,7 @@ import { ended, spawnWorker } from '../support/worker-process.ts';
 
 const test = needs('temporal');
 
-/** Longer than a statement of the product may take. */
+/** Takes longer than a statement of the product may. */
 class SlowMigration extends Migration {
   override up(): void {
     this.addSql('create table slow (id int)');
@@ -21,7 +21,7 @@ class SlowMigration extends Migration {
 }
 
 test.serial(
-  'a migration may take longer than any other statement, and so may another process wait for it',
+  'a migration and a process that waits for it may take longer than any other statement',
   async (t) => {
     const url = await emptyDatabase(t);
     migrations.push({ name: 'migration-9999-slow', class: SlowMigration });
@@ -41,7 +41,7 @@ test.serial(
   },
 );
 
-test.serial('a migration that fails leaves the schema as it was', async (t) => {
+test.serial('a migration that fails leaves the schema unchanged', async (t) => {
   const { url, orm } = await freshDatabase(t);
   class Broken extends Migration {
     override up(): void {
@@ -70,7 +70,7 @@ test('no process of an older version starts on a newer schema, and each names th
     DATABASE_URL: punctual.databaseUrl,
     SECRET_KEY: punctual.secretKey,
   });
-  const ready = await rawCall(`${api.url}/readyz`).catch(() => null); // It may have ended.
+  const ready = await rawCall(`${api.url}/readyz`).catch(() => null); // It may have exited.
   t.not(ready?.status, 200);
   const worker = spawnWorker(t, punctual, []);
   await Promise.all([ended(api.child), ended(worker.child)]);

@@ -10,12 +10,12 @@ import { planOf, runSent } from '../support/query-plan.ts';
 import { statementsOf, type Sent } from '../support/sent-statements.ts';
 import { storeMany } from '../support/seed-deliveries.ts';
 
-// One database for all of them, and one after the other: they look at all statements that this process sends.
+// One database for serial tests, because they read all statements of this process.
 const test = needs('postgres');
 const api = sharedApi(test);
 
 const minutesAgo = `now() - n * interval '1 minute'`;
-/** Rows of each kind for each of the workspaces. */
+/** Rows of each kind for each workspace. */
 const fillings = [
   `insert into posts (id, workspace_id, body, status, published_at, created_at, updated_at)
    select gen_random_uuid(), w.id, 'x', (array['draft', 'published', 'failed'])[1 + n % 3],
@@ -45,10 +45,10 @@ const fillings = [
 ];
 
 /**
- * Fills the database with workspaces that have many posts, files and deliveries, besides the one given, which gets
- * as many. In so large a table PostgreSQL reads the whole of it for one workspace only when it has no index.
+ * Fills the database with workspaces that have many posts, files and deliveries, including the given one. At this size
+ * PostgreSQL reads a whole table for one workspace only when it has no index.
  *
- * @returns an endpoint of the workspace given.
+ * @returns an endpoint of the given workspace.
  */
 async function fillWorkspaces({ orm, deps }: Punctual, workspaceId: string): Promise<string> {
   const em = orm.em.fork();
@@ -79,7 +79,7 @@ async function fillWorkspaces({ orm, deps }: Punctual, workspaceId: string): Pro
   return endpoint?.id ?? '';
 }
 
-/** What EXPLAIN says of a step and of the steps below it. */
+/** A step of EXPLAIN's output with the steps below it. */
 type Step = {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -87,7 +87,7 @@ type Step = {
   readonly Plans?: readonly Step[];
 };
 
-/** The tables that grow for ever. The others are small, and read whole where that is quicker. */
+/** The tables that grow without limit. The others are small, and a sequential scan may be faster. */
 const large: ReadonlySet<string | undefined> = new Set([
   'posts',
   'post_channels',
@@ -97,7 +97,7 @@ const large: ReadonlySet<string | undefined> = new Set([
   'events',
 ]);
 
-/** The index that each list finds its first rows by, in the list's own order; null where more than one is as good. */
+/** The index that finds each list's first rows in the list's order; null when several are equally good. */
 const lists = (endpointId: string): Readonly<Record<string, string | null>> => ({
   '/posts': 'posts_newest',
   '/posts?status=failed': 'posts_newest_by_status',
@@ -114,7 +114,7 @@ const lists = (endpointId: string): Readonly<Record<string, string | null>> => (
 });
 
 test.serial(
-  'every list of a workspace among many finds its rows by an index, also on its second page',
+  'every list of a workspace finds its rows by an index among many workspaces, also on its second page',
   async (t) => {
     const client = await api.newClient();
     const endpointId = await fillWorkspaces(api.punctual, client.workspaceId);
@@ -126,22 +126,22 @@ test.serial(
       const again = `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`;
       for (const page of cursor === undefined ? [path] : [path, again]) {
         const sent = await statementsOf(() => client.get(page));
-        // A plan that is kept supposes that each workspace has as much as the average.
+        // A cached plan assumes that each workspace has an average number of rows.
         t.deepEqual(
           sent.filter(({ text, isPrepared }) => isPrepared && /limit \$|any\(\$/v.test(text)),
           [],
-          `${page} is planned once for all workspaces`,
+          `${page} uses a plan for all workspaces`,
         );
         const steps = await stepsOf(sent);
         t.true(
           index === null || steps.some((step) => step['Index Name'] === index),
-          `${page} makes no use of ${index}`,
+          `${page} does not use ${index}`,
         );
         const whole = steps.filter((step) => step['Node Type'] === 'Seq Scan');
         t.deepEqual(
           whole.filter((step) => large.has(step['Relation Name'])),
           [],
-          `${page} reads the whole of these`,
+          `${page} reads these tables sequentially`,
         );
       }
     }
@@ -164,12 +164,12 @@ async function stepsOf(statements: readonly Sent[]): Promise<Step[]> {
 
 const flatten = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(flatten)];
 
-test.serial('what is old is found by indexes, in a database with much that is not', async (t) => {
+test.serial('expired rows are found by indexes among many others', async (t) => {
   const { orm, deps } = api.punctual;
   const client = await api.newClient();
   await client.post('/webhooks', { url: 'https://8.8.8.8/hook', events: ['post.failed'] });
   await storeMany(orm, client.workspaceId, 20_000);
-  const soon = new Date('2026-01-31T02:00:00.000Z'); // By then 119 of them are old.
+  const soon = new Date('2026-01-31T02:00:00.000Z'); // By then 119 of them have expired.
 
   const statements = await statementsOf(() => purgeExpired({ ...deps, now: () => soon }));
 
@@ -183,24 +183,21 @@ test.serial('what is old is found by indexes, in a database with much that is no
   t.false(`${deliveries} ${events}`.includes('Seq Scan'), `${deliveries}\n${events}`);
 });
 
-test.serial(
-  'from its time to its end, a post asks the database 6 times, and no text is planned anew for it',
-  async (t) => {
-    const steps = await postSteps(t, { fake: fakeNetwork() }, api.punctual.databaseUrl);
-    const channel_ids = Object.values(steps.channels);
-    const create = () => steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
-    const publish = async (post: string): Promise<void> => {
-      const claim = await steps.claimOrThrow(post);
-      const { postChannelId = '' } = claim.targets[0] ?? {};
-      t.like(await steps.attempt(post, postChannelId), { status: 'published' });
-      t.like(await steps.finalize(post, claim), { status: 'published' });
-    };
-    await publish(await create()); // The first post to a server makes the server's places.
-    const post = await create();
-    const statements = await statementsOf(() => publish(post));
-    const texts = statements.map(({ text, values }) => (values.length > 0 ? 'prepared' : text));
-    const others = texts.filter((text) => text !== 'prepared');
-    t.deepEqual(others, []);
-    t.is(texts.length, 6, statements.map(({ text }) => text).join('\n'));
-  },
-);
+test.serial('from its due time to its end, a post takes 6 prepared statements', async (t) => {
+  const steps = await postSteps(t, { fake: fakeNetwork() }, api.punctual.databaseUrl);
+  const channel_ids = Object.values(steps.channels);
+  const create = () => steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
+  const publish = async (post: string): Promise<void> => {
+    const claim = await steps.claimOrThrow(post);
+    const { postChannelId = '' } = claim.targets[0] ?? {};
+    t.like(await steps.attempt(post, postChannelId), { status: 'published' });
+    t.like(await steps.finalize(post, claim), { status: 'published' });
+  };
+  await publish(await create()); // The first post to a server creates the server's slots.
+  const post = await create();
+  const statements = await statementsOf(() => publish(post));
+  const texts = statements.map(({ text, values }) => (values.length > 0 ? 'prepared' : text));
+  const others = texts.filter((text) => text !== 'prepared');
+  t.deepEqual(others, []);
+  t.is(texts.length, 6, statements.map(({ text }) => text).join('\n'));
+});

@@ -16,9 +16,9 @@ import { ended, spawnWorker } from '../support/worker-process.ts';
 const test = needs('temporal');
 
 const newKey = (): string => randomBytes(32).toString('hex');
-const other = /SECRET_KEY is another one \([0-9a-f]{8}\) than that under which/v;
+const other = /SECRET_KEY \([0-9a-f]{8}\) is not the key that sealed the secrets/v;
 
-test('no process begins with another SECRET_KEY than the one before, and the operator is told what to do', async (t) => {
+test('no process starts with a wrong SECRET_KEY, and each names the next step', async (t) => {
   const punctual = await startApi(t);
   const right = { ...punctual.temporalEnv, DATABASE_URL: punctual.databaseUrl };
   await startApiProcess(t, { ...right, SECRET_KEY: punctual.secretKey });
@@ -36,19 +36,19 @@ test('no process begins with another SECRET_KEY than the one before, and the ope
   t.is(admin.code, 1);
   t.regex(admin.stderr, other);
 
-  // The key of before is gone.
+  // The earlier key is lost.
   t.is((await adminOf(wrong).run('secret-key', 'adopt')).code, 0);
-  await spawnWorker(t, wrong, []).said('polling');
+  await spawnWorker(t, wrong, []).logged('polling');
   t.is((await adminOf(punctual).run('workspace', 'list')).code, 1);
 });
 
-test('an API and a worker that run while another key is taken for the right one notice, and end', async (t) => {
+test('a running API and worker notice that another key was adopted, and exit', async (t) => {
   const punctual = await startApi(t);
   const { temporalEnv, databaseUrl, secretKey } = punctual;
   const settings = { ...temporalEnv, DATABASE_URL: databaseUrl, SECRET_KEY: secretKey };
   const api = await startApiProcess(t, settings);
   const worker = spawnWorker(t, punctual, []);
-  await worker.said('polling');
+  await worker.logged('polling');
 
   await adminOf({ ...punctual, secretKey: newKey() }).call('secret-key', 'adopt');
   await Promise.all([ended(api.child), ended(worker.child)]);
@@ -58,7 +58,7 @@ test('an API and a worker that run while another key is taken for the right one 
   t.regex(worker.output(), other);
 });
 
-test('taking the key that is in force says that nothing was changed, and only another one costs the secrets', async (t) => {
+test('adopting the current key changes nothing, and only another key invalidates the secrets', async (t) => {
   const punctual = await startApi(t);
   const adopt = (secretKey: string) =>
     adminOf({ ...punctual, secretKey }).call('secret-key', 'adopt');
@@ -73,7 +73,7 @@ test('taking the key that is in force says that nothing was changed, and only an
   t.like(data, { changed: true });
 });
 
-test('a database of an earlier version takes the key that opens what it holds, and no other', async (t) => {
+test('a database of an earlier version accepts the key that opens its secrets, and no other', async (t) => {
   const punctual = await startApi(t);
   const { orm, deps, secretKey } = punctual;
   const { workspaceId } = await newClient(punctual);
@@ -88,7 +88,7 @@ test('a database of an earlier version takes the key that opens what it holds, a
   });
 });
 
-test('of two processes that come first with different keys, one is refused', async (t) => {
+test('of concurrent first processes with different keys, one is accepted', async (t) => {
   const { orm } = await startApi(t);
   const keys = Array.from({ length: 8 }, () => createSealer(newKey()).keyId);
   const outcomes = await Promise.allSettled(keys.map((key) => assertSealedBy(orm, key)));
@@ -96,12 +96,12 @@ test('of two processes that come first with different keys, one is refused', asy
   t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
-test('until its SECRET_KEY is checked an API takes no call that needs the database, so that none is lost under a wrong key', async (t) => {
+test('an API rejects calls that need the database until its SECRET_KEY is checked', async (t) => {
   const punctual = await startApi(t);
   const { orm, databaseUrl, temporalEnv, secretKey } = punctual;
   await assertSealedBy(orm, createSealer(secretKey).keyId);
   const { key, workspaceId } = await newClient(punctual);
-  // The API cannot read yet which key is the right one.
+  // The API cannot read the right key's id yet.
   const lock = await holdLock(t, orm, 'lock table installation');
   const settings = { ...temporalEnv, DATABASE_URL: databaseUrl };
   const api = await startApiProcess(t, { ...settings, SECRET_KEY: newKey() });

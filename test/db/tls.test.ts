@@ -5,7 +5,7 @@ import pino from 'pino';
 import { createPool } from '../../api/rate-limits/create-pool.ts';
 import { connectionRefusal } from '../../db/connection-refusal.ts';
 import { createOrm } from '../../db/orm.ts';
-import { readConfig } from '../../runtime/config.ts';
+import { readConfig } from '../../runtime/config/read-config.ts';
 import { databaseConnection } from '../../runtime/config/database-connection.ts';
 import { startGuard } from '../../scripts/parts/guard.ts';
 import { startPostgres } from '../../scripts/parts/postgres.ts';
@@ -39,7 +39,7 @@ async function makeCertificate(folder: string, name: string, alt: string) {
   await openssl('x509', '-req', '-days', '2', '-in', at('csr'), '-CA', ca('pem'), '-CAkey', ca('key'), '-CAcreateserial', '-extfile', at('ext'), '-out', at('pem')); // prettier-ignore
 }
 
-/** A PostgreSQL, at first without TLS, and what a test changes about it. */
+/** A PostgreSQL without TLS at first, and functions to change it. */
 async function ownServer(t: ExecutionContext) {
   const guard = startGuard();
   t.teardown(() => guard.endAll());
@@ -69,7 +69,7 @@ async function ownServer(t: ExecutionContext) {
     folder,
     inFolder,
     url: address.replace('127.0.0.1', 'localhost'),
-    /** From now on the server takes TLS connections only, with this certificate. */
+    /** Makes the server accept TLS connections only, with this certificate. */
     demandTls: async (certificate: string, clients = '', adminQuery = ''): Promise<void> => {
       await give('server.crt', await readFile(inFolder(`${certificate}.pem`), 'utf8'));
       await give('server.key', await readFile(inFolder(`${certificate}.key`), 'utf8'));
@@ -87,7 +87,7 @@ async function ownServer(t: ExecutionContext) {
 type Session = { readonly ssl: boolean };
 const asked = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()';
 
-/** What the ORM's pool and the API's pool for limits get at this address: whether it is encrypted, or the refusal. */
+/** Connects the ORM's pool and the API's pool for limits. @returns for each whether it is encrypted, or the refusal. */
 async function connections(url: string): Promise<unknown[]> {
   const orm = createOrm(url, patience);
   const pool = createPool(url, pino({ level: 'silent' }));
@@ -157,11 +157,11 @@ test('every pool follows the TLS parameters of DATABASE_URL', async (t) => {
   t.is((await cli(whole)).code, 0);
 });
 
-test('a TLS parameter that cannot be followed is refused by name', (t) => {
+test('an unsupported TLS parameter is refused by name', (t) => {
   const address = 'postgresql://u:p@db.example/punctual';
   const wrong: [string, RegExp][] = [
     ['sslmode=prefer', /sslmode=prefer may connect without encryption/v],
-    ['sslmode=on', /"on" is no sslmode\. Use one of disable, require/v],
+    ['sslmode=on', /"on" is not a valid sslmode\. Use one of disable, require/v],
     ['ssl=maybe', /ssl must be true or false/v],
     ['sslmode=verify-ca', /needs sslrootcert/v],
     ['sslmode=require&sslrootcert=system', /sslrootcert=system needs sslmode=verify-full/v],

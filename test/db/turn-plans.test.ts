@@ -8,13 +8,13 @@ import { planOf } from '../support/query-plan.ts';
 import { addFakeChannel } from '../support/seed.ts';
 import { statementsOf, type Sent } from '../support/sent-statements.ts';
 
-// One after the other: they look at all statements that this process sends.
+// The tests run serially, because they read all statements of this process.
 const test = needs('postgres');
 const api = sharedApi(test);
 const minute = 60_000;
 
 test.serial(
-  'who goes first is found by an index among the posts with earlier times, not all that the channel has or ever had',
+  'an index finds the posts before an overdue one among those with earlier times, not all posts of the channel',
   async (t) => {
     const channel = await clockedChannel(t, fakeNetwork(), api.punctual.databaseUrl);
     await fillChannel(channel);
@@ -38,7 +38,7 @@ test.serial(
 );
 
 test.serial(
-  'who goes first on one of two hundred channels is found among the posts of that channel',
+  'on one of two hundred channels, an index finds the posts before an overdue one among those of that channel',
   async (t) => {
     const network = fakeNetwork();
     const channel = await clockedChannel(t, network, api.punctual.databaseUrl);
@@ -58,28 +58,31 @@ test.serial(
   },
 );
 
-test.serial('who is due in the same second is found without the posts of others', async (t) => {
-  const ids = { workspaceId: newId(), postId: newId() };
-  await fillOthers();
-  const post = { ...ids, revision: 1, status: 'scheduled', dueAt: new Date().toISOString() };
+test.serial(
+  'posts that are due in the same second are found without those of other workspaces',
+  async (t) => {
+    const ids = { workspaceId: newId(), postId: newId() };
+    await fillOthers();
+    const post = { ...ids, revision: 1, status: 'scheduled', dueAt: new Date().toISOString() };
 
-  const [asked] = await statementsOf(() => wakeTime(api.punctual.orm.em.fork(), post));
+    const [asked] = await statementsOf(() => wakeTime(api.punctual.orm.em.fork(), post));
 
-  const plan = await preparedPlan(asked?.text ?? '');
-  t.regex(
-    plan,
-    /posts_due_by_workspace.*\n.*Index Cond:.*workspace_id.* AND .*>= date_trunc.* AND .*ROW\(/v,
-    plan,
-  );
-});
+    const plan = await preparedPlan(asked?.text ?? '');
+    t.regex(
+      plan,
+      /posts_due_by_workspace.*\n.*Index Cond:.*workspace_id.* AND .*>= date_trunc.* AND .*ROW\(/v,
+      plan,
+    );
+  },
+);
 
-/** As it is planned once for a connection, whatever its values. */
+/** The generic plan, which a connection uses for any values. */
 async function preparedPlan(text: string): Promise<string> {
   const { orm } = api.punctual;
   return planOf(orm, { sql: text.replace(/^/v, '(generic_plan) '), values: [] });
 }
 
-/** 3,000 posts before now that wait for each other, 30,000 that are over, and 60,000 that are due in weeks. */
+/** Stores 3,000 overdue posts that wait for each other, 30,000 ended ones, and 60,000 that are due in weeks. */
 async function fillChannel({ workspaceId, channelId, deps }: ClockedChannel): Promise<void> {
   const em = api.punctual.orm.em.fork();
   const at = deps.now();
@@ -99,7 +102,7 @@ async function fillChannel({ workspaceId, channelId, deps }: ClockedChannel): Pr
   await fillOthers();
 }
 
-/** Posts of others, due when those are. */
+/** Stores posts of other workspaces that are due at the same times. */
 async function fillOthers(): Promise<void> {
   const em = api.punctual.orm.em.fork();
   await em.execute(

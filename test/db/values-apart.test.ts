@@ -9,14 +9,14 @@ import { sharedDatabase, sharedPunctual } from '../support/kit.ts';
 import { poll } from '../support/poll.ts';
 import { addFakeChannel } from '../support/seed.ts';
 
-const port = 1; // Nobody is there, and nothing is sent.
+const port = 1; // No server listens, and nothing is sent.
 const api = sharedPunctual(test, { allowPorts: [port] });
 const database = sharedDatabase(test);
 
 const run = (sql: string, values: unknown[] = []) =>
   api.punctual.orm.em.fork().execute<Record<string, unknown>[]>(sql, values);
 
-/** Makes every write of a table fail while its name is in `broken`. */
+/** Makes every write to a table fail while its name is in `broken`. */
 async function breakable(tables: readonly string[]): Promise<void> {
   await run('create table broken (name text primary key)');
   await run(`create function break_down() returns trigger language plpgsql as $$ begin
@@ -33,7 +33,7 @@ async function breakable(tables: readonly string[]): Promise<void> {
 
 const log = (): Promise<string> => readFile(env('PUNCTUAL_TEST_POSTGRES_LOG'), 'utf8');
 
-/** Does something while a table takes nothing, until PostgreSQL's log says so. */
+/** Acts while writes to a table fail, until PostgreSQL's log has the error. */
 async function whileBroken(table: string, work: () => Promise<unknown>): Promise<void> {
   const before = (await log()).length;
   await run('insert into broken values (?)', [table]);
@@ -43,7 +43,7 @@ async function whileBroken(table: string, work: () => Promise<unknown>): Promise
 }
 
 test.serial(
-  'neither the log of PostgreSQL nor ours has a text or a secret, whatever statement fails',
+  'no failing statement puts a text or a secret into the log of PostgreSQL or into ours',
   async (t) => {
     const client = await api.newClient();
     const { databaseUrl, secretKey, temporalEnv, orm, deps } = api.punctual;
@@ -88,16 +88,16 @@ test.serial(
     }
 
     t.is((await client.finalPost(id)).status, 'published');
-    const said = `${await log()}\n${process.log()}`;
-    t.true(said.includes('insert into posts'));
+    const message = `${await log()}\n${process.log()}`;
+    t.true(message.includes('insert into posts'));
     for (const planted of [words, later, once, inUrl, client.key, 'token-of-the-channel']) {
-      t.false(said.includes(planted), planted);
+      t.false(message.includes(planted), planted);
     }
   },
 );
 
 test.serial(
-  'a row that breaks a constraint is not quoted in the log of our PostgreSQL',
+  'a row that violates a constraint is not quoted in the log of our PostgreSQL',
   async (t) => {
     const words = `words-${crypto.randomUUID()}`;
     await run('create table checked (words text unique check (length(words) < 50))');
@@ -106,14 +106,14 @@ test.serial(
       t.throwsAsync(run('insert into checked values (?)', [each])),
     );
     await Promise.all(failures);
-    const said = await poll(log, (text) => /check constraint "checked_words_check"/v.test(text));
+    const message = await poll(log, (text) => /check constraint "checked_words_check"/v.test(text));
 
-    t.regex(said, /unique constraint "checked_words_key"/v);
-    t.false(said.includes(words));
+    t.regex(message, /unique constraint "checked_words_key"/v);
+    t.false(message.includes(words));
   },
 );
 
-test.serial('what runs at the moment is shown by PostgreSQL without a text', async (t) => {
+test.serial('PostgreSQL shows running statements without texts', async (t) => {
   const client = await api.newClient();
   const words = `words-${crypto.randomUUID()}`;
   const held = await holdLock(t, api.punctual.orm, 'lock table posts in share mode');
@@ -130,7 +130,7 @@ test.serial('what runs at the moment is shown by PostgreSQL without a text', asy
   t.false(JSON.stringify(shown).includes(words));
 });
 
-test('each kind of value arrives as it is, bound or not', async (t) => {
+test('each kind of value arrives unchanged, as a parameter or not', async (t) => {
   const em = database().orm.em.fork();
   const at = new Date('2027-03-01T09:00:00.123Z');
   const [row] = await em.execute<Record<string, unknown>[]>(

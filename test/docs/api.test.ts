@@ -15,13 +15,13 @@ const api = sharedApi(test, {
   outside: {
     resolve: () => Promise.resolve(['93.184.216.34']),
     connect: () => {
-      throw new Error('Nothing goes out.');
+      throw new Error('This test sends no requests.');
     },
   },
 });
 const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
 
-test('the page of the API says what each error_code means, as the OpenAPI document does', (t) => {
+test('the page of the API and the OpenAPI document describe each error_code in the same way', (t) => {
   const rows = [
     ...page.matchAll(/^\| `(?<code>\w+)` +\| (?<retry>yes|no) +\| (?<text>.*?) +\|$/gmv),
   ];
@@ -35,7 +35,7 @@ test('the page of the API says what each error_code means, as the OpenAPI docume
   );
 });
 
-test('the API takes the body of each sample on the page', (t) => {
+test('the API accepts the body of each sample on the page', (t) => {
   const parsers = new Map<string, (value: unknown) => unknown>([
     ['posts', parser(createPostSchema)],
     ['webhooks', parser(createEndpointSchema)],
@@ -54,7 +54,7 @@ const commandsOf = (text: string): string[] =>
     .flatMap(({ groups }) => groups?.['block']?.replaceAll(/ \\\n\s*/gv, ' ').split('\n') ?? [])
     .filter((line) => /^curl .*(?:\$API|\/api\/v1)\//v.test(line));
 
-/** What curl sends for a command of the pages. */
+/** The request that curl sends for a command of the pages. */
 function requestOf(command: string): { readonly path: string; readonly init: RequestInit } {
   const path = /(?:\$API|\/api\/v1)(?<path>[^"\s]+)/v.exec(command)?.groups?.['path'] ?? '';
   const body = / -d '(?<body>.*)'$/v.exec(command)?.groups?.['body'];
@@ -78,7 +78,7 @@ const png = Buffer.from(
   'base64',
 );
 
-test('each sample of README and of the page works as it stands, with ids of its own', async (t) => {
+test('each sample of README and of the page works unchanged, except for its ids', async (t) => {
   const client = await api.newClient();
   const [mastodon, bluesky] = await Promise.all([
     storeChannel(api.punctual, client.workspaceId),

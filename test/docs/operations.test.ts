@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import { finishRestore } from '../../db/beats.ts';
+import { finishRestore } from '../../db/restore-counter.ts';
 import { claimPost } from '../../activities/claim-post.ts';
 import { readArguments } from '../../cli/read-arguments.ts';
 import { storeChannel } from '../support/seed.ts';
@@ -14,7 +14,7 @@ const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
 const pages = globSync('docs/*.md', { cwd: root }).map(read);
 const runbook = read('docs/operations.md');
 
-test('each command that a page or the README names can be typed so', (t) => {
+test('each command in the pages and the README exists', (t) => {
   const calls = [...pages, read('README.md')].flatMap((text) =>
     [...text.matchAll(/npm run admin -- (?<call>[^`\n#…]+)(?<rest>…?)/gv)]
       .filter(({ groups }) => groups?.['rest'] !== '…')
@@ -29,27 +29,27 @@ test('each command that a page or the README names can be typed so', (t) => {
   }
 });
 
-test('what the page quotes of logs and answers is what the programs say', (t) => {
+test("the logs and answers that the page quotes are the programs' own", (t) => {
   const folders = ['activities', 'worker', 'workflows', 'temporal', 'cli'];
   const sources = folders
     .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root }))
     .map(read)
     .join('\n');
   for (const quoted of [
-    'left to the relay: Temporal did not take it',
+    'sync failed, the relay retries',
     'Temporal did not answer',
-    'this post is overdue, and nothing says why',
-    'a fault of our own keeps a channel from its post; it is tried again',
+    'overdue post without a known reason',
+    'internal error while publishing, the attempt is retried',
     'Temporal is behind',
     'the sweep found',
-    'a signal that is not as Punctual sends it was ignored',
+    'ignored a malformed signal',
   ]) {
     t.true(runbook.includes(`\`${quoted}\``), quoted);
     t.true(sources.includes(quoted), quoted);
   }
 });
 
-test('after the step of the page no post of a restored database goes out a second time, and each can be settled', async (t) => {
+test('after the page’s steps no post of a restored database is published twice, and each can be settled', async (t) => {
   const punctual = await startApi(t);
   const em = punctual.orm.em.fork();
   const client = await newClient(punctual);
@@ -92,8 +92,7 @@ const notSettings = /^(?:SIG|EADDR)/v;
 
 test('docs/settings.md has every setting that the programs read', (t) => {
   const sources = [
-    'runtime/config.ts',
-    // Its list also has names that are no settings of ours; settings.test.ts compares it with the page.
+    // Its list also has names that are not our settings; settings.test.ts compares it with the page.
     ...globSync('runtime/config/!(known-settings).ts', { cwd: root }),
     ...globSync('networks/*/{entry,prices}.ts', { cwd: root }),
     'scripts/start/start-plan.ts',
@@ -113,7 +112,7 @@ test('docs/settings.md has every setting that the programs read', (t) => {
   );
 });
 
-test('the table of what is kept how long has every setting of it, and every table that grows', (t) => {
+test('the table of retention times has every setting for them, and every table that grows', (t) => {
   const [, section = ''] = read('docs/running.md').split('## What is kept how long');
   const [table = ''] = section.split('\n## ');
   const settings = [...read('runtime/config/limits.ts').matchAll(/PUNCTUAL_KEEP_\w+/gv)];
@@ -134,7 +133,7 @@ const headingsOf = (text: string): Set<string> =>
     ),
   );
 
-test('each file and heading that a page or the README points at is there', (t) => {
+test('each file and heading that a page or the README links to exists', (t) => {
   const files = ['README.md', ...globSync('docs/*.md', { cwd: root })];
   const links = files.flatMap((file) =>
     [...read(file).matchAll(/\]\((?<to>[^\):]+)\)/gv)].map(([, to = '']) => ({ file, to })),
@@ -149,7 +148,7 @@ test('each file and heading that a page or the README points at is there', (t) =
   }
 });
 
-test('each file of the project that a page or the README names is there', (t) => {
+test('each file of the project that a page or the README names exists', (t) => {
   const files = ['README.md', ...globSync('docs/*.md', { cwd: root })];
   const named = files.flatMap((file) =>
     [...read(file).matchAll(/`(?<name>[a-z][\w\-]*\/[\w\-.\/]+\.(?:ts|json|mjs))`/gv)].map(

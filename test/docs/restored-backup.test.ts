@@ -18,7 +18,7 @@ const test = needs('temporal');
 const second = 1000;
 const hour = 3600 * second;
 
-/** A Punctual with a workspace, two channels and an endpoint, and what a test does there. */
+/** A Punctual with a workspace, two channels and an endpoint, and the test's operations on it. */
 async function world(t: ExecutionContext) {
   const api = await startWebhooks(t);
   const { punctual } = api;
@@ -30,7 +30,7 @@ async function world(t: ExecutionContext) {
   const channel = await fakeChannel(punctual, client.workspaceId, network);
   const both = [channel, await fakeChannel(punctual, client.workspaceId, other)];
   const at = (inMs: number): string => new Date(Date.now() + inMs).toISOString();
-  /** The first call after the database was away may fail. */
+  /** Repeats a call, because the first one after the database's return may fail. */
   const call = async (make: () => ReturnType<typeof client.post>) =>
     (await poll(make, ({ status: code }) => code < 500)).body.post;
   const show = (id: string) => call(() => client.get(`/posts/${id}`));
@@ -55,7 +55,7 @@ async function world(t: ExecutionContext) {
     show,
     call,
     handleOf: (id: string) => punctual.temporal.client.workflow.getHandle(postWorkflowId(id)),
-    /** @returns the id of a post that says what it is. */
+    /** @returns the id of a post whose text names its purpose. */
     make: async (body: string, inMs: number | null, channel_ids = [channel]): Promise<string> => {
       const time = inMs === null ? {} : { scheduled_at: at(inMs) };
       return (await call(() => client.post('/posts', { body, channel_ids, ...time }))).id;
@@ -77,9 +77,9 @@ async function world(t: ExecutionContext) {
 
 type World = Awaited<ReturnType<typeof world>>;
 
-/** The posts of which the backup knows, by what becomes of them after it. */
+/** The posts in the backup, named for their fate after it. */
 async function postsOfBackup({ make, network, sql, show, out, both }: World) {
-  const failed = new NetworkError('content_refused', 'Not this.', { taken: 'no' });
+  const failed = new NetworkError('content_refused', 'Not this.', { accepted: 'no' });
   network.fates.push({ kind: 'fails', error: failed });
   const retried = await make('retried since', 0);
   await poll(
@@ -90,7 +90,7 @@ async function postsOfBackup({ make, network, sql, show, out, both }: World) {
   const before = await make('before', 0);
   await out(everywhere);
   await out(before);
-  // As it is between the end of its last channel and its own.
+  // The state between the end of the post's last channel and the end of the post.
   await sql(
     `with gone as (delete from deliveries d using events e where e.id = d.event_id and e.post_id = ?)
      update posts set status = 'publishing' where id = ?`,
@@ -110,9 +110,9 @@ async function postsOfBackup({ make, network, sql, show, out, both }: World) {
   };
 }
 
-/** Takes the backup while one more post is scheduled that goes out before the restore. @returns its id. */
+/** Takes the backup while one more post is scheduled, which is published before the restore. @returns its id. */
 async function backUp({ make, show }: World, take: () => Promise<void>): Promise<string> {
-  // Where this machine was too slow, another one, which has twice as long.
+  // If the machine was too slow, repeats it with a post that is due later.
   for (let inMs = 20 * second; ; inMs *= 2) {
     const id = await make('between', inMs);
     await take();
@@ -124,7 +124,7 @@ async function backUp({ make, show }: World, take: () => Promise<void>): Promise
 
 type Posts = Awaited<ReturnType<typeof postsOfBackup>> & { readonly between: string };
 
-/** What happens after the backup, and is forgotten. @returns the posts whose workflows ended. */
+/** Changes after the backup, which the restore loses. @returns the posts whose workflows ended. */
 async function liveOn(my: World, posts: Posts) {
   const { client, call, make, move, out, show, other, handleOf } = my;
   await move(posts.movedLater, 3 * hour);
@@ -133,7 +133,7 @@ async function liveOn(my: World, posts: Posts) {
   await call(() => client.post(`/posts/${posts.cancelled}/cancel`));
   await call(() => client.post(`/posts/${posts.retried}/retry`));
   const made = await make('made since', hour);
-  const busy = { taken: 'no', retryAtMs: Date.now() + hour } as const;
+  const busy = { accepted: 'no', retryAtMs: Date.now() + hour } as const;
   other.fates.push({ kind: 'fails', error: new NetworkError('network_unavailable', 'No.', busy) });
   await move(posts.midway, 0);
   await poll(
@@ -147,7 +147,7 @@ async function liveOn(my: World, posts: Posts) {
   return { made, ended };
 }
 
-/** The steps of the page. @param beganAt When the backup began. @param since Posts that have ended since. */
+/** The steps of the page. @param beganAt The backup's start. @param since Posts that have ended since. */
 async function restore(
   { punctual, stop }: World,
   putBack: () => Promise<void>,
@@ -163,11 +163,11 @@ async function restore(
   await adminOf(punctual).call('restore', 'finish', '--since', beganAt);
 }
 
-/** Waits until a post's workflow was signalled, and sleeps until the time that its row has. */
+/** Waits until a post's workflow has a signal, and sleeps until the time in its row. */
 async function assertAsleep(t: ExecutionContext, { show, handleOf }: World, id: string) {
   const { scheduled_at, body } = await show(id);
   const shown = await poll(
-    () => currentDetails(handleOf(id)).catch(() => ''), // The worker that knew it best is gone.
+    () => currentDetails(handleOf(id)).catch(() => ''), // Its worker has stopped.
     (details) => details.includes('revision 1000001'),
   );
   t.true(shown.includes(moment(Date.parse(scheduled_at))), body);
@@ -202,10 +202,10 @@ test('after the steps of the page over a restored backup no post is sent twice, 
   t.deepEqual(await my.eventTypes(posts.everywhere), ['post.published']);
   await assertAsleep(t, my, posts.untouched);
   await assertAsleep(t, my, posts.movedLater);
-  // At its time, which the test makes now: the database does not know it.
+  // Makes the post due now. The database does not have it.
   await my.handleOf(made).signal('reschedule', { revision: 2, dueAt: my.at(0) });
   t.is(await my.handleOf(made).result(), 'gone');
-  // One of its channels had it: its workflow knows, though the database has forgotten.
+  // The post is live on one channel: its workflow has that, but the restored row does not.
   await poll(
     () => show(posts.midway),
     ({ status: is, channels: [first] }) => is === 'scheduled' && first.status === 'unconfirmed',
@@ -217,7 +217,7 @@ test('after the steps of the page over a restored backup no post is sent twice, 
   t.deepEqual(liveTexts(other), ['midway']);
 });
 
-/** What is still to come goes out, when it is moved to now. */
+/** Moves scheduled posts to now, and waits until they are published. */
 async function assertPublished(
   t: ExecutionContext,
   { client, move }: World,

@@ -8,10 +8,10 @@ const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
 const namesIn = (text: string, pattern: RegExp): readonly string[] =>
   [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].toSorted();
 
-/** Of a version before this one, and a word in an example of the API. */
+/** A setting of an earlier version, and a name in an example of the API. */
 const none = new Set(['PUNCTUAL_EGRESS_ALLOW', 'PUNCTUAL_SECRET']);
 
-test('the page of settings and the list of known names have each setting that the programs read, and no other', (t) => {
+test('the page of settings and the list of known names have exactly the settings that the programs read', (t) => {
   const folders = 'accounts,activities,api,cli,db,networks,runtime,sandbox,scripts,temporal,worker';
   const files = globSync(`{${folders}}/**/*.{ts,mjs}`, { cwd: root });
   const sources = files

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readBeats } from '../../db/beats.ts';
+import { readRestoreCounter } from '../../db/restore-counter.ts';
 import { freePort } from '../../scripts/ports.ts';
-import { knownBeats } from '../../temporal/known-beats.ts';
-import { keepBeating } from '../../worker/restored-database.ts';
+import { loadStoredCounter } from '../../temporal/restore-counter.ts';
+import { keepRestoreCounter } from '../../worker/restored-database.ts';
 import { adminOf } from '../cli/admin.ts';
 import { backups, nullWhileAway } from '../support/backups.ts';
 import { newClient } from '../support/client.ts';
@@ -19,11 +19,11 @@ const test = needs('temporal');
 const hour = 3_600_000;
 
 const knownTo = async ({ orm, temporal }: Punctual): Promise<number> => {
-  const { installation } = await readBeats(orm);
-  return (await knownBeats(temporal.client, installation)) ?? 0;
+  const { installation } = await readRestoreCounter(orm);
+  return (await loadStoredCounter(temporal.client, installation)) ?? 0;
 };
 
-/** Makes the next count due. Counts on a working database are a minute apart. */
+/** Makes the next beat due. On a working database they are a minute apart. */
 const makeDue = ({ orm }: Punctual) =>
   orm.em.fork().execute('update installation set beat_at = null');
 
@@ -36,10 +36,10 @@ const countsAgain = async (punctual: Punctual): Promise<void> => {
   );
 };
 
-/** Three counts, as workers make them in three minutes. */
+/** Three beats, as workers make them in three minutes. */
 async function countThrice(punctual: Punctual): Promise<void> {
   const place = { orm: punctual.orm, client: punctual.temporal.client, log: testLog };
-  const stop = keepBeating(place);
+  const stop = keepRestoreCounter(place);
   for (let nth = 0; nth < 3; nth += 1) {
     await countsAgain(punctual);
   }
@@ -47,9 +47,9 @@ async function countThrice(punctual: Punctual): Promise<void> {
   await stop();
 }
 
-// One story, step by step.
+// One scenario, step by step.
 // oxlint-disable-next-line max-lines-per-function
-test('a worker sends nothing on a restored database until "restore finish", and no post goes out twice', async (t) => {
+test('a worker sends nothing from a restored database until "restore finish", and no post is published twice', async (t) => {
   t.timeout(300_000);
   const punctual = await startApi(t, { networks: fakeNetworks });
   const stop = await startWorkers(t, punctual);
@@ -57,7 +57,7 @@ test('a worker sends nothing on a restored database until "restore finish", and 
   const network = fakeNetwork();
   const channel = await fakeChannel(punctual, client.workspaceId, network);
   const { take, putBack } = await backups(t, punctual);
-  /** The first statements after the database was away fail. */
+  /** Repeats a statement, because the first ones after the database's return fail. */
   const sql = (statement: string) =>
     poll(
       () => punctual.orm.em.fork().execute(statement).catch(nullWhileAway),
@@ -101,7 +101,7 @@ test('a worker sends nothing on a restored database until "restore finish", and 
 
   const { text, data } = await adminOf(punctual).call('restore', 'finish');
   t.like(data, { ended: [once], unconfirmedChannels: 1, syncedPosts: 1 }, text);
-  await worker.said('polling');
+  await worker.logged('polling');
   await countsAgain(punctual);
   await killed(worker.child);
   await startWorkers(t, punctual);
@@ -114,16 +114,16 @@ test('a worker sends nothing on a restored database until "restore finish", and 
   });
 });
 
-test('a running worker ends when its database is replaced by an older one', async (t) => {
+test('a running worker ends when an older database replaces its own', async (t) => {
   t.timeout(300_000);
   const punctual = await startApi(t);
   await countThrice(punctual);
   const worker = spawnWorker(t, punctual, []);
-  await worker.said('polling');
+  await worker.logged('polling');
 
   await punctual.orm.em
     .fork()
     .execute("update installation set beats = 1, beat_at = now() - interval '5 minutes'");
 
-  await t.throwsAsync(worker.said('never said'), { message: /older than its workflows/v });
+  await t.throwsAsync(worker.logged('never said'), { message: /older than its workflows/v });
 });

@@ -38,7 +38,7 @@ const channel: ChannelFacts = {
   live: null,
 };
 
-test('a channel shows the text that it gets: its own, else the thread’s first part, else the body', (t) => {
+test('a channel shows its own text, or else the thread’s first part, or else the body', (t) => {
   const shown = (facts: Partial<PostFacts>, own: string | null): string | null | undefined =>
     viewPost({ ...post, ...facts }, [{ ...channel, body: own }]).channels[0]?.body;
 
@@ -49,20 +49,20 @@ test('a channel shows the text that it gets: its own, else the thread’s first 
   t.is(shown({}, null), null);
 });
 
-test('a network without threads shows the texts as the one post that it gets', (t) => {
+test('a network without threads shows the texts as one post', (t) => {
   const facts = { ...post, thread: ['one', 'two'] };
   const [result] = viewPost(facts, [{ ...channel, platform: 'linkedin', threads: false }]).channels;
   t.is(result?.body, 'one\n\ntwo');
 });
 
-test('a published channel goes on showing the text that went out, whatever the post says later', (t) => {
+test('a published channel keeps showing the text that went out, whatever the post says later', (t) => {
   const [result] = viewPost({ ...post, body: 'edited since' }, [
     { ...channel, status: 'published', sent_text: 'as it went out' },
   ]).channels;
   t.is(result?.body, 'as it went out');
 });
 
-test('a channel that has not ended says how much of its thread is live, and where', (t) => {
+test('a channel that has not ended names its live parts and their URL', (t) => {
   const facts = { ...post, thread: ['one', 'two', 'three'] };
   const shown = (parts: number, warning: string | null) =>
     viewPost(facts, [{ ...channel, warning, live: { parts, url: 'https://a/1' } }]).channels[0];
@@ -72,7 +72,7 @@ test('a channel that has not ended says how much of its thread is live, and wher
   t.is(shown(2, null)?.warning, '2 of 3 parts of the thread are live, from https://a/1 on.');
 });
 
-test('a post that is no thread is live or not, and says nothing of parts', (t) => {
+test('a single post is live or not, without a mention of parts', (t) => {
   const shown = (facts: Partial<ChannelFacts>) =>
     viewPost({ ...post, body: 'One' }, [{ ...channel, ...facts }]).channels[0];
   const live = { parts: 1, url: 'https://a/1' };
@@ -84,7 +84,7 @@ test('a post that is no thread is live or not, and says nothing of parts', (t) =
   t.like(processed, { url: 'https://a/1', warning: null, error });
 });
 
-test('what a network said of a published post stands among its warnings', (t) => {
+test('warnings of a published post include those of the network', (t) => {
   const said = { ...channel, warning: 'Joined.', sent_warning: 'Made smaller.' };
   t.is(viewPost(post, [said]).channels[0]?.warning, 'Joined. Made smaller.');
 });
@@ -94,7 +94,7 @@ const file = (id: string, part: number, altText: string | null = null) => {
   return { shown: { ...shown, alt_text: altText }, facts: { ...shown, part, alt_text: altText } };
 };
 
-test('a post shows its files, each once, and a thread those of each part', (t) => {
+test('a post shows each of its files once, and a thread those of each part', (t) => {
   const [cat, dog, catAgain] = [file('cat', 0, 'A cat'), file('dog', 2), file('cat', 2, 'It')];
   const media = [cat.facts, dog.facts, catAgain.facts];
   const thread = ['one', 'two', 'three'];
@@ -108,7 +108,7 @@ test('a post shows its files, each once, and a thread those of each part', (t) =
   ]);
 });
 
-test('times go out in UTC with milliseconds, and what is not there is null', (t) => {
+test('times are in UTC with milliseconds, and missing values are null', (t) => {
   const view = viewPost({ ...post, scheduled_at: at, published_at: at }, [
     { ...channel, retry_at: at },
   ]);

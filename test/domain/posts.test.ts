@@ -10,7 +10,12 @@ import {
   statusOfBegunPost,
   summarize,
 } from '../../domain/post-status.ts';
-import { nextTry, type NextTry, publishWaitMs, publishWindowMs } from '../../domain/next-try.ts';
+import {
+  nextAttempt,
+  type NextAttempt,
+  publishWaitMs,
+  publishWindowMs,
+} from '../../domain/next-attempt.ts';
 
 const dueAtMs = Date.UTC(2026, 4, 1, 10);
 const second = 1000;
@@ -19,47 +24,47 @@ const hour = 60 * minute;
 
 type Case = {
   readonly code: (typeof channelErrorCodes)[number];
-  /** In milliseconds after the post's time. */
+  /** In milliseconds after the post's due time. */
   readonly retryAt?: number;
-  readonly triesBefore: number;
+  readonly attemptsBefore: number;
   readonly now: number;
 };
 
-const decide = ({ code, retryAt, triesBefore, now }: Case): NextTry =>
-  nextTry(
+const decide = ({ code, retryAt, attemptsBefore, now }: Case): NextAttempt =>
+  nextAttempt(
     { code, retryAtMs: retryAt === undefined ? undefined : dueAtMs + retryAt },
-    triesBefore,
+    attemptsBefore,
     dueAtMs,
     dueAtMs + now,
   );
 
-const retry = (after: number, counts = true): NextTry => ({
+const retry = (after: number, counts = true): NextAttempt => ({
   kind: 'retry',
   atMs: dueAtMs + after,
   counts,
 });
 
-test('a network that does not answer is tried 5 times, after 30 s, 2 min, 10 min and 30 min', (t) => {
+test('a network that does not respond gets 5 attempts, after 30 s, 2 min, 10 min and 30 min', (t) => {
   const waits = [30 * second, 2 * minute, 10 * minute, 30 * minute];
-  for (const [triesBefore, wait] of waits.entries()) {
+  for (const [attemptsBefore, wait] of waits.entries()) {
     t.deepEqual(
-      decide({ code: 'network_unavailable', triesBefore, now: hour }),
+      decide({ code: 'network_unavailable', attemptsBefore, now: hour }),
       retry(hour + wait),
-      `after ${triesBefore + 1} tries`,
+      `after ${attemptsBefore + 1} attempts`,
     );
   }
 
-  for (const triesBefore of [4, 5, 100]) {
-    const last = decide({ code: 'network_unavailable', triesBefore, now: hour });
+  for (const attemptsBefore of [4, 5, 100]) {
+    const last = decide({ code: 'network_unavailable', attemptsBefore, now: hour });
     t.deepEqual(last, { kind: 'give_up', code: 'network_unavailable' });
   }
 });
 
-test('a network that says all day long that it takes posts in a second is asked ever more seldom', (t) => {
+test('a network that asks for a second of patience all day gets growing delays', (t) => {
   let asked = 0;
   let now = 0;
   for (;;) {
-    const next = decide({ code: 'rate_limited', retryAt: now + second, triesBefore: 0, now });
+    const next = decide({ code: 'rate_limited', retryAt: now + second, attemptsBefore: 0, now });
     if (next.kind === 'give_up') {
       break;
     }
@@ -70,57 +75,57 @@ test('a network that says all day long that it takes posts in a second is asked 
   }
 
   t.true(asked < 2000, `${asked} times`);
-  t.deepEqual(decide({ code: 'rate_limited', retryAt: second, triesBefore: 0, now: 0 }), {
+  t.deepEqual(decide({ code: 'rate_limited', retryAt: second, attemptsBefore: 0, now: 0 }), {
     ...retry(second, false),
   });
 });
 
-test('a time that the network names takes the place of our wait when it is later', (t) => {
-  const failed = { code: 'network_unavailable', triesBefore: 0, now: 0 } as const;
+test('a time from the network replaces our delay when it is later', (t) => {
+  const failed = { code: 'network_unavailable', attemptsBefore: 0, now: 0 } as const;
   t.deepEqual(decide({ ...failed, retryAt: 45 * second }), retry(45 * second));
   t.deepEqual(decide({ ...failed, retryAt: 10 * second }), retry(30 * second));
   t.deepEqual(decide({ ...failed, retryAt: -hour }), retry(30 * second));
 });
 
-test('a rate limit is waited out to its time, and the wait is no try', (t) => {
-  for (const triesBefore of [0, 4, 100]) {
-    const limited = { code: 'rate_limited', triesBefore, now: minute } as const;
+test('a rate limit is waited for until its end, and does not count as an attempt', (t) => {
+  for (const attemptsBefore of [0, 4, 100]) {
+    const limited = { code: 'rate_limited', attemptsBefore, now: minute } as const;
     t.deepEqual(decide({ ...limited, retryAt: 3 * hour }), retry(3 * hour, false));
   }
 });
 
-test('a rate limit that names no time, or one that is over, is asked again soon and not at once', (t) => {
-  const limited = { code: 'rate_limited', triesBefore: 0, now: 0 } as const;
+test('a rate limit without a time, or with a past one, is retried soon but not at once', (t) => {
+  const limited = { code: 'rate_limited', attemptsBefore: 0, now: 0 } as const;
   t.deepEqual(decide(limited), retry(minute, false));
   t.deepEqual(decide({ ...limited, retryAt: -minute }), retry(second, false));
   t.deepEqual(decide({ ...limited, retryAt: 0 }), retry(second, false));
 });
 
-test('a fault on our side is no try, and waited for as long again as half the time that the post is late', (t) => {
-  for (const triesBefore of [0, 4, 100]) {
-    const fault = { code: 'internal', triesBefore } as const;
+test('an internal error does not count as an attempt, and its delay grows by half of the time that the post is late', (t) => {
+  for (const attemptsBefore of [0, 4, 100]) {
+    const fault = { code: 'internal', attemptsBefore } as const;
     t.deepEqual(decide({ ...fault, now: 0 }), retry(30 * second, false));
     t.deepEqual(decide({ ...fault, now: minute }), retry(90 * second, false));
     t.deepEqual(decide({ ...fault, now: 4 * minute }), retry(6 * minute, false));
     t.deepEqual(decide({ ...fault, now: 5 * hour }), retry(5 * hour + 10 * minute, false));
-    const late: NextTry = { kind: 'give_up', code: 'too_late' };
+    const late: NextAttempt = { kind: 'give_up', code: 'too_late' };
     t.deepEqual(decide({ ...fault, now: 24 * hour - minute }), late);
   }
 });
 
-test('a channel is given up 24 hours after its time, whatever is waited for', (t) => {
-  const late: NextTry = { kind: 'give_up', code: 'too_late' };
-  const down = { code: 'network_unavailable', triesBefore: 0 } as const;
+test('a channel is given up 24 hours after its due time, whatever it waits for', (t) => {
+  const late: NextAttempt = { kind: 'give_up', code: 'too_late' };
+  const down = { code: 'network_unavailable', attemptsBefore: 0 } as const;
   t.deepEqual(decide({ ...down, now: 24 * hour - 30 * second }), retry(24 * hour));
   t.deepEqual(decide({ ...down, now: 24 * hour - 30 * second + 1 }), late);
   t.deepEqual(decide({ ...down, now: 0, retryAt: 25 * hour }), late);
 
-  const limited = { code: 'rate_limited', triesBefore: 0, now: 0 } as const;
+  const limited = { code: 'rate_limited', attemptsBefore: 0, now: 0 } as const;
   t.deepEqual(decide({ ...limited, retryAt: 24 * hour }), retry(24 * hour, false));
   t.deepEqual(decide({ ...limited, retryAt: 24 * hour + 1 }), late);
 });
 
-test('what trying again cannot help is given up at once, under its own name', (t) => {
+test('an error that a retry cannot help ends the channel at once, with its own code', (t) => {
   const hopeless = channelErrorCodes.filter((code) => !canRetryLater[code]);
   t.deepEqual(hopeless, [
     'content_refused',
@@ -135,29 +140,29 @@ test('what trying again cannot help is given up at once, under its own name', (t
   ]);
   for (const code of hopeless) {
     for (const retryAt of [undefined, hour]) {
-      const next = decide({ code, triesBefore: 0, now: 0, ...(retryAt ? { retryAt } : {}) });
+      const next = decide({ code, attemptsBefore: 0, now: 0, ...(retryAt ? { retryAt } : {}) });
       t.deepEqual(next, { kind: 'give_up', code });
     }
   }
 });
 
-test('a channel has 5 tries in all, and a day', (t) => {
+test('a channel has 5 attempts in all, and a day', (t) => {
   const waits = [1, 2, 3, 4, 5, 6].map(publishWaitMs);
   t.deepEqual(waits, [30_000, 2 * minute, 10 * minute, 30 * minute, null, null]);
   t.is(publishWindowMs, 24 * hour);
 });
 
-test('whatever ended a channel, its owner reads what can be done', (t) => {
+test('the error of each ended channel names the next step', (t) => {
   for (const code of channelErrorCodes) {
     t.regex(failureAdvice(code, null), /(?:[Rr]etry|make a new post|settle)[^.]*\.$/v, code);
   }
 });
 
-test('while it is tried again by itself, its owner reads when', (t) => {
+test('while a channel waits for its next attempt, its owner reads when', (t) => {
   for (const code of channelErrorCodes) {
-    const said = failureAdvice(code, Date.UTC(2026, 4, 1, 12));
-    const what = code === 'processing' ? 'The network is asked' : 'It is tried';
-    t.is(said, `${what} again by itself at 2026-05-01T12:00:00.000Z.`, code);
+    const advice = failureAdvice(code, Date.UTC(2026, 4, 1, 12));
+    const what = code === 'processing' ? 'The next check' : 'The next attempt';
+    t.is(advice, `${what} is at 2026-05-01T12:00:00.000Z.`, code);
   }
 });
 
@@ -190,7 +195,7 @@ test('a post without channels has no final event', (t) => {
   t.is(finalEventType([]), null);
 });
 
-test('a post ends when each channel is published, failed or unconfirmed, and not before', (t) => {
+test('a post ends once each channel is published, failed or unconfirmed', (t) => {
   t.deepEqual(channelStatuses.filter(isFinal), ['published', 'failed', 'unconfirmed']);
   for (const status of channelStatuses) {
     t.is(finalEventType([status]) !== null, isFinal(status), status);
@@ -198,7 +203,7 @@ test('a post ends when each channel is published, failed or unconfirmed, and not
   }
 });
 
-test('the summary counts every channel once: an unconfirmed one as failed, an open one as pending', (t) => {
+test('the summary counts each channel once: an unconfirmed one as failed, an open one as pending', (t) => {
   t.deepEqual(summarize([]), { published: 0, failed: 0, pending: 0 });
   t.deepEqual(summarize(channelStatuses), { published: 1, failed: 2, pending: 4 });
 });

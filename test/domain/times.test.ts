@@ -9,7 +9,7 @@ import { dueTime, type DueTimeRequest, parseInstant } from '../../domain/due-tim
 import { AppError } from '../../domain/errors.ts';
 import { lateSpacingMs, mostCounted, waitForTurnMs } from '../../domain/pacing.ts';
 
-test('an RFC 3339 time with Z or an offset is the instant it names', (t) => {
+test('an RFC 3339 time with Z or an offset is read as its instant', (t) => {
   const times: [string, string][] = [
     ['2026-05-01T09:30:00Z', '2026-05-01T09:30:00.000Z'],
     ['2026-05-01t09:30:00z', '2026-05-01T09:30:00.000Z'],
@@ -31,7 +31,7 @@ test('an RFC 3339 time with Z or an offset is the instant it names', (t) => {
   }
 });
 
-test('a day or an hour that does not exist is no time', (t) => {
+test('a day or an hour that does not exist is rejected', (t) => {
   const days = [
     '02-30',
     '02-29',
@@ -58,7 +58,7 @@ test('a day or an hour that does not exist is no time', (t) => {
   }
 });
 
-test('a time without an offset, or in any other spelling, is no time', (t) => {
+test('a time without an offset, or in another format, is rejected', (t) => {
   const none = [
     '',
     ' ',
@@ -108,13 +108,13 @@ const refusal = (request: DueTimeRequest): AppError | undefined => {
   }
 };
 
-test('no time, or null, is a draft', (t) => {
+test('without a time, or with null, a post is a draft', (t) => {
   t.is(dueTime({}, now), null);
   t.is(dueTime({ scheduled_at: null }, now), null);
   t.is(dueTime({ scheduled_at: undefined, schedule_in_minutes: undefined }, now), null);
 });
 
-test('a time ahead is that time, and one up to 5 minutes ago is now', (t) => {
+test('a future time is kept, and one up to 5 minutes ago becomes now', (t) => {
   const times: [string, string][] = [
     [after(1), after(1)],
     [after(0), after(0)],
@@ -128,7 +128,7 @@ test('a time ahead is that time, and one up to 5 minutes ago is now', (t) => {
   }
 });
 
-test('a time longer past, too far ahead or none at all is refused, and the reason says which', (t) => {
+test('a time that is too old, too far ahead or invalid is refused with that reason', (t) => {
   const refused: [string, RegExp][] = [
     [after(-5 * minute - 1), /past.*2026-05-01T10:00:00\.500Z/v],
     ['1970-01-01T00:00:00Z', /past/v],
@@ -163,7 +163,7 @@ test('minutes count from now, with fractions, up to two years', (t) => {
   }
 });
 
-test('minutes that are negative, endless or over two years are refused', (t) => {
+test('minutes that are negative, infinite or over two years are refused', (t) => {
   const endless = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const minutes of [-1, -Number.MIN_VALUE, twoYearsMs / minute + 1, 1e308, ...endless]) {
     const error = refusal({ schedule_in_minutes: minutes });
@@ -172,7 +172,7 @@ test('minutes that are negative, endless or over two years are refused', (t) => 
   }
 });
 
-test('minutes win over a time, be it good, null or none', (t) => {
+test('minutes take precedence over a time, even an invalid one', (t) => {
   for (const at of [after(minute), null, 'nonsense', '1970-01-01T00:00:00Z']) {
     t.is(
       dueTime({ scheduled_at: at, schedule_in_minutes: 2 }, now)?.toISOString(),
@@ -194,7 +194,7 @@ test('a delivery has 6 attempts in all', (t) => {
   t.deepEqual(waits, [...steps, null, null]);
 });
 
-test('a wait is never shorter than its step, and at most a tenth longer by chance', (t) => {
+test('a wait is never shorter than its step, and at most a tenth longer at random', (t) => {
   for (const [index, step] of steps.entries()) {
     for (const random of [0, 0.001, 0.5, 0.999, almostOne]) {
       const wait = deliveryWaitMs(index + 1, { askedMs: null, random }) ?? 0;
@@ -203,10 +203,10 @@ test('a wait is never shorter than its step, and at most a tenth longer by chanc
   }
 
   const [low, high] = [0.1, 0.9].map((random) => deliveryWaitMs(1, { askedMs: null, random }));
-  t.not(low, high); // What failed together does not come back together.
+  t.not(low, high); // Deliveries that failed together do not return together.
 });
 
-test('a receiver that asks for more time gets it, up to twice the step, and can never hurry', (t) => {
+test('a receiver may double a wait, but not shorten it', (t) => {
   const asked = (askedMs: number) => deliveryWaitMs(2, { askedMs, random: 0 });
   t.is(asked(0), 5 * minute);
   t.is(asked(4 * minute), 5 * minute);
@@ -216,7 +216,7 @@ test('a receiver that asks for more time gets it, up to twice the step, and can 
   t.is(deliveryWaitMs(6, { askedMs: minute, random: 0 }), null); // No attempt is added.
 });
 
-test('a Retry-After is read as seconds or as an HTTP date, and anything else is as good as none', (t) => {
+test('a Retry-After is read as seconds or as an HTTP date, and any other value is ignored', (t) => {
   const nowMs = Date.parse('2027-03-01T09:00:00Z');
   t.is(retryAfterMs('120', nowMs), 120_000);
   t.is(retryAfterMs(' 0 ', nowMs), 0);
@@ -241,21 +241,21 @@ test('a Retry-After is read as seconds or as an HTTP date, and anything else is 
   }
 });
 
-test('who finds no free place of an endpoint looks again within the time in which all who wait get theirs; of very many ten look in a second', (t) => {
+test('attempts without a slot return within the time for all waiting deliveries, and at most ten per second', (t) => {
   const waits = (waiting: number, heldMs: number, hung = 1) =>
     [0, almostOne].map((random) => slotWaitMs({ waiting, heldMs, hung }, random));
-  t.deepEqual(waits(100, 0), [100, 300]); // Taken just now: nobody knows whether it hangs.
+  t.deepEqual(waits(100, 0), [100, 300]); // Taken just now, so the endpoint may or may not hang.
   t.deepEqual(waits(5, 20), [100, 300]);
   t.deepEqual(waits(100, 200), [100, 5100]); // 4 at a time, 0.2 s each.
   t.deepEqual(waits(4, 9000), [100, 9100]);
   t.deepEqual(waits(200, 9000), [100, 60_100]);
   t.deepEqual(waits(5000, 9000), [100, 1_000_100]); // Half of 1,000 s on average: 10 a second.
-  t.deepEqual(waits(5000, 20), [100, 25_100]); // It is well again.
-  t.deepEqual(waits(5000, 20, 100), [100, 25_100]); // Others hang, which is nothing to it.
+  t.deepEqual(waits(5000, 20), [100, 25_100]); // It responds again.
+  t.deepEqual(waits(5000, 20, 100), [100, 25_100]); // Other hanging endpoints do not matter to it.
   t.deepEqual(waits(400, 210_000, 101), [100, 20_000_100]); // Four a second for all that hang.
 });
 
-test('only 2xx is a delivery, and a redirect is told apart', (t) => {
+test('only 2xx is a delivery, and a redirect has an error of its own', (t) => {
   for (const status of [200, 201, 202, 204, 206, 299]) {
     t.is(errorOfStatus(status), null, String(status));
   }
@@ -269,20 +269,20 @@ test('only 2xx is a delivery, and a redirect is told apart', (t) => {
   }
 });
 
-test('the first late post of a channel goes at once, and each after it when those before it have gone', (t) => {
+test('the first overdue post of a channel goes at once, and each other one after those before it', (t) => {
   t.is(waitForTurnMs({ ahead: 0, sinceLastMs: null }), 0);
   t.is(waitForTurnMs({ ahead: 1, sinceLastMs: null }), lateSpacingMs);
   t.is(waitForTurnMs({ ahead: 5, sinceLastMs: 60_000 }), 5 * lateSpacingMs);
 });
 
-test('a late post keeps its distance to the one before it', (t) => {
+test('an overdue post keeps its distance to the one before it', (t) => {
   t.is(waitForTurnMs({ ahead: 0, sinceLastMs: 0 }), lateSpacingMs);
   t.is(waitForTurnMs({ ahead: 0, sinceLastMs: lateSpacingMs - 1 }), 1);
   t.is(waitForTurnMs({ ahead: 0, sinceLastMs: lateSpacingMs }), 0);
   t.is(waitForTurnMs({ ahead: 2, sinceLastMs: 500 }), 3 * lateSpacingMs - 500);
 });
 
-test('a late post that is far behind looks again halfway, and at least each ten minutes: those before it may be cancelled', (t) => {
+test('a far overdue post retries halfway, and at least every ten minutes, because those before it may be cancelled', (t) => {
   t.is(waitForTurnMs({ ahead: 60, sinceLastMs: null }), 2 * minute);
   t.is(waitForTurnMs({ ahead: 90, sinceLastMs: null }), 2 * minute);
   t.is(waitForTurnMs({ ahead: 300, sinceLastMs: null }), 5 * minute);
@@ -290,7 +290,7 @@ test('a late post that is far behind looks again halfway, and at least each ten 
   t.is(waitForTurnMs({ ahead: 10 * mostCounted, sinceLastMs: 0 }), 10 * minute);
 });
 
-test('a clock that was put back does not stop the late posts', (t) => {
+test('a clock that was set back does not stop overdue posts', (t) => {
   t.is(waitForTurnMs({ ahead: 0, sinceLastMs: -3_600_000 }), 0);
   t.is(waitForTurnMs({ ahead: 0, sinceLastMs: -0.5 }), lateSpacingMs - 0.5); // Rounded up to a millisecond.
 });

@@ -12,14 +12,14 @@ import { poll } from '../support/poll.ts';
 
 const test = needs('temporal');
 
-/** Half an hour of posts, as one bulk upload for the same minute has them. */
+/** The posts of one bulk upload for the same minute. */
 const crowd = 300;
 
-/** So many sends of a workspace to a network go on side by side; a worker has room for a hundred. */
+/** The concurrent sends of a workspace to a network; a worker has slots for a hundred attempts. */
 const slots = 60;
 
 const network = fakeNetwork();
-/** The names of the workspaces whose posts are sent, in the order in which their sends began. */
+/** The workspaces of the sent posts, in the order in which the sends began. */
 const began: string[] = [];
 const released = Promise.withResolvers<void>();
 const { send } = network;
@@ -31,7 +31,7 @@ network.send = async (...args) => {
 const api = sharedPunctual(test, { networks: { fake: network } });
 const plan = { platform: 'fake', networkUrl: 'https://fake.example' };
 
-test('the post of one workspace does not wait until the many posts of another are out', async (t) => {
+test('the post of one workspace does not wait until the many posts of another have gone out', async (t) => {
   t.timeout(300_000);
   const { orm, deps, temporal } = api.punctual;
   const seed = async (name: string, count: number): Promise<readonly SeededPost[]> => {
@@ -40,7 +40,7 @@ test('the post of one workspace does not wait until the many posts of another ar
       { ...plan, name, channels: 30 },
       Array.from({ length: count }, () => Date.now()),
     );
-    // Each channel on a server of its own, as one server takes a few posts at a time.
+    // A server for each channel, because one server accepts only a few posts at a time.
     await orm.em
       .fork()
       .execute(
@@ -66,7 +66,7 @@ test('the post of one workspace does not wait until the many posts of another ar
   released.resolve();
 });
 
-test('as many posts as a burst wake up at their time, and those beyond it one after the other', (t) => {
+test('a burst of posts wakes up on time, and the posts beyond it one after the other', (t) => {
   t.is(wakeDelayMs(0), 0);
   t.is(wakeDelayMs(wakeBurst - 1), 0);
   t.is(wakeDelayMs(wakeBurst), Math.ceil(1000 / wakesPerSecond));
@@ -74,7 +74,7 @@ test('as many posts as a burst wake up at their time, and those beyond it one af
   t.true(wakeDelayMs(9999) < 270_000, 'ten thousand posts wake up within four and a half minutes');
 });
 
-test('the timers of a workspace with hundreds of posts in one second are spread, and no others are', async (t) => {
+test('the timers of a workspace with hundreds of posts in one second are spread, and others are not', async (t) => {
   const { deps, url } = api.punctual;
   const dueMs = Math.ceil(Date.now() / 1000) * 1000 + 86_400_000;
   const sleepers = { ...plan, name: 'sleepers', channels: 1 };
@@ -98,10 +98,10 @@ test('the timers of a workspace with hundreds of posts in one second are spread,
   const key = await createApiKey(deps.orm.em.fork(), last?.workspaceId ?? '');
   const client = clientFor(url, last?.workspaceId ?? '', key);
   const { body } = await client.get(`/posts/${last?.postId}`);
-  t.is(body.post.scheduled_at, new Date(dueMs).toISOString(), 'a user sees the time of the post');
+  t.is(body.post.scheduled_at, new Date(dueMs).toISOString(), 'users see the due time of the post');
 });
 
-/** Tells Temporal of a post. @returns until when its workflow sleeps, in milliseconds since 1970. */
+/** Syncs a post. @returns when its workflow wakes up, in milliseconds since 1970. */
 async function wakesAt({ workspaceId, postId, dueAtMs }: SeededPost): Promise<number> {
   const { orm, temporal } = api.punctual;
   const dueAt = new Date(dueAtMs).toISOString();
@@ -112,7 +112,7 @@ async function wakesAt({ workspaceId, postId, dueAtMs }: SeededPost): Promise<nu
       () => false,
     );
   while (!(await tell())) {
-    await sleep(200); // Temporal is busy with other tests.
+    await sleep(200); // Other tests keep Temporal busy.
   }
 
   const history = await temporal.client.workflow.getHandle(postWorkflowId(postId)).fetchHistory();

@@ -9,7 +9,7 @@ import type { Property } from './property.ts';
 
 type Subject = Pick<Account, 'remoteId' | 'credentials' | 'settings'> & {
   readonly ids: readonly string[];
-  /** What the network answers when all is well, as JSON. */
+  /** The network's successful answers, as JSON. */
   readonly answers: readonly unknown[];
 };
 
@@ -96,7 +96,7 @@ const subjects: Readonly<Record<Platform, readonly Subject[]>> = {
   ],
 };
 
-/** Whatever a network answers, only whole numbers of posts that were asked for come of it, or a NetworkError. */
+/** For any answer of a network, the result is whole numbers for posts that were asked for, or a NetworkError. */
 export async function figureProperties(t: ExecutionContext): Promise<Property[]> {
   const networks = await openNetworks({}).load();
   return platforms.flatMap((platform) =>
@@ -107,7 +107,7 @@ export async function figureProperties(t: ExecutionContext): Promise<Property[]>
         if (!reader) {
           throw new Error(`${platform} reads no metrics.`);
         }
-        const baseUrl = 'http://127.0.0.1:9'; // There is no connection: the answers are made up.
+        const baseUrl = 'http://127.0.0.1:9'; // No connection is made: the answers are generated.
         const account = { ...subject, baseUrl, handle: '@me', session: null };
         const connection = openConnection(t, account, { http: answering(made) });
         await reader.read(connection, subject.ids).then((readings) => {
@@ -122,7 +122,7 @@ export async function figureProperties(t: ExecutionContext): Promise<Property[]>
 function assertReadings(readings: ReadonlyMap<string, PostReading>, ids: readonly string[]): void {
   for (const [id, reading] of readings) {
     if (!ids.includes(id)) {
-      throw new Error(`Nobody asked for ${JSON.stringify(id)}.`);
+      throw new Error(`A reading is for a post that was not asked for: ${JSON.stringify(id)}.`);
     }
     Object.values(reading.kind === 'read' ? reading.metrics : {}).forEach(assertCount);
   }
@@ -130,12 +130,12 @@ function assertReadings(readings: ReadonlyMap<string, PostReading>, ids: readonl
 
 function assertCount(count: number | null): void {
   if (count !== null && !(Number.isSafeInteger(count) && count >= 0)) {
-    throw new Error(`${count} is no count.`);
+    throw new Error(`${count} is not a count.`);
   }
 }
 
 function assertNothingTaken(error: unknown): void {
-  if (!(error instanceof NetworkError) || error.taken !== 'no') {
+  if (!(error instanceof NetworkError) || error.accepted !== 'no') {
     throw error;
   }
 }

@@ -1,14 +1,19 @@
 import * as fc from 'fast-check';
 import { AppError } from '../../domain/errors.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { OauthError, type Grant, type Oauth, type OauthContext } from '../../networks/oauth.ts';
+import {
+  OauthError,
+  type Grant,
+  type Oauth,
+  type OauthContext,
+} from '../../networks/oauth/contract.ts';
 import { openNetworks, platforms } from '../../networks/registry.ts';
 import { createSealer } from '../../runtime/secrets.ts';
 import { beginning, registeredApps, state } from '../networks/oauth/context.ts';
 import { answering, answersNear } from './made-up-answers.ts';
 import type { Property } from './property.ts';
 
-const server = 'http://127.0.0.1:9'; // There is no connection: the answers are made up.
+const server = 'http://127.0.0.1:9'; // No connection is made: the answers are generated.
 
 const publicUrl = 'https://punctual.example';
 const redirectUri = `${publicUrl}/connect/callback/key`;
@@ -41,14 +46,14 @@ const before: Grant = {
   endsAtMs: null,
 };
 
-/** A token endpoint that answers anything at all: what comes of it is a grant that can be used, or an error that is told. */
+/** For any answer of a token endpoint, the result is a usable grant or an expected error. */
 export const grantProperties = (): Promise<Property[]> => {
   const { oauth } = openNetworks({});
   return Promise.all(
     platforms.map(async (platform) => {
       const flow = await oauth[platform]?.load();
       if (!flow) {
-        throw new Error(`Nobody connects ${platform} in a browser.`);
+        throw new Error(`${platform} has no OAuth flow.`);
       }
 
       return {
@@ -74,7 +79,7 @@ async function connectAndRefresh(oauth: Oauth, made: Parameters<typeof answering
       redirectUriFor: () => redirectUri,
     });
     if (!/^https?:\/\//v.test(url)) {
-      throw new Error(`The browser is sent to ${url}.`);
+      throw new Error(`The authorization URL is not http(s): ${url}`);
     }
 
     const answer = new URLSearchParams({ state, code: 'code', iss: server });
@@ -106,7 +111,7 @@ function assertGrant({ accessToken, accessEndsAtMs, refreshToken, endsAtMs }: Gr
   const isDate = (atMs: number | null) => atMs === null || !Number.isNaN(new Date(atMs).getTime());
   if (![accessToken, refreshToken].every(isHeader) || ![accessEndsAtMs, endsAtMs].every(isDate)) {
     throw new Error(
-      `A grant of ${JSON.stringify({ accessToken, accessEndsAtMs, refreshToken, endsAtMs })}.`,
+      `The grant is not usable: ${JSON.stringify({ accessToken, accessEndsAtMs, refreshToken, endsAtMs })}`,
     );
   }
 }

@@ -27,7 +27,7 @@ const headerValue = fc.oneof(
   fc.constantFrom('application/json', 'urn:li:share:1', 'bytes=0-99', 'http://127.0.0.1:9/next'),
 );
 
-/** Answers near those that a server gives when all is well, and others that are nothing like them. */
+/** Answers similar to a server's successful ones, and completely different ones. */
 export const answersNear = (wellKnown: readonly unknown[]): fc.Arbitrary<EgressResponse[]> =>
   fc.array(
     fc.record({
@@ -44,7 +44,7 @@ export const answersNear = (wellKnown: readonly unknown[]): fc.Arbitrary<EgressR
     { minLength: 1, maxLength: 12 },
   );
 
-/** Right JSON in which one member, however deep, is another value: what schemas are for. */
+/** Valid JSON with one member, at any depth, replaced by another value, which schemas must catch. */
 const withOther = (value: unknown): fc.Arbitrary<Buffer> => {
   const paths = pathsIn(value);
   return fc
@@ -83,14 +83,14 @@ function replaced(value: unknown, [key, ...rest]: Path, put: unknown): unknown {
   return copy;
 }
 
-/** Gives one answer after the other, and the last one again and again. */
+/** Gives one answer after the other, and repeats the last one. */
 export function answering(answers: readonly EgressResponse[]): Egress {
   let asked = 0;
   return {
     request: async () => {
       asked += 1;
       if (asked > 2000) {
-        throw new Error('The network is asked without end.');
+        throw new Error('The network gets an unlimited number of requests.');
       }
 
       return answers[Math.min(asked, answers.length) - 1] as EgressResponse;

@@ -9,7 +9,7 @@ import { answering, answersNear } from './made-up-answers.ts';
 import type { Property } from './property.ts';
 
 type Subject = Pick<Account, 'remoteId' | 'credentials'> & {
-  /** What the network answers when all is well, as JSON. */
+  /** The network's successful answers, as JSON. */
   readonly answers: readonly unknown[];
 };
 
@@ -81,14 +81,14 @@ const subjects: Readonly<Record<Platform, Subject>> = {
   },
 };
 
-/** An adapter whose network answers anything at all: every call ends in what was promised, or a NetworkError. */
+/** For any answer of a network, every call of its adapter returns a valid result or throws a NetworkError. */
 export async function networkProperties(t: ExecutionContext): Promise<Property[]> {
   const { load } = openNetworks({});
   const networks = await load();
   return platforms.map((platform) => {
     const network = networks[platform];
     if (!network) {
-      throw new Error(`There is no adapter of ${platform}.`);
+      throw new Error(`${platform} has no adapter.`);
     }
 
     const { answers } = subjects[platform];
@@ -114,7 +114,7 @@ async function publish(
   { remoteId, credentials, media }: Subject & { readonly media: readonly TestPartMedia[] },
   http: Egress,
 ): Promise<void> {
-  const baseUrl = 'http://127.0.0.1:9'; // There is no connection: the answers are made up.
+  const baseUrl = 'http://127.0.0.1:9'; // No connection is made: the answers are generated.
   const account = { baseUrl, remoteId, handle: '@me', credentials, session: null, settings: {} };
   const connection = openConnection(t, account, { http });
   const parts = [{ key: 'k-0', text: 'Hello', media, options: {} }];
@@ -147,7 +147,7 @@ function assertNetworkError(error: unknown): asserts error is NetworkError {
   }
 
   if (error.retryAtMs !== undefined && !Number.isFinite(error.retryAtMs)) {
-    throw new Error('It is tried again at no time.', { cause: error });
+    throw new Error('retryAtMs is not a finite number.', { cause: error });
   }
 }
 
@@ -158,6 +158,8 @@ function assertText({ remoteId, url }: { remoteId: unknown; url: unknown }): voi
     typeof url !== 'string' ||
     !/^https?:\/\//v.test(url)
   ) {
-    throw new Error(`A post with the id ${JSON.stringify(remoteId)} at ${JSON.stringify(url)}.`);
+    throw new Error(
+      `The post has no valid id or url: ${JSON.stringify(remoteId)}, ${JSON.stringify(url)}`,
+    );
   }
 }

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 
-/** Something that must hold of whatever bytes a stranger sends. */
+/** A property that must hold for any bytes from outside. */
 export type Property = {
   readonly name: string;
   /** @throws Error when it does not hold. */
   readonly check: fc.IAsyncProperty<unknown> | fc.IProperty<unknown>;
 };
 
-/** Bytes near some that are right: cut, repeated, with some of them replaced. */
+/** Bytes similar to valid ones: cut, repeated, or with some replaced. */
 export const near = (...right: readonly Uint8Array[]): fc.Arbitrary<Buffer> =>
   fc
     .record({
@@ -45,7 +45,7 @@ export const near = (...right: readonly Uint8Array[]): fc.Arbitrary<Buffer> =>
       return isTwice ? Buffer.concat([kept, kept]) : Buffer.from(kept);
     });
 
-/** Pieces at which parsers stumble. */
+/** Pieces that often break parsers. */
 const dreaded = [
   '\u0000',
   '\r\n\r\n',

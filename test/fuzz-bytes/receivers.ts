@@ -18,7 +18,7 @@ const goodAnswers = [
 
 const timeoutMs = 500;
 
-/** A receiver that answers with these bytes, and closes or does not. */
+/** A receiver that answers with these bytes, and then may close the connection. */
 export async function receiverProperty(t: ExecutionContext): Promise<Property> {
   let next: { bytes: Buffer; isClosed: boolean } = { bytes: Buffer.alloc(0), isClosed: true };
   const server = createServer((socket) => {
@@ -54,7 +54,7 @@ export async function receiverProperty(t: ExecutionContext): Promise<Property> {
             maxBytes: 1000,
           });
           if (!Number.isInteger(status) || status < 200 || status > 999) {
-            throw new Error(`It is taken for a status of ${status}.`);
+            throw new Error(`The answer was accepted with an invalid status: ${status}.`);
           }
         } catch (error) {
           if (!(error instanceof EgressError)) {
@@ -63,7 +63,7 @@ export async function receiverProperty(t: ExecutionContext): Promise<Property> {
         }
 
         if (performance.now() - beganMs > timeoutMs + 10_000) {
-          throw new Error('It held the request for longer than it may take.');
+          throw new Error('The request took longer than its timeout.');
         }
       },
     ),

@@ -12,7 +12,7 @@ type Request = {
   readonly body: Buffer;
 };
 
-/** What is said of each request: it is answered, in our own shape, and it is not our fault. */
+/** Each request must get an answer in our own format that is not a server error. */
 async function assertAnswer({ api, target }: Service, request: Request): Promise<void> {
   const response = await fetch(`${api.url}/api/v1${request.path}`, {
     method: request.method,
@@ -33,7 +33,7 @@ async function assertAnswer({ api, target }: Service, request: Request): Promise
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/** Bodies that are taken, or nearly so. */
+/** Valid and nearly valid bodies. */
 const goodBodies = (channels: readonly string[]): Buffer[] => [
   json({ body: 'Hello 👋', channel_ids: channels.slice(0, 2), schedule_in_minutes: 60 }),
   json({ thread: ['One', 'Two'], channel_ids: channels, scheduled_at: '2027-01-01T00:00:00Z' }),

@@ -12,8 +12,8 @@ import { receiverProperty } from './receivers.ts';
 import { requestProperties } from './requests.ts';
 import { urlProperties } from './urls.ts';
 
-// `npm run fuzz:bytes [-- --seconds 60] [--seed N] [--only REGEXP]`: everything that reads bytes from strangers is given
-// bytes that are nearly right, or not at all, by fast-check. What fails is made as small as can be, and can be repeated.
+// `npm run fuzz:bytes [-- --seconds 60] [--seed N] [--only REGEXP]`: fast-check generates valid, nearly valid and
+// random bytes for all code that reads bytes from outside. It shrinks each failing input, and a seed repeats it.
 
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -42,7 +42,7 @@ function readOptions(): { seconds: number; seed: number; only: RegExp } {
   };
 }
 
-/** @returns the exit code: 0 when nothing was found. */
+/** @returns the exit code: 0 when it found nothing. */
 async function fuzz(signal: AbortSignal): Promise<number> {
   const { seconds, seed, only } = readOptions();
   const say = (line: string) => console.log(line);
@@ -74,7 +74,7 @@ async function fuzz(signal: AbortSignal): Promise<number> {
   return found === 0 ? 0 : 1;
 }
 
-/** @returns 1 when it does not hold. */
+/** @returns 1 when the property does not hold. */
 async function tryOut(
   { name, check }: Property,
   limitMs: number,

@@ -18,7 +18,7 @@ type Bytes = readonly [number, number, number, number];
 const hex = (byte: number): string => byte.toString(16).padStart(2, '0');
 const whole = (bytes: Bytes): number => bytes.reduce((sum, byte) => sum * 256 + byte, 0);
 
-/** The ways in which an IPv4 address can be written so that some parser takes it for one. */
+/** The notations that at least one parser accepts as an IPv4 address. */
 const notations: readonly ((bytes: Bytes) => string)[] = [
   (bytes) => bytes.join('.'),
   (bytes) => String(whole(bytes)),
@@ -44,10 +44,10 @@ const notations: readonly ((bytes: Bytes) => string)[] = [
 const port = fc.constantFrom('', ':443', ':8443', ':0', ':65535');
 const user = fc.constantFrom('', 'a@', 'a:b@', 'example.com@', 'example.com%40');
 
-/** Whatever is typed, an answer in words comes of it, and nothing leads inside. */
+/** For any input, the check returns a message or null without throwing, and internal addresses are refused. */
 export const urlProperties: readonly Property[] = [
   {
-    name: 'whatever is typed as a URL',
+    name: 'typed URLs',
     check: fc.property(
       fc.oneof(
         fc.string({ unit: 'binary', maxLength: 300 }),
@@ -65,13 +65,13 @@ export const urlProperties: readonly Property[] = [
           checkUrl(url, { allow: none }) === null &&
           normalUrl(normalUrl(url)) !== normalUrl(url)
         ) {
-          throw new Error('Its normal form has another normal form.');
+          throw new Error('Normalizing its normal form changes it.');
         }
       },
     ),
   },
   {
-    name: 'addresses of the inside, however they are written',
+    name: 'internal addresses, in any notation',
     check: fc.property(
       inside,
       fc.constantFrom(...notations),

@@ -7,18 +7,18 @@ import { addToCache, cacheFolder } from '../../scripts/programs/find-program.ts'
 
 const requirements = path.join(import.meta.dirname, 'requirements.txt');
 
-/** Milliseconds that making the environment may take. */
+/** Time limit for the installation, in milliseconds. */
 const installMs = 5 * 60_000;
 
-/** Prints Python's version, and fails for one that Schemathesis does not run on. */
+/** Prints Python's version, and fails for one that Schemathesis does not support. */
 const version =
   'import sys; assert sys.version_info >= (3, 11); print("%d.%d.%d" % sys.version_info[:3])';
 
 /**
- * The Python of a virtual environment that holds the Schemathesis of `requirements.txt`. Made once per version, in
- * the user's cache folder: about 15 s.
+ * Finds the Python of a virtual environment with the Schemathesis of `requirements.txt`. Creates it once per version,
+ * in the user's cache folder, in about 15 s.
  *
- * @throws PlainError with the reason when it cannot be had.
+ * @throws PlainError with the reason when it cannot be created.
  */
 export async function findSchemathesis(say: (line: string) => void): Promise<string> {
   const { env } = process;
@@ -39,7 +39,7 @@ export async function findSchemathesis(say: (line: string) => void): Promise<str
   return pythonOf(folder);
 }
 
-/** Runs by `python -m`, since the scripts in a virtual environment do not survive being moved. */
+/** Modules run with `python -m`, because the scripts in a virtual environment break when it is moved. */
 const pythonOf = (folder: string): string => path.join(folder, 'bin', 'python');
 
 async function makeEnvironment(workshop: string): Promise<string> {

@@ -2,18 +2,18 @@ import { parseArgs } from 'node:util';
 import { PlainError } from '../../scripts/terminal.ts';
 
 export type FuzzOptions = {
-  /** Equal seeds send equal requests, apart from the ids that the API gives. */
+  /** Equal seeds send equal requests, except for the ids that the API assigns. */
   readonly seed: number;
   readonly maxTimeSeconds: number;
-  /** Everything after `--`: passed on to Schemathesis, such as `--include-path /posts`. */
+  /** Everything after `--`, for Schemathesis, such as `--include-path /posts`. */
   readonly rest: readonly string[];
 };
 
 /**
- * Reads `--seed N`, `--max-time SECONDS` and what follows. Without a seed one is drawn, and printed, so that every
- * run by hand looks somewhere else.
+ * Reads `--seed N`, `--max-time SECONDS` and the rest. Without a seed, a random one is used and printed, so that each
+ * manual run tests other requests.
  *
- * @throws PlainError when a number is none.
+ * @throws PlainError when a value is not a whole number.
  */
 export function readOptions(args: readonly string[]): FuzzOptions {
   const { values, positionals } = parseArgs({

@@ -2,7 +2,7 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { FuzzWorld } from './world.ts';
 
-/** Puts into a folder what Schemathesis reads, and what it is to know of the world. */
+/** Writes the configuration, ids and keys that Schemathesis reads into a folder. */
 export async function prepareFolder(folder: string, world: FuzzWorld): Promise<void> {
   const { owner, stranger, ids } = world;
   for (const file of ['schemathesis.toml', 'hooks.py']) {

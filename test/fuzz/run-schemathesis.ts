@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import type { FuzzOptions } from './options.ts';
 
-/** Seconds beyond its own bound after which Schemathesis is taken to hang. */
+/** Schemathesis is considered hung this many seconds after its own time limit. */
 const graceSeconds = 60;
 
 /**
- * Runs all checks in all phases, and shows what Schemathesis prints.
+ * Runs all checks in all phases, and shows the output of Schemathesis.
  *
- * @param url Of the API, without a trailing slash.
- * @param folder What `prepareFolder` filled.
- * @returns its exit code: 0 when all is well.
+ * @param url The API's, without a trailing slash.
+ * @param folder From `prepareFolder`.
+ * @returns its exit code: 0 when it found nothing.
  */
 export async function runSchemathesis(
   python: string,
@@ -46,6 +46,6 @@ export async function runSchemathesis(
   });
 }
 
-/** A proxy of the environment would see every request, and is not 127.0.0.1. */
+/** A proxy from the environment would get every request, but the fuzzer must contact only 127.0.0.1. */
 const withoutProxies = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/_proxy$/iv.test(name)));

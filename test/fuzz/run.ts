@@ -6,7 +6,7 @@ import { prepareFolder } from './prepare-folder.ts';
 import { runSchemathesis } from './run-schemathesis.ts';
 import { makeWorld } from './world.ts';
 
-// `npm run fuzz [-- --seed N] [--max-time SECONDS]`: made-up requests to a whole API, on a database of its own.
+// `npm run fuzz [-- --seed N] [--max-time SECONDS]`: generated requests to a whole API on its own database.
 
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -20,7 +20,7 @@ try {
   process.exit(1);
 }
 
-/** @returns the exit code: 0 when nothing was found. */
+/** @returns the exit code: 0 when it found nothing. */
 async function fuzz(options: FuzzOptions, signal: AbortSignal): Promise<number> {
   const say = (line: string) => console.log(line);
   const python = await findSchemathesis(say);

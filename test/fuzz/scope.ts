@@ -1,13 +1,13 @@
 import type { ExecutionContext } from 'ava';
 
 export type Scope = {
-  /** Stands in for ava's `t` where only `t.teardown` is used. */
+  /** Replaces ava's `t` where only `t.teardown` is used. */
   readonly t: ExecutionContext;
-  /** Undoes everything, the newest first, and tries all of it even when some of it fails. */
+  /** Runs all teardowns, the newest first, even if some fail. */
   readonly close: () => Promise<void>;
 };
 
-/** Test support cleans up after itself by `t.teardown`; this lets a script use it that is no test. */
+/** Test support cleans up through `t.teardown`; a scope lets a script outside ava use it. */
 export function openScope(): Scope {
   const undo: (() => unknown)[] = [];
   const teardown = (step: () => unknown): void => {

@@ -4,7 +4,7 @@ import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { postStatuses, type ChannelStatus, type PostStatus } from '../../domain/post-status.ts';
 
-/** How many posts of each status there are: enough that the fuzzer, which edits and cancels them, finds some left. */
+/** Posts of each status: enough that some remain after the fuzzer edits and cancels others. */
 const ofEach = 30;
 
 /** Stores posts of every status, as the workflow leaves them. @returns their ids by status. */
@@ -74,7 +74,7 @@ function createPost(
   return id;
 }
 
-/** A post that failed did so on its first channel only, and one that is under way waits for a try there. */
+/** A failed post failed only on its first channel, and one in progress waits for an attempt there. */
 function channelStatus(status: PostStatus, position: number): ChannelStatus {
   const first: Partial<Record<PostStatus, ChannelStatus>> = {
     failed: 'failed',

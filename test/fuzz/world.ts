@@ -8,7 +8,7 @@ import { startApi, type Punctual } from '../support/punctual.ts';
 import { noWayOut } from './no-way-out.ts';
 import { storePosts } from './store-posts.ts';
 
-/** What the owner's workspace has, by the name of the dictionary that tells the fuzzer. */
+/** Ids in the owner's workspace, by the name of the fuzzer's dictionary. */
 export type KnownIds = Readonly<
   Record<
     'channels' | 'posts' | 'failed_posts' | 'media' | 'webhooks' | 'deliveries',
@@ -17,15 +17,15 @@ export type KnownIds = Readonly<
 >;
 
 export type FuzzWorld = {
-  /** Of the API, without a trailing slash. */
+  /** The API's, without a trailing slash. */
   readonly url: string;
   readonly owner: Client;
-  /** Of another workspace, which must never see anything of the owner's. */
+  /** A client of another workspace, which must never see the owner's objects. */
   readonly stranger: Client;
   readonly ids: KnownIds;
 };
 
-/** An API without a Temporal, with a workspace that has one of everything, so that calls find something. */
+/** Starts an API without Temporal, with a workspace that has objects of every kind for calls to find. */
 export async function makeWorld(t: ExecutionContext): Promise<FuzzWorld> {
   const temporalEnv = { TEMPORAL_ADDRESS: '127.0.0.1:9', TEMPORAL_NAMESPACE: 'none' };
   const punctual = await startApi(t, { temporalEnv, outside: noWayOut });
@@ -44,7 +44,7 @@ async function fillWorkspace(punctual: Punctual, owner: Client): Promise<KnownId
     channels,
     posts: Object.values(posts).flat(),
     failed_posts: posts.failed,
-    // One, so that each of the deliveries below is its own.
+    // A single endpoint, so that all deliveries below belong to it.
     webhooks: [await createWebhook(owner)],
     media: await inTurn(range(40), () => storeMedia(punctual, workspaceId)),
     deliveries: await inTurn(range(20), () => storeDelivery(punctual, workspaceId)),

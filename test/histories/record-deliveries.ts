@@ -50,7 +50,7 @@ async function newestDelivery({ punctual }: Stage): Promise<string> {
   return `delivery-${row?.id}`;
 }
 
-/** Waits until so many attempts were made, and Temporal knows of them. */
+/** Waits until `count` attempts are stored and Temporal waits for the next one. */
 async function attempted({ punctual, handleOf }: Stage, workflowId: string, count: number) {
   const sql = 'select id from delivery_attempts where delivery_id = ?';
   await poll(
@@ -59,11 +59,11 @@ async function attempted({ punctual, handleOf }: Stage, workflowId: string, coun
   );
   await poll(
     async () => (await (await handleOf(workflowId)).describe()).raw.pendingActivities ?? [],
-    (pending) => pending.every(({ state }) => state === 1), // It waits, in Temporal's own numbering.
+    (pending) => pending.every(({ state }) => state === 1), // 1 is `SCHEDULED`.
   );
 }
 
-/** As if its time had come: the row's time decides, and Temporal's wait is ended as an operator does. */
+/** Makes the next attempt due in the row, and ends Temporal's wait as an operator does. */
 async function attemptNow({ punctual }: Stage, workflowId: string): Promise<void> {
   const { connection, namespace } = punctual.temporal;
   await punctual.orm.em

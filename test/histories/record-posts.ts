@@ -3,7 +3,7 @@ import { endOf } from '../support/end-of.ts';
 import { poll } from '../support/poll.ts';
 import { fiveNetworks, type Stage } from './recorder.ts';
 
-/** Writes down what became of a workflow. */
+/** Stores the history of a workflow. */
 export type Keep = (kind: string, workflowId: string, minEvents?: number) => Promise<void>;
 
 export async function recordPosts(stage: Stage, keep: Keep): Promise<void> {
@@ -30,7 +30,7 @@ async function recordAsleep({ client, schedule, handleOf }: Stage, keep: Keep): 
 
   const stopped = await handleOf(idOf(await schedule(60)), 5);
   await stopped.cancel();
-  await stopped.result().catch(() => undefined); // It ends as cancelled, which is what it is about.
+  await stopped.result().catch(() => undefined); // It ends as cancelled, as intended.
   await keep('stopped-in-ui-post', stopped.workflowId);
 }
 
@@ -44,7 +44,7 @@ async function recordFinished(stage: Stage, keep: Keep): Promise<void> {
   await finish('published-post', await schedule(0.1));
   await finish('five-channels-post', await schedule(0.1, fiveNetworks));
 
-  const refusal = new NetworkError('content_refused', 'Not this.', { taken: 'no' });
+  const refusal = new NetworkError('content_refused', 'Not this.', { accepted: 'no' });
   mastodon.fates.push({ kind: 'fails', error: refusal });
   const failed = await schedule(0);
   await finish('failed-post', failed);
@@ -52,11 +52,11 @@ async function recordFinished(stage: Stage, keep: Keep): Promise<void> {
   await finish('retried-post', failed);
 }
 
-/** What happens to a post of which one channel is being sent and another one waits for its next try. */
+/** Posts with one channel that is being sent and another one that waits for its next attempt. */
 async function recordMidway(stage: Stage, keep: Keep): Promise<void> {
   const { client, mastodon, held, schedule, handleOf } = stage;
   const begin = async (platform: string, index: 0 | 1): Promise<string> => {
-    const busy = new NetworkError('network_unavailable', 'Later.', { taken: 'no' });
+    const busy = new NetworkError('network_unavailable', 'Later.', { accepted: 'no' });
     mastodon.fates.push({ kind: 'fails', error: busy });
     const post = await schedule(0, ['mastodon', platform]);
     await held[index].held();
@@ -80,11 +80,11 @@ async function recordMidway(stage: Stage, keep: Keep): Promise<void> {
   await keep('scheduled-anew-midway-post', idOf(anew));
 }
 
-/** A post that is in doubt, cancelled and moved, and cancelled once more while its workflow sleeps. */
+/** A rescheduled post in doubt that is cancelled again while its workflow sleeps. */
 async function recordCancelledAgain(stage: Stage, keep: Keep): Promise<void> {
   const { client, mastodon, schedule, handleOf } = stage;
   mastodon.fates.push({ kind: 'lost' });
-  mastodon.blind = new NetworkError('network_unavailable', 'Down.', { taken: 'unknown' });
+  mastodon.blind = new NetworkError('network_unavailable', 'Down.', { accepted: 'unknown' });
   const post = await schedule(0, ['mastodon']);
   const channelIs = (wanted: string): Promise<unknown> =>
     poll(
@@ -105,7 +105,7 @@ async function recordCancelledAgain(stage: Stage, keep: Keep): Promise<void> {
   await keep('cancelled-again-post', idOf(post));
 }
 
-/** What the database says of a post and its workflow does not know. */
+/** Changes in the database without a signal to the workflow. */
 async function recordUnheard(stage: Stage, keep: Keep): Promise<void> {
   const { punctual, schedule, handleOf } = stage;
   const change = async (post: string, sql: string, value: unknown): Promise<void> => {

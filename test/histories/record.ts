@@ -1,7 +1,7 @@
 /**
- * Records the histories that `test/workflows/replay.test.ts` replays: one of each kind of workflow, asleep, finished,
- * and interrupted. Run it after a release that changes the workflows, and add what it writes; a stored history is
- * never replaced, because posts of its kind may still be asleep somewhere.
+ * Records the histories that `test/workflows/replay.test.ts` replays: one of each kind of workflow, asleep, finished
+ * and interrupted. Run it after a release that changes the workflows, and commit the new files. Never replace a stored
+ * history: posts of its kind may still be asleep somewhere.
  *
  * Usage, with the services of the tests running: node test/histories/record.ts FOLDER VERSION
  */
@@ -29,7 +29,7 @@ for (const teardown of teardowns) {
 
 process.exit(0);
 
-/** A post that was moved so often that it sleeps in a second history. */
+/** A post that was rescheduled often enough to sleep in a second history. */
 async function recordContinued(): Promise<void> {
   const other = await openStage(
     t,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { ExecutionContext } from 'ava';
-import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
+import { ensureSearchAttributes } from '../../temporal/ensure-search-attributes.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { addFakeChannel } from '../support/seed.ts';
 import {
@@ -19,12 +19,12 @@ import { untilBegun } from '../support/until-begun.ts';
 
 export const fiveNetworks = ['mastodon', 'bluesky', 'x', 'linkedin', 'youtube'];
 
-/** A Punctual whose workflows are to be recorded. */
+/** A service whose workflows are recorded. */
 export type Stage = {
   readonly punctual: Punctual;
   readonly client: Client;
   readonly receiver: Receiver;
-  /** What the receiver answers from now on. */
+  /** Sets the receiver's next response status. */
   readonly answer: (status: number) => void;
   readonly mastodon: FakeNetwork;
   /** Both hold their first post until they are released. */
@@ -34,7 +34,7 @@ export type Stage = {
   readonly handleOf: (workflowId: string, minEvents?: number) => Promise<WorkflowHandle>;
 };
 
-/** @param temporalEnv A Temporal other than the shared one. */
+/** @param temporalEnv Settings of another Temporal than the shared one. */
 export async function openStage(
   t: ExecutionContext,
   temporalEnv?: Record<string, string>,
@@ -77,13 +77,13 @@ export async function openStage(
 }
 
 /**
- * Writes the history of a workflow's newest run as it is now.
+ * Writes the current history of a workflow's newest run.
  *
- * @throws Error when there is a file of this name: a stored history is never replaced.
+ * @throws Error when the file exists, because stored histories are never replaced.
  */
 export async function record(folder: string, name: string, handle: WorkflowHandle): Promise<void> {
   const history = await handle.fetchHistory();
-  // Who recorded it, on which machine, does not belong into the repository: identities, and the queues that are named after them.
+  // Removes the recording machine's name from worker identities and from the queues that contain them.
   const json = historyToJSON(history).replaceAll(
     /"\d+@[^"]*?(?=(?:-[0-9a-f]{32})?")/gv,
     '"recorder',

@@ -1,26 +1,26 @@
 import type { Client } from '../support/client.ts';
 
-/** The service as an outsider sees it, and what they have there. */
+/** The service from outside, and the attacker's objects in it. */
 export type Target = {
   /** Without a trailing slash. */
   readonly url: string;
-  /** The attacker's, with a key of the usual limits lifted. */
+  /** The attacker's client. */
   readonly attacker: Client;
-  /** Ids of the attacker's channels, of all networks. */
+  /** Ids of the attacker's channels, one on each network. */
   readonly channels: readonly string[];
 };
 
-/** Something that no honest client does, or not so often. */
+/** Requests that no honest client sends, or sends in such numbers. */
 export type Attack = {
   readonly name: string;
-  /** @returns what was not as promised, in sentences; nothing when all was. */
+  /** @returns the broken promises, as sentences; none when the service behaved well. */
   readonly run: (target: Target) => Promise<readonly string[]>;
 };
 
-/** @returns the sentence unless it holds. */
+/** @returns the sentence unless the condition holds. */
 export const must = (holds: boolean, otherwise: string): string[] => (holds ? [] : [otherwise]);
 
-/** A request of which only the status counts; the answer is read to its end. */
+/** Returns a request's status; reads the answer to its end. */
 export async function statusOf(url: string, init: RequestInit): Promise<number> {
   const response = await fetch(url, { ...init, signal: AbortSignal.timeout(120_000) });
   await response.arrayBuffer();

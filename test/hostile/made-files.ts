@@ -1,8 +1,8 @@
 import { crc32, deflateSync } from 'node:zlib';
 
-// Files that are small and say that they are large, built byte by byte: a library would make them in earnest.
+// Small files that claim to be large, built byte by byte: a library would create the large content.
 
-/** A WebP with so many frames of one pixel. Each has some 40 bytes. */
+/** A WebP with this many frames of one pixel, about 40 bytes each. */
 export function animatedWebp(frames: number): Buffer {
   const pixel = Buffer.from('UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==', 'base64').subarray(
     12,
@@ -27,7 +27,7 @@ function riffChunk(name: string, content: Buffer): Buffer {
   return Buffer.concat([head, content, Buffer.alloc(content.length % 2)]);
 }
 
-/** A GIF with so many frames of one pixel. */
+/** A GIF with this many frames of one pixel. */
 export function longGif(frames: number): Buffer {
   const head = Buffer.from(
     'GIF89a\u0001\u0000\u0001\u0000\u0080\u0000\u0000\u0000\u0000\u0000\u00ff\u00ff\u00ff',
@@ -39,12 +39,12 @@ export function longGif(frames: number): Buffer {
   return Buffer.concat([head, ...Array<Buffer>(frames).fill(frame), Buffer.from([0x3b])]);
 }
 
-/** A PNG whose head says that it has so many pixels on each side, with the rows that it says, packed. */
+/** A PNG whose header claims this many pixels on each side, with 1,000 compressed rows. */
 export function giantPng(side: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(side, 0);
   header.writeUInt32BE(side, 4);
-  header.set([1, 0, 0, 0, 0], 8); // One bit of grey a pixel.
+  header.set([1, 0, 0, 0, 0], 8); // One bit of grey per pixel.
   const rows = deflateSync(Buffer.alloc((Math.ceil(side / 8) + 1) * 1000));
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),

@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net';
 
 export type RawSocket = {
   readonly socket: Socket;
-  /** All that came so far. */
+  /** Everything received so far. */
   readonly answer: () => string;
-  /** Resolves with the milliseconds from its opening when the other side closes it, with null after `withinMs`. */
+  /** Resolves when the other side closes it, with milliseconds since its opening; with null after `withinMs`. */
   readonly closedAfter: (withinMs: number) => Promise<number | null>;
 };
 
@@ -31,6 +31,6 @@ export async function openSocket(url: string): Promise<RawSocket> {
   };
 }
 
-/** The first lines of a request, with the blank line after them. */
+/** The head of a request, with the blank line after it. */
 export const headOf = (method: string, path: string, headers: readonly string[]): string =>
   `${[`${method} ${path} HTTP/1.1`, 'host: punctual.example', ...headers].join('\r\n')}\r\n\r\n`;

@@ -10,10 +10,10 @@ import { uploadAttacks } from './attacks/uploads.ts';
 import { startService, type Service } from './service.ts';
 import { memoryMb, watch } from './watch.ts';
 
-// `npm run hostile [-- --only REGEXP]`: requests that are meant to hurt, one after the other, to an API process as
-// operators start it. After each: no other workspace noticed, and it is the same process still.
+// `npm run hostile [-- --only REGEXP]`: harmful requests, one after the other, to an API process that runs as operators
+// start it. After each, checks that no other workspace was affected and that the process has not restarted.
 
-/** What `/healthz` may take at most, in milliseconds, and what the process may grow by, in MiB. */
+/** The maximum time of `/healthz` in milliseconds, and the maximum growth of the process in MiB. */
 const bounds = { healthMs: 1000, grewMb: 150 };
 const tooSlow = `/healthz took more than ${bounds.healthMs} ms`;
 const tooLarge = `the process grew by more than ${bounds.grewMb} MiB`;
@@ -53,7 +53,7 @@ async function attackAll(only: RegExp, signal: AbortSignal): Promise<number> {
   return hurt === 0 ? 0 : 1;
 }
 
-/** What a service that was in use for a while holds: V8 collects late, and growth is to be the attack's. */
+/** Grows the process to its size after a while of use, so that later growth comes from the attack: V8 collects late. */
 async function warmUp({ target, neighbour }: Service): Promise<void> {
   const { attacker, channels } = target;
   const longest = { body: 'x'.repeat(49_000), channel_ids: channels };
@@ -63,19 +63,22 @@ async function warmUp({ target, neighbour }: Service): Promise<void> {
   }
 }
 
-/** What others do meanwhile. @returns what was wrong with it. */
+/** The calls of another workspace during an attack. @returns their faults. */
 async function callAsUsual(neighbour: Service['neighbour']): Promise<string[]> {
   const [made, listed] = [
     await neighbour.post('/posts', { body: 'A draft of another workspace' }),
     await neighbour.get('/posts?limit=1'),
   ];
   return [
-    ...must(made.status === 201, `a neighbour's draft was answered with ${made.status}`),
-    ...must(listed.status === 200, `a neighbour's list was answered with ${listed.status}`),
+    ...must(made.status === 201, `a neighbour's draft got the status ${made.status}`),
+    ...must(listed.status === 200, `a neighbour's list got the status ${listed.status}`),
   ];
 }
 
-/** A machine may be slow for a moment, and collect late; what an attack does, it does every time. @returns the faults of its best time of three. */
+/**
+ * Makes an attack up to three times while `/healthz` is slow or the process large, because a busy machine or late garbage
+ * collection may be the cause. @returns the faults of the last time.
+ */
 async function attackUntilSure(
   service: Service,
   attack: Attack,

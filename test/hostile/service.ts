@@ -13,11 +13,11 @@ import type { Target } from './attack.ts';
 export type Service = {
   readonly api: ApiProcess;
   readonly target: Target;
-  /** Of another workspace. */
+  /** A client of another workspace. */
   readonly neighbour: Client;
 };
 
-/** The API as operators start it, with its own settings, on a database of its own and without a Temporal. */
+/** Starts the API as operators do, with its default settings, on its own database and without Temporal. */
 export async function startService(t: ExecutionContext): Promise<Service> {
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const secretKey = randomBytes(32).toString('hex');

@@ -1,23 +1,23 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What was seen of the service while something happened to it. */
+/** Measurements of the service during an attack. */
 export type Seen = {
-  /** The slowest answer of `/healthz`, without what this process itself was late by at that time. In milliseconds. */
+  /** The slowest answer of `/healthz` in milliseconds, without this process's own delay at that time. */
   readonly healthMs: number;
-  /** The most memory that its process held, in MiB above what it held at first. */
+  /** The largest memory of its process, in MiB above the start. */
   readonly grewMb: number;
   readonly failures: readonly string[];
 };
 
-/** How often it is asked, in milliseconds. */
+/** The interval of the measurements, in milliseconds. */
 const everyMs = 50;
 
 /**
- * Asks `/healthz` and looks at the process's memory all the while.
+ * Calls `/healthz` and measures the process's memory until `stop` is called.
  *
- * @param firstMb What the process held before anything happened.
- * @returns what was seen until `stop` was called.
+ * @param firstMb The process's memory before the first attack.
+ * @returns a function that stops and returns the measurements.
  */
 export function watch(
   url: string,
@@ -32,7 +32,7 @@ export function watch(
       const beganMs = performance.now();
       const failure = await ask(url);
       const tookMs = performance.now() - beganMs;
-      // A machine that is busy with something else makes both late.
+      // Other load on the machine delays both.
       seen.healthMs = Math.max(seen.healthMs, tookMs - Math.max(lateMs, await lateness()));
       seen.grewMb = Math.max(seen.grewMb, (await memoryMb(pid)) - firstMb);
       if (failure) {
@@ -49,7 +49,7 @@ export function watch(
   };
 }
 
-/** By how much a timer of this process is late. */
+/** How late a timer of this process is, in milliseconds. */
 async function lateness(): Promise<number> {
   const beganMs = performance.now();
   await sleep(everyMs / 2);
@@ -66,7 +66,7 @@ async function ask(url: string): Promise<string | null> {
   }
 }
 
-/** What a process holds in memory, of which other processes hold nothing. */
+/** The memory of a process that it shares with no other, in MiB. */
 export async function memoryMb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const [, kib = '0'] = /^RssAnon:\s+(\d+) kB/mv.exec(status) ?? [];

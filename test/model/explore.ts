@@ -7,24 +7,24 @@ import {
   type Row,
   type State,
   type Step,
-  type Try,
+  type Attempt,
 } from './state.ts';
-import { trySteps } from './try-steps.ts';
+import { attemptSteps } from './attempt-steps.ts';
 import { breakdowns, networkSteps, timeSteps } from './world-steps.ts';
 import { workflowSteps } from './workflow-steps.ts';
 
-/** All that may happen next, one statement or request at a time. */
+/** All possible next steps, each one statement or request. */
 function* nextSteps(state: State, bounds: Bounds): Generator<Step> {
   yield* ownerSteps(state, bounds);
   yield* withEnds(state, workflowSteps(state, bounds));
-  yield* trySteps(state, bounds, 0);
-  yield* trySteps(state, bounds, 1);
+  yield* attemptSteps(state, bounds, 0);
+  yield* attemptSteps(state, bounds, 1);
   yield* timeSteps(state);
   yield* networkSteps(state, bounds);
   yield* withEnds(state, breakdowns(state, bounds));
 }
 
-/** Temporal remembers that a workflow ended since the backup. */
+/** Temporal remembers workflows that ended since the backup. */
 function* withEnds(state: State, steps: Iterable<Step>): Generator<Step> {
   for (const step of steps) {
     const hasEnded =
@@ -33,7 +33,7 @@ function* withEnds(state: State, steps: Iterable<Step>): Generator<Step> {
   }
 }
 
-/** What must hold at all times. @returns what is wrong, if anything is. */
+/** Checks the invariants. @returns the violation, or null. */
 export function faultOf(state: State, { parts }: Bounds): string | null {
   const { wrong, events, live, channel } = state;
   if (wrong ?? new Set(events).size < events.length) {
@@ -42,13 +42,13 @@ export function faultOf(state: State, { parts }: Bounds): string | null {
 
   const isHidden =
     isAtRest(state) && live.length === parts && (channel === 'draft' || channel === 'failed');
-  return isHidden ? `all of it is live, and the channel says ${channel}` : null;
+  return isHidden ? `all of it is live, but the channel is ${channel}` : null;
 }
 
-/** Whether nothing is left to do but by a person, and all of it is said. */
+/** Whether only a person can change the state, and its final event exists. */
 export function isAtRest(state: State): boolean {
-  const { status, channel, workflow, tries, run, events, isRestored } = state;
-  if (workflow || tries[0] || tries[1]) {
+  const { status, channel, workflow, attempts, run, events, isRestored } = state;
+  if (workflow || attempts[0] || attempts[1]) {
     return false;
   }
 
@@ -56,15 +56,15 @@ export function isAtRest(state: State): boolean {
     ? channel === 'draft' || channel === 'failed' || (isRestored && isFinal(channel))
     : (status === 'published' || status === 'failed') &&
         isFinal(channel) &&
-        // What a restore made unconfirmed waits for a person, and no event says so.
+        // An unconfirmed channel of a restore has no event and waits for a person.
         (events.includes(run) || (isRestored && channel === 'unconfirmed'));
 }
 
-/** The same for states that differ only in how high counters are. */
+/** A key that is equal for states that differ only in their counters. */
 function keyOf(state: State): string {
-  const { revision, synced, workflow, ledger, tries } = state;
+  const { revision, synced, workflow, ledger, attempts } = state;
   const rank = new Map<number, number>([[0, 0]]);
-  const sends = [ledger, ...tries.map((attempt) => attempt?.view ?? [])]
+  const sends = [ledger, ...attempts.map((attempt) => attempt?.view ?? [])]
     .flat()
     .map(({ send }) => send);
   for (const send of sends.toSorted((a, b) => a - b)) {
@@ -84,36 +84,36 @@ function keyOf(state: State): string {
       claimed: workflow.claimed === null ? null : workflow.claimed - revision,
     },
     ledger: rows(ledger),
-    tries: tries.map((attempt) => attempt && withRows(attempt, rows)),
+    attempts: attempts.map((attempt) => attempt && withRows(attempt, rows)),
     ...(state.backup && { revision, synced }),
   });
   return hash('sha1', text, 'base64');
 }
 
-const withRows = ({ view, ...attempt }: Try, rows: (view: readonly Row[]) => unknown): unknown => [
-  attempt,
-  rows(view),
-];
+const withRows = (
+  { view, ...attempt }: Attempt,
+  rows: (view: readonly Row[]) => unknown,
+): unknown => [attempt, rows(view)];
 
 export type Explored = {
   readonly states: number;
-  /** The first thing that is wrong, and the shortest way to it; null when nothing is. */
+  /** The first violation with the shortest way to it, or null. */
   readonly found: { readonly fault: string; readonly steps: readonly string[] } | null;
 };
 
-/** What is known of the states that were found, by their numbers. They themselves would take gigabytes. */
+/** Facts about the states by their numbers. The states themselves would take gigabytes. */
 type Found = {
-  /** From which one each was found first, and by which of its steps. */
+  /** The state and the step from which each state was first found. */
   readonly parents: number[];
   readonly steps: number[];
-  /** From where a calm step leads to each. */
+  /** The states from which a calm step leads to each. */
   readonly calmFrom: number[][];
   readonly atRest: number[];
 };
 
 /**
- * Goes through all that can happen within the bounds, breadth first, and looks at each state. After that it asks of each
- * whether the post comes to rest from there when the owner does nothing and nothing breaks.
+ * Explores all steps within the bounds, breadth first, and checks each state. Then checks that the post comes to rest
+ * from each state when the owner does nothing and nothing breaks.
  */
 export function explore(bounds: Bounds): Explored {
   const found: Found = { parents: [-1], steps: [0], calmFrom: [[]], atRest: [] };
@@ -171,7 +171,7 @@ export function explore(bounds: Bounds): Explored {
   return { states: numbers.size, found: { fault, steps: names } };
 }
 
-/** Backwards from all states of rest, along calm steps. */
+/** Searches backwards from all states at rest, along calm steps. @returns a state that is not reached, or null. */
 function firstStuck({ calmFrom, atRest }: Found): number | null {
   const rests = new Uint8Array(calmFrom.length);
   const todo = [...atRest];
@@ -192,7 +192,7 @@ function firstStuck({ calmFrom, atRest }: Found): number | null {
   return stuck < 0 ? null : stuck;
 }
 
-/** Goes the way to a state once more. */
+/** Repeats the steps to a state. */
 function wayTo(
   { parents, steps }: Found,
   number: number,

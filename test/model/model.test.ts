@@ -2,16 +2,16 @@ import test from 'ava';
 import { explore } from './explore.ts';
 import type { Bounds, Fault, Mishap } from './state.ts';
 
-// A model of a post with one channel, checked exhaustively: every order in which its owner's calls, the workers'
-// statements, the network's answers and what breaks can happen, within small bounds. `npm run model` explores larger
-// ones. Each step is one statement or one request, as in the product; docs/architecture.md says what is left out.
+// A model of a post with one channel, checked exhaustively: every order of owner calls, worker statements, network
+// responses and failures within small bounds. `npm run model` explores larger ones. Each step is one statement or one
+// request, as in the product; docs/testing.md lists the simplifications.
 
 const mishaps: readonly Mishap[] = ['crash', 'hang', 'termination', 'refusal', 'loss'];
 const bounds: Bounds = { parts: 1, keyed: false, faults: [], calls: 2, mishaps, mishapsInAll: 1 };
 
 for (const [what, more] of [
   ['a post', {}],
-  ['a post on a network that knows requests by their key', { keyed: true }],
+  ['a post on a network that detects repeated keys', { keyed: true }],
   ['a thread', { parts: 2 }],
   ['a post whose database is restored', { mishaps: ['restore', 'crash'] }],
 ] as const) {
@@ -25,8 +25,8 @@ for (const [what, more] of [
 
 const faults: readonly (readonly [Fault, Partial<Bounds>, RegExp])[] = [
   [
-    'begins by what it read',
-    { faults: ['begins by what it read', 'keeps the run'] },
+    'ignores a concurrent cancel',
+    { faults: ['ignores a concurrent cancel', 'keeps the run'] },
     /after a call/v,
   ],
   ['keeps the run', { faults: ['keeps the run'] }, /after a call/v],
@@ -37,15 +37,15 @@ const faults: readonly (readonly [Fault, Partial<Bounds>, RegExp])[] = [
     /after a call|live twice/v,
   ],
   [
-    'starts a backup as it is',
-    { faults: ['starts a backup as it is'], mishaps: ['restore'] },
+    'skips restore finish',
+    { faults: ['skips restore finish'], mishaps: ['restore'] },
     /live twice|all of it is live/v,
   ],
   ['sends after a freeze', { faults: ['sends after a freeze'] }, /live twice/v],
 ];
 
 for (const [fault, more, wanted] of faults) {
-  test(`the model finds a product that ${fault}`, (t) => {
+  test(`the model detects a product that ${fault}`, (t) => {
     const { found } = explore({ ...bounds, ...more });
     t.regex(found?.fault ?? '', wanted);
     t.log(found?.steps.join(' > '));

@@ -9,9 +9,9 @@ import {
   type Step,
 } from './state.ts';
 
-/** What the post's owner may call now, each a transaction under the post's lock (api/posts). */
+/** The calls that the post's owner may make now, each a transaction under the post's lock (api/posts). */
 export function* ownerSteps(state: State, bounds: Bounds): Generator<Step> {
-  // After a restore the API starts when workflows have said what the database has forgotten.
+  // After a restore the API starts once the workflows have reported the lost claims.
   const isClosed = state.isRestored && state.workflow !== null && state.workflow.claimed !== null;
   if (state.callsLeft === 0 || isClosed) {
     return;
@@ -43,7 +43,7 @@ function cancel(state: State): State | null {
   const goesOn = rows.some(isOpen) || (rows.length > 0 && rows.every(isOut));
   const channel = goesOn ? 'retrying' : 'draft';
   const isSent = state.channel === 'publishing' || isFinal(state.channel);
-  // What is being sent, or in doubt, is counted in the answer, and may go out.
+  // A part that is being sent or in doubt is counted in the response and may go out.
   return {
     ...(channel === 'draft' && !isSent ? forbidOlder(state) : state),
     status: 'draft',
@@ -53,12 +53,15 @@ function cancel(state: State): State | null {
   };
 }
 
-/** What was read before must not go out any more. */
+/** Attempts that began before this must not send. */
 const forbidOlder = (state: State): State => {
-  const [first, second] = state.tries;
+  const [first, second] = state.attempts;
   return {
     ...state,
-    tries: [first && { ...first, isForbidden: true }, second && { ...second, isForbidden: true }],
+    attempts: [
+      first && { ...first, isForbidden: true },
+      second && { ...second, isForbidden: true },
+    ],
   };
 };
 
@@ -72,7 +75,7 @@ function schedule(state: State, { parts, faults }: Bounds, text: number): State 
   }
 
   if (text !== state.text && isLive) {
-    return null; // A part that is live cannot be unsaid.
+    return null; // The text of a live part cannot change.
   }
 
   const hasBegun = isUnderWay || ledger.some(({ run }) => run === state.run);
@@ -107,14 +110,14 @@ function retry(state: State): State | null {
   };
 }
 
-/** The owner looks at the account, and says what is there. */
+/** The owner checks the account and reports what is there. */
 function settle(state: State, { parts }: Bounds): State | null {
   const open = state.ledger.filter(isOpen);
   if (state.channel !== 'unconfirmed' || open.some(({ mayLand }) => mayLand)) {
     return null;
   }
 
-  // A restored database may know nothing of a send: then the owner speaks of the whole post.
+  // A restored database may lack the send; then the owner answers for the whole post.
   const isThere =
     state.ledger.length === 0
       ? state.live.length === parts

@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 import { explore } from './explore.ts';
 import type { Mishap } from './state.ts';
 
-// `npm run model [-- --calls 2] [-- --mishaps 2] [-- --parts 1] [-- --keyed]`: explores the model of a post within larger
-// bounds than the tests do, and says what it found. Two mishaps take some minutes and some gigabytes.
+// `npm run model [-- --calls 2] [-- --mishaps 2] [-- --parts 1] [-- --keyed]`: explores the model of a post within
+// larger bounds than the tests do, and prints the result. Two mishaps take some minutes and some gigabytes.
 
 const { values } = parseArgs({
   options: {
@@ -23,5 +23,5 @@ const { found, states } = explore({
   mishapsInAll: Number(values.mishaps),
 });
 console.log(`${states} states`);
-console.log(found ? `${found.fault}\n${found.steps.join('\n')}` : 'Nothing is wrong.');
+console.log(found ? `${found.fault}\n${found.steps.join('\n')}` : 'No violation found.');
 process.exitCode = found ? 1 : 0;

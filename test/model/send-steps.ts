@@ -7,19 +7,19 @@ import {
   type Row,
   type State,
   type Step,
-  type Try,
+  type Attempt,
 } from './state.ts';
 
-// A send, from its intent in the ledger to what is written down of its answer (activities/publish-channel/mark-sending.ts,
-// send-thread.ts, ledger-marks.ts).
+// A send, from its intent in the ledger to the stored response (db/ledger/intents.ts, db/ledger/marks.ts,
+// activities/publish-channel/send-thread.ts).
 
-export const newRows = (parts: number, { run, text }: Try): Row[] =>
+export const newRows = (parts: number, { run, text }: Attempt): Row[] =>
   Array.from({ length: parts }, (_, part) => {
     return { run, part, text, state: 'ready', send: 0, mayLand: false };
   });
 
-/** The first intent writes all parts down. */
-export function markNew(state: State, { parts }: Bounds, attempt: Try): State | null {
+/** The first intent inserts the rows of all parts. */
+export function markNew(state: State, { parts }: Bounds, attempt: Attempt): State | null {
   const isTaken = state.ledger.some(
     (row) => row.run >= attempt.run || row.state === 'sending' || row.state === 'sent',
   );
@@ -33,8 +33,8 @@ export function markNew(state: State, { parts }: Bounds, attempt: Try): State | 
   return { ...state, sends, ledger: [...state.ledger, ...(marked ? [marked] : []), ...others] };
 }
 
-/** A later part, or one that was not taken before. */
-export function markKnown(state: State, attempt: Try, next: Row | undefined): State | null {
+/** The intent of a later part, or of one that was refused or not sent before. */
+export function markKnown(state: State, attempt: Attempt, next: Row | undefined): State | null {
   const index = state.ledger.findIndex((row) => row.run === next?.run && row.part === next.part);
   const row = state.ledger[index];
   const fits =
@@ -57,8 +57,13 @@ export function markKnown(state: State, attempt: Try, next: Row | undefined): St
   return { ...state, sends, ledger: state.ledger.with(index, marked) };
 }
 
-/** The request leaves. What becomes of it is the network's choice. */
-export function* send(state: State, bounds: Bounds, slot: 0 | 1, attempt: Try): Generator<Step> {
+/** The request leaves, and the network chooses its fate. */
+export function* send(
+  state: State,
+  bounds: Bounds,
+  slot: 0 | 1,
+  attempt: Attempt,
+): Generator<Step> {
   const { faults, keyed } = bounds;
   if (attempt.isStale && !faults.includes('sends after a freeze')) {
     yield { name: 'was frozen and sends nothing', to: drop(state, slot), isCalm: true };
@@ -79,24 +84,24 @@ export function* send(state: State, bounds: Bounds, slot: 0 | 1, attempt: Try): 
           wrong: state.wrong ?? `version ${row.text} goes out after a call that stopped it`,
         }
       : state;
-  const answered = (to: State, finding: Try['finding']): State =>
+  const answered = (to: State, finding: Attempt['finding']): State =>
     put(to, slot, { ...attempt, at: 'answered', finding });
   yield { name: 'is taken', to: answered(land(seen, copy, keyed), 'taken'), isCalm: true };
   const refused = afterMishap(seen, bounds, 'refusal');
   if (refused) {
-    yield { name: 'is refused for now', to: answered(refused, 'not now'), isCalm: false };
-    yield { name: 'is refused for good', to: answered(refused, 'never'), isCalm: false };
+    yield { name: 'is refused temporarily', to: answered(refused, 'not now'), isCalm: false };
+    yield { name: 'is refused permanently', to: answered(refused, 'never'), isCalm: false };
   }
 
   const lost = afterMishap(seen, bounds, 'loss');
   if (lost) {
     const requests = [...lost.requests, copy];
     const to = answered({ ...lost, requests }, 'no answer');
-    yield { name: 'gets no answer', to, isCalm: false };
+    yield { name: 'gets no response', to, isCalm: false };
   }
 }
 
-/** A post appears. On a keyed network the same key makes no second one. */
+/** Makes a post live. On a keyed network an equal key makes no second post. */
 export function land(state: State, copy: Copy, keyed: boolean): State {
   const isThere =
     keyed && state.live.some(({ run, part }) => run === copy.run && part === copy.part);
@@ -113,11 +118,11 @@ export function land(state: State, copy: Copy, keyed: boolean): State {
   };
 }
 
-const sendingOf = ({ view }: Try): Row | undefined =>
+const sendingOf = ({ view }: Attempt): Row | undefined =>
   view.filter((row) => row.state === 'sending').toSorted((a, b) => b.send - a.send)[0];
 
-/** The answer of `send`, written down: as far as it is still about the same send. */
-export function noteAnswer(state: State, slot: 0 | 1, attempt: Try): State {
+/** Stores the response of `send`, as far as the row still holds the same send. */
+export function noteAnswer(state: State, slot: 0 | 1, attempt: Attempt): State {
   const row = sendingOf(attempt);
   const { finding } = attempt;
   if (!row || finding === 'no answer') {
@@ -143,7 +148,7 @@ export const sentIn = (ledger: readonly Row[], { run, part }: Row): Row[] =>
     row.run === run && row.part === part ? { ...row, state: 'sent', mayLand: false } : row,
   );
 
-/** Nothing came of it: only of this send: another may have begun since. */
+/** Stores that this send did not succeed. A newer send of the row is unaffected. */
 export const notTaken = (
   ledger: readonly Row[],
   { run, part, send: which }: Row,

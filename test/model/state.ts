@@ -1,45 +1,45 @@
-/** Which rules of the product hold, and what may happen how often. All else may happen at any time. */
+/** Which rules of the product hold, and how often things may happen. Other steps are not limited. */
 export type Bounds = {
-  /** Of the thread. */
+  /** Parts of the thread. */
   readonly parts: 1 | 2;
-  /** Whether a second request with the same key makes no second post, as on Bluesky; such networks need no settling time. */
+  /** Whether an equal key makes no second post, as on Bluesky; such networks need no settling time. */
   readonly keyed: boolean;
-  /** Faults of earlier versions that are put back. */
+  /** Faults of earlier versions to reintroduce. */
   readonly faults: readonly Fault[];
-  /** How many calls of the post's owner: cancel, edit, schedule, retry, settle. */
+  /** Limit of the owner's calls: cancel, edit, schedule, retry, settle. */
   readonly calls: number;
   readonly mishaps: readonly Mishap[];
-  /** How many of these in all. */
+  /** Limit of all mishaps together. */
   readonly mishapsInAll: number;
 };
 
 export type Fault =
-  /** A try begins by what the post was before the statement waited for a cancel. */
-  | 'begins by what it read'
-  /** A draft that is scheduled belongs to the publishing that was cancelled, unless that is in the ledger. */
+  /** An attempt begins with the state that it read before its statement waited for a cancel. */
+  | 'ignores a concurrent cancel'
+  /** A rescheduled draft stays in the cancelled run, unless the ledger has rows of that run. */
   | 'keeps the run'
-  /** Only its own workflow finishes what was being sent when the post was cancelled. */
+  /** Only the post's own workflow finishes a cancelled send. */
   | 'leaves a cancelled send'
-  /** A keyed network is asked again at once, as the same key makes no second post. */
+  /** A keyed network is sent to again at once, because an equal key makes no second post. */
   | 'sends again at once'
-  /** A try that was frozen sends all the same. */
+  /** An attempt that was suspended sends anyway. */
   | 'sends after a freeze'
-  /** A restored database is started as it is: `restore finish` is left out. */
-  | 'starts a backup as it is';
+  /** A restored database starts without `restore finish`. */
+  | 'skips restore finish';
 
 /** Something that goes wrong. */
 export type Mishap =
   /** A worker dies. */
   | 'crash'
-  /** A worker is silent for so long that another one takes over, and then goes on. */
+  /** A worker hangs until another one takes over, and then continues. */
   | 'hang'
   /** The workflow is terminated. */
   | 'termination'
-  /** The network refuses for certain, for now or for good. */
+  /** The network refuses the request, temporarily or permanently. */
   | 'refusal'
-  /** The answer of the network is lost; its post may appear later, or never. */
+  /** The network's response is lost; its post may appear later, or never. */
   | 'loss'
-  /** The database becomes what it was at some time before. */
+  /** The database returns to an earlier state. */
   | 'restore';
 
 /** One part of a thread in the ledger. */
@@ -49,7 +49,7 @@ export type Row = {
   /** The version of the text. */
   readonly text: number;
   readonly state: 'ready' | 'sending' | 'sent' | 'refused';
-  /** Which send was the last one of this row; 0 for none. */
+  /** The number of the row's last send; 0 for none. */
   readonly send: number;
   /** Whether a request of that send may still land. */
   readonly mayLand: boolean;
@@ -64,7 +64,7 @@ export type ChannelStatus =
   | 'failed'
   | 'unconfirmed';
 
-/** What a backup holds: everything but Temporal, the workers and the network. */
+/** The content of a backup: everything but Temporal, the workers and the network. */
 export type Database = {
   readonly status: 'draft' | 'scheduled' | 'publishing' | 'published' | 'failed';
   readonly revision: number;
@@ -72,7 +72,7 @@ export type Database = {
   readonly run: number;
   readonly text: number;
   readonly isDue: boolean;
-  /** A day has passed since the post's time, or that of its last retry. */
+  /** A day has passed since the post's due time or its last retry. */
   readonly isOver: boolean;
   readonly channel: ChannelStatus;
   readonly ledger: readonly Row[];
@@ -83,54 +83,54 @@ export type Database = {
 export type Workflow = {
   readonly heard: number;
   readonly canceled: boolean;
-  /** The revision at its claim; null while it waits for the post's time. */
+  /** The revision of its claim; null while it waits for the due time. */
   readonly claimed: number | null;
-  /** News came since the claim. */
+  /** A signal arrived since the claim. */
   readonly isStopped: boolean;
   /** The channel's activity has ended. */
   readonly isDone: boolean;
 };
 
-/** A try of the channel, as far as it has come: what it goes by may be old. */
-export type Try = {
+/** An attempt on the channel. Its values may be stale. */
+export type Attempt = {
   readonly at: 'read' | 'begun' | 'looked' | 'marked' | 'answered' | 'failing';
   readonly run: number;
   readonly text: number;
-  /** Since it read the text, a cancel said that nothing of it goes out any more. */
+  /** A cancel since the read forbids any further send of this text. */
   readonly isForbidden: boolean;
   readonly isPublishing: boolean;
-  /** The post was cancelled while the channel was being sent: what is out is finished. */
+  /** The post was cancelled while the channel was being sent: the live parts are completed. */
   readonly isFinishing: boolean;
-  /** The ledger as it was read last. */
+  /** The ledger at the last read. */
   readonly view: readonly Row[];
-  /** `found`: the network showed it. `taken`: it said so itself. */
+  /** `found`: the network showed it. `taken`: the network's response confirmed it. */
   readonly finding: 'found' | 'absent' | 'taken' | 'not now' | 'never' | 'no answer' | null;
-  /** It stood still for so long since its intent that its request is no longer allowed. */
+  /** Suspended for so long since its intent that its request is no longer allowed. */
   readonly isStale: boolean;
 };
 
-/** Something on the way to the network, or on it. */
+/** A post on the network, or on its way there. */
 export type Copy = {
   readonly run: number;
   readonly part: number;
   readonly text: number;
 };
 
-/** A post with one channel, and all that is under way with it. */
+/** A post with one channel, and everything that concerns it. */
 export type State = Database & {
   readonly workflow: Workflow | null;
-  /** The one that Temporal waits for, and one that it has given up and that goes on all the same. */
-  readonly tries: readonly [Try | null, Try | null];
+  /** The attempt that Temporal waits for, and one that timed out in Temporal but still runs. */
+  readonly attempts: readonly [Attempt | null, Attempt | null];
   readonly requests: readonly Copy[];
   readonly live: readonly Copy[];
   readonly sends: number;
   readonly backup: Database | null;
-  /** A workflow of the post has ended since the backup: Temporal lists it. */
+  /** A workflow of the post has ended since the backup; Temporal lists it. */
   readonly hasEndedSince: boolean;
   readonly isRestored: boolean;
   readonly callsLeft: number;
   readonly mishapsLeft: number;
-  /** What went wrong, if anything did. */
+  /** The violation, or null. */
   readonly wrong: string | null;
 };
 
@@ -146,7 +146,7 @@ export const startOf = ({ calls, mishapsInAll }: Bounds): State => ({
   ledger: [],
   events: [],
   workflow: null,
-  tries: [null, null],
+  attempts: [null, null],
   requests: [],
   live: [],
   sends: 0,
@@ -158,34 +158,34 @@ export const startOf = ({ calls, mishapsInAll }: Bounds): State => ({
   wrong: null,
 });
 
-/** Something that may happen next. */
+/** A possible next step. */
 export type Step = {
   readonly name: string;
   readonly to: State;
-  /** It happens sooner or later, if the owner does nothing and nothing breaks. */
+  /** Happens sooner or later if the owner does nothing and nothing breaks. */
   readonly isCalm: boolean;
 };
 
 export const isFinal = (status: ChannelStatus): boolean =>
   status === 'published' || status === 'failed' || status === 'unconfirmed';
 
-/** @returns the state after a mishap of this kind; null when there is none any more. */
+/** @returns the state after a mishap of this kind, or null when no more are allowed. */
 export const afterMishap = (state: State, { mishaps }: Bounds, kind: Mishap): State | null =>
   mishaps.includes(kind) && state.mishapsLeft > 0
     ? { ...state, mishapsLeft: state.mishapsLeft - 1 }
     : null;
 
-/** The network has it, or may have it. */
+/** The network has the part, or may have it. */
 export const isOut = ({ state }: Row): boolean => state === 'sent' || state === 'sending';
 
-/** A post that had ended, or was cancelled, ends by what its channel is now, with an event of its own. */
+/** Ends a post that had ended or was cancelled by its channel's current status, with an event of its own. */
 export function refinalizePost(state: State): State {
   const run = state.run + 1;
   const status = state.channel === 'published' ? 'published' : 'failed';
   return { ...state, run, status, events: [...state.events, run] };
 }
 
-/** What the network has or will have of a part: see `ledgerRows` of the product. */
+/** The row of each part that the network has or will have, as `ledgerRows` of the product returns them. */
 export function rowsThatCount(ledger: readonly Row[], run: number): Row[] {
   const weight = ({ state }: Row): number => ({ sent: 2, sending: 1, ready: 0, refused: 0 })[state];
   const found = new Map<number, Row>();
@@ -204,10 +204,10 @@ export function rowsThatCount(ledger: readonly Row[], run: number): Row[] {
   return [...found.values()].toSorted((a, b) => a.part - b.part);
 }
 
-export const put = (state: State, slot: 0 | 1, attempt: Try | null): State => ({
+export const put = (state: State, slot: 0 | 1, attempt: Attempt | null): State => ({
   ...state,
-  tries: slot === 0 ? [attempt, state.tries[1]] : [state.tries[0], attempt],
+  attempts: slot === 0 ? [attempt, state.attempts[1]] : [state.attempts[0], attempt],
 });
 
-/** The try is over; Temporal makes another. */
+/** The attempt is over; Temporal starts another. */
 export const drop = (state: State, slot: 0 | 1): State => put(state, slot, null);

@@ -1,8 +1,8 @@
 import { inDoubt } from './world-steps.ts';
 import { isFinal, isOut, type Bounds, type State, type Step, type Workflow } from './state.ts';
-import { startTry } from './try-steps.ts';
+import { startAttempt } from './attempt-steps.ts';
 
-/** What tells Temporal of the post, and what its workflow does next (temporal/, workflows/, the sweep). */
+/** Syncs of the post, and the next steps of its workflow (temporal/, workflows/, the sweep). */
 export function* workflowSteps(state: State, bounds: Bounds): Generator<Step> {
   if (state.synced < state.revision) {
     yield { name: 'sync', to: tell(state, bounds), isCalm: true };
@@ -12,7 +12,7 @@ export function* workflowSteps(state: State, bounds: Bounds): Generator<Step> {
   if (workflow === null) {
     const healed = sweep(state, bounds);
     if (healed) {
-      yield { name: 'the sweep heals', to: healed, isCalm: true };
+      yield { name: 'the sweep repairs the post', to: healed, isCalm: true };
     }
 
     return;
@@ -23,11 +23,11 @@ export function* workflowSteps(state: State, bounds: Bounds): Generator<Step> {
     if (to) {
       yield { name: 'claim', to, isCalm: true };
     }
-  } else if (state.tries[0] === null && !workflow.isDone) {
+  } else if (state.attempts[0] === null && !workflow.isDone) {
     const to = workflow.isStopped
       ? { ...state, workflow: { ...workflow, isDone: true } }
-      : startTry(state, bounds);
-    yield { name: 'try starts', to, isCalm: true };
+      : startAttempt(state, bounds);
+    yield { name: 'attempt starts', to, isCalm: true };
   } else if (workflow.isDone) {
     yield { name: 'finalize', to: finalize(state, bounds, workflow), isCalm: true };
   }
@@ -49,7 +49,7 @@ function tell(state: State, bounds: Bounds): State {
         workflow: {
           ...workflow,
           heard: revision,
-          // One that sleeps asks at once when something is left to finish.
+          // A sleeping workflow claims at once when a cancelled send has to be finished.
           canceled:
             status === 'draft' && (workflow.claimed !== null || !isUnfinished(state, bounds)),
           isStopped: workflow.claimed !== null,
@@ -66,13 +66,13 @@ const begunBy = (revision: number): Workflow => ({
   isDone: false,
 });
 
-/** The post was cancelled while its channel was being sent, and its workflow has to finish that. */
+/** The post was cancelled while its channel was being sent, and its workflow has to finish the send. */
 const isUnfinished = ({ status, channel }: State, { faults }: Bounds): boolean =>
   status === 'draft' &&
   (channel === 'publishing' || channel === 'retrying') &&
   !faults.includes('leaves a cancelled send');
 
-/** Finds a post that nothing in Temporal would bring to its end, and puts it back into the outbox. */
+/** Finds a post without a workflow and puts it back into the outbox. */
 function sweep(state: State, bounds: Bounds): State | null {
   const isLost =
     state.status === 'scheduled' || state.status === 'publishing' || isUnfinished(state, bounds);
@@ -89,7 +89,7 @@ function claim(state: State, bounds: Bounds, workflow: Workflow): State | null {
   }
 
   if (status === 'scheduled') {
-    return isDue ? { ...state, status: 'publishing', workflow: claimed } : null; // It sleeps on.
+    return isDue ? { ...state, status: 'publishing', workflow: claimed } : null; // The workflow keeps sleeping.
   }
 
   return { ...state, workflow: null };
@@ -115,7 +115,7 @@ function endPost(
 ): State {
   const { status, revision, run, events } = state;
   if (revision < (claimed ?? 0) && state.channel !== 'published') {
-    // A restored database has forgotten the claim, and with it what was sent since.
+    // A restored database lacks the claim and all sends since.
     return { ...inDoubt(state), status: 'failed' };
   }
 
@@ -144,7 +144,7 @@ function endPost(
   };
 }
 
-/** A channel that is still open was stopped. A cancel lets finish what is on the network, or may be. */
+/** A channel that is still open was stopped. A cancel lets parts finish that are live or may be. */
 function endChannel(state: State, isCancelled: boolean): State {
   const { channel, status } = state;
   if (!['scheduled', 'publishing', 'retrying'].includes(channel)) {

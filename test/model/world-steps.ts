@@ -9,7 +9,7 @@ import {
 } from './state.ts';
 import { land } from './send-steps.ts';
 
-// What happens by itself: time passes, requests that were lost arrive after all, and things break.
+// Steps without an actor: time passes, lost requests arrive after all, and things break.
 
 export function* timeSteps(state: State): Generator<Step> {
   if (state.status === 'scheduled' && !state.isDue) {
@@ -17,12 +17,12 @@ export function* timeSteps(state: State): Generator<Step> {
   }
 
   if (state.ledger.some(({ mayLand }) => mayLand)) {
-    const [first, second] = state.tries;
+    const [first, second] = state.attempts;
     const to: State = {
       ...state,
       ledger: state.ledger.map((row) => ({ ...row, mayLand: false })),
       requests: [],
-      tries: [
+      attempts: [
         first?.at === 'marked' ? { ...first, isStale: true } : first,
         second?.at === 'marked' ? { ...second, isStale: true } : second,
       ],
@@ -37,7 +37,7 @@ export function* timeSteps(state: State): Generator<Step> {
   }
 }
 
-/** The time passes for the post as it was at a backup as well. */
+/** Time passes for the post in the backup as well. */
 const due = (state: State): State => ({
   ...state,
   isDue: true,
@@ -53,22 +53,26 @@ export function* networkSteps(state: State, { keyed }: Bounds): Generator<Step> 
 }
 
 export function* breakdowns(state: State, bounds: Bounds): Generator<Step> {
-  const { tries, workflow, backup } = state;
-  const crashed = tries[0] && afterMishap(state, bounds, 'crash');
+  const { attempts, workflow, backup } = state;
+  const crashed = attempts[0] && afterMishap(state, bounds, 'crash');
   if (crashed) {
     yield { name: 'the worker dies', to: drop(crashed, 0), isCalm: false };
   }
 
-  const hung = tries[0] && !tries[1] && afterMishap(state, bounds, 'hang');
+  const hung = attempts[0] && !attempts[1] && afterMishap(state, bounds, 'hang');
   if (hung) {
-    const to: State = { ...hung, tries: [null, tries[0]] };
+    const to: State = { ...hung, attempts: [null, attempts[0]] };
     yield { name: 'the worker hangs', to, isCalm: false };
   }
 
   const terminated = workflow && afterMishap(state, bounds, 'termination');
   if (terminated) {
-    // What its activity does reaches no workflow.
-    const to: State = { ...terminated, workflow: null, tries: [null, tries[1] ?? tries[0]] };
+    // Its activity still runs, but reports to no workflow.
+    const to: State = {
+      ...terminated,
+      workflow: null,
+      attempts: [null, attempts[1] ?? attempts[0]],
+    };
     yield { name: 'the workflow is terminated', to, isCalm: false };
   }
 
@@ -83,18 +87,18 @@ export function* breakdowns(state: State, bounds: Bounds): Generator<Step> {
   }
 }
 
-/** Everything is stopped, and has been for some time: then comes `restore finish`. */
+/** A restore with everything stopped for some time, followed by `restore finish`. */
 function restore(restored: State, { revision }: State, { faults }: Bounds): State {
   const stopped: State = {
     ...restored,
     isDue: restored.status === 'draft' ? false : restored.isDue,
     backup: null,
     isRestored: true,
-    tries: [null, null],
+    attempts: [null, null],
     requests: [],
     ledger: restored.ledger.map((row) => ({ ...row, mayLand: false })),
   };
-  if (faults.includes('starts a backup as it is')) {
+  if (faults.includes('skips restore finish')) {
     return stopped;
   }
 
@@ -110,7 +114,7 @@ function restore(restored: State, { revision }: State, { faults }: Bounds): Stat
   return isWanted ? { ...doubted, revision: higher } : doubted;
 }
 
-/** What a restored database cannot know: the channel, and what the ledger says of its parts. */
+/** A restored database cannot know the state of the channel and of the parts in its ledger. */
 export const inDoubt = (state: State): State => ({
   ...state,
   channel: 'unconfirmed',

@@ -11,7 +11,7 @@ const allowances = async (
 
 const part = (kind: 'video' | 'comment', options = {}) => ({ data: { kind, sinceMs: 1 }, options });
 
-test('X and YouTube have an allowance that the operator sets; 0 turns it off, and other networks have none', async (t) => {
+test("X and YouTube have an allowance from the operator's settings; 0 turns it off, and other networks have none", async (t) => {
   const { x, youtube, ...others } = await allowances();
   t.like(x, { perDay: 1000, setting: 'PUNCTUAL_X_POSTS_PER_WORKSPACE_PER_DAY' });
   t.like(youtube, { perDay: 5000, setting: 'PUNCTUAL_YOUTUBE_UNITS_PER_WORKSPACE_PER_DAY' });
@@ -28,7 +28,7 @@ test('X and YouTube have an allowance that the operator sets; 0 turns it off, an
   });
 });
 
-test('a video on YouTube costs 100 units, its thumbnail 50 and its first comment 51; an upload that goes on costs nothing more', async (t) => {
+test('a video on YouTube costs 100 units, its thumbnail 50 and its first comment 51; a resumed upload costs nothing more', async (t) => {
   const { youtube } = await allowances();
   const thumbnail = { thumbnail: crypto.randomUUID() };
   t.is(youtube?.cost(part('video'), false), 100);

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Options } from '../../networks/content-rules.ts';
-import type { Account, Network, Part } from '../../networks/network.ts';
+import type { Account, Network, ThreadPart } from '../../networks/network.ts';
 import type { Target } from '../support/lossy-proxy.ts';
 import { pictureFile, pixelsOf, type TestPartMedia } from './files.ts';
 import { partsWith } from './publish.ts';
@@ -9,38 +9,38 @@ import { partsWith } from './publish.ts';
 export type LivePost = {
   readonly remoteId: string;
   readonly text: string;
-  /** Of the post that it answers. */
+  /** The post that it replies to. */
   readonly parentId: string | null;
 };
 
-/** A real account on a real server, and another client's view of it. */
+/** A real account on a real server, read by an independent client. */
 export type TestAccount = {
   readonly account: Account;
   /** All posts of the account, oldest first. */
   posts(): Promise<LivePost[]>;
-  /** The text that a browser shows at an address. */
+  /** The text that a browser shows at a URL. */
   textAt(url: string): Promise<string>;
-  /** The files of a post, as they are handed out, in order. */
+  /** The files of a post as the server returns them, in order. */
   filesOf(remoteId: string): Promise<Buffer[]>;
-  /** The alt texts of its files, in order; empty for one without. */
+  /** The alt texts of its files, in order; empty for a file without one. */
   altTextsOf(remoteId: string): Promise<string[]>;
-  /** What became of the options that its owner chose: holds what the cases of `options` name. */
+  /** The live effect of the owner's options, with the fields of `options[].shown`. */
   choicesOf(remoteId: string): Promise<object>;
 };
 
-/** What a post is made of on a network. */
+/** The content of a post on a network. */
 export type PostShape = {
-  /** Whether a text alone is no post. */
+  /** Whether a post must have a file. */
   readonly needsFile: boolean;
-  /** A thread; where no files are given, its simplest. */
-  parts(texts: readonly string[], files?: readonly TestPartMedia[]): Promise<Part[]>;
-  /** Files that go into one post together: two where that is possible. No others are like them. */
+  /** The parts of a thread; without files, in the simplest valid form. */
+  parts(texts: readonly string[], files?: readonly TestPartMedia[]): Promise<ThreadPart[]>;
+  /** Unique files for one post: two, if the network allows that many. */
   makeFiles(): Promise<TestPartMedia[]>;
-  /** What the network keeps of a file. */
+  /** The content of a file that the network preserves. */
   essenceOf(bytes: Buffer): Promise<Buffer>;
 };
 
-/** Of most networks. */
+/** The shape on most networks. */
 export const textWithPictures: PostShape = {
   needsFile: false,
   parts: async (texts, files = []) => partsWith(files, ...texts),
@@ -48,27 +48,27 @@ export const textWithPictures: PostShape = {
   essenceOf: pixelsOf,
 };
 
-/** What the suite has to know of a network. */
+/** The suite's inputs for one network. */
 export type Bench = {
   readonly network: Network;
-  /** What a post is made of there; text, with pictures or without, when left out. */
+  /** A post's content there; by default text, with or without images. */
   readonly shape?: PostShape;
   makeAccount(t: ExecutionContext): Promise<TestAccount>;
   /** The request that creates posts. */
   readonly creates: Target;
-  /** The request that brings a file. */
+  /** The request that uploads a file. */
   readonly uploads: Target;
-  /** Longer than the network takes. */
+  /** A text over the network's limit. */
   readonly tooLong: string;
-  /** Of the right form, and of no account. */
+  /** Well-formed credentials of no account. */
   readonly wrongCredentials: Json;
-  /** What an owner may choose, and how the network then shows it: each option of the rules in one case at least. */
+  /** Options that an owner may choose and their live effect: at least one case for each option of the rules. */
   readonly options: readonly {
     readonly chosen: Options;
     readonly shown: object;
-    /** The files that options name. */
-    readonly optionFiles?: Part['optionFiles'];
+    /** The files that options refer to. */
+    readonly optionFiles?: ThreadPart['optionFiles'];
   }[];
-  /** How the network says when it takes requests again. */
+  /** The headers in which the network says when it accepts requests again. */
   resetHeaders(resetAtMs: number): Record<string, string>;
 };

@@ -5,11 +5,11 @@ import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import type { Downloader, Egress } from '../../runtime/egress/egress.ts';
 
-/** The real way out, opened for the loopback servers of one test. */
+/** Real egress that may reach one test's loopback servers. */
 export const egressTo = (t: ExecutionContext, ...urls: readonly string[]): Egress =>
   waysOutTo(t, ...urls);
 
-/** The same, also for downloads. */
+/** The same, with downloads. */
 export function waysOutTo(t: ExecutionContext, ...urls: readonly string[]): Egress & Downloader {
   const entries = urls.map((url) => `127.0.0.1/32:${new URL(url).port}`);
   const egress = createEgress({ allow: parseAllowList(entries.join(',')) });
@@ -18,11 +18,11 @@ export function waysOutTo(t: ExecutionContext, ...urls: readonly string[]): Egre
 }
 
 export type OpenConnection = Connection & {
-  /** The sessions that were kept, oldest first. */
+  /** The sessions that were stored, oldest first. */
   readonly saved: readonly Json[];
 };
 
-/** Opens an account for one try, as a worker does. What is given on top replaces what the account says. */
+/** Opens an account for one attempt, as a worker does. `differently` replaces parts of the connection. */
 export function openConnection(
   t: ExecutionContext,
   account: Account,

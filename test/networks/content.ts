@@ -1,17 +1,17 @@
 import type { ExecutionContext } from 'ava';
-import type { Content, MediaFacts, Rules } from '../../networks/content-rules.ts';
+import type { Content, AttachmentFacts, Rules } from '../../networks/content-rules.ts';
 import type { Json } from '../../domain/json-schema.ts';
 
 export const family = '👩‍👩‍👧‍👦';
 
 export type Given = Partial<Omit<Content, 'media'>> & {
-  /** Of the first part. */
-  readonly media?: readonly MediaFacts[];
-  /** Of the second part and those after it. */
+  /** The files of the first part. */
+  readonly media?: readonly AttachmentFacts[];
+  /** The files of the second part and later ones. */
   readonly later?: Content['media'];
 };
 
-/** What a channel is to publish: nothing but what the test names. */
+/** The content for a channel, with only the given fields. */
 export const contentOf = ({ media = [], later = [], ...given }: Given): Content => ({
   texts: [],
   video: null,
@@ -22,11 +22,11 @@ export const contentOf = ({ media = [], later = [], ...given }: Given): Content 
 
 export const textOf = (...texts: readonly string[]): Content => contentOf({ texts });
 
-export const filesOf = (...media: readonly MediaFacts[]): Content =>
+export const filesOf = (...media: readonly AttachmentFacts[]): Content =>
   contentOf({ texts: ['Look'], media });
 
-/** A small picture that every network with pictures takes. */
-export const image = (given: Partial<MediaFacts> = {}): MediaFacts => ({
+/** A small image that every network with images accepts. */
+export const image = (given: Partial<AttachmentFacts> = {}): AttachmentFacts => ({
   name: 'photo.jpg',
   type: 'image/jpeg',
   sizeBytes: 200_000,
@@ -37,8 +37,8 @@ export const image = (given: Partial<MediaFacts> = {}): MediaFacts => ({
   ...given,
 });
 
-/** A small film that every network takes. */
-export const video = (given: Partial<MediaFacts> = {}): MediaFacts => ({
+/** A small video that every network accepts. */
+export const video = (given: Partial<AttachmentFacts> = {}): AttachmentFacts => ({
   name: 'clip.mp4',
   type: 'video/mp4',
   sizeBytes: 2_000_000,
@@ -51,7 +51,7 @@ export const video = (given: Partial<MediaFacts> = {}): MediaFacts => ({
 
 export const times = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
 
-/** Shows that rules take something, and that they would say one given sentence about something else. */
+/** Assertions that rules accept a content, or that they refuse it with one given error. */
 export function against(rules: Rules, settings: Json = {}) {
   const errorsOf = (content: Content) => rules.validate(content, settings).errors;
   return {

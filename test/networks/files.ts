@@ -11,10 +11,10 @@ import sharp from 'sharp';
 import type { PartMedia } from '../../networks/network.ts';
 import { video } from '../support/media-files.ts';
 
-/** A file of a post as the ledger hands it out, with its bytes at hand. */
+/** A file of a post as the ledger provides it, with its bytes. */
 export type TestPartMedia = PartMedia & { readonly bytes: Buffer };
 
-/** A file of a post with these bytes. What is given on top replaces what is said of them. */
+/** A file of a post with these bytes. `facts` replace its defaults. */
 export const fileOf = (bytes: Buffer, facts: Partial<PartMedia>): TestPartMedia => ({
   id: crypto.randomUUID(),
   name: 'file',
@@ -30,7 +30,7 @@ export const fileOf = (bytes: Buffer, facts: Partial<PartMedia>): TestPartMedia 
   bytes,
 });
 
-/** A picture that no other is like: PNG, so that its pixels come back as they were. */
+/** A unique image: PNG, so that its pixels are preserved. */
 export async function pictureFile(name = 'picture.png', width = 30, height = 20) {
   const pixels = randomBytes(width * height * 3);
   const bytes = await sharp(pixels, { raw: { width, height, channels: 3 } })
@@ -45,8 +45,8 @@ export async function videoFile(name = 'clip.mp4') {
 }
 
 /**
- * A video of one second that players can show. A lossy WebP is a picture of VP8 in a box of its own, and a video of
- * such pictures needs no encoder.
+ * A playable video of one second. A lossy WebP is a VP8 picture in another container, so a video of such pictures needs
+ * no encoder.
  */
 export async function playableVideo(name = 'clip.webm', width = 64, height = 48) {
   const webp = await sharp({ create: { width, height, channels: 3, background: 'teal' } })
@@ -68,6 +68,6 @@ export async function playableVideo(name = 'clip.webm', width = 64, height = 48)
   return fileOf(Buffer.from(target.buffer ?? new ArrayBuffer(0)), facts);
 }
 
-/** The pixels of a picture, to compare what a server made of it. */
+/** The pixels of an image, for comparison with a server's version. */
 export const pixelsOf = (bytes: Buffer): Promise<Buffer> =>
   sharp(bytes).removeAlpha().raw().toBuffer();

@@ -7,7 +7,7 @@ import { pictureFile, type TestPartMedia } from './files.ts';
 import { nextStep, partsWith, publish, sendStep, throughDatabase } from './publish.ts';
 import { textWithPictures, type Bench, type PostShape, type TestAccount } from './bench.ts';
 
-/** Whether the files of a post are these, in this order; pictures pixel by pixel. */
+/** Whether a post has exactly these files, in this order; images are compared by pixel. */
 async function shows(
   t: ExecutionContext,
   { filesOf, essenceOf }: TestAccount & Pick<PostShape, 'essenceOf'>,
@@ -21,7 +21,7 @@ async function shows(
   );
 }
 
-/** The part of the common suite that is about files. */
+/** The part of the common suite about files. */
 export function carriesMedia(testIt: TestFn, bench: Bench): void {
   publishesFiles(testIt, bench);
   settlesLostFiles(testIt, bench);
@@ -44,7 +44,7 @@ function publishesFiles(
   });
 
   if (network.rules.threads) {
-    testIt('each part of a thread has its own pictures', async (t) => {
+    testIt('each part of a thread has its own images', async (t) => {
       const server = { ...shape, ...(await makeAccount(t)) };
       const first = [await pictureFile('a.png')];
       const last = [await pictureFile('b.png', 20, 40), await pictureFile('c.png')];
@@ -65,7 +65,7 @@ function settlesLostFiles(testIt: TestFn, bench: Bench): void {
   const { network, makeAccount, creates, uploads, shape = textWithPictures } = bench;
   for (const text of ['Files with words', '']) {
     const what = text === '' ? 'a post of files alone' : 'a post with files';
-    testIt(`when the answer is lost, ${what} is found, and there once`, async (t) => {
+    testIt(`after a lost answer, ${what} is found, and exists once`, async (t) => {
       const server = { ...shape, ...(await makeAccount(t)) };
       const proxy = await lossyProxy(t, server.account.baseUrl);
       const connection = openConnection(t, server.account, { baseUrl: proxy.url });
@@ -75,7 +75,7 @@ function settlesLostFiles(testIt: TestFn, bench: Bench): void {
       const step = nextStep(network, prepared, []);
       proxy.plan(creates, { kind: 'lost' });
       const attempt = sendStep(network, connection, step);
-      t.like(await t.throwsAsync(attempt), { name: 'NetworkError', taken: 'unknown' });
+      t.like(await t.throwsAsync(attempt), { name: 'NetworkError', accepted: 'unknown' });
 
       const finding = await network.reconcile(connection, step);
       const posts = await server.posts();
@@ -94,7 +94,7 @@ function settlesLostFiles(testIt: TestFn, bench: Bench): void {
   }
 
   testIt(
-    'when the answer to an upload is lost, nothing was posted, and the next try has the files once',
+    'after a lost answer to an upload, nothing is posted, and the next attempt posts the files once',
     async (t) => {
       const server = { ...shape, ...(await makeAccount(t)) };
       const proxy = await lossyProxy(t, server.account.baseUrl);
@@ -107,7 +107,7 @@ function settlesLostFiles(testIt: TestFn, bench: Bench): void {
         proxy.plan(uploads, { kind: 'none' });
       }
       proxy.plan(uploads, { kind: 'lost' });
-      const lost = { name: 'NetworkError', code: 'network_unavailable', taken: 'no' };
+      const lost = { name: 'NetworkError', code: 'network_unavailable', accepted: 'no' };
       t.like(await t.throwsAsync(sendStep(network, connection, step)), lost);
       t.deepEqual(await server.posts(), []);
 
@@ -123,7 +123,7 @@ function tellsPostsApart(
   { network, makeAccount, shape = textWithPictures }: Bench,
 ): void {
   const other = shape.needsFile ? 'with other files' : 'without';
-  testIt(`a post with files is not taken for one that says the same ${other}`, async (t) => {
+  testIt(`a post with files is not taken for one with the same text ${other}`, async (t) => {
     const server = await makeAccount(t);
     const connection = openConnection(t, server.account);
     const parts = await shape.parts(['The same words'], await shape.makeFiles());
@@ -139,7 +139,7 @@ function sendsNothingWithoutFiles(
   testIt: TestFn,
   { network, makeAccount, shape = textWithPictures }: Bench,
 ): void {
-  const gone = new NetworkError('media_refused', 'The file is gone.', { taken: 'no' });
+  const gone = new NetworkError('media_refused', 'The file is gone.', { accepted: 'no' });
   async function* breaking(bytes: Buffer) {
     yield bytes.subarray(0, 50);
     throw new Error('The disk broke.');
@@ -153,17 +153,17 @@ function sendsNothingWithoutFiles(
       { open: async () => Readable.from(breaking(bytes)) },
       {
         code: 'internal',
-        taken: 'no',
+        accepted: 'no',
         message: `The file "${name}" could not be read to its end: the media storage of this service broke off.`,
       },
     ],
-    'that is shorter than it was': ({ bytes }) => [
+    'that has become shorter': ({ bytes }) => [
       { open: async () => Readable.from([bytes.subarray(1)]) },
-      { code: 'media_refused', taken: 'no' },
+      { code: 'media_refused', accepted: 'no' },
     ],
-    'that is longer than it was': ({ bytes }) => [
+    'that has become longer': ({ bytes }) => [
       { open: async () => Readable.from([bytes, bytes]) },
-      { code: 'media_refused', taken: 'no' },
+      { code: 'media_refused', accepted: 'no' },
     ],
   };
   for (const [what, breakIt] of Object.entries(broken)) {
@@ -172,7 +172,7 @@ function sendsNothingWithoutFiles(
       const connection = openConnection(t, server.account);
       const [whole] = await shape.makeFiles();
       if (!whole) {
-        throw new Error('There is no file to break.');
+        throw new Error('The post has no file to break.');
       }
 
       const [differently, expected] = breakIt(whole);
@@ -180,7 +180,7 @@ function sendsNothingWithoutFiles(
       const attempt = publish(network, connection, await shape.parts(['Nothing'], [file]));
       t.like(await t.throwsAsync(attempt, { instanceOf: NetworkError }), expected);
 
-      // It may also break between the preparing and the upload.
+      // The file may also break between preparing and uploading.
       const parts = await shape.parts(['Nothing'], [whole]);
       const prepared = await network.prepare(connection, parts, Date.now());
       const step = nextStep(

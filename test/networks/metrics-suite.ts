@@ -12,17 +12,17 @@ import { textWithPictures, type Bench } from './bench.ts';
 import { openConnection } from './connection.ts';
 import { publish } from './publish.ts';
 
-/** What the suite has to know of a network that the sandbox plays. */
+/** The suite's inputs for a network that the sandbox implements. */
 type MetricsBench = Pick<Bench, 'network' | 'shape' | 'resetHeaders'> & {
-  /** Connects an account of a sandbox of the test's own. */
+  /** Connects an account on a new sandbox. */
   connect(t: ExecutionContext): Promise<{ readonly url: string; readonly account: Account }>;
-  /** The sandbox's name of a post. */
+  /** The sandbox's id of a post. */
   idOf?(remoteId: string): string;
-  /** What becomes of `figures`. */
-  readonly told: Metrics;
+  /** The metrics that the reader makes of `figures`. */
+  readonly expectedMetrics: Metrics;
   /** The request that reads posts. */
   readonly reads: Target;
-  /** Whether it tells how many follow an account. */
+  /** Whether the network shows an account's number of followers. */
   readonly tellsFollowers: boolean;
 };
 
@@ -35,7 +35,7 @@ export const readerOf = ({ id, metrics }: Network): MetricsReader => {
   return metrics;
 };
 
-/** Sets what a sandbox tells. */
+/** Sets a sandbox's metrics. */
 export async function setFigures(
   url: string,
   call: {
@@ -56,7 +56,7 @@ export async function setFigures(
   }
 }
 
-/** An account with posts, whose figures are set. */
+/** An account with posts whose metrics are set. */
 async function withPosts(t: ExecutionContext, bench: MetricsBench, count: number) {
   const { network, shape = textWithPictures, idOf = (id) => id } = bench;
   const { url, account } = await bench.connect(t);
@@ -75,27 +75,27 @@ async function withPosts(t: ExecutionContext, bench: MetricsBench, count: number
   return { url, account, connection, ids, set };
 }
 
-/** What every network's reader does, at the sandbox. */
+/** The common suite for metrics readers, on the sandbox. */
 export function readsMetrics(testIt: TestFn, bench: MetricsBench): void {
   readsFigures(testIt, bench);
   tellsFailures(testIt, bench);
 }
 
 function readsFigures(testIt: TestFn, bench: MetricsBench): void {
-  const { network, told } = bench;
+  const { network, expectedMetrics } = bench;
   const reader = readerOf(network);
 
-  testIt('the figures of several posts are read as the network tells them', async (t) => {
+  testIt('the metrics of several posts are read as the network shows them', async (t) => {
     const { connection, ids, set } = await withPosts(t, bench, 3);
     const [first = '', second = ''] = ids;
     await set(second, { figures: { likes: 0, comments: 0 } });
 
     const readings = await reader.read(connection, ids);
     t.deepEqual([...readings.keys()].toSorted(), ids.toSorted());
-    t.deepEqual(readings.get(first), { kind: 'read', metrics: told });
+    t.deepEqual(readings.get(first), { kind: 'read', metrics: expectedMetrics });
     t.deepEqual(readings.get(second), {
       kind: 'read',
-      metrics: { ...told, likes: 0, comments: 0 },
+      metrics: { ...expectedMetrics, likes: 0, comments: 0 },
     });
   });
 
@@ -106,10 +106,10 @@ function readsFigures(testIt: TestFn, bench: MetricsBench): void {
 
     const readings = await reader.read(connection, ids);
     t.deepEqual(readings.get(first), { kind: 'gone' });
-    t.deepEqual(readings.get(second), { kind: 'read', metrics: told });
+    t.deepEqual(readings.get(second), { kind: 'read', metrics: expectedMetrics });
   });
 
-  testIt('followers are what the network tells, and never made up', async (t) => {
+  testIt("followers are the network's number, and otherwise absent", async (t) => {
     const { url, connection } = await withPosts(t, bench, 0);
     t.is(reader.followers !== undefined, bench.tellsFollowers);
     await setFigures(url, { platform: network.id, followers: 4321 });
@@ -125,7 +125,7 @@ function tellsFailures(testIt: TestFn, bench: MetricsBench): void {
     { answer: { status: 404, body: '<html>Not Found</html>' }, code: 'network_unavailable' },
     { answer: { status: 200, body: '<html>Hello</html>' }, code: 'network_unavailable' },
   ];
-  testIt('a failure is an error, and no post is gone by it', async (t) => {
+  testIt('a failure is an error, and no post counts as gone', async (t) => {
     const { account, ids } = await withPosts(t, bench, 1);
     for (const { answer, code } of failures) {
       const proxy = await lossyProxy(t, account.baseUrl);
@@ -135,11 +135,11 @@ function tellsFailures(testIt: TestFn, bench: MetricsBench): void {
       }
       const read = reader.read(connection, ids);
       const error = await t.throwsAsync(read, { instanceOf: NetworkError }, answer.body);
-      t.like(error, { code, taken: 'no' });
+      t.like(error, { code, accepted: 'no' });
     }
   });
 
-  testIt('a network that is busy says when its figures may be read again', async (t) => {
+  testIt('a rate limit says when metrics may be read again', async (t) => {
     const { account, ids } = await withPosts(t, bench, 1);
     const proxy = await lossyProxy(t, account.baseUrl);
     const connection = openConnection(t, account, { baseUrl: proxy.url });
@@ -147,10 +147,10 @@ function tellsFailures(testIt: TestFn, bench: MetricsBench): void {
     const headers = resetHeaders(resetAtMs);
     proxy.plan(reads, { kind: 'refused', answer: { status: 429, headers, body: '{}' } });
     const error = await t.throwsAsync(reader.read(connection, ids), { instanceOf: NetworkError });
-    t.like(error, { code: 'rate_limited', taken: 'no', retryAtMs: resetAtMs });
+    t.like(error, { code: 'rate_limited', accepted: 'no', retryAtMs: resetAtMs });
   });
 
-  testIt('a token that is over loses access, and no post is gone by it', async (t) => {
+  testIt('a revoked token loses access, and no post counts as gone', async (t) => {
     const { url, connection, ids } = await withPosts(t, bench, 1);
     await fetch(`${url}/control`, {
       method: 'POST',
@@ -158,6 +158,6 @@ function tellsFailures(testIt: TestFn, bench: MetricsBench): void {
       body: JSON.stringify({ platform: network.id, directive: 'revoke' }),
     });
     const error = await t.throwsAsync(reader.read(connection, ids), { instanceOf: NetworkError });
-    t.like(error, { code: 'access_lost', taken: 'no' });
+    t.like(error, { code: 'access_lost', accepted: 'no' });
   });
 }

@@ -9,10 +9,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const folders =
   'api,activities,cli,db,domain,networks,runtime,sandbox,scripts,temporal,worker,workflows';
 
-/** Examples of the OpenAPI document show accounts, and a migration is about what there was. */
+/** Examples of the OpenAPI document show accounts, and migrations describe earlier states. */
 const showsOne = /\/examples\.ts$|^db\/migrations\/|^api\/openapi\/|schemas\.ts$/;
 
-test('a new network is its folder and one line in each registry: no other code names one', (t) => {
+test('a new network needs its folder and one line in each registry: no other code names one', (t) => {
   const names = platforms.join('|');
   const literal = new RegExp(`(['"\`])(?:${names})\\1`, 'v');
   const ownFolder = new RegExp(`^(?:networks|sandbox)/(?:${names})/`, 'v');
@@ -36,6 +36,6 @@ test('a new network is its folder and one line in each registry: no other code n
   t.deepEqual(importing.toSorted(), ['networks/registry.ts', 'sandbox/registry.ts']);
 });
 
-test('the sandbox plays every network that posts can be published to', (t) => {
+test('the sandbox implements every network that posts can be published to', (t) => {
   t.deepEqual(played.map(({ id }) => id).toSorted(), platforms.toSorted());
 });

@@ -5,7 +5,7 @@ import { openConnection } from './connection.ts';
 import { pictureFile } from './files.ts';
 import { partsWith, publish } from './publish.ts';
 
-/** The part of the common suite that is about alt texts, and about what an owner chooses for a channel. */
+/** The part of the common suite about alt texts and an owner's options. */
 export function keepsChoices(testIt: TestFn, bench: Bench): void {
   publishesAltTexts(testIt, bench);
   publishesOptions(testIt, bench);
@@ -13,10 +13,10 @@ export function keepsChoices(testIt: TestFn, bench: Bench): void {
 
 function publishesAltTexts(testIt: TestFn, { network, makeAccount, shape }: Bench): void {
   if (shape?.needsFile) {
-    return; // Pictures are no posts there.
+    return; // Posts have no images there.
   }
 
-  testIt('pictures have their alt texts, and one without has none', async (t) => {
+  testIt('images have their alt texts, and one without has none', async (t) => {
     const { account, posts, altTextsOf } = await makeAccount(t);
     const altText = 'A "red" fox\r\nand — 👩‍👩‍👧‍👦 beside it; filename="x"';
     const files = [
@@ -37,7 +37,7 @@ function publishesAltTexts(testIt: TestFn, { network, makeAccount, shape }: Benc
 
 function publishesOptions(testIt: TestFn, bench: Bench): void {
   const { network, makeAccount, options, shape = textWithPictures } = bench;
-  testIt('options are what their schema says, and nothing else', (t) => {
+  testIt('options are accepted only as their schema says', (t) => {
     const read = parser(network.rules.options);
     t.notThrows(() => read({}));
     for (const { chosen } of options) {
@@ -57,7 +57,7 @@ function publishesOptions(testIt: TestFn, bench: Bench): void {
     );
   });
 
-  // What follows a post that begins no thread has no options of its own.
+  // A reply has no options of its own if the network has no threads.
   const texts = network.rules.threads ? ['Chosen', 'And on'] : ['Chosen'];
   for (const { chosen, shown, optionFiles = {} } of options) {
     testIt(`a post is live with ${JSON.stringify(chosen)}, every part of it`, async (t) => {

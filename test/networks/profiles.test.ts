@@ -14,7 +14,7 @@ const account = (platform: Platform, more: object) =>
     ...more,
   });
 
-test('the page of an account is at the address that people know', (t) => {
+test('an account’s page has its public URL', (t) => {
   const did = 'did:plc:aaaaaaaaaaaaaaaaaaaaaaaa';
   t.is(account('x', {}), 'https://x.com/ana');
   t.is(
@@ -32,11 +32,11 @@ test('the page of an account is at the address that people know', (t) => {
     account('linkedin', { remoteId: 'urn:li:organization:7' }),
     'https://www.linkedin.com/company/7/',
   );
-  t.is(account('linkedin', { remoteId: 'urn:li:person:abc' }), null, 'no app knows it');
+  t.is(account('linkedin', { remoteId: 'urn:li:person:abc' }), null, 'no API returns it');
 });
 
 for (const platform of platforms) {
-  test(`the page of a sandbox account of ${platform} is on the sandbox`, async (t) => {
+  test(`a sandbox account of ${platform} has its page on the sandbox`, async (t) => {
     const { url } = await openSandbox(t);
     const connector = connectors[platform];
     const demo = await connector!.connect(egressTo(t, url), connector!.sandbox(url));
@@ -52,7 +52,7 @@ for (const platform of platforms) {
   });
 }
 
-test('the page of a LinkedIn organisation of the sandbox is on the sandbox', async (t) => {
+test('a sandbox organisation of LinkedIn has its page on the sandbox', async (t) => {
   const { url } = await openSandbox(t);
   const connector = connectors.linkedin!;
   const values = { ...connector.sandbox(url), organization: '1000' };

@@ -2,17 +2,17 @@ import type {
   Connection,
   PreparedPart,
   Network,
-  Part,
+  ThreadPart,
   PartMedia,
   SentPart,
-  Step,
+  PublishStep,
 } from '../../networks/network.ts';
 
-/** Parts of a thread of the test's own. Keys differ from run to run, as they do between posts. */
-export const partsOf = (...texts: readonly string[]): Part[] => partsWith([], ...texts);
+/** Parts of a thread. Their keys differ between runs, as they do between posts. */
+export const partsOf = (...texts: readonly string[]): ThreadPart[] => partsWith([], ...texts);
 
 /** The same, with files on the first part. */
-export function partsWith(media: readonly PartMedia[], ...texts: readonly string[]): Part[] {
+export function partsWith(media: readonly PartMedia[], ...texts: readonly string[]): ThreadPart[] {
   const run = crypto.randomUUID().slice(0, 18);
   return texts.map((text, index) => ({
     key: `${run}-${index}`,
@@ -22,40 +22,40 @@ export function partsWith(media: readonly PartMedia[], ...texts: readonly string
   }));
 }
 
-/** What the database does with prepared parts between tries. Files are looked up anew. */
+/** Serialises prepared parts as the database does between attempts. Files are not stored with them. */
 export const throughDatabase = (parts: readonly PreparedPart[]): PreparedPart[] =>
   parts.map((part) => ({ ...part, data: JSON.parse(JSON.stringify(part.data)) }));
 
-/** The steps that remain: one for a thread that goes out at once, one for each part otherwise. */
+/** The remaining parts: all of a thread that is sent at once, otherwise the next part. */
 export function nextStep(
   network: Network,
   parts: readonly PreparedPart[],
   sent: readonly SentPart[],
-): Step {
+): PublishStep {
   const rest = parts.slice(sent.length);
   return { parts: network.threads === 'atomic' ? rest : rest.slice(0, 1), sent };
 }
 
-/** Brings the files of a step to the network and sends it, as the ledger does. */
+/** Uploads the files of a step and sends it, as the ledger does. */
 export async function sendStep(
   network: Network,
   connection: Connection,
-  step: Step,
+  step: PublishStep,
 ): Promise<SentPart[]> {
   return network.send(connection, step, await network.upload(connection, step));
 }
 
-/** How often a part is asked for before it counts as one that never shows. */
-const mostLooks = 20;
+/** The number of polls after which a part counts as never visible. */
+const maxPolls = 20;
 
-/** Waits until a part that was sent can be seen, where the network tells. @returns its warning, if it has one. */
+/** Waits until a sent part is visible, if the network shows that. @returns its warning, if any. */
 export async function untilReady(
   network: Network,
   connection: Connection,
   part: PreparedPart,
   sent: SentPart,
 ): Promise<string | undefined> {
-  for (let looks = 0; network.readiness && looks < mostLooks; looks += 1) {
+  for (let polls = 0; network.readiness && polls < maxPolls; polls += 1) {
     const readiness = await network.readiness(connection, part, sent);
     if (readiness.kind === 'ready') {
       return readiness.warning;
@@ -63,16 +63,16 @@ export async function untilReady(
   }
 
   if (network.readiness) {
-    throw new Error(`${sent.url} is not there after ${mostLooks} looks.`);
+    throw new Error(`${sent.url} is not visible after ${maxPolls} polls.`);
   }
   return undefined;
 }
 
-/** Publishes a thread when nothing goes wrong: prepare, then send step by step, until all of it can be seen. */
+/** Publishes a thread without failures: prepares it, and sends it step by step until all of it is visible. */
 export async function publish(
   network: Network,
   connection: Connection,
-  parts: readonly Part[],
+  parts: readonly ThreadPart[],
 ): Promise<{ prepared: PreparedPart[]; sent: SentPart[] }> {
   const prepared = throughDatabase(await network.prepare(connection, parts, Date.now()));
   const sent: SentPart[] = [];

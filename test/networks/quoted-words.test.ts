@@ -2,10 +2,10 @@ import test from 'ava';
 import { quote } from '../../networks/answer.ts';
 import { processorSeconds } from '../support/processor-seconds.ts';
 
-test('words are quoted on one line, without secrets and control characters', (t) => {
+test("a server's message is quoted on one line, without secrets and control characters", (t) => {
   t.is(quote('Bad\n\ttoken: s3cret, s3cret\u0000!', ['s3cret', '']), '"Bad token: …, … !"');
   t.is(quote('👩‍👩‍👧‍👦', []), '"👩‍👩‍👧‍👦"');
-  t.is(quote('\u202eno\u2066', []), '"no"', 'nothing turns the line around');
+  t.is(quote('\u202eno\u2066', []), '"no"', 'no character reverses the line');
   const token = 'a+b/c "d"';
   for (const repeated of [
     `refresh_token=${new URLSearchParams([['', token]]).toString().slice(1)}`,
@@ -16,34 +16,34 @@ test('words are quoted on one line, without secrets and control characters', (t)
   }
 });
 
-test('no words are nothing', (t) => {
+test('an empty message gives no quotation', (t) => {
   for (const words of [undefined, null, 5, '', ' \n']) {
     t.is(quote(words, []), '');
   }
 });
 
-test('a long speech is cut to a text that a database takes', (t) => {
+test('a long message is cut to a text that the database accepts', (t) => {
   const short = quote(`x${'👋'.repeat(1000)}`, []);
   t.true(short.length < 310 && short.endsWith('…"'));
   t.true(short.isWellFormed());
 });
 
-// No piece of it looks like another.
+// No two pieces of it are equal.
 const secret = Array.from({ length: 1500 }, (_, index) => `${index}`.padStart(4, '-')).join('');
 
-/** Whether so much of a secret is shown that it could be of use. */
+/** Whether at least 12 characters of a secret in a row are shown. */
 const shows = (quoted: string, hidden: string): boolean =>
   Array.from({ length: quoted.length }, (_, at) => quoted.slice(at, at + 12)).some(
     (piece) => piece.length === 12 && hidden.includes(piece),
   );
 
-test('a secret is not shown wherever it stands, however long it is and whatever is cut off', (t) => {
+test('a secret is not shown at any position, with any length, and after any cut', (t) => {
   for (const length of [12, 30, 64, 65, 300, 1000, 2047, 2048, 2049, 4096, 6000]) {
     const hidden = secret.slice(0, length);
     for (const before of [
       0, 1, 150, 280, 299, 300, 1000, 1900, 2040, 2047, 2048, 4000, 4070, 4090,
     ]) {
-      // White space is shown as one character, so that what stands far behind comes into the quotation.
+      // A run of white space becomes one character, which brings later text into the quotation.
       for (const filler of ['x', ' ', '\n']) {
         const words = `${filler.repeat(before)}${hidden} and ${hidden}`;
         t.false(shows(quote(words, [hidden]), hidden), `${length} after ${before} of ${filler}`);
@@ -53,19 +53,19 @@ test('a secret is not shown wherever it stands, however long it is and whatever 
   }
 });
 
-test('a secret that repeats itself is taken out whole', (t) => {
+test('a secret that repeats itself is removed completely', (t) => {
   const hidden = `${'ab'.repeat(40)}c`;
   t.is(quote(`no ${'ab'.repeat(45)}c!`, [hidden]), '"no …!"');
   t.is(quote(`no ${'ab'.repeat(40)}c${'ab'.repeat(40)}c!`, [hidden]), '"no …!"');
   t.is(quote('xxxxx', ['xx']), '"…"');
 });
 
-test('the beginning of a secret that a server cut itself is taken out where it is long', (t) => {
+test('the beginning of a long secret that the server cut is removed', (t) => {
   t.is(quote(`Bad token ${secret.slice(0, 100)}...`, [secret]), '"Bad token …..."');
   t.is(quote('Bad token ---0-', [secret]), '"Bad token ---0-"');
 });
 
-test('half of a secret is taken out as well, and a secret in other spellings', (t) => {
+test('half of a secret is removed too, and a secret in other encodings', (t) => {
   const password = 'abcd-efgh-ijkl-mnop';
   t.is(quote(`wrong password ${password.slice(0, -1)}`, [password]), '"wrong password …"');
   t.is(quote(`wrong password ${password.slice(0, 10)}***`, [password]), '"wrong password …***"');
@@ -74,12 +74,12 @@ test('half of a secret is taken out as well, and a secret in other spellings', (
   t.is(quote(String.raw`token a\/b+c`, ['a/b+c']), '"token …"');
 });
 
-test('words and secrets made to be slow are quoted all the same', (t) => {
+test('messages and secrets that were made to be slow are quoted in time', (t) => {
   const xs = 'x'.repeat(5000);
   for (const slow of [`b${xs}`, `${xs}b${xs}`, `${xs}b`, xs, '%'.repeat(5000), '"'.repeat(5000)]) {
     for (const words of ['x', `b${xs}`, `${xs}b`, ' x', '%25', '\\"']) {
-      const said = words.repeat(2_000_000 / words.length);
-      const seconds = processorSeconds(() => quote(said, [slow, slow]));
+      const quoted = words.repeat(2_000_000 / words.length);
+      const seconds = processorSeconds(() => quote(quoted, [slow, slow]));
       t.true(seconds < 3, `${slow.slice(0, 2)} in ${words.slice(0, 2)}: ${seconds} s`);
     }
   }

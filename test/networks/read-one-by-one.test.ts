@@ -4,18 +4,18 @@ import { NetworkError } from '../../networks/network.ts';
 import { readOneByOne } from '../../networks/read-one-by-one.ts';
 
 const reading = readingOf({ likes: 1 });
-const away = new NetworkError('network_unavailable', 'Away.', { taken: 'no' });
+const away = new NetworkError('network_unavailable', 'Away.', { accepted: 'no' });
 
 const broken = new NetworkError('network_unavailable', 'HTTP 500.', {
-  taken: 'no',
+  accepted: 'no',
   server: 'answered',
 });
 
-/** Of each post, in order: `read`, `unasked`, or `-` where the network told nothing. */
+/** For each post, in order: `read`, `unasked`, or `-` without a reading. */
 const kindsOf = (ids: readonly string[], readings: ReadonlyMap<string, PostReading>): string =>
   ids.map((id) => readings.get(id)?.kind ?? '-').join(' ');
 
-/** Fails for these posts, and tells nothing of one that is named `silent`. */
+/** Fails for these posts, and returns nothing for one named `silent`. */
 const failing = (failure: Error, ...at: readonly string[]) => {
   const asked: string[] = [];
   const readOne = async (id: string): Promise<PostReading | null> => {
@@ -28,15 +28,15 @@ const failing = (failure: Error, ...at: readonly string[]) => {
   return { asked, readOne };
 };
 
-test('what a slow server told in time is kept, and the others are left for the next read', async (t) => {
+test('posts that a slow server returned in time are kept, and the others are left for the next read', async (t) => {
   const { asked, readOne } = failing(away);
   const ids = ['a', 'b', 'c'];
   t.is(kindsOf(ids, await readOneByOne(ids, readOne, 0)), 'read unasked unasked');
-  t.deepEqual(asked, ['a'], 'one is read however slow it is, so that reading goes on');
+  t.deepEqual(asked, ['a'], 'at least one is read, so that reading makes progress');
   t.is(kindsOf(ids, await readOneByOne(ids, readOne)), 'read read read');
 });
 
-test('a server that is away ends reading: it is told when nothing was read, and a fault of our own always', async (t) => {
+test('an unavailable server ends reading: an error if nothing was read, and always for our own faults', async (t) => {
   const ids = ['a', 'b', 'c'];
   const { asked, readOne } = failing(away, 'b');
   t.is(kindsOf(ids, await readOneByOne(ids, readOne)), 'read unasked unasked');
@@ -46,7 +46,7 @@ test('a server that is away ends reading: it is told when nothing was read, and 
   await t.throwsAsync(readOneByOne(['a', 'b'], failing(fault, 'b').readOne), { is: fault });
 });
 
-test('a post that a server fails at keeps no others from being read, wherever it stands', async (t) => {
+test('a post at which a server fails does not prevent the reading of others, at any position', async (t) => {
   const ids = ['a', 'b', 'c', 'd'];
   for (const [at, kinds] of [
     [['a'], '- read read read'],
@@ -59,7 +59,7 @@ test('a post that a server fails at keeps no others from being read, wherever it
   }
 });
 
-test('a server that fails three times in a row is left alone', async (t) => {
+test('after three failures in a row, the server gets no more requests', async (t) => {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   const all = failing(broken, ...ids);
   await t.throwsAsync(readOneByOne(ids, all.readOne), { is: broken });
@@ -68,9 +68,9 @@ test('a server that fails three times in a row is left alone', async (t) => {
   t.is(kindsOf(ids, await readOneByOne(ids, most.readOne)), 'read - - - unasked unasked');
 });
 
-test('a server that says when to come back is left alone at once', async (t) => {
+test('a server with a Retry-After gets no more requests at once', async (t) => {
   const busy = new NetworkError('network_unavailable', 'HTTP 503.', {
-    taken: 'no',
+    accepted: 'no',
     server: 'answered',
     retryAtMs: Date.now() + 60_000,
   });

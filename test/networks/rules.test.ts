@@ -1,12 +1,12 @@
 import test from 'ava';
 import { openNetworks, platforms } from '../../networks/registry.ts';
-import type { Content, MediaFacts } from '../../networks/content-rules.ts';
+import type { Content, AttachmentFacts } from '../../networks/content-rules.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { contentOf, family, filesOf, image, textOf, video } from './content.ts';
 
-/** What YouTube needs beside a text, and no other network minds. */
+/** Required fields of YouTube, which other networks ignore. */
 const youtubeOptions = { title: 'A film', made_for_kids: false };
-/** Nothing is said of what a post costs. */
+/** Turns the warnings about prices off. */
 const unpriced = { PUNCTUAL_X_PRICE_POST: '0', PUNCTUAL_X_PRICE_LINK_POST: '0' };
 const everyFact = { width: null, height: null, durationMs: null };
 
@@ -14,14 +14,14 @@ for (const platform of platforms) {
   const rules = openNetworks(unpriced).rules[platform];
   const errorsOf = (content: Content) => rules.validate(content, {}).errors;
 
-  test(`${platform}: a text and a video go out without a word`, (t) => {
+  test(`${platform}: a text and a video have no errors or warnings`, (t) => {
     const content = contentOf({ texts: ['Look'], media: [video()], video: youtubeOptions });
     const { errors, warnings, texts } = rules.validate(content, {});
     t.deepEqual({ errors, warnings }, { errors: [], warnings: [] });
     t.like(texts, [{ length: 4 }]);
   });
 
-  test(`${platform}: neither a text nor a file is nothing to publish`, (t) => {
+  test(`${platform}: a post without a text and a file is refused`, (t) => {
     for (const texts of [[], [''], [' \n\t'], ['', '']]) {
       t.regex(
         errorsOf(contentOf({ texts, video: youtubeOptions }))[0] ?? '',
@@ -30,12 +30,12 @@ for (const platform of platforms) {
     }
   });
 
-  test(`${platform}: files may go out without a text`, (t) => {
+  test(`${platform}: files may be published without a text`, (t) => {
     t.deepEqual(errorsOf(contentOf({ texts: [''], media: [video()], video: youtubeOptions })), []);
     t.deepEqual(errorsOf(contentOf({ media: [video()], video: youtubeOptions })), []);
   });
 
-  test(`${platform}: a file of which little is known is not refused`, (t) => {
+  test(`${platform}: a file with few known details is not refused`, (t) => {
     const unknown = contentOf({ texts: ['Hi'], media: [video(everyFact)], video: youtubeOptions });
     t.deepEqual(errorsOf(unknown), []);
   });
@@ -56,7 +56,7 @@ for (const platform of platforms) {
     t.deepEqual(rules.validate(textOf(), {}).texts, []);
   });
 
-  test(`${platform}: a text of a megabyte is validated all the same, however it is made`, (t) => {
+  test(`${platform}: any text of a megabyte is validated in time`, (t) => {
     for (const unit of slowTexts) {
       const text = unit.repeat(Math.floor(1_000_000 / unit.length));
       const { texts } = rules.validate(textOf(text), {});
@@ -64,7 +64,7 @@ for (const platform of platforms) {
     }
   });
 
-  test(`${platform}: whatever comes is validated, and always the same way`, (t) => {
+  test(`${platform}: any content is validated, always with the same result`, (t) => {
     for (const { content, settings } of oddContents(2000)) {
       const result = rules.validate(content, settings);
       t.deepEqual(rules.validate(content, settings), result);
@@ -81,7 +81,7 @@ for (const platform of platforms) {
 }
 
 for (const platform of ['x', 'bluesky', 'mastodon'] as const) {
-  test(`${platform}: only the first part of a thread may be without a text, beside a file`, (t) => {
+  test(`${platform}: only the first part of a thread may be without a text, if it has a file`, (t) => {
     const { validate } = openNetworks({}).rules[platform];
     const errorsOfTexts = (...texts: readonly string[]) =>
       validate(contentOf({ texts, media: [image()] }), {}).errors;
@@ -92,9 +92,9 @@ for (const platform of ['x', 'bluesky', 'mastodon'] as const) {
 }
 
 for (const platform of ['x', 'bluesky', 'mastodon'] as const) {
-  test(`${platform}: each part of a thread has files of its own, and they are told apart`, (t) => {
+  test(`${platform}: each part of a thread has its own files, and errors name the part`, (t) => {
     const { validate } = openNetworks({}).rules[platform];
-    const thread = (...second: readonly MediaFacts[]) =>
+    const thread = (...second: readonly AttachmentFacts[]) =>
       contentOf({ texts: ['One', 'Two'], media: [video()], later: [second] });
     t.deepEqual(validate(thread(image(), image()), {}).errors, []);
     t.deepEqual(validate(contentOf({ texts: ['One', ''], later: [[image()]] }), {}).errors, []);
@@ -105,7 +105,7 @@ for (const platform of ['x', 'bluesky', 'mastodon'] as const) {
 }
 
 for (const platform of ['x', 'linkedin', 'mastodon'] as const) {
-  test(`${platform}: an alt text is as long as the network takes it, and no longer`, (t) => {
+  test(`${platform}: an alt text may have up to the network's limit`, (t) => {
     const { limits, validate } = openNetworks({}).rules[platform];
     const [most = 0] = limits({}).files.flatMap(({ maxAltText }) => maxAltText ?? []);
     const described = (length: number) => filesOf(image({ altText: 'x'.repeat(length) }));
@@ -117,7 +117,7 @@ for (const platform of ['x', 'linkedin', 'mastodon'] as const) {
   });
 }
 
-test('a file is named in one clean line, whatever its name is', (t) => {
+test('any file name appears in errors as one clean line', (t) => {
   const named = (name: string) =>
     openNetworks({}).rules.x.validate(filesOf(image({ name, sizeBytes: 9_000_000 })), {})
       .errors[0] ?? '';
@@ -126,7 +126,7 @@ test('a file is named in one clean line, whatever its name is', (t) => {
   t.true(named('x'.repeat(100_000)).length < 500);
 });
 
-/** Each makes some pattern of ours or of a library go back and forth, or is long in one way of counting only. */
+/** Each makes a pattern of ours or a library's backtrack, or is long in only one way of counting. */
 const slowTexts = [
   ['x', ' ', '\n', '.', '(', ')', '@a', '@a@', '@a.', '#', '#a', '#1', '$A ', '<', '\\'],
   ['a.', 'a-a.', 'a. ', 'a.co,', 'http://', 'https://a.b/.', 'https://a.b/(', 'https://a.b '],
@@ -158,11 +158,11 @@ const oddSettings: readonly Json[] = [
   { charactersReservedPerUrl: 0, maxCharacters: 5, mediaTypes: ['image/__proto__'] },
 ];
 
-/** Things to validate as nobody would send them; the same ones in every run. */
+/** Unusual contents for validation; the same ones in every run. */
 function* oddContents(count: number): Generator<{ content: Content; settings: Json }> {
   let state = 1;
   const below = (limit: number): number => {
-    // Lehmer's generator: bad enough for a lottery, good enough to mix.
+    // Lehmer's generator: not random enough for a lottery, but enough to mix.
     state = (state * 48_271) % 2_147_483_647;
     return state % limit;
   };
@@ -170,7 +170,7 @@ function* oddContents(count: number): Generator<{ content: Content; settings: Js
   const some = <T>(most: number, make: () => T): T[] =>
     Array.from({ length: below(most + 1) }, make);
   const text = (): string => some(12, () => pick(pieces)).join('');
-  const file = (): MediaFacts => ({
+  const file = (): AttachmentFacts => ({
     name: text(),
     type: pick(types),
     sizeBytes: pick(amounts) ?? 0,

@@ -6,7 +6,7 @@ import { nextStep, partsOf, sendStep } from './publish.ts';
 
 const networks = openNetworks({});
 
-/** On each of these nothing tells what became of a post with `#sandbox-unconfirmed`. */
+/** The outcomes of a post with `#sandbox-unconfirmed`, whose state no network shows. */
 const outcomes = {
   mastodon: { code: 'unconfirmed' },
   x: { code: 'unconfirmed' },
@@ -16,13 +16,13 @@ const outcomes = {
 
 for (const [platform, outcome] of Object.entries(outcomes)) {
   for (const isFirst of [true, false]) {
-    test(`${platform}: #sandbox-unconfirmed hides what became of its post ${isFirst ? 'before' : 'after'} a lost one, and of no other`, async (t) => {
+    test(`${platform}: #sandbox-unconfirmed hides the outcome of its post ${isFirst ? 'before' : 'after'} a lost one, and of no other`, async (t) => {
       const { url } = await openSandbox(t);
       const network = (await networks.load())[platform]!;
       const [, connector] = Object.entries(networks.connectors).find(([id]) => id === platform)!;
       const account = await connector.connect(egressTo(t, url), connector.sandbox(url));
       const connection = openConnection(t, account);
-      // Both are prepared before either is sent, so that neither look can leave the other post out.
+      // Both are prepared before either is sent, so that both lookups cover both posts.
       const texts = ['#sandbox-unconfirmed', '#sandbox-lost'];
       const steps = await Promise.all(
         texts.map(async (text) => {
@@ -32,7 +32,7 @@ for (const [platform, outcome] of Object.entries(outcomes)) {
       );
       for (const { step } of isFirst ? steps : steps.toReversed()) {
         const sending = sendStep(network, connection, step);
-        t.like(await t.throwsAsync(sending), { taken: 'unknown' });
+        t.like(await t.throwsAsync(sending), { accepted: 'unknown' });
       }
 
       for (const { text, step } of steps) {

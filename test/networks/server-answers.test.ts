@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
-import { baseUrlOf, type Purpose } from '../../networks/send-request.ts';
+import { baseUrlOf, type Purpose } from '../../networks/send-network-request.ts';
 import { refusal as ofBluesky } from '../../networks/bluesky/client.ts';
 import { refusal as ofLinkedin } from '../../networks/linkedin/refusal.ts';
 import { refusal as ofMastodon } from '../../networks/mastodon/client.ts';
@@ -15,10 +15,10 @@ type Case = {
   readonly headers?: Readonly<Record<string, string>>;
   readonly purpose?: Purpose;
   readonly code: ChannelErrorCode;
-  /** Whether the network certainly has no post; it has by default. */
-  readonly taken?: 'no' | 'unknown';
+  /** Whether the network certainly has no post; `no` by default. */
+  readonly accepted?: 'no' | 'unknown';
   readonly limit?: LimitScope;
-  /** What the message must hold. */
+  /** Text that the message must contain. */
   readonly says?: string;
 };
 
@@ -78,14 +78,14 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { status: 429, body: throttle('APPLICATION'), code: 'rate_limited', limit: 'network' },
     { status: 429, body: '<html>', code: 'rate_limited' },
     { status: 404, body: {}, code: 'network_unavailable' },
-    { status: 408, code: 'network_unavailable', taken: 'unknown' },
+    { status: 408, code: 'network_unavailable', accepted: 'unknown' },
     {
       status: 500,
       body: { code: 'INTERNAL_SERVER_ERROR' },
       code: 'network_unavailable',
-      taken: 'unknown',
+      accepted: 'unknown',
     },
-    { status: 503, body: '', code: 'network_unavailable', taken: 'unknown' },
+    { status: 503, body: '', code: 'network_unavailable', accepted: 'unknown' },
   ],
   mastodon: [
     { status: 401, body: { error: 'The access token was revoked' }, code: 'access_lost' },
@@ -100,9 +100,9 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { status: 429, body: { error: 'Too many requests' }, code: 'rate_limited' },
     { status: 429, body: { error: 'rate limit reached' }, code: 'rate_limited', limit: 'server' },
     { status: 429, body: '<html>', code: 'rate_limited' },
-    { status: 408, code: 'network_unavailable', taken: 'unknown' },
-    { status: 500, body: { error: 'Oops' }, code: 'network_unavailable', taken: 'unknown' },
-    { status: 503, body: '', code: 'network_unavailable', taken: 'unknown' },
+    { status: 408, code: 'network_unavailable', accepted: 'unknown' },
+    { status: 500, body: { error: 'Oops' }, code: 'network_unavailable', accepted: 'unknown' },
+    { status: 503, body: '', code: 'network_unavailable', accepted: 'unknown' },
   ],
   bluesky: [
     { status: 401, body: xrpc('AuthenticationRequired'), code: 'access_lost' },
@@ -126,7 +126,12 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { status: 429, headers: policy('nonsense'), code: 'rate_limited' },
     { status: 429, body: '<html>', code: 'rate_limited' },
     { status: 404, body: xrpc('MethodNotImplemented'), code: 'network_unavailable' },
-    { status: 502, body: xrpc('UpstreamFailure'), code: 'network_unavailable', taken: 'unknown' },
+    {
+      status: 502,
+      body: xrpc('UpstreamFailure'),
+      code: 'network_unavailable',
+      accepted: 'unknown',
+    },
   ],
 };
 
@@ -146,14 +151,14 @@ const wordsOf = (body: Case['body']): string | undefined =>
       : undefined;
 
 for (const [network, answers] of Object.entries(cases)) {
-  test(`what ${network} answers becomes a stable code and a sentence with its own words`, (t) => {
+  test(`an answer of ${network} becomes a stable code and a sentence with the network’s message`, (t) => {
     for (const { status, body = '', headers = {}, purpose = 'create', ...expected } of answers) {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const answer = { status, headers, body: Buffer.from(text), truncated: false };
       const error = refuse[network]?.(answer, purpose);
-      const { taken = 'no', limit = 'channel', code, says = '' } = expected;
+      const { accepted = 'no', limit = 'channel', code, says = '' } = expected;
       const what = `${purpose} ${status} ${text}`;
-      t.like(error, { code, taken, limit }, what);
+      t.like(error, { code, accepted, limit }, what);
       const message = error?.message ?? '';
       t.regex(
         message,
@@ -165,7 +170,7 @@ for (const [network, answers] of Object.entries(cases)) {
     }
   });
 
-  test(`no message of ${network} repeats a secret, whatever it answers`, (t) => {
+  test(`no message of ${network} repeats a secret, for any answer`, (t) => {
     const words = `Bad header: Bearer ${secret}`;
     const body = Buffer.from(JSON.stringify({ error: words, message: words }));
     for (let status = 300; status < 600; status++) {
@@ -181,7 +186,7 @@ for (const [network, answers] of Object.entries(cases)) {
     }
   });
 
-  test(`${network} says when to come back, be it too much for it or down`, (t) => {
+  test(`the retry time of ${network} is used, for a rate limit as well as an outage`, (t) => {
     const at = (status: number, headers: Record<string, string>) =>
       refuse[network]?.({ status, headers, body: Buffer.alloc(0), truncated: false }, 'create')
         .retryAtMs;
@@ -190,14 +195,14 @@ for (const [network, answers] of Object.entries(cases)) {
       const told = at(status, { 'retry-after': '60' }) ?? 0;
       t.true(told >= inAMinute && told <= Date.now() + 60_000, `${status}`);
     }
-    // Every answer tells when the limit is reset, also one that has another reason.
+    // Every answer has the limit's reset time, also one with another cause.
     const reset = { 'x-ratelimit-reset': new Date(inAMinute).toISOString() };
     t.is(at(429, reset), inAMinute);
     t.is(at(503, reset), undefined);
   });
 }
 
-// When a server takes requests again.
+// When a server accepts requests again.
 
 const nowMs = Date.UTC(2026, 10, 20, 12);
 const dayMs = 24 * 60 * 60 * 1000;
@@ -205,7 +210,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 const toldBy = (headers: Record<string, string>) =>
   retryAtMs({ status: 429, headers, body: Buffer.alloc(0), truncated: false }, nowMs);
 
-test('each way to say it is understood', (t) => {
+test('each form of a retry time is read', (t) => {
   const inAMinute = nowMs + 60_000;
   t.is(toldBy({ 'retry-after': '60' }), inAMinute);
   t.is(toldBy({ 'retry-after': 'Fri, 20 Nov 2026 12:01:00 GMT' }), inAMinute);
@@ -215,14 +220,14 @@ test('each way to say it is understood', (t) => {
   t.is(toldBy({ 'ratelimit-reset': '60' }), inAMinute);
 });
 
-test('what says nothing is not made up', (t) => {
+test('an answer without a valid retry time has none', (t) => {
   for (const value of ['', 'soon', '-5', 'NaN']) {
     t.is(toldBy({ 'retry-after': value }), undefined);
   }
   t.is(toldBy({}), undefined);
 });
 
-test('a time that is over names none, and the next header counts; a far one is a day away', (t) => {
+test('a retry time in the past is ignored, and the next header counts; a distant one becomes a day', (t) => {
   t.is(toldBy({ 'x-ratelimit-reset': '2020-01-01T00:00:00Z' }), undefined);
   t.is(toldBy({ 'retry-after': '0' }), undefined);
   t.is(toldBy({ 'retry-after': 'Fri, 20 Nov 2026 11:59:59 GMT' }), undefined);
@@ -232,14 +237,14 @@ test('a time that is over names none, and the next header counts; a far one is a
 
 // A server's address.
 
-test('an address is the same however people write it', (t) => {
+test('an address is normalised from the forms that people write', (t) => {
   for (const address of ['a.example', 'a.example/', 'https://a.example', 'HTTPS://A.example//']) {
     t.is(baseUrlOf(address), 'https://a.example');
   }
   t.is(baseUrlOf('http://127.0.0.1:3000/mastodon/'), 'http://127.0.0.1:3000/mastodon');
 });
 
-test('what is no address of a server is refused, without repeating a password in it', (t) => {
+test('an invalid server address is refused, without repeating a password in it', (t) => {
   for (const address of [
     '',
     'https://',

@@ -8,7 +8,7 @@ import { carriesMedia } from './media-suite.ts';
 import { keepsChoices } from './options-suite.ts';
 import { nextStep, publish, sendStep, throughDatabase } from './publish.ts';
 
-/** The common suite: what every network does, seen from its own other clients. */
+/** The common suite: the behaviour of every network, checked through its other clients. */
 export function passesAsNetwork(testIt: TestFn, bench: Bench): void {
   publishes(testIt, bench);
   publishesParts(testIt, bench);
@@ -46,14 +46,17 @@ function publishes(
     },
   );
 
-  testIt('a try that stood still before its request writes nothing, and says so', async (t) => {
-    const { account, posts } = await makeAccount(t);
-    const late = openConnection(t, account, { mayCreate: () => false });
-    const attempt = publish(network, late, await shape.parts(['Too late']));
-    const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
-    t.like(error, { code: 'network_unavailable', taken: 'no' });
-    t.deepEqual(await posts(), []);
-  });
+  testIt(
+    'an attempt that was delayed before its request sends nothing, and reports it',
+    async (t) => {
+      const { account, posts } = await makeAccount(t);
+      const late = openConnection(t, account, { mayCreate: () => false });
+      const attempt = publish(network, late, await shape.parts(['Too late']));
+      const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
+      t.like(error, { code: 'network_unavailable', accepted: 'no' });
+      t.deepEqual(await posts(), []);
+    },
+  );
 
   testIt('prepared parts are the same after a round trip through the database', async (t) => {
     const { account } = await makeAccount(t);
@@ -65,7 +68,7 @@ function publishes(
   });
 }
 
-/** What a post may consist of beside itself. */
+/** The parts of threads and first comments. */
 function publishesParts(
   testIt: TestFn,
   { network, makeAccount, shape = textWithPictures }: Bench,
@@ -87,7 +90,7 @@ function publishesParts(
   }
 
   if (network.rules.comments) {
-    testIt('a first comment is live below its post, at its own address', async (t) => {
+    testIt('a first comment is live under its post, at its own address', async (t) => {
       const { account, posts, textAt } = await makeAccount(t);
       const parts = await shape.parts(['The post', 'Its comment: a_b (c) #tag']);
       const { sent } = await publish(network, openConnection(t, account), parts);
@@ -114,12 +117,12 @@ function settlesLostAnswers(
       mishap: { kind: 'overruled', answer: { status: 502, body: 'Bad Gateway' } },
     },
     {
-      when: 'the answer makes no sense',
+      when: 'the answer is invalid',
       mishap: { kind: 'overruled', answer: { status: 200, body: '<html>' } },
     },
   ];
   for (const { when, mishap } of doubtful) {
-    testIt(`when ${when}, the thread is found and goes on, with every part once`, async (t) => {
+    testIt(`when ${when}, the thread is found and continues, with every part once`, async (t) => {
       const { account, posts } = await makeAccount(t);
       const proxy = await lossyProxy(t, account.baseUrl);
       const connection = openConnection(t, account, { baseUrl: proxy.url });
@@ -129,7 +132,7 @@ function settlesLostAnswers(
       proxy.plan(creates, mishap);
       const sent: SentPart[] = [];
       const first = await sendStep(network, connection, step).catch(async (error: unknown) => {
-        t.like(error, { name: 'NetworkError', taken: 'unknown' });
+        t.like(error, { name: 'NetworkError', accepted: 'unknown' });
         const finding = await network.reconcile(connection, step);
         t.is(finding.kind === 'found' && finding.candidates.length, 1);
         return finding.kind === 'found' ? (finding.candidates[0] ?? []) : [];
@@ -146,33 +149,36 @@ function settlesLostAnswers(
     });
   }
 
-  testIt('what was never sent is absent, also among other posts of the account', async (t) => {
-    const { account } = await makeAccount(t);
-    const connection = openConnection(t, account);
-    await publish(network, connection, await shape.parts(['Before']));
-    const parts = await shape.parts(['Never sent']);
-    const [prepared] = await network.prepare(connection, parts, Date.now());
-    await publish(network, connection, await shape.parts(['After']));
+  testIt(
+    'a part that was never sent is absent, also among other posts of the account',
+    async (t) => {
+      const { account } = await makeAccount(t);
+      const connection = openConnection(t, account);
+      await publish(network, connection, await shape.parts(['Before']));
+      const parts = await shape.parts(['Never sent']);
+      const [prepared] = await network.prepare(connection, parts, Date.now());
+      await publish(network, connection, await shape.parts(['After']));
 
-    const step = nextStep(network, prepared ? [prepared] : [], []);
-    t.like(await network.reconcile(connection, step), { kind: 'absent' });
-  });
+      const step = nextStep(network, prepared ? [prepared] : [], []);
+      t.like(await network.reconcile(connection, step), { kind: 'absent' });
+    },
+  );
 }
 
 function namesFailures(testIt: TestFn, bench: Bench): void {
   const { network, makeAccount, creates, tooLong, wrongCredentials, resetHeaders } = bench;
   const { shape = textWithPictures } = bench;
 
-  testIt('a text that is too long is refused in the words of the network', async (t) => {
+  testIt("a text over the limit is refused with the network's message", async (t) => {
     const { account, posts } = await makeAccount(t);
     const attempt = publish(network, openConnection(t, account), await shape.parts([tooLong]));
     const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
-    t.like(error, { code: 'content_refused', taken: 'no' });
+    t.like(error, { code: 'content_refused', accepted: 'no' });
     t.regex(error.message, /".+"/);
     t.deepEqual(await posts(), []);
   });
 
-  testIt('wrong credentials lose access, and stay out of the message', async (t) => {
+  testIt('wrong credentials lose access, and are not in the message', async (t) => {
     const { account, posts } = await makeAccount(t);
     const without = { credentials: wrongCredentials, session: null };
     const parts = await shape.parts(['Hi']);
@@ -183,14 +189,14 @@ function namesFailures(testIt: TestFn, bench: Bench): void {
       nextStep(network, prepared, []),
     );
     const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
-    t.like(error, { code: 'access_lost', taken: 'no' });
+    t.like(error, { code: 'access_lost', accepted: 'no' });
     for (const secret of Object.values(Object(wrongCredentials))) {
       t.false(error.message.includes(String(secret)));
     }
     t.deepEqual(await posts(), []);
   });
 
-  testIt('a network that is busy says when it takes posts again', async (t) => {
+  testIt('a rate limit says when the network accepts posts again', async (t) => {
     const { account, posts } = await makeAccount(t);
     const proxy = await lossyProxy(t, account.baseUrl);
     const resetAtMs = Math.ceil(Date.now() / 1000) * 1000 + 300_000;
@@ -199,7 +205,7 @@ function namesFailures(testIt: TestFn, bench: Bench): void {
     const connection = openConnection(t, account, { baseUrl: proxy.url });
     const attempt = publish(network, connection, await shape.parts(['Hi']));
     const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
-    t.like(error, { code: 'rate_limited', taken: 'no', retryAtMs: resetAtMs });
+    t.like(error, { code: 'rate_limited', accepted: 'no', retryAtMs: resetAtMs });
     t.deepEqual(await posts(), []);
   });
 
@@ -210,9 +216,9 @@ function namesFailures(testIt: TestFn, bench: Bench): void {
     const away = openConnection(t, account, { baseUrl: `http://127.0.0.1:${await freePort()}` });
     const step = nextStep(network, prepared, []);
     const sent = await t.throwsAsync(sendStep(network, away, step), { instanceOf: NetworkError });
-    t.like(sent, { code: 'network_unavailable', taken: 'no' });
+    t.like(sent, { code: 'network_unavailable', accepted: 'no' });
 
     const looked = await t.throwsAsync(network.reconcile(away, step), { instanceOf: NetworkError });
-    t.like(looked, { code: 'network_unavailable', taken: 'unknown' });
+    t.like(looked, { code: 'network_unavailable', accepted: 'unknown' });
   });
 }

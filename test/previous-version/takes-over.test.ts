@@ -16,7 +16,7 @@ import { startWebhooks } from '../support/webhooks.ts';
 
 const test = needs('temporal');
 
-/** A Punctual whose worker runs the workflows of the version before. */
+/** A service whose worker runs the workflows of the previous version. */
 const shared = beforeTests(test, async (scope) => {
   const api = await startWebhooks(scope);
   const bundle = bundleWorkflows(fileURLToPath(new URL('workflows/index.ts', import.meta.url)));
@@ -28,7 +28,7 @@ const shared = beforeTests(test, async (scope) => {
   return { api, takeOver };
 });
 
-/** From when every test is ready for it, this version runs. */
+/** Starts this version once every test is ready for it. */
 const takeOver = rendezvous(test, () => shared().takeOver());
 
 /** A workspace with a channel on each of these networks. */
@@ -53,7 +53,7 @@ async function workspace(...networks: readonly FakeNetwork[]) {
   };
 }
 
-test('a post that fell asleep under the version before goes out under this one', async (t) => {
+test('a post that fell asleep under the previous version goes out under this one', async (t) => {
   const good = fakeNetwork();
   const { client, schedule, handleOf } = await workspace(good);
   const post = await schedule(20_000);
@@ -66,7 +66,7 @@ test('a post that fell asleep under the version before goes out under this one',
   await mustHaveGoneOn(t, handle);
 });
 
-test('a post that was moved under the version before keeps its time, and can be moved again', async (t) => {
+test('a post that was rescheduled under the previous version keeps its time, and can be rescheduled again', async (t) => {
   const good = fakeNetwork();
   const { client, schedule, move, handleOf } = await workspace(good);
   const [once, twice] = [await schedule(3_600_000), await schedule(3_600_000)];
@@ -88,7 +88,7 @@ test('a post that was moved under the version before keeps its time, and can be 
   t.is(good.sends.length, 2);
 });
 
-test('a post that fell asleep under the version before can be cancelled under this one', async (t) => {
+test('a post that fell asleep under the previous version can be cancelled under this one', async (t) => {
   const good = fakeNetwork();
   const { client, schedule, handleOf } = await workspace(good);
   const post = await schedule(3_600_000);
@@ -102,11 +102,11 @@ test('a post that fell asleep under the version before can be cancelled under th
   await mustHaveGoneOn(t, handle);
 });
 
-test('a post that the version before had sent to one of its channels is sent to the other by this one', async (t) => {
+test('a post that the previous version sent to one of its channels is sent to the other one by this version', async (t) => {
   const [good, busy] = [fakeNetwork(), fakeNetwork()];
   const { client, schedule, handleOf } = await workspace(good, busy);
   const retryAtMs = Date.now() + 20_000;
-  const limited = new NetworkError('rate_limited', 'Wait.', { taken: 'no', retryAtMs });
+  const limited = new NetworkError('rate_limited', 'Wait.', { accepted: 'no', retryAtMs });
   busy.fates.push({ kind: 'fails', error: limited });
   const post = await schedule(0);
   await poll(
@@ -121,7 +121,7 @@ test('a post that the version before had sent to one of its channels is sent to 
   await mustHaveGoneOn(t, handleOf(post));
 });
 
-test('a delivery that the version before had begun is attempted again by this one', async (t) => {
+test('a delivery that the previous version began is attempted again by this one', async (t) => {
   const { punctual, receiver: newReceiver } = shared().api;
   const receiver = newReceiver(inTurn(status(500), status(204)));
   const { client, schedule } = await workspace(fakeNetwork());
@@ -140,7 +140,7 @@ test('a delivery that the version before had begun is attempted again by this on
     (attempt) => attempt === 2,
   );
   await takeOver(t);
-  // As if the minute were over: nothing else makes an attempt come sooner.
+  // Only the row's time makes the attempt due earlier.
   await punctual.orm.em
     .fork()
     .execute('update deliveries set next_attempt_at = now() where id = ?', [row?.id]);
@@ -156,7 +156,7 @@ test('a delivery that the version before had begun is attempted again by this on
   await mustHaveGoneOn(t, handle);
 });
 
-/** No task of the workflow has failed: the code has done what the history says, and went on from there. */
+/** Checks that no workflow task failed, so the new code replayed the history and continued. */
 async function mustHaveGoneOn(t: ExecutionContext, handle: WorkflowHandle): Promise<void> {
   const { events } = await handle.fetchHistory();
   const failed = events?.filter((event) => event.workflowTaskFailedEventAttributes) ?? [];

@@ -19,7 +19,7 @@ type Send = { readonly text: string; readonly admittedAtMs: number };
 /** Resolves when a post with this text may go out. */
 type MayGo = (text: string) => Promise<void>;
 
-/** A channel on a network that notes what is sent, and when the post before each send was let through. */
+/** A channel on a network that records each send, and when the channel's last late post was admitted before it. */
 async function notedChannel(punctual: Punctual, workspaceId: string, mayGo: MayGo) {
   const network = fakeNetwork();
   const sends: Send[] = [];
@@ -34,14 +34,14 @@ async function notedChannel(punctual: Punctual, workspaceId: string, mayGo: MayG
   return { id, sends };
 }
 
-/** When a late post of a channel was let through last, by the database's clock. No other is while one is being sent. */
+/** When a late post of a channel was last admitted, by the database's clock. Only one is sent at a time. */
 async function lastAdmission(orm: Orm, channelId: string): Promise<number> {
   const sql = `select (extract(epoch from last_late_send_at) * 1000)::float8 as at_ms from channels where id = ?`;
   const [row] = await orm.em.fork().execute<{ at_ms: number }[]>(sql, [channelId]);
   return row?.at_ms ?? 0;
 }
 
-/** Two channels, and posts on both that were to go out an hour ago, 6 s apart. */
+/** Two channels, and posts on both that were due an hour ago, 6 s apart. */
 async function overduePosts(
   punctual: Punctual,
   count: number,
@@ -54,7 +54,7 @@ async function overduePosts(
     await notedChannel(punctual, workspaceId, mayGo),
   ];
   const ids = new Map<number, string>();
-  // Not in the order of their times.
+  // Not in the order of their due times.
   for (const number of Array.from({ length: count }, (_, index) => (index * 5) % count)) {
     ids.set(number, await schedule(client, `Post ${number}`, channels, number / 10));
   }
@@ -73,7 +73,7 @@ async function schedule(
   return (await client.post('/posts', request)).body.post.id;
 }
 
-/** Posts of two workspaces that became due while no worker ran, an hour ago, and two workers. */
+/** Posts of two workspaces that became due an hour ago while no worker ran, and two workers. */
 const shared = beforeTests(test, async (scope) => {
   const clock = { behindMs: hour };
   const now = () => new Date(Date.now() - clock.behindMs);
@@ -83,7 +83,7 @@ const shared = beforeTests(test, async (scope) => {
   const held = await overduePosts(punctual, 8, async (text) => {
     await (text === 'Now' ? undefined : released);
   });
-  // What a busy Temporal did not hear at once, so that the workers find all of them.
+  // Syncs posts that a busy Temporal did not accept at once, so that the workers find all of them.
   const { orm, temporal } = punctual;
   const stopRelay = startRelay({ orm, client: temporal.client, log: testLog });
   await poll(
@@ -100,7 +100,7 @@ const shared = beforeTests(test, async (scope) => {
 const inOrder = (count: number): string[] =>
   Array.from({ length: count }, (_, number) => `Post ${number}`);
 
-test('after an outage the overdue posts of each channel go out in the order of their times, not in one burst, by two workers', async (t) => {
+test('after an outage, two workers send the overdue posts of each channel in the order of their times, not in one burst', async (t) => {
   const { client, channels, idOf } = shared().ordered;
   for (const number of inOrder(6).keys()) {
     t.is((await client.finalPost(idOf(number))).status, 'published');
@@ -117,7 +117,7 @@ test('after an outage the overdue posts of each channel go out in the order of t
   }
 });
 
-test('while overdue posts wait, one that is due now goes out, and a cancelled one makes room', async (t) => {
+test('while overdue posts wait, one that is due now goes out, and posts behind a cancelled one continue', async (t) => {
   const { held, release } = shared();
   const { client, channels, idOf } = held;
   const isWaiting = await poll(

@@ -8,7 +8,7 @@ import { addFakeChannel } from '../support/seed.ts';
 const test = needs('temporal');
 const api = sharedApi(test);
 
-test('while a server hangs for sixty posts, those to another server of its network go out', async (t) => {
+test('while a server hangs with sixty posts, posts to another server of the network go out', async (t) => {
   const slow = fakeNetwork();
   const { prepare } = slow;
   const answer = Promise.withResolvers<void>();
@@ -23,7 +23,7 @@ test('while a server hangs for sixty posts, those to another server of its netwo
   };
   const { punctual } = api;
   await startWorkers(t, punctual);
-  t.teardown(() => answer.resolve()); // Before the worker stops, which ends with what is under way.
+  t.teardown(() => answer.resolve()); // Before the worker stops, which waits for running attempts.
   const [crowd, other] = [await api.newClient('Crowd'), await api.newClient('Other')];
   const account = { baseUrl: 'https://slow.example', remoteId: accountOn(slow) };
   const toSlow = await addFakeChannel(punctual.deps, crowd.workspaceId, 'fake', account);
@@ -41,7 +41,7 @@ test('while a server hangs for sixty posts, those to another server of its netwo
     where channel_id = ? and status in ('publishing', 'retrying')`;
   await poll(
     () => punctual.orm.em.fork().execute<{ count: number }[]>(tried, [toSlow]),
-    ([row]) => row?.count === 60 || underWay >= 50, // All that a worker tried at a time, once.
+    ([row]) => row?.count === 60 || underWay >= 50, // All attempts that a worker makes at a time, once.
   );
 
   const { status } = await other.finalPost(await post(other, toWell, 500));

@@ -15,11 +15,11 @@ const test = needs('temporal', 'gotosocial');
 const statuses = { method: 'POST', path: /\/api\/v1\/statuses/v };
 const uploads = { method: 'POST', path: /\/api\/v2\/media/v };
 
-/** Resolves when the server has taken the next request of this kind; its answer never arrives. */
+/** Resolves when the server has received the next request of this kind. Its response never arrives. */
 const held = (line: LossyProxy, target: Target): Promise<void> =>
-  new Promise((taken) => line.plan(target, { kind: 'held', taken }));
+  new Promise((taken) => line.plan(target, { kind: 'held', onReceived: taken }));
 
-/** A worker that is killed in the middle of two posts, a thread and one with pictures, and another that goes on with both. */
+/** A worker that is killed during two posts, a thread and one with pictures, and another one that continues both. */
 const shared = beforeTests(test, async (scope) => {
   const line = await lossyProxy(scope, env('PUNCTUAL_TEST_GOTOSOCIAL_URL'));
   const allowPorts = [...networkPorts(), Number(new URL(line.url).port)];
@@ -39,7 +39,7 @@ const shared = beforeTests(test, async (scope) => {
   }
 
   const first = await startWorkerProcess(scope, punctual, allowPorts);
-  // The picture's post does not come as far as a status: its upload is held.
+  // The picture's post sends no status, because its upload is held.
   line.plan(statuses, { kind: 'none' });
   const inTheMiddle = Promise.all([held(line, statuses), held(line, uploads)]);
   const { body: thread } = await client.post('/posts', {
@@ -66,7 +66,7 @@ const shared = beforeTests(test, async (scope) => {
   };
 });
 
-test('the worker is killed in the middle of a thread: after a restart every part is there once, in order', async (t) => {
+test('after a worker is killed during a thread, every part is live once, in order', async (t) => {
   const { client, thread } = shared();
   const post = await client.finalPost(thread.id);
 
@@ -81,11 +81,11 @@ test('the worker is killed in the middle of a thread: after a restart every part
   t.is(chain[0]?.url, post.channels[0]?.url);
 });
 
-test('the worker is killed while a picture is on its way: after a restart the post is there once, with it', async (t) => {
+test('after a worker is killed during an upload, the post is live once, with its pictures', async (t) => {
   const { client, picture } = shared();
   const post = await client.finalPost(picture.id);
 
-  t.deepEqual(picture.attempts, []); // Nobody has to wait or to ask for a post that was never sent.
+  t.deepEqual(picture.attempts, []); // A post that was never sent needs no wait and no reconcile.
   t.is(post.status, 'published');
   const live = await statusesOf(picture.account);
   t.deepEqual(

@@ -18,7 +18,9 @@ import { postsOf, statusesOf } from './live-posts.ts';
 
 const test = needs('temporal', 'gotosocial', 'pds');
 
-/** One Punctual for all tests, and lines to the servers, which one test breaks: egress is opened when it starts. */
+/**
+ * One service for all tests, with lines to the servers, which one test breaks. The allowed ports are set at its start.
+ */
 const shared = beforeTests(test, async (scope) => {
   const lines = {
     mastodon: await lossyProxy(scope, env('PUNCTUAL_TEST_GOTOSOCIAL_URL')),
@@ -82,7 +84,7 @@ test('a scheduled thread with two pictures is live on both networks, with the pi
   t.is(post.channels[0]?.url, statuses[0]?.url);
 });
 
-test('answers that are lost, to uploads and to posts, leave one post on each network, with its picture', async (t) => {
+test('lost responses to uploads and posts leave one post on each network, with its picture', async (t) => {
   const { lines } = shared();
   const through = { mastodon: lines.mastodon.url, bluesky: lines.bluesky.url };
   const { client, mastodon, bluesky, channels, ...library } = await workspace(through);
@@ -106,13 +108,13 @@ test('answers that are lost, to uploads and to posts, leave one post on each net
   t.deepEqual(moreRecords, []);
   const asked = (seen: typeof lines.mastodon.seen, path: RegExp) =>
     seen.filter((request) => request.method === 'POST' && path.test(request.path)).length;
-  t.is(asked(lines.mastodon.seen, /\/api\/v1\/statuses/v), 1); // Nothing was sent again.
+  t.is(asked(lines.mastodon.seen, /\/api\/v1\/statuses/v), 1); // No second request was sent.
   t.is(asked(lines.bluesky.seen, /applyWrites/v), 1);
 });
 
-test('a file that a network refuses fails that channel with the file’s name, and the other is published', async (t) => {
+test('a file that a network refuses fails that channel with the file’s name, and the other channel is published', async (t) => {
   const { client, mastodon, channels } = await workspace();
-  // A video whose tables are right and whose pictures are noise: Mastodon's servers look into it, Bluesky's do not.
+  // A video with valid tables and noise as its frames: GoToSocial decodes it, and the PDS does not.
   const { bytes } = await videoFile();
   const { body } = await client.post('/posts', {
     body: 'Half',
@@ -128,7 +130,7 @@ test('a file that a network refuses fails that channel with the file’s name, a
   t.deepEqual(await statusesOf(mastodon), []);
 });
 
-test('a picture is sent as it was given, never turned or made smaller on the way', async (t) => {
+test('a picture is sent unchanged, neither rotated nor scaled', async (t) => {
   const { client, bluesky, channels } = await workspace();
   const turned = await sharp({ create: { width: 40, height: 20, channels: 3, background: 'red' } })
     .jpeg()
@@ -143,6 +145,6 @@ test('a picture is sent as it was given, never turned or made smaller on the way
   await client.finalPost(body.post.id);
 
   const [live] = await postsOf(bluesky);
-  t.deepEqual(live?.images[0]?.aspectRatio, { width: 20, height: 40 }); // As it is shown.
+  t.deepEqual(live?.images[0]?.aspectRatio, { width: 20, height: 40 }); // As it is displayed.
   t.deepEqual(live?.files, [turned]);
 });

@@ -19,8 +19,8 @@ import { postsOf, statusesOf } from './live-posts.ts';
 const test = needs('temporal', 'gotosocial', 'pds');
 
 /**
- * One Punctual for all tests. Egress is opened when it starts, and so the receivers and the lines to the servers are
- * there before it; each of them is used by one test alone.
+ * One service for all tests. The allowed ports are set at its start, so the receivers and the lines to the servers
+ * exist before it. Each of them is used by one test.
  */
 const shared = beforeTests(test, async (scope) => {
   const lines = {
@@ -45,7 +45,7 @@ async function workspace() {
   return { punctual, client, channels, mastodon, bluesky };
 }
 
-test('a scheduled post is live on Mastodon and Bluesky at its time, where its results say', async (t) => {
+test('a scheduled post is live on Mastodon and Bluesky at its time, at the URLs in its results', async (t) => {
   const { punctual, client, channels, mastodon, bluesky } = await workspace();
   const dueAt = new Date(Date.now() + 3000);
 
@@ -74,13 +74,13 @@ test('a scheduled post is live on Mastodon and Bluesky at its time, where its re
 
   const handle = punctual.temporal.client.workflow.getHandle(postWorkflowId(post.id));
   await handle.result();
-  // A machine that was too slow has nothing left to wait for; whoever waits does so for that time alone.
+  // On a slow machine, the due time may have passed before the timer; otherwise there is one timer for it.
   const others = (await timerEnds(handle)).filter((atMs) => atMs !== dueAt.getTime());
   t.deepEqual(others, []);
-  t.is(await ownStepsOf(handle), 2, 'claimed at the first time of asking, and ended');
+  t.is(await ownStepsOf(handle), 2, 'one claim and one finalize');
 });
 
-test('a thread of three is on both networks as a chain, in order', async (t) => {
+test('a thread of three parts is a chain on both networks, in order', async (t) => {
   const { client, channels, mastodon, bluesky } = await workspace();
   const { body } = await client.post('/posts', {
     thread: ['One', 'Two', 'Three'],
@@ -106,10 +106,10 @@ test('a thread of three is on both networks as a chain, in order', async (t) => 
   });
 });
 
-test('when one of two networks refuses, the post fails, one channel is published and one signed post.partial says so', async (t) => {
+test('when one of two networks refuses, the post fails, the other channel is published and one signed post.partial arrives', async (t) => {
   const { punctual, client, channels } = await workspace();
   const receiver = shared().receivers.refused;
-  // The server's own limit is lower than the one that the channel remembers, as after a change there.
+  // The server's limit is lower than the stored one, as after a change on the server.
   await punctual.orm.em
     .fork()
     .execute(`update channels set settings = '{"maxCharacters": 9000}' where id = ?`, [
@@ -129,7 +129,7 @@ test('when one of two networks refuses, the post fails, one channel is published
 
   t.like(post, { status: 'failed', summary: { published: 1, failed: 1, pending: 0 } });
   t.like(post.channels[0], { status: 'failed', error_code: 'content_refused', url: null });
-  t.regex(post.channels[0]?.error ?? '', /5000/v); // The server's own words.
+  t.regex(post.channels[0]?.error ?? '', /5000/v); // From the server's message.
   t.is(post.channels[1]?.status, 'published');
   const request = await receiver.nth(1);
   t.is(request.headers['service-event-type'], 'post.partial');
@@ -144,7 +144,7 @@ test('when one of two networks refuses, the post fails, one channel is published
   t.is(receiver.received.length, 1);
 });
 
-test('a token that its owner revoked: the post fails with the reason, the channel asks for reconnecting, and both are told', async (t) => {
+test('a revoked token fails the post with the reason, and the channel needs reconnecting, with an event for each', async (t) => {
   const { client, channels, mastodon } = await workspace();
   const receiver = shared().receivers.revoked;
   const events = ['post.partial', 'channel.needs_reconnect'];
@@ -162,11 +162,11 @@ test('a token that its owner revoked: the post fails with the reason, the channe
   t.like(post.channels[0], { status: 'failed', error_code: 'access_lost' });
   t.is(post.channels[1]?.status, 'published');
   await receiver.nth(2);
-  const told = new Map(
+  const requests = new Map(
     receiver.received.map((request) => [request.headers['service-event-type'], request]),
   );
-  t.deepEqual([...told.keys()].toSorted(), ['channel.needs_reconnect', 'post.partial']);
-  for (const request of told.values()) {
+  t.deepEqual([...requests.keys()].toSorted(), ['channel.needs_reconnect', 'post.partial']);
+  for (const request of requests.values()) {
     t.true(await isSignedWith(hook.webhook.secret, request));
   }
 
@@ -174,7 +174,7 @@ test('a token that its owner revoked: the post fails with the reason, the channe
   const channel = list.channels.find(({ id }: { id: string }) => id === channels.mastodon);
   t.is(channel.state, 'needs_reconnect');
   t.truthy(channel.error);
-  const event = JSON.parse(told.get('channel.needs_reconnect')?.body ?? '{}');
+  const event = JSON.parse(requests.get('channel.needs_reconnect')?.body ?? '{}');
   const { id, platform, handle, error } = channel;
   t.deepEqual(event.data, { channel: { id, platform, handle, error } });
 
@@ -184,10 +184,10 @@ test('a token that its owner revoked: the post fails with the reason, the channe
   t.regex(draft.body.post.warning, /needs reconnecting/v);
 });
 
-/** Answers that are lost: the server takes a thread of two, and Punctual does not hear of the first part or of both. */
+/** A thread of two parts, whose responses are lost: on Mastodon that of the first part, on Bluesky that of both. */
 const thread = { thread: ['Lost & found', 'Second part'], schedule_in_minutes: 0 };
 
-test('Mastodon: the answer is lost after the server took the post: it is there once, and published', async (t) => {
+test('Mastodon: a post whose response is lost is live once, and published', async (t) => {
   const { punctual, lines } = shared();
   const { url, plan, seen } = lines.mastodon;
   const client = await newClient(punctual);
@@ -204,11 +204,11 @@ test('Mastodon: the answer is lost after the server took the post: it is there o
   t.is(statuses[0]?.url, post.channels[0]?.url);
   t.is(statuses[1]?.inReplyToId, statuses[0]?.id);
   const sends = seen.filter(({ method, path }) => method === 'POST' && path.endsWith('/statuses'));
-  t.is(sends.length, 2); // One per part: nothing was sent again.
+  t.is(sends.length, 2); // One per part: no second request was sent.
   t.is(new Set(sends.map(({ headers }) => headers['idempotency-key'])).size, 2);
 });
 
-test('Bluesky: the answer is lost after the server took the thread: each part is there once, and published', async (t) => {
+test('Bluesky: a thread whose response is lost is live once, and published', async (t) => {
   const { punctual, lines } = shared();
   const { url, plan, seen } = lines.bluesky;
   const client = await newClient(punctual);

@@ -15,7 +15,7 @@ const shared = beforeTests(test, async (scope) => {
   return { url, punctual: await startPunctual(scope, { allowPorts, sandboxUrl: url }) };
 });
 
-test('a post with #sandbox-unconfirmed ends as unconfirmed, and a lost one beside it is published', async (t) => {
+test('a post with #sandbox-unconfirmed ends as unconfirmed, and one with #sandbox-lost is published', async (t) => {
   const { url, punctual } = shared();
   const client = await newClient(punctual);
   const { connectors } = openNetworks({});

@@ -18,20 +18,20 @@ async function inspect(t: ExecutionContext, bytes: Uint8Array) {
   return { facts: await inspector.inspect(file, 'a workspace'), stored: await readFile(file) };
 }
 
-/** A JPEG of noise, so that it has as many bytes as a photo. */
+/** A JPEG of noise, as large as a photo. */
 const photo = (width = 600, height = 400): Promise<Buffer> =>
   sharp(randomBytes(width * height * 3), { raw: { width, height, channels: 3 } })
     .jpeg({ quality: 92 })
     .toBuffer();
 
-/** The scan parameters of some Samsung phones: Ss, Se and AhAl are 0, 63, 0 in a sequential JPEG. */
+/** The scan parameters of some Samsung phones: Ss, Se and AhAl are 0, 0, 0 instead of 0, 63, 0. */
 function withBadScan(jpeg: Buffer): Buffer {
   const scan = jpeg.lastIndexOf(Buffer.from([0xff, 0xda]));
   const spectral = scan + 5 + 2 * (jpeg[scan + 4] ?? 0);
   return Buffer.from(jpeg).fill(0, spectral, spectral + 3);
 }
 
-/** Two bytes too many between two segments. */
+/** Adds two bytes between two segments. */
 function withExtraBytes(jpeg: Buffer): Buffer {
   const table = jpeg.indexOf(Buffer.from([0xff, 0xc4]));
   return Buffer.concat([jpeg.subarray(0, table), Buffer.from([1, 2]), jpeg.subarray(table)]);
@@ -43,7 +43,7 @@ const harmless: Readonly<Record<string, (jpeg: Buffer) => Buffer>> = {
   'no end marker': (jpeg) => jpeg.subarray(0, -2),
 };
 for (const [what, spoil] of Object.entries(harmless)) {
-  test(`a JPEG with ${what} is taken, and can be made smaller`, async (t) => {
+  test(`a JPEG with ${what} is accepted, and can be shrunk`, async (t) => {
     const { facts, stored } = await inspect(t, spoil(await photo()));
     t.like(facts, { type: 'image/jpeg', width: 600, height: 400 });
 
@@ -53,7 +53,7 @@ for (const [what, spoil] of Object.entries(harmless)) {
   });
 }
 
-test('the JPEG of a bug report is taken', async (t) => {
+test('the JPEG of a bug report is accepted', async (t) => {
   const bytes = inputFile('jpeg-bad-sos.jpg');
   const { facts, stored } = await inspect(t, bytes);
 
@@ -93,7 +93,7 @@ for (const [what, make] of Object.entries(broken)) {
   });
 }
 
-test('a picture is stored as it came', async (t) => {
+test('a valid image is stored unchanged', async (t) => {
   for (const format of ['png', 'jpeg', 'webp', 'gif'] as const) {
     const bytes = await picture(format);
     t.deepEqual((await inspect(t, bytes)).stored, bytes, format);

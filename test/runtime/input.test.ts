@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { ConfigError } from '../../runtime/config/read-values.ts';
-import { readConfig } from '../../runtime/config.ts';
+import { readConfig } from '../../runtime/config/read-config.ts';
 import { quotas, retentionDays } from '../../runtime/config/limits.ts';
 
 const needed = {
@@ -51,7 +51,7 @@ test('two settings are enough, and the others have defaults', (t) => {
   });
 });
 
-test('every setting is read, and an empty one is as none', (t) => {
+test('every setting is read, and an empty one counts as not set', (t) => {
   const given = {
     ...needed,
     HOST: ' 0.0.0.0 ',
@@ -101,7 +101,7 @@ test('every setting is read, and an empty one is as none', (t) => {
   t.deepEqual(readConfig(blank), readConfig(needed));
 });
 
-test('all that is wrong is named at once, and no secret is repeated', (t) => {
+test('all wrong settings are reported at once, and no secret is repeated', (t) => {
   const secret = 'z'.repeat(63);
   const problems = problemsOf({
     DATABASE_URL: 'mysql://user:hunter2@db.example/punctual',
@@ -149,7 +149,7 @@ test('all that is wrong is named at once, and no secret is repeated', (t) => {
   t.is(problemsOf({}).length, 2);
 });
 
-test('a port is a whole number that a port can be', (t) => {
+test('a port is a whole number in the range of ports', (t) => {
   for (const PORT of ['65536', '-1', '1.5', '1e3', '0x10', '3000 ', '٣', '99999999999']) {
     t.is(problemsOf({ ...needed, PORT }).length, PORT.trim() === '3000' ? 0 : 1, PORT);
   }
@@ -157,7 +157,7 @@ test('a port is a whole number that a port can be', (t) => {
   t.is(readConfig({ ...needed, PORT: '0' }).port, 0);
 });
 
-test('a process has two database connections at least, since a migration needs them', (t) => {
+test('a process needs at least two database connections, because a migration uses two', (t) => {
   for (const PUNCTUAL_DATABASE_POOL of ['0', '1', '1.5', 'ten', '10001']) {
     t.is(problemsOf({ ...needed, PUNCTUAL_DATABASE_POOL }).length, 1, PUNCTUAL_DATABASE_POOL);
   }
@@ -176,7 +176,7 @@ test('a secret key is 32 bytes in hex', (t) => {
   }
 });
 
-test('a database may be named by either of its schemes', (t) => {
+test('a database URL may have either of its schemes', (t) => {
   t.deepEqual(problemsOf({ ...needed, DATABASE_URL: 'postgres://db/punctual' }), []);
   const lone = 'postgres://user:50%@db/punctual';
   for (const DATABASE_URL of ['db.example:5432', 'http://db/punctual', 'postgresql:db', lone]) {
@@ -187,7 +187,7 @@ test('a database may be named by either of its schemes', (t) => {
 for (const purpose of ['networks', 'webhooks', 'downloads'] as const) {
   const name = `PUNCTUAL_EGRESS_ALLOW_${purpose.toUpperCase()}`;
 
-  test(`in production a list of addresses for ${purpose} counts only together with the word that it is meant`, (t) => {
+  test(`in production a list of addresses for ${purpose} needs the setting that confirms it`, (t) => {
     const opened = '127.0.0.1/32:8080';
     const list = { ...needed, [name]: opened };
     const production = { ...list, NODE_ENV: 'production' };
@@ -207,7 +207,7 @@ for (const purpose of ['networks', 'webhooks', 'downloads'] as const) {
   });
 }
 
-test('the list that opened addresses for everything is refused, with what to write instead', (t) => {
+test('the old list of allowed addresses for everything is refused, with its replacements', (t) => {
   const problems = problemsOf({ ...needed, PUNCTUAL_EGRESS_ALLOW: '10.0.0.0/8:443' });
   t.is(problems.length, 1);
   for (const purpose of ['NETWORKS', 'WEBHOOKS', 'DOWNLOADS']) {
@@ -218,7 +218,7 @@ test('the list that opened addresses for everything is refused, with what to wri
 });
 
 for (const main of ['api/main.ts', 'worker/main.ts']) {
-  test(`${main} does not start in production with an allow list that nobody meant, and says why`, async (t) => {
+  test(`${main} does not start in production with an unconfirmed allow list, and says why`, async (t) => {
     const file = fileURLToPath(new URL(`../../${main}`, import.meta.url));
     const { NODE_OPTIONS: _, ...inherited } = process.env;
     const env = {

@@ -11,21 +11,21 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const standIn = fileURLToPath(new URL('../support/stand-in-probe.ts', import.meta.url));
 
-/** How to look at files that say what becomes of the program which looks at them. */
-async function looking(t: ExecutionContext, bounds: Parameters<typeof createInspector>[0] = {}) {
+/** Inspects files whose content tells the stand-in inspection program what to do. */
+async function inspecting(t: ExecutionContext, bounds: Parameters<typeof createInspector>[0] = {}) {
   const folder = await temporaryFolder(t);
   const patient = { program: standIn, waitMs: 300_000, timeoutMs: 300_000 };
   const inspector = createInspector({ ...patient, ...bounds });
   t.teardown(() => inspector.close());
-  const look = async (order: string, workspace = 'a', signal?: AbortSignal) => {
+  const inspect = async (order: string, workspace = 'a', signal?: AbortSignal) => {
     const file = path.join(folder, `${order}-${crypto.randomUUID()}`);
     await writeFile(file, order);
     return inspector.inspect(file, workspace, signal);
   };
-  return { folder, inspector, look, running: (words = '') => processesOf(words, folder) };
+  return { folder, inspector, look: inspect, running: (words = '') => processesOf(words, folder) };
 }
 
-/** The ids of processes whose command line begins with these words and has a file of this folder in it. */
+/** Ids of processes whose command line begins with these words and contains a file of this folder. */
 function processesOf(words: string, folder: string): number[] {
   const lines = execFileSync('ps', ['-axwwo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
   return lines
@@ -34,16 +34,16 @@ function processesOf(words: string, folder: string): number[] {
     .map((found) => Number(found?.['id']));
 }
 
-const refused = /^The file takes too much time or memory to be looked at/v;
+const refused = /^The inspection of the file takes too much time or memory/v;
 
 for (const [order, what] of [
   ['burn', 'takes processor time without end'],
   ['fill', 'takes memory without end'],
   ['heap', "fills JavaScript's memory"],
-  ['crash', 'breaks the program that reads it'],
+  ['crash', 'crashes the program that reads it'],
 ] as const) {
-  test(`a file that ${what} is refused, and no process is left`, async (t) => {
-    const { look, running } = await looking(t, { cpuSeconds: order === 'burn' ? 1 : 60 });
+  test(`a file that ${what} is refused, and no process is left over`, async (t) => {
+    const { look, running } = await inspecting(t, { cpuSeconds: order === 'burn' ? 1 : 60 });
     const outcome = await look(order);
 
     t.regex('refusal' in outcome ? outcome.refusal : '', refused);
@@ -52,14 +52,14 @@ for (const [order, what] of [
   });
 }
 
-test('that the program was killed by somebody else is not the fault of the file', async (t) => {
-  const { look } = await looking(t);
+test('if another process kills the program, the file is not refused', async (t) => {
+  const { look } = await inspecting(t);
 
   await t.throwsAsync(look('die'), { name: 'AppError', code: 'unavailable' });
 });
 
 test('a program that never answers is ended after a while, and the file may be sent again', async (t) => {
-  const { look, running } = await looking(t, { timeoutMs: 1000 });
+  const { look, running } = await inspecting(t, { timeoutMs: 1000 });
   await t.throwsAsync(look('hang'), { name: 'AppError', code: 'unavailable' });
 
   await poll(
@@ -68,20 +68,23 @@ test('a program that never answers is ended after a while, and the file may be s
   );
 });
 
-test('a file whose turn does not come in time is told to come again later', async (t) => {
-  const { look, running } = await looking(t, { waitMs: 200 });
+test('a file that waits too long for a slot gets an error that asks to repeat the upload later', async (t) => {
+  const { look, running } = await inspecting(t, { waitMs: 200 });
   void look('hang').catch(() => undefined);
   await poll(
     async () => running('hangs '),
     ({ length }) => length === 1,
   );
 
-  await t.throwsAsync(look('answer'), { code: 'unavailable', message: /^Too many files wait/v });
-  t.like(await look('answer', 'b'), { type: 'image/png' }, 'One slot is left to others.');
+  await t.throwsAsync(look('answer'), {
+    code: 'unavailable',
+    message: /^Too many files are waiting/v,
+  });
+  t.like(await look('answer', 'b'), { type: 'image/png' }, 'Another workspace still gets a slot.');
 });
 
-test('a client that goes away gives up its slot, waiting or not', async (t) => {
-  const { look, running } = await looking(t, { slots: 1 });
+test('a client that disconnects gives up its slot or its wait', async (t) => {
+  const { look, running } = await inspecting(t, { slots: 1 });
   const [first, second] = [new AbortController(), new AbortController()];
   const outcomes = [look('hang', 'a', first.signal), look('hang', 'b', second.signal)];
   await poll(
@@ -100,8 +103,8 @@ test('a client that goes away gives up its slot, waiting or not', async (t) => {
   );
 });
 
-test('a service that ends takes with it what is under way, and what waits', async (t) => {
-  const { look, running, inspector } = await looking(t);
+test('closing the service ends running and waiting inspections', async (t) => {
+  const { look, running, inspector } = await inspecting(t);
   const outcomes = [look('hang'), look('hang'), look('hang', 'b')];
   await poll(
     async () => running('hangs '),
@@ -119,7 +122,7 @@ test('a service that ends takes with it what is under way, and what waits', asyn
   );
 });
 
-test('the program ends with the process that started it, also when that one is killed', async (t) => {
+test('the program ends with its parent process, also when the parent is killed', async (t) => {
   const folder = await temporaryFolder(t);
   const file = path.join(folder, 'file');
   await writeFile(file, 'hang');
@@ -134,7 +137,7 @@ test('the program ends with the process that started it, also when that one is k
     ({ length }) => length === 1,
   );
   for (const id of children()) {
-    process.kill(id, 'SIGTERM'); // As a service that is stopped as a whole: it goes on.
+    process.kill(id, 'SIGTERM'); // As when a whole service is stopped: the program continues.
   }
   parent.kill('SIGKILL');
   await once(parent, 'exit');
@@ -146,7 +149,7 @@ test('the program ends with the process that started it, also when that one is k
   t.pass();
 });
 
-test('of a thousand that wait for one workspace and one for another, that one comes next', async (t) => {
+test('a thousand waiting files of one workspace do not delay the files of others', async (t) => {
   const enter = createFairQueue({ all: 2, each: 1 });
   const order: string[] = [];
   const never = new AbortController().signal;
@@ -159,14 +162,18 @@ test('of a thousand that wait for one workspace and one for another, that one co
   const many = Array.from({ length: 1000 }, async () => (await visit('a'))());
   const others = await Promise.all(['b', 'c'].map(async (key) => (await visit(key))()));
   t.is(others.length, 2);
-  t.deepEqual(order, ['a', 'b', 'c'], 'Others have the slot that one workspace cannot take.');
+  t.deepEqual(
+    order,
+    ['a', 'b', 'c'],
+    'Other workspaces get the slot that one workspace cannot take.',
+  );
   first();
   await Promise.all(many);
 
   t.is(order.length, 1003);
 });
 
-test('where all slots are taken, the workspace with the fewest comes next, and then by turns', async (t) => {
+test('if all slots are taken, the workspace with the fewest is next, then in turn', async (t) => {
   const enter = createFairQueue({ all: 2, each: 2 });
   const never = new AbortController().signal;
   const [one, two] = [await enter('a', never), await enter('a', never)];
@@ -175,7 +182,7 @@ test('where all slots are taken, the workspace with the fewest comes next, and t
     const leave = await enter(key, never);
     order.push(key);
     leave();
-    leave(); // Twice counts once.
+    leave(); // A second call has no effect.
   });
   one();
   two();

@@ -8,7 +8,7 @@ import { freshDatabase } from '../support/database.ts';
 
 const logger = new URL('../../runtime/logger.ts', import.meta.url).href;
 
-/** A process that logs. */
+/** Starts a process that logs. */
 function program(t: ExecutionContext, code: string): ChildProcess {
   const lines = `import { createLogger } from ${JSON.stringify(logger)};
     const log = createLogger('test', 'info');
@@ -25,7 +25,7 @@ async function output(t: ExecutionContext, code: string): Promise<string> {
   return stdout ? text(stdout) : '';
 }
 
-test('a line is JSON with its name, and the last one before an exit is not lost', async (t) => {
+test('a line is JSON with its logger’s name, and the last one before an exit is written', async (t) => {
   const written = await output(
     t,
     `log.info({ post: 1 }, 'first'); log.warn('last'); process.exit(0);`,
@@ -39,7 +39,7 @@ test('a line is JSON with its name, and the last one before an exit is not lost'
   t.like(lines[1], { level: 40, msg: 'last' });
 });
 
-test('what is below the level is not written, and a credential that slips in is hidden', async (t) => {
+test('lines below the level are not written, and credentials are redacted', async (t) => {
   const written = await output(
     t,
     `log.debug('quiet');
@@ -50,7 +50,7 @@ test('what is below the level is not written, and a credential that slips in is 
   t.notRegex(written, /hidden|quiet/v);
 });
 
-test('the link to a file is cut wherever a line has it', async (t) => {
+test('the link to a file is cut in every part of a line', async (t) => {
   const token = 'aB3'.repeat(10) + 'xy';
   const written = await output(
     t,
@@ -61,7 +61,7 @@ test('the link to a file is cut wherever a line has it', async (t) => {
   t.like(JSON.parse(written), { link: 'https://punctual.example/files/…/cat.png' });
 });
 
-test('a process whose log nobody reads any more still ends when it is told to', async (t) => {
+test('a process whose log is no longer read still ends on SIGTERM', async (t) => {
   const child = program(
     t,
     `process.once('SIGTERM', () => { log.info('stopping'); log.info('stopped'); process.exit(0); });
@@ -91,7 +91,7 @@ const thrown = async (work: () => Promise<unknown>): Promise<unknown> => {
   throw new Error('Nothing was thrown.');
 };
 
-test('what a log has of a database error quotes no value, however the statement fails', async (t) => {
+test('the log of a database error contains no value, for any failed statement', async (t) => {
   const { orm } = database();
   const id = crypto.randomUUID();
   const run = (sql: string, values: unknown[] = []): Promise<unknown> =>
@@ -124,7 +124,7 @@ test('what a log has of a database error quotes no value, however the statement 
   }
 });
 
-test('a database error still says what kind it is and which table, column or rule', async (t) => {
+test('the log of a database error has its kind and its table, column or constraint', async (t) => {
   const { orm } = database();
   const run = (sql: string): Promise<unknown> => thrown(() => orm.em.fork().execute(sql));
   const twice = `insert into workspaces (id, created_at) values ('${crypto.randomUUID()}', now())`;
@@ -145,14 +145,14 @@ test('a database error still says what kind it is and which table, column or rul
   );
 });
 
-test('any other error is described by its name, message, code and place', (t) => {
+test('any other error is logged with its name, message, code and stack', (t) => {
   const error = Object.assign(new TypeError('No such thing.'), { code: 'ENOTHING' });
   const description = describeError(error);
   t.like(description, { name: 'TypeError', message: 'No such thing.', code: 'ENOTHING' });
   t.regex(description.stack ?? '', /logs\.test\.ts/v);
 });
 
-test('what is thrown and is no error is named by its kind only', (t) => {
+test('a thrown value that is not an Error is logged by its type only', (t) => {
   for (const value of ['secret', 42, undefined, { token: 'secret' }]) {
     t.deepEqual(describeError(value), { name: 'NotAnError', message: typeof value });
   }

@@ -47,7 +47,7 @@ for (const [what, [make, expected]] of Object.entries(details)) {
   });
 }
 
-/** A box of QuickTime and MP4 with nothing in it. */
+/** An empty box of QuickTime and MP4. */
 const box = (name: string, length = 8): Buffer => {
   const bytes = Buffer.alloc(length);
   bytes.writeUInt32BE(length);
@@ -55,7 +55,7 @@ const box = (name: string, length = 8): Buffer => {
   return bytes;
 };
 
-/** A video without the box in front that names its kind. */
+/** A video without its first box, which names its type. */
 async function bare(): Promise<Buffer> {
   const bytes = await video('mov');
   return bytes.subarray(bytes.readUInt32BE(0));
@@ -63,7 +63,7 @@ async function bare(): Promise<Buffer> {
 
 const withoutFtyp: Record<string, () => Promise<Buffer> | Buffer> = {
   'the QuickTime file of a bug report': () => inputFile('quicktime-without-ftyp.mov'),
-  'QuickTime that begins with its pictures or tables': bare,
+  'QuickTime that begins with its frames or tables': bare,
 };
 for (const name of ['wide', 'free', 'skip', 'pnot', 'udta']) {
   withoutFtyp[`QuickTime that begins with ${name}`] = async () =>
@@ -78,7 +78,7 @@ for (const [what, make] of Object.entries(withoutFtyp)) {
   });
 }
 
-test('an MP4 with free room in front is an MP4', async (t) => {
+test('an MP4 with free space at its start is an MP4', async (t) => {
   t.like(await inspect(t, Buffer.concat([box('free', 40), await video('mp4')])), {
     type: 'video/mp4',
     width: 320,
@@ -86,7 +86,7 @@ test('an MP4 with free room in front is an MP4', async (t) => {
   });
 });
 
-test('a file that only begins like QuickTime is refused', async (t) => {
+test('a file with only the beginning of QuickTime is refused', async (t) => {
   for (const bytes of [box('moov'), box('free', 20), Buffer.from('1234wide and no more of it')]) {
     t.true('refusal' in (await inspect(t, bytes)));
   }

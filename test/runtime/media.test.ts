@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const inspector = createInspector({ waitMs: 300_000, timeoutMs: 300_000 });
 
-/** What is found in these bytes, under a name that says nothing. */
+/** Inspects these bytes under a neutral file name. */
 async function inspect(t: ExecutionContext, bytes: Uint8Array | string) {
   const file = path.join(await temporaryFolder(t), 'file');
   await writeFile(file, bytes);
@@ -30,14 +30,14 @@ for (const format of ['png', 'jpeg', 'webp', 'gif'] as const) {
   });
 }
 
-test('an image that is shown turned has the size as it is shown', async (t) => {
+test('an image with an orientation has its displayed size', async (t) => {
   const bytes = await turnedPicture({ width: 30, height: 20 });
 
   t.like(await inspect(t, bytes), { width: 20, height: 30 });
 });
 
 for (const format of ['gif', 'webp'] as const) {
-  test(`an animated ${format} lasts as long as its frames`, async (t) => {
+  test(`an animated ${format} has the duration of its frames`, async (t) => {
     t.deepEqual(await inspect(t, await animation(format, [100, 250])), {
       type: `image/${format}`,
       width: 30,
@@ -50,7 +50,7 @@ for (const format of ['gif', 'webp'] as const) {
 
 const videos = { mp4: 'video/mp4', mov: 'video/quicktime', webm: 'video/webm' } as const;
 for (const [format, type] of Object.entries(videos)) {
-  test(`a ${format} is a video with its size and its length`, async (t) => {
+  test(`a ${format} is a video with its size and its duration`, async (t) => {
     t.like(await inspect(t, await video(format as keyof typeof videos)), {
       type,
       width: 320,
@@ -60,11 +60,11 @@ for (const [format, type] of Object.entries(videos)) {
   });
 }
 
-test('a video that is shown turned has the size as it is shown', async (t) => {
+test('a video with a rotation has its displayed size', async (t) => {
   t.like(await inspect(t, await video('mp4', { rotation: 90 })), { width: 180, height: 320 });
 });
 
-/** What an IHDR chunk says, with the right checksum, and nothing after it. */
+/** A PNG whose IHDR chunk has this size, with the right checksum, and no data for it. */
 async function pngOf(width: number, height: number): Promise<Buffer> {
   const bytes = Buffer.from(await picture('png'));
   bytes.writeUInt32BE(width, 16);
@@ -77,14 +77,14 @@ async function pngOf(width: number, height: number): Promise<Buffer> {
 const refused: Readonly<Record<string, () => Promise<Uint8Array | string>>> = {
   'an empty file': async () => '',
   'plain text': async () => 'This is a letter, and not a picture.',
-  'a page that calls itself a picture': async () => '<html><img src=x></html>',
+  'an HTML page': async () => '<html><img src=x></html>',
   'an SVG': async () => '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>',
   'an AVIF': () => picture('avif'),
   'a PDF': async () => '%PDF-1.7\n%âãÏÓ\n',
   'the beginning of a PNG': async () => (await picture('png')).subarray(0, 20),
   'the beginning of a JPEG': async () => (await picture('jpeg')).subarray(0, 15),
   'the beginning of an MP4': async () => (await video('mp4')).subarray(0, 60),
-  'an MP4 with sound and no picture': soundOnly,
+  'an MP4 with sound and without video': soundOnly,
   'a PNG of 20,000 × 20,000 pixels': () => pngOf(20_000, 20_000),
 };
 for (const [name, make] of Object.entries(refused)) {
@@ -95,7 +95,7 @@ for (const [name, make] of Object.entries(refused)) {
   });
 }
 
-test('a picture of the most pixels is taken', async (t) => {
+test('an image with the most pixels allowed is accepted', async (t) => {
   const size = { width: 10_000, height: 10_000 };
 
   t.like(await inspect(t, await picture('png', size)), size);
@@ -103,13 +103,13 @@ test('a picture of the most pixels is taken', async (t) => {
 
 type Open = (t: ExecutionContext) => Promise<{
   readonly storage: MediaStorage;
-  /** A folder from which files can be put. */
+  /** A folder for files to put. */
   readonly folder: string;
 }>;
 
 const newKey = (): string => crypto.randomUUID();
 
-/** What every storage must do. */
+/** The common suite for storages. */
 function storageSuite(suite: TestFn, name: string, open: Open): void {
   const put = async (t: ExecutionContext, bytes: Buffer) => {
     const { storage, folder } = await open(t);
@@ -124,7 +124,7 @@ function storageSuite(suite: TestFn, name: string, open: Open): void {
   };
   const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251));
 
-  suite(`${name}: what was put comes out as it was, whole and in parts`, async (t) => {
+  suite(`${name}: a stored file reads back unchanged, as a whole and in parts`, async (t) => {
     const { read } = await put(t, bytes);
 
     t.deepEqual(await read(), bytes);
@@ -133,7 +133,7 @@ function storageSuite(suite: TestFn, name: string, open: Open): void {
     t.deepEqual(await read({ start: 299_999, end: 299_999 }), bytes.subarray(299_999));
   });
 
-  suite(`${name}: what was never put, or was removed, is not there`, async (t) => {
+  suite(`${name}: a file that was never stored, or was removed, does not exist`, async (t) => {
     const { storage, key, read } = await put(t, bytes);
     t.is(await storage.open(newKey()), null);
     await storage.remove(key);
@@ -143,7 +143,7 @@ function storageSuite(suite: TestFn, name: string, open: Open): void {
     await t.notThrowsAsync(storage.remove(newKey()));
   });
 
-  suite(`${name}: a reader that leaves in the middle holds nothing up`, async (t) => {
+  suite(`${name}: a reader that stops in the middle delays no other`, async (t) => {
     const { storage, key, read } = await put(t, Buffer.alloc(20_000_000, 'x'));
     for (let count = 0; count < 100; count += 1) {
       (await storage.open(key))?.destroy();
@@ -152,14 +152,14 @@ function storageSuite(suite: TestFn, name: string, open: Open): void {
     t.is((await read({ start: 0, end: 9 }))?.length, 10);
   });
 
-  suite(`${name}: a file of many megabytes is put and read`, async (t) => {
+  suite(`${name}: a file of many megabytes is stored and read`, async (t) => {
     const large = Buffer.alloc(30_000_000, 'abcdefghijk');
     const { read } = await put(t, large);
 
     t.true(large.equals((await read()) ?? Buffer.from('')));
   });
 
-  suite(`${name}: a file that is not there cannot be put, and leaves nothing`, async (t) => {
+  suite(`${name}: storing a missing file fails, and leaves nothing`, async (t) => {
     const { storage } = await open(t);
     const key = newKey();
     const missing = path.join(await temporaryFolder(t), 'missing');
@@ -170,9 +170,9 @@ function storageSuite(suite: TestFn, name: string, open: Open): void {
   });
 }
 
-/** What every storage must do for those who look through all of it. */
+/** The common suite for listing a whole storage. */
 function listSuite(suite: TestFn, name: string, open: Open): void {
-  suite(`${name}: all that is stored is listed, from any page on`, async (t) => {
+  suite(`${name}: all stored files are listed, starting at any page`, async (t) => {
     const { storage, folder } = await open(t);
     t.deepEqual(await storage.list(null), { keys: [], next: null });
     const [keys, file] = [Array.from({ length: 5 }, newKey), path.join(folder, 'file')];
@@ -203,7 +203,7 @@ const openDisk: Open = async (t) => {
 storageSuite(test, 'disk', openDisk);
 listSuite(test, 'disk', openDisk);
 
-test('files lie in folders by the end of their keys, for nobody else to read', async (t) => {
+test('files are in folders by the end of their keys, readable only by their owner', async (t) => {
   const folder = await temporaryFolder(t);
   const storage = diskStorage(path.join(folder, 'files'));
   const [key, file] = [newKey(), path.join(folder, 'file')];
@@ -216,7 +216,7 @@ test('files lie in folders by the end of their keys, for nobody else to read', a
 });
 
 for (const key of ['../../etc/passwd', '', 'a/b', '..', `${'a'.repeat(35)}/`]) {
-  test(`"${key}" is no key, and no file is touched for it`, async (t) => {
+  test(`"${key}" is not a valid key, and no file is touched`, async (t) => {
     const storage = diskStorage(await temporaryFolder(t));
 
     await t.throwsAsync(async () => storage.open(key), { instanceOf: TypeError });
@@ -226,7 +226,7 @@ for (const key of ['../../etc/passwd', '', 'a/b', '..', `${'a'.repeat(35)}/`]) {
 
 const s3Test = needs('versitygw');
 
-/** A storage that ends with the test. */
+/** A storage that closes with the test. */
 function s3StorageFor(t: ExecutionContext, settings: S3Settings): MediaStorage {
   const storage = s3Storage(settings);
   t.teardown(() => storage.close());
@@ -250,7 +250,7 @@ s3Test('files are in the bucket under media/', async (t) => {
   t.deepEqual(await keys(), [`media/${key}`]);
 });
 
-s3Test('a bucket is listed from behind a key', async (t) => {
+s3Test('a bucket can be listed from after a key', async (t) => {
   const { settings } = await newBucket(t);
   const storage = s3StorageFor(t, settings);
   const [keys, file] = [
@@ -267,7 +267,7 @@ s3Test('a bucket is listed from behind a key', async (t) => {
 });
 
 s3Test(
-  'a server that is away or breaks off is unavailable; one that refuses is for the operator',
+  'a server that is down or breaks off is unavailable; a refusal is an error for the operator',
   async (t) => {
     const { settings } = await newBucket(t);
     const rude = createServer((socket) => socket.once('data', () => socket.destroy()));

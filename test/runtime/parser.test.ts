@@ -39,12 +39,12 @@ function refusal(value: unknown): AppError {
   throw new Error('It was taken.');
 }
 
-test('a value that fits comes back as it is', (t) => {
+test('a valid value is returned unchanged', (t) => {
   const value = { name: 'a', parts: [1], by: { x: 'y' }, at: '2026-05-01T09:30:00Z' };
   t.is(parse(value), value);
 });
 
-test('everything that is wrong is named, each with a pointer to its place', (t) => {
+test('every error is reported, each with a pointer to its place', (t) => {
   const error = refusal({ colour: 'green', parts: [1, 'two'], 'a/b~c': 1, by: { 'x/y': 2 } });
   t.is(error.code, 'invalid_request');
   t.deepEqual(
@@ -62,7 +62,7 @@ test('everything that is wrong is named, each with a pointer to its place', (t) 
   }
 });
 
-test('a value of another kind is called "it"', (t) => {
+test('a value of the wrong type is called "it"', (t) => {
   const values = { null: null, undefined, '1': 1, 'a string': 'x', 'an array': [] };
   for (const [called, value] of Object.entries(values)) {
     const error = refusal(value);
@@ -71,18 +71,18 @@ test('a value of another kind is called "it"', (t) => {
   }
 });
 
-test('limits are named with their number', (t) => {
+test('errors about limits contain the limit', (t) => {
   t.regex(refusal({ name: '' }).message, /\/name must not be empty/v);
   t.regex(refusal({ name: 'x'.repeat(6) }).message, /\/name must have at most 5 characters/v);
   t.regex(refusal({ name: 'a', parts: [] }).message, /\/parts must not be empty/v);
 });
 
-test('a number beyond all numbers is called so', (t) => {
+test('a number beyond the range of numbers is reported as too large', (t) => {
   const error = refusal({ name: 'a', parts: JSON.parse('[1e400]') });
   t.is(error.details?.[0]?.message, 'must be a whole number, not a number that is too large');
 });
 
-test('every keyword that a request can break has a sentence', (t) => {
+test('every keyword that a request can violate has a message', (t) => {
   const known = new Set([
     ...Object.keys(faultSentences),
     'properties',
@@ -117,12 +117,12 @@ test('every keyword that a request can break has a sentence', (t) => {
   t.deepEqual(unknown, []);
 });
 
-test('a length is counted in characters, so that an emoji is one', (t) => {
+test('a length counts characters, and an emoji is one', (t) => {
   t.notThrows(() => parse({ name: '😀😀😀😀😀' }));
   t.throws(() => parse({ name: '😀😀😀😀😀😀' }));
 });
 
-test('a field that every object inherits is as unknown and as missing as any', (t) => {
+test('a field that every object inherits counts as unknown or missing', (t) => {
   t.is(refusal(Object.create({ name: 'a' })).details?.[0]?.message, 'is missing');
   const withProto: unknown = JSON.parse('{"name":"a","__proto__":{"x":1}}');
   t.deepEqual(refusal(withProto).details, [
@@ -131,7 +131,7 @@ test('a field that every object inherits is as unknown and as missing as any', (
   t.is(refusal({ name: 'a', constructor: 1 }).details?.[0]?.path, '/constructor');
 });
 
-test('a schema with a keyword or a format that nobody checks is a mistake of ours', (t) => {
+test('a schema with an unknown keyword or format is a programming error', (t) => {
   t.throws(() => parser({ type: 'string', maxLenght: 5 }));
   t.throws(() => parser({ type: 'string', format: 'shoe-size' }));
 });

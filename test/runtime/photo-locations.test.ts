@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const inspector = createInspector({ waitMs: 300_000, timeoutMs: 300_000 });
 
-/** The bytes as they are stored after an upload. */
+/** The bytes that are stored for an upload. */
 async function stored(t: ExecutionContext, bytes: Uint8Array): Promise<Buffer> {
   const file = path.join(await temporaryFolder(t), 'file');
   await writeFile(file, bytes);
@@ -26,7 +26,7 @@ const place = {
 };
 
 for (const format of ['jpeg', 'png', 'webp'] as const) {
-  test(`a ${format} loses the place where it was taken, and keeps its pixels, orientation and colours`, async (t) => {
+  test(`a ${format} loses its location, and keeps its pixels, orientation and colours`, async (t) => {
     const bytes = await sharp(await picture('png', { width: 60, height: 40 }))
       .toFormat(format)
       .withExif(place)
@@ -34,7 +34,7 @@ for (const format of ['jpeg', 'png', 'webp'] as const) {
       .withExifMerge(place)
       .toBuffer();
     const before = await sharp(bytes).metadata();
-    t.true(bytes.includes('Ana of Bilbao'), 'The test has a place.');
+    t.true(bytes.includes('Ana of Bilbao'), 'The test image has a location.');
     t.truthy(before.icc);
 
     const after = await stored(t, bytes);
@@ -44,10 +44,10 @@ for (const format of ['jpeg', 'png', 'webp'] as const) {
     t.deepEqual({ orientation, icc }, { orientation: 6, icc: before.icc });
     t.deepEqual(await pixelsOf(after), await pixelsOf(bytes));
     t.is(after.length, bytes.length);
-    t.deepEqual(await stored(t, after), after, 'There is nothing more to take out.');
+    t.deepEqual(await stored(t, after), after, 'A second pass removes nothing more.');
   });
 
-  test(`a ${format} loses XMP that says where it was taken`, async (t) => {
+  test(`a ${format} loses XMP with its location`, async (t) => {
     const xmp =
       '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description xmlns:exif="http://ns.adobe.com/exif/1.0/" exif:GPSLatitude="43,15.77N"/></rdf:RDF></x:xmpmeta>';
     const bytes = await sharp(await picture())
@@ -61,7 +61,7 @@ for (const format of ['jpeg', 'png', 'webp'] as const) {
     t.deepEqual(await pixelsOf(after), await pixelsOf(bytes));
   });
 
-  test(`a ${format} with other metadata is stored as it came`, async (t) => {
+  test(`a ${format} with other metadata is stored unchanged`, async (t) => {
     const bytes = await sharp(await picture())
       .toFormat(format)
       .withExif({ IFD0: { Copyright: 'Ana' } })
@@ -79,7 +79,7 @@ test('the photo of a bug report loses its GPS data', async (t) => {
   t.deepEqual(await pixelsOf(after), await pixelsOf(bytes));
 });
 
-test('a second picture behind the first goes with its metadata', async (t) => {
+test('a second image after the first is removed with its metadata', async (t) => {
   const photo = inputFile('jpeg-with-gps.jpg');
   const after = await stored(t, Buffer.concat([photo, photo]));
 
@@ -87,7 +87,7 @@ test('a second picture behind the first goes with its metadata', async (t) => {
   t.false(after.includes('Phone 1'));
 });
 
-test('a block that claims more bytes than the file has is not written', async (t) => {
+test('a metadata block that claims more bytes than the file has is not written to', async (t) => {
   const bytes = await sharp(await picture())
     .png()
     .withExif(place)

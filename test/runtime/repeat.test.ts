@@ -1,7 +1,7 @@
 import test from 'ava';
 import { repeat } from '../../runtime/repeat.ts';
 
-test('a loop runs at once, then after each wait, and ends when its work says so', async (t) => {
+test('a loop runs at once, then after each wait, and ends when its work asks for it', async (t) => {
   const ended = Promise.withResolvers<void>();
   let runs = 0;
   const { first } = repeat(async () => {
@@ -19,7 +19,7 @@ test('a loop runs at once, then after each wait, and ends when its work says so'
   t.is(runs, 3);
 });
 
-test('a loop that is stopped finishes its run, and begins no other', async (t) => {
+test('a stopped loop finishes its current run and starts no other', async (t) => {
   const begun = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
   let over = 0;

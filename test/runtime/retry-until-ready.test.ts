@@ -2,8 +2,8 @@ import test from 'ava';
 import { createLogger } from '../../runtime/logger.ts';
 import { retryUntilReady } from '../../runtime/retry-until-ready.ts';
 
-test('a trouble is given its time from when it begins, however long the server was away before', async (t) => {
-  // The first wait is longer than the 100 ms after which the second trouble is final.
+test('the time limit for a cause starts when the cause does, however long the server was down before', async (t) => {
+  // The first wait is longer than the 100 ms after which the second cause is final.
   const answers = ['away', 'namespace unknown', 'ready'];
   const work = async (): Promise<string> => {
     const answer = answers.shift() ?? '';

@@ -1,9 +1,9 @@
 import test from 'ava';
-import { readConfig } from '../../runtime/config.ts';
+import { readConfig } from '../../runtime/config/read-config.ts';
 
 const needed = { DATABASE_URL: 'postgresql://u@localhost/p', SECRET_KEY: 'ab'.repeat(32) };
 
-test('a workspace may have 10 GB of files and 10,000 scheduled posts, and unused files stay, unless set otherwise', (t) => {
+test('by default a workspace may have 10 GB of files and 10,000 scheduled posts, and unused files stay', (t) => {
   const { quotas, retentionDays, media } = readConfig(needed);
   t.deepEqual(quotas, {
     scheduled: 10_000,
@@ -17,7 +17,7 @@ test('a workspace may have 10 GB of files and 10,000 scheduled posts, and unused
   t.is(media.leastFree, 10);
 });
 
-test('each quota and each time that something is retentionDays has its setting', (t) => {
+test('each quota and each retention time has its setting', (t) => {
   const { quotas, retentionDays, media } = readConfig({
     ...needed,
     PUNCTUAL_QUOTA_SCHEDULED: '1',
@@ -53,7 +53,7 @@ for (const [setting, wrong] of [
   ['PUNCTUAL_KEEP_METRICS_DAYS', '0'],
   ['PUNCTUAL_KEEP_UNUSED_MEDIA_DAYS', '-1'],
 ] as const) {
-  test(`no process starts with ${setting}=${wrong}`, (t) => {
+  test(`the setting ${setting}=${wrong} prevents a start`, (t) => {
     t.throws(() => readConfig({ ...needed, [setting]: wrong }), {
       name: 'ConfigError',
       message: new RegExp(`${setting} must be a whole number`, 'v'),

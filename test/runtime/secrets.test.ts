@@ -8,7 +8,7 @@ import { isSignedWith } from '../support/receiver.ts';
 const key = randomBytes(32).toString('hex');
 const purpose = 'channel/1/credentials';
 
-test('what was sealed opens under the same key and purpose, whatever it is', (t) => {
+test('any sealed value opens with the same key and purpose', (t) => {
   const sealer = createSealer(key);
   for (const secret of ['', 'token', '{"a":"ü 😀 \u2028"}', 'x'.repeat(100_000)]) {
     t.is(sealer.open(sealer.seal(secret, purpose), purpose), secret);
@@ -16,7 +16,7 @@ test('what was sealed opens under the same key and purpose, whatever it is', (t)
   }
 });
 
-test('the same secret never looks the same twice, and never shows', (t) => {
+test('the same secret looks different each time, and is never visible', (t) => {
   const sealer = createSealer(key);
   const sealed = Array.from({ length: 100 }, () => sealer.seal('my-token', purpose));
   t.is(new Set(sealed).size, 100);
@@ -25,7 +25,7 @@ test('the same secret never looks the same twice, and never shows', (t) => {
   t.false(sealed.some((text) => text.includes('my-token') || text.includes(btoa('my-token'))));
 });
 
-test('another key opens nothing, and the message names neither key nor secret', (t) => {
+test('another key cannot open a secret, and the message contains neither key nor secret', (t) => {
   const other = randomBytes(32).toString('hex');
   const sealed = createSealer(key).seal('my-token', purpose);
   const error = t.throws(() => createSealer(other).open(sealed, purpose), {
@@ -34,7 +34,7 @@ test('another key opens nothing, and the message names neither key nor secret', 
   t.false([key, other, 'my-token'].some((word) => error?.message.includes(word)));
 });
 
-test('a derived key is the same in every process, and another one for each purpose and installation', (t) => {
+test('a derived key is the same in every process, and differs by purpose and installation', (t) => {
   const hex = (sealer: ReturnType<typeof createSealer>, of: string) =>
     Buffer.from(sealer.derive(of, 48)).toString('hex');
   const first = hex(createSealer(key), 'a');
@@ -53,7 +53,7 @@ test('a secret of one row cannot be opened as another row’s', (t) => {
   }
 });
 
-test('a changed byte anywhere is noticed', (t) => {
+test('a changed byte in any place is noticed', (t) => {
   const sealer = createSealer(key);
   const parts = sealer.seal('my-token', purpose).split('.');
   for (const index of [2, 3, 4]) {
@@ -67,7 +67,7 @@ test('a changed byte anywhere is noticed', (t) => {
   }
 });
 
-test('a shortened tag, a missing part or another text is not opened', (t) => {
+test('a shortened tag, a missing part or another text does not open', (t) => {
   const sealer = createSealer(key);
   const parts = sealer.seal('my-token', purpose).split('.');
   const shortTag = Buffer.from(parts[3] ?? '', 'base64url').subarray(0, 4);
@@ -99,7 +99,7 @@ test('keys and secrets have their prefix and 32 characters, and use every letter
   }
 });
 
-test('a key is kept as the SHA-256 of the whole of it', (t) => {
+test('a key is stored as its SHA-256', (t) => {
   const apiKey = newApiKey();
   t.is(hashApiKey(apiKey), createHash('sha256').update(apiKey).digest('hex'));
   t.not(hashApiKey(apiKey), hashApiKey(apiKey.slice('svc_live_'.length)));
@@ -115,7 +115,7 @@ const bodies = [
   'x'.repeat(100_000),
 ];
 
-test('the signature is that of a published vector of the same construction', (t) => {
+test('the signature matches a published vector of the same construction', (t) => {
   // Hook0's v0 scheme: output-worker/src/work.rs.
   t.is(
     webhookSignature('secret', 1_636_936_200, 'hello !'),
@@ -123,7 +123,7 @@ test('the signature is that of a published vector of the same construction', (t)
   );
 });
 
-test('Web Crypto, and openssl where a machine has it, agree on every body', async (t) => {
+test('Web Crypto, and openssl if the machine has it, compute the same signature for every body', async (t) => {
   const secret = 'whsec_0123456789abcdefghijABCDEFGHIJ01';
   const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
   t.log(hasOpenssl ? 'compared with openssl too' : 'no openssl on this machine');
@@ -140,7 +140,7 @@ test('Web Crypto, and openssl where a machine has it, agree on every body', asyn
   }
 });
 
-test('another secret, time or body signs otherwise', (t) => {
+test('another secret, time or body changes the signature', (t) => {
   const signatures = [
     webhookSignature('whsec_a', 1_700_000_000, 'x'),
     webhookSignature('whsec_b', 1_700_000_000, 'x'),

@@ -9,11 +9,11 @@ const never = new AbortController().signal;
 const shrink = (bytes: Buffer, maxBytes: number, maxSide?: number) =>
   shrinkImage(Readable.from([bytes]), maxSide ? { maxBytes, maxSide } : { maxBytes }, never);
 
-/** Hard to make small: no pixel says anything of the next. */
+/** Hard to compress: no pixel depends on the next. */
 const noise = (width: number, height: number, channels: 3 | 4 = 3) =>
   sharp(randomBytes(width * height * channels), { raw: { width, height, channels } });
 
-test('a picture comes out under the limit, with as many pixels as fit, and the same each time', async (t) => {
+test('an image is shrunk under the limit, with as many pixels as fit, and the same result each time', async (t) => {
   const bytes = await noise(1600, 1200).png().toBuffer();
   const made = await shrink(bytes, 400_000);
   const again = await shrink(bytes, 400_000);
@@ -27,7 +27,7 @@ test('a picture comes out under the limit, with as many pixels as fit, and the s
   t.true((made?.width ?? 0) >= 600);
 });
 
-test('transparency is kept, and a picture stands upright without its metadata', async (t) => {
+test('transparency is kept, and an image is upright without its metadata', async (t) => {
   const clear = await shrink(await noise(300, 200, 4).png().toBuffer(), 100_000);
   t.like(clear, { type: 'image/webp', width: 300, height: 200 });
   t.true((await sharp(clear?.bytes).metadata()).hasAlpha);
@@ -37,7 +37,7 @@ test('transparency is kept, and a picture stands upright without its metadata', 
   t.is((await sharp(turned?.bytes).metadata()).exif, undefined);
 });
 
-test('an opaque picture is a JPEG, white where it was transparent', async (t) => {
+test('an opaque result is a JPEG, white where the image was transparent', async (t) => {
   const create = { width: 30, height: 20, channels: 4, background: '#ff000000' } as const;
   const bytes = await sharp({ create }).png().toBuffer();
   const bounds = { maxBytes: 100_000, isOpaque: true };
@@ -46,13 +46,13 @@ test('an opaque picture is a JPEG, white where it was transparent', async (t) =>
   t.deepEqual([...(await sharp(made?.bytes).raw().toBuffer()).subarray(0, 3)], [255, 255, 255]);
 });
 
-test('of an animation there is its first frame, and no side is longer than was asked', async (t) => {
+test('an animation becomes its first frame, and no side exceeds the requested size', async (t) => {
   t.like(await shrink(await animation('gif', [100, 100]), 100_000), { width: 30, height: 20 });
   const wide = await noise(900, 300).jpeg().toBuffer();
   t.like(await shrink(wide, 1_000_000, 600), { width: 600, height: 200 });
 });
 
-test('what is no picture, or cannot be made so small, is none', async (t) => {
+test('a file that is not an image, or cannot be made so small, gives null', async (t) => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>';
   for (const bytes of [Buffer.from('no picture'), Buffer.from(svg), Buffer.alloc(0)]) {
     t.is(await shrink(bytes, 1_000_000), null);
@@ -60,7 +60,7 @@ test('what is no picture, or cannot be made so small, is none', async (t) => {
   t.is(await shrink(await noise(800, 800).png().toBuffer(), 100), null);
 });
 
-test('a stream that breaks, and a caller who is gone, are told as such', async (t) => {
+test('a failing stream and an aborted call end with their own errors', async (t) => {
   async function* breaking() {
     yield Buffer.from('GIF89a');
     throw new Error('The disk broke.');
@@ -74,7 +74,7 @@ test('a stream that breaks, and a caller who is gone, are told as such', async (
   });
 });
 
-test('a crowd of images of one workspace holds up that of another by no more than a turn', async (t) => {
+test('many images of one workspace delay another workspace’s image by at most one image', async (t) => {
   const bytes = await noise(300, 200).png().toBuffer();
   const ended: string[] = [];
   const encode = async (workspaceId: string, name: string) => {

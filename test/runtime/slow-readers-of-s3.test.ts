@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const test = needs('versitygw');
 
-test('readers that read nothing keep nobody else from storing, reading and removing files', async (t) => {
+test('readers that do not read their files do not block storing, reading and removing files', async (t) => {
   const { settings } = await newBucket(t);
   const storage = s3Storage(settings);
   t.teardown(() => storage.close());
@@ -17,7 +17,7 @@ test('readers that read nothing keep nobody else from storing, reading and remov
   await writeFile(file, bytes);
   const about = { type: 'image/png', sizeBytes: bytes.length };
   await storage.put(key, file, about);
-  // More than the client has sockets of its own accord (50).
+  // More than the client's default of 50 sockets.
   const readers = await Promise.all(Array.from({ length: 60 }, () => storage.open(key)));
   t.teardown(() => readers.forEach((reader) => reader?.destroy()));
 

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Of a person who confused many things; each is named once. */
+/** Many wrong settings; each must be reported once. */
 const wrong = {
   DATABASE_URL: 'mysql://localhost/punctual',
   SECRET_KEY: '0'.repeat(64),
@@ -35,7 +35,7 @@ const commands = [
 ];
 
 for (const command of commands) {
-  test(`${command[0]} names all wrong settings at once, in plain text, and exits with 1`, async (t) => {
+  test(`${command[0]} reports all wrong settings at once, in plain text, and exits with 1`, async (t) => {
     const { NODE_OPTIONS: _, ...inherited } = process.env;
     const start = command[0] === 'scripts/start.ts' ? { PUNCTUAL_SANDBOX_PORT: 'web' } : {};
     const env = { ...inherited, ...wrong, ...start };
@@ -56,7 +56,7 @@ for (const command of commands) {
   });
 }
 
-test('an unknown name is refused with the nearest known one', (t) => {
+test('an unknown setting is refused with the most similar known name', (t) => {
   const refused: Readonly<Record<string, string>> = {
     PUNCTUAL_QUOTA_SCHEDULD: 'Did you mean PUNCTUAL_QUOTA_SCHEDULED?',
     PUNCTUAL_DATABSE_POOL: 'Did you mean PUNCTUAL_DATABASE_POOL?',
@@ -70,14 +70,14 @@ test('an unknown name is refused with the nearest known one', (t) => {
   }
 });
 
-test('names of tests, of Kubernetes, of other programs and without a value are no unknown settings', (t) => {
+test('names of tests, of Kubernetes and of other programs, and names without a value, are not unknown settings', (t) => {
   const env = {
     PUNCTUAL_TEST_SEED: '1',
     PUNCTUAL_CHROMIUM: '/usr/bin/chromium',
     PUNCTUAL_OLD: ' ',
     PUNCTUAL_SANDBOX_PORT: '4000',
     PUNCTUAL_DATA: '.data',
-    // What a pod finds beside services named "punctual" and "punctual-api".
+    // The variables in a Kubernetes pod for services named "punctual" and "punctual-api".
     PUNCTUAL_SERVICE_HOST: '10.0.0.1',
     PUNCTUAL_SERVICE_PORT_HTTP: '80',
     PUNCTUAL_PORT: 'tcp://10.0.0.1:80',
@@ -105,7 +105,7 @@ const problemsOf = (env: Record<string, string>): readonly string[] => {
   }
 };
 
-test('settings of Temporal that cannot work are named', async (t) => {
+test('invalid settings of Temporal are reported', async (t) => {
   const folder = await temporaryFolder(t);
   const file = path.join(folder, 'temporal.toml');
   await writeFile(file, '[profile.default]\naddress = "temporal.example:7233"\n');

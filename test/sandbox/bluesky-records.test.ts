@@ -1,5 +1,5 @@
 import test from 'ava';
-import { bluesky } from '../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
 import { connectBluesky } from '../../networks/bluesky/connect.ts';
 import { egressTo, openConnection, waysOutTo } from '../networks/connection.ts';
 import { pictureFile } from '../networks/files.ts';
@@ -13,13 +13,13 @@ const withWebAddress = (url: string) => ({
   webUrl: `${url}/bluesky`,
 });
 
-test('what was chosen for a post is in its record, and on the page', async (t) => {
+test('a post’s chosen options are in its record and on the page', async (t) => {
   const { url } = await openSandbox(t);
   const account = await connectBluesky(egressTo(t, url), withWebAddress(url));
   const options = { langs: ['en'], labels: ['nudity'] };
   const files = [{ ...(await pictureFile()), altText: 'A <statue>' }];
   const parts = partsWith(files, 'At the museum').map((part) => Object.assign(part, { options }));
-  const { sent } = await publish(bluesky, openConnection(t, account), parts);
+  const { sent } = await publish(blueskyNetwork, openConnection(t, account), parts);
 
   const page = await readPage(sent[0]?.url ?? '');
   t.regex(page, /<summary>Labelled nudity<\/summary>\s*<p class="text">At the museum<\/p>/v);
@@ -31,7 +31,7 @@ test('a link has a card on the page', async (t) => {
   const { url } = await openSandbox(t);
   const account = await connectBluesky(egressTo(t, url), withWebAddress(url));
   const connection = openConnection(t, account, { downloads: waysOutTo(t, url) });
-  const { sent } = await publish(bluesky, connection, partsOf(`See ${url}/mastodon/@demo`));
+  const { sent } = await publish(blueskyNetwork, connection, partsOf(`See ${url}/mastodon/@demo`));
 
   t.is(sent[0]?.warning, undefined);
   const page = await readPage(sent[0]?.url ?? '');
@@ -39,7 +39,7 @@ test('a link has a card on the page', async (t) => {
   t.true(page.includes('<span>Mastodon · Sandbox</span>'));
 });
 
-test('a picture over what a record may name is refused, and so is a file of another kind', async (t) => {
+test('an image over a record’s size limit is refused, and so is a file of another type', async (t) => {
   const { url } = await openSandbox(t);
   const agent = await blueskyClient(url);
   const large = Buffer.concat([(await pictureFile()).bytes, Buffer.alloc(1_000_001)]);

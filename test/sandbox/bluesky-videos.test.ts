@@ -1,12 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
-import { bluesky } from '../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
 import { connectBluesky } from '../../networks/bluesky/connect.ts';
 import { egressTo, openConnection } from '../networks/connection.ts';
 import { videoFile } from '../networks/files.ts';
 import { partsWith, publish } from '../networks/publish.ts';
 import { blueskyClient, openSandbox } from './open-sandbox.ts';
 
-/** The demo account, and a way to order something of the sandbox. */
+/** The demo account, and a call that gives the sandbox a directive. */
 async function connected(t: ExecutionContext) {
   const { url } = await openSandbox(t);
   const login = { baseUrl: url, identifier: 'demo.sandbox.test', appPassword: 'demo' };
@@ -18,30 +18,31 @@ async function connected(t: ExecutionContext) {
       body: JSON.stringify({ platform: 'bluesky', directive, count: 1 }),
     });
   const file = await videoFile();
-  const send = () => publish(bluesky, openConnection(t, account), partsWith([file], 'A video'));
+  const send = () =>
+    publish(blueskyNetwork, openConnection(t, account), partsWith([file], 'A video'));
   return { url, account, order, send };
 }
 
-test('a server says how large a file may be, and the channel keeps it', async (t) => {
+test('a server’s limit for file sizes is stored with the channel', async (t) => {
   const { account } = await connected(t);
   t.like(account.settings, { blobUploadLimit: 40 * 1024 * 1024 });
 });
 
-test('a video that takes a while is waited for, and the same again is known', async (t) => {
+test('the adapter waits for a slow video, and finds the same video a second time', async (t) => {
   const { order, send } = await connected(t);
   await order('slow');
   t.is((await send()).sent[0]?.warning, undefined);
   t.is((await send()).sent[0]?.warning, undefined);
 });
 
-test('a video that breaks in its processing is not published', async (t) => {
+test('a video whose processing fails is not published', async (t) => {
   const { order, send } = await connected(t);
   await order('broken');
-  t.like(await t.throwsAsync(send()), { code: 'media_refused', taken: 'no' });
+  t.like(await t.throwsAsync(send()), { code: 'media_refused', accepted: 'no' });
   t.is((await send()).sent[0]?.warning, undefined);
 });
 
-test('the video service takes a token for its method and this server, and nothing else', async (t) => {
+test('the video service accepts only a token for its method and this server', async (t) => {
   const { url } = await connected(t);
   const { data } = await (await blueskyClient(url)).com.atproto.server.describeServer();
   const agent = await blueskyClient(url);

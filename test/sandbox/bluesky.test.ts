@@ -14,7 +14,7 @@ const recordOf = (text: string) => ({
 });
 const cidOf = async (record: object) => String(await cidForLex(jsonToLex({ ...record })));
 
-test('a post made with Bluesky’s client reads back, under the CID that its record has', async (t) => {
+test('a post from Bluesky’s client reads back, under its record’s CID', async (t) => {
   const { url } = await openSandbox(t);
   const agent = await blueskyClient(url);
   const rich = new RichText({ text: '👩‍👩‍👧‍👦 hi @demo.sandbox.test, #now: https://example.com/é' });
@@ -34,7 +34,7 @@ test('a post made with Bluesky’s client reads back, under the CID that its rec
   t.is(rich.facets?.length, 3);
 });
 
-test('a thread is one write: it goes in whole, and only once', async (t) => {
+test('a thread is one write: it is stored completely, and only once', async (t) => {
   const { url } = await openSandbox(t);
   const agent = await blueskyClient(url);
   const repo = agent.assertDid;
@@ -68,7 +68,7 @@ test('a thread is one write: it goes in whole, and only once', async (t) => {
   );
 });
 
-test('a batch with one bad record or one taken key writes nothing', async (t) => {
+test('a batch with one invalid record or one used key writes nothing', async (t) => {
   const { url } = await openSandbox(t);
   const agent = await blueskyClient(url);
   const repo = agent.assertDid;
@@ -124,7 +124,7 @@ test('putRecord with swapRecord null can be repeated, and never overwrites', asy
   t.is(again.data.commit, undefined);
 });
 
-test('300 characters as a reader counts them are the limit', async (t) => {
+test('the limit is 300 characters as a reader counts them', async (t) => {
   const { url } = await openSandbox(t);
   const agent = await blueskyClient(url);
 
@@ -132,7 +132,7 @@ test('300 characters as a reader counts them are the limit', async (t) => {
   await t.throwsAsync(agent.post({ text: 'é'.repeat(301) }), { message: /300 graphemes/v });
 });
 
-test('a wrong password, a wrong token and somebody else’s repository are refused', async (t) => {
+test('a wrong password, a wrong token and another account’s repository are refused', async (t) => {
   const { url } = await openSandbox(t);
   const agent = await blueskyClient(url);
   const stranger = new AtpAgent({ service: url });
@@ -155,7 +155,7 @@ test('a wrong password, a wrong token and somebody else’s repository are refus
   await t.throwsAsync(agent.com.atproto.repo.createRecord(foreign));
 });
 
-test('an access token ends when it says, and the refresh token gets another', async (t) => {
+test('an access token expires at its stated time, and the refresh token gets a new one', async (t) => {
   let nowMs = Date.now();
   const { url } = await openSandbox(t, { now: () => nowMs });
   const agent = await blueskyClient(url);
@@ -175,7 +175,7 @@ test('an access token ends when it says, and the refresh token gets another', as
   t.not(agent.session?.accessJwt, before);
 });
 
-test('every answer has the shape that Bluesky’s lexicon gives it', async (t) => {
+test('every answer matches Bluesky’s lexicon', async (t) => {
   const { url } = await openSandbox(t);
   const agent = await blueskyClient(url);
   const { com, assertDid: repo } = agent;

@@ -11,13 +11,13 @@ const collection = 'app.bsky.feed.post';
 const rkey = '3mabcdefghij2';
 const account = '100000000000000001';
 
-/** How a look-up of the record that the tests write is answered. */
+/** The status of a lookup of the tests' record. */
 async function foundOn(url: string): Promise<number> {
   const query = new URLSearchParams({ repo: 'demo.sandbox.test', collection, rkey });
   return (await fetch(`${url}/xrpc/com.atproto.repo.getRecord?${query}`)).status;
 }
 
-/** Writes a record at a key, without a client that would repeat or hide anything. */
+/** Writes a record at a key, without a client that would repeat or hide requests. */
 async function recordWriter(url: string) {
   const { session } = await blueskyClient(url);
   return (text: string, key = rkey) =>
@@ -62,7 +62,7 @@ test('a text with #sandbox-refuse is refused, every time', async (t) => {
   t.deepEqual(await mastodonClient(url).v1.accounts.$select(account).statuses.list(), []);
 });
 
-test('a text with #sandbox-busy is rate limited once per key, with a reset seconds ahead', async (t) => {
+test('a text with #sandbox-busy is rate limited once per key, with a reset in a few seconds', async (t) => {
   const nowMs = Date.now();
   const { url } = await openSandbox(t, { now: () => nowMs });
   const write = await recordWriter(url);
@@ -81,7 +81,7 @@ test('a text with #sandbox-busy is rate limited once per key, with a reset secon
   t.deepEqual([(await post('b')).status, (await write(text, '3mabcdefghij3')).status], [429, 429]);
 });
 
-test('a text with #sandbox-lost is taken, though no answer comes', async (t) => {
+test('a text with #sandbox-lost is published without a response', async (t) => {
   const { url } = await openSandbox(t);
   const write = await recordWriter(url);
   const { v1 } = mastodonClient(url);
@@ -104,7 +104,7 @@ test('a text with #sandbox-lost is taken, though no answer comes', async (t) => 
   t.is((await write(text)).status, 500);
 });
 
-test('a text with #sandbox-error is taken, though the answer is an error', async (t) => {
+test('a text with #sandbox-error is published with an error as the response', async (t) => {
   const { url } = await openSandbox(t);
   const write = await recordWriter(url);
   const text = 'This is an #sandbox-error';
@@ -117,7 +117,7 @@ test('a text with #sandbox-error is taken, though the answer is an error', async
   t.is(await foundOn(url), 200);
 });
 
-test('a text with #sandbox-busy-always is rate limited at every try', async (t) => {
+test('a text with #sandbox-busy-always is rate limited at every attempt', async (t) => {
   const { url } = await openSandbox(t);
   const write = await recordWriter(url);
   const text = '#Sandbox-Busy-Always';
@@ -127,7 +127,7 @@ test('a text with #sandbox-busy-always is rate limited at every try', async (t) 
   }
 });
 
-test('a text with #sandbox-late is taken in silence, and is not shown for twenty seconds', async (t) => {
+test('a text with #sandbox-late is accepted without a response, and appears after twenty seconds', async (t) => {
   let nowMs = Date.now();
   const { url } = await openSandbox(t, { now: () => nowMs });
   const write = await recordWriter(url);
@@ -142,7 +142,7 @@ test('a text with #sandbox-late is taken in silence, and is not shown for twenty
   t.true((await readPage(url)).includes('class="post mastodon"'));
 });
 
-test('a text with #sandbox-unconfirmed is taken in silence, and shown as another one for ten minutes', async (t) => {
+test('a text with #sandbox-unconfirmed is accepted without a response, and appears with another text for ten minutes', async (t) => {
   let nowMs = Date.now();
   const { url } = await openSandbox(t, { now: () => nowMs });
   const write = await recordWriter(url);
@@ -161,7 +161,7 @@ test('a text with #sandbox-unconfirmed is taken in silence, and shown as another
   t.deepEqual(await list('?min_id=9'.padEnd(30, '9')), []);
 });
 
-test('after a text with #sandbox-revoked the token is refused until it is given back', async (t) => {
+test('after a text with #sandbox-revoked the token is refused until it is restored', async (t) => {
   const { url } = await openSandbox(t);
   const write = await recordWriter(url);
   const post = (status: string) => postStatus(url, { status });
@@ -178,7 +178,7 @@ test('after a text with #sandbox-revoked the token is refused until it is given 
   t.deepEqual([(await post('Hi')).status, (await write('Hi')).status], [200, 200]);
 });
 
-test('a text with #sandbox-duplicate is refused as one that is there already', async (t) => {
+test('a text with #sandbox-duplicate is refused as a duplicate', async (t) => {
   const { url } = await openSandbox(t);
   const write = await recordWriter(url);
   for (const answer of [
@@ -197,7 +197,7 @@ const control = (url: string, call: object, type = 'application/json') =>
     body: JSON.stringify(call),
   });
 
-test('a control call fails so many requests of one network, whatever their texts', async (t) => {
+test('a control call makes a number of requests to one network fail, with any text', async (t) => {
   const { url } = await openSandbox(t);
   const write = await recordWriter(url);
   const answer = await control(url, {
@@ -218,7 +218,7 @@ test('a control call fails so many requests of one network, whatever their texts
   t.like(await (await fetch(`${url}/control`)).json(), { set: { length: 0 } });
 });
 
-test('a control call that makes no sense is refused with what there is', async (t) => {
+test('an invalid control call is refused with the valid values', async (t) => {
   const { url } = await openSandbox(t);
   const refused = [
     [{ platform: 'myspace', directive: 'lost' }, /There are: mastodon, bluesky, /v],
@@ -234,7 +234,7 @@ test('a control call that makes no sense is refused with what there is', async (
   t.is((await control(url, { platform: 'mastodon', directive: 'lost' }, 'text/plain')).status, 415);
 });
 
-test('a directive that does nothing on a network is refused there', async (t) => {
+test('a directive without effect on a network is refused there', async (t) => {
   const { url } = await openSandbox(t);
   const refused = [
     ['bluesky', 'locked'],

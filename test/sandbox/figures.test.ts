@@ -4,7 +4,7 @@ import { openSandbox, postStatus } from './open-sandbox.ts';
 
 const hourMs = 60 * 60_000;
 
-test('figures grow with a post’s age, never fall, and are the same after a restart', (t) => {
+test('metrics grow with a post’s age, never fall, and are the same after a restart', (t) => {
   let nowMs = Date.UTC(2026, 10, 20, 12);
   const figures = createFigures(() => nowMs);
   for (let number = 0; number < 50; number += 1) {
@@ -29,7 +29,7 @@ test('figures grow with a post’s age, never fall, and are the same after a res
   }
 });
 
-test('a control call sets, hides and deletes, and says what is wrong with it', async (t) => {
+test('a control call sets, hides and deletes metrics, and names its invalid fields', async (t) => {
   const { url } = await openSandbox(t);
   const { id } = (await (await postStatus(url, { status: 'Hi' })).json()) as { id: string };
   const control = async (body: object) => {
@@ -44,9 +44,9 @@ test('a control call sets, hides and deletes, and says what is wrong with it', a
     fetch(`${url}/mastodon/api/v1/statuses/${id}`, { headers: { authorization: 'Bearer demo' } });
 
   t.is((await control({ id, figures: { likes: 7, comments: null } })).status, 200);
-  const told = (await (await status()).json()) as object;
-  t.like(told, { favourites_count: 7 });
-  t.false('replies_count' in told);
+  const shown = (await (await status()).json()) as object;
+  t.like(shown, { favourites_count: 7 });
+  t.false('replies_count' in shown);
   t.is((await control({ id, gone: true })).status, 200);
   t.is((await status()).status, 404);
   t.false((await (await fetch(url)).text()).includes(id));

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { connectMastodon } from '../../networks/mastodon/connect.ts';
-import { mastodon } from '../../networks/mastodon/adapter.ts';
+import { mastodonNetwork } from '../../networks/mastodon/adapter.ts';
 import type { Connection, Network } from '../../networks/network.ts';
 import { egressTo, openConnection } from '../networks/connection.ts';
 import { fileOf, videoFile } from '../networks/files.ts';
@@ -19,7 +19,7 @@ const connect: Readonly<
   mastodon: async (t) => {
     const { url } = await openSandbox(t);
     const account = { baseUrl: `${url}/mastodon`, accessToken: 'demo' };
-    return [mastodon, openConnection(t, await connectMastodon(egressTo(t, url), account))];
+    return [mastodonNetwork, openConnection(t, await connectMastodon(egressTo(t, url), account))];
   },
 };
 
@@ -35,7 +35,7 @@ const refused: readonly [network: string, what: string, make: () => unknown][] =
   ['x', 'a video of 240 frames per second', () => film(inputFile('frame-rate-240.mp4'))],
   ['x', 'a video with sound in 5.1', async () => film(await video('mp4', { sound: 'aac-5.1' }))],
   ['x', 'a video in HE-AAC', async () => film(await video('mp4', { sound: 'he-aac' }))],
-  ['x', 'a video with long pixels', async () => film(await video('mp4', { pixelAspect: 2 }))],
+  ['x', 'a video with wide pixels', async () => film(await video('mp4', { pixelAspect: 2 }))],
   [
     'x',
     'a video in 4:4:4',
@@ -51,11 +51,11 @@ for (const [network, what, make] of refused) {
     const file = (await make()) as ReturnType<typeof film>;
 
     const attempt = publish(adapter, connection, partsWith([file], 'Hi'));
-    t.like(await t.throwsAsync(attempt), { code: 'media_refused', taken: 'no' });
+    t.like(await t.throwsAsync(attempt), { code: 'media_refused', accepted: 'no' });
   });
 }
 
-test('X takes a GIF of 350 frames and a video of 150 s, and LinkedIn one of 250 frames', async (t) => {
+test('X accepts a GIF of 350 frames and a video of 150 s, and LinkedIn one of 250 frames', async (t) => {
   const [adapter, connection] = (await connect['x']?.(t)) ?? t.fail();
   await publish(adapter, connection, partsWith([gif(350)], 'One'));
   await publish(adapter, connection, partsWith([film(inputFile('lasts-150s.mp4'))], 'Two'));

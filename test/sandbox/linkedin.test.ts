@@ -23,7 +23,7 @@ type Given = {
   readonly headers?: Record<string, string>;
 };
 
-/** Calls the sandbox without any client. What is given on top replaces what a right request has. */
+/** Calls the sandbox without a client. Given values replace those of a valid request. */
 async function calling(t: ExecutionContext) {
   const { url } = await openSandbox(t);
   const call = async ({ method = 'POST', path = '/rest/posts', body, headers }: Given = {}) => {
@@ -39,21 +39,21 @@ async function calling(t: ExecutionContext) {
       ...(method === 'POST' && { body: JSON.stringify(body ?? post) }),
     });
     const text = await answer.text();
-    const said = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
-    return { status: answer.status, urn: answer.headers.get('x-restli-id') ?? '', said };
+    const replyBody = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
+    return { status: answer.status, urn: answer.headers.get('x-restli-id') ?? '', replyBody };
   };
   return { url, call };
 }
 
 test('a post is created with its id in a header and nothing in the body', async (t) => {
   const { url, call } = await calling(t);
-  const { status, urn, said } = await call();
-  t.deepEqual([status, said], [201, {}]);
+  const { status, urn, replyBody } = await call();
+  t.deepEqual([status, replyBody], [201, {}]);
   t.regex(urn, /^urn:li:share:\d{19}$/);
   t.regex(await readPage(`${url}/linkedin/feed/update/${urn}/`), /“Hello” on LinkedIn/);
 });
 
-test('a request without a right header is refused, as LinkedIn does', async (t) => {
+test('a request with a wrong or missing header is refused, as LinkedIn does', async (t) => {
   const { call } = await calling(t);
   const wrong: [Record<string, string>, number, string][] = [
     [{ authorization: '' }, 401, 'INVALID_ACCESS_TOKEN'],
@@ -64,11 +64,11 @@ test('a request without a right header is refused, as LinkedIn does', async (t) 
     [{ 'content-type': 'text/plain' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
   ];
   for (const [headers, status, code] of wrong) {
-    t.like(await call({ headers }), { status, said: { code } }, JSON.stringify(headers));
+    t.like(await call({ headers }), { status, replyBody: { code } }, JSON.stringify(headers));
   }
 });
 
-test('a field that LinkedIn does not have is refused by its name, and so is one that is missing', async (t) => {
+test('an error names a field that LinkedIn does not have, or one that is missing', async (t) => {
   const { call } = await calling(t);
   const { author: _, ...anonymous } = post;
   const source = 'https://a.example';
@@ -86,16 +86,16 @@ test('a field that LinkedIn does not have is refused by its name, and so is one 
     [{ ...post, content: { media: { id: 'x', alt: '' } } }, /\/content\/media\/alt ::/],
   ];
   for (const [body, words] of wrong) {
-    const { status, said } = await call({ body });
+    const { status, replyBody } = await call({ body });
     t.is(status, 422);
-    t.regex(String(said['message']), words);
+    t.regex(String(replyBody['message']), words);
   }
 
   t.is((await call({ path: '/rest/posts?dryRun=true' })).status, 422);
   t.is((await call({ method: 'GET', path: '/rest/nothing' })).status, 404);
 });
 
-test('a reserved character that is not escaped cuts the text off, and the answer is a success', async (t) => {
+test('an unescaped reserved character cuts the text off, and the answer is still a success', async (t) => {
   const { url, call } = await calling(t);
   const { status, urn } = await call({ body: { ...post, commentary: 'Hi (all) of you' } });
   t.is(status, 201);
@@ -103,7 +103,7 @@ test('a reserved character that is not escaped cuts the text off, and the answer
   t.regex(page, /<p class="text">Hi <\/p>/);
 });
 
-test('nobody posts as somebody else, and a page does not post for connections', async (t) => {
+test('posting as another member is refused, and so is a page’s post for connections only', async (t) => {
   const { call } = await calling(t);
   t.is((await call({ body: { ...post, author: 'urn:li:person:other' } })).status, 403);
   t.is((await call({ body: { ...post, author: 'urn:li:organization:1001' } })).status, 403);
@@ -112,17 +112,17 @@ test('nobody posts as somebody else, and a page does not post for connections', 
   t.is((await call({ body: page })).status, 201);
 });
 
-test('the same text a second time is a duplicate that names the first, and stands on the page struck through', async (t) => {
+test('the same text a second time is a duplicate that names the first, and the page shows it struck through', async (t) => {
   const { url, call } = await calling(t);
   const { urn } = await call();
-  const { status, said } = await call();
+  const { status, replyBody } = await call();
   t.is(status, 422);
-  t.regex(String(said['message']), new RegExp(`duplicate of ${urn}$`));
-  t.like(said, { errorDetails: { inputErrors: [{ code: 'DUPLICATE_POST' }] } });
+  t.regex(String(replyBody['message']), new RegExp(`duplicate of ${urn}$`));
+  t.like(replyBody, { errorDetails: { inputErrors: [{ code: 'DUPLICATE_POST' }] } });
   t.regex(await readPage(url), /class="post linkedin refused"/);
 });
 
-test('an article is shown as a card, and its thumbnail must be an image that is there', async (t) => {
+test('an article appears as a card, and its thumbnail must be an existing image', async (t) => {
   const { url, call } = await calling(t);
   const article = { source: 'https://a.example', title: 'A tale' };
   const { status, urn } = await call({ body: { ...post, content: { article } } });
@@ -135,49 +135,49 @@ test('an article is shown as a card, and its thumbnail must be an image that is 
   const thumbnail = 'urn:li:image:no';
   t.like(await call({ body: { ...post, content: { article: { ...article, thumbnail } } } }), {
     status: 400,
-    said: { code: 'INVALID_URN_ID' },
+    replyBody: { code: 'INVALID_URN_ID' },
   });
 });
 
-test('a file must be there, be ready and be its author’s', async (t) => {
+test('a file must exist, be ready and belong to its author', async (t) => {
   const { url, call } = await calling(t);
   const begin = { initializeUploadRequest: { owner: post.author } };
-  const { said } = await call({ path: '/rest/images?action=initializeUpload', body: begin });
-  const { image, uploadUrl } = said['value'] as { image: string; uploadUrl: string };
+  const { replyBody } = await call({ path: '/rest/images?action=initializeUpload', body: begin });
+  const { image, uploadUrl } = replyBody['value'] as { image: string; uploadUrl: string };
   const withImage = { ...post, content: { media: { id: image } } };
 
   t.like(await call({ body: { ...post, content: { media: { id: 'urn:li:image:no' } } } }), {
     status: 400,
-    said: { code: 'INVALID_URN_ID' },
+    replyBody: { code: 'INVALID_URN_ID' },
   });
   t.like(await call({ body: withImage }), {
     status: 400,
-    said: { code: 'MEDIA_ASSET_WAITING_UPLOAD' },
+    replyBody: { code: 'MEDIA_ASSET_WAITING_UPLOAD' },
   });
   t.true(uploadUrl.startsWith(`${url}/linkedin/dms-uploads/`));
   t.is((await fetch(uploadUrl, { method: 'PUT', body: 'no picture' })).status, 201);
   const path = `/rest/images/${encodeURIComponent(image)}`;
-  t.like(await call({ method: 'GET', path }), { said: { status: 'PROCESSING_FAILED' } });
-  t.like(await call({ body: withImage }), { said: { code: 'MEDIA_ASSET_PROCESSING_FAILED' } });
+  t.like(await call({ method: 'GET', path }), { replyBody: { status: 'PROCESSING_FAILED' } });
+  t.like(await call({ body: withImage }), { replyBody: { code: 'MEDIA_ASSET_PROCESSING_FAILED' } });
   t.like(await call({ path: '/rest/images?action=initializeUpload', body: {} }), { status: 422 });
 });
 
-test('a self-serve app posts, and may neither read nor comment', async (t) => {
+test('a self-serve app may post, but neither read nor comment', async (t) => {
   const { call } = await calling(t);
   const headers = { authorization: 'Bearer demo-self-serve', 'x-restli-method': 'FINDER' };
   const { status, urn } = await call({ headers });
   t.is(status, 201);
   const author = encodeURIComponent(post.author);
-  const denied = { status: 403, said: { code: 'ACCESS_DENIED' } };
+  const denied = { status: 403, replyBody: { code: 'ACCESS_DENIED' } };
   const list = { method: 'GET', path: `/rest/posts?q=author&author=${author}`, headers };
   t.like(await call(list), denied);
   const begin = { initializeUploadRequest: { owner: post.author } };
-  const { said } = await call({
+  const { replyBody } = await call({
     path: '/rest/images?action=initializeUpload',
     body: begin,
     headers,
   });
-  const { image } = said['value'] as { image: string };
+  const { image } = replyBody['value'] as { image: string };
   t.like(await call({ method: 'GET', path: `/rest/images/${image}`, headers }), denied);
   for (const api of ['rest', 'v2']) {
     const path = `/${api}/socialActions/${encodeURIComponent(urn)}/comments`;

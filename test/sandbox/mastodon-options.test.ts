@@ -7,7 +7,7 @@ import { mastodonClient, openSandbox, postStatus, readPage } from './open-sandbo
 const image = async () =>
   new Blob([new Uint8Array((await pictureFile()).bytes)], { type: 'image/png' });
 
-test('what was chosen for a status is answered, and shown on the page', async (t) => {
+test('a status’s chosen options are in the answer and on the page', async (t) => {
   const { url } = await openSandbox(t);
   const { v1, v2 } = mastodonClient(url);
   const description = 'A <fox>';
@@ -29,7 +29,7 @@ test('what was chosen for a status is answered, and shown on the page', async (t
   t.regex(page, /alt="A &lt;fox&gt;"[\s\S]*<figcaption>A &lt;fox&gt;<\/figcaption>/v);
 });
 
-test('a content warning counts, and is the text where there is none', async (t) => {
+test('a content warning counts towards the length, and is the text of a status without one', async (t) => {
   const { url } = await openSandbox(t);
   const statusOf = async (fields: Record<string, string>) => (await postStatus(url, fields)).status;
   t.is(await statusOf({ status: 'x'.repeat(490), spoiler_text: '0123456789' }), 200);
@@ -41,7 +41,7 @@ test('a content warning counts, and is the text where there is none', async (t) 
   t.like(made, { content: '<p>Spiders</p>', spoilerText: '', sensitive: true });
 });
 
-test('fields that a status does not have, and values that they cannot have, are refused', async (t) => {
+test('unknown fields of a status, and invalid values, are refused', async (t) => {
   const { url } = await openSandbox(t);
   for (const fields of [
     { visibility: 'everybody' },
@@ -56,7 +56,7 @@ test('fields that a status does not have, and values that they cannot have, are 
   await t.throwsAsync(mastodonClient(url).v2.media.create({ file, description: 'x'.repeat(1501) }));
 });
 
-test('work on a file with #sandbox-slow in its alt text takes three looks, and a status waits for it', async (t) => {
+test('a file with #sandbox-slow in its alt text is ready at the third lookup, and a status must wait for it', async (t) => {
   const { url } = await openSandbox(t);
   const { v1 } = mastodonClient(url);
   const headers = { authorization: 'Bearer demo' };
@@ -65,15 +65,15 @@ test('work on a file with #sandbox-slow in its alt text takes three looks, and a
   body.set('description', '#sandbox-slow');
   const answer = await fetch(`${url}/api/v2/media`, { method: 'POST', headers, body });
   const { id, url: address } = (await answer.json()) as { id: string; url: string | null };
-  const look = async () => (await fetch(`${url}/api/v1/media/${id}`, { headers })).status;
+  const poll = async () => (await fetch(`${url}/api/v1/media/${id}`, { headers })).status;
 
   t.deepEqual([answer.status, address], [202, null]);
   await t.throwsAsync(v1.statuses.create({ mediaIds: [id] }), { message: /not finished/v });
-  t.deepEqual([await look(), await look(), await look()], [206, 206, 200]);
+  t.deepEqual([await poll(), await poll(), await poll()], [206, 206, 200]);
   await t.notThrowsAsync(v1.statuses.create({ mediaIds: [id] }));
 });
 
-test('work on a file with #sandbox-broken in its alt text fails', async (t) => {
+test('a file with #sandbox-broken in its alt text fails in its processing', async (t) => {
   const { url } = await openSandbox(t);
   const { v1, v2 } = mastodonClient(url);
   const attempt = v2.media.create({ file: await image(), description: '#sandbox-broken' });
@@ -81,7 +81,7 @@ test('work on a file with #sandbox-broken in its alt text fails', async (t) => {
   t.is((await v1.accounts.$select('100000000000000001').statuses.list()).length, 0);
 });
 
-test('posts that an earlier version kept are shown, and found', async (t) => {
+test('posts that an earlier version stored are shown, and found by lookups', async (t) => {
   const dataFile = `${await temporaryFolder(t)}/posts.json`;
   const old = { text: 'Old', createdAt: '2026-11-20T10:00:00.000Z', replyTo: null };
   const record = { $type: 'app.bsky.feed.post', text: 'Old', createdAt: old.createdAt };
@@ -100,7 +100,7 @@ test('posts that an earlier version kept are shown, and found', async (t) => {
   await t.throwsAsync(openSandbox(t, { dataFile }), { message: /holds no sandbox posts/v });
 });
 
-test('refused posts survive a restart, and one that is tried again stands there once', async (t) => {
+test('refused posts survive a restart, and one that is sent again appears once', async (t) => {
   const dataFile = `${await temporaryFolder(t)}/posts.json`;
   const before = await openSandbox(t, { dataFile });
   for (let n = 0; n < 3; n += 1) {

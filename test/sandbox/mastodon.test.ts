@@ -4,7 +4,7 @@ import { mastodonClient, openSandbox, postStatus } from './open-sandbox.ts';
 const hourMs = 60 * 60 * 1000;
 const withKey = (key: string) => ({ requestInit: { headers: { 'Idempotency-Key': key } } });
 
-test('a status posted with Mastodon’s client reads back as it was written', async (t) => {
+test('a status from Mastodon’s client reads back unchanged', async (t) => {
   const { url } = await openSandbox(t);
   const client = mastodonClient(url);
   const me = await client.v1.accounts.verifyCredentials();
@@ -25,7 +25,7 @@ test('a status posted with Mastodon’s client reads back as it was written', as
   t.is(read.url, `${url}/mastodon/@demo/${read.id}`);
 });
 
-test('a thread reads back in order, from whichever status one looks', async (t) => {
+test('a thread reads back in order, from each of its statuses', async (t) => {
   const { url } = await openSandbox(t);
   const { statuses } = mastodonClient(url).v1;
   const first = await statuses.create({ status: 'one' });
@@ -46,7 +46,7 @@ test('a thread reads back in order, from whichever status one looks', async (t) 
   );
 });
 
-test('one Idempotency-Key makes one status, and is forgotten after an hour', async (t) => {
+test('one Idempotency-Key makes one status, and expires after an hour', async (t) => {
   let nowMs = Date.now();
   const { url } = await openSandbox(t, { now: () => nowMs });
   const { statuses } = mastodonClient(url).v1;
@@ -79,7 +79,7 @@ test('a wrong token is refused and posts nothing', async (t) => {
   );
 });
 
-test('500 characters are the limit, counted as Mastodon counts', async (t) => {
+test('the limit is 500 characters, counted as Mastodon counts', async (t) => {
   const { url } = await openSandbox(t);
   const statusOf = async (status: string) => (await postStatus(url, { status })).status;
   const family = '👩‍👩‍👧‍👦';
@@ -94,7 +94,7 @@ test('500 characters are the limit, counted as Mastodon counts', async (t) => {
   t.like(instance.configuration.statuses, { maxCharacters: 500, charactersReservedPerUrl: 23 });
 });
 
-test('forms post as JSON does', async (t) => {
+test('forms work as JSON does', async (t) => {
   const { url } = await openSandbox(t);
   const multipart = new FormData();
   multipart.set('status', 'from a form with parts');
@@ -108,7 +108,7 @@ test('forms post as JSON does', async (t) => {
   }
 });
 
-test('what the sandbox cannot do is refused, not ignored', async (t) => {
+test('unsupported features of the sandbox are refused, not ignored', async (t) => {
   const { url } = await openSandbox(t);
   const later = new Date(Date.now() + hourMs).toISOString();
 
@@ -122,7 +122,7 @@ test('what the sandbox cannot do is refused, not ignored', async (t) => {
   );
 });
 
-test('paging up and paging down see every status once', async (t) => {
+test('paging in both directions shows every status once', async (t) => {
   const { url } = await openSandbox(t);
   const client = mastodonClient(url);
   const { id } = await client.v1.accounts.verifyCredentials();

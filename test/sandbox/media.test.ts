@@ -1,9 +1,9 @@
 import type { BlobRef } from '@atproto/api';
 import test, { type ExecutionContext } from 'ava';
 import { connectBluesky } from '../../networks/bluesky/connect.ts';
-import { bluesky } from '../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
 import { connectMastodon } from '../../networks/mastodon/connect.ts';
-import { mastodon } from '../../networks/mastodon/adapter.ts';
+import { mastodonNetwork } from '../../networks/mastodon/adapter.ts';
 import { processed } from '../networks/bluesky/video-service.ts';
 import { egressTo, openConnection } from '../networks/connection.ts';
 import {
@@ -28,10 +28,10 @@ const connectTo = {
       appPassword: 'demo',
     }),
 } as const;
-const networks = { mastodon, bluesky } as const;
+const networks = { mastodon: mastodonNetwork, bluesky: blueskyNetwork } as const;
 const platforms = ['mastodon', 'bluesky'] as const;
 
-/** What the page shows below texts: pictures and videos, with what is behind their addresses. */
+/** The images and videos below texts on the page, with the files at their addresses. */
 async function filesOn(url: string) {
   const page = await readPage(url);
   const tags = page.matchAll(/<(?<tag>img|video)[^>]*?src="(?<path>\/files\/[^"]*)"/gv);
@@ -48,7 +48,7 @@ const asShown = (tag: string, files: readonly TestPartMedia[]) =>
   files.map(({ type, bytes }) => ({ tag, type, bytes }));
 
 for (const platform of platforms) {
-  test(`${platform}: our own adapter publishes pictures, and the page shows them in order`, async (t) => {
+  test(`${platform}: our own adapter publishes images, and the page shows them in order`, async (t) => {
     const { url } = await openSandbox(t);
     const connection = openConnection(t, await connectTo[platform](t, url));
     const files = [await pictureFile('a.png'), await pictureFile('b.png')];
@@ -63,7 +63,7 @@ for (const platform of platforms) {
     const file = platform === 'mastodon' ? await playableVideo() : await videoFile();
     const { sent } = await publish(networks[platform], connection, partsWith([file], ''));
 
-    // Bluesky shows what its video service makes of it.
+    // Bluesky shows the result of its video service.
     const shown = platform === 'bluesky' ? { ...file, bytes: processed(file.bytes) } : file;
     t.deepEqual(await filesOn(url), asShown('video', [shown]));
     t.regex(await readPage(url), /<p class="text"><\/p>/v);
@@ -71,7 +71,7 @@ for (const platform of platforms) {
     t.regex(await readPage(url + own), /<title>A picture on/v);
   });
 
-  test(`${platform}: a picture whose answer is lost is found, and there once`, async (t) => {
+  test(`${platform}: an image whose answer is lost is found, and stored once`, async (t) => {
     const { url } = await openSandbox(t);
     const connection = openConnection(t, await connectTo[platform](t, url));
     const network = networks[platform];
@@ -84,16 +84,16 @@ for (const platform of platforms) {
     t.deepEqual(await filesOn(url), asShown('img', files));
   });
 
-  test(`${platform}: what no browser shows is refused`, async (t) => {
+  test(`${platform}: files that browsers cannot show are refused`, async (t) => {
     const { url } = await openSandbox(t);
     const connection = openConnection(t, await connectTo[platform](t, url));
     const parts = partsWith([fileOf(await picture('avif'), { name: 'a.avif' })], 'Hi');
     const attempt = publish(networks[platform], connection, parts);
-    t.like(await t.throwsAsync(attempt), { code: 'media_refused', taken: 'no' });
+    t.like(await t.throwsAsync(attempt), { code: 'media_refused', accepted: 'no' });
   });
 }
 
-test('a media id is good for one status, and four pictures are the most', async (t) => {
+test('a media id works for one status, and a status has at most four images', async (t) => {
   const { url } = await openSandbox(t);
   const { v1, v2 } = mastodonClient(url);
   const upload = async () => {
@@ -117,7 +117,7 @@ test('a media id is good for one status, and four pictures are the most', async 
   await t.throwsAsync(v1.statuses.create({ mediaIds: ['nothing'] }), { message: /not found/v });
 });
 
-test('a record that names a file which was not uploaded, or names it wrongly, is refused', async (t) => {
+test('a record with a missing or wrong reference to a file is refused', async (t) => {
   const { url } = await openSandbox(t);
   const agent = await blueskyClient(url);
   const { data } = await agent.uploadBlob((await pictureFile()).bytes);
@@ -135,7 +135,7 @@ test('a record that names a file which was not uploaded, or names it wrongly, is
   await t.notThrowsAsync(postWith({}));
 });
 
-test('a file is served as the picture that it is, and runs nothing', async (t) => {
+test('a file is served with its image type, and cannot run scripts', async (t) => {
   const { url } = await openSandbox(t);
   const agent = await blueskyClient(url);
   const svg = Buffer.from(
@@ -150,7 +150,7 @@ test('a file is served as the picture that it is, and runs nothing', async (t) =
   t.is((await fetch(`${url}/files/..%2Fposts.json`)).status, 404);
 });
 
-test('pictures survive a restart with their posts', async (t) => {
+test('images survive a restart with their posts', async (t) => {
   const dataFile = `${await temporaryFolder(t)}/posts.json`;
   const before = await openSandbox(t, { dataFile });
   const files = [await pictureFile()];
@@ -164,7 +164,7 @@ test('pictures survive a restart with their posts', async (t) => {
   t.deepEqual(await filesOn(after.url), asShown('img', [...files, ...files]));
 });
 
-test('a file that is too large is refused before it is kept', async (t) => {
+test('a file that is too large is refused before it is stored', async (t) => {
   const { url } = await openSandbox(t);
   const { session } = await blueskyClient(url);
   const answer = await fetch(`${url}/xrpc/com.atproto.repo.uploadBlob`, {

@@ -25,7 +25,7 @@ export async function blueskyClient(url: string): Promise<AtpAgent> {
   return agent;
 }
 
-/** Posts a status without any client. */
+/** Posts a status without a client. */
 export function postStatus(
   url: string,
   fields: Record<string, string>,

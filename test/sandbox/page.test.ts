@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import type { Post } from '../../sandbox/post.ts';
+import type { SandboxPost } from '../../sandbox/post.ts';
 import { startSandbox } from '../../sandbox/server.ts';
 import { openStore } from '../../sandbox/store.ts';
 import { beforeTests } from '../support/before-tests.ts';
@@ -17,7 +17,7 @@ import {
   readPage,
 } from './open-sandbox.ts';
 
-/** The threads of a page, each as the texts of its posts. */
+/** The threads of a page, each as its posts' texts. */
 function threadsOf(page: string): string[][] {
   const threads = [...page.matchAll(/<section class="thread"[\s\S]*?<\/section>/gv)];
   return threads.map(([thread]) =>
@@ -29,11 +29,11 @@ test('before the first post the page says what to do', async (t) => {
   const { url } = await openSandbox(t);
   const page = await readPage(url);
 
-  t.regex(page, /Schedule a post with the curl that <code>npm start<\/code> printed/v);
+  t.regex(page, /Schedule a post with the curl command that <code>npm start<\/code> printed/v);
   t.regex(page, /#sandbox-refuse[\s\S]*#sandbox-busy[\s\S]*#sandbox-lost/v);
 });
 
-test('threads stand in order, the newest first', async (t) => {
+test('the page shows the newest thread first, and each thread in order', async (t) => {
   const { url } = await openSandbox(t);
   const { statuses } = mastodonClient(url).v1;
   const agent = await blueskyClient(url);
@@ -58,7 +58,7 @@ test('threads stand in order, the newest first', async (t) => {
   ]);
 });
 
-test('whatever a text contains, it stays text', async (t) => {
+test('any markup in a text stays text', async (t) => {
   const { url } = await openSandbox(t);
   const agent = await blueskyClient(url);
   const evil = `<script>alert(1)</script><img src=x onerror=alert(1)>"'&lt;`;
@@ -84,7 +84,7 @@ test('whatever a text contains, it stays text', async (t) => {
   t.regex(own, /<title>“&lt;script&gt;/v);
 });
 
-test('links, mentions and tags lead somewhere', async (t) => {
+test('links, mentions and tags are links', async (t) => {
   const { url } = await openSandbox(t);
   const agent = await blueskyClient(url);
   const text = '👋 see https://example.com/a?b=1&c=2, @demo@sandbox and #Über';
@@ -138,7 +138,7 @@ test('a post’s live address shows it highlighted in its thread', async (t) => 
   t.is((await fetch(`${url}/bluesky/profile/did:plc:other/post/${rkey}`)).status, 404);
 });
 
-test('the page loads nothing from elsewhere, and all that it loads is there', async (t) => {
+test('the page loads only its own files, and all of them exist', async (t) => {
   const { url } = await openSandbox(t);
   await postStatus(url, { status: 'hello' });
   const page = await readPage(url);
@@ -152,7 +152,7 @@ test('the page loads nothing from elsewhere, and all that it loads is there', as
   }
 });
 
-test('an open page hears of a new post at once', async (t) => {
+test('an open page shows a new post at once', async (t) => {
   const { url } = await openSandbox(t);
   const answer = await fetch(`${url}/events`);
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -165,7 +165,7 @@ test('an open page hears of a new post at once', async (t) => {
   t.is(news?.value, 'data: change\n\n');
 });
 
-test('more threads than fit on a page are reached by paging', async (t) => {
+test('paging reaches the threads beyond the first page', async (t) => {
   const { url } = await openSandbox(t);
   for (let n = 0; n < 51; n += 1) {
     await postStatus(url, { status: `status ${n}` });
@@ -181,7 +181,7 @@ test('more threads than fit on a page are reached by paging', async (t) => {
 
 const main = fileURLToPath(new URL('../../sandbox/main.ts', import.meta.url));
 
-/** A sandbox in a process of its own; `url` is undefined when it ended without getting ready. */
+/** Starts a sandbox as a separate process; `url` is undefined when it ended before it was ready. */
 async function spawnSandbox(t: ExecutionContext, settings: Record<string, string>) {
   const child = spawn(process.execPath, [main], { env: { ...process.env, ...settings } });
   t.teardown(() => child.kill('SIGKILL'));
@@ -209,7 +209,7 @@ async function spawnSandbox(t: ExecutionContext, settings: Record<string, string
 
 const withKey = { requestInit: { headers: { 'Idempotency-Key': 'k' } } };
 
-/** A sandbox that was posted to and then told to stop, while somebody looked at its page. */
+/** A sandbox that got a post and then stopped while its page was open. */
 const stopped = beforeTests(test, async (scope) => {
   const dataFile = path.join(await temporaryFolder(scope), 'posts.json');
   const { url, stop } = await spawnSandbox(scope, { PUNCTUAL_SANDBOX_DATA: dataFile });
@@ -235,18 +235,18 @@ test('posts, keys and sessions survive a restart', async (t) => {
   t.is(session.status, 200);
 });
 
-test('it stops at once with open pages, and with success', async (t) => {
+test('it stops at once with open pages, and with exit code 0', async (t) => {
   t.is(stopped().code, 0);
-  await t.notThrowsAsync(stopped().events.text(), 'The stream ends and does not break.');
+  await t.notThrowsAsync(stopped().events.text(), 'The stream must end without an error.');
 
-  // Nothing is cut off for an hour here, and a page stays until it is sent away: a stop that waited for it would not end.
+  // With a grace period of an hour, a stop that waited for open pages would not end.
   const { url, close } = await startSandbox({ host: '127.0.0.1', port: 0, graceMs: 3_600_000 });
   const events = await fetch(`${url}/events`);
   await close();
   await t.notThrowsAsync(events.text());
 });
 
-test('a taken port and a foreign data file are named', async (t) => {
+test('an error names a port in use and a foreign data file', async (t) => {
   const { url } = await openSandbox(t);
   const file = path.join(await temporaryFolder(t), 'posts.json');
   await writeFile(file, '{"something":"else"}');
@@ -269,7 +269,7 @@ test('a taken port and a foreign data file are named', async (t) => {
 
 test('the newest thousand posts are kept', async (t) => {
   const store = await openStore(undefined, {}, Date.now);
-  const posts = Array.from({ length: 1005 }, (_, n): Post => ({
+  const posts = Array.from({ length: 1005 }, (_, n): SandboxPost => ({
     network: 'mastodon',
     id: String(n),
     text: 'x',

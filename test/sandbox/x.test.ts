@@ -6,7 +6,7 @@ import { openSandbox, readPage } from './open-sandbox.ts';
 
 const accountId = '2000000000000000001';
 
-/** What X's own client is told, as it came. */
+/** The error that X's own client gets. */
 async function refusalOf(call: Promise<unknown>): Promise<object> {
   const error = await call.then(
     () => ({}),
@@ -27,7 +27,7 @@ const asJson = (body: object): RequestInit => ({
   body: JSON.stringify(body),
 });
 
-test('a thread posted with X’s own client reads back with its links shortened, and stands on the page', async (t) => {
+test('a thread from X’s own client reads back with shortened links, and appears on the page', async (t) => {
   const sandbox = await openSandbox(t);
   const client = clientOf(sandbox);
   const me = await client.users.getMe();
@@ -52,7 +52,7 @@ test('a thread posted with X’s own client reads back with its links shortened,
   }
 });
 
-test('what X does not know is refused, in bodies, forms and addresses', async (t) => {
+test('unknown parts of bodies, forms and addresses are refused', async (t) => {
   const { url } = await openSandbox(t);
   const form = new FormData();
   form.set('media', new File([await picture('png')], 'a.png'));
@@ -79,7 +79,7 @@ test('what X does not know is refused, in bodies, forms and addresses', async (t
   }
 });
 
-test('a field of an answer that X does not know is left out without a word', async (t) => {
+test('an unknown field of an answer is left out silently', async (t) => {
   const sandbox = await openSandbox(t);
   await clientOf(sandbox).posts.create({ text: 'Hi' });
   const path = `/users/${accountId}/tweets?post.fields=conversation,referenced_tweets`;
@@ -98,7 +98,7 @@ test('an equal text is refused for ten minutes', async (t) => {
   t.truthy((await client.posts.create({ text: 'Once' })).data?.id);
 });
 
-test('segments make a file only when all are there, and a post only when X is done with it', async (t) => {
+test('a file needs all its segments, and a post needs a processed file', async (t) => {
   const sandbox = await openSandbox(t);
   const client: Client = clientOf(sandbox);
   const gif = await animation('gif', [100, 100]);
@@ -132,7 +132,7 @@ test('segments make a file only when all are there, and a post only when X is do
   t.truthy((await post()).data?.id);
 });
 
-test('an app without money is refused as X does, for as many requests as ordered', async (t) => {
+test('an app without credits is refused as X does, for the ordered number of requests', async (t) => {
   const sandbox = await openSandbox(t);
   const post = () =>
     fetch(`${sandbox.url}/x/2/tweets`, {
@@ -150,9 +150,9 @@ test('an app without money is refused as X does, for as many requests as ordered
   );
   const capped = await post();
   t.is(capped.status, 403);
-  const said = (await capped.json()) as { reset_date?: string };
-  t.like(said, { title: 'SpendCapReached', status: 403 });
-  t.regex(said.reset_date ?? '', /^\d{4}-\d{2}-01$/v);
+  const body = (await capped.json()) as { reset_date?: string };
+  t.like(body, { title: 'SpendCapReached', status: 403 });
+  t.regex(body.reset_date ?? '', /^\d{4}-\d{2}-01$/v);
   const token = await fetch(`${sandbox.url}/x/2/oauth2/token`, {
     method: 'POST',
     body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'any' }),

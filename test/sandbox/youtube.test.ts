@@ -2,7 +2,7 @@ import test from 'ava';
 import { picture } from '../support/media-files.ts';
 import { openSandbox } from './open-sandbox.ts';
 
-/** As much of one as a look at its first bytes shows, and a chunk long. */
+/** A video's first bytes, and a length of more than one chunk. */
 const chunk = 256 * 1024;
 const film = Buffer.alloc(chunk + 10);
 film.write('\0\0\0\u{18}ftypmp42\0\0\0\0mp42isom', 'latin1');
@@ -20,7 +20,7 @@ const reasonIn = async (answer: Promise<Response>) => {
   return [status, error.errors[0]?.reason];
 };
 
-/** YouTube as its own documentation has it, without a client. */
+/** Calls YouTube's API as documented, without a client. */
 function clientOf(url: string) {
   const headers = { authorization: 'Bearer demo' };
   const call = (path: string, init: RequestInit = {}) =>
@@ -49,7 +49,7 @@ function clientOf(url: string) {
   return { call, begin, put, upload };
 }
 
-test('a video comes in chunks, and reads back as it was described', async (t) => {
+test('a video arrives in chunks, and reads back with its description', async (t) => {
   const { url } = await openSandbox(t);
   const { call, begin, put } = clientOf(url);
   const snippet = { title: 'A film', description: 'Of nothing', tags: ['one'], categoryId: '27' };
@@ -80,7 +80,7 @@ test('a video comes in chunks, and reads back as it was described', async (t) =>
   t.is((await fetch(`${url}/youtube/watch?v=${id}`)).status, 200);
 });
 
-test('a video that YouTube would not take is refused before its first byte', async (t) => {
+test('a video that YouTube would refuse is refused before its first byte', async (t) => {
   const { url } = await openSandbox(t);
   const { begin } = clientOf(url);
   const refused = [
@@ -104,7 +104,7 @@ test('a video that YouTube would not take is refused before its first byte', asy
   t.deepEqual(await reasonIn(unknownPart), [400, 'unknownPart']);
 });
 
-test('a chunk that does not follow the one before is refused, and the upload goes on', async (t) => {
+test('a chunk at the wrong offset is refused, and the upload continues', async (t) => {
   const { url } = await openSandbox(t);
   const { begin, put } = clientOf(url);
   const session = (await begin({ snippet: { title: 'A' } })).headers.get('location') ?? '';
@@ -122,7 +122,7 @@ test('a chunk that does not follow the one before is refused, and the upload goe
   t.is((await put(none, `bytes */${film.length}`, Buffer.alloc(0))).status, 404);
 });
 
-test('a call without a token that is good, or with one that YouTube does not have, is refused', async (t) => {
+test('a call without a valid token is refused, and so is an unknown call', async (t) => {
   const { url } = await openSandbox(t);
   const { call } = clientOf(url);
   const stranger = { headers: { authorization: 'Bearer stranger' } };
@@ -141,7 +141,7 @@ test('a call without a token that is good, or with one that YouTube does not hav
   t.like(await (await call(channels)).json(), { items: { 0: { id: 'UCsandboxDemoChannel0000' } } });
 });
 
-test('a channel’s uploads are listed, the newest first, a page at a time', async (t) => {
+test('a channel’s uploads are listed, newest first, in pages', async (t) => {
   const { url } = await openSandbox(t);
   const { call, upload } = clientOf(url);
   for (const title of ['one', 'two', 'three']) {
@@ -160,7 +160,7 @@ test('a channel’s uploads are listed, the newest first, a page at a time', asy
   t.is(second.nextPageToken, undefined);
 });
 
-test('comments stand under a video that takes them, and a thumbnail is a picture', async (t) => {
+test('comments appear under a video that allows them, and a thumbnail is an image', async (t) => {
   const { url } = await openSandbox(t);
   const { call, upload } = clientOf(url);
   const [open, closed] = [
@@ -191,7 +191,7 @@ test('comments stand under a video that takes them, and a thumbnail is a picture
   t.deepEqual(await reasonIn(comment(forKids.id, 'Hi')), [403, 'commentsDisabled']);
   const slow = await upload({ title: 'Slow #sandbox-slow' });
   t.deepEqual(await reasonIn(comment(slow.id, 'Hi')), [403, 'forbidden']);
-  for (let looks = 0; looks < 3; looks += 1) {
+  for (let polls = 0; polls < 3; polls += 1) {
     await call(`/youtube/v3/videos?part=status&id=${slow.id}`);
   }
   t.is((await comment(slow.id, 'Hi')).status, 200);

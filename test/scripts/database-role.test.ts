@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const test = needs('postgres');
 const [password, rolePassword] = ['a'.repeat(32), 'b'.repeat(32)];
 
-test('a database of an earlier version is taken over by a role that is no superuser', async (t) => {
+test('a role without superuser rights takes over a database of an earlier version', async (t) => {
   const guard = startGuard();
   t.teardown(() => guard.endAll());
   const folder = await temporaryFolder(t);
@@ -39,7 +39,7 @@ test('a database of an earlier version is taken over by a role that is no superu
   await before.close();
 
   await ensureRole(superuserUrl, rolePassword);
-  await ensureRole(superuserUrl, rolePassword); // As each start does.
+  await ensureRole(superuserUrl, rolePassword); // Each start does this.
 
   const url = roleUrl(address, rolePassword);
   const orm = createOrm(url, patience);
@@ -50,7 +50,7 @@ test('a database of an earlier version is taken over by a role that is no superu
   t.deepEqual(await run('select rolsuper from pg_roles where rolname = current_user'), [
     { rolsuper: false },
   ]);
-  await run('select system_identifier from pg_control_system()'); // Each sweep of media asks for it.
+  await run('select system_identifier from pg_control_system()'); // Each sweep of media runs this.
   await run('insert into notes (at) values (1)');
   await run('alter table workspaces add column later int');
   await run('create table more (id int)');

@@ -8,14 +8,14 @@ import { programFile } from './program-file.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const scripts = fileURLToPath(new URL('../../scripts', import.meta.url));
-// Plain JavaScript, which has no types here.
+// Plain JavaScript without types.
 const { currentStamp, isInstalled, setToInstall } = await import(
   path.join(scripts, 'install', 'stamp.mjs')
 );
 const { ensurePinnedNode } = await import(path.join(scripts, 'install', 'pinned-node.mjs'));
 const { withInstallLock } = await import(path.join(scripts, 'install', 'install-lock.mjs'));
 
-/** A copy of the project's outermost layer, in which `set` was installed from the lock file that lies there. */
+/** A copy of the project's root folder, in which `set` was installed from its lock file. */
 async function project(t: ExecutionContext, set?: 'production' | 'full'): Promise<string> {
   const root = await temporaryFolder(t);
   const dependencies = { koa: '3.3.0' };
@@ -44,7 +44,7 @@ async function project(t: ExecutionContext, set?: 'production' | 'full'): Promis
   return root;
 }
 
-/** Nothing listens on port 1, so an install that asks for a package fails, and says so. */
+/** Nothing listens on port 1, so an install that needs the registry fails with a message. */
 const install = (root: string, ...flags: string[]) =>
   runCommand(process.execPath, [path.join(root, 'scripts', 'install.mjs'), ...flags], {
     env: {
@@ -56,24 +56,24 @@ const install = (root: string, ...flags: string[]) =>
 
 const registryAway = /The package registry could not be reached \(ECONNREFUSED\)/v;
 
-test('a second start installs nothing and says nothing', async (t) => {
+test('a second start installs nothing and prints nothing', async (t) => {
   const root = await project(t, 'production');
   t.deepEqual(await install(root, '--production'), { ok: true, stdout: '', stderr: '' });
 });
 
-test('what was installed for the tests is enough to start', async (t) => {
+test('an install for the tests is enough to start', async (t) => {
   const root = await project(t, 'full');
   t.true((await install(root, '--production')).ok);
 });
 
-test('what was installed to start is not enough for the tests', async (t) => {
+test('an install for starting is not enough for the tests', async (t) => {
   const root = await project(t, 'production');
   const { ok, stderr } = await install(root);
   t.false(ok);
   t.regex(stderr, registryAway);
 });
 
-test('a machine without the package registry gets a sentence, not a stack', async (t) => {
+test('a machine that cannot reach the package registry gets a sentence instead of a stack trace', async (t) => {
   const root = await project(t);
   const { ok, stderr } = await install(root, '--production');
   t.false(ok);
@@ -81,7 +81,7 @@ test('a machine without the package registry gets a sentence, not a stack', asyn
   t.notRegex(stderr, /install\.mjs:\d/v);
 });
 
-test('a lock file that changed is installed anew', async (t) => {
+test('a changed lock file causes a new install', async (t) => {
   const root = await project(t, 'full');
   t.true(isInstalled(root, currentStamp(root), 'production'));
   const lock = path.join(root, 'package-lock.json');
@@ -89,17 +89,17 @@ test('a lock file that changed is installed anew', async (t) => {
   t.false(isInstalled(root, currentStamp(root), 'production'));
 });
 
-test('a dependency that the lock file lacks is named as the reason before anything is fetched', async (t) => {
+test('an error names a dependency that the lock file lacks, before anything is downloaded', async (t) => {
   const root = await project(t, 'full');
   const dependencies = { koa: '3.3.0', left: '1.0.0' };
   await writeFile(path.join(root, 'package.json'), JSON.stringify({ dependencies }));
-  // Without a registry to reach: what is fetched first fails first.
+  // The registry is unreachable: a download before the check would fail first.
   const { ok, stderr } = await install(root);
   t.false(ok);
   t.regex(stderr, /package\.json and package-lock\.json do not agree about dependencies/v);
 });
 
-test('the lock of an install that was killed does not block the next one', async (t) => {
+test('the lock of a killed install does not block the next one', async (t) => {
   const root = await project(t);
   const lock = path.join(root, '.data', 'installing');
   await mkdir(path.dirname(lock));
@@ -111,18 +111,18 @@ test('the lock of an install that was killed does not block the next one', async
   t.is(holder, String(process.pid));
 });
 
-test('a start whose lock file changed keeps the packages that only the tests need', async (t) => {
+test('a start with a changed lock file keeps the packages that only the tests need', async (t) => {
   const root = await project(t);
   await mkdir(path.join(root, 'node_modules'));
   t.is(setToInstall(root, 'production'), 'production');
-  // npm's own list of what it has installed.
+  // npm's own list of its installed packages.
   const installed = { packages: { 'node_modules/koa': {}, 'node_modules/ava': { dev: true } } };
   const file = path.join(root, 'node_modules', '.package-lock.json');
   await writeFile(file, JSON.stringify(installed));
   t.is(setToInstall(root, 'production'), 'full');
 });
 
-test('a platform whose Node is not in the lock file runs on the user’s own, if that is new enough', async (t) => {
+test("a platform whose Node is not in the lock file uses the user's own, if that is new enough", async (t) => {
   const root = await temporaryFolder(t);
   const bin = path.join(root, 'node_modules', '.bin');
   await mkdir(bin, { recursive: true });
@@ -131,7 +131,7 @@ test('a platform whose Node is not in the lock file runs on the user’s own, if
   const { execPath } = process;
   const elsewhere = { platform: 'sunos', arch: 'x64', execPath };
   t.throws(() => ensurePinnedNode(root, { ...elsewhere, version: 'v22.9.0' }), {
-    message: /needs yours to be 24 or newer. This is v22\.9\.0/v,
+    message: /Install Node 24 or newer\. This is v22\.9\.0/v,
   });
   t.throws(
     () => ensurePinnedNode(root, { platform: 'linux', arch: 'x64', version: 'v26.0.0', execPath }),
@@ -141,7 +141,7 @@ test('a platform whose Node is not in the lock file runs on the user’s own, if
   t.is(await readlink(path.join(bin, 'node')), execPath);
 });
 
-test('what is installed is checked against a checksum of the repository, Node itself included', async (t) => {
+test('installed files are checked against a checksum in the repository, including Node itself', async (t) => {
   const lock = JSON.parse(await readFile(path.join(scripts, '..', 'package-lock.json'), 'utf8'));
   const packages: [string, { integrity?: string }][] = Object.entries(lock.packages);
   const unchecked = packages.filter(([place, { integrity }]) => place !== '' && !integrity);

@@ -16,12 +16,12 @@ const oxlint = path.join(
   'oxlint',
 );
 
-/** A file in each part of the product that may not make requests of its own. */
+/** A file in each part of the product that may not make its own requests. */
 const places = [
   'domain/waits.ts',
   'runtime/send-webhook.ts',
   'runtime/storage/s3-storage.ts',
-  'networks/send-request.ts',
+  'networks/send-network-request.ts',
   'networks/mastodon/client.ts',
   'db/orm.ts',
   'temporal/connect.ts',
@@ -54,7 +54,7 @@ const globals = [
   `export const socket = new WebSocket('wss://example.com/');`,
 ];
 
-/** Every place with every one of these lines, each in a file of its own. */
+/** Each place with each of these lines, in separate files. */
 const everywhere = (what: string, lines: readonly string[]) =>
   Object.fromEntries(
     places.flatMap((place) =>
@@ -84,7 +84,7 @@ const allowed = {
   'scripts/programs/download.ts': `export { fetch } from 'undici';\n`,
 };
 
-/** All of these, linted at once in a folder of their own by the project's settings. */
+/** Lints all of these at once in a separate folder with the project's settings. */
 const diagnostics = beforeTests(test, async (scope) => {
   const folder = await temporaryFolder(scope);
   await cp(path.join(root, '.oxlintrc.json'), path.join(folder, '.oxlintrc.json'));
@@ -102,7 +102,7 @@ const diagnostics = beforeTests(test, async (scope) => {
 
 type Diagnostic = { readonly code: string; readonly filename: string };
 
-/** Which restrictions each of these files breaks. */
+/** The restrictions that each of these files breaks. */
 const broken = (files: Readonly<Record<string, string>>): Record<string, string[]> =>
   Object.fromEntries(
     Object.keys(files).map((file) => [
@@ -113,27 +113,27 @@ const broken = (files: Readonly<Record<string, string>>): Record<string, string[
     ]),
   );
 
-test('outside runtime/egress no part of the product may import what makes requests', (t) => {
+test('outside runtime/egress no part of the product may import a module that makes requests', (t) => {
   const found = Object.entries(broken(importing));
   for (const [file, rules] of found) {
-    // Of domain/, which may import nothing at all, the linter complains twice.
+    // The linter reports domain/ twice, because it may not import anything.
     t.deepEqual([...new Set(rules)], ['no-restricted-imports'], file);
   }
   t.is(found.length, places.length * imports.length);
 });
 
-test('nor may it use what the platform brings for that', (t) => {
+test("the product outside runtime/egress may not use the platform's globals for requests", (t) => {
   for (const [file, rules] of Object.entries(broken(asking))) {
     t.is(rules.length, 1, file);
   }
 });
 
-test('the file that the settings name by itself may not either', (t) => {
+test('the file that the settings name individually may not make requests either', (t) => {
   const rule = 'no-restricted-imports';
   t.deepEqual(broken(namedByItself), { 'cli/replay-workflow.ts': [rule, rule, rule] });
 });
 
-test('domain/ takes types of TypeBox, and nothing that would be there at run time', (t) => {
+test('domain/ may import types of TypeBox, but nothing that exists at run time', (t) => {
   t.deepEqual(broken(ofDomain), {
     'domain/takes-types.ts': [],
     'domain/takes-builders.ts': ['no-restricted-imports'],
@@ -141,11 +141,11 @@ test('domain/ takes types of TypeBox, and nothing that would be there at run tim
   });
 });
 
-test('runtime/egress may, the sandbox and the scripts may listen, the waiting for a start may ask, and what is pinned may be fetched', (t) => {
+test('runtime/egress may make requests, the sandbox and the scripts may listen, the wait for a start may send requests, and pinned programs may be downloaded', (t) => {
   t.deepEqual(Object.values(broken(allowed)), [[], [], [], [], []]);
 });
 
-test('the product has no such module by another way that the linter does not see', (t) => {
+test('the product does not import such a module in a way that the linter does not see', (t) => {
   const folders = [...new Set(places.map((place) => place.split('/')[0]))];
   const files = folders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root }));
   const byCall =

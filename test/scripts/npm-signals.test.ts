@@ -20,7 +20,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** @returns the process ids of npm's child and of its children. */
+/** @returns the process ids of npm's child and of its descendants. */
 async function descendants(pid: number): Promise<number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
   const own = children.trim().split(' ').filter(Boolean).map(Number);

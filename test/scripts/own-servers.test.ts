@@ -3,7 +3,7 @@ import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Client } from 'pg';
-import { type Guard, startGuard } from '../../scripts/parts/guard.ts';
+import { type ProcessGuard, startGuard } from '../../scripts/parts/guard.ts';
 import { startPostgres } from '../../scripts/parts/postgres.ts';
 import { freePort } from '../../scripts/ports.ts';
 import { addToCache, cacheFolder, findProgram } from '../../scripts/programs/find-program.ts';
@@ -18,40 +18,40 @@ import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { programFile } from './program-file.ts';
 
-/** A machine of the test's own: its PATH and its cache are empty folders. No test here gets as far as a download. */
+/** Simulates a machine: its PATH and its cache are empty folders. No test here downloads anything. */
 async function machine(t: ExecutionContext) {
   const folder = await temporaryFolder(t);
   const bin = path.join(folder, 'bin');
-  const said: string[] = [];
+  const output: string[] = [];
   const env = { PATH: `${bin}${path.delimiter}/bin`, XDG_CACHE_HOME: path.join(folder, 'cache') };
   await mkdir(bin);
-  return { bin, env, said, search: { env, say: (line: string) => said.push(line) } };
+  return { bin, env, output, search: { env, say: (line: string) => output.push(line) } };
 }
 
 const version = (server: string) =>
   `echo "temporal version 0.0.0-DEV (Server ${server}, UI 2.42.1)"`;
 
-test('a temporal on PATH is used, whatever version it gives itself', async (t) => {
+test('a temporal on PATH is used, whatever its own version', async (t) => {
   const { bin, search } = await machine(t);
   const program = await programFile(bin, 'temporal', version('1.29.1'));
   t.is(await findTemporal(search), program);
 });
 
-test('a temporal on PATH with a server that is too old is passed over for one built before', async (t) => {
+test('a temporal on PATH whose server is too old is skipped in favour of an earlier build', async (t) => {
   const { bin, env, search } = await machine(t);
   await programFile(bin, 'temporal', version('1.24.2'));
   const built = await programFile(cacheFolder(env), builtTemporal, version('1.29.1'));
   t.is(await findTemporal(search), built);
 });
 
-test('a temporal on PATH that does not say its server is passed over', async (t) => {
+test('a temporal on PATH that does not name its server version is skipped', async (t) => {
   const { bin, env, search } = await machine(t);
   await programFile(bin, 'temporal', 'exit 3');
   const built = await programFile(cacheFolder(env), builtTemporal, version('1.29.1'));
   t.is(await findTemporal(search), built);
 });
 
-test('where none can be had, the message tells what was tried and what to install', async (t) => {
+test('if Temporal cannot be found, the message lists what was tried and what to install', async (t) => {
   const { search } = await machine(t);
   const error = await t.throwsAsync(
     findProgram('Temporal server', [temporalOnPath, temporalFromGo], search, 'Install something.'),
@@ -59,7 +59,7 @@ test('where none can be had, the message tells what was tried and what to instal
   t.is(
     error.message,
     [
-      'No Temporal server could be had.',
+      'No Temporal server is available.',
       '  temporal on PATH: not found',
       '  built with Go: no go on PATH',
       'Install something.',
@@ -67,7 +67,7 @@ test('where none can be had, the message tells what was tried and what to instal
   );
 });
 
-test('a build that fails gives the compiler’s last words as the reason, and leaves nothing behind', async (t) => {
+test("a failed build gives the end of the compiler's output as the reason, and leaves no files", async (t) => {
   const { bin, env, search } = await machine(t);
   await programFile(bin, 'go', 'echo "no space left on device" >&2; exit 1');
   t.deepEqual(await temporalFromGo.find(search), { reason: 'no space left on device' });
@@ -77,7 +77,7 @@ test('a build that fails gives the compiler’s last words as the reason, and le
 const temporalModule = 'github.com/temporalio/cli\tv1.9.1';
 const temporalSum = 'h1:8JXIJyo6H5UPjdw0PSoizOZvlcEEy2R3UBfRD5Obju0=';
 
-/** A `go` that builds a program of these modules, and knows one more as the module's own go.sum has it. */
+/** A `go` that builds a program from these modules, and has one more in the module's own go.sum. */
 async function fakeGo(bin: string, built: readonly string[]): Promise<void> {
   const modules = path.join(bin, 'modules');
   const sums = path.join(modules, 'github.com', 'temporalio', 'cli@v1.9.1');
@@ -96,18 +96,18 @@ async function fakeGo(bin: string, built: readonly string[]): Promise<void> {
   );
 }
 
-test('a build says what it does and is found by the next start', async (t) => {
-  const { bin, said, search } = await machine(t);
+test('a build reports its progress, and the next start finds it', async (t) => {
+  const { bin, output, search } = await machine(t);
   await fakeGo(bin, [
     `mod\t${temporalModule}\t${temporalSum}`,
     'dep\texample.com/known\tv1.0.0\th1:known=',
   ]);
   const built = await temporalFromGo.find(search);
   t.deepEqual(built, { path: await findTemporal(search) });
-  t.regex(said.join(), /Building Temporal 1\.9\.1 with Go/v);
+  t.regex(output.join(), /Building Temporal 1\.9\.1 with Go/v);
 });
 
-test('what a registry gave for a module is used only if it is what the repository means', async (t) => {
+test("a module from the registry is used only if it has the repository's checksum", async (t) => {
   const main = `mod\t${temporalModule}\t${temporalSum}`;
   for (const [built, reason] of [
     [[`mod\t${temporalModule}\th1:another=`], /^Go built .* h1:another=, not /v],
@@ -122,7 +122,7 @@ test('what a registry gave for a module is used only if it is what the repositor
   }
 });
 
-test('two builds at once both end with a whole program', async (t) => {
+test('two concurrent builds both end with a complete program', async (t) => {
   const { env } = await machine(t);
   const make = (text: string) => async (folder: string) => {
     const file = path.join(folder, 'made');
@@ -137,7 +137,7 @@ test('two builds at once both end with a whole program', async (t) => {
   t.deepEqual(await readdir(cacheFolder(env)), ['program']);
 });
 
-test('two who fetch the same folder at once both find it whole', async (t) => {
+test('two concurrent downloads of the same folder both find it complete', async (t) => {
   const { env } = await machine(t);
   const make = async (folder: string) => {
     const made = path.join(folder, 'made');
@@ -155,8 +155,8 @@ test('two who fetch the same folder at once both find it whole', async (t) => {
 const postgresTest = needs('postgres');
 
 /**
- * One folder of data for PostgreSQL, as its set-up takes longer than all else: so those tests run one after the other.
- * What lies beside it is what a set-up leaves that was cut off.
+ * One data folder of PostgreSQL for all tests, because creating it takes longest: so the tests are serial. The folder
+ * next to it is the remains of an interrupted set-up.
  */
 const cluster = beforeTests(postgresTest, async (scope) => {
   const folder = path.join(await temporaryFolder(scope), 'postgres');
@@ -165,11 +165,11 @@ const cluster = beforeTests(postgresTest, async (scope) => {
   return folder;
 });
 
-/** Starts PostgreSQL on the data in `folder`. The test's end ends it, unless the test does. */
+/** Starts PostgreSQL on the data in `folder`. The test's end stops it, unless the test does. */
 async function start(
   t: ExecutionContext,
   folder = cluster(),
-): Promise<{ url: string; guard: Guard }> {
+): Promise<{ url: string; guard: ProcessGuard }> {
   const guard = startGuard();
   t.teardown(() => guard.endAll());
   const url = await startPostgres(
@@ -198,12 +198,12 @@ async function ask(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-postgresTest.serial('a set-up that was cut off is begun anew', async (t) => {
+postgresTest.serial('an interrupted set-up starts again from the beginning', async (t) => {
   const { url } = await start(t);
   t.deepEqual(await ask(url, 'select current_database() as name'), [{ name: 'punctual' }]);
 });
 
-postgresTest.serial('what was stored is there after a stop and another start', async (t) => {
+postgresTest.serial('stored data survives a stop and another start', async (t) => {
   const first = await start(t);
   await ask(first.url, 'create table notes (text text)');
   await ask(first.url, "insert into notes values ('kept')");
@@ -212,7 +212,7 @@ postgresTest.serial('what was stored is there after a stop and another start', a
   t.deepEqual(await ask(second.url, 'select text from notes'), [{ text: 'kept' }]);
 });
 
-postgresTest.serial('PostgreSQL knows no secret and no setting of ours', async (t) => {
+postgresTest.serial("PostgreSQL's process gets no secret and no setting of ours", async (t) => {
   const { url } = await start(t);
   const pid = (await readFile(path.join(cluster(), 'postmaster.pid'), 'utf8')).split('\n')[0];
   if (process.platform === 'linux') {
@@ -230,7 +230,7 @@ postgresTest.serial('text sorts by code point on every machine', async (t) => {
 });
 
 postgresTest.serial(
-  'a killed PostgreSQL starts again, also when another process has been given its number',
+  'a killed PostgreSQL starts again, also when another process has its old process id',
   async (t) => {
     await start(t);
     const file = path.join(cluster(), 'postmaster.pid');
@@ -238,7 +238,7 @@ postgresTest.serial(
     const pid = text.split('\n')[0] ?? '';
     process.kill(Number(pid), 'SIGKILL');
 
-    // Of the same user as PostgreSQL: of others it knows that they cannot be it.
+    // Runs as the same user as PostgreSQL, which ignores processes of other users.
     const { uid, gid } = await stat(cluster());
     const other = spawn('sleep', ['60'], process.getuid?.() === 0 ? { uid, gid } : {});
     t.teardown(() => other.kill('SIGKILL'));
@@ -250,7 +250,7 @@ postgresTest.serial(
 );
 
 postgresTest(
-  'the data of another version of PostgreSQL is left alone, and the way out is named',
+  'the data of another PostgreSQL version is not touched, and the message says what to do',
   async (t) => {
     const folder = path.join(await temporaryFolder(t), 'postgres');
     await mkdir(folder);

@@ -11,7 +11,7 @@ import { connectTemporal } from '../../temporal/connect.ts';
 import { poll } from '../support/poll.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** A dev server as `npm start` runs one. */
+/** Starts a dev server as `npm start` does. */
 async function ownServer(t: ExecutionContext) {
   const { signal } = new AbortController();
   const program = await findTemporal({ env: process.env, say: () => undefined, signal });
@@ -28,14 +28,14 @@ async function ownServer(t: ExecutionContext) {
   return { ports, temporal, pid: part.pid };
 }
 
-test('the dev server looks for no newer version, and knows no secret of ours', async (t) => {
+test('the dev server does not check for newer versions, and gets no secret of ours', async (t) => {
   const { pid } = await ownServer(t);
   if (process.platform === 'linux') {
     const known = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0');
     const ours = known.filter((each) => /^(?:SECRET_KEY|TEMPORAL_VERSION)/v.test(each));
     t.deepEqual(ours, ['TEMPORAL_VERSION_CHECK_DISABLED=1']);
   } else {
-    t.pass('Only Linux shows what a process was given.');
+    t.pass('Only Linux shows the environment of a process.');
   }
 });
 
@@ -44,7 +44,7 @@ test('a page of another site cannot start, signal or end a workflow of the dev s
   const { client } = temporal;
   const workflowId = 'post-1';
   const handle = await client.workflow.start('publishPost', { workflowId, taskQueue: 'none' });
-  // What a browser sends for any page without asking the server first.
+  // A request that a browser sends from any page without a preflight.
   const simple = {
     method: 'POST',
     headers: { 'content-type': 'text/plain', origin: 'https://elsewhere.example' },
@@ -71,7 +71,7 @@ test('a page of another site cannot start, signal or end a workflow of the dev s
   t.is((await handle.describe()).status.name, 'RUNNING');
 });
 
-test("Temporal's Web UI answers to its own host name alone", async (t) => {
+test("Temporal's Web UI answers only to its own host name", async (t) => {
   const { ports } = await ownServer(t);
   const ask = async (host: string): Promise<{ status: number | undefined; cookies: unknown }> => {
     const asked = get({ host: '127.0.0.1', port: ports.ui, path: workflows, headers: { host } });
@@ -81,7 +81,7 @@ test("Temporal's Web UI answers to its own host name alone", async (t) => {
   };
   const workflows = '/api/v1/namespaces/default/workflows';
 
-  // The UI has a connection of its own to the server, and answers 503 until it is there.
+  // The UI has its own connection to the server, and answers 503 until it is open.
   await poll(
     async () => (await ask(`127.0.0.1:${ports.ui}`)).status,
     (status) => status === 200,

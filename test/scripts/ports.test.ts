@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 
 const module = fileURLToPath(new URL('../../scripts/ports.ts', import.meta.url));
-/** Chooses 400 ports, says which, and lives until its input ends. */
+/** Chooses 400 ports, prints them, and runs until its input ends. */
 const program = `
   import { freePort } from ${JSON.stringify(module)};
   const ports = [];
@@ -28,7 +28,7 @@ async function chosenByAnotherProgram(t: ExecutionContext): Promise<number[]> {
   return JSON.parse(line) as number[];
 }
 
-// By chance alone, two times four hundred of the 12,768 ports would have 12 in common.
+// By chance alone, two sets of four hundred of the 12,768 ports would share 12.
 const together = process.platform === 'linux' ? test : test.skip;
 
 together('programs that choose ports at the same moment never get the same one', async (t) => {

@@ -9,7 +9,7 @@ import { startGuard } from '../../scripts/parts/guard.ts';
 import { isRunning, takeRunLock } from '../../scripts/start/run-lock.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** A process that does nothing until it is ended. `deaf` to SIGTERM, it has to be killed. */
+/** A process that waits until it is ended. With `deaf`, it ignores SIGTERM and has to be killed. */
 async function sleeper(
   t: ExecutionContext,
   { deaf = false, graceMs = 60_000 } = {},
@@ -23,7 +23,7 @@ async function sleeper(
   return { child, ending: { name: `sleeper ${pid}`, pid, identity, signal: 'SIGTERM', graceMs } };
 }
 
-test('a process ends only when those of the group before are gone', async (t) => {
+test('a process ends only after all processes of the group before it', async (t) => {
   const [worker, database] = [await sleeper(t, { deaf: true, graceMs: 300 }), await sleeper(t)];
   const order: string[] = [];
   worker.child.once('exit', () => order.push('worker'));
@@ -33,20 +33,20 @@ test('a process ends only when those of the group before are gone', async (t) =>
   t.deepEqual(order, ['worker', 'database']);
 });
 
-test('a process that does not end in its time is ended by force, and named', async (t) => {
+test('a process that exceeds its grace period is killed, and named', async (t) => {
   const { child, ending } = await sleeper(t, { deaf: true, graceMs: 100 });
   const exited = once(child, 'exit');
   t.deepEqual(await endProcesses([[ending]]), [ending.name]);
   t.deepEqual(await exited, [null, 'SIGKILL']);
 });
 
-test('a second Ctrl-C does not wait for anybody’s time to pass', async (t) => {
-  // An hour: were it waited for, this test would not end.
+test('a second Ctrl-C does not wait for any grace period', async (t) => {
+  // An hour: if the wait were not cut short, this test would not end.
   const { ending } = await sleeper(t, { deaf: true, graceMs: 3_600_000 });
   t.deepEqual(await endProcesses([[ending]], AbortSignal.timeout(100)), [ending.name]);
 });
 
-test('a later process that was given the number of a watched one is left alone', async (t) => {
+test('a later process with the id of a watched one is left alone', async (t) => {
   const { ending } = await sleeper(t);
   t.deepEqual(await endProcesses([[{ ...ending, identity: 'an earlier one' }]]), []);
   t.is(await processIdentity(ending.pid), ending.identity);
@@ -54,7 +54,7 @@ test('a later process that was given the number of a watched one is left alone',
 
 const keeperScript = fileURLToPath(new URL('keeper.ts', import.meta.url));
 
-test('when npm start is killed, its parts end by themselves', async (t) => {
+test('when npm start is killed, its parts end too', async (t) => {
   const { child, ending } = await sleeper(t);
   const gone = once(child, 'exit');
   const keeper = spawn(process.execPath, [keeperScript, JSON.stringify(ending)], {
@@ -65,7 +65,7 @@ test('when npm start is killed, its parts end by themselves', async (t) => {
   t.deepEqual(await gone, [null, 'SIGTERM']);
 });
 
-test('an end in good order ends the parts, whatever their rank', async (t) => {
+test('an orderly end stops the parts of every rank', async (t) => {
   const [first, last] = [await sleeper(t), await sleeper(t)];
   const gone = Promise.all([once(first.child, 'exit'), once(last.child, 'exit')]);
   const guard = startGuard();
@@ -83,18 +83,18 @@ async function lockFile(t: ExecutionContext): Promise<string> {
   return path.join(await temporaryFolder(t), 'running.json');
 }
 
-test('a second start in the same folder says where the first one runs and how to stop it', async (t) => {
+test("a second start in the same folder names the first one's address and how to stop it", async (t) => {
   const file = await lockFile(t);
   await takeRunLock(file, api, silent);
   const error = await t.throwsAsync(takeRunLock(file, api, silent));
   t.is(
     error.message,
-    `Punctual runs in this folder already: process ${process.pid}, API at ${api}.\n` +
+    `Punctual is already running in this folder: process ${process.pid}, API at ${api}.\n` +
       `Press Ctrl-C where it runs, or run "kill ${process.pid}".`,
   );
 });
 
-test('after a start has ended the next one may begin', async (t) => {
+test('after a start has ended, the next one may begin', async (t) => {
   const file = await lockFile(t);
   const lock = await takeRunLock(file, api, silent);
   t.true(await isRunning(file));
@@ -103,21 +103,21 @@ test('after a start has ended the next one may begin', async (t) => {
   await t.notThrowsAsync(takeRunLock(file, api, silent));
 });
 
-test('what a killed start left behind is named and ended', async (t) => {
+test('the processes of a killed start are named and ended', async (t) => {
   const file = await lockFile(t);
   const { child, ending } = await sleeper(t);
   const gone = once(child, 'exit');
   const killed = { pid: 99_999_999, identity: 'killed', api, parts: [[ending]] };
   await writeFile(file, JSON.stringify(killed));
-  const said: string[] = [];
-  await takeRunLock(file, api, (line) => said.push(line));
+  const output: string[] = [];
+  await takeRunLock(file, api, (line) => output.push(line));
   await gone;
-  t.deepEqual(said, [
-    `An earlier start was killed. Ending what it left behind: ${ending.name} (process ${ending.pid}) ...`,
+  t.deepEqual(output, [
+    `An earlier start was killed. Ending its remaining processes: ${ending.name} (process ${ending.pid}) ...`,
   ]);
 });
 
-test('a process that was given the number of a killed start does not block the next one', async (t) => {
+test('a process with the id of a killed start does not block the next one', async (t) => {
   const file = await lockFile(t);
   const { ending } = await sleeper(t);
   const killed = { pid: ending.pid, identity: 'an earlier process', api, parts: [] };
@@ -126,7 +126,7 @@ test('a process that was given the number of a killed start does not block the n
   t.is(await processIdentity(ending.pid), ending.identity);
 });
 
-test('a list that was cut off while it was written does not block the next start', async (t) => {
+test('a partly written list does not block the next start', async (t) => {
   const file = await lockFile(t);
   await writeFile(file, '{"pid": 12');
   await t.notThrowsAsync(takeRunLock(file, api, silent));

@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { startApp, type Restarts } from '../../scripts/parts/app.ts';
 import { startGuard } from '../../scripts/parts/guard.ts';
-import type { Part } from '../../scripts/parts/part.ts';
+import type { ProcessPart } from '../../scripts/parts/part.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { noTemporal } from '../support/media-library.ts';
 import { poll } from '../support/poll.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** Starts a program of the test's own as `npm start` starts the API. */
+/** Starts the test's own program as `npm start` starts the API. */
 async function started(t: ExecutionContext, program: string, restarts: Restarts) {
   const folder = await temporaryFolder(t);
   await writeFile(path.join(folder, 'main.mjs'), program);
@@ -26,7 +26,7 @@ async function started(t: ExecutionContext, program: string, restarts: Restarts)
     guard,
     say: (line: string) => void lines.push(line),
     signal: over.signal,
-    onEnd: (part: Part, how: string) => void ends.push(`${part.name}: ${how}`),
+    onEnd: (part: ProcessPart, how: string) => void ends.push(`${part.name}: ${how}`),
   };
   const logFile = path.join(folder, 'app.log');
   const plan = { name: 'api', main: 'main.mjs', env: {}, logFile, rank: 0, graceMs: 1000 };
@@ -38,7 +38,7 @@ async function started(t: ExecutionContext, program: string, restarts: Restarts)
 
 const runs = `console.log('up'); setInterval(() => {}, 1000);`;
 
-test('a part of npm start that crashes is started again, and its last words are shown', async (t) => {
+test('a part of npm start that crashes is restarted, and the end of its output is shown', async (t) => {
   const { part, lines, ends, starts } = await started(t, runs, { hasStarted: () => true });
   await poll(starts, (count) => count === 1);
   process.kill(part.pid, 'SIGKILL');
@@ -52,7 +52,7 @@ test('a part of npm start that crashes is started again, and its last words are 
   t.deepEqual(ends, []);
 });
 
-test('a part that does not start ends npm start, and is not tried for ever', async (t) => {
+test('a part that cannot start ends npm start after a limited number of attempts', async (t) => {
   const { ends, starts } = await started(t, `console.log('up'); process.exit(3);`, {
     hasStarted: () => false,
   });
@@ -65,7 +65,7 @@ test('a part that does not start ends npm start, and is not tried for ever', asy
   t.is(await starts(), 1);
 });
 
-test('a part that crashes again and again ends npm start after the last of its starts', async (t) => {
+test('a part that crashes repeatedly ends npm start after its last restart', async (t) => {
   const { ends, starts } = await started(t, `console.log('up'); process.exit(4);`, {
     hasStarted: () => true,
     steadyMs: 60_000,
@@ -80,7 +80,7 @@ test('a part that crashes again and again ends npm start after the last of its s
   t.is(await starts(), 3);
 });
 
-test('a part that ends because everything ends is not started again', async (t) => {
+test('a part that ends because everything ends is not restarted', async (t) => {
   const { part, ends, starts, over } = await started(t, runs, { hasStarted: () => true });
   await poll(starts, (count) => count === 1);
   over.abort();
@@ -100,11 +100,11 @@ const settings = {
   SECRET_KEY: 'ab'.repeat(32),
 };
 
-/** A module that Node loads before the program, which waits for SIGUSR2. */
+/** A module that Node loads before the program; it does its work on SIGUSR2. */
 const onSignal = (work: string): string =>
   `--import=data:text/javascript,${encodeURIComponent(`process.on('SIGUSR2', () => { ${work} });`)}`;
 
-test('an API in which a promise fails that nobody waits for writes it down and goes on', async (t) => {
+test('an API with an unhandled rejection logs it and continues', async (t) => {
   const api = await startApiProcess(t, {
     ...settings,
     NODE_OPTIONS: onSignal(`void Promise.reject(new Error('forgotten'));`),
@@ -112,7 +112,7 @@ test('an API in which a promise fails that nobody waits for writes it down and g
   api.child.kill('SIGUSR2');
   await poll(
     async () => api.log(),
-    (log) => log.includes('"a failure that nobody waited for: going on"'),
+    (log) => log.includes('"unhandled rejection"'),
   );
 
   t.regex(api.log(), /"message":"forgotten"/v);
@@ -120,7 +120,7 @@ test('an API in which a promise fails that nobody waits for writes it down and g
   t.is(api.child.exitCode, null);
 });
 
-test('an API with an exception that nobody caught says so and ends, to be started again', async (t) => {
+test('an API with an uncaught exception logs it and exits, to be restarted', async (t) => {
   const api = await startApiProcess(t, {
     ...settings,
     NODE_OPTIONS: onSignal(`setTimeout(() => { throw new Error('half done'); });`),
@@ -131,5 +131,5 @@ test('an API with an exception that nobody caught says so and ends, to be starte
   }
 
   t.is(api.child.exitCode, 1);
-  t.regex(api.log(), /"message":"half done"[\s\S]*"an exception that nobody caught: ending"/v);
+  t.regex(api.log(), /"message":"half done"[\s\S]*"uncaught exception, exiting"/v);
 });

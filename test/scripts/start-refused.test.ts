@@ -17,7 +17,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const test = needs('temporal');
 const script = fileURLToPath(new URL('../../scripts/start.ts', import.meta.url));
 
-/** A data folder, and the settings of a person who has a Temporal and, if it is given, a database. */
+/** A data folder, and the settings of a person who has their own Temporal and, if it is given, a database. */
 async function place(t: ExecutionContext, databaseUrl = '') {
   const data = path.join(await temporaryFolder(t), 'data');
   const port = String(await freePort());
@@ -25,7 +25,7 @@ async function place(t: ExecutionContext, databaseUrl = '') {
   return { file: path.join(data, 'secret-key'), env: { ...own, ...(await freshNamespace()) } };
 }
 
-/** Types `npm start`. The test's end stops it. */
+/** Runs `npm start`. The test's end stops it. */
 function start(
   t: ExecutionContext,
   env: Readonly<Record<string, string>>,
@@ -50,7 +50,7 @@ function start(
   return { child, closed, output: () => output };
 }
 
-/** A database with a key of its own. */
+/** A database with its own key. */
 async function sealed(t: ExecutionContext) {
   const { url, orm } = await freshDatabase(t);
   const secretKey = randomBytes(32).toString('hex');
@@ -64,7 +64,7 @@ const exists = (file: string): Promise<boolean> =>
     () => false,
   );
 
-test('a wrong setting is named at once and in plain lines, before anything is started', async (t) => {
+test('a wrong setting is reported at once and in plain lines, before anything starts', async (t) => {
   const { env } = await place(t);
   const wrong = {
     LOG_LEVEL: 'verbose',
@@ -81,7 +81,7 @@ test('a wrong setting is named at once and in plain lines, before anything is st
   t.notRegex(output(), /starting|demo workspace|\\n|\{/v);
 });
 
-test('a database that does not answer is named in one plain line', async (t) => {
+test('a database that does not answer is reported in one plain line', async (t) => {
   const { env } = await place(t, 'postgresql://punctual@127.0.0.1:1/punctual');
   const { child, closed, output } = start(t, env);
   await closed;
@@ -91,7 +91,7 @@ test('a database that does not answer is named in one plain line', async (t) => 
   t.notRegex(output(), /demo workspace|\\n|\{/v);
 });
 
-test('a Temporal that does not answer is named while it is waited for', async (t) => {
+test('a Temporal that does not answer is reported during the wait', async (t) => {
   const { url } = await freshDatabase(t);
   const { env } = await place(t, url);
   const address = `127.0.0.1:${await freePort()}`;
@@ -104,14 +104,14 @@ test('a Temporal that does not answer is named while it is waited for', async (t
   t.notRegex(output(), /Punctual is ready/v);
 });
 
-test('a start whose key is another one says how to get the right one back, and leaves no key behind that looks like it', async (t) => {
+test('a start with another key says how to restore the right one, and leaves no key file that looks like it', async (t) => {
   const { url } = await sealed(t);
   const { env, file } = await place(t, url);
   const lost = start(t, env);
   await lost.closed;
   t.is(lost.child.exitCode, 1);
-  t.regex(lost.output(), /\nSECRET_KEY is another one \([0-9a-f]{8}\).*\.\nMost likely:\n- /v);
-  t.true(lost.output().includes(`The file ${file} was lost: put the one of before back.\n`));
+  t.regex(lost.output(), /\nSECRET_KEY \([0-9a-f]{8}\) is not the key .*\.\nMost likely:\n- /v);
+  t.true(lost.output().includes(`The file ${file} was lost: restore the previous one.\n`));
   t.regex(lost.output(), /\n {4}npm start -- --adopt-secret-key\n/v);
   t.notRegex(lost.output(), /demo workspace|\\n|\{|worker: |api: /v);
   t.false(await exists(file));
@@ -123,7 +123,7 @@ test('a start whose key is another one says how to get the right one back, and l
   t.false(await exists(file));
 });
 
-test('when the key is gone for good, npm start takes a new one as its message says', async (t) => {
+test('when the key is lost, npm start accepts a new one as its message explains', async (t) => {
   const { url } = await sealed(t);
   const { env, file } = await place(t, url);
   const { child, closed, output } = start(t, env, ['--adopt-secret-key']);
@@ -140,11 +140,11 @@ test('when the key is gone for good, npm start takes a new one as its message sa
   await closed;
 });
 
-test('a word that npm start does not know is refused with the one that it takes', async (t) => {
+test('an argument that npm start does not know is refused, with the one that it takes', async (t) => {
   const { env } = await place(t);
   const { child, closed, output } = start(t, env, ['--adopt']);
   await closed;
 
   t.is(child.exitCode, 1);
-  t.is(output(), '\nnpm start takes --adopt-secret-key and no other word, not "--adopt".\n');
+  t.is(output(), '\nUnknown argument "--adopt". npm start accepts only --adopt-secret-key.\n');
 });

@@ -28,7 +28,7 @@ test('an empty setting counts as not set', (t) => {
   t.is(settings.temporalAddress, undefined);
 });
 
-test('all ports that are none are named at once', (t) => {
+test('all invalid ports are reported at once', (t) => {
   const env = { PORT: '0', PUNCTUAL_SANDBOX_PORT: '70000', PUNCTUAL_TEMPORAL_PORT: '0' };
   t.deepEqual(readStartSettings(env).problems, [
     'PORT must be a port from 1 to 65535, not "0".',
@@ -44,20 +44,20 @@ async function takenPort(t: ExecutionContext): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('a port that a person has set and that is taken is named, with the setting that changes it', async (t) => {
+test("a port from a setting that is in use is reported, with the setting's name", async (t) => {
   const fixed = await takenPort(t);
   const error = await t.throwsAsync(
     choosePorts({ api: { what: 'the API', variable: 'PORT', fixed } }),
   );
   t.is(
     error.message,
-    `Port ${fixed} is in use, and the API needs it. Stop what uses it, or set PORT to another port.`,
+    `Port ${fixed} is in use, and the API needs it. Stop the program that uses it, or set PORT to another port.`,
   );
 });
 
-// Another process may take a free port before it is chosen: then these tests choose again, by another one.
+// Another process may take a free port first: then these tests choose again.
 
-test('a part keeps its port of the last start while that is free', async (t) => {
+test('a part keeps the port of its last start while that is free', async (t) => {
   const choose = async () => {
     const preferred = await freePort();
     const ports = await choosePorts({ ui: { what: 'the UI', variable: 'UI_PORT', preferred } });
@@ -67,14 +67,14 @@ test('a part keeps its port of the last start while that is free', async (t) => 
   t.is(ui, preferred);
 });
 
-test('a part whose port of the last start is taken gets another one', async (t) => {
+test('a part gets another port if that of its last start is in use', async (t) => {
   const preferred = await takenPort(t);
   const ports = await choosePorts({ ui: { what: 'the UI', variable: 'UI_PORT', preferred } });
   t.not(ports.ui, preferred);
   t.true(ports.ui > 0);
 });
 
-test('two parts that prefer the same port get two', async (t) => {
+test('two parts that prefer the same port get different ones', async (t) => {
   const choose = async () => {
     const preferred = await freePort();
     const wish = { what: 'a part', variable: 'A_PORT', preferred };
@@ -111,13 +111,13 @@ let latest: Started | undefined;
 /** Two starts of five programs each take a minute on a busy machine with two cores. */
 const slowestMs = 600_000;
 
-/** The `npm start` that runs, or another one in the same folder: tests share it, as it starts five programs. */
+/** The running `npm start`, or a new one in the same folder. Tests share it, because it starts five programs. */
 async function running(): Promise<Started> {
   latest = latest && hasNotEnded(latest.process) ? latest : await start(place());
   return latest;
 }
 
-/** Types `npm start`, and waits until it says that all is ready. */
+/** Runs `npm start`, and waits until it prints that all is ready. */
 async function start({ scope, data, port }: ReturnType<typeof place>): Promise<Started> {
   const child = spawn(process.execPath, [script], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -140,7 +140,7 @@ const hasNotEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
 
 async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   if (hasNotEnded(child)) {
-    // Not at its exit: what it said last may come after that.
+    // Waits for `close`, not `exit`: the last output may arrive after the exit.
     const closed = once(child, 'close');
     child.kill(signal);
     await closed;
@@ -152,7 +152,7 @@ const addressOf = (name: string, output: string): string =>
   new RegExp(String.raw`${name} +(http://\S+)`, 'v').exec(output)?.[1] ?? '';
 
 startTest.serial(
-  'the curl that npm start prints puts a post on the demo networks, also after a restart',
+  'the curl command that npm start prints publishes a post on the demo networks, also after a restart',
   async (t) => {
     t.timeout(slowestMs);
     const first = await running();
@@ -160,7 +160,7 @@ startTest.serial(
     t.regex(printed, /API key +\S+ \(of the demo workspace\)/v);
     const curl = /curl -X POST[\s\S]+?\}'/v.exec(printed)?.[0] ?? 'false';
     const text = 'from the first start';
-    // Later than the stop below, so that only the second start can publish it.
+    // Due after the stop below, so that only the second start can publish it.
     const soon = curl.replace('Hello from Punctual', text).replace('": 0.1', '": 0.25');
     const { stdout, stderr } = await runCommand('sh', ['-c', soon]);
     t.regex(stdout, /"status":\s*"scheduled"/v, stderr);
@@ -184,14 +184,14 @@ startTest.serial(
 
 type NotedPart = { readonly name: string; readonly pid: number };
 
-/** The processes of the running start, those that it has replaced included. */
+/** The processes of the running start, including those that it has replaced. */
 async function notedParts(): Promise<NotedPart[]> {
   const file = await readFile(path.join(place().data, 'running.json'), 'utf8');
   return (JSON.parse(file) as { parts: NotedPart[][] }).parts.flat();
 }
 
 startTest.serial(
-  'a worker that dies is started again; when the database dies, all end and it is named',
+  'a worker that dies is restarted; when the database dies, everything ends and the message names it',
   async (t) => {
     t.timeout(slowestMs);
     const { process: child, output } = await running();
@@ -218,7 +218,7 @@ startTest.serial(
 );
 
 test.serial(
-  'what lies in the data folder is its owner’s alone, also what an earlier version left open',
+  'only the owner can read the data folder, including files that an earlier version left open',
   async (t) => {
     const umask = process.umask();
     t.teardown(() => process.umask(umask));
@@ -235,7 +235,7 @@ test.serial(
 
     const modeOf = async (name: string): Promise<string> =>
       ((await stat(path.join(folder, name))).mode & 0o777).toString(8);
-    // Where the start is root's, PostgreSQL has to pass through to its own folder, which is another user's.
+    // If root runs the start, PostgreSQL's user must be able to reach its own folder inside.
     t.is(await modeOf('.'), process.getuid?.() === 0 ? '711' : '700');
     t.is(await modeOf('media'), '700');
     t.is(await modeOf('logs'), '700');

@@ -21,19 +21,19 @@ function tallyOf(text: string, exitCode: number, skipsFail = false): string {
   return tallyLine(counter.result(exitCode, skipsFail));
 }
 
-test('tests are counted as ava shows them, however its output is cut', (t) => {
+test('tests are counted as ava shows them, with its output split at any place', (t) => {
   t.is(tallyOf(output, 1), '1 passed, 2 failed, 2 skipped');
 });
 
-test('where skips are not allowed they count as failed', (t) => {
+test('skipped tests count as failed where skips are not allowed', (t) => {
   t.is(tallyOf('  ✔ one\n  - [skip] two\n', 0, true), '1 passed, 1 failed');
 });
 
-test('a run without a failure and without skips says nothing of skips', (t) => {
+test('a run without failures and skips does not mention skips', (t) => {
   t.is(tallyOf('  ✔ one\n  ✔ two\n', 0), '2 passed, 0 failed');
 });
 
-test('a run that ava did not finish has a failure, even when no test failed', (t) => {
+test('a run that ava did not finish has a failure, even if no test failed', (t) => {
   t.is(tallyOf('  ✔ one\n', 1), '1 passed, 1 failed');
 });
 

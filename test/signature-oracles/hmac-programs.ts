@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
 
-/** HMAC-SHA256 in hex by somebody else's code. @param key Its bytes. */
+/** HMAC-SHA256 in hex from an independent implementation. @param key Its bytes. */
 export type Hmac = (key: Buffer, message: Buffer) => Promise<string>;
 
 export const byOpenssl: Hmac = async (key, message) => {
@@ -20,7 +20,7 @@ for line in sys.stdin:
     print(hmac.new(key, message, "sha256").hexdigest(), flush=True)
 `;
 
-/** One Python that answers as often as it is asked, one question after the other: starting it takes long. */
+/** One Python process for all calls, one after the other, because each start is slow. */
 export function byPython(t: ExecutionContext): Hmac {
   const child = spawn('python3', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
   t.teardown(() => child.kill());
@@ -32,7 +32,7 @@ export function byPython(t: ExecutionContext): Hmac {
   };
 }
 
-/** Runs a program. @returns what it printed. @throws Error with what it said, when it fails. */
+/** Runs a program. @returns its output. @throws Error with its error output when it fails. */
 export async function runProgram(
   program: string,
   args: readonly string[],
@@ -41,13 +41,13 @@ export async function runProgram(
   const child = spawn(program, args, { timeout: 60_000 });
   const ended = once(child, 'close');
   child.stdin.end(input);
-  const [printed, said, [code]] = await Promise.all([
+  const [printed, stderr, [code]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
     ended as Promise<[number | null]>,
   ]);
   if (code !== 0) {
-    throw new Error(`${program} ended with ${code}: ${said}`);
+    throw new Error(`${program} ended with ${code}: ${stderr}`);
   }
 
   return printed;

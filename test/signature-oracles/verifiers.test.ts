@@ -7,7 +7,7 @@ import { startWebhooks } from '../support/webhooks.ts';
 import { byOpenssl, byPython } from './hmac-programs.ts';
 import { byHmac, byStandardWebhooks, byStripe, tampered, type Verifier } from './verifiers.ts';
 
-/** Texts that a careless signer or verifier takes for others. */
+/** Texts that a careless signer or verifier changes. */
 const texts = [
   'Hello',
   'héllo 🌍 日本 \u2028\u2029 \u0000 \ud83d\ude00',
@@ -17,7 +17,7 @@ const texts = [
   'x'.repeat(50_000),
 ];
 
-/** What a receiver got while an endpoint's secret was the first one, was being replaced, and was replaced. */
+/** The requests to a receiver before, during and after the rotation of an endpoint's secret. */
 type RealRequests = {
   readonly first: string;
   readonly second: string;
@@ -26,7 +26,7 @@ type RealRequests = {
   readonly after: readonly Received[];
 };
 
-/** Has a receiver sent events by the worker's activity and by a test call, before, during and after a rotation. */
+/** Sends events to a receiver by the worker's activity and by a test call, before, during and after a rotation. */
 async function realRequests(scope: ExecutionContext): Promise<RealRequests> {
   const { punctual, subscribe } = await startWebhooks(scope);
   const {
@@ -56,11 +56,11 @@ async function realRequests(scope: ExecutionContext): Promise<RealRequests> {
   return { first, second, before, during, after: await sent() };
 }
 
-// Made once: all verifiers judge the same requests.
+// Made once: all verifiers check the same requests.
 const sentRequests = beforeTests(test, realRequests);
 
 const verifiedTitle = (who: string): string =>
-  `what a receiver gets is verified by ${who}, before, during and after a rotation, and nothing that was tampered with is`;
+  `${who} accepts our requests before, during and after a rotation, and rejects changed ones`;
 
 const somebodyElses = `whsec_${'0'.repeat(32)}`;
 
@@ -103,7 +103,7 @@ test(verifiedTitle("Stripe's library"), async (t) => {
   const sentMs = Number(request?.headers['service-timestamp']) * 1000;
   t.true(request && byStripe(sentMs + 300_000)(second, request));
   t.false(request && byStripe(sentMs + 301_000)(second, request), 'too old');
-  // Whoever looks ahead finds the new secret's in the header of its own.
+  // The new secret's signature is already in its own header.
   for (const { headers, body } of during) {
     const ahead = { ...headers, 'service-signature': headers['service-signature-next'] };
     t.true(byStripe()(second, { headers: ahead as typeof headers, body }));

@@ -3,7 +3,7 @@ import { Stripe } from 'stripe';
 import type { Received } from '../support/receiver.ts';
 import type { Hmac } from './hmac-programs.ts';
 
-/** Whether this request is signed with this secret, in somebody else's judgement. */
+/** Whether this secret signed this request, according to an independent implementation. */
 export type Verifier = (secret: string, request: Received) => boolean | Promise<boolean>;
 
 const header = ({ headers }: Received, name: string): string => String(headers[name]);
@@ -16,7 +16,7 @@ const isRight = (check: () => unknown): boolean => {
   }
 };
 
-/** Our header by an HMAC, and the one of Standard Webhooks by the same. Both must be right. */
+/** Checks our header and that of Standard Webhooks by an HMAC. Both must be right. */
 export const byHmac =
   (hmac: Hmac): Verifier =>
   async (secret, request) => {
@@ -34,7 +34,7 @@ export const byHmac =
     return header(request, 'webhook-signature').split(' ').includes(standard);
   };
 
-/** Stripe signs the same, and writes it otherwise. @param nowMs When the request is looked at. */
+/** Stripe signs the same string and formats the header differently. @param nowMs The time of the check. */
 export const byStripe =
   (nowMs?: number) =>
   (secret: string, request: Received): boolean => {
@@ -54,7 +54,7 @@ export const byStripe =
 export const byStandardWebhooks = (secret: string, { headers, body }: Received): boolean =>
   isRight(() => new Webhook(secret).verify(body, headers as Record<string, string>));
 
-/** What somebody could have made of a request on its way. */
+/** Changes that an attacker could make to a request in transit. */
 export function tampered(request: Received): Record<string, Received> {
   const { headers, body } = request;
   const timestamp = String(Number(headers['service-timestamp']) + 1);

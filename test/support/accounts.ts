@@ -13,18 +13,18 @@ export type BlueskyTestAccount = {
   readonly baseUrl: string;
   readonly did: string;
   readonly handle: string;
-  /** The account's own: its owner signs in with it in a browser. */
+  /** The owner signs in with it in a browser. */
   readonly password: string;
   readonly appPassword: string;
-  /** An unrelated client of the same account, to read back with. */
+  /** An independent client of the same account, for reading back. */
   readonly agent: AtpAgent;
-  /** Ends the app password, as the account's owner does in the app's settings. */
+  /** Revokes the app password, as the account's owner does in the app's settings. */
   revokeAppPassword(): Promise<void>;
-  /** What a moderator does to the account. */
+  /** Suspends the account, as a moderator does. */
   takeDown(): Promise<void>;
 };
 
-/** Takes an account with an app password on the running PDS that no other test has. */
+/** Takes an account with an app password on the running PDS that no other test uses. */
 export async function blueskyAccount(): Promise<BlueskyTestAccount> {
   const baseUrl = env('PUNCTUAL_TEST_PDS_URL');
   const { did, handle, password, appPassword, session } = await takePdsAccount();
@@ -58,20 +58,20 @@ async function takeDown(baseUrl: string, did: string): Promise<void> {
   );
 }
 
-/** What an adapter needs. */
+/** The scopes that an adapter needs. */
 export const defaultScopes = 'read:accounts read:statuses write:media write:statuses';
 
 export type MastodonTestAccount = {
   readonly baseUrl: string;
   readonly username: string;
   readonly accessToken: string;
-  /** An unrelated client of the same account, to read back with. */
+  /** An independent client of the same account, for reading back. */
   readonly client: mastodon.rest.Client;
-  /** Ends the token, as the account's owner does in the server's settings. */
+  /** Revokes the token, as the account's owner does in the server's settings. */
   revoke(): Promise<void>;
 };
 
-/** Takes an account on the running GoToSocial that no other test has, and lets its owner grant a token. */
+/** Takes an account on the running GoToSocial that no other test uses, and obtains a token as its owner. */
 export async function mastodonAccount(scopes = defaultScopes): Promise<MastodonTestAccount> {
   const baseUrl = env('PUNCTUAL_TEST_GOTOSOCIAL_URL');
   const { username, email, password } = await takeGoToSocialAccount();
@@ -86,7 +86,7 @@ export const networkPorts = (): number[] =>
     (url) => (url ? [Number(new URL(url).port)] : []),
   );
 
-/** Connects a Mastodon account. @param through Another address of its server, such as a proxy's. */
+/** Connects a Mastodon account. @param through A different address of its server, such as a proxy's. */
 export async function addMastodonChannel(
   { orm, deps }: Punctual,
   workspaceId: string,
@@ -100,7 +100,7 @@ export async function addMastodonChannel(
   return channel.id;
 }
 
-/** Connects a Bluesky account. @param through Another address of its PDS, such as a proxy's. */
+/** Connects a Bluesky account. @param through A different address of its PDS, such as a proxy's. */
 export async function addBlueskyChannel(
   { orm, deps }: Punctual,
   workspaceId: string,

@@ -1,23 +1,23 @@
 import type { Socket } from 'node:net';
 
-/** Does with the connection what it likes, once a whole request is there. @param n Which of its receiver, from 1. */
+/** Handles the connection of a whole request. @param n The number of the request at its receiver, from 1. */
 export type Answer = (socket: Socket, n: number) => void;
 
-/** These bytes, and the connection stays open. */
+/** Writes these bytes and leaves the connection open. */
 export const saying =
   (bytes: string | Buffer): Answer =>
   (socket) => {
     socket.write(bytes);
   };
 
-/** These bytes, and then no more. */
+/** Writes these bytes and ends the connection. */
 export const sayingLast =
   (bytes: string | Buffer): Answer =>
   (socket) => {
     socket.end(bytes);
   };
 
-/** An answer without a body. */
+/** A response without a body. */
 export function status(code: number, headers: Readonly<Record<string, string>> = {}): Answer {
   const length = code === 204 || code === 304 ? {} : { 'content-length': '0' };
   const lines = Object.entries({ ...headers, ...length }).map(
@@ -26,7 +26,7 @@ export function status(code: number, headers: Readonly<Record<string, string>> =
   return saying([`HTTP/1.1 ${code} Said`, ...lines, '', ''].join('\r\n'));
 }
 
-/** One answer after the other; the last one again and again. */
+/** Gives one answer after the other, and repeats the last one. */
 export const inTurn =
   (...answers: readonly Answer[]): Answer =>
   (socket, n) =>
@@ -34,20 +34,20 @@ export const inTurn =
 
 export type Held = {
   readonly answer: Answer;
-  /** How many requests have no answer yet, and whose connection is open. */
+  /** How many requests have no answer yet and an open connection. */
   readonly waiting: () => number;
-  /** The most that waited at a time. */
+  /** The most requests that waited at the same time. */
   readonly most: () => number;
-  /** How many connections ended before they had an answer. */
+  /** How many connections ended before their answer. */
   readonly lost: () => number;
-  /** Answers what waits, and from now on everything, like this. */
+  /** Answers the waiting requests, and all later ones, like this. */
   readonly release: (answer: Answer) => void;
 };
 
-/** Long enough that requests at the same time are seen to be, in milliseconds. */
+/** Keeps each request open long enough for concurrent ones to overlap, in milliseconds. */
 const thinkingMs = 8;
 
-/** A receiver that takes requests and answers none until the test lets it. */
+/** A receiver that holds all requests until the test releases them. */
 export function held(): Held {
   const waiting = new Map<Socket, number>();
   const known = new WeakSet<Socket>();

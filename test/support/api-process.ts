@@ -11,14 +11,14 @@ export type ApiProcess = {
   /** Without a trailing slash. */
   readonly url: string;
   readonly child: ChildProcess;
-  /** All that it logged so far. */
+  /** Everything that it has logged so far. */
   readonly log: () => string;
 };
 
 /**
  * Starts `api/main.ts` as operators do, and waits until it listens. The test's end stops it.
  *
- * @param wrapper A program and its arguments that starts the rest of its command line.
+ * @param wrapper A program with arguments that starts the rest of its command line.
  */
 export async function startApiProcess(
   t: ExecutionContext,
@@ -61,7 +61,7 @@ export async function startApiProcess(
   return { url, child, log: () => output };
 }
 
-/** The same, and waits until it has prepared the database: before that, each call is a 503 and counts for nothing. */
+/** Also waits until the API has prepared the database. Until then it answers 503 to every call and counts none. */
 export async function startReadyApi(
   ...given: Parameters<typeof startApiProcess>
 ): Promise<ApiProcess> {

@@ -14,23 +14,23 @@ import { noWorkflows } from './no-workflows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { testLog } from './temporal.ts';
 
-// A failed attempt is what most of these tests are about; it is no news.
+// Most of these tests are about failed attempts, so warnings about them are only noise.
 const logger = new DefaultLogger('ERROR');
 
-/** What came of one attempt: what the activity returned, or what it asks of Temporal. */
+/** The outcome of one attempt: the activity's return value, or the retry that it asks Temporal for. */
 export type Attempted<Result> =
   | ({ readonly kind: 'done' } & (Result extends string ? { readonly status: Result } : Result))
   | {
       readonly kind: 'again';
       readonly code: string;
-      /** Null where Temporal's own policy says when. */
+      /** Null when Temporal's retry policy decides. */
       readonly inMs: number | null;
     };
 
-/** What Temporal says of a try. Left out, its time is so short that nothing is tried twice within. */
+/** Temporal's info about an attempt. The default timeout is too short for the product to repeat a request within the attempt. */
 export type AttemptInfo = { readonly startToCloseTimeoutMs?: number };
 
-/** Runs an activity once, as Temporal would. @throws whatever the activity does not say by an ApplicationFailure. */
+/** Runs an activity once, as Temporal would. @throws every error other than an ApplicationFailure. */
 export async function attempt<Request, Result>(
   activity: (deps: ActivityDeps, request: Request) => Promise<Result>,
   deps: ActivityDeps,
@@ -52,10 +52,10 @@ export async function attempt<Request, Result>(
   }
 }
 
-/** When the clocks of `activityDeps` begin. */
+/** The start of the clock in `activityDeps`. */
 export const clockStartMs = Date.parse('2026-05-01T12:00:00Z');
 
-/** What activities work with: real but for the networks and the clock, and without a Temporal. */
+/** Dependencies of activities: real except for the networks and the clock, and without Temporal. */
 export async function activityDeps(
   t: ExecutionContext,
   networks: Readonly<Record<string, Network>>,

@@ -1,11 +1,11 @@
 import type { ExecutionContext } from 'ava';
-import { isDatabaseAway } from '../../db/is-away.ts';
+import { isDatabaseUnavailable } from '../../db/is-unavailable.ts';
 import { createOrm } from '../../db/orm.ts';
 import { patience } from './database.ts';
 import { env } from './env.ts';
 import type { Punctual } from './punctual.ts';
 
-/** A database that can be copied and put back, as a backup is. On the server, and not on the database itself. */
+/** Copies and restores a database, as a backup does, over a connection to the server's default database. */
 export async function backups(t: ExecutionContext, { databaseUrl }: Pick<Punctual, 'databaseUrl'>) {
   const server = createOrm(env('PUNCTUAL_TEST_DATABASE_URL'), { poolSize: 1, ...patience });
   const run = (sql: string): Promise<unknown> => server.em.fork().execute(sql);
@@ -16,7 +16,7 @@ export async function backups(t: ExecutionContext, { databaseUrl }: Pick<Punctua
     await server.close();
   });
   return {
-    /** No client may be connected meanwhile: one that is finds the database away for a moment. */
+    /** No client may be connected meanwhile: its connection would fail. */
     take: async (): Promise<void> => {
       await run(`drop database if exists ${copy} with (force)`);
       await run(`alter database ${name} with allow_connections false`);
@@ -34,7 +34,7 @@ export async function backups(t: ExecutionContext, { databaseUrl }: Pick<Punctua
 }
 
 export function nullWhileAway(error: unknown): null {
-  if (isDatabaseAway(error)) {
+  if (isDatabaseUnavailable(error)) {
     return null;
   }
 

@@ -1,11 +1,11 @@
 import type { ExecutionContext, TestFn } from 'ava';
 
-// Apart from `kit.ts`, for files of tests that need no API and need not load one.
+// Separate from `kit.ts`, so that test files without an API do not load one.
 
 /**
  * Starts something before the tests of a file and ends it after them. Call it before the first test.
  *
- * @returns how to get what was started; throws before it was.
+ * @returns a getter of the result, which throws before the start is complete.
  */
 export function beforeTests<T>(
   test: TestFn,
@@ -18,14 +18,16 @@ export function beforeTests<T>(
   });
   return () => {
     if (!started) {
-      throw new Error('It is started before the first test, and not while the file is loaded.');
+      throw new Error(
+        'It starts before the first test. Call this inside a test, not while the file loads.',
+      );
     }
 
     return started.value;
   };
 }
 
-/** The life of a test file, for parts that register their end on a test. Ends come in reverse order. */
+/** An ExecutionContext for a whole test file. Its teardowns run after all tests, in reverse order. */
 export function fileScope(test: TestFn): ExecutionContext {
   const ends: (() => unknown)[] = [];
   test.after.always(async () => {

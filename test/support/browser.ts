@@ -4,23 +4,23 @@ import { DomUtils, parseDocument } from 'htmlparser2';
 
 type Element = ReturnType<typeof DomUtils.getElementsByTagName>[number];
 
-/** What the browser shows. */
+/** The page that the browser shows. */
 export type Page = {
   readonly url: string;
-  /** Of the redirect, where the browser stopped before an address. */
+  /** The redirect's status, if the browser stopped before its target. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly markup: string;
-  /** What a person reads, with single spaces. */
+  /** The visible text, with single spaces. */
   readonly text: string;
   readonly forms: readonly Form[];
 };
 
 export type Form = {
   readonly method: 'GET' | 'POST';
-  /** Whole. */
+  /** The absolute URL. */
   readonly action: string;
-  /** What it sends as it stands: hidden fields, what is filled in, what is chosen. */
+  /** The fields that it sends unchanged: hidden fields, filled-in values and selected options. */
   readonly fields: Readonly<Record<string, string>>;
   readonly buttons: readonly {
     readonly label: string;
@@ -30,12 +30,12 @@ export type Form = {
 };
 
 export type Browser = {
-  /** Goes to an address, and wherever redirects lead from there. */
+  /** Opens an address and follows its redirects. */
   open(address: string): Promise<Page>;
   /**
-   * Presses a button of the page's forms, by what stands on it.
+   * Presses a button of the page's forms, by its label.
    *
-   * @param values Filled in or chosen beforehand, by the names of fields; null for a box that is not ticked.
+   * @param values Filled in or selected first, by field name; null for a box that is not ticked.
    */
   press(page: Page, button: string, values?: Values): Promise<Page>;
   readonly cookies: ReadonlyMap<string, string>;
@@ -48,7 +48,7 @@ const maxRedirects = 20;
 /**
  * A browser without scripts: it keeps cookies, follows redirects, and sends forms.
  *
- * @param stopsBefore Starts of addresses at which it stops instead of going there, since no server listens.
+ * @param stopsBefore Prefixes of addresses that it does not open, because no server listens there.
  */
 export function openBrowser(...stopsBefore: readonly string[]): Browser {
   const cookies = new Map<string, string>();
@@ -64,7 +64,7 @@ export function openBrowser(...stopsBefore: readonly string[]): Browser {
         return pageOf(url, answer);
       }
       url = new URL(location, url).href;
-      // 307 and 308 send the form again; after the others the browser only looks.
+      // 307 and 308 repeat the form's request; other redirects become a GET.
       body = answer.status > 306 ? body : undefined;
       if (stopsBefore.some((start) => url.startsWith(start))) {
         return pageOf(url, { ...answer, markup: '' });
@@ -102,7 +102,7 @@ type Answer = {
   readonly markup: string;
 };
 
-/** One request as a browser makes it; Node's own `fetch` cannot send these headers. */
+/** Sends one request as a browser does. Node's own `fetch` cannot send these headers. */
 async function fetchPage(
   url: string,
   cookies: Map<string, string>,

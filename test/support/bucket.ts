@@ -7,11 +7,11 @@ const region = 'us-east-1';
 
 export type Bucket = {
   readonly settings: S3Settings;
-  /** The names of all objects in it. */
+  /** The names of all its objects. */
   readonly keys: () => Promise<string[]>;
 };
 
-/** An empty bucket of the test's own, whose credentials are where AWS's own tools look for them. */
+/** Creates an empty bucket for the test and sets its credentials in the environment variables of AWS's tools. */
 export async function newBucket(t: ExecutionContext): Promise<Bucket> {
   process.env['AWS_ACCESS_KEY_ID'] = env('PUNCTUAL_TEST_S3_ACCESS_KEY');
   process.env['AWS_SECRET_ACCESS_KEY'] = env('PUNCTUAL_TEST_S3_SECRET_KEY');

@@ -6,7 +6,7 @@ const notAllowed = ['components', 'responses', 'method_not_allowed'];
 let made: { contract: Contract; templates: readonly Template[] } | undefined;
 type Template = { readonly path: string; readonly matches: RegExp };
 
-/** The contract as the code has it. */
+/** The contract of the current code. */
 function ours(): { contract: Contract; templates: readonly Template[] } {
   if (!made) {
     const contract = new Contract(ourDocument());
@@ -21,26 +21,29 @@ function ours(): { contract: Contract; templates: readonly Template[] } {
 }
 
 /**
- * Throws unless the answer is as the schema of its route and status says, with its headers and its code. Whatever
- * a test calls goes through this, so that no answer of any test can stray from the document unseen.
+ * Throws unless the answer matches the schema, headers and error code of its route and status. All calls of the tests
+ * use it, so that every answer is compared with the document.
  */
 export function checkAnswer(method: string, url: string, reply: Reply): void {
   const { pathname } = new URL(url);
   if (!pathname.startsWith(`${prefix}/`) || ['HEAD', 'OPTIONS'].includes(method)) {
-    return; // Not of the contract, or without a body.
+    return; // Not part of the contract, or without a body.
   }
 
   const faults = faultsOf(method.toLowerCase(), pathname.slice(prefix.length), reply);
   if (faults.length > 0) {
     throw new Error(
-      [`The answer ${reply.status} to ${method} ${url} strays:`, ...faults].join('\n  '),
+      [
+        `The answer ${reply.status} to ${method} ${url} differs from the OpenAPI document:`,
+        ...faults,
+      ].join('\n  '),
     );
   }
 }
 
 function faultsOf(method: string, pathname: string, reply: Reply): string[] {
   const { contract, templates } = ours();
-  // A path of its own comes before one that would take its last word for an id.
+  // A fixed path takes precedence over a template whose parameter would match its last segment.
   const fixed = templates.filter(({ path }) => path === pathname);
   const known =
     fixed.length > 0 ? fixed : templates.filter(({ matches }) => matches.test(pathname));
@@ -57,6 +60,6 @@ function faultsOf(method: string, pathname: string, reply: Reply): string[] {
   return reply.status === 404
     ? contract.faults(schema, reply.body)
     : [
-        `${method} ${pathname} is no call of the API, and is answered ${JSON.stringify(reply.body)}`,
+        `${method} ${pathname} is not a call of the API, but the answer is ${JSON.stringify(reply.body)}`,
       ];
 }

@@ -3,12 +3,12 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 import { beforeTests } from './before-tests.ts';
 import { env } from './env.ts';
 
-/** One Chromium for the tests of a file. @returns how to open a page that shares nothing with others. */
+/** Starts one Chromium for the tests of a file. @returns a function that opens an isolated page. */
 export function sharedChromium(test: TestFn) {
   const browser = beforeTests(test, async (scope): Promise<Browser> => {
     const started = await chromium.launch({
       executablePath: env('PUNCTUAL_TEST_CHROMIUM_PATH'),
-      // Tests may run as root, and it opens nothing but what they started.
+      // Tests may run as root, and the browser opens only pages of the tests.
       chromiumSandbox: false,
       env: { ...process.env, ...JSON.parse(env('PUNCTUAL_TEST_CHROMIUM_ENV')) },
     });

@@ -15,31 +15,31 @@ import { addFakeChannel } from './seed.ts';
 import { attachFiles, storeFile, type TestFile } from './seed-media.ts';
 import { patience } from './database.ts';
 
-/** A channel on a fake network, in a workspace of its own, and a clock that the test moves. */
+/** A channel on a fake network, in its own workspace, with a clock that the test moves. */
 export type ClockedChannel = {
   readonly deps: ActivityDeps;
   readonly workspaceId: string;
   readonly channelId: string;
-  /** Moves the clock of all that follows. In milliseconds. */
+  /** Moves the clock, in milliseconds. */
   readonly pass: (ms: number) => void;
-  /** A post that is due now and was claimed. @param channelId Where it goes, when not to this channel. */
+  /** Creates and claims a post that is due now. @param channelId Another channel than this one. */
   readonly newPost: (
     texts: readonly string[],
     files?: readonly TestFile[],
     channelId?: string,
   ) => Promise<ClaimedPost>;
-  /** Another worker on the same database. @param differently What it is made of instead. */
+  /** Another worker on the same database. @param differently Dependencies that replace its own. */
   readonly newWorker: (differently?: Partial<ActivityDeps>) => ActivityDeps;
 };
 
 export type ClaimedPost = {
   readonly postId: string;
-  /** Tries once to publish it. @param by Another worker than the first one. */
+  /** Makes one attempt to publish it. @param by A worker other than the first one. */
   readonly attempt: (by?: ActivityDeps) => Promise<Attempted<ChannelOutcome>>;
   readonly row: () => Promise<PostChannel>;
 };
 
-/** @param databaseUrl A migrated database, which others may use too. */
+/** @param databaseUrl A migrated database, which may be shared. */
 export async function clockedChannel(
   t: ExecutionContext,
   network: Network,

@@ -8,7 +8,7 @@ import type { Punctual } from './punctual.ts';
 
 export type { Reply } from './contract.ts';
 
-/** A program that uses the API with one workspace's key, and holds every answer against its route's schema. */
+/** An API client with one workspace's key, which checks every answer against its route's schema. */
 export type Client = {
   readonly workspaceId: string;
   readonly key: string;
@@ -22,7 +22,7 @@ export type Client = {
   readonly finalPost: (id: string, timeoutMs?: number) => Promise<PostView>;
 };
 
-/** Makes a workspace with a key and a client for it. */
+/** Creates a workspace with a key, and a client for it. */
 export async function newClient(punctual: Punctual, name = 'Test'): Promise<Client> {
   const em = punctual.orm.em.fork();
   const workspaceId = await createWorkspace(em, name);

@@ -5,11 +5,11 @@ import { allRoutes } from '../../api/app.ts';
 import type { ApiDeps } from '../../api/deps.ts';
 import { createDocument, openAnswers } from '../../api/openapi/document.ts';
 
-/** What a call of the API answered. */
+/** The answer to a call of the API. */
 export type Reply = {
   readonly status: number;
   readonly headers: Headers;
-  // A test looks into answers as a program in another language would, without our types.
+  // Tests read answers without our types, as a program in another language would.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any;
 };
@@ -34,7 +34,7 @@ export type Document = {
   >;
 };
 
-/** Headers that mean something. Where one is sent, the document must say so. */
+/** Meaningful headers. An answer may send one only if the document describes it. */
 const tellingHeaders = [
   'Location',
   'Idempotency-Replayed',
@@ -45,18 +45,18 @@ const tellingHeaders = [
   'RateLimit-Policy',
 ];
 
-/** A document of the API, and what in an answer is not as it says. */
+/** A document of the API. Finds how an answer differs from it. */
 export class Contract {
   readonly document: Document;
-  // Nothing here is held against the schema of schemas, which takes longer to prepare than all the rest: it would look
-  // at the document's top only, which is no schema. `test/api/openapi.test.ts` validates the document as a whole.
+  // Validation against the meta-schema is off: it takes longer to prepare than all the rest, and would check only the
+  // document's root, which is not a schema. `test/api/openapi.test.ts` validates the whole document.
   readonly #ajv = new Ajv2020({
     allErrors: true,
     strict: true,
     allowUnionTypes: true,
     meta: false,
     validateSchema: false,
-    code: { optimize: false }, // A process asks each validator a few times only.
+    code: { optimize: false }, // Each process uses a validator only a few times.
   });
 
   readonly #validators = new Map<string, ValidateFunction>();
@@ -64,15 +64,15 @@ export class Contract {
   constructor(document: Document) {
     this.document = document;
     formats.default(this.#ajv);
-    // Strict about schemas, but the document around them is none.
+    // The mode is strict for schemas, and the document around them has other keywords.
     this.#ajv.addVocabulary(Object.keys(document));
     this.#ajv.addSchema(document, 'openapi.json');
   }
 
   /**
-   * What a running API promises, as strictly as the code has it. Throws unless it serves that, with open answers.
+   * The contract of a running API, in the code's strict form. Throws unless the API serves the open form of it.
    *
-   * @param url Of the API, without a trailing slash.
+   * @param url The API's, without a trailing slash.
    */
   static async of(url: string): Promise<Contract> {
     const document = ourDocument();
@@ -80,13 +80,13 @@ export class Contract {
     return new Contract(document);
   }
 
-  /** What does not fit. @param pointer Of a schema in the document, its tokens as they are. */
+  /** Validates a value. @param pointer Of a schema in the document, as unescaped tokens. */
   faults(pointer: readonly string[], value: unknown): string[] {
     const validate = this.#validatorOf(`openapi.json#${encode(pointer)}`);
     return validate(value) ? [] : (validate.errors ?? []).map(toText);
   }
 
-  /** What in the answer to this call is not as described. */
+  /** Differences between the answer and the description of this call. */
   answerFaults(path: string, method: string, reply: Reply): string[] {
     const status = String(reply.status);
     return this.document.paths[path]?.[method]?.responses[status] === undefined
@@ -114,14 +114,14 @@ export class Contract {
     ];
   }
 
-  /** Each is made once: the client checks every answer of every test. */
+  /** Cached, because the client checks every answer of every test. */
   #validatorOf($ref: string): ValidateFunction {
     const known = this.#validators.get($ref) ?? this.#ajv.compile({ $ref });
     this.#validators.set($ref, known);
     return known;
   }
 
-  /** What lies at a pointer. */
+  /** The value at a pointer. */
   at(pointer: readonly string[]): unknown {
     return pointer.reduce(
       (part: unknown, token) => (part as Readonly<Record<string, unknown>> | undefined)?.[token],
@@ -129,7 +129,7 @@ export class Contract {
     );
   }
 
-  /** A pointer to the same, with a reference at its end followed. */
+  /** Follows a reference at the pointer's end. */
   follow(pointer: readonly string[]): readonly string[] {
     const reference = (this.at(pointer) as Located | undefined)?.$ref;
     return reference === undefined ? pointer : reference.split('/').slice(1);
@@ -145,8 +145,8 @@ const toText = ({ instancePath, message, params }: ErrorObject): string =>
   `${instancePath} ${message} ${JSON.stringify(params)}`;
 
 /**
- * The document as the code has it, which allows no field that it does not name; what is published is milder
- * (`api/openapi/document.ts`). No call is made, so nothing of the dependencies is needed.
+ * The strict document: it allows no field that it does not name. The published one is open (`api/openapi/document.ts`).
+ * Nothing calls the routes, so they need no dependencies.
  */
 export const ourDocument = (): Document =>
   JSON.parse(JSON.stringify(createDocument(allRoutes({} as ApiDeps)))) as Document;

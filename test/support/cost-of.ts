@@ -2,16 +2,16 @@ import type { WorkflowHandle } from '@temporalio/client';
 
 export type Cost = {
   readonly events: number;
-  /** What Temporal Cloud bills. */
+  /** Billable actions of Temporal Cloud. */
   readonly actions: number;
-  /** Of the stored history, as the server counts them. */
+  /** Size of the stored history, from the server. */
   readonly bytes: number;
 };
 
-/** The parts of a history's event that cost something. */
+/** One event of a history. */
 type Event = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>[number];
 
-/** What a workflow has cost up to now, counted from what the server has stored of it. */
+/** The cost of a workflow so far, from its stored history. */
 export async function costOf(handle: WorkflowHandle): Promise<Cost> {
   const { events } = await handle.fetchHistory();
   const { raw } = await handle.describe();
@@ -24,9 +24,9 @@ export async function costOf(handle: WorkflowHandle): Promise<Cost> {
 }
 
 /**
- * By the rules of Temporal Cloud (its documentation, "Actions"). A start is one, but that of a child belongs to its
- * parent, where it makes two; each attempt of an activity is one; so are all local activities of one workflow task
- * together. Heartbeats leave no event: ours begin after five seconds, and what is counted here takes less.
+ * Counts by the rules of Temporal Cloud (its documentation, "Actions"). A start is one action; a child's start counts
+ * as two of its parent. Each activity attempt is one. All local activities of a workflow task are one together.
+ * Heartbeats leave no event, but ours begin after five seconds and these workflows' activities are shorter.
  */
 export function billableActions(events: readonly Event[]): number {
   const localTasks = new Set<string>();

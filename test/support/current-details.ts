@@ -2,7 +2,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 
 type Metadata = { readonly currentDetails?: string };
 
-/** What the Web UI shows as a workflow's current details. It asks in the same way. */
+/** A workflow's current details, from the same query as the Web UI's. */
 export async function currentDetails(handle: WorkflowHandle): Promise<string> {
   const { currentDetails: details = '' } = await handle.query<Metadata>(
     '__temporal_workflow_metadata',

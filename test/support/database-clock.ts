@@ -4,19 +4,19 @@ import { patience } from './database.ts';
 
 export type HeldClock = {
   readonly orm: Orm;
-  /** Of the same database, with the same clock. */
+  /** URL of the same database, with the same clock. */
   readonly url: string;
   readonly now: () => Date;
-  /** Moves the clock, of the database too. In milliseconds. */
+  /** Moves the clock, also the database's, in milliseconds. */
   readonly pass: (ms: number) => void;
-  /** Resolves when the database knows of all that has passed. */
+  /** Resolves when the database's clock has the latest time. */
   readonly caughtUp: () => Promise<void>;
 };
 
 /**
- * Connections to a database whose `clock_timestamp()` is the test's clock, which stands still until the test moves
- * it. Other connections to the same database keep their own clocks: each clock is a schema, and a connection finds
- * the function by its search path, which is that of its role.
+ * Connections to a database whose `clock_timestamp()` is a clock that only the test moves. Other connections to the
+ * same database keep their own clocks: each clock is a function in a schema, which comes first in the search path of
+ * the connection's role.
  */
 export async function heldClock(
   t: ExecutionContext,
@@ -31,10 +31,10 @@ export async function heldClock(
     `create table ${schema}.at as select timestamptz '${new Date(startMs).toISOString()}' as at`,
     `create function ${schema}.clock_timestamp() returns timestamptz language sql volatile
      as 'select at from ${schema}.at'`,
-    // MikroORM leaves a URL's parameters out, so that the settings are those of a role, which is in the URL too.
+    // MikroORM drops a URL's parameters, so the settings belong to a role, which the URL names.
     `create role ${schema} login superuser password '${schema}'`,
     `alter role ${schema} set search_path = ${schema}, pg_catalog, public`,
-    `alter role ${schema} set application_name = ${schema}`, // So that `untilBlocked` tells its connections from others.
+    `alter role ${schema} set application_name = ${schema}`, // `untilBlocked` finds its connections by it.
   ];
   for (const statement of make) {
     await owner.em.fork().execute(statement);
@@ -48,7 +48,7 @@ export async function heldClock(
   let nowMs = startMs;
   let written: Promise<unknown> = Promise.resolve();
   t.teardown(async () => {
-    await written; // A pool that is closed while something waits for a connection never closes.
+    await written; // A pool that closes while a query waits for a connection hangs.
     await orm.close();
   });
   return {

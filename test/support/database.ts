@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import { env } from './env.ts';
 
-/** Makes an empty database of the test's own and drops it when the test is over. */
+/** Creates an empty database for the test and drops it when the test ends. */
 export const emptyDatabase = (t: ExecutionContext): Promise<string> => makeDatabase(t, 'template1');
 
 async function makeDatabase(t: ExecutionContext, template: string): Promise<string> {
@@ -20,12 +20,12 @@ async function makeDatabase(t: ExecutionContext, template: string): Promise<stri
 }
 
 /**
- * For connections that the tests of a file share: how long one is waited for, and an answer on it. The product's own
- * 3 s and 20 s would make a crowd of tests on a slow machine fail, and are tested where a database is away.
+ * Timeouts for connections that the tests of a file share. The product's own 3 s and 20 s would fail when many tests
+ * run on a slow machine; the tests of database outages cover them.
  */
 export const patience = { connectTimeoutMs: 100_000, queryTimeoutMs: 100_000 };
 
-/** A migrated database of the test's own. */
+/** A migrated database for the test. */
 export async function freshDatabase(t: ExecutionContext): Promise<{ url: string; orm: Orm }> {
   const url = await makeDatabase(t, env('PUNCTUAL_TEST_TEMPLATE'));
   const orm = createOrm(url, { poolSize: 5, ...patience });

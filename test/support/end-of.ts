@@ -1,7 +1,7 @@
 import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 
-/** How a workflow ended: its result, or the type of the failure that it ended with on purpose. */
+/** How a workflow ended: its result, or the type of its deliberate failure. */
 export async function endOf(handle: WorkflowHandle): Promise<unknown> {
   try {
     return await handle.result();

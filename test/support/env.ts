@@ -1,4 +1,4 @@
-/** What `test/support/run.ts` hands to each test file. */
+/** A variable that `test/support/run.ts` sets for each test file. */
 export function env(name: string): string {
   const value = process.env[name];
   if (!value) {

@@ -1,16 +1,16 @@
 import { mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-// Accounts that were made ahead for whichever process of a test run needs them: a file in a folder stands for each, and
-// who removes it has the account.
+// Accounts made ahead for all processes of a test run. A file in a folder represents each free account; the process
+// that removes the file owns the account.
 
 export type FreeAccount = {
   readonly name: string;
-  /** What is to be known of it beside its name. */
+  /** Everything about it except its name. */
   readonly details: string;
 };
 
-/** @returns an account that no other process has or gets, or null when there is none. */
+/** @returns an account that no other process can get, or null when none is free. */
 export async function takeFree(folder: string): Promise<FreeAccount | null> {
   await mkdir(folder, { recursive: true });
   const files = await readdir(folder);
@@ -28,7 +28,7 @@ export async function takeFree(folder: string): Promise<FreeAccount | null> {
 export async function putFree(folder: string, { name, details }: FreeAccount): Promise<void> {
   const draft = path.join(folder, `.${name}`);
   await writeFile(draft, details);
-  await rename(draft, path.join(folder, name)); // So it is found whole.
+  await rename(draft, path.join(folder, name)); // Atomic: readers see only complete files.
 }
 
 const isDraft = (file: string): boolean => file.startsWith('.');

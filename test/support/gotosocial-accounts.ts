@@ -9,12 +9,12 @@ import { putFree, takeFree } from './free-accounts.ts';
 
 const run = promisify(execFile);
 const password = 'A-long-pass-word-1!';
-/** Of that password, with bcrypt's lowest cost: tests sign in often. */
+/** The hash of that password, with bcrypt's lowest cost because tests sign in often. */
 const passwordHash = '$2b$04$abcdefghijklmnopqrstuu.q4tNH7tEHKZ9NU07n90mjght8pyNWC';
 
 /**
- * So many accounts are imported at once. Each run of GoToSocial's program takes 2 s of processor time, whatever it
- * does: it compiles SQLite from WebAssembly, for which it has no cache.
+ * Accounts per import. Each run of GoToSocial's program takes 2 s of processor time, because it compiles SQLite from
+ * WebAssembly without a cache.
  */
 const batchSize = 50;
 
@@ -25,8 +25,8 @@ export type GoToSocialAccount = {
 };
 
 /**
- * Hands out an account of the running GoToSocial that no other test has, in whichever process the tests run. The free ones
- * are noted beside the server's settings.
+ * Takes an account of the running GoToSocial that no other test uses, in any process of the run. A folder beside the
+ * server's settings lists the free ones.
  */
 export async function takeGoToSocialAccount(): Promise<GoToSocialAccount> {
   const folder = path.join(path.dirname(env('PUNCTUAL_TEST_GOTOSOCIAL_CONFIG')), 'free-accounts');
@@ -42,7 +42,7 @@ export async function takeGoToSocialAccount(): Promise<GoToSocialAccount> {
 
 let underWay: Promise<void> | undefined;
 
-/** Imports accounts, once for all tests of this process that wait for one. */
+/** Imports accounts, once for all tests of this process that wait. */
 function importBatch(folder: string): Promise<void> {
   underWay ??= importAccounts(folder).finally(() => {
     underWay = undefined;
@@ -50,7 +50,7 @@ function importBatch(folder: string): Promise<void> {
   return underWay;
 }
 
-/** Makes a batch of accounts as an administrator does who moves a server: from a file of its own format. */
+/** Creates a batch of accounts as an administrator does who moves a server: from a file in its own format. */
 async function importAccounts(folder: string): Promise<void> {
   const keys = generateKeyPairSync('rsa', {
     modulusLength: 2048,
@@ -115,5 +115,8 @@ function entriesOf(username: string, keys: { publicKey: string; privateKey: stri
 
 const emailOf = (username: string): string => `${username}@example.com`;
 
-/** 26 digits of Crockford's alphabet, of which hexadecimal ones are a part; the first two keep it within 128 bits. */
+/**
+ * A ULID: 26 digits of Crockford's base 32, of which hexadecimal digits are a subset. The prefix keeps it within 128
+ * bits.
+ */
 const newUlid = (): string => `01${randomBytes(12).toString('hex').toUpperCase()}`;

@@ -1,9 +1,9 @@
 const holds = new Map<string, { readonly asked: () => void; readonly released: Promise<void> }>();
 
 /**
- * Holds up the claims of a post from now on, by workers of this process that ask {@link untilReleased}.
+ * Holds up the claims of a post from now on, in workers of this process that call {@link untilReleased}.
  *
- * @returns `asked` resolves when its workflow makes one.
+ * @returns `asked` resolves when a claim begins to wait.
  */
 export function holdClaims(postId: string): {
   readonly asked: Promise<void>;
@@ -15,7 +15,7 @@ export function holdClaims(postId: string): {
   return { asked: asked.promise, release: released.resolve };
 }
 
-/** What a claim waits for before it begins. */
+/** Waits, before a claim, until the test releases the post. */
 export async function untilReleased(postId: string): Promise<void> {
   const hold = holds.get(postId);
   hold?.asked();

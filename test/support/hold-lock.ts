@@ -4,7 +4,7 @@ import type { Orm } from '../../db/orm.ts';
 export type HeldLock = {
   /** How many sessions wait for a lock in this database. */
   readonly waiting: () => Promise<number>;
-  /** Lets go of it; the test's end does so too. */
+  /** Releases the lock; the test's end does so too. */
   readonly release: () => void;
 };
 

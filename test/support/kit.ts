@@ -8,25 +8,25 @@ import { startApi, startWorkers, type ApiOptions, type Punctual } from './punctu
 
 export { beforeTests, fileScope } from './before-tests.ts';
 
-// What the tests of one file share. Each of them makes a workspace of its own in it: every table carries its
-// workspace, so that tests which run side by side are also a test of isolation.
+// The tests of a file share these. Each test has its own workspace; tests that run concurrently thereby also test the
+// isolation of workspaces.
 
-/** The API of a test file, and what it is made of. */
+/** The API of a test file and its parts. */
 export type SharedApi = {
   /** Throws before the file's `before` hooks have run. */
   readonly punctual: Punctual;
-  /** Makes a workspace with a key, and a client for it. */
+  /** Creates a workspace with a key, and a client for it. */
   readonly newClient: (name?: string) => Promise<Client>;
 };
 
 /**
- * Starts one API on a real socket for all tests of a file, with a database and a Temporal namespace of its own. Its
- * only network is the fake one unless `options.networks` says otherwise. Call it before the first test.
+ * Starts one API on a real socket for all tests of a file, with its own database and Temporal namespace. Its only
+ * network is the fake one unless `options.networks` is set. Call it before the first test.
  */
 export const sharedApi = (test: TestFn, options: ApiOptions = {}): SharedApi =>
   shared(test, (scope) => startApi(scope, { networks: fakeNetworks, ...options }));
 
-/** The same with workers and a relay: posts are published and webhooks delivered. */
+/** Also starts workers and a relay: they publish posts and deliver webhooks. */
 export const sharedPunctual = (test: TestFn, options: ApiOptions = {}): SharedApi =>
   shared(test, async (scope) => {
     const punctual = await startApi(scope, { networks: fakeNetworks, ...options });
@@ -44,7 +44,7 @@ function shared(test: TestFn, start: (scope: ExecutionContext) => Promise<Punctu
   };
 }
 
-/** One migrated database for all tests of a file that need no API. @returns how to get it while tests run. */
+/** One migrated database for all tests of a file without an API. @returns a getter for use inside tests. */
 export const sharedDatabase = (test: TestFn): (() => { readonly url: string; readonly orm: Orm }) =>
   beforeTests(test, freshDatabase);
 

@@ -16,25 +16,25 @@ export type Answer = {
   readonly body?: string;
 };
 
-/** What goes wrong with one request. */
+/** A failure of one request. */
 export type Mishap =
-  /** The server does it and answers, and the answer never arrives. */
+  /** The server handles the request, and its answer is lost. */
   | { readonly kind: 'lost' }
-  /** The server does it, and the answer is held back for ever; `taken` is called as soon as it did. */
-  | { readonly kind: 'held'; readonly taken: () => void }
-  /** The server does it, and something else is answered in its place. */
+  /** The server handles the request, and its answer never arrives; `onReceived` is called when the server has answered. */
+  | { readonly kind: 'held'; readonly onReceived: () => void }
+  /** The server handles the request, and the client gets another answer. */
   | { readonly kind: 'overruled'; readonly answer: Answer }
-  /** It never reaches the server. */
+  /** The request never reaches the server. */
   | { readonly kind: 'refused'; readonly answer: Answer }
-  /** Nothing goes wrong with it: the mishap that is planned next is for a later one. */
+  /** Nothing fails: the next planned mishap is for a later request. */
   | { readonly kind: 'none' };
 
-/** Which request it befalls: the first that fits, once. */
+/** The request that fails: the first that matches, once. */
 export type Target = { readonly method: string; readonly path: RegExp };
 
 export type SeenRequest = {
   readonly method: string;
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -43,11 +43,11 @@ export type SeenRequest = {
 export type LossyProxy = {
   readonly url: string;
   readonly seen: readonly SeenRequest[];
-  /** Plans a mishap. Several for the same requests happen in the order of planning. */
+  /** Plans a mishap. Several for the same requests happen in the order of their planning. */
   plan(target: Target, mishap: Mishap): void;
 };
 
-/** Puts an unreliable line before a server on the loopback, for one test. */
+/** Puts an unreliable proxy before a server on the loopback, for one test. */
 export async function lossyProxy(t: ExecutionContext, serverUrl: string): Promise<LossyProxy> {
   const seen: SeenRequest[] = [];
   const plans: { target: Target; mishap: Mishap }[] = [];
@@ -72,7 +72,7 @@ export async function lossyProxy(t: ExecutionContext, serverUrl: string): Promis
     if (mishap?.kind === 'lost') {
       response.destroy();
     } else if (mishap?.kind === 'held') {
-      mishap.taken();
+      mishap.onReceived();
     } else if (mishap?.kind === 'overruled') {
       give(response, mishap.answer);
     } else {
@@ -80,7 +80,7 @@ export async function lossyProxy(t: ExecutionContext, serverUrl: string): Promis
     }
   }
 
-  /** An address that the server gives out leads through the proxy, as reverse proxies make it. */
+  /** Rewrites the server's own addresses to the proxy's, as reverse proxies do. */
   function ownAddresses(headers: IncomingHttpHeaders): IncomingHttpHeaders {
     const { location } = headers;
     const { port } = proxy.address() as AddressInfo;

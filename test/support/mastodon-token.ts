@@ -3,7 +3,7 @@ const redirectUri = 'http://localhost/callback';
 type Grant = { readonly email: string; readonly password: string; readonly scopes: string };
 type App = { readonly client_id: string; readonly client_secret: string };
 
-/** Plays an app and the browser of an account's owner: registration, sign-in, consent, token (RFC 6749, code flow). */
+/** Acts as an app and as its user's browser: registration, sign-in, consent, token (RFC 6749, code flow). */
 export async function mastodonToken(baseUrl: string, grant: Grant) {
   const { scopes } = grant;
   const names = { client_name: 'Punctual tests', redirect_uris: redirectUri, scopes };
@@ -49,7 +49,7 @@ async function consent(baseUrl: string, app: App, grant: Grant): Promise<string>
   return code;
 }
 
-/** A client that keeps cookies and follows nothing. */
+/** A client that keeps cookies and does not follow redirects. */
 function browser(baseUrl: string) {
   const cookies = new Map<string, string>();
   return async (path: string, form?: URLSearchParams): Promise<Response> => {

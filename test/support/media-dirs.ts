@@ -4,7 +4,7 @@ import path from 'node:path';
 
 const folders = new Map<string, string>();
 
-/** The media folder that all processes of a database share, whatever gate they reach it by. Gone with this process. */
+/** The media folder that all processes of a database share, through any gate. This process removes it on exit. */
 export function mediaDirOf(databaseUrl: string): string {
   const { pathname } = new URL(databaseUrl);
   const folder = folders.get(pathname) ?? mkdtempSync(path.join(tmpdir(), 'punctual-media-'));

@@ -16,17 +16,17 @@ const plain = ({ width, height }: Size) => ({
   create: { width, height, channels: 3 as const, background: 'teal' },
 });
 
-/** A small picture of one colour. */
+/** A small image of one colour. */
 export const picture = (
   format: 'png' | 'jpeg' | 'webp' | 'gif' | 'avif' = 'png',
   size: Size = { width: 30, height: 20 },
 ): Promise<Buffer> => sharp(plain(size)).toFormat(format).toBuffer();
 
-/** A JPEG that is to be shown turned by 90 degrees. */
+/** A JPEG whose orientation says to turn it by 90 degrees. */
 export const turnedPicture = (size: Size): Promise<Buffer> =>
   sharp(plain(size)).jpeg().withMetadata({ orientation: 6 }).toBuffer();
 
-/** Two frames, which are shown for these milliseconds. */
+/** Two frames with these durations in milliseconds. */
 export const animation = (format: 'gif' | 'webp', delay: [number, number]): Promise<Buffer> => {
   const first = sharp({ ...plain({ width: 30, height: 20 }) }).png();
   const second = sharp({
@@ -51,7 +51,7 @@ const avcDescription = Buffer.from(
   'hex',
 );
 
-/** The same of a profile that has more than 4:2:0 of 8 bits. */
+/** The same for a profile with more than 4:2:0 or 8 bits. */
 const avcFormat = ({ profile, chroma, bitDepth }: Required<VideoOptions>['pixels']): Buffer =>
   Buffer.concat([
     Buffer.from([1, profile]),
@@ -68,12 +68,12 @@ type VideoOptions = {
     readonly chroma: number;
     readonly bitDepth: number;
   };
-  /** How wide its pixels are by their height. */
+  /** The width of a pixel divided by its height. */
   readonly pixelAspect?: number;
   readonly sound?: 'aac' | 'he-aac' | 'aac-5.1' | 'mp3';
 };
 
-/** A video of 320 × 180 pixels and 2 s with the tables that a player reads; the pictures in it are noise. */
+/** A video of 320 × 180 pixels and 2 s with the tables that a player reads; its frames are noise. */
 export async function video(
   format: keyof typeof formats = 'mp4',
   { rotation = 0, frameRate = 10, pixels, pixelAspect = 1, sound }: VideoOptions = {},
@@ -120,7 +120,7 @@ function addSound(output: Output, sound: keyof typeof sounds): () => Promise<voi
   return () => source.add(new EncodedPacket(new Uint8Array(100), 'key', 0, 2), { decoderConfig });
 }
 
-/** An MP4 with sound and no picture. */
+/** An MP4 with sound and without video. */
 export async function soundOnly(): Promise<Buffer> {
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat(), target });
@@ -131,12 +131,12 @@ export async function soundOnly(): Promise<Buffer> {
   return Buffer.from(target.buffer ?? new ArrayBuffer(0));
 }
 
-/** A WebP of so many equal frames of one pixel, some fifty bytes each. */
+/** A WebP of this many equal frames of one pixel, about fifty bytes each. */
 export async function longWebp(frames: number): Promise<Buffer> {
   const still = await picture('webp', { width: 1, height: 1 });
   const [flags, loop, place] = [Buffer.alloc(10), Buffer.alloc(6), Buffer.alloc(16)];
-  flags.writeUInt8(0b10, 0); // It is animated.
-  place.writeUIntLE(10, 12, 3); // For how many milliseconds it is shown.
+  flags.writeUInt8(0b10, 0); // The animation flag.
+  place.writeUIntLE(10, 12, 3); // The frame's duration in milliseconds.
   const frame = riffChunk('ANMF', [place, still.subarray(12)]);
   const all = Array.from({ length: frames }, () => frame);
   return riffChunk('RIFF', [
@@ -154,7 +154,7 @@ function riffChunk(name: string, parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from(name), size, data, Buffer.alloc(data.length % 2)]);
 }
 
-/** A GIF of so many equal frames of one pixel. */
+/** A GIF of this many equal frames of one pixel. */
 export function longGif(frames: number): Buffer {
   const beginning = '474946383961 0100 0100 80 00 00 000000 ffffff';
   const frame = '21f9 04 00 0a00 00 00 2c 0000 0000 0100 0100 00 02 02 4401 00';

@@ -10,18 +10,18 @@ import { startApi, type ApiOptions, type Punctual } from './punctual.ts';
 import { rawCall } from './raw-call.ts';
 import { testLog } from './temporal.ts';
 
-/** Nothing listens there. The media library needs no Temporal, and neither do its tests. */
+/** An address without a server: the media library needs no Temporal. */
 export const noTemporal = { TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_NAMESPACE: 'none' };
 
-/** An API on a real socket with a real database, a library on the disk, and nothing else. */
+/** An API on a real socket with a real database and a media library on disk, without Temporal. */
 export const startLibrary = (t: ExecutionContext, options: ApiOptions = {}): Promise<Punctual> =>
   startApi(t, { temporalEnv: noTemporal, ...options });
 
-/** What an upload is made of: the file's bytes, and what is said about it. */
+/** An upload: the file's bytes and its form fields. */
 export type Upload = {
   readonly bytes: Uint8Array;
   readonly fileName?: string;
-  /** What its sender says it is. */
+  /** The media type that the sender claims. */
   readonly type?: string;
   readonly fields?: Readonly<Record<string, string>>;
 };
@@ -53,10 +53,10 @@ export const post = (
     headers: { authorization: `Bearer ${key}`, ...headers },
   });
 
-/** Folders of the storage that hold marks and no files of a library. */
+/** Folders of the storage with marker files instead of media. */
 const marks: ReadonlySet<string> = new Set(['databases', 'installations']);
 
-/** All files in the folder of the media library, stored or on their way in. */
+/** All files in the media folder, stored or incoming. */
 export async function filesOf({ mediaDir }: Pick<Punctual, 'mediaDir'>): Promise<string[]> {
   const entries = await readdir(mediaDir, { recursive: true, withFileTypes: true });
   return entries
@@ -64,7 +64,7 @@ export async function filesOf({ mediaDir }: Pick<Punctual, 'mediaDir'>): Promise
     .map(({ name }) => name);
 }
 
-/** Looks at the files that come into the folder from now on. Of tests in series, each sees its own. */
+/** Lists the files that appear in the folder from now on, so that serial tests see only their own. */
 export async function newFilesOf(
   library: Pick<Punctual, 'mediaDir'>,
 ): Promise<() => Promise<string[]>> {
@@ -72,11 +72,11 @@ export async function newFilesOf(
   return async () => (await filesOf(library)).filter((name) => !before.has(name));
 }
 
-/** The link of a file as the test can reach it: its origin is that of another machine. */
+/** A file's link at an address that the test can reach; the original origin is on another machine. */
 export const linkTo = ({ url }: Pick<Punctual, 'url'>, link: string): string =>
   link.replace('https://punctual.example', url);
 
-/** How many rows the workspace has, those of deleted files left out. */
+/** The number of media rows of a workspace, without deleted files. */
 export async function rowsOf(punctual: Punctual, workspaceId: string): Promise<number> {
   const [row] = await punctual.orm.em
     .fork()
@@ -90,8 +90,8 @@ export async function rowsOf(punctual: Punctual, workspaceId: string): Promise<n
 /**
  * Sweeps the library as an API process does each hour.
  *
- * @param storage Another one than that on the disk.
- * @param keepUnusedDays 0, for good, when left out.
+ * @param storage Replaces the storage on disk.
+ * @param keepUnusedDays 0 (the default) keeps unused files without a limit.
  */
 export async function sweepLibrary(
   { orm, mediaDir }: Pick<Punctual, 'orm' | 'mediaDir'>,
@@ -113,7 +113,7 @@ export async function sweepLibrary(
   await sweepMedia({ orm, log: testLog, media });
 }
 
-/** Lets two hours pass for the files that are not settled. */
+/** Makes unclaimed files two hours older. */
 export const ageUnsettled = ({ orm }: Pick<Punctual, 'orm'>): Promise<unknown> =>
   orm.em.fork().execute("update unsettled_files set noted_at = noted_at - interval '2 hours'");
 

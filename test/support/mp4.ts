@@ -6,12 +6,12 @@ import {
   Output,
 } from 'mediabunny';
 
-/** In pixels, and of 16 each way: the pictures are made of such blocks. */
+/** In pixels, multiples of 16: the frames consist of such blocks. */
 const [width, height] = [128, 96];
 const framesPerSecond = 10;
 const blocks = (width / 16) * (height / 16);
 
-/** Bits of an H.264 stream, the first at the top of its byte. */
+/** Writes the bits of an H.264 stream, from the most significant bit of each byte. */
 class Bits {
   readonly #bytes: number[] = [];
   #count = 0;
@@ -38,7 +38,7 @@ class Bits {
     return this.put(0, (8 - (this.#count & 7)) & 7);
   }
 
-  /** As a NAL unit, in which no three bytes look like the beginning of one. */
+  /** Returns a NAL unit, with escapes so that its content contains no start code. */
   unit(header: number): Buffer {
     this.put(1, 1).align();
     const escaped = [header];
@@ -56,7 +56,7 @@ class Bits {
   }
 }
 
-/** Constrained Baseline, level 3. Source: ITU-T H.264, 7.3.2.1.1. */
+/** A sequence parameter set: Constrained Baseline, level 3. Source: ITU-T H.264, 7.3.2.1.1. */
 const sequence = (): Buffer =>
   new Bits()
     .put(66, 8)
@@ -72,7 +72,7 @@ const sequence = (): Buffer =>
     .put(0b1100, 4) // Frames only, 8 × 8 inference, no cropping, no VUI.
     .unit(0x67);
 
-/** All as simple as can be. Source: ITU-T H.264, 7.3.2.2. */
+/** A picture parameter set with the simplest values. Source: ITU-T H.264, 7.3.2.2. */
 const picture = (): Buffer =>
   new Bits()
     .code(0)
@@ -88,11 +88,11 @@ const picture = (): Buffer =>
     .put(0, 3)
     .unit(0x68);
 
-/** A picture of its own whose blocks are stored as they are (I_PCM). Source: ITU-T H.264, 7.3.3 and 7.3.5. */
+/** An IDR picture with uncompressed blocks (I_PCM). Source: ITU-T H.264, 7.3.3 and 7.3.5. */
 function frame(index: number): Buffer {
   const bits = new Bits()
     .code(0) // first_mb_in_slice
-    .code(7) // slice_type: I, as all of this picture
+    .code(7) // slice_type: I for the whole picture
     .code(0)
     .put(0, 4) // frame_num
     .code(index % 2) // idr_pic_id
@@ -101,7 +101,7 @@ function frame(index: number): Buffer {
   for (let block = 0; block < blocks; block += 1) {
     bits.code(25).align();
     for (let sample = 0; sample < 384; sample += 1) {
-      // Grey stripes that move, and one colour.
+      // Moving grey stripes, and constant chroma.
       bits.put(sample < 256 ? 32 + ((sample + block * 7 + index * 4) % 192) : 96, 8);
     }
   }
@@ -112,7 +112,7 @@ function frame(index: number): Buffer {
   return Buffer.concat([length, unit]);
 }
 
-/** A video that every player and every server can show, without an encoder: H.264, 128 × 96 pixels, 18 kB a frame. */
+/** A video that every player and server can show, made without an encoder: H.264, 128 × 96 pixels, 18 kB a frame. */
 export async function playableMp4(seconds: number): Promise<Buffer> {
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat(), target });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Part } from './needs.ts';
 
-/** The setting by which a test finds each part. A file that names the setting, or `needs` the part, needs it. */
+/** The setting through which a test finds each part. A file that names the setting, or `needs` the part, needs it. */
 const settings: readonly (readonly [RegExp, Part])[] = [
   [/PUNCTUAL_TEST_(?:DATABASE_URL|TEMPLATE|POSTGRES_LOG)/v, 'postgres'],
   [/PUNCTUAL_TEST_TEMPORAL_ADDRESS/v, 'temporal'],
@@ -22,9 +22,9 @@ const settings: readonly (readonly [RegExp, Part])[] = [
 export type Needed = { readonly parts: ReadonlySet<Part>; readonly bundle: boolean };
 
 /**
- * What test files need, read from them and from all that they import below `test/`.
+ * The parts that test files need, from their text and the text of their imports below `test/`.
  *
- * @returns undefined when the arguments do not name files, so that everything may be needed.
+ * @returns undefined when the arguments name no files; then every part may be needed.
  */
 export function neededParts(args: readonly string[]): Needed | undefined {
   const files = args.filter((arg) => arg.endsWith('.test.ts'));

@@ -1,6 +1,6 @@
 import test, { type TestFn } from 'ava';
 
-/** Parts of the outside world that a machine may not be able to provide. */
+/** External services and programs that a machine may be unable to provide. */
 export type Part =
   | 'postgres'
   | 'temporal'
@@ -19,8 +19,8 @@ export type Part =
   | 'python';
 
 /**
- * `test`, or, where a part cannot be had on this machine, a `test` that skips and says why in its title. What is
- * missing comes from `test/support/run.ts`, which counts a skipped test as failed when `CI` is `true`.
+ * `test`, or, if a part is unavailable on this machine, a `test` that skips with the reason in its title.
+ * `test/support/run.ts` sets the unavailable parts; it counts a skipped test as failed when `CI` is `true`.
  */
 export function needs(...parts: readonly Part[]): TestFn {
   const missing: Record<string, string> = JSON.parse(process.env['PUNCTUAL_TEST_MISSING'] ?? '{}');
@@ -36,7 +36,7 @@ export function needs(...parts: readonly Part[]): TestFn {
   const { before, beforeEach, after, afterEach } = test;
   return Object.assign(titled(skip, note), test, {
     serial: Object.assign(titled(serialSkip, note), test.serial),
-    // Hooks prepare for tests that will not run, with parts that are not there.
+    // Hooks must not run either: they use the parts that are unavailable.
     before: Object.assign(before.skip, before),
     beforeEach: Object.assign(beforeEach.skip, beforeEach),
     after: Object.assign(after.skip, after),

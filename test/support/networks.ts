@@ -7,35 +7,35 @@ import {
   type Network,
   NetworkError,
   type SentPart,
-  type Step,
+  type PublishStep,
 } from '../../networks/network.ts';
 
-/** What becomes of one send. */
+/** The outcome of one send. */
 export type Fate =
   | { readonly kind: 'taken' }
-  /** It is there, and no answer said so. */
+  /** The network has the part, but the response is lost. */
   | { readonly kind: 'lost' }
-  /** It never arrived, and no answer said so. */
+  /** The request is lost before it arrives. */
   | { readonly kind: 'vanished' }
   | { readonly kind: 'fails'; readonly error: NetworkError };
 
 export type FakeNetwork = Network & {
-  /** What is live, in order. */
+  /** The live parts, in order. */
   readonly live: { readonly key: string; readonly text: string; readonly sent: SentPart }[];
   /** Thrown by `upload` while set. */
   takesNoFiles: NetworkError | undefined;
-  /** The keys of all sends, whatever became of them. */
+  /** The keys of all sends, with any outcome. */
   readonly sends: string[];
-  /** The names of the files that were with each of them. */
+  /** For each send, the names of its files. */
   readonly sentFiles: (readonly string[])[];
-  /** What becomes of the next sends; after these all are taken. */
+  /** The outcomes of the next sends; later ones succeed. */
   readonly fates: Fate[];
   /** Thrown by `reconcile` while set. */
   blind: NetworkError | undefined;
 };
 
 const noAnswer = (): NetworkError =>
-  new NetworkError('network_unavailable', 'No answer.', { taken: 'unknown' });
+  new NetworkError('network_unavailable', 'No answer.', { accepted: 'unknown' });
 
 const acceptsAll: Rules = {
   threads: true,
@@ -57,8 +57,8 @@ const acceptsAll: Rules = {
 };
 
 /**
- * A network whose every misfortune a test can choose. Only for the ledger's own rules: what real networks do is
- * tested on real servers.
+ * A network whose failures the test chooses. Only for the ledger's own rules: the behaviour of real networks is tested
+ * on real servers.
  */
 export function fakeNetwork(appearsWithinMs = 0): FakeNetwork {
   const network: FakeNetwork = {
@@ -104,21 +104,21 @@ export function fakeNetwork(appearsWithinMs = 0): FakeNetwork {
 
 type Refusal = ConstructorParameters<typeof NetworkError>[2];
 
-/** A send that the network refuses. `taken` is `no` unless it is said otherwise. */
+/** A send that the network refuses. `taken` is `no` by default. */
 export const fails = (code: NetworkError['code'], how: Partial<Refusal> = {}): Fate => ({
   kind: 'fails',
-  error: new NetworkError(code, `They said ${code}.`, { taken: 'no', ...how }),
+  error: new NetworkError(code, `They said ${code}.`, { accepted: 'no', ...how }),
 });
 
-/** What a network says while it cannot be reached. */
-export const down = new NetworkError('network_unavailable', 'Down.', { taken: 'unknown' });
+/** The error of a network that cannot be reached. */
+export const down = new NetworkError('network_unavailable', 'Down.', { accepted: 'unknown' });
 
-/** What a network says that does not show whether it has a post. */
+/** The error of a network that does not show whether it has a post. */
 export const cannotTell = new NetworkError('unconfirmed', 'It cannot be told.', {
-  taken: 'unknown',
+  accepted: 'unknown',
 });
 
-/** Something happens within the next call of one of a network's steps, before the network does its own part. */
+/** Runs `act` within the next call of one of a network's steps, before the network's own part. */
 export function interrupt(
   network: FakeNetwork,
   step: 'prepare' | 'upload' | 'send',
@@ -133,11 +133,11 @@ export function interrupt(
   Object.assign(network, { [step]: interrupted });
 }
 
-/** The texts that are live, in order. */
+/** The live texts, in order. */
 export const liveTexts = ({ live }: FakeNetwork): string[] => live.map(({ text }) => text);
 
-/** Reads every file to its end. @returns their names, with what was in them. */
-async function upload({ takesNoFiles }: FakeNetwork, { parts }: Step): Promise<string[]> {
+/** Reads every file to its end. @returns their names and contents. */
+async function upload({ takesNoFiles }: FakeNetwork, { parts }: PublishStep): Promise<string[]> {
   const names: string[] = [];
   for (const file of parts.flatMap(({ media }) => media)) {
     if (takesNoFiles) {
@@ -150,7 +150,7 @@ async function upload({ takesNoFiles }: FakeNetwork, { parts }: Step): Promise<s
   return names;
 }
 
-function publish(network: FakeNetwork, step: Step): SentPart[] {
+function publish(network: FakeNetwork, step: PublishStep): SentPart[] {
   return step.parts.map(({ key, text }) => {
     const id = crypto.randomUUID();
     const sent = { remoteId: id, url: `https://fake.example/${id}` };
@@ -159,10 +159,10 @@ function publish(network: FakeNetwork, step: Step): SentPart[] {
   });
 }
 
-/** The fake network that is behind each account of `fakeNetworks`, by the account's id on the network. */
+/** The fake network behind each account of `fakeNetworks`, by the account's id on the network. */
 const behindAccounts = new Map<string, FakeNetwork>();
 
-/** Makes a fake network an account of the one in `fakeNetworks`. @returns the account's id. */
+/** Makes a fake network an account on the one in `fakeNetworks`. @returns the account's id. */
 export function accountOn(network: FakeNetwork): string {
   const remoteId = crypto.randomUUID();
   behindAccounts.set(remoteId, network);
@@ -176,12 +176,12 @@ function behind({ remoteId }: Connection): FakeNetwork {
 }
 
 /**
- * The networks of an API that many tests share: one network, `fake`, on which each test has accounts of its own, and
- * behind each account a fake network whose misfortunes it chooses (`accountOn`).
+ * The networks of an API that many tests share: a single network, `fake`. Each test has its own accounts there, with a
+ * fake network behind each whose failures it chooses (`accountOn`).
  */
 export const fakeNetworks: Readonly<Record<string, Network>> = fakeNetworksNamed('fake');
 
-/** The same under several names, each with a queue of its own. */
+/** The same under several names, each with its own queue. */
 export function fakeNetworksNamed(...names: readonly string[]): Record<string, Network> {
   const byAccount: Network = {
     id: 'fake',
@@ -198,11 +198,11 @@ export function fakeNetworksNamed(...names: readonly string[]): Record<string, N
 export type HeldNetwork = FakeNetwork & {
   /** Resolves when a send has begun and is held. */
   readonly held: () => Promise<void>;
-  /** Lets the held send, and all after it, go on. */
+  /** Lets the held send and all later ones continue. */
   readonly release: () => void;
 };
 
-/** A fake network that is slow to answer: a send stays under way until the test lets it go on. */
+/** A fake network that holds each send until the test releases it. */
 export function heldNetwork(): HeldNetwork {
   const network = fakeNetwork();
   const begun = Promise.withResolvers<void>();
@@ -224,7 +224,7 @@ export type TimedNetwork = FakeNetwork & {
   readonly sentAtMs: readonly number[];
 };
 
-/** A fake network that notes the times of its sends, from the first one on. */
+/** A fake network that records the times of its sends. */
 export function timedNetwork(): TimedNetwork {
   const network = fakeNetwork();
   const sentAtMs: number[] = [];
@@ -238,7 +238,7 @@ export function timedNetwork(): TimedNetwork {
   });
 }
 
-/** What the API and the workers know of each network, where some are fakes. */
+/** The rules of all networks for the API and the workers, including the fakes. */
 export const rulesIn = (networks: Readonly<Record<string, Network>>): RulesByPlatform => ({
   ...openNetworks({}).rules,
   ...Object.fromEntries(Object.entries(networks).map(([platform, { rules }]) => [platform, rules])),

@@ -1,6 +1,6 @@
 import type { WorkflowStates } from '../../domain/workflow-state.ts';
 
-/** For tests of single activities, where no Temporal runs that could be asked. */
+/** For tests of single activities, which run without Temporal. */
 export const noWorkflows: WorkflowStates = {
   ofPost: async () => 'unknown',
   ofDelivery: async () => 'unknown',

@@ -6,7 +6,7 @@ import { freshDatabase } from './database.ts';
 import type { FakeNetwork } from './networks.ts';
 import { postSteps, type PostSteps } from './post-steps.ts';
 
-/** What the tests of a file make on the one database that they share, each in a workspace of its own. */
+/** Test fixtures on the one database of a file, each in its own workspace. */
 export type OnOneDatabase = {
   /** {@link postSteps} */
   readonly newSteps: (
@@ -17,7 +17,7 @@ export type OnOneDatabase = {
   readonly newChannel: (t: ExecutionContext, network: FakeNetwork) => Promise<ClockedChannel>;
 };
 
-/** Makes the database of a file that needs neither an API nor Temporal. Call it before the first test. */
+/** Creates the database of a file that needs neither an API nor Temporal. Call it before the first test. */
 export function onOneDatabase(test: TestFn): OnOneDatabase {
   const database = beforeTests(test, freshDatabase);
   return {

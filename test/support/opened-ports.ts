@@ -1,4 +1,4 @@
-/** Settings of a process that lets every kind of request through to these ports of this machine. */
+/** Settings that allow a process all kinds of requests to these ports of this machine. */
 export function opened(ports: readonly number[]): Record<string, string> {
   const list = ports.map((port) => `127.0.0.1/32:${port}`).join(',');
   return {

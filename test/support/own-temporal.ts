@@ -5,7 +5,7 @@ import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
 import { installRuntime } from './temporal.ts';
 
 /**
- * A dev server of a test's own, that knows our search attributes, for limits that the shared one must not have.
+ * A dev server for one test, with our search attributes, for limits that the shared server must not have.
  *
  * @param dynamicConfig Temporal's own settings, such as `limit.historyCount.suggestContinueAsNew=60`.
  * @returns the environment for its clients.

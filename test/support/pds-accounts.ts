@@ -5,22 +5,22 @@ import { AtpAgent, type AtpSessionData } from '@atproto/api';
 import { env } from './env.ts';
 import { putFree, takeFree, type FreeAccount } from './free-accounts.ts';
 
-/** So many are made ahead when there was none: each costs 0.15 s of processor time, so not many to spare. */
+/** How many to make ahead. Each costs 0.15 s of processor time, so only a few. */
 const stock = 3;
 
 export type PdsAccount = {
   readonly did: string;
   readonly handle: string;
-  /** The account's own: its owner signs in with it in a browser. */
+  /** The owner signs in with it in a browser. */
   readonly password: string;
   readonly appPassword: string;
-  /** That the account was made with. */
+  /** The session from the account's creation. */
   readonly session: AtpSessionData;
 };
 
 /**
- * Hands out an account of the running PDS that no other test has. Where none is free it is made now, and others are made
- * meanwhile for the tests that come next, in whichever process.
+ * Takes an account of the running PDS that no other test uses. If none is free, makes one now and, in the background,
+ * more for later tests in any process.
  */
 export async function takePdsAccount(): Promise<PdsAccount> {
   const folder = freePdsAccounts(env('PUNCTUAL_TEST_PDS_ADMIN_PASSWORD'));
@@ -34,7 +34,9 @@ export async function takePdsAccount(): Promise<PdsAccount> {
   return JSON.parse(details);
 }
 
-/** Where the free accounts of a PDS are noted. No two servers have the same password, as they may have the same port. */
+/**
+ * The folder that lists a PDS's free accounts. It depends on the password, because two servers may have the same port.
+ */
 export function freePdsAccounts(adminPassword: string): string {
   const server = createHash('sha256').update(adminPassword).digest('hex').slice(0, 16);
   return path.join(tmpdir(), `punctual-pds-accounts-${server}`);
@@ -42,7 +44,7 @@ export function freePdsAccounts(adminPassword: string): string {
 
 let isRestocking = false;
 
-/** Only what tests wait for may fail them: a test that finds no account makes one, and learns then what is wrong. */
+/** Errors are ignored: a test that finds no account makes one and then gets the error itself. */
 function restock(folder: string): void {
   if (!isRestocking) {
     isRestocking = true;

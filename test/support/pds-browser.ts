@@ -5,10 +5,10 @@ import type { BlueskyTestAccount } from './accounts.ts';
 type Person = Pick<BlueskyTestAccount, 'handle' | 'password'>;
 
 /**
- * Plays the browser of an account's owner on the PDS's own pages: signs in and says yes or no.
+ * Acts as the browser of an account's owner on the PDS's own pages: signs in and accepts or declines.
  *
- * @param url Where the app sent the browser.
- * @returns where the PDS sends it back to.
+ * @param url The address to which the app sent the browser.
+ * @returns the address to which the PDS redirects the browser.
  */
 export async function authorizeAtPds(
   url: string,
@@ -25,7 +25,7 @@ export async function authorizeAtPds(
   return new URL(headers.location ?? 'the PDS redirects nowhere');
 }
 
-/** What a browser says of a call that a page makes to its own server. */
+/** The headers of a browser for a call that a page makes to its own server. */
 const asPage = {
   'sec-fetch-mode': 'same-origin',
   'sec-fetch-site': 'same-origin',
@@ -34,7 +34,7 @@ const asPage = {
 
 type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; body: string };
 
-/** Keeps cookies, and says what a browser says of each request: the PDS looks, and `fetch` cannot say it. */
+/** Keeps cookies and sends a browser's Sec-Fetch headers, which the PDS checks and `fetch` cannot set. */
 function createBrowser(page: string) {
   const send = cookieJar(page);
   return {
@@ -65,7 +65,7 @@ function createBrowser(page: string) {
   };
 }
 
-/** Sends requests with the cookies that came before. */
+/** Sends requests with the cookies of earlier answers. */
 function cookieJar(page: string) {
   const cookies = new Map<string, string>();
   return async (url: string, headers: Record<string, string>, input?: object): Promise<Answer> => {

@@ -12,16 +12,16 @@ const nobody = 65_534;
 const startsWithinMs = 60_000;
 
 /**
- * Starts PgBouncer in transaction mode before the tests' PostgreSQL: each user of each database has so many connections
- * there, however many come to it. It ends with this process.
+ * Starts PgBouncer in transaction mode before the tests' PostgreSQL, with a fixed number of server connections for each
+ * user and database. It ends with this process.
  *
- * @returns the address of the server's databases by way of it.
+ * @returns the address of the server's databases through it.
  */
 export async function startPgbouncer(connections: number): Promise<string> {
   const server = new URL(env('PUNCTUAL_TEST_DATABASE_URL'));
   const folder = await mkdtemp(path.join(tmpdir(), 'punctual-pgbouncer-'));
   const port = await freePort();
-  // It does not run as root, and whom it runs as instead may enter no home folder.
+  // PgBouncer refuses to run as root, and the user that it runs as may not enter a home folder.
   const root = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
   const program = path.join(folder, 'pgbouncer');
   await cp(env('PUNCTUAL_TEST_PGBOUNCER_PATH'), program);
@@ -52,7 +52,7 @@ export async function startPgbouncer(connections: number): Promise<string> {
   });
   const url = new URL(server);
   url.port = String(port);
-  // Debian 12 has PgBouncer 1.18, which knows nothing of prepared statements.
+  // Debian 12 has PgBouncer 1.18, which does not support prepared statements.
   url.searchParams.set('prepare', 'no');
   for (const endMs = Date.now() + startsWithinMs; !(await answers(url.href)); await sleep(100)) {
     if (Date.now() > endMs || child.exitCode !== null) {

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Looks until what it sees is as wanted.
+ * Repeats `read` until its result is as wanted.
  *
- * @throws Error with what it saw last, when that takes longer than `timeoutMs`.
+ * @throws Error with the last result when that takes longer than `timeoutMs`.
  */
 export async function poll<T>(
-  look: () => Promise<T>,
+  read: () => Promise<T>,
   wanted: (seen: T) => boolean,
   timeoutMs = 100_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
-    const seen = await look();
+    const seen = await read();
     if (wanted(seen)) {
       return seen;
     }

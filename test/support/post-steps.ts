@@ -25,53 +25,53 @@ import { heldClock } from './database-clock.ts';
 import { usualQuotas } from './punctual.ts';
 import { addFakeChannel } from './seed.ts';
 
-/** A claim that found something to publish. */
+/** A claim that found channels to publish. */
 export type Go = Claim & { readonly kind: 'go' };
 
 /**
- * Every step that the API and the workers take with a post, with nothing between them: a test is their Temporal. In a
- * workspace of its own, with a channel of each network and a clock that the test moves.
+ * Every step that the API and the workers take with a post. The test calls them in the place of Temporal. Each has its
+ * own workspace, with a channel on each network and a clock that the test moves.
  */
 export type PostSteps = {
   readonly deps: ActivityDeps;
   readonly workspaceId: string;
-  /** The channels' ids by the names of their networks. */
+  /** Channel ids by network name. */
   readonly channels: Readonly<Record<string, string>>;
-  /** What the API would have sent to Temporal, in order. */
+  /** The messages that the API would have sent to Temporal, in order. */
   readonly messages: PostToSync[];
-  /** Moves the clock of all that follows. In milliseconds. */
+  /** Moves the clock, in milliseconds. */
   readonly pass: (ms: number) => void;
   /** @returns the post's id. */
   readonly create: (request: CreatePostBody) => Promise<string>;
   readonly edit: (post: string, request: EditPostBody) => Promise<void>;
-  /** @returns how many channels are being sent. */
+  /** @returns the number of channels that are being sent. */
   readonly cancel: (post: string) => Promise<number>;
   readonly retry: (post: string) => Promise<string[]>;
-  /** Disconnects the channel of a network, by its name. @returns how many posts are being sent there. */
+  /** Disconnects the channel of a network, by its name. @returns the number of posts that are being sent there. */
   readonly disconnect: (network: string) => Promise<number>;
-  /** A person looked. @param url Where the post is; null when it is not there. */
+  /** Settles a channel, as a person does. @param url The post's; null when it is not live. */
   readonly settle: (post: string, channel: string, url: string | null) => Promise<void>;
   readonly show: (post: string) => Promise<PostView>;
   readonly claim: (post: string) => Promise<Claim>;
   /** Claims a post that is due. @throws Error when there is nothing to publish. */
   readonly claimOrThrow: (post: string) => Promise<Go>;
-  /** Tries once to publish a post on one channel. */
+  /** Makes one attempt to publish a post on one channel. */
   readonly attempt: (post: string, postChannelId: string) => Promise<Attempted<ChannelOutcome>>;
-  /** Tries each channel of a claim once, one after the other. */
+  /** Makes one attempt for each channel of a claim, one after the other. */
   readonly attemptAll: (post: string, claimed: Go) => Promise<void>;
-  /** @param claimed What the workflow had claimed. @param heard The highest revision that it knows of. */
+  /** @param claimed The workflow's claim. @param heard The highest revision that the workflow has received. */
   readonly finalize: (
     post: string,
     claimed: Go,
-    how?: { readonly canceled?: boolean; readonly heard?: number },
+    how?: { readonly canceled?: boolean; readonly signalled?: number },
   ) => Promise<Finalized>;
-  /** Adds a webhook endpoint for these types of events. */
+  /** Adds a webhook endpoint for these event types. */
   readonly subscribe: (...events: readonly string[]) => Promise<void>;
   /** The types of the post's events, in order. */
   readonly events: (post: string) => Promise<string[]>;
 };
 
-/** @param databaseUrl A migrated database, which others may use too. */
+/** @param databaseUrl A migrated database, which may be shared. */
 export async function postSteps(
   t: ExecutionContext,
   networks: Readonly<Record<string, Network>>,
@@ -86,14 +86,14 @@ export async function postSteps(
   }
 
   const messages: PostToSync[] = [];
-  const tries = {
+  const attempts = {
     attempt: async (postId: string, postChannelId: string) => {
       await clock.caughtUp();
       return attempt(publishChannel, deps, { workspaceId, postId, postChannelId });
     },
     attemptAll: async (postId: string, { targets }: Go) => {
       for (const { postChannelId } of targets) {
-        await tries.attempt(postId, postChannelId);
+        await attempts.attempt(postId, postChannelId);
       }
     },
   };
@@ -107,7 +107,7 @@ export async function postSteps(
     ...calls,
     ...workerSteps(deps, workspaceId),
     ...webhooks(deps, workspaceId),
-    ...tries,
+    ...attempts,
     disconnect: async (network) => {
       const channelId = channels[network] ?? '';
       const api = { ...deps, syncDelivery: () => undefined };
@@ -122,7 +122,7 @@ export async function postSteps(
 
 type ApiCall = 'create' | 'edit' | 'cancel' | 'retry' | 'settle' | 'show';
 
-/** What the API does with posts of a workspace. */
+/** The API's operations on posts of a workspace. */
 function apiCalls(
   deps: ActivityDeps,
   workspaceId: string,
@@ -131,7 +131,7 @@ function apiCalls(
   const syncPost = (message: PostToSync) => void messages.push(message);
   const media = { underWay: new Map() };
   const api = { ...deps, media, syncPost, syncDelivery: () => undefined };
-  const apiDeps = api as unknown as ApiDeps; // Without what only calls with files use.
+  const apiDeps = api as unknown as ApiDeps; // Without the dependencies of calls with files.
   const caller = { workspaceId, plan: 'standard', quotas: usualQuotas };
   return {
     create: async (request) => (await createPost(apiDeps, caller, request, undefined)).postId,
@@ -144,7 +144,7 @@ function apiCalls(
   };
 }
 
-/** What the worker does with posts of a workspace before and after they are tried. */
+/** The worker's steps before and after a post's attempts. */
 function workerSteps(
   deps: ActivityDeps,
   workspaceId: string,
@@ -161,8 +161,8 @@ function workerSteps(
 
       return claimed;
     },
-    finalize: (postId, { revision: claimed }, { canceled = false, heard = claimed } = {}) =>
-      finalizePost(deps, { workspaceId, postId, revision: heard, canceled, claimed }),
+    finalize: (postId, { revision: claimed }, { canceled = false, signalled = claimed } = {}) =>
+      finalizePost(deps, { workspaceId, postId, revision: signalled, canceled, claimed }),
   };
 }
 

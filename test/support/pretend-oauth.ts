@@ -5,14 +5,14 @@ import {
   type Grant,
   type Oauth,
   type OauthEntry,
-} from '../../networks/oauth.ts';
+} from '../../networks/oauth/contract.ts';
 
-/** A network whose people a test plays: it redeems codes that the test made up. */
+/** A fake network for sign-in: it redeems codes that the test defines. */
 export type PretendOauth = {
   readonly entry: OauthEntry;
-  /** What a code opens. A function may fail, or take its time. */
+  /** The accounts that each code gives. A function may fail or take its time. */
   readonly codes: Map<string, readonly Account[] | (() => Promise<readonly Account[]>)>;
-  /** The codes that were redeemed, in order. */
+  /** The redeemed codes, in order. */
   readonly redeemed: string[];
 };
 
@@ -32,7 +32,7 @@ export const accountNamed = (handle: string, remoteId = handle): Account => ({
   settings: {},
 });
 
-/** @param about What its entry says otherwise. */
+/** @param about Fields that replace the default entry's. */
 export function pretendOauth(about: Partial<OauthEntry> = {}): PretendOauth {
   const codes: PretendOauth['codes'] = new Map();
   const redeemed: string[] = [];

@@ -1,4 +1,4 @@
-/** What some work takes of the processor: unlike the clock, it does not count how much else the machine does. */
+/** Measures processor time, which does not depend on the machine's other load. */
 export function processorSeconds(work: () => void): number {
   const before = process.cpuUsage();
   work();

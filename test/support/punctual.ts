@@ -26,7 +26,7 @@ import type { Temporal } from '../../temporal/connect.ts';
 import { workflowStates } from '../../temporal/workflow-states.ts';
 import { createRefusals } from '../../api/rate-limits/refusals.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
-import type { ConnectionBounds } from '../../api/rate-limits/crowd.ts';
+import type { ConnectionLimits } from '../../api/rate-limits/concurrency-limit.ts';
 import { createPool } from '../../api/rate-limits/create-pool.ts';
 import { mediaDirOf } from './media-dirs.ts';
 import { freshDatabase, patience } from './database.ts';
@@ -39,7 +39,7 @@ import {
   type Patience,
 } from './temporal.ts';
 
-/** Everything that one test's Punctual is made of. Its database and its Temporal namespace are its own. */
+/** All parts of one test's Punctual. It has its own database and Temporal namespace. */
 export type Punctual = {
   readonly orm: Orm;
   readonly databaseUrl: string;
@@ -48,53 +48,53 @@ export type Punctual = {
   readonly temporalEnv: Readonly<Record<string, string>>;
   readonly secretKey: string;
   readonly deps: ActivityDeps;
-  /** Of the API, without a trailing slash. */
+  /** The API's, without a trailing slash. */
   readonly url: string;
-  /** Where its media files are. */
+  /** The folder of its media files. */
   readonly mediaDir: string;
 };
 
 export type ApiOptions = Patience & {
-  /** Ports on 127.0.0.1 that egress may go to. */
+  /** Ports on 127.0.0.1 that egress may use. */
   readonly allowPorts?: readonly number[];
-  /** A Temporal server other than the shared one. */
+  /** A Temporal server instead of the shared one. */
   readonly temporalEnv?: Record<string, string>;
-  /** Networks other than the real ones. */
+  /** Networks instead of the real ones. */
   readonly networks?: Readonly<Record<string, Network>>;
-  /** Names and connections other than the real ones, so that nothing gets out. */
+  /** A resolver and connections instead of the real ones, so that no request leaves. */
   readonly outside?: Required<Pick<EgressOptions, 'resolve' | 'connect'>>;
-  /** The one authority that downloads trust instead of the system's, in PEM. */
+  /** The only certificate authority that downloads trust, in PEM. */
   readonly ca?: string;
-  /** Parts of the media library other than those on the disk. */
+  /** Parts of the media library instead of those on disk. */
   readonly media?: Partial<MediaDeps>;
-  /** Calls a minute, where the test is about them; otherwise so many that none is refused. */
+  /** Calls per minute. Without it, no call is refused for their number. */
   readonly rateLimits?: Partial<RateLimits>;
-  /** What a workspace may have, where the test is about that. */
+  /** Quotas of a workspace instead of the defaults. */
   readonly quotas?: Partial<Quotas>;
-  /** How much of the disk must be free for uploads, in percent. */
+  /** The share of the disk that must be free for uploads, in percent. */
   readonly leastFree?: number;
-  /** How long a JSON body may take, where the test is about that. In milliseconds. */
+  /** The time limit for a JSON body, in milliseconds. */
   readonly bodyMs?: number;
   readonly trustedProxies?: number;
-  /** Requests and connections at the same time, where the test is about them; otherwise without a bound. */
+  /** Concurrent requests and connections; unlimited by default. */
   readonly mostPerAddress?: number;
   readonly mostPerKey?: number;
-  /** How slowly an answer may be taken, where the test is about that. */
+  /** The minimum speed at which clients must read answers. */
   readonly readers?: ApiDeps['readers'];
-  /** How accounts are connected, of networks other than the real ones. */
+  /** How accounts of networks are connected, instead of the real ways. */
   readonly connecting?: Partial<ApiDeps['networks']>;
   readonly sandboxUrl?: string;
-  /** Where browsers may be sent back to. */
+  /** Allowed return URLs of browsers. */
   readonly returnUrls?: readonly string[];
-  /** Where the service is reached from outside. */
+  /** The service's address from outside. */
   readonly publicUrl?: string;
-  /** On 127.0.0.1, where the public URL has to name it; otherwise a free one. */
+  /** On 127.0.0.1, for a public URL that names it; a free one by default. */
   readonly port?: number;
-  /** The clock of the API and the workers; the machine's otherwise. */
+  /** The clock of the API and the workers; the machine's by default. */
   readonly now?: () => Date;
 };
 
-/** Loaded where they are used: Bluesky's lexicon alone takes half a second of processor time. */
+/** Loaded on demand: Bluesky's lexicon alone takes half a second of processor time. */
 const realNetworks = async (): Promise<Readonly<Record<string, Network>>> =>
   openNetworks({}).load();
 
@@ -137,7 +137,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   const { mostPerAddress = 0, trustedProxies = 0 } = options;
   const sync = backgroundSync(temporal.client, orm, testLog);
   const gate = createDatabaseGate();
-  gate.open(); // A test's database is prepared.
+  gate.open(); // The test's database is already prepared.
   const app = createApp({
     gate,
     ...base,
@@ -160,7 +160,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   return { orm, databaseUrl, temporal, temporalEnv: settings, secretKey, deps, url, mediaDir };
 }
 
-/** What a test may choose, or what is usual. */
+/** The options with their defaults. */
 const chosen = (options: ApiOptions) => ({
   networks: { ...openNetworks({}), ...options.connecting },
   sandboxUrl: options.sandboxUrl ?? null,
@@ -170,11 +170,11 @@ const chosen = (options: ApiOptions) => ({
   bodyMs: options.bodyMs ?? 100_000,
 });
 
-/** @returns where it listens. */
+/** @returns its address. */
 async function listen(
   t: ExecutionContext,
   app: ReturnType<typeof createApp>,
-  bounds: ConnectionBounds,
+  bounds: ConnectionLimits,
   port = 0,
 ): Promise<string> {
   const server = app.listen(port, '127.0.0.1');
@@ -210,7 +210,7 @@ async function libraryIn(
 }
 
 export type WorkerOptions = {
-  /** Workflow code other than this version's. */
+  /** Workflow code instead of this version's. */
   readonly bundle?: ReturnType<typeof sharedBundle>;
   readonly adapt?: (activities: Activities) => Activities;
 };
@@ -226,7 +226,7 @@ export async function startWorkers(
   options: WorkerOptions = {},
 ): Promise<() => Promise<void>> {
   const { orm, temporal, temporalEnv, deps } = punctual;
-  // Loaded here, as most files of tests have no workers.
+  // Loaded on demand, because most test files have no workers.
   const { createActivities } = await import('../../activities/index.ts');
   const { pollQueues } = await import('../../worker/create-workers.ts');
   const { startRelay } = await import('../../worker/relay.ts');
@@ -255,7 +255,7 @@ export async function startWorkers(
   return stop;
 }
 
-/** An API and workers: a whole Punctual. */
+/** Starts an API with workers. */
 export async function startPunctual(
   t: ExecutionContext,
   options: ApiOptions = {},
@@ -265,13 +265,13 @@ export async function startPunctual(
   return punctual;
 }
 
-/** So many calls a minute that no test is refused for their number. */
+/** High enough that no test is refused for the number of its calls. */
 const plenty: RateLimits = { requests: 1_000_000, writes: 1_000_000, wrongKeys: 1_000_000 };
 
-/** The defaults, by the settings' own parser. */
+/** The default quotas. */
 export const usualQuotas = readQuotas({}, []);
 
-/** What stands before every call of a test's API. @param limits Where the test is about them. */
+/** The admission checks of a test's API. @param limits Rate limits, if the test is about them. */
 export function admission(
   t: ExecutionContext,
   databaseUrl: string,
@@ -280,11 +280,11 @@ export function admission(
 ): Admission {
   const pool = createPool(databaseUrl, testLog, patience);
   t.teardown(() => pool.end());
-  const allowances = { mostAtATime: mostPerKey, quotas: { ...usualQuotas, ...quotas } };
+  const allowances = { maxConcurrent: mostPerKey, quotas: { ...usualQuotas, ...quotas } };
   return createAdmission(pool, { ...plenty, ...limits }, allowances);
 }
 
-/** What counts the calls of clients. */
+/** The counters of clients' calls. */
 function counting(t: ExecutionContext, databaseUrl: string, options: ApiOptions) {
   const pool = createPool(databaseUrl, testLog, patience);
   t.teardown(() => pool.end());

@@ -3,7 +3,7 @@ import type { Em, Orm } from '../../db/orm.ts';
 
 export type Query = { readonly sql: string; readonly values: readonly unknown[] };
 
-/** @param around Is called for each statement that `query` runs, and runs it. */
+/** @param around Called for each statement of `query` instead of running it; it runs the statement itself. */
 export function aroundQueries(
   em: Em,
   around: <T>(run: () => Promise<T>, query: Query) => Promise<T>,
@@ -20,7 +20,7 @@ export function aroundQueries(
   return Object.assign(em, { getKysely }) as unknown as Em;
 }
 
-/** An entity manager that keeps the statements which `query` runs. */
+/** An entity manager that records the statements of `query`. */
 export function watched(em: Em): { em: Em; queries: Query[] } {
   const queries: Query[] = [];
   const kept = aroundQueries(em, (run, query) => {
@@ -30,16 +30,16 @@ export function watched(em: Em): { em: Em; queries: Query[] } {
   return { em: kept, queries };
 }
 
-/** Runs the text of a statement as it was sent, with its values bound. */
+/** Runs a statement's exact text with its values bound. */
 export async function runSent<Row>(em: Em, { sql, values }: Query): Promise<Row[]> {
   const { rows } = await em.getKysely().executeQuery(CompiledQuery.raw(sql, [...values]));
   return rows as Row[];
 }
 
-/** How PostgreSQL runs a query. */
+/** PostgreSQL's plan of a query. */
 export async function planOf(orm: Orm, query: Query | undefined): Promise<string> {
   if (!query) {
-    throw new Error('There is no query.');
+    throw new Error('The query is missing.');
   }
 
   const explained = { ...query, sql: `explain ${query.sql}` };

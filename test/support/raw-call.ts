@@ -1,7 +1,7 @@
 import type { Reply } from './client.ts';
 import { checkAnswer } from './check-answer.ts';
 
-/** One request as it is written here: no key, no content type, no JSON unless given. Its answer is checked. */
+/** Sends one request without a default key, content type or JSON encoding. Checks the answer. */
 export async function rawCall(url: string, init: RequestInit = {}): Promise<Reply> {
   const response = await fetch(url, init);
   const text = await response.text();

@@ -18,7 +18,7 @@ export type Receiver = {
   nth(n: number): Promise<Received>;
 };
 
-/** A webhook receiver on a real socket. Answers 204 unless set otherwise. */
+/** A webhook receiver on a real socket. Answers 204 by default. */
 export async function startReceiver(
   t: ExecutionContext,
   answer: (n: number) => number = () => 204,
@@ -53,8 +53,8 @@ export async function startReceiver(
 }
 
 /**
- * Whether a request's signature is right, worked out from docs/webhooks.md with the Web Crypto API, so that
- * nothing of the sender's code takes part.
+ * Whether a request's signature is right. Follows docs/webhooks.md with the Web Crypto API, without any of the sender's
+ * code.
  */
 export async function isSignedWith(secret: string, { headers, body }: Received): Promise<boolean> {
   const utf8 = new TextEncoder();

@@ -3,10 +3,10 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import type { Answer } from './answers.ts';
 
-/** A request as it came over the wire. */
+/** A request as received, byte for byte. */
 export type Arrived = {
   readonly path: string;
-  /** Its head, line by line. */
+  /** The lines of its head. */
   readonly lines: readonly string[];
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -15,18 +15,18 @@ export type Arrived = {
   readonly body: string;
 };
 
-/** A webhook receiver with a path of its own. */
+/** A webhook receiver with its own path. */
 export type TestReceiver = {
   readonly url: string;
-  /** The requests that came, whole, in order. */
+  /** The complete requests, in order. */
   readonly arrived: readonly Arrived[];
-  /** What the next requests get. */
+  /** The answer to the next requests. */
   answer: Answer;
   /** Resolves with the nth request, counted from 1. */
   nth(n: number): Promise<Arrived>;
 };
 
-/** Receivers of a whole file of tests, on one real socket. */
+/** Receivers for a whole test file, on one real socket. */
 export type Receivers = {
   readonly port: number;
   /** Makes a receiver. @param answer Without one, requests get no answer. */
@@ -37,7 +37,7 @@ type Receiving = TestReceiver & { readonly arrived: Arrived[] };
 
 const nothing: Answer = () => undefined;
 
-/** Opens a server that reads HTTP by itself, so that tests see the bytes and answer with any. */
+/** Opens a server with its own HTTP parser, so that tests see the exact bytes and can answer with any. */
 export async function openReceivers(scope: ExecutionContext): Promise<Receivers> {
   const byPath = new Map<string, Receiving>();
   const open = new Set<Socket>();
@@ -85,7 +85,7 @@ export async function openReceivers(scope: ExecutionContext): Promise<Receivers>
   };
 }
 
-/** Reads the requests of a connection, one after the other. Node's own server would hide how they were written. */
+/** Reads a connection's requests, one after the other. Node's own server would hide their exact bytes. */
 export function readRequests(socket: Socket, take: (request: Arrived) => void): void {
   let pending = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
@@ -97,7 +97,7 @@ export function readRequests(socket: Socket, take: (request: Arrived) => void): 
   });
 }
 
-/** @returns null while it is not whole. */
+/** @returns null while the request is incomplete. */
 function readOne(pending: Buffer): { request: Arrived; length: number } | null {
   const headLength = pending.indexOf('\r\n\r\n');
   if (headLength === -1) {

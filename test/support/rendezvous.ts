@@ -1,10 +1,11 @@
 import type { ExecutionContext, TestFn } from 'ava';
 
 /**
- * Something that happens once to all tests of a file: such as an outage, which each of them prepares and looks at in
- * its own way. A test that ended is not waited for, whether it came here or failed before.
+ * Runs something once for all tests of a file, such as an outage, when every test has prepared for it. A test that has
+ * ended is no longer waited for, even if it failed before it was ready.
  *
- * @param happen What is done when all are here. @returns how a test says that it is: it resolves when that is done.
+ * @param happen Runs when all tests are ready. @returns the function by which a test reports that it is ready; it
+ *   resolves when `happen` is done.
  */
 export function rendezvous<T>(
   test: TestFn,
@@ -13,9 +14,9 @@ export function rendezvous<T>(
   let expected = 0;
   const here = new Set<ExecutionContext>();
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  promise.catch(() => undefined); // Those who wait get it.
+  promise.catch(() => undefined); // The waiting tests get the error.
   let hasBegun = false;
-  const look = (): void => {
+  const check = (): void => {
     if (!hasBegun && here.size > 0 && here.size >= expected) {
       hasBegun = true;
       happen().then(resolve, reject);
@@ -26,11 +27,11 @@ export function rendezvous<T>(
   });
   test.afterEach.always(() => {
     expected -= 1;
-    look();
+    check();
   });
   return (t) => {
     here.add(t);
-    look();
+    check();
     return promise;
   };
 }

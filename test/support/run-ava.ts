@@ -5,10 +5,10 @@ import { tallyCounter, type Tally } from './tally.ts';
 
 const ava = fileURLToPath(new URL('../../node_modules/ava/entrypoints/cli.js', import.meta.url));
 
-/** Settings of a running Punctual, which must not reach the ones that tests start. */
+/** Settings of a running Punctual, which must not affect the processes that tests start. */
 const foreign: ReadonlySet<string> = new Set(['DATABASE_URL', 'SECRET_KEY', 'PORT', 'HOST']);
 
-/** Runs ava, shows what it prints, and counts. */
+/** Runs ava, shows its output, and counts the results. */
 export async function runAva(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

@@ -9,19 +9,19 @@ import { storeBundle } from './services/bundle.ts';
 import { startServices } from './services/all.ts';
 import { tallyLine } from './tally.ts';
 
-// `npm test [-- ava's arguments]`: starts what the tests share, runs ava, stops everything and prints the count.
-// With names of test files it starts only the services that these files need.
+// `npm test [-- ava's arguments]`: starts the shared services, runs ava, stops everything and prints the count. If the
+// arguments are test files, it starts only the services that these need.
 
 const interrupted = new AbortController();
 const force = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // ava gets it too and ends by itself; what is shared is stopped after it. A second time all ends at once.
+  // ava gets the signal too and ends; the services stop after it. A second signal ends everything at once.
   process.on(signal, () => (interrupted.signal.aborted ? force : interrupted).abort());
 }
 
 const guard = startGuard();
 const folder = await mkdtemp(path.join(tmpdir(), 'punctual-test-'));
-// Where tests run as root, PostgreSQL runs as another user and has to pass.
+// As root, the tests run PostgreSQL as another user, who must be able to enter this folder.
 await chmod(folder, 0o711);
 const say = (line: string) => console.log(line);
 const stage = { guard, say, signal: interrupted.signal };
@@ -37,7 +37,7 @@ if (needed?.bundle ?? true) {
   Object.assign(env, await storeBundle(folder));
 }
 env['PUNCTUAL_TEST_MISSING'] = JSON.stringify(missing);
-// A process for each file of tests, and those that they start, load the same modules: compiled once for all of them.
+// Each test file has its own process and child processes, all with the same modules. The cache compiles these once.
 env['NODE_COMPILE_CACHE'] = fileURLToPath(
   new URL('../../node_modules/.cache/compiled', import.meta.url),
 );

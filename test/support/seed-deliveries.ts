@@ -8,8 +8,8 @@ import type { Punctual } from './punctual.ts';
 /**
  * Stores an event as the worker does.
  *
- * @param createdAt Left out, it is now by the database's clock, as ever.
- * @returns its delivery's id, if anybody subscribed.
+ * @param createdAt By default the database's current time.
+ * @returns its delivery's id, if an endpoint subscribed.
  */
 export async function storeEvent(
   { orm }: Pick<Punctual, 'orm'>,
@@ -48,7 +48,7 @@ export const storeAttempt = (
     [newId(), workspaceId, ...row],
   );
 
-/** A `post.failed` event, to which an endpoint must have subscribed, and a delivery of it that has come so far. */
+/** Stores a `post.failed` event, to which an endpoint must be subscribed, and a delivery of it with this status. */
 export async function storeDelivery(
   punctual: Pick<Punctual, 'orm'>,
   workspaceId: string,
@@ -76,8 +76,8 @@ export async function storeDelivery(
 }
 
 /**
- * Stores so many events with a delivery each, all due now, that Temporal has yet to hear of: as after an outage, or
- * when its owner has failed deliveries replayed. In two statements, however many there are.
+ * Stores many events with a delivery each, all due now and not yet synced to Temporal, as after an outage or a replay
+ * of failed deliveries. Uses two statements for any count.
  */
 export async function queueEvents(
   { orm }: Pick<Punctual, 'orm'>,
@@ -98,7 +98,7 @@ export async function queueEvents(
   });
 }
 
-/** How many deliveries of an endpoint have come how far. */
+/** The number of an endpoint's deliveries by status. */
 export async function countDeliveries(
   { orm }: Punctual,
   { workspaceId, webhookId }: { readonly workspaceId: string; readonly webhookId: string },
@@ -111,7 +111,7 @@ export async function countDeliveries(
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 }
 
-/** Gives each endpoint of a workspace so many delivered deliveries more, a minute apart, with an attempt each. */
+/** Adds this many delivered deliveries to each endpoint of a workspace, a minute apart, with an attempt each. */
 export async function storeMany(orm: Orm, workspaceId: string, count: number): Promise<void> {
   const em = orm.em.fork();
   await em.execute(

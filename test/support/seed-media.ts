@@ -7,7 +7,7 @@ import { PostMedia } from '../../db/entities/post-media.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Punctual } from './punctual.ts';
 
-/** Stores the row of an image, as an upload does; its bytes are nowhere. @returns its id. */
+/** Stores the row of an image, as an upload does, without its bytes. @returns its id. */
 export async function storeMedia(
   { orm }: Pick<Punctual, 'orm'>,
   workspaceId: string,
@@ -31,7 +31,7 @@ export async function storeMedia(
   return file.id;
 }
 
-/** A file for a media library: its bytes, and what is known of them. */
+/** A file for a media library: its bytes and its details. */
 export type TestFile = {
   readonly name: string;
   readonly type: string;
@@ -42,13 +42,13 @@ export type TestFile = {
 
 type Deps = Pick<ActivityDeps, 'orm' | 'storage'>;
 
-/** Puts a file into a workspace's library, bytes and row. @returns the row's id. */
+/** Stores a file's bytes and row in a workspace's library. @returns the row's id. */
 export async function storeFile(
   { orm, storage }: Deps,
   workspaceId: string,
   { bytes, ...facts }: TestFile,
 ): Promise<string> {
-  const storageKey = newId(); // The row's own id, as the API does it.
+  const storageKey = newId(); // The row's own id, as in the API.
   const folder = await mkdtemp(path.join(tmpdir(), 'punctual-file-'));
   const given = path.join(folder, 'file');
   await writeFile(given, bytes);
@@ -69,7 +69,7 @@ export async function storeFile(
   return file.id;
 }
 
-/** Makes these the files of a post, in this order. */
+/** Sets the files of a post, in this order. */
 export async function attachFiles(
   { orm }: Deps,
   workspaceId: string,

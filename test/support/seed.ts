@@ -1,6 +1,6 @@
 import type { ActivityDeps } from '../../activities/deps.ts';
 import type { ApiDeps } from '../../api/deps.ts';
-import { contentOf } from '../../api/posts/post-content.ts';
+import { postContentOf } from '../../api/posts/post-content.ts';
 import { storePost } from '../../api/posts/store-post.ts';
 import { connectChannel } from '../../accounts/connect-channel.ts';
 import { Channel } from '../../db/entities/channel.ts';
@@ -18,10 +18,10 @@ export type StoredChannel = {
   readonly settings?: Json;
 };
 
-/** What the database has of the channel's secrets, sealed; no answer may ever hold it. */
+/** The channel's secret, which the database holds sealed; no answer may contain it. */
 export const channelToken = 'token-of-the-channel';
 
-/** Stores a connected channel as `npm run admin` does, of an account that no server has. @returns its id. */
+/** Stores a connected channel as `npm run admin` does, for an account without a server. @returns its id. */
 export async function storeChannel(
   { orm, deps }: Punctual,
   workspaceId: string,
@@ -39,7 +39,7 @@ export async function storeChannel(
   return id;
 }
 
-/** Connects an account of a fake network. @param account Which, when there are several. @returns the channel's id. */
+/** Connects an account of a fake network. @param account Which one, if there are several. @returns the channel's id. */
 export async function addFakeChannel(
   { orm, sealer }: Pick<ActivityDeps, 'orm' | 'sealer'>,
   workspaceId: string,
@@ -59,9 +59,9 @@ export async function addFakeChannel(
 }
 
 /**
- * Connects an account behind which is this fake network, on an API whose networks are `fakeNetworks`.
+ * Connects an account with this fake network behind it, on an API with `fakeNetworks`.
  *
- * @param platform Its name, when not `fake` (`fakeNetworksNamed`). @returns the channel's id.
+ * @param platform The network's name, unless `fake` (`fakeNetworksNamed`). @returns the channel's id.
  */
 export const fakeChannel = (
   { deps }: Pick<Punctual, 'deps'>,
@@ -70,7 +70,7 @@ export const fakeChannel = (
   platform = 'fake',
 ): Promise<string> => addFakeChannel(deps, workspaceId, platform, { remoteId: accountOn(network) });
 
-/** Makes a post that has ended, its channels with these statuses. @returns its id. */
+/** Makes a post that has ended, with these statuses of its channels. @returns its id. */
 export async function endedPost(
   { orm }: Punctual,
   client: Client,
@@ -104,7 +104,7 @@ export async function endedPost(
   return String(id);
 }
 
-/** Puts a post and its channels, in their order, into a state that only a worker brings them to. */
+/** Puts a post and its channels, in their order, into a state that only a worker reaches. */
 export async function setStatus(
   { orm }: Punctual,
   postId: string,
@@ -141,8 +141,8 @@ export async function setStatus(
 }
 
 /**
- * What an API leaves behind that ends right after its commit: a scheduled post, on all channels of a workspace, that
- * was never synced.
+ * Stores the state after an API process that ends right after its commit: a scheduled post, on all channels of a
+ * workspace, that was never synced.
  *
  * @returns its id.
  */
@@ -153,7 +153,7 @@ export async function storeUnsynced(
 ): Promise<string> {
   const channels = await orm.em.fork().find(Channel, { workspaceId });
   const id = newId();
-  const content = contentOf({ body: 'secret words' });
+  const content = postContentOf({ body: 'secret words' });
   const post = {
     id,
     dueAt: new Date(dueAt),
@@ -165,7 +165,7 @@ export async function storeUnsynced(
     print: '',
   };
   const noFiles = { files: [], countedInLibrary: () => undefined };
-  const ofTheApi = deps as unknown as ApiDeps; // No more of them is used.
+  const ofTheApi = deps as unknown as ApiDeps; // `storePost` uses only these.
   await storePost(ofTheApi, { workspaceId, quotas: usualQuotas }, channels, post, noFiles);
   return id;
 }

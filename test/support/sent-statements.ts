@@ -4,7 +4,7 @@ import { Client as PgClient, type QueryConfig } from 'pg';
 export type Sent = {
   readonly text: string;
   readonly values: readonly unknown[];
-  /** PostgreSQL plans it once for a connection. */
+  /** PostgreSQL plans it once per connection. */
   readonly isPrepared: boolean;
 };
 
@@ -22,8 +22,8 @@ prototype.query = function watched(this: PgClient, ...args: unknown[]): unknown 
 } as typeof prototype.query;
 
 /**
- * What this process sent while `work` went on: the product's own, word for word, so that no test looks at an old
- * copy. One after the other: it sees the statements of all.
+ * The statements that this process sends during `work`, so that tests check the product's current text. Calls must not
+ * overlap: each would also record the statements of the others.
  */
 export async function statementsOf(work: () => Promise<unknown>): Promise<Sent[]> {
   sent = [];

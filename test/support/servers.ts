@@ -7,10 +7,10 @@ import { fakeNetwork, type FakeNetwork } from './networks.ts';
 import { poll } from './poll.ts';
 import { addFakeChannel } from './seed.ts';
 
-/** With a name of its own: a server's places are those of all workspaces. */
+/** Has a unique name, because a server's slots are shared by all workspaces. */
 export const newNetwork = () => Object.assign(fakeNetwork(), { id: crypto.randomUUID() });
 
-/** A network of which one server takes requests and answers none until the test lets it. */
+/** A network with one server that holds all requests until the test releases them. */
 export function hangingNetwork(baseUrl = 'https://fake.example') {
   const network = newNetwork();
   const answer = Promise.withResolvers<void>();
@@ -67,16 +67,16 @@ export async function channelOfAnother(
 export const countOf = (attempted: readonly { readonly kind: string }[], kind: string): number =>
   attempted.filter((one) => one.kind === kind).length;
 
-/** Begins to publish one post after the other: each finds those before it under way. */
+/** Begins to publish one post after the other; each starts when the earlier ones are under way. */
 export async function beginEach(
   network: ReturnType<typeof hangingNetwork>,
   posts: readonly ClaimedPost[],
 ): Promise<Promise<Attempted<ChannelOutcome>>[]> {
-  const tries: Promise<Attempted<ChannelOutcome>>[] = [];
+  const attempts: Promise<Attempted<ChannelOutcome>>[] = [];
   for (const post of posts) {
-    tries.push(post.attempt());
-    await untilUnderWay(network, tries.length);
+    attempts.push(post.attempt());
+    await untilUnderWay(network, attempts.length);
   }
 
-  return tries;
+  return attempts;
 }

@@ -1,27 +1,25 @@
 import { readFileSync, writeSync } from 'node:fs';
-import { liveAsChild } from '../../runtime/media/live-as-child.ts';
+import { endWithParent } from '../../runtime/media/end-with-parent.ts';
 
-// A program that stands in for the one that looks at files (`createInspector`): it does what the file says.
+// Replaces the program that inspects files (`createInspector`): the file's content selects its behaviour.
 
-liveAsChild();
+endWithParent();
 const [order] = readFileSync(process.argv[2] ?? '', 'utf8').split('\n');
 const memory: Buffer[] = [];
 const orders: Readonly<Record<string, () => void>> = {
   hang: () => {
-    process.title = `hangs ${process.argv[2]}`; // It is past its beginning.
+    process.title = `hangs ${process.argv[2]}`; // Shows that the program has started.
     setInterval(() => undefined, 60_000);
   },
   burn: () => {
-    for (;;) {
-      // Until it is stopped.
-    }
+    for (;;) {}
   },
   fill: () => {
     for (;;) {
       memory.push(Buffer.alloc(10_000_000, 'x'));
     }
   },
-  // The heap of JavaScript, which has another bound than the rest.
+  // The JavaScript heap, which has a separate limit.
   heap: () => {
     const all: unknown[] = [];
     for (;;) {

@@ -1,15 +1,15 @@
 import type { Orm } from '../../db/orm.ts';
 
-/** Of these, rows come and go that no call stores: the schema's own, and what is counted of calls and for quotas. */
+/** Tables whose rows change without a stored object: the schema's own, and the counters of calls and quotas. */
 const apart = ['migrations', 'installation', 'rate_limits', 'quota_shares'];
 
 export type RowCounts = Readonly<Record<string, number>>;
 
 /**
- * How many rows there are in each table: all that a call of the API can store.
+ * Counts the rows of each table that a call of the API can change.
  *
- * @param workspaceId Counts the rows of this workspace only, in the tables that name it. Without it, the database must
- *   be the test's own.
+ * @param workspaceId Counts only this workspace's rows, in the tables that have the column. Without it, the database
+ *   must belong to the test.
  */
 export async function storedRows(orm: Orm, workspaceId?: string): Promise<RowCounts> {
   const em = orm.em.fork();

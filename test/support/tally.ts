@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** How a run of ava went, counted from what it prints. */
+/** The result of a run of ava, counted from its output. */
 export type Tally = {
   readonly passed: number;
   readonly failed: number;
@@ -8,16 +8,16 @@ export type Tally = {
 };
 
 export type Counter = {
-  /** Takes ava's output as it comes. */
+  /** Takes ava's output in chunks. */
   readonly add: (text: string) => void;
   /**
-   * The count at the end. A run that failed has a failure even where ava did not live to name one, and so has a run
-   * without any test. `skipsFail` counts skipped tests as failed.
+   * The final count. A run with a non-zero exit code has at least one failure, also if ava ended before it printed one,
+   * and so has a run without tests. `skipsFail` counts skipped tests as failed.
    */
   readonly result: (exitCode: number, skipsFail: boolean) => Tally;
 };
 
-/** ava prints a line per test: two spaces and a mark. Terminals without Unicode get the mark's simpler twin. */
+/** ava prints a line per test: two spaces and a mark. Terminals without Unicode get a simpler mark. */
 const marks = {
   passed: /^ {2}[✔√] /v,
   failed: /^ {2}[✘✖×] /v,
@@ -38,7 +38,7 @@ export function tallyCounter(): Counter {
     add(text) {
       const lines = `${unfinished}${text}`.split('\n');
       unfinished = lines.pop() ?? '';
-      // By whole lines: a colour's code may come in two pieces.
+      // Counts whole lines, because a colour code may arrive in two chunks.
       lines.map((line) => stripVTControlCharacters(line)).forEach(count);
     },
     result(exitCode, skipsFail) {

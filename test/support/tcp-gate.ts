@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 export type TcpGate = {
-  /** On 127.0.0.1, and the same after every opening. */
+  /** On 127.0.0.1, the same after each opening. */
   readonly port: number;
   /** `127.0.0.1:<port>` */
   readonly address: string;
-  /** How many connections pass through it now. */
+  /** The number of connections through it now. */
   readonly passing: () => number;
-  /** Cuts every connection and refuses new ones, as a server does that is gone. */
+  /** Cuts every connection and refuses new ones, as if the server were down. */
   close(): Promise<void>;
   /** Lets connections through again. */
   open(): Promise<void>;
-  /** Lets no more byte through on the connections that are there, and cuts none: as after a pulled cable. */
+  /** Blocks all bytes on the existing connections without closing them, as after a pulled cable. */
   freeze(): void;
 };
 
@@ -83,7 +83,7 @@ async function listening(port: number, pass: (socket: Socket) => void): Promise<
   return server;
 }
 
-/** The same address, by way of a gate. */
+/** The same URL through a gate. */
 export function throughGate(url: string, gate: TcpGate): string {
   const through = new URL(url);
   through.hostname = '127.0.0.1';
@@ -91,7 +91,7 @@ export function throughGate(url: string, gate: TcpGate): string {
   return through.href;
 }
 
-/** Where a URL or a `host:port` leads. @param defaultPort Of a URL that names none. */
+/** Host and port of a URL or a `host:port`. @param defaultPort For a URL without a port. */
 export function targetOf(address: string, defaultPort = 5432): { host: string; port: number } {
   const { hostname, port } = new URL(address.includes('://') ? address : `tcp://${address}`);
   return { host: hostname, port: port === '' ? defaultPort : Number(port) };

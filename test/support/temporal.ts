@@ -6,7 +6,7 @@ import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { createLogger } from '../../runtime/logger.ts';
 import { env } from './env.ts';
 
-/** What the tests' processes write: nothing, unless `LOG_LEVEL` says otherwise. */
+/** The log of the tests' processes: silent unless `LOG_LEVEL` is set. */
 export const testLog = createLogger('test', process.env['LOG_LEVEL'] ?? 'silent');
 
 let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
@@ -22,8 +22,8 @@ export function sharedBundle(): Promise<WorkflowBundleWithSourceMap> {
 let installed: Promise<void> | undefined;
 
 /**
- * Sends Temporal's own messages to the test's log. Must come before anything else of its native part, which is loaded
- * here and not by every file of tests: most have no worker, and it takes half a second of processor time.
+ * Sends Temporal's own messages to the test's log. Call it before anything else of the native part. Loaded on demand:
+ * most test files have no worker, and loading takes half a second of processor time.
  */
 export function installRuntime(): Promise<void> {
   installed ??= (async () => {
@@ -50,15 +50,15 @@ export async function nativeConnection(
   return connection;
 }
 
-/** The SDK's own 10 s are not enough on a machine that does ten things at once. In milliseconds. */
+/** The SDK's default of 10 s is too short on a machine under load. In milliseconds. */
 const connectMs = 100_000;
 
-/** Environment for a namespace of the test's own on the shared server, where no other workers poll. */
+/** Environment for a new namespace on the shared server, where no other workers poll. */
 export async function freshNamespace(): Promise<Record<string, string>> {
   const address = process.env['PUNCTUAL_TEST_TEMPORAL_ADDRESS'];
   const namespace = `test-${crypto.randomUUID()}`;
   if (!address) {
-    // This machine has no Temporal. What needs one is skipped (`needs('temporal')`); the API does without.
+    // This machine has no Temporal. Tests that need it are skipped (`needs('temporal')`); the API starts without it.
     return { TEMPORAL_ADDRESS: '127.0.0.1:9', TEMPORAL_NAMESPACE: namespace };
   }
 
@@ -76,7 +76,7 @@ export async function freshNamespace(): Promise<Record<string, string>> {
 }
 
 export type Patience = {
-  /** Temporal has as long as it needs to hear of a change, not the product's 2 s: this machine may be busy. */
+  /** Removes the product's 2 s deadline for syncs, because this machine may be busy. */
   readonly patientTemporal?: boolean;
 };
 

@@ -14,13 +14,14 @@ import { installRuntime } from './temporal.ts';
 
 export type SkippingPunctual = Punctual & {
   readonly environment: TestWorkflowEnvironment;
-  /** How long Temporal was asked to wait after each attempt to deliver that failed, in milliseconds and in order. */
+  /** The wait that Temporal was asked for after each failed delivery attempt, in milliseconds and in order. */
   readonly deliveryWaitsMs: readonly number[];
 };
 
 /**
- * A whole Punctual on a Temporal server whose clock jumps over every wait while a workflow's result is awaited
- * through `environment.client`. A server of its own: what one test leaves waiting would hold up the next.
+ * Starts a whole Punctual on a Temporal server whose clock skips every wait while a workflow's result is awaited
+ * through `environment.client`. Each test has its own server: a workflow of another test that still waits would hold up
+ * its clock.
  */
 export async function startTimeSkipping(
   t: ExecutionContext,
@@ -29,8 +30,8 @@ export async function startTimeSkipping(
 ): Promise<SkippingPunctual> {
   const environment = await startTimeSkippingServer(t);
   const temporalEnv = { TEMPORAL_ADDRESS: environment.address, TEMPORAL_NAMESPACE: 'default' };
-  // Our own clock jumps with the server's. The database's does not, so that the time of each attempt to deliver has come
-  // by it when Temporal says so.
+  // Our own clock skips with the server's. The database's does not, so each delivery attempt is due by the database
+  // when Temporal starts it.
   let aheadMs = 0;
   const now = (): Date => new Date(Date.now() + aheadMs);
   const networks = { fake: network };
@@ -50,7 +51,7 @@ export async function startTimeSkipping(
         try {
           return await activities.attemptDelivery(request);
         } catch (error) {
-          // That one came too early is no failed attempt: it waits for the rest.
+          // An attempt that came too early has not failed: it waits for the remaining time.
           if (error instanceof ApplicationFailure && error.type !== 'too_early') {
             deliveryWaitsMs.push(Number(error.nextRetryDelay));
           }
@@ -63,7 +64,7 @@ export async function startTimeSkipping(
   return { ...punctual, environment, deliveryWaitsMs };
 }
 
-/** The server alone. */
+/** Starts only the server. */
 export async function startTimeSkippingServer(
   t: ExecutionContext,
 ): Promise<TestWorkflowEnvironment> {
@@ -82,9 +83,9 @@ export async function startTimeSkippingServer(
 }
 
 /**
- * Starts the program. The SDK would do so as well, and give it 5 s, within which no JVM is up on a busy machine.
+ * Starts the program. The SDK would also start it, but with a limit of 5 s, which a JVM on a busy machine exceeds.
  *
- * @returns its address; it may take a while until it listens there.
+ * @returns its address, where it may not listen yet.
  */
 async function startServer(t: ExecutionContext): Promise<string> {
   const port = await freePort();
@@ -97,7 +98,7 @@ async function startServer(t: ExecutionContext): Promise<string> {
   return `127.0.0.1:${port}`;
 }
 
-/** What `TestWorkflowEnvironment.createTimeSkipping` calls once it has started its server. */
+/** `TestWorkflowEnvironment.createTimeSkipping` calls this after it has started its server. */
 const { create } = TestWorkflowEnvironment as unknown as {
   create(options: object): Promise<TestWorkflowEnvironment>;
 };
@@ -110,7 +111,10 @@ const connectTo = (address: string): Promise<TestWorkflowEnvironment> =>
     address,
   });
 
-/** This server cannot list what it knows, and takes a start that it refused for one that it made. */
+/**
+ * Adds our search attributes without listing the existing ones, which this server cannot do. They must exist before the
+ * first start: the server remembers a start that it refused as a successful one.
+ */
 async function addSearchAttributes({ connection }: TestWorkflowEnvironment): Promise<void> {
   const types = searchAttributeKeys.map(({ name, type }) => [
     name,

@@ -3,7 +3,7 @@ import { hasGrpcCode } from '../../temporal/grpc-errors.ts';
 import { poll } from './poll.ts';
 
 /**
- * Waits until a workflow exists and has at least so many events: the API answers before its sync.
+ * Waits until a workflow exists and has at least this many events: the API answers before its sync.
  *
  * @returns the same handle.
  */

@@ -2,9 +2,9 @@ import type { Temporal } from '../../temporal/connect.ts';
 import { poll } from './poll.ts';
 
 /**
- * Searches Temporal as its Web UI does, until so many workflows are found: its lists lag behind.
+ * Searches Temporal as its Web UI does, until this many workflows appear, because its lists lag behind.
  *
- * @returns their ids, in order of the alphabet.
+ * @returns their ids in alphabetical order.
  */
 export function visible({ client }: Temporal, query: string, count: number): Promise<string[]> {
   return poll(

@@ -4,10 +4,10 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { poll } from './poll.ts';
 import { untilBegun } from './until-begun.ts';
 
-// What a workflow asked to wait for stands in its history to the millisecond, however late anybody was on a machine that
-// is busy: so that is what tests hold against the time of a post, and not when something happened.
+// A workflow's history has its timers to the millisecond, however busy the machine is. Tests therefore compare timers
+// with a post's time, and not the moments at which something happened.
 
-/** When the timers of a workflow's latest run go off, in milliseconds since 1970 and in the order in which it set them. */
+/** When the timers of a workflow's latest run fire, in milliseconds since 1970 and in the order of their creation. */
 export async function timerEnds(handle: WorkflowHandle): Promise<number[]> {
   const events = (await handle.fetchHistory()).events ?? [];
   return events.flatMap(({ timerStartedEventAttributes: timer }, index) => {
@@ -15,7 +15,7 @@ export async function timerEnds(handle: WorkflowHandle): Promise<number[]> {
       return [];
     }
 
-    // The workflow's clock stood at the begin of the task in which it asked.
+    // The workflow's clock is the start of the task that set the timer.
     const isTask = (event: (typeof events)[number]) => event.workflowTaskStartedEventAttributes;
     const task = events.slice(0, index).findLast(isTask);
     const askedMs = requiredTsToMs(task?.eventTime, 'eventTime');
@@ -23,13 +23,13 @@ export async function timerEnds(handle: WorkflowHandle): Promise<number[]> {
   });
 }
 
-/** How often a workflow asked the database something by itself: a post that is claimed at its time does so twice. */
+/** The number of a workflow's local activities; a post that is claimed at its due time has two. */
 export async function ownStepsOf(handle: WorkflowHandle): Promise<number> {
   const { events } = await handle.fetchHistory();
   return (events ?? []).filter((event) => event.markerRecordedEventAttributes).length;
 }
 
-/** What the last failure of each activity said, null where it succeeded at once; in the order of their ends. */
+/** The last failure message of each activity, null if it succeeded at once, in the order of their ends. */
 export async function lastFailures(handle: WorkflowHandle): Promise<(string | null)[]> {
   const { events } = await handle.fetchHistory();
   return (events ?? []).flatMap(({ activityTaskStartedEventAttributes: started }) =>
@@ -37,7 +37,7 @@ export async function lastFailures(handle: WorkflowHandle): Promise<(string | nu
   );
 }
 
-/** Waits until a workflow exists and has set its first timer. @returns its history by then. */
+/** Waits until a workflow exists and has set its first timer. @returns its history so far. */
 export async function untilAsleep(handle: WorkflowHandle): Promise<History> {
   await untilBegun(handle);
   return poll(

@@ -10,22 +10,22 @@ import { newClient, type Client } from './client.ts';
 import { heldClock, type HeldClock } from './database-clock.ts';
 import { beforeTests, type SharedApi } from './kit.ts';
 import { fakeNetworks } from './networks.ts';
-import { patient } from './patient-egress.ts';
+import { withoutTimeouts } from './egress-without-timeouts.ts';
 import { startApi, startWorkers, type ApiOptions, type Punctual } from './punctual.ts';
 import { openReceivers, type Receivers, type TestReceiver } from './receivers.ts';
 import { storeDelivery } from './seed-deliveries.ts';
 
 type Options = Omit<ApiOptions, 'allowPorts'> & {
-  /** Ports on 127.0.0.1 that webhooks may go to, beside that of the receivers. */
+  /** Ports on 127.0.0.1 that webhooks may use, in addition to the receivers'. */
   readonly allowPorts?: readonly number[];
-  /** Whether there are workers, too, whose requests never give up; otherwise a test makes the attempts itself. */
+  /** Also starts workers, whose requests never time out. Without them, the test makes the attempts itself. */
   readonly workers?: true;
 };
 
-/** What came of one attempt to deliver. */
+/** The outcome of one delivery attempt. */
 export type AttemptedDelivery = Attempted<'delivered' | 'failed' | 'gone'>;
 
-/** An endpoint of a new workspace, and what happens there. */
+/** An endpoint of a new workspace, with its receiver. */
 export type Subscription = {
   readonly client: Client;
   readonly workspaceId: string;
@@ -35,23 +35,23 @@ export type Subscription = {
   readonly path: string;
   readonly receiver: TestReceiver;
   /**
-   * What attempts work with. Their requests never give up: on a slow machine a receiver that is well may take longer
-   * than the product's ten seconds.
+   * Dependencies of attempts. Their requests never time out: on a slow machine a healthy receiver may exceed the
+   * product's ten seconds.
    */
   readonly deps: ActivityDeps;
   readonly now: () => Date;
   /**
-   * Moves the clock of attempts and events, which is the database's. In milliseconds. It goes with the machine's until
-   * the first call, and stands still from then on.
+   * Moves the clock of attempts and events, which is the database's, in milliseconds. The clock follows the machine's
+   * until the first call, and stops from then on.
    */
   readonly pass: (ms: number) => void;
-  /** Resolves when the database knows of all that has passed. */
+  /** Resolves when the database's clock has the latest time. */
   readonly caughtUp: () => Promise<void>;
   /** Stores an event as the worker does. @returns its delivery's id; '' when there is none. */
   readonly event: (data?: object) => Promise<string>;
-  /** Stores an event and a delivery of it that has come so far. @returns the delivery's id. */
+  /** Stores an event and a delivery of it with this status. @returns the delivery's id. */
   readonly store: (status: DeliveryStatus, at?: Date) => Promise<string>;
-  /** One attempt, as Temporal would have it made. @param deps Others than its own. @param info What Temporal says of it. */
+  /** Makes one attempt as Temporal would. @param deps Replace its own. @param info From Temporal. */
   readonly attempt: (
     deliveryId: string,
     deps?: Partial<ActivityDeps>,
@@ -61,10 +61,10 @@ export type Subscription = {
   readonly shown: (deliveryId: string) => Promise<DeliveryView>;
 };
 
-/** An API whose webhooks have somewhere to go. */
+/** An API with webhook receivers. */
 export type Webhooks = SharedApi &
   Receivers & {
-    /** Makes a workspace with an endpoint that leads to a receiver of its own. */
+    /** Creates a workspace with an endpoint that leads to a new receiver. */
     readonly subscribe: (answer?: Answer) => Promise<Subscription>;
   };
 
@@ -96,7 +96,7 @@ export async function startWebhooks(
     allowPorts: [receivers.port, ...allowPorts],
   });
   if (workers) {
-    const webhooks = patient(punctual.deps.webhooks);
+    const webhooks = withoutTimeouts(punctual.deps.webhooks);
     await startWorkers(scope, { ...punctual, deps: { ...punctual.deps, webhooks } });
   }
 
@@ -123,7 +123,7 @@ async function subscribe(
     ...punctual.deps,
     now: clock.now,
     orm: clock.orm(),
-    webhooks: patient(punctual.deps.webhooks),
+    webhooks: withoutTimeouts(punctual.deps.webhooks),
   });
   return {
     client,
@@ -158,7 +158,7 @@ async function subscribe(
   };
 }
 
-/** The machine's clock until something passes, and from then on one that is held. */
+/** Follows the machine's clock until the first move, and is held from then on. */
 function clockOf(scope: ExecutionContext, { orm, databaseUrl }: Punctual) {
   let held: HeldClock | undefined;
   let nowMs: number | undefined;

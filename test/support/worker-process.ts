@@ -7,30 +7,32 @@ import { opened } from './opened-ports.ts';
 
 const mainOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 const ofOperators = mainOf('../../worker/main.ts');
-/** A main for `startWorkerProcess`: the worker whose requests never give up. */
-export const patientWorker = mainOf('./patient-worker.ts');
+/** A main for `startWorkerProcess`: the worker whose requests never time out. */
+export const patientWorker = mainOf('./worker-without-timeouts.ts');
 
 export type WorkerProcess = {
   readonly child: ChildProcess;
-  /** Resolves when a line of the log says so, now or earlier. @throws Error when the process ends first. */
-  said(message: string): Promise<void>;
-  /** All that its log holds so far. */
+  /**
+   * Resolves when a line of the log contains the message, now or earlier. @throws Error when the process ends first.
+   */
+  logged(message: string): Promise<void>;
+  /** Everything that it has logged so far. */
   output(): string;
 };
 
-/** Starts `worker/main.ts` as operators do, or another, and waits until it polls. The test's end kills it. */
+/** Starts `worker/main.ts` as operators do, or another main, and waits until it polls. The test's end kills it. */
 export async function startWorkerProcess(
   t: ExecutionContext,
   punctual: Punctual,
   allowPorts: readonly number[],
   main = ofOperators,
 ): Promise<ChildProcess> {
-  const { child, said } = spawnWorker(t, punctual, allowPorts, main);
-  await said('polling');
+  const { child, logged } = spawnWorker(t, punctual, allowPorts, main);
+  await logged('polling');
   return child;
 }
 
-/** Starts `worker/main.ts` as operators do, or another. The test's end kills it. */
+/** Starts `worker/main.ts` as operators do, or another main. The test's end kills it. */
 export function spawnWorker(
   t: ExecutionContext,
   punctual: Punctual,
@@ -57,23 +59,23 @@ export function spawnWorker(
   child.stdout.on('data', (chunk) => {
     output += String(chunk);
   });
-  const said = (message: string): Promise<void> =>
+  const logged = (message: string): Promise<void> =>
     new Promise((resolve, reject) => {
-      const look = (): void => {
+      const check = (): void => {
         if (output.includes(`"msg":"${message}"`)) {
           resolve();
         }
       };
-      child.stdout.on('data', look);
+      child.stdout.on('data', check);
       child.once('exit', () =>
         reject(new Error(`The worker ended before it said "${message}": ${output.slice(-5000)}`)),
       );
-      look();
+      check();
     });
-  return { child, said, output: () => output };
+  return { child, logged, output: () => output };
 }
 
-/** SIGKILL: no clean-up, no goodbye. Resolves when it is gone. */
+/** Sends SIGKILL, so that the worker cannot clean up. Resolves when the process has ended. */
 export async function killed(worker: ChildProcess): Promise<void> {
   if (worker.exitCode === null && worker.signalCode === null) {
     const gone = once(worker, 'exit');
@@ -82,7 +84,7 @@ export async function killed(worker: ChildProcess): Promise<void> {
   }
 }
 
-/** Resolves when a process is gone, however it ended. */
+/** Resolves when a process has ended in any way. */
 export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     await once(child, 'exit');

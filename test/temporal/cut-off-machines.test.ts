@@ -16,21 +16,21 @@ import { fakeChannel, storeChannel, storeUnsynced } from '../support/seed.ts';
 import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
 import { testLog } from '../support/temporal.ts';
 
-// A machine that loses its power or its network, or is stopped, in the middle of a transaction: it keeps its locks, and
-// nobody hears of it. The limits by which the server ends such sessions are a tenth of the product's here.
+// A machine that loses its power or network, or is suspended, in the middle of a transaction keeps its locks. The
+// server timeouts that end such sessions are a tenth of the product's here.
 
 const test = needs('temporal');
 const silent = sharedApi(test, { patientTemporal: true }); // No worker runs.
 const live = sharedPunctual(test);
 
-/** The product's pool, on a machine that can be cut off. */
+/** The product's pool on a machine that can be cut off. */
 async function machine(t: ExecutionContext, databaseUrl: string) {
   const gate = await tcpGate(t, targetOf(databaseUrl));
   const orm = createOrm(throughGate(databaseUrl, gate), { ...patience, queryTimeoutMs: 2000 });
   return { orm, cutOff: gate.freeze };
 }
 
-/** Has a relay claim what is in the outbox, on a machine that is cut off while it asks Temporal. */
+/** Claims rows of the outbox in a relay whose machine is cut off while it calls Temporal. */
 async function claimAndVanish(
   t: ExecutionContext,
   { databaseUrl, temporal }: typeof silent.punctual,
@@ -48,14 +48,14 @@ async function claimAndVanish(
 }
 
 test.serial(
-  'posts that the relays of machines which are cut off had claimed, and those that nobody had, are synced by another relay',
+  'another relay syncs posts that the relays of cut-off machines had claimed, and unclaimed ones',
   async (t) => {
     const { punctual } = silent;
     const { workspaceId } = await silent.newClient();
     await storeChannel(punctual, workspaceId);
     const dueAt = new Date(Date.now() + 24 * 3_600_000);
     const posts: string[] = [];
-    // As many as relays may look at once.
+    // The limit of concurrent relays.
     for (let relays = 0; relays < 4; relays += 1) {
       posts.push(await storeUnsynced(punctual, workspaceId, dueAt));
       await claimAndVanish(t, punctual);
@@ -77,7 +77,7 @@ test.serial(
   },
 );
 
-test('a post that an API was about to cancel when its machine was cut off goes out', async (t) => {
+test('a post goes out whose cancel was interrupted when its machine was cut off', async (t) => {
   const { punctual } = live;
   const client = await live.newClient();
   const network = fakeNetwork();
@@ -90,7 +90,7 @@ test('a post that an API was about to cancel when its machine was cut off goes o
     })
   ).body;
   const { orm, cutOff } = await machine(t, punctual.databaseUrl);
-  // A cancel reads the clock once it has locked the post, before it writes.
+  // A cancel reads the clock after it has locked the post and before it writes.
   const now = (): Date => {
     cutOff();
     return new Date();
@@ -107,7 +107,7 @@ test('a post that an API was about to cancel when its machine was cut off goes o
   t.is(network.sends.length, 1);
 });
 
-test('a post that was answered with 503 is not there once it was sent again', async (t) => {
+test('a post that got a 503 does not exist once its repetition is stored', async (t) => {
   const { punctual } = silent;
   const { workspaceId, key } = await newClient(punctual);
   const channel = await storeChannel(punctual, workspaceId);
@@ -119,7 +119,7 @@ test('a post that was answered with 503 is not there once it was sent again', as
   const client = clientFor(api.url, workspaceId, key);
   const send = (body: string) =>
     client.post('/posts', { body, channel_ids: [channel], schedule_in_minutes: 60 });
-  t.is((await send('Before')).status, 201); // The first of a workspace takes another way.
+  t.is((await send('Before')).status, 201); // The first post of a workspace takes another path.
   const lock = await holdLock(
     t,
     ownPool(t, punctual.databaseUrl),
@@ -139,7 +139,7 @@ test('a post that was answered with 503 is not there once it was sent again', as
   );
 });
 
-test('stricter limits of the operator hold, and looser ones give way', async (t) => {
+test('stricter timeouts of the operator apply, and longer ones do not', async (t) => {
   const url = await emptyDatabase(t);
   const { pathname } = new URL(url);
   const set = (name: string, to: string): Promise<unknown> => {

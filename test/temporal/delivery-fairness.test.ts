@@ -14,8 +14,8 @@ const api = sharedWebhooks(test, { patientTemporal: true });
 
 type Endpoint = Pick<Subscription, 'workspaceId' | 'webhookId'>;
 
-// A relay looks at the outbox of all workspaces, and Temporal's turns are those of a whole queue: so one test at a
-// time. Only the first has a worker, as the others leave behind what would be delivered.
+// A relay reads the outbox of all workspaces, and Temporal's fairness covers a whole queue, so the tests run serially.
+// Only the first test has a worker, because the others leave deliveries behind.
 test.beforeEach(async () => {
   await api.punctual.orm.em.fork().execute('update deliveries set synced_round = round');
 });
@@ -38,7 +38,7 @@ const unsynced = async (endpoint: Endpoint): Promise<number> => {
   return (await ask<{ unsynced: number }>(sql, endpoint))[0]?.unsynced ?? 0;
 };
 
-/** Stores so many events for an endpoint, and syncs their deliveries. @returns their deliveries. */
+/** Stores `count` events for an endpoint and syncs their deliveries. @returns the deliveries' ids. */
 async function syncEvents(endpoint: Endpoint, count: number): Promise<string[]> {
   await queueEvents(api.punctual, endpoint, count);
   await poll(
@@ -54,7 +54,7 @@ async function historyOf(deliveryId: string) {
   return (await handle.fetchHistory()).events ?? [];
 }
 
-/** When a worker took each one's first task, in milliseconds since 1970; of those that none took, never. */
+/** When a worker took each workflow's first task, in milliseconds since 1970; Infinity before that. */
 const turnsMs = (deliveryIds: readonly string[]): Promise<number[]> =>
   Promise.all(
     deliveryIds.map(async (id) => {
@@ -67,7 +67,7 @@ const turnsMs = (deliveryIds: readonly string[]): Promise<number[]> =>
   );
 
 test.serial(
-  'of 100 replayed to an endpoint that hangs few have a turn before 20 of another workspace, synced behind them, have had theirs',
+  'few of 100 replayed deliveries to a hanging endpoint start before 20 later ones of another workspace have started',
   async (t) => {
     const hanging = await api.subscribe(held().answer);
     const healthy = await api.subscribe(status(204));
@@ -79,15 +79,15 @@ test.serial(
 
     const lastMs = Math.max(...(await turnsMs(quick)));
     const before = (await turnsMs(slow)).filter((atMs) => atMs <= lastMs).length;
-    t.log(`${before} of the 100 before the twentieth of the others`);
-    // One for one it would be 20 and what is under way; five to one, it is 4 and what is under way.
+    t.log(`${before} of the 100 before the last of the 20`);
+    // Alternating turns would give 20 plus the running ones; five to one gives 4 plus the running ones.
     t.true(before > 0);
     t.true(before < 16);
   },
 );
 
 test.serial(
-  'what is replayed to one endpoint takes turns with what goes to another of the same workspace; the more wait for one, the fewer it has',
+  'deliveries to two endpoints of a workspace take turns, and an endpoint with more waiting deliveries gets fewer turns',
   async (t) => {
     const { client, workspaceId, webhookId: first, receiver } = await api.subscribe();
     const hook = { url: receiver.url, events: ['post.failed'] };
@@ -109,7 +109,7 @@ test.serial(
     const [theirs, mine] = [await api.subscribe(), await api.subscribe()];
     await queueEvents(api.punctual, theirs, 500);
     await queueEvents(api.punctual, mine, 20);
-    // A Temporal that takes everything at once: which come first must not depend on how quick it is.
+    // Accepts everything at once, so that the order does not depend on Temporal's speed.
     const { connection, namespace } = api.punctual.temporal;
     const takesAll = { signalWithStart: async () => 'run' };
     const client = new Client({ connection, namespace, interceptors: { workflow: [takesAll] } });

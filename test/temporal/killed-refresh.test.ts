@@ -10,7 +10,7 @@ import { killed, spawnWorker } from '../support/worker-process.ts';
 const main = fileURLToPath(new URL('measuring-worker.ts', import.meta.url));
 
 needs('temporal')(
-  'a worker that is killed in the middle of a refresh leaves figures as they were, and another one reads them',
+  'a worker that is killed during a refresh leaves the metrics unchanged, and another one reads them',
   async (t) => {
     const punctual = await startApi(t);
     const { orm, temporal } = punctual;
@@ -40,15 +40,15 @@ needs('temporal')(
       });
 
     const hanging = spawnWorker(t, punctual, [], main, { MEASURING_HANGS: 'yes' });
-    await hanging.said('polling');
+    await hanging.logged('polling');
     const first = await start('first');
-    await hanging.said('asked for figures');
+    await hanging.logged('asked for figures');
     await killed(hanging.child);
     t.is(await likes(), 5);
 
     const other = spawnWorker(t, punctual, [], main);
-    await other.said('polling');
-    // Nobody reads twice: the post is the dead worker's until its lease is over.
+    await other.logged('polling');
+    // The dead worker holds the post until its lease ends, so no second read follows.
     t.like(await first.result(), { read: 0, unread: [] });
     t.is(await likes(), 5);
     await run(
@@ -57,6 +57,6 @@ needs('temporal')(
     );
     const second = await start('second');
     t.like(await second.result(), { unread: [] });
-    t.is(await poll(likes, (count) => count !== 5), 7); // The schedule's own refresh may be at it.
+    t.is(await poll(likes, (count) => count !== 5), 7); // The schedule's own refresh may be running.
   },
 );

@@ -1,10 +1,10 @@
 import { runWorker } from '../../worker/run-worker.ts';
 
-/** A worker that reads figures from a network of its own: with `MEASURING_HANGS` one that never answers. */
+/** A worker that reads metrics from a fake network, which never responds when `MEASURING_HANGS` is set. */
 await runWorker((deps) => {
   const { mastodon } = deps.networks;
   if (!mastodon) {
-    throw new Error('There is no network to put figures on.');
+    throw new Error('The network for the metrics is missing.');
   }
 
   const metrics = {

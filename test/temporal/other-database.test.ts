@@ -9,10 +9,10 @@ import { ended, spawnWorker } from '../support/worker-process.ts';
 
 const test = needs('temporal');
 
-/** Temporal's own number for a queue of workflow tasks. */
+/** Temporal's number for a queue of workflow tasks. */
 const workflowTasks = 1;
 
-test('a worker on the wrong database takes nothing from the right one’s workers, and says what is wrong', async (t) => {
+test('a worker on the wrong database polls nothing, and logs the cause', async (t) => {
   const punctual = await startApi(t, {});
   const temporalEnv = await freshNamespace();
   const { client, connection, namespace } = temporalClient(t, temporalEnv);
@@ -25,19 +25,19 @@ test('a worker on the wrong database takes nothing from the right one’s worker
   };
 
   const worker = spawnWorker(t, { ...punctual, temporalEnv }, []);
-  await worker.said('waiting for Temporal');
+  await worker.logged('waiting for Temporal');
   t.regex(worker.output(), /belongs to another database/v);
   t.deepEqual(await pollers(), []);
   const schedule = client.schedule.getHandle(sweepScheduleId);
   t.like((await schedule.describe()).action, { memo: { installation: ofAnother } });
 
-  await schedule.delete(); // The operator says that the other one is gone.
-  await worker.said('polling');
+  await schedule.delete(); // The operator confirms that the other database is gone.
+  await worker.logged('polling');
   await poll(pollers, (found) => found.length > 0);
   await schedule.delete();
 });
 
-test('an API whose posts would go to the workers of another database ends, and says what is wrong', async (t) => {
+test('an API whose posts would go to workers of another database exits, and logs the cause', async (t) => {
   const punctual = await startApi(t, {});
   const temporalEnv = await freshNamespace();
   const { client } = temporalClient(t, temporalEnv);

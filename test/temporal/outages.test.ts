@@ -17,7 +17,7 @@ import { startWebhooks } from '../support/webhooks.ts';
 
 const test = needs('temporal');
 
-/** Only syncs go through the gate: the workers reach Temporal all the time, as timers would go off. */
+/** Only syncs go through the gate. The workers always reach Temporal, because timers must fire. */
 const shared = beforeTests(test, async (scope) => {
   const real = await freshNamespace();
   const gate = await tcpGate(scope, targetOf(real['TEMPORAL_ADDRESS'] ?? '', 7233));
@@ -28,21 +28,21 @@ const shared = beforeTests(test, async (scope) => {
   return { api, gate, temporal: temporalClient(scope, real).client };
 });
 
-/** From when every test is ready, neither the API nor the relay reach Temporal. */
+/** Once every test is ready, cuts Temporal off from the API and the relay. */
 const away = rendezvous(test, () => shared().gate.close());
 
-/** Temporal is back when every test has done something meanwhile, and all of it is synced. */
+/** Once every test has acted, reconnects Temporal and waits until everything is synced. */
 const back = rendezvous(test, async () => {
   const { gate } = shared();
-  await sleep(2500); // The API gives up after 2 s.
+  await sleep(2500); // The API's notify times out after 2 s.
   const missed = await unsynced();
   await gate.open();
-  // That a lost connection and what was not heard are tried again soon is shown elsewhere, by tries and a held clock.
+  // Other tests check the delay before a lost connection is retried.
   await poll(unsynced, (ids) => ids.length === 0);
   return missed;
 });
 
-/** Ids of all posts and deliveries that Temporal has yet to hear of. */
+/** Ids of all posts and deliveries in the outbox. */
 async function unsynced(): Promise<string[]> {
   const rows = await shared()
     .api.punctual.orm.em.fork()
@@ -54,9 +54,9 @@ async function unsynced(): Promise<string[]> {
 }
 
 /**
- * What a test does while Temporal is away.
+ * Acts while Temporal is unavailable.
  *
- * @param work @returns its answer, and the id of the row that Temporal does not hear of.
+ * @param work @returns its result, and the id of the row that stays unsynced.
  */
 async function unheard<T>(
   t: ExecutionContext,
@@ -86,7 +86,7 @@ async function workspace() {
     client,
     request,
     handleOf,
-    /** @returns the id of a post that is due in so many milliseconds, of which Temporal has heard. */
+    /** @returns the id of a synced post that is due in `inMs`. */
     schedule: async (inMs: number): Promise<string> => {
       const { id } = (await client.post('/posts', request(inMs))).body.post;
       await poll(unsynced, (ids) => !ids.includes(id));
@@ -96,7 +96,7 @@ async function workspace() {
   };
 }
 
-test('a post that was scheduled while Temporal was away goes out at its time', async (t) => {
+test('a post that was scheduled while Temporal was unavailable goes out at its time', async (t) => {
   const { network, client, request } = await workspace();
   const { id, scheduled_at } = await unheard(t, async () => {
     const { post } = (await client.post('/posts', request(10_000))).body;
@@ -107,7 +107,7 @@ test('a post that was scheduled while Temporal was away goes out at its time', a
   t.is(network.sends.length, 1);
 });
 
-test('a post that was overdue when Temporal came back goes out at once', async (t) => {
+test('a post that is overdue when Temporal returns goes out at once', async (t) => {
   const { network, client, request } = await workspace();
   const { id } = await unheard(t, async () => {
     const { post } = (await client.post('/posts', request(500))).body;
@@ -117,7 +117,7 @@ test('a post that was overdue when Temporal came back goes out at once', async (
   t.is(network.sends.length, 1);
 });
 
-test('a post that was moved to an earlier time while Temporal was away goes out at that time', async (t) => {
+test('a post that was moved to an earlier time while Temporal was unavailable goes out at that time', async (t) => {
   const { network, client, schedule } = await workspace();
   const id = await schedule(3_600_000);
   const moved = await unheard(t, async () => {
@@ -131,7 +131,7 @@ test('a post that was moved to an earlier time while Temporal was away goes out 
   t.is(network.sends.length, 1);
 });
 
-test('a post that was cancelled while Temporal was away does not go out, and its workflow ends', async (t) => {
+test('a post that was cancelled while Temporal was unavailable does not go out, and its workflow ends', async (t) => {
   const { network, client, schedule, handleOf } = await workspace();
   const id = await schedule(3_600_000);
   await unheard(t, async () => {
@@ -144,9 +144,9 @@ test('a post that was cancelled while Temporal was away does not go out, and its
   t.is((await client.get(`/posts/${id}`)).body.post.status, 'draft');
 });
 
-test('a retry that was asked for while Temporal was away is made when it is back', async (t) => {
+test('a retry that was requested while Temporal was unavailable runs when it returns', async (t) => {
   const { network, client, request } = await workspace();
-  const error = new NetworkError('content_refused', 'No.', { taken: 'no' });
+  const error = new NetworkError('content_refused', 'No.', { accepted: 'no' });
   network.fates.push({ kind: 'fails', error });
   const { id } = (await client.post('/posts', request(500))).body.post;
   t.is((await client.finalPost(id)).status, 'failed');
@@ -160,7 +160,7 @@ test('a retry that was asked for while Temporal was away is made when it is back
   t.is(network.live.length, 1);
 });
 
-test('a replay is accepted while Temporal is away, and delivered when it is back', async (t) => {
+test('a replay is accepted while Temporal is unavailable, and delivered when it returns', async (t) => {
   const { client, path, webhookId, receiver, store } = await shared().api.subscribe(status(204));
   const deliveryId = await store('failed');
   await unheard(t, async () => {

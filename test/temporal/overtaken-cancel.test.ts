@@ -11,10 +11,10 @@ import { testLog } from '../support/temporal.ts';
 import { runOf } from './started-with.ts';
 
 const test = needs('temporal');
-const api = sharedApi(test, { patientTemporal: true }); // No worker runs, and so no relay but the test's own.
+const api = sharedApi(test, { patientTemporal: true }); // Without a worker, the test's own relay is the only one.
 const dueAt = new Date(Date.now() + 24 * 3_600_000).toISOString();
 
-/** A post that was cancelled right after it was scheduled; nothing of it is synced. */
+/** A post that was cancelled right after it was scheduled, with both changes unsynced. */
 async function cancelledPost() {
   const { punctual } = api;
   const { workspaceId } = await api.newClient();
@@ -34,7 +34,7 @@ async function cancelledPost() {
     scheduled,
     cancelled,
     start: () => syncPost(temporal, em, scheduled),
-    /** The cancel's sync, of which this is how it calls Temporal. */
+    /** The cancel's sync, with this workflow client. */
     cancel: (workflow: object, isUnfinished = false) =>
       syncPost(Object.create(temporal, { workflow: { value: workflow } }) as Client, em, {
         ...cancelled,
@@ -46,7 +46,7 @@ async function cancelledPost() {
       const [row] = await em.execute<{ synced: boolean }[]>(sql, [postId]);
       return row?.synced ?? false;
     },
-    /** Which signals the newest workflow has got. */
+    /** The signals that the newest workflow has received. */
     signals: async () => {
       const { events } = await handle.fetchHistory();
       return (events ?? []).flatMap(
@@ -56,13 +56,13 @@ async function cancelledPost() {
   };
 }
 
-// The tests look at the outbox of all workspaces: so one at a time.
+// A relay reads the outbox of all workspaces, so the tests run serially.
 
 test.serial(
-  'a cancel whose mark comes after that of the start that it overtook is repeated, and the workflow hears of it',
+  'a cancel that overtook the start and is marked after it is repeated, and reaches the workflow',
   async (t) => {
     const { handle, start, cancel, relay, signals } = await cancelledPost();
-    // The cancel hears that there is no workflow; before it marks the row, the start arrives and marks it.
+    // The cancel finds no workflow. Before it marks the row, the start arrives and marks it.
     const signal = async (...args: [never, never]): Promise<void> => {
       const error = await t.throwsAsync(handle.signal(...args), {
         instanceOf: WorkflowNotFoundError,
@@ -79,12 +79,12 @@ test.serial(
 );
 
 test.serial(
-  'a cancel that ended a workflow is repeated where a start that it overtook makes another one, which hears of it',
+  'a cancel that ended a workflow is repeated when a start that it overtook creates another one',
   async (t) => {
     const { postId, handle, start, cancel, relay, signals, isSynced } = await cancelledPost();
     await start();
     const ended = await runOf(api.punctual, postId);
-    // The cancel finds the workflow, which ends; before it marks the row, the late start arrives and marks it.
+    // The cancel ends the workflow. Before it marks the row, the late start arrives and marks it.
     const signal = async (...args: [never, never]): Promise<void> => {
       await handle.signal(...args);
       await handle.terminate('as a worker would end it');
@@ -101,7 +101,7 @@ test.serial(
 );
 
 test.serial(
-  'a cancel that left a channel to be finished is repeated where a start that it overtook comes after that',
+  'a cancel that left a channel to be finished is repeated when a start that it overtook arrives afterwards',
   async (t) => {
     const { postId, handle, start, cancel, relay, signals, isSynced } = await cancelledPost();
     await start();
@@ -123,7 +123,7 @@ test.serial(
 );
 
 test.serial(
-  'a cancel whose workflow wrote the row before it ended is repeated once, and then no more',
+  'a cancel whose workflow updated the row before it ended is repeated once',
   async (t) => {
     const { postId, handle, em, start, cancel, relay, isSynced } = await cancelledPost();
     await start();

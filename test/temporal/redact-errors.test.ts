@@ -10,7 +10,7 @@ const context = {
 } as Context;
 const input: ActivityExecuteInput = { args: [], headers: {} };
 
-/** What Temporal gets of an activity that fails with this error. */
+/** The error that Temporal gets from an activity that throws `failure`. */
 async function redacted(failure: unknown): Promise<unknown> {
   const { execute } = redactErrors(testLog)(context).inbound ?? {};
   const activity = async (): Promise<never> => {
@@ -23,7 +23,7 @@ async function redacted(failure: unknown): Promise<unknown> {
   }
 }
 
-ava('Temporal learns the name of an unexpected error, and nothing of its inside', async (t) => {
+ava('Temporal gets the name of an unexpected error, but not its message or cause', async (t) => {
   const cause = new Error('a token');
   const failure = await redacted(new TypeError("the text of somebody's post", { cause }));
   t.true(failure instanceof ApplicationFailure);
@@ -32,7 +32,7 @@ ava('Temporal learns the name of an unexpected error, and nothing of its inside'
   t.regex(String(failure), /TypeError/v);
 });
 
-ava('what an activity says on purpose reaches Temporal as it is', async (t) => {
+ava('an ApplicationFailure of an activity reaches Temporal unchanged', async (t) => {
   const meant = ApplicationFailure.create({ type: 'too_early', message: 'Nothing was sent' });
   t.is(await redacted(meant), meant);
 });

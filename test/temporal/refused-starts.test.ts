@@ -17,7 +17,7 @@ import { createOrm } from '../../db/orm.ts';
 
 const test = needs('postgres', 'temporal', 'openssl');
 const both = ['api/main.ts', 'worker/main.ts'];
-/** Both say it by the same code, and each process costs seconds. */
+/** Both share the code, and each process takes seconds, so most cases start one. */
 const [api, worker] = [['api/main.ts'], ['worker/main.ts']];
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -42,7 +42,7 @@ const start = (t: ExecutionContext, main: string, settings: Settings) => {
   return child;
 };
 
-/** @returns what a process says as it ends. */
+/** @returns the last log message of a process that exits with 1. */
 async function lastWords(t: ExecutionContext, main: string, settings: Settings): Promise<string> {
   const child = start(t, main, settings);
   const [log] = await Promise.all([text(child.stdout), once(child, 'exit')]);
@@ -61,7 +61,7 @@ async function changed(t: ExecutionContext, change: (url: URL) => void): Promise
   return url.href;
 }
 
-/** A database in which a role may connect, and make nothing. */
+/** A database in which the role may connect but not create tables. */
 async function poorRole(t: ExecutionContext): Promise<string> {
   const orm = createOrm(env('PUNCTUAL_TEST_DATABASE_URL'), { poolSize: 1 });
   const role = `poor_${crypto.randomUUID().slice(0, 8)}`;
@@ -100,7 +100,7 @@ const databases: readonly (readonly [
 ];
 
 for (const [what, mains, make, words] of databases) {
-  test(`a start ends with plain words when ${what}`, async (t) => {
+  test(`a start exits with a clear message when ${what}`, async (t) => {
     const settings = { DATABASE_URL: await make(t), ...(await freshNamespace()) };
     for (const main of mains) {
       t.regex(await lastWords(t, main, settings), words);
@@ -108,7 +108,7 @@ for (const [what, mains, make, words] of databases) {
   });
 }
 
-/** A server that speaks TLS, with a certificate that nobody vouches for. */
+/** A TLS server with a self-signed certificate. */
 async function tlsServer(t: ExecutionContext): Promise<string> {
   const folder = await temporaryFolder(t);
   const [key, cert] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];
@@ -157,7 +157,7 @@ const temporals: readonly (readonly [
 ];
 
 for (const [what, mains, make, words] of temporals) {
-  test(`a start ends with plain words when ${what}`, async (t) => {
+  test(`a start exits with a clear message when ${what}`, async (t) => {
     const { url: DATABASE_URL } = await freshDatabase(t);
     const settings = { DATABASE_URL, ...(await freshNamespace()), ...(await make(t)) };
     for (const main of mains) {
@@ -183,7 +183,7 @@ const unreachable: readonly (readonly [Settings, RegExp])[] = [
 
 for (const [settings, words] of unreachable) {
   const [[name, value] = []] = Object.entries(settings);
-  test(`a server that is away is waited for, and the setting is named: ${name} ${value}`, async (t) => {
+  test(`a start waits for an unreachable server and names the setting: ${name} ${value}`, async (t) => {
     const { url: DATABASE_URL } = await freshDatabase(t);
     for (const main of name === 'DATABASE_URL' ? api : worker) {
       const child = start(t, main, { DATABASE_URL, ...(await freshNamespace()), ...settings });

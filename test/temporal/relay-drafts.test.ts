@@ -11,13 +11,15 @@ const test = needs('temporal');
 const api = sharedApi(test);
 const month = 30 * 24 * 3_600_000;
 
-// A relay looks at the outbox of all workspaces: so one test at a time, and each begins with an empty one.
+// A relay reads the outbox of all workspaces, so the tests run serially, each with an empty outbox.
 test.beforeEach(async () => {
   await api.punctual.orm.em.fork().execute('update posts set synced_revision = revision');
 });
 
-/** One look of a relay, by a Temporal that takes everything at once: which come first must not depend on its speed. */
-function look(): Promise<number> {
+/**
+ * Runs a relay once, with a Temporal that accepts everything at once, so that the order does not depend on its speed.
+ */
+function relay(): Promise<number> {
   const { connection, namespace } = api.punctual.temporal;
   const takesAll = {
     start: async () => 'run',
@@ -40,7 +42,7 @@ async function workspace() {
     client,
     channel,
     execute,
-    /** @param dueInMs When the first is due; each of the others is so a second later. @returns their ids. */
+    /** @param dueInMs When the first post is due; each other one is due a second later. @returns their ids. */
     store: async (dueInMs: number, count = 1): Promise<string[]> => {
       const ids: string[] = [];
       for (let n = 0; n < count; n += 1) {
@@ -58,7 +60,7 @@ async function workspace() {
   };
 }
 
-/** A workspace with drafts that a disconnection made of posts of next month. Temporal heard of none. */
+/** A workspace with unsynced drafts that a disconnect made of posts of next month. */
 async function disconnected(drafts: number) {
   const mine = await workspace();
   await mine.store(month, drafts);
@@ -68,14 +70,14 @@ async function disconnected(drafts: number) {
 }
 
 test.serial(
-  'a post that is due does not wait behind the drafts that a disconnection made in another workspace',
+  'a due post does not wait behind the drafts that a disconnect made in another workspace',
   async (t) => {
     const crowd = await disconnected(60);
     const other = await workspace();
     await other.store(0);
     t.is((await crowd.unsynced()).length, 60);
 
-    t.is(await look(), 50);
+    t.is(await relay(), 50);
 
     t.deepEqual(await other.unsynced(), []);
     t.is((await crowd.unsynced()).length, 11);
@@ -83,21 +85,21 @@ test.serial(
 );
 
 test.serial(
-  'a draft does not wait until all posts with a time are synced: of fifty rows ten are drafts',
+  'drafts do not wait until all posts with a time are synced: ten of fifty rows are drafts',
   async (t) => {
     const drafts = await disconnected(20);
     const other = await workspace();
     await other.store(-3_600_000, 40);
     const later = await other.store(month, 30);
 
-    t.is(await look(), 50);
+    t.is(await relay(), 50);
 
     t.is((await drafts.unsynced()).length, 10);
     t.deepEqual(await other.unsynced(), later.toSorted());
   },
 );
 
-test.serial('what is to be synced is found by its index, however much there is', async (t) => {
+test.serial('the outbox is read by its index, however large it is', async (t) => {
   const { orm } = api.punctual;
   const { execute } = await workspace();
   await execute(
@@ -108,7 +110,7 @@ test.serial('what is to be synced is found by its index, however much there is',
   );
   await orm.em.fork().execute('analyze posts');
 
-  const sent = await statementsOf(look);
+  const sent = await statementsOf(relay);
 
   const claim = sent.find(({ text }) => text.includes('hashtextextended(id::text'));
   const plan = await planOf(orm, { sql: claim?.text ?? '', values: claim?.values ?? [] });

@@ -15,7 +15,7 @@ const test = needs('temporal');
 
 const api = sharedApi(test);
 
-// A relay looks at the outbox of all workspaces: so one test at a time, and each begins with an empty one.
+// A relay reads the outbox of all workspaces, so the tests run serially, each with an empty outbox.
 test.beforeEach(async () => {
   await api.punctual.orm.em.fork().execute('update posts set synced_revision = revision');
 });
@@ -31,7 +31,7 @@ function clientWith(interceptor: WorkflowClientInterceptor): Client {
   return new Client({ connection, namespace, interceptors: { workflow: [interceptor] } });
 }
 
-/** A Temporal that takes everything at once: which rows come first must not depend on how quick it is. */
+/** A Temporal that accepts everything at once, so that the order does not depend on its speed. */
 const takesAll = (): Client =>
   clientWith({ start: async () => 'run', signalWithStart: async () => 'run' });
 
@@ -51,7 +51,7 @@ function refusing(ids: readonly string[]): Client {
   return clientWith({ start: refuse, signalWithStart: refuse });
 }
 
-/** A workspace with a channel, and posts of it that were never synced. */
+/** A workspace with a channel, and a function that stores unsynced posts. */
 async function workspace() {
   const { punctual } = api;
   const client = await api.newClient();
@@ -74,7 +74,7 @@ async function workspace() {
   };
 }
 
-test.serial('after an outage the posts that are overdue longest are synced first', async (t) => {
+test.serial('after an outage, posts that are overdue longest are synced first', async (t) => {
   const { store, unsynced } = await workspace();
   const later: string[] = [];
   for (let n = 0; n < 50; n += 1) {
@@ -87,7 +87,7 @@ test.serial('after an outage the posts that are overdue longest are synced first
   t.deepEqual(await unsynced(), later.toSorted());
 });
 
-test.serial('a hundred and twenty posts that Temporal refuses for ever hold up none', async (t) => {
+test.serial('120 posts that Temporal always refuses delay no other post', async (t) => {
   const { store } = await workspace();
   const bad: string[] = [];
   for (let n = 0; n < 120; n += 1) {
@@ -104,7 +104,7 @@ test.serial('a hundred and twenty posts that Temporal refuses for ever hold up n
   t.is(await runOf(api.punctual, bad[0] ?? ''), null);
 });
 
-test.serial('a post that Temporal refused is synced when Temporal takes it', async (t) => {
+test.serial('a post that Temporal refused is synced once Temporal accepts it', async (t) => {
   const { store, unsynced } = await workspace();
   const id = await store(3_600_000);
   let refusals = 0;
@@ -141,7 +141,7 @@ test.serial('a thousand posts whose start was lost are all started', async (t) =
   t.is(new Set(runs.filter((run) => run !== null)).size, 1000);
 });
 
-/** Two posts that were synced as they were at first, and not as they are now. */
+/** Two posts that were synced with their first revision and have a newer one. */
 async function editedPosts() {
   const { client, channel, unsynced } = await workspace();
   const schedule = async (): Promise<string> => {
@@ -151,7 +151,7 @@ async function editedPosts() {
   const ids = [await schedule(), await schedule()] as const;
   await poll(
     async () => {
-      await relayOnce(relay()); // Where the API gave up.
+      await relayOnce(relay()); // In case the API's notify timed out.
       return unsynced();
     },
     (left) => left.length === 0,
@@ -162,14 +162,14 @@ async function editedPosts() {
   return { ids, unsynced };
 }
 
-test.serial('a post that Temporal does not take holds up no other', async (t) => {
+test.serial('a post that Temporal refuses delays no other', async (t) => {
   const { ids, unsynced } = await editedPosts();
   const [bad, good] = ids;
   const deps = { ...relay(), client: refusing([bad]) };
 
   let synced = 0;
   await poll(
-    // Once is enough, unless this machine is so busy that Temporal does not answer in time.
+    // One relay is enough, unless Temporal does not respond in time on a busy machine.
     async () => (synced += await relayOnce(deps)),
     (count) => count > 0,
   );
@@ -195,7 +195,7 @@ test.serial(
     const relaying = relayOnce({ ...relay(), client });
     await asked.promise;
 
-    // What an edit and the start of publishing begin with. It throws when it would have to wait.
+    // An edit and a claim begin with this lock. It throws when it would have to wait.
     await t.notThrowsAsync(
       api.punctual.orm.em
         .fork()
@@ -208,7 +208,7 @@ test.serial(
 );
 
 test.serial(
-  'while Temporal is slow, four relays hold a transaction, however many there are',
+  'while Temporal is slow, four relays hold a transaction, however many run',
   async (t) => {
     const { client: own } = await workspace();
     await api.punctual.orm.em.fork().execute(
@@ -247,7 +247,7 @@ test.serial(
   },
 );
 
-/** Adds a row that was refused again and again. @returns how long it was left alone each time, in seconds. */
+/** Adds a row that was refused `times` times. @returns the delay after each, in seconds. */
 function waitsOf(why: 'refused' | 'away', times: number): number[] {
   const clock = { ms: 0 };
   const rows = retryBackoff(() => clock.ms);
@@ -262,15 +262,15 @@ function waitsOf(why: 'refused' | 'away', times: number): number[] {
   });
 }
 
-ava('a row that Temporal refuses is tried less and less often, and once a minute for ever', (t) => {
+ava('a row that Temporal refuses is retried with growing delays, up to one minute', (t) => {
   t.deepEqual(waitsOf('refused', 9), [1, 2, 4, 8, 16, 32, 60, 60, 60]);
 });
 
-ava('a row is tried a second later, however often Temporal was away', (t) => {
+ava('a row is retried after a second, however often Temporal was unavailable', (t) => {
   t.deepEqual(waitsOf('away', 5), [1, 1, 1, 1, 1]);
 });
 
-ava('a row that Temporal took at last begins anew', (t) => {
+ava('a row that Temporal finally accepted starts again without a delay', (t) => {
   const rows = retryBackoff(() => 0);
   rows.add('a', 'refused');
   rows.add('b', 'refused');
@@ -278,7 +278,7 @@ ava('a row that Temporal took at last begins anew', (t) => {
   t.deepEqual(rows.ids(), ['b']);
 });
 
-ava('of more than ten thousand refused rows those that waited longest are tried first', (t) => {
+ava('of more than ten thousand refused rows, those that waited longest are retried first', (t) => {
   const rows = retryBackoff(() => 0);
   for (let n = 0; n < 10_005; n += 1) {
     rows.add(String(n), 'refused');

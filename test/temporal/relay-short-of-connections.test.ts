@@ -9,7 +9,7 @@ const test = needs('temporal');
 const api = sharedApi(test, { patientTemporal: true });
 const dueAt = new Date(Date.now() + 24 * 3_600_000).toISOString();
 
-test('posts that find no connection to the database are not said to be refused by Temporal, and go on at the next look', async (t) => {
+test('posts that get no database connection are not logged as refused by Temporal, and are synced by the next relay', async (t) => {
   const { punctual } = api;
   const { workspaceId } = await api.newClient();
   await storeChannel(punctual, workspaceId);
@@ -17,7 +17,7 @@ test('posts that find no connection to the database are not said to be refused b
     await storeUnsynced(punctual, workspaceId, dueAt);
   }
 
-  // The relay's own transaction holds the only one.
+  // The relay's own transaction holds the only connection.
   const orm = createOrm(punctual.databaseUrl, { poolSize: 1, connectTimeoutMs: 200 });
   t.teardown(() => orm.close());
   const lines: string[] = [];

@@ -14,14 +14,14 @@ import { testLog } from '../support/temporal.ts';
 import { runOf, startedWith } from './started-with.ts';
 
 const test = needs('temporal');
-// Its client is that of the relays, too: no row is synced a second time while a busy Temporal has not yet answered.
+// The relays use its patient client, too, so that no row is synced twice while a busy Temporal has not responded.
 const api = sharedApi(test, { patientTemporal: true });
 
 const dueAt = new Date(Date.now() + 24 * 3_600_000).toISOString();
 
-// A relay looks at the outbox of all workspaces: so one test at a time, and each begins with an empty one.
+// A relay reads the outbox of all workspaces, so the tests run serially, each with an empty outbox.
 test.beforeEach(async () => {
-  // In order: behind PgBouncer the tests of other files run beside these, each with this hook.
+  // Locks in order, because behind PgBouncer the tests of other files run in parallel, each with this hook.
   await api.punctual.orm.em.fork().execute(
     `update posts set synced_revision = revision where id in (
        select id from posts where synced_revision <> revision order by id for update)`,
@@ -44,16 +44,16 @@ async function workspace() {
   return { punctual, client, deps, store, sync, schedule };
 }
 
-type Looks = { readonly relays?: number; readonly graceMs?: number; readonly left?: string[] };
+type RelayRun = { readonly relays?: number; readonly graceMs?: number; readonly left?: string[] };
 
-/** Lets relays look, side by side, until only these posts are left. @returns how many posts each look synced. */
-async function syncAll(client: Client, deps: RelayDeps, looks: Looks): Promise<number[]> {
-  const { relays = 1, graceMs = 0, left = [] } = looks;
+/** Runs relays in parallel until only these posts are left. @returns how many posts each run synced. */
+async function syncAll(client: Client, deps: RelayDeps, options: RelayRun): Promise<number[]> {
+  const { relays = 1, graceMs = 0, left = [] } = options;
   const synced: number[] = [];
-  const look = (): Promise<number> => relayOnce(deps, { graceMs });
+  const relay = (): Promise<number> => relayOnce(deps, { graceMs });
   await poll(
     async () => {
-      synced.push(...(await Promise.all(Array.from({ length: relays }, look))));
+      synced.push(...(await Promise.all(Array.from({ length: relays }, relay))));
       return unsynced(client);
     },
     (ids) => isDeepStrictEqual(ids, left),
@@ -88,7 +88,7 @@ const holds = (value: unknown, text: string): boolean =>
       typeof value === 'object' &&
       Object.values(value).some((field) => holds(field, text));
 
-/** Schedules a post and waits until it is synced, by the API alone: no relay runs. */
+/** Schedules a post and waits until the API has synced it. No relay runs. */
 async function toldByApi(client: Client): Promise<string> {
   const { body: mine } = await client.get('/channels');
   const channels = mine.channels.map(({ id }: { id: string }) => id);
@@ -102,7 +102,7 @@ async function toldByApi(client: Client): Promise<string> {
 }
 
 test.serial(
-  'Temporal hears of a scheduled post right after the answer, by ids and times only',
+  'a scheduled post is synced right after the response, with ids and times only',
   async (t) => {
     const { punctual, client } = await workspace();
     const id = await toldByApi(client);
@@ -116,7 +116,7 @@ test.serial(
 );
 
 test.serial(
-  'a post whose start was dropped is started by the relay, with all that the API would have said',
+  'a post whose start was lost is started by the relay, with the same input',
   async (t) => {
     const { punctual, client, deps, store, sync } = await workspace();
     const id = await store();
@@ -131,7 +131,7 @@ test.serial(
 );
 
 test.serial(
-  'a workflow that was ended from outside runs anew when its post is synced again',
+  'a workflow that was terminated runs again when its post is synced again',
   async (t) => {
     const { punctual, client, sync, schedule } = await workspace();
     const id = await schedule();
@@ -146,23 +146,20 @@ test.serial(
   },
 );
 
-test.serial(
-  'a workflow that runs already is left alone when its post is synced again',
-  async (t) => {
-    const { punctual, client, sync, schedule } = await workspace();
-    const id = await schedule();
-    const run = await runOf(punctual, id);
-    await markUnsynced(client);
+test.serial('a running workflow is left alone when its post is synced again', async (t) => {
+  const { punctual, client, sync, schedule } = await workspace();
+  const id = await schedule();
+  const run = await runOf(punctual, id);
+  await markUnsynced(client);
 
-    t.is(sum(await sync()), 1);
+  t.is(sum(await sync()), 1);
 
-    t.is(await runOf(punctual, id), run);
-    t.is((await startedWith(punctual, id)).status, 'RUNNING');
-  },
-);
+  t.is(await runOf(punctual, id), run);
+  t.is((await startedWith(punctual, id)).status, 'RUNNING');
+});
 
 test.serial(
-  'several relays at once share the outbox: each post is synced once, in batches of 50',
+  'concurrent relays share the outbox: each post is synced once, in batches of 50',
   async (t) => {
     const { punctual, client, store, sync } = await workspace();
     const ids = await Promise.all(Array.from({ length: 120 }, store));
@@ -178,7 +175,7 @@ test.serial(
   },
 );
 
-test.serial('a draft needs no workflow, and the relay has nothing to do for it', async (t) => {
+test.serial('a draft needs no workflow and no sync', async (t) => {
   const { punctual, client, deps } = await workspace();
   const { body } = await client.post('/posts', { body: 'x' });
   t.deepEqual(await unsynced(client), []);
@@ -187,7 +184,7 @@ test.serial('a draft needs no workflow, and the relay has nothing to do for it',
 });
 
 test.serial(
-  'the workflow of a post that became a draft is cancelled, and a draft that never had one counts as synced',
+  'a sync cancels the workflow of a post that became a draft, and marks a draft that never had one',
   async (t) => {
     const { punctual, client, sync, schedule } = await workspace();
     const id = await schedule();
@@ -205,47 +202,44 @@ test.serial(
   },
 );
 
-test.serial(
-  'a new time that the API is still syncing is not synced a second time by the relay',
-  async (t) => {
-    const { punctual, client, deps, store, schedule } = await workspace();
-    const postId = await schedule();
-    const { workspaceId } = client;
-    const laterAt = new Date(Date.parse(dueAt) + 3_600_000).toISOString();
-    // The relay's clock stands still: however slow this machine is, the change was made just now.
-    const clock = await heldClock(t, punctual.databaseUrl, Date.now() + 3_600_000);
-    await punctual.orm.em
-      .fork()
-      .execute('update posts set scheduled_at = ?, revision = 2, updated_at = ? where id = ?', [
-        laterAt,
-        clock.now(),
-        postId,
-      ]);
-    const stop = startRelay({ ...deps, orm: clock.orm });
-    t.teardown(stop);
+test.serial('the relay does not repeat a new time that the API is still syncing', async (t) => {
+  const { punctual, client, deps, store, schedule } = await workspace();
+  const postId = await schedule();
+  const { workspaceId } = client;
+  const laterAt = new Date(Date.parse(dueAt) + 3_600_000).toISOString();
+  // The relay's clock is stopped, so the change stays recent however slow the machine is.
+  const clock = await heldClock(t, punctual.databaseUrl, Date.now() + 3_600_000);
+  await punctual.orm.em
+    .fork()
+    .execute('update posts set scheduled_at = ?, revision = 2, updated_at = ? where id = ?', [
+      laterAt,
+      clock.now(),
+      postId,
+    ]);
+  const stop = startRelay({ ...deps, orm: clock.orm });
+  t.teardown(stop);
 
-    for (let looks = 0; looks < 2; looks += 1) {
-      const other = await store();
-      await poll(
-        () => runOf(punctual, other),
-        (run) => run !== null,
-      );
-    }
-    t.deepEqual(await signalsTo(punctual, postId), []);
-    const synced = { workspaceId, postId, status: 'scheduled', revision: 2, dueAt: laterAt };
-    await syncPost(punctual.temporal.client, punctual.orm.em.fork(), synced);
-    await stop();
+  for (let runs = 0; runs < 2; runs += 1) {
+    const other = await store();
+    await poll(
+      () => runOf(punctual, other),
+      (run) => run !== null,
+    );
+  }
+  t.deepEqual(await signalsTo(punctual, postId), []);
+  const synced = { workspaceId, postId, status: 'scheduled', revision: 2, dueAt: laterAt };
+  await syncPost(punctual.temporal.client, punctual.orm.em.fork(), synced);
+  await stop();
 
-    t.deepEqual(await signalsTo(punctual, postId), ['reschedule']);
-  },
-);
+  t.deepEqual(await signalsTo(punctual, postId), ['reschedule']);
+});
 
 test.serial(
-  'what the API could not sync is synced by the relay, however far their clocks are apart',
+  'the relay syncs rows that the API could not, however far their clocks are apart',
   async (t) => {
     const { punctual, client, deps, schedule } = await workspace();
     const [now, ahead, behind] = [await schedule(), await schedule(), await schedule()];
-    // The relay's clock stands still: however slow this machine is, one of them was changed just now.
+    // The relay's clock is stopped, so one change stays recent however slow the machine is.
     const { orm, now: clock } = await heldClock(t, punctual.databaseUrl, Date.now());
     const em = punctual.orm.em.fork();
     const change = (id: string, offMs: number): Promise<unknown> =>
@@ -268,7 +262,7 @@ test.serial(
   },
 );
 
-test.serial('a running relay outlives an outage of the database', async (t) => {
+test.serial('a running relay survives a database outage', async (t) => {
   const { punctual, client, deps, schedule } = await workspace();
   const gate = await tcpGate(t, targetOf(punctual.databaseUrl));
   const orm = ownPool(t, throughGate(punctual.databaseUrl, gate));

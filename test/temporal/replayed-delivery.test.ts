@@ -25,7 +25,7 @@ const webhooks = beforeTests(test, async (scope) => {
   return { api, startWorkers: () => (workers ??= startWorkers(scope, api.punctual)) };
 });
 
-/** An endpoint that takes everything. */
+/** An endpoint that accepts everything. */
 async function endpoint() {
   const { api } = webhooks();
   const subscription = await api.subscribe(status(204));
@@ -42,14 +42,14 @@ const relay = (): RelayDeps => {
   return { orm, client: temporal.client, log: testLog };
 };
 
-/** Lets a relay look. Once is enough, unless this machine is so busy that Temporal does not answer in time. */
+/** Runs a relay until it syncs a row. One run is enough, unless Temporal does not respond in time on a busy machine. */
 const relayed = (): Promise<number> =>
   poll(
     () => relayOnce(relay()),
     (synced) => synced > 0,
   );
 
-/** What an API leaves behind that ends right after its commit: a new round that was never synced. */
+/** Begins a round without a sync, as an API does that exits right after its commit. */
 const beginUntold = ({ workspaceId }: Subscription, id: string): Promise<unknown> =>
   relay()
     .orm.em.fork()
@@ -66,7 +66,7 @@ const start = ({ workspaceId }: Subscription, deliveryId: string) =>
     args: [{ workspaceId, deliveryId }],
   });
 
-/** A worker that takes tasks of webhooks and no others, until the test is over. No relay comes with it. */
+/** A worker for webhook tasks only, until the test ends. It runs no relay. */
 async function startWebhookWorker(t: ExecutionContext): Promise<void> {
   const { punctual } = webhooks().api;
   const worker = await Worker.create({
@@ -83,10 +83,9 @@ async function startWebhookWorker(t: ExecutionContext): Promise<void> {
   });
 }
 
-// What the test syncs, and what lies there while no worker runs, must not meet the relay and the workers of the
-// others: so these come first, and one at a time.
+// The relay and the workers of the other tests must not see these rows, so these tests come first and run serially.
 
-test.serial('a replay that Temporal never heard of is begun by the relay, once', async (t) => {
+test.serial('a replay that was never synced is started by the relay, once', async (t) => {
   const mine = await endpoint();
   const deliveryId = await mine.store('failed');
   await beginUntold(mine, deliveryId);
@@ -122,7 +121,7 @@ test.serial('a new round that is synced twice is delivered once', async (t) => {
 });
 
 test.serial(
-  'a replay after one that a failover lost once it was synced is begun by the relay',
+  'a replay after one whose commit was lost in a failover is started by the relay',
   async (t) => {
     const mine = await endpoint();
     const deliveryId = await mine.store('failed');
@@ -130,7 +129,7 @@ test.serial(
     const { workspaceId } = mine;
     const { client, orm } = relay();
     await syncDelivery(client, orm.em.fork(), { workspaceId, deliveryId, round: 2 });
-    // The database knows of no second round, and the first one was given up.
+    // The database lacks the second round, and the first one has failed.
     await t.throwsAsync(handleOf(deliveryId).result(), { name: 'WorkflowFailedError' });
     t.is(mine.receiver.arrived.length, 0);
     await beginUntold(mine, deliveryId);
@@ -143,18 +142,18 @@ test.serial(
 );
 
 test.serial(
-  'a replay while the workflow of the round before has not ended yet is delivered by that workflow',
+  'a replay while the workflow of the last round is still running is delivered by that workflow',
   async (t) => {
     const mine = await endpoint();
     const deliveryId = await mine.store('delivered');
-    const handle = await start(mine, deliveryId); // No worker has looked at it.
+    const handle = await start(mine, deliveryId); // No worker has taken its task.
     const { runId } = await handle.describe();
 
     t.is((await mine.replay(deliveryId)).status, 202);
     const unsynced = 'select id from deliveries where id = ? and synced_round < round';
     await poll(
       async () => {
-        await relayOnce(relay()); // Where the API gave up.
+        await relayOnce(relay()); // In case the API's notify timed out.
         return relay().orm.em.fork().execute<unknown[]>(unsynced, [deliveryId]);
       },
       (left) => left.length === 0,
@@ -168,11 +167,11 @@ test.serial(
   },
 );
 
-test.serial('a webhook goes out although no worker takes a task of the posts', async (t) => {
+test.serial('a webhook is delivered although no worker takes tasks of posts', async (t) => {
   const mine = await endpoint();
   const deliveryId = await mine.store('failed');
   await mine.replay(deliveryId);
-  await relayOnce(relay()); // Should the API give up.
+  await relayOnce(relay()); // In case the API's notify timed out.
   await startWebhookWorker(t);
 
   t.is((await mine.finalDelivery()).status, 'delivered');
@@ -180,7 +179,7 @@ test.serial('a webhook goes out although no worker takes a task of the posts', a
   t.is(mine.receiver.arrived.length, 1);
 });
 
-test("a post's webhooks stand in the line of webhooks, not in that of posts", async (t) => {
+test("a post's webhooks use the webhook queue, not the queue of posts", async (t) => {
   const { api } = webhooks();
   await webhooks().startWorkers();
   const client = await api.newClient();
@@ -198,14 +197,14 @@ test("a post's webhooks stand in the line of webhooks, not in that of posts", as
   t.is((await handleOf(delivery.id).describe()).taskQueue, webhooksQueue);
 });
 
-test('replays that come while a workflow is about to end are all delivered, and none needs the relay', async (t) => {
+test('replays that arrive while a workflow is about to end are all delivered, without the relay', async (t) => {
   const mine = await endpoint();
   const deliveryId = await mine.store('pending');
   await webhooks().startWorkers();
   await start(mine, deliveryId);
 
   for (let round = 2; round <= 25; round += 1) {
-    // The row says so before Temporal does: the replay meets a workflow that is closing, or closed just now.
+    // The row ends before the workflow, so the replay meets one that is closing or has just closed.
     await poll(
       async () => (await mine.replay(deliveryId)).status,
       (code) => code === 202,
@@ -218,7 +217,7 @@ test('replays that come while a workflow is about to end are all delivered, and 
   t.is(mine.receiver.arrived.length, 25);
 });
 
-test('a hundred and fifty deliveries that failed are all sent again, most of them by the relay', async (t) => {
+test('150 failed deliveries are all sent again, most of them by the relay', async (t) => {
   const { client, path, receiver, store } = await endpoint();
   await forEachLimit(Array.from({ length: 150 }), 5, async () => void (await store('failed')));
   await webhooks().startWorkers();

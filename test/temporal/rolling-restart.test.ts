@@ -7,10 +7,10 @@ import { temporalClient, freshNamespace } from '../support/temporal.ts';
 
 const test = needs('temporal');
 
-/** How often a worker is stopped beside its successor, and how many posts are due meanwhile. */
+/** How often a worker is stopped next to its successor, and how many posts are due meanwhile. */
 const [restarts, postsEach] = [3, 10];
 
-test('Temporal answers the polls of a worker that stops', async (t) => {
+test('Temporal completes the polls of a worker that stops', async (t) => {
   const { connection, namespace } = temporalClient(t, await freshNamespace());
   const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace });
   t.true(namespaceInfo?.capabilities?.workerPollCompleteOnShutdown);

@@ -1,7 +1,7 @@
 import { postWorkflowId } from '../../workflows/messages.ts';
 import type { Punctual } from '../support/punctual.ts';
 
-/** How a post's newest workflow stands, and what it was started with. */
+/** The status and the input of a post's newest workflow. */
 export async function startedWith(
   { temporal }: Punctual,
   postId: string,

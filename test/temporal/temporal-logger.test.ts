@@ -3,7 +3,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import { temporalLogger } from '../../worker/temporal-logger.ts';
 import { deliveryFailure, postFailure } from '../../workflows/failures.ts';
 
-/** What our log gets when a workflow fails: the level, then what is logged. */
+/** The lines that our log gets when a workflow fails: each a level and its arguments. */
 function logged(error: Error): unknown[][] {
   const lines: unknown[][] = [];
   const level =
@@ -15,9 +15,9 @@ function logged(error: Error): unknown[][] {
   return lines;
 }
 
-test('a workflow that fails because its post or delivery did is no warning, and its line names channels and codes', (t) => {
+test('a workflow that fails with its post or delivery is logged as info, with channels and codes', (t) => {
   const channel = { channelId: '7', network: 'x', status: 'failed', code: 'duplicate' };
-  const post = new Error(postFailure('failed', [channel]).message); // As it arrives from a worker's thread.
+  const post = new Error(postFailure('failed', [channel]).message); // As from a worker's thread.
   t.deepEqual(logged(post), [
     [
       'info',
@@ -28,7 +28,7 @@ test('a workflow that fails because its post or delivery did is no warning, and 
   t.is(logged(new Error(deliveryFailure('1', 1).message))[0]?.[0], 'info');
 });
 
-test('a workflow that fails otherwise is a warning without the words of its error', (t) => {
+test('another failure of a workflow is a warning without the message of its error', (t) => {
   t.deepEqual(logged(new TypeError('the text of a post')), [
     ['warn', { temporal: { workflowId: 'post-1', error: 'TypeError' } }, 'Workflow failed'],
   ]);

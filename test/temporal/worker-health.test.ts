@@ -23,7 +23,7 @@ async function workerBehindGate(t: ExecutionContext) {
   return { punctual, gate, start, behind, ask };
 }
 
-test('a worker is alive from its begin, and ready while it polls and its database answers', async (t) => {
+test('a worker is alive from its start, and ready while it polls and its database responds', async (t) => {
   const { gate, start, behind, ask } = await workerBehindGate(t);
   await gate.close();
   const worker = start(behind);
@@ -33,7 +33,7 @@ test('a worker is alive from its begin, and ready while it polls and its databas
   t.like(before.body, { ready: false, postgresql: 'does not answer' });
 
   await gate.open();
-  await worker.said('polling');
+  await worker.logged('polling');
 
   const ready = await poll(
     () => ask('/readyz'),
@@ -51,13 +51,13 @@ test('a worker is alive from its begin, and ready while it polls and its databas
   t.is((await ask('/livez')).status, 200);
 });
 
-test('a second worker whose health port is taken works all the same, and says so', async (t) => {
+test('a second worker whose health port is taken works without it and logs that', async (t) => {
   const { punctual, start } = await workerBehindGate(t);
   const first = start(punctual.databaseUrl);
-  await first.said('polling');
+  await first.logged('polling');
   const second = start(punctual.databaseUrl);
 
-  await second.said('polling');
+  await second.logged('polling');
 
   t.regex(second.output(), /this worker has no \/livez and \/readyz/v);
 });

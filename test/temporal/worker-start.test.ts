@@ -4,8 +4,8 @@ import ava, { type ExecutionContext } from 'ava';
 import type { Swept } from '../../activities/sweep/sweep.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { isTemporalAway } from '../../temporal/grpc-errors.ts';
-import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
+import { isTemporalUnavailable } from '../../temporal/grpc-errors.ts';
+import { ensureSearchAttributes } from '../../temporal/ensure-search-attributes.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import { ensureSweepSchedule, keepScheduled } from '../../worker/sweep-schedule.ts';
 import { postsQueue, postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
@@ -27,24 +27,24 @@ import { spawnWorker, type WorkerProcess } from '../support/worker-process.ts';
 
 const test = needs('temporal');
 
-/** A Punctual whose Temporal has no search attributes. */
+/** A service whose Temporal has no search attributes. */
 const unsearchable = sharedWebhooks(test, { workers: true });
 
-/** A Temporal without workers. What a test leaves there would fire each minute for ever. */
+/** A Temporal without workers. A schedule that a test leaves there would fire each minute. */
 const temporal = beforeTests(test, async (scope) => temporalClient(scope, await freshNamespace()));
 
 const scheduleOf = (client: Client) => client.schedule.getHandle(sweepScheduleId);
 
-/** The sweep is scheduled. Once is enough, unless this machine is so busy that Temporal does not answer in time. */
+/** Schedules the sweep. One call is enough, unless Temporal does not respond in time on a busy machine. */
 const ensured = (client: Client): Promise<boolean> =>
   poll(() => ensureSweepSchedule(client, 'ours').then(() => true, unlessAway), Boolean);
 
 function unlessAway(error: unknown): false {
-  if (isTemporalAway(error)) {
+  if (isTemporalUnavailable(error)) {
     return false;
   }
 
-  throw error; // That another one was quicker is among what must not come here.
+  throw error; // An error because another worker was faster must not surface here.
 }
 
 const removeAtTheEnd = (t: ExecutionContext, client: Client): void =>
@@ -55,7 +55,7 @@ const removeAtTheEnd = (t: ExecutionContext, client: Client): void =>
   );
 
 test.serial(
-  'ten workers that start at once leave one schedule, which sweeps each minute and one at a time',
+  'ten workers that start at once create one schedule, which sweeps each minute without overlap',
   async (t) => {
     const { client } = temporal();
     removeAtTheEnd(t, client);
@@ -73,7 +73,7 @@ test.serial(
 );
 
 test.serial(
-  'a schedule of another version becomes this version’s, and stays paused if it is',
+  'a schedule of another version is updated to this version’s, and stays paused',
   async (t) => {
     const { client } = temporal();
     removeAtTheEnd(t, client);
@@ -92,7 +92,7 @@ test.serial(
   },
 );
 
-test.serial('a schedule that Temporal lost is there again', async (t) => {
+test.serial('a schedule that Temporal lost is created again', async (t) => {
   const { client } = temporal();
   removeAtTheEnd(t, client);
   t.teardown(keepScheduled(client, 'ours', testLog, [], 200));
@@ -110,8 +110,8 @@ test.serial('a schedule that Temporal lost is there again', async (t) => {
   t.like((await untilThere()).action, { workflowType: 'sweepPosts' });
 });
 
-test('the schedule starts a sweep, which heals what was lost and shows what it found', async (t) => {
-  // A sweep counts what it found in all workspaces.
+test('the schedule starts a sweep, which repairs a lost post and returns its counts', async (t) => {
+  // A separate service, because a sweep counts the rows of all workspaces.
   const punctual = await startPunctual(t, { networks: fakeNetworks });
   const { client: its } = punctual.temporal;
   removeAtTheEnd(t, its);
@@ -134,11 +134,7 @@ test('the schedule starts a sweep, which heals what was lost and shows what it f
   t.is(network.live.length, 1);
 });
 
-/**
- * Triggers the schedule until Temporal, which this machine may keep busy, answers a sweep what it asks of a post in time.
- *
- * @returns what that sweep found.
- */
+/** Triggers the schedule until a sweep gets Temporal's answer about the post in time. @returns that sweep's counts. */
 async function answeredSweep(punctual: Punctual, postId: string): Promise<Swept> {
   const { client } = punctual.temporal;
   const { em } = punctual.orm;
@@ -155,41 +151,41 @@ async function answeredSweep(punctual: Punctual, postId: string): Promise<Swept>
       return swept;
     }
 
-    // Without an answer it would be left alone for ten minutes.
+    // A post without an answer would be left alone for ten minutes.
     await em.fork().execute('update posts set checked_at = null where id = ?', [postId]);
   }
 }
 
-/** Starts a worker, for which Temporal goes away as soon as it has connected, and is back when it waits for that. */
+/** Starts a worker whose Temporal becomes unavailable after the connect. @returns it once it waits for Temporal. */
 async function startCutOff(t: ExecutionContext, punctual: Punctual): Promise<WorkerProcess> {
   const gate = await tcpGate(t, targetOf(punctual.temporalEnv['TEMPORAL_ADDRESS'] ?? ''));
   const temporalEnv = { ...punctual.temporalEnv, TEMPORAL_ADDRESS: gate.address };
   const worker = spawnWorker(t, { ...punctual, temporalEnv }, []);
-  // It has connected, and has yet to bundle its workflows before it creates the workers.
+  // It has connected, and bundles its workflows before it creates the workers.
   await poll(
     async () => gate.passing(),
     (passing) => passing > 1,
   );
   await gate.close();
   const waits = await Promise.race([
-    worker.said('waiting for Temporal').then(() => true),
-    worker.said('polling').then(() => false),
+    worker.logged('waiting for Temporal').then(() => true),
+    worker.logged('polling').then(() => false),
   ]);
   await gate.open();
-  // Where it was quicker than this test, another one tries.
+  // If the worker was faster than this test, starts another one.
   return waits ? worker : startCutOff(t, punctual);
 }
 
-test('Temporal goes away while workers start: all of them work as soon as it is back', async (t) => {
+test('workers whose Temporal becomes unavailable during their start all work once it returns', async (t) => {
   const punctual = await startApi(t, { networks: fakeNetworks });
-  // Which of a worker's queues could still be taken is up to chance, so three workers try.
+  // Chance decides which queue's worker is affected, so three workers start.
   const workers = await Promise.all([1, 2, 3].map(() => startCutOff(t, punctual)));
-  await t.notThrowsAsync(Promise.all(workers.map(({ said }) => said('polling'))));
+  await t.notThrowsAsync(Promise.all(workers.map(({ logged }) => logged('polling'))));
 });
 
-const refusal = (): NetworkError => new NetworkError('content_refused', 'No.', { taken: 'no' });
+const refusal = (): NetworkError => new NetworkError('content_refused', 'No.', { accepted: 'no' });
 
-test('on a Temporal that knows no search attributes posts fail and succeed all the same, and webhooks hear of it', async (t) => {
+test('without search attributes posts fail and succeed as usual, and their webhooks are delivered', async (t) => {
   const { punctual } = unsearchable;
   const client = await unsearchable.newClient();
   const receiver = unsearchable.receiver(status(204));
@@ -210,7 +206,7 @@ test('on a Temporal that knows no search attributes posts fail and succeed all t
   t.is(network.live.length, 1);
 });
 
-/** @returns which of our attributes a workflow has; Temporal adds some of its own. */
+/** @returns which of our attributes a workflow has; Temporal adds others. */
 async function ours(handle: WorkflowHandle): Promise<string[]> {
   const { typedSearchAttributes } = await handle.describe();
   return searchAttributeKeys.flatMap((key) =>
@@ -218,12 +214,12 @@ async function ours(handle: WorkflowHandle): Promise<string[]> {
   );
 }
 
-test('on a Temporal where another program uses the name of an attribute, posts go out without any', async (t) => {
-  // A Temporal of its own: attributes stay once they are registered.
+test('posts go out without search attributes when another program uses the name of one', async (t) => {
+  // A separate Temporal, because registered attributes stay.
   const punctual = await startApi(t, { networks: fakeNetworks });
   const { connection, namespace, client: its } = punctual.temporal;
   const { operatorService } = connection;
-  const searchAttributes = { WorkspaceId: 3 }; // A number, in Temporal's own numbering of types.
+  const searchAttributes = { WorkspaceId: 3 }; // 3 is Temporal's number for the type Int.
   await operatorService.addSearchAttributes({ namespace, searchAttributes });
   await poll(
     () => operatorService.listSearchAttributes({ namespace }),
@@ -241,13 +237,13 @@ test('on a Temporal where another program uses the name of an attribute, posts g
   t.is(await its.workflow.getHandle(postWorkflowId(id)).result(), 'published');
 });
 
-test('the log says once that Temporal does not know the attributes', async (t) => {
+test('the log reports once that Temporal lacks the attributes', async (t) => {
   const { orm, temporalEnv } = unsearchable.punctual;
-  // A client of its own: each remembers for itself what its Temporal does not know.
+  // A separate client, because each client remembers which attributes are missing.
   const { client } = temporalClient(t, temporalEnv);
-  const said: string[] = [];
-  const log = { warn: (_fields: object, message: string) => void said.push(message) };
-  // The same each time: one that differs would be asked about in the database, which has no such posts.
+  const logged: string[] = [];
+  const log = { warn: (_fields: object, message: string) => void logged.push(message) };
+  // The same time for each sync, because a different one would be checked in the database, which has no such posts.
   const dueAt = new Date(Date.now() + 3_600_000).toISOString();
   const sync = (postId: string) => {
     const workspaceId = crypto.randomUUID();
@@ -257,7 +253,7 @@ test('the log says once that Temporal does not know the attributes', async (t) =
   const posts = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
   const answered = (post = '') =>
     poll(
-      () => sync(post).then(String, String), // Temporal may not answer in time.
+      () => sync(post).then(String, String), // Temporal may not respond in time.
       (outcome) => outcome === 'undefined',
     );
   await answered(posts[0]);
@@ -269,16 +265,18 @@ test('the log says once that Temporal does not know the attributes', async (t) =
     t.is((await handle.describe()).status.name, 'RUNNING');
   }
 
-  t.deepEqual(said, ['Temporal does not know our search attributes: workflows start without them']);
+  t.deepEqual(logged, [
+    'Temporal does not know our search attributes: workflows start without them',
+  ]);
 });
 
-test.serial('two workers that start at once both find the attributes there', async (t) => {
+test.serial('two workers that start at once both succeed in adding the attributes', async (t) => {
   const errors: string[] = [];
   const log = testLog.child({});
   log.warn = (what: object) => void errors.push(JSON.stringify(what));
   await poll(
     () => Promise.all([1, 2].map(() => ensureSearchAttributes(temporal(), log))),
-    (both) => both.every(Boolean), // Temporal may not answer in time.
+    (both) => both.every(Boolean), // Temporal may not respond in time.
   );
   t.deepEqual(
     errors.filter((error) => !error.includes('DEADLINE_EXCEEDED')),
@@ -288,7 +286,7 @@ test.serial('two workers that start at once both find the attributes there', asy
 });
 
 for (const file of ['scripts/parts/temporal.ts', 'temporal-docker-compose.yml']) {
-  ava(`the Temporal of ${file} knows each attribute from its start`, (t) => {
+  ava(`the Temporal of ${file} has each attribute from its start`, (t) => {
     const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
     const found = [...text.matchAll(/\b(?<name>[A-Z][A-Za-z]+)=(?<type>Keyword(?:List)?)\b/gv)];
     const types = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList' };

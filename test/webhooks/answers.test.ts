@@ -8,7 +8,7 @@ import { sharedWebhooks } from '../support/webhooks.ts';
 
 const api = sharedWebhooks(test);
 
-test('each of these statuses is a delivery, and nothing is sent again', async (t) => {
+test('each 2xx status is a delivery, and nothing is sent again', async (t) => {
   const { event, attempt, shown, receiver } = await api.subscribe();
   for (const [index, code] of [200, 201, 202, 204, 206, 299].entries()) {
     receiver.answer = status(code);
@@ -31,7 +31,7 @@ test('each of these statuses is a delivery, and nothing is sent again', async (t
   }
 });
 
-test('each of these statuses is a failure that says what came, and another attempt follows', async (t) => {
+test('each other status is a failure with that status, and another attempt follows', async (t) => {
   const { event, attempt, shown, receiver, now } = await api.subscribe();
   const redirects = [300, 301, 302, 303, 304, 307, 308];
   const refusals = [400, 401, 403, 404, 410, 422, 429, 500, 502, 503, 504, 599];
@@ -50,7 +50,7 @@ test('each of these statuses is a failure that says what came, and another attem
   }
 });
 
-/** How much of an answer's body is looked at, in bytes. */
+/** How much of a response body is read, in bytes. */
 const cap = 2048;
 
 const withBody = (body: string | Buffer, header = ''): Answer =>
@@ -71,17 +71,17 @@ const endless: Answer = (socket) => {
   drip();
 };
 
-const taken: Readonly<Record<string, Answer>> = {
+const accepted: Readonly<Record<string, Answer>> = {
   'no body': withBody(''),
-  'as much body as is looked at': withBody('x'.repeat(cap)),
-  'a byte more body than is looked at': withBody('x'.repeat(cap + 1)),
-  'a megabyte of body': withBody('x'.repeat(1_000_000)),
+  'a body of exactly the limit': withBody('x'.repeat(cap)),
+  'a body of a byte more than the limit': withBody('x'.repeat(cap + 1)),
+  'a body of a megabyte': withBody('x'.repeat(1_000_000)),
   'a body without end': endless,
   'a small body that unpacks to 50 MB': withBody(
     gzipSync(Buffer.alloc(50_000_000)),
     'content-encoding: gzip\r\n',
   ),
-  'a body that lies about being packed': withBody('not gzip', 'content-encoding: gzip\r\n'),
+  'a body with a wrong content-encoding': withBody('not gzip', 'content-encoding: gzip\r\n'),
   'NUL in its body': withBody('a\0b'),
   'a body that is not UTF-8': withBody(Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0xed, 0xa0, 0x80])),
   'headers in Latin-1': saying(
@@ -93,8 +93,8 @@ const taken: Readonly<Record<string, Answer>> = {
     'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
   ),
 };
-for (const [what, answer] of Object.entries(taken)) {
-  test(`a receiver that answers 200 with ${what} has taken the event`, async (t) => {
+for (const [what, answer] of Object.entries(accepted)) {
+  test(`a receiver that returns 200 with ${what} has received the event`, async (t) => {
     const { event, attempt, shown, receiver } = await api.subscribe(answer);
     const delivery = await event();
 
@@ -116,23 +116,23 @@ const unreadable: Readonly<Record<string, [Answer, string]>> = {
     saying('HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'),
     'invalid_response',
   ],
-  'in the words of SSH': [saying('SSH-2.0-OpenSSH_9.9\r\n'), 'invalid_response'],
+  'with an SSH banner': [saying('SSH-2.0-OpenSSH_9.9\r\n'), 'invalid_response'],
   'with a status of four digits': [
     saying('HTTP/1.1 2000 OK\r\ncontent-length: 0\r\n\r\n'),
     'invalid_response',
   ],
-  'that announces one and ends': [
+  'that has only an interim status': [
     sayingLast('HTTP/1.1 103 Early Hints\r\n\r\n'),
     'connection_reset',
   ],
-  'by status 199 alone': [
+  'with only status 199': [
     sayingLast('HTTP/1.1 199 Odd\r\ncontent-length: 0\r\n\r\n'),
     'connection_reset',
   ],
   'with half a head': [sayingLast('HTTP/1.1 200 OK\r\na: b\r\n'), 'connection_reset'],
 };
 for (const [what, [answer, error]] of Object.entries(unreadable)) {
-  test(`an answer ${what} is no delivery: ${error}`, async (t) => {
+  test(`a response ${what} is no delivery: ${error}`, async (t) => {
     const { event, attempt, shown, receiver } = await api.subscribe(answer);
     const delivery = await event();
 
@@ -142,11 +142,11 @@ for (const [what, [answer, error]] of Object.entries(unreadable)) {
     t.is(now, 'pending');
     t.is(attempts.length, 1);
     t.like(attempts[0], { number: 1, response_status: null, error });
-    t.is(receiver.arrived.length, 1); // It is not sent again behind the attempt's back.
+    t.is(receiver.arrived.length, 1); // The HTTP client must not repeat the request.
   });
 }
 
-test('a packed answer is shown as it came, not unpacked', async (t) => {
+test('a compressed response is shown as it arrived, not decompressed', async (t) => {
   const packed = gzipSync(Buffer.alloc(1_000_000, 'a'));
   const answer = withBody(packed, 'content-encoding: gzip\r\n');
   const { client, path } = await api.subscribe(answer);
@@ -158,7 +158,7 @@ test('a packed answer is shown as it came, not unpacked', async (t) => {
   t.false(seen.includes('aaaaaaaa'));
 });
 
-/** A way out that shares its connections with no other test. */
+/** An egress whose connections no other test shares. */
 const apart = (t: ExecutionContext) => ({
   webhooks: testEgress(t, { allow: `127.0.0.1/32:${api.port}` }),
 });
@@ -188,7 +188,7 @@ for (const [what, answer] of Object.entries(broken)) {
   });
 }
 
-test('a receiver that ends its half after the answer has answered', async (t) => {
+test('a response counts although the receiver closes its half of the connection after it', async (t) => {
   const answer = sayingLast('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
   const { event, attempt } = await api.subscribe(answer);
   for (let count = 0; count < 3; count += 1) {
@@ -196,7 +196,7 @@ test('a receiver that ends its half after the answer has answered', async (t) =>
   }
 });
 
-test('a connection that was kept and then closed costs no delivery: the next one makes a new one', async (t) => {
+test('a kept connection that was closed fails no delivery: the next one opens another', async (t) => {
   const sockets: Socket[] = [];
   const { event, attempt, receiver } = await api.subscribe((socket, n) => {
     sockets.push(socket);
@@ -213,7 +213,7 @@ test('a connection that was kept and then closed costs no delivery: the next one
   t.is(receiver.arrived.length, 3);
 });
 
-test('a kept connection that breaks under the next request fails that attempt: it may have arrived', async (t) => {
+test('a kept connection that breaks during a request fails that attempt, because the request may have arrived', async (t) => {
   const sockets = new Set<Socket>();
   const { event, attempt, receiver } = await api.subscribe((socket, n) => {
     if (sockets.has(socket)) {

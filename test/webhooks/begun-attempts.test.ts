@@ -10,14 +10,14 @@ const year = 365 * 24 * 3_600_000;
 const execute = <T>(sql: string, values: readonly unknown[] = []): Promise<T[]> =>
   api.punctual.orm.em.fork().execute<T[]>(sql, [...values]);
 
-/** Lets nothing that is so be written down of this workspace's attempts, as when the disk is full. */
+/** Makes writes of this workspace's attempts fail while `condition` is true, as when the disk is full. */
 async function fullDisk(
   { workspaceId }: Subscription,
   operation: 'insert' | 'update',
   condition: string,
 ) {
   const name = `full_disk_${workspaceId.replaceAll('-', '')}`;
-  await execute(`create sequence ${name}_count`); // What counts in it is not rolled back.
+  await execute(`create sequence ${name}_count`); // Sequences are not rolled back.
   await execute(`create function ${name}() returns trigger language plpgsql as $$ begin
     perform nextval('${name}_count');
     raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$`);
@@ -25,7 +25,7 @@ async function fullDisk(
     when (new.workspace_id = '${workspaceId}' and ${condition}) execute function ${name}()`);
   return {
     makeRoom: () => execute(`drop trigger ${name} on delivery_attempts`),
-    /** How often something was not written down. */
+    /** How many writes have failed. */
     refusals: async (): Promise<number> => {
       const [row] = await execute<{ count: number }>(
         `select last_value::int as count from ${name}_count`,
@@ -35,7 +35,7 @@ async function fullDisk(
   };
 }
 
-test('while attempts cannot be begun in the database, a receiver gets no request, and every event when they can', async (t) => {
+test('while attempts cannot be stored, a receiver gets no request, and afterwards every event', async (t) => {
   const subscribed = await api.subscribe(status(204));
   const { attempt, event, receiver, shown } = subscribed;
   const { makeRoom } = await fullDisk(subscribed, 'insert', 'true');
@@ -54,17 +54,17 @@ test('while attempts cannot be begun in the database, a receiver gets no request
   t.is(receiver.arrived.length, 3);
 });
 
-test('while the outcome of attempts cannot be written down, a receiver gets six requests and no more: the delivery has failed as interrupted, and can be replayed', async (t) => {
+test('while results of attempts cannot be stored, a receiver gets six requests at most, and the delivery fails as interrupted and can be replayed', async (t) => {
   const subscribed = await api.subscribe(status(204));
   const { attempt, event, receiver, shown, client, path } = subscribed;
   const id = await event();
-  // There is room for the attempt, and none for what came of it.
+  // The attempt can be stored, but its result cannot.
   const { makeRoom } = await fullDisk(
     subscribed,
     'update',
     'not new.under_way and new.error is null',
   );
-  for (let tries = 1; tries <= 6; tries += 1) {
+  for (let count = 1; count <= 6; count += 1) {
     await t.throwsAsync(attempt(id), { code: '53100' });
     await execute('update endpoint_places set taken_until = null where workspace_id = ?', [
       subscribed.workspaceId,
@@ -72,7 +72,7 @@ test('while the outcome of attempts cannot be written down, a receiver gets six 
     t.deepEqual((await shown(id)).attempts, []);
   }
 
-  for (let tries = 0; tries < 3; tries += 1) {
+  for (let count = 0; count < 3; count += 1) {
     t.deepEqual(await attempt(id), { kind: 'done', status: 'failed' });
   }
 
@@ -87,14 +87,14 @@ test('while the outcome of attempts cannot be written down, a receiver gets six 
   t.like((await shown(id)).attempts, [{ error: 'interrupted' }, { number: 2, error: null }]);
 });
 
-test('a worker that died over a request takes no attempt of the six: the next try begins the same one again', async (t) => {
+test('a worker that dies during a request uses up no attempt: the same one is repeated', async (t) => {
   const subscribed = await api.subscribe(status(500));
   const { attempt, event, receiver, shown, pass } = subscribed;
   pass(0);
   const id = await event();
   const dead = () => Promise.reject(new Error('Killed.'));
   for (let made = 1; made <= 6; made += 1) {
-    // It was sent, and nobody was there for the answer.
+    // The request was sent, and the worker died before the response.
     await t.throwsAsync(attempt(id, { webhooks: { ...subscribed.deps.egress, request: dead } }));
     t.is((await shown(id)).attempts.length, made - 1);
     const attempted = await attempt(id);
@@ -109,7 +109,7 @@ test('a worker that died over a request takes no attempt of the six: the next tr
   );
 });
 
-test('a database that writes nothing for a while when receivers answer costs no second request: what came of them is written down later', async (t) => {
+test('a database that rejects writes for a while causes no second request: the results are stored later', async (t) => {
   const { answer, release } = held();
   const subscribed = await api.subscribe(answer);
   const { attempt, event, receiver, shown } = subscribed;
@@ -133,7 +133,7 @@ test('a database that writes nothing for a while when receivers answer costs no 
   t.is(receiver.arrived.length, 4);
 });
 
-test('an answer that comes when another try has begun the same attempt: what was taken is delivered, and a failure does not count', async (t) => {
+test('a late response after another worker has begun the same attempt: a success is delivered, and a failure does not count', async (t) => {
   for (const [late, end] of [
     [204, 'delivered'],
     [500, 'pending'],
@@ -162,7 +162,7 @@ test('an answer that comes when another try has begun the same attempt: what was
   }
 });
 
-test('an answer that comes when its delivery has ended unsent, as its endpoint was disabled: taken is delivered without an error, a failure changes nothing', async (t) => {
+test('a late response after the delivery failed because its endpoint was disabled: a success is delivered, and a failure changes nothing', async (t) => {
   for (const [code, end] of [
     [204, { status: 'delivered', error: null }],
     [500, { status: 'failed', error: 'endpoint_disabled' }],
@@ -183,7 +183,7 @@ test('an answer that comes when its delivery has ended unsent, as its endpoint w
   }
 });
 
-test('a worker whose clock is wrong by a year delivers when the others do, and writes no time that they would wait for', async (t) => {
+test('a worker whose clock is wrong by a year delivers on time and stores no wrong time', async (t) => {
   for (const wrongMs of [-year, -3000, year]) {
     const now = () => new Date(Date.now() + wrongMs);
     const { attempt, event, shown } = await api.subscribe(inTurn(status(500), status(204)));
@@ -201,7 +201,7 @@ test('a worker whose clock is wrong by a year delivers when the others do, and w
   }
 });
 
-test('a next attempt that a wrong clock put into next year is made now', async (t) => {
+test('an attempt that a wrong clock scheduled for next year is made now', async (t) => {
   const { attempt, event, webhookId } = await api.subscribe(status(204));
   const id = await event();
   await execute('update deliveries set next_attempt_at = ? where endpoint_id = ?', [

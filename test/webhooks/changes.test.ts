@@ -8,10 +8,10 @@ import { sharedWebhooks, type Subscription } from '../support/webhooks.ts';
 const api = sharedWebhooks(test);
 const hour = 3_600_000;
 const day = 24 * hour;
-/** Past the longest first wait. */
+/** Longer than the longest first wait. */
 const afterFirstWait = 130_000;
 
-/** A delivery whose first attempt has failed, at the time of its second. */
+/** A delivery whose first attempt failed, at the time of its second one. */
 async function failedOnce(subscribed: Subscription): Promise<string> {
   const { event, attempt, pass } = subscribed;
   const delivery = await event();
@@ -20,7 +20,7 @@ async function failedOnce(subscribed: Subscription): Promise<string> {
   return delivery;
 }
 
-test('a new URL counts from the next attempt on, and the old one hears no more', async (t) => {
+test('a new URL applies from the next attempt on, and the old one gets no more requests', async (t) => {
   const subscribed = await api.subscribe(status(500));
   const { client, attempt, receiver, secret } = subscribed;
   const delivery = await failedOnce(subscribed);
@@ -35,7 +35,7 @@ test('a new URL counts from the next attempt on, and the old one hears no more',
   t.true(await isSignedWith(secret, request));
 });
 
-test('a new secret signs the next attempt beside the old one, and a day later alone', async (t) => {
+test('a new secret signs the next attempt together with the old one, and after a day alone', async (t) => {
   const subscribed = await api.subscribe(inTurn(status(500), status(500), status(204)));
   const { client, attempt, receiver, secret, pass } = subscribed;
   const delivery = await failedOnce(subscribed);
@@ -56,7 +56,7 @@ test('a new secret signs the next attempt beside the old one, and a day later al
   t.false('service-signature-next' in (after?.headers ?? {}));
 });
 
-test('an endpoint that is deleted between attempts gets nothing more, and nothing is left of it', async (t) => {
+test('a deleted endpoint gets no further attempts, and all of its rows are gone', async (t) => {
   const subscribed = await api.subscribe(status(500));
   const { client, attempt, receiver } = subscribed;
   const delivery = await failedOnce(subscribed);
@@ -68,7 +68,7 @@ test('an endpoint that is deleted between attempts gets nothing more, and nothin
   t.is((await client.get(subscribed.path)).status, 404);
 });
 
-test('an endpoint that is deleted while a request is under way ends the delivery, whatever the receiver says', async (t) => {
+test('an endpoint that is deleted during a request ends the delivery, whatever the receiver returns', async (t) => {
   for (const code of [204, 500]) {
     const { answer, release } = held();
     const subscribed = await api.subscribe(answer);
@@ -82,7 +82,7 @@ test('an endpoint that is deleted while a request is under way ends the delivery
   }
 });
 
-test('an endpoint that is disabled between attempts gets nothing more: the delivery has failed and says why', async (t) => {
+test('an endpoint that is disabled between attempts gets no further ones, and the delivery fails with that error', async (t) => {
   const subscribed = await api.subscribe(inTurn(status(500), status(204)));
   const { client, attempt, shown, receiver } = subscribed;
   const delivery = await failedOnce(subscribed);
@@ -98,7 +98,7 @@ test('an endpoint that is disabled between attempts gets nothing more: the deliv
   await client.patch(subscribed.path, { enabled: true });
   const replay = `${subscribed.path}/deliveries/${delivery}/replay`;
   t.is((await client.post(replay)).status, 202);
-  subscribed.pass(hour); // The API's clock is the machine's.
+  subscribed.pass(hour); // The API uses the machine's clock.
   t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' });
   t.like(await shown(delivery), { status: 'delivered', error: null });
 });
@@ -114,7 +114,7 @@ test('an endpoint that is disabled and enabled again before the next attempt mis
   t.is((await shown(delivery)).attempts.length, 2);
 });
 
-test('a request that is under way while its endpoint is disabled counts as what it was', async (t) => {
+test('a request that is running while its endpoint is disabled counts with its result', async (t) => {
   const { answer, release } = held();
   const subscribed = await api.subscribe(answer);
   const { client, event, attempt, shown, receiver } = subscribed;
@@ -130,7 +130,7 @@ test('a request that is under way while its endpoint is disabled counts as what 
 
 const endpoint = async ({ client, path }: Subscription) => (await client.get(path)).body.webhook;
 
-/** All six attempts of an event, each at its time: 8.6 to 9.5 hours. @returns how many were made. */
+/** Makes all six attempts of an event at their times, within 8.6 to 9.5 hours. @returns how many were made. */
 async function failFor({ attempt, pass }: Subscription, delivery: string): Promise<number> {
   for (let made = 1; ; made += 1) {
     const attempted = await attempt(delivery);
@@ -142,7 +142,7 @@ async function failFor({ attempt, pass }: Subscription, delivery: string): Promi
   }
 }
 
-/** An endpoint that has failed for five days, and has one attempt of one delivery left. @returns that delivery. */
+/** An endpoint that has failed for five days, with one attempt left in one delivery. @returns that delivery. */
 async function almostDisabled(t: ExecutionContext, subscribed: Subscription): Promise<string> {
   const { event, attempt, pass } = subscribed;
   t.is(await failFor(subscribed, await event()), 6);
@@ -158,7 +158,7 @@ async function almostDisabled(t: ExecutionContext, subscribed: Subscription): Pr
   return delivery;
 }
 
-test('an endpoint that took nothing for five days is disabled, and says since when and why', async (t) => {
+test('an endpoint that failed for five days is disabled, with the time and the reason', async (t) => {
   const subscribed = await api.subscribe(status(500));
   const began = subscribed.deps.now().getTime();
   const delivery = await almostDisabled(t, subscribed);
@@ -178,7 +178,7 @@ test('an endpoint that took nothing for five days is disabled, and says since wh
   t.true(Date.parse(at) <= subscribed.deps.now().getTime());
 });
 
-test('what a disabled endpoint misses is seen as failed without a request, and is sent by a replay once it is enabled', async (t) => {
+test('events for a disabled endpoint are stored as failed without a request, and a replay sends them once it is enabled', async (t) => {
   const subscribed = await api.subscribe(status(500));
   const { client, path, event, attempt, receiver, shown } = subscribed;
   const last = await almostDisabled(t, subscribed);
@@ -210,7 +210,7 @@ test('what a disabled endpoint misses is seen as failed without a request, and i
   t.like(await endpoint(subscribed), { enabled: true, failing_since: null, disabled_at: null });
 });
 
-test('a success on the way begins the five days anew', async (t) => {
+test('a success restarts the five days', async (t) => {
   const subscribed = await api.subscribe(status(500));
   const { event, attempt, receiver, pass } = subscribed;
   await failFor(subscribed, await event());
@@ -229,7 +229,7 @@ test('a success on the way begins the five days anew', async (t) => {
   t.true(Math.abs(Date.parse(since) - began) < hour);
 });
 
-test('a bad request after days of silence disables nothing, whatever was before the silence', async (t) => {
+test('a failure after days without events does not disable an endpoint, whatever came before them', async (t) => {
   const subscribed = await api.subscribe(inTurn(status(200), status(500)));
   const { event, attempt, pass } = subscribed;
   t.deepEqual(await attempt(await event()), { kind: 'done', status: 'delivered' });
@@ -242,7 +242,7 @@ test('a bad request after days of silence disables nothing, whatever was before 
   t.true((await endpoint(subscribed)).enabled);
 });
 
-test('two workers that see the last failures at the same time disable the endpoint once', async (t) => {
+test('two workers that see the last failures at once disable the endpoint once', async (t) => {
   const subscribed = await api.subscribe(status(500));
   const { event, attempt, pass } = subscribed;
   const first = await almostDisabled(t, subscribed);

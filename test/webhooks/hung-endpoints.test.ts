@@ -9,11 +9,11 @@ import {
   type EndpointWithHeldSlots,
 } from './support/held-slots.ts';
 
-// One after the other: how many endpoints hang is counted over all workspaces.
+// Hanging endpoints are counted over all workspaces, so the tests run serially.
 
 const api = sharedWebhooks(test);
 
-/** A request that gets no answer in its time. */
+/** A request that times out. */
 const unanswered = (here: EndpointWithHeldSlots) => ({
   webhooks: {
     ...here.deps.egress,
@@ -21,10 +21,12 @@ const unanswered = (here: EndpointWithHeldSlots) => ({
   },
 });
 
-/** So many endpoints of another workspace hang, by the clock of `here` and for an hour. @returns how to end that. */
+/**
+ * Makes `count` endpoints of another workspace hang for an hour of `here`'s clock. @returns a function that ends it.
+ */
 async function othersHang(here: EndpointWithHeldSlots, count: number) {
   const em = api.punctual.orm.em.fork();
-  await em.execute('update endpoint_places set rests_until = null'); // What earlier tests left.
+  await em.execute('update endpoint_places set rests_until = null'); // Left by earlier tests.
   const { workspaceId } = await api.newClient();
   const until = new Date(here.now().getTime() + 3_600_000);
   await em.execute(
@@ -43,7 +45,7 @@ async function othersHang(here: EndpointWithHeldSlots, count: number) {
 }
 
 test.serial(
-  'an endpoint that hangs alone gets the next request as soon as one has ended',
+  'an endpoint that is the only one to hang gets the next request as soon as one has ended',
   async (t) => {
     const here = await endpointWithHeldSlots(api, status(204));
     for (const id of await events(here, 8)) {
@@ -53,7 +55,7 @@ test.serial(
 );
 
 test.serial(
-  'the more endpoints hang, the longer each waits after a request without an answer; all together get two requests a second',
+  'the more endpoints hang, the longer each rests after a timeout: together they get two requests a second',
   async (t) => {
     const here = await endpointWithHeldSlots(api, status(204));
     const end = await othersHang(here, 100);
@@ -64,7 +66,7 @@ test.serial(
     }
 
     t.like(await here.attempt(last), { kind: 'again', code: 'endpoint_busy' });
-    await here.hold(189_000); // 400 requests in 200 s, of which each had 10.
+    await here.hold(189_000); // 400 requests in 200 s, or 10 s for each.
     t.like(await here.attempt(last), { kind: 'again', code: 'endpoint_busy' });
     t.is(here.receiver.arrived.length, 0);
     await here.hold(5000);
@@ -73,34 +75,31 @@ test.serial(
   },
 );
 
-test.serial(
-  'an endpoint that answers again waits for nothing, however many others hang',
-  async (t) => {
-    const { answer, release } = held();
-    const here = await endpointWithHeldSlots(api, answer);
-    const end = await othersHang(here, 100);
-    const [slow = '', next = '', ...silent] = await events(here, 5);
-    const answered = here.attempt(slow);
-    await here.receiver.nth(1);
-    for (const id of silent) {
-      t.like(await here.attempt(id, unanswered(here)), { kind: 'again', code: 'timeout' });
-    }
+test.serial('an endpoint that responds again has no rest, however many others hang', async (t) => {
+  const { answer, release } = held();
+  const here = await endpointWithHeldSlots(api, answer);
+  const end = await othersHang(here, 100);
+  const [slow = '', next = '', ...silent] = await events(here, 5);
+  const answered = here.attempt(slow);
+  await here.receiver.nth(1);
+  for (const id of silent) {
+    t.like(await here.attempt(id, unanswered(here)), { kind: 'again', code: 'timeout' });
+  }
 
-    t.like(await here.attempt(next), { kind: 'again', code: 'endpoint_busy' });
-    here.receiver.answer = status(204);
-    release(status(204));
-    t.deepEqual(await answered, delivered);
-    const all = await Promise.all([next, ...(await events(here, 3))].map((id) => here.attempt(id)));
-    t.deepEqual(
-      all,
-      all.map(() => delivered),
-    );
-    await end();
-  },
-);
+  t.like(await here.attempt(next), { kind: 'again', code: 'endpoint_busy' });
+  here.receiver.answer = status(204);
+  release(status(204));
+  t.deepEqual(await answered, delivered);
+  const all = await Promise.all([next, ...(await events(here, 3))].map((id) => here.attempt(id)));
+  t.deepEqual(
+    all,
+    all.map(() => delivered),
+  );
+  await end();
+});
 
 test.serial(
-  'who waits for an endpoint that hangs looks the more seldom the more endpoints hang, and for one that answers as often as ever',
+  'attempts for a hanging endpoint look for slots less often the more endpoints hang, and those for a responding one do not',
   async (t) => {
     const waits = async (count: number, heldMs: number): Promise<number> => {
       const { answer, release } = held();
@@ -111,7 +110,7 @@ test.serial(
       await here.receiver.nth(4);
       await here.hold(heldMs);
       let longest = 0;
-      for (let looks = 0; looks < 30; looks += 1) {
+      for (let polls = 0; polls < 30; polls += 1) {
         const looked = await here.attempt(waiting);
         longest = Math.max(longest, looked.kind === 'again' ? (looked.inMs ?? 0) : 0);
       }

@@ -8,10 +8,10 @@ import { delivered, endpointWithHeldSlots, events } from './support/held-slots.t
 
 const api = sharedWebhooks(test);
 
-/** Attempts at a time: fewer than a worker makes, as a test's database has few connections. */
+/** Concurrent attempts: fewer than in a worker, because a test's database has few connections. */
 const slots = 16;
 
-/** Stores so many events. @returns their deliveries. */
+/** Stores `count` events. @returns their deliveries. */
 async function queued(subscribed: Subscription, count: number): Promise<string[]> {
   await queueEvents(api.punctual, subscribed, count);
   const rows = await api.punctual.orm.em
@@ -19,11 +19,11 @@ async function queued(subscribed: Subscription, count: number): Promise<string[]
     .execute<{ id: string }[]>('select id from deliveries where workspace_id = ?', [
       subscribed.workspaceId,
     ]);
-  subscribed.pass(3_600_000); // They are due by the database's clock, which goes on.
+  subscribed.pass(3_600_000); // The deliveries are due by the database's clock, which runs on.
   return rows.map(({ id }) => id);
 }
 
-/** Has one attempt made of each, as a worker does that Temporal gives all at once. */
+/** Makes one attempt of each, as a worker does that gets all tasks at once. */
 function attemptAll({ attempt }: Subscription, deliveries: readonly string[]) {
   const delivering: string[] = [];
   const mustWait: string[] = [];
@@ -32,20 +32,20 @@ function attemptAll({ attempt }: Subscription, deliveries: readonly string[]) {
     (kind === 'done' ? delivering : mustWait).push(id);
   });
   return {
-    /** Resolves with those that found no slot, when they are so many. */
+    /** Resolves with the deliveries that found no slot, once there are `count`. */
     waiting: (count: number) =>
       poll(
         async () => mustWait,
         ({ length }) => length >= count,
       ),
-    /** Resolves when all attempts are over, with those that delivered. */
+    /** Resolves with the delivered ones once all attempts are over. */
     delivered: () => all.then(() => delivering),
   };
 }
 
 /**
- * Delivers all, more at a time than there are slots. One that finds none looks again when another has been delivered:
- * how long the product would have it wait is no part of this.
+ * Delivers all, more at a time than there are slots. An attempt without a slot is repeated when another delivery ends;
+ * the product's wait does not matter here.
  */
 async function deliverAll(
   { attempt }: Subscription,
@@ -65,7 +65,7 @@ async function deliverAll(
       }
 
       if (attempted.code !== 'endpoint_busy') {
-        throw new Error(`An attempt ended as ${attempted.code}.`);
+        throw new Error(`An attempt ended with ${attempted.code}.`);
       }
 
       await nextEnd;
@@ -75,7 +75,7 @@ async function deliverAll(
 }
 
 test.serial(
-  '20 events of one workspace arrive while the first 4 of 100 of another still wait for an answer',
+  '20 events of one workspace arrive while 4 of 100 events of another one wait for responses',
   async (t) => {
     const { answer, waiting, lost, release } = held();
     const hanging = await endpointWithHeldSlots(api, answer);
@@ -97,7 +97,7 @@ test.serial(
 );
 
 test.serial(
-  '1,000 events wait for a receiver that hangs; when it recovers all arrive, four at a time',
+  '1,000 events wait for a hanging receiver, and all arrive four at a time once it recovers',
   async (t) => {
     const { answer, waiting, most, release } = held();
     const hanging = await endpointWithHeldSlots(api, answer);
@@ -119,7 +119,7 @@ test.serial(
 );
 
 test.serial(
-  'many endpoints of others that hang at the same host delay no event for an endpoint there',
+  'many hanging endpoints of other workspaces on one host delay no event for an endpoint there',
   async (t) => {
     const { answer, waiting, lost, release } = held();
     const others = await Promise.all(Array.from({ length: 17 }, () => api.subscribe(answer)));
@@ -138,7 +138,7 @@ test.serial(
   },
 );
 
-test('an endpoint that hangs holds up no other of the same workspace', async (t) => {
+test('a hanging endpoint delays no other of the same workspace', async (t) => {
   const { answer, waiting, release } = held();
   const subscribed = await endpointWithHeldSlots(api, answer);
   const { client, workspaceId, attempt, receiver } = subscribed;

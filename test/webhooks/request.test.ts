@@ -15,14 +15,14 @@ const api = sharedWebhooks(test);
 const execute = <T = unknown>(sql: string, values: unknown[]): Promise<T[]> =>
   api.punctual.orm.em.fork().execute<T[]>(sql, values);
 
-/** All attempts that a delivery has, each at its time. @returns the delivery's id. */
+/** Makes all attempts of a delivery at their times. @returns the delivery's id. */
 async function deliverFully(
   { event, attempt, pass }: Subscription,
   body?: string,
 ): Promise<string> {
   const delivery = await event();
   if (body !== undefined) {
-    // Straight into the row: JSON from outside of JavaScript has numbers that JavaScript cannot write.
+    // Written to the row, because JavaScript cannot write some numbers that JSON from elsewhere has.
     await execute(
       'update events set body = ? where id = (select event_id from deliveries where id = ?)',
       [body, delivery],
@@ -36,7 +36,7 @@ async function deliverFully(
   return delivery;
 }
 
-test('a request has exactly these headers, and both of its signatures are right', async (t) => {
+test('a request has exactly these headers, and both of its signatures are valid', async (t) => {
   const { event, attempt, receiver, secret, shown, now, pass } = await api.subscribe(status(204));
   pass(0);
   const delivery = await event({ text: 'grüße' });
@@ -46,7 +46,7 @@ test('a request has exactly these headers, and both of its signatures are right'
   const { event_id: id } = await shown(delivery);
   const { headers, lines, path } = request;
   t.is(lines[0], `POST ${path} HTTP/1.1`);
-  t.is(lines.length - 1, Object.keys(headers).length); // None came twice.
+  t.is(lines.length - 1, Object.keys(headers).length); // No header is repeated.
   t.deepEqual(headers, {
     host: `127.0.0.1:${api.port}`,
     connection: 'keep-alive',
@@ -69,7 +69,7 @@ test('a request has exactly these headers, and both of its signatures are right'
   t.is(JSON.parse(request.body).data.text, 'grüße');
 });
 
-test('the same bytes arrive at every attempt: order of keys, big numbers and every character', async (t) => {
+test('every attempt sends the same bytes, with the order of keys, big numbers and every character', async (t) => {
   const body =
     '{"b":1,"a":12345678901234567890,"10":1e400,"2":-0.10,"a":"twice","é":"grüße 🎉 \u2028\u2029 \\u0000 \\ud800 \u007f", "spaced" : [ ] }';
   const subscribed = await api.subscribe(status(500));
@@ -82,7 +82,7 @@ test('the same bytes arrive at every attempt: order of keys, big numbers and eve
   }
 });
 
-test('every attempt has the same event id, a newer timestamp, and a signature of its own that is right', async (t) => {
+test('every attempt has the same event id, a newer timestamp and a valid signature of its own', async (t) => {
   const subscribed = await api.subscribe(status(503));
   await deliverFully(subscribed);
 
@@ -121,7 +121,7 @@ for (const code of [301, 302, 303, 307, 308]) {
   });
 }
 
-test('an event type that would break out of its header reaches nobody', async (t) => {
+test('an event type that would break out of its header is not sent', async (t) => {
   const { client, event, attempt, receiver } = await api.subscribe(status(204));
   const hook = { url: receiver.url, events: ['post.failed\r\nx-evil: 1'] };
   t.is((await client.post('/webhooks', hook)).body.code, 'invalid_events');
@@ -142,7 +142,7 @@ test('an event type that would break out of its header reaches nobody', async (t
   t.is(receiver.arrived.length, 0);
 });
 
-test('a worker with another SECRET_KEY sends nothing, counts nothing, and its log says why', async (t) => {
+test('a worker with another SECRET_KEY sends nothing, counts nothing, and logs the cause', async (t) => {
   const { attempt, event, shown, receiver, secret, webhookId } = await api.subscribe(status(204));
   const lines: { message: string; fields: string }[] = [];
   const error = (fields: object, message: string): void =>
@@ -152,7 +152,7 @@ test('a worker with another SECRET_KEY sends nothing, counts nothing, and its lo
   const deliveries = await Promise.all(Array.from({ length: 6 }, () => event()));
 
   for (const id of deliveries) {
-    // Temporal's own policy says when it is tried again: as long as it takes.
+    // Temporal's own retry policy applies, without an end.
     const attempted = await attempt(id, { sealer, log });
     t.deepEqual(attempted, { kind: 'again', code: 'secret_unreadable', inMs: null });
   }
@@ -168,7 +168,7 @@ test('a worker with another SECRET_KEY sends nothing, counts nothing, and its lo
     t.like(await shown(id), { status: 'pending', attempts: [], error: null });
   }
 
-  // The operator puts the right key back.
+  // The operator restores the right key.
   for (const id of deliveries) {
     t.deepEqual(await attempt(id), { kind: 'done', status: 'delivered' });
   }
@@ -178,7 +178,7 @@ const authority = createAuthority();
 const name = 'hook.example.com';
 const day = 86_400_000;
 
-/** An endpoint at a server with TLS, and a way out that trusts our own authority. */
+/** An endpoint on a TLS server, and an egress that trusts the tests' certificate authority. */
 async function subscribeAt(
   t: ExecutionContext,
   { port }: TestServer,
@@ -195,7 +195,7 @@ async function subscribeAt(
   return { subscribed, deps: { webhooks: egress } };
 }
 
-test('an event arrives over TLS, signed, at a receiver with a good certificate', async (t) => {
+test('an event arrives over TLS, signed, at a receiver with a valid certificate', async (t) => {
   const arrived: Arrived[] = [];
   const server = await tlsServer(t, authority.issueFor([name]), (socket) =>
     readRequests(socket, (request) => {
@@ -214,12 +214,12 @@ test('an event arrives over TLS, signed, at a receiver with a good certificate',
 });
 
 const untrusted = {
-  'a certificate that has expired': () => ({
+  'an expired certificate': () => ({
     ...authority.issueFor([name], { fromMs: Date.now() - 2 * day, untilMs: Date.now() - day }),
   }),
   'a certificate for another name': () => authority.issueFor(['other.example.com']),
-  'a certificate of its own making': () => selfSigned(name),
-  'a certificate of an authority that nobody knows': () => createAuthority().issueFor([name]),
+  'a self-signed certificate': () => selfSigned(name),
+  'a certificate of an unknown authority': () => createAuthority().issueFor([name]),
   'TLS 1.0 alone': () => ({
     ...authority.issueFor([name]),
     minVersion: 'TLSv1' as const,

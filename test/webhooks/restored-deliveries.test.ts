@@ -7,7 +7,7 @@ import { sharedWebhooks } from '../support/webhooks.ts';
 const test = needs('temporal');
 const api = sharedWebhooks(test, { workers: true });
 
-/** An endpoint with a delivery whose round nobody has begun. */
+/** An endpoint with a delivery whose round has not been synced. */
 async function unsynced(answer = status(204)) {
   const mine = await api.subscribe(answer);
   const deliveryId = await mine.store('pending');
@@ -26,12 +26,12 @@ async function unsynced(answer = status(204)) {
     asleep: () =>
       poll(
         async () => (await handle.describe().catch(() => null))?.raw.pendingActivities?.[0],
-        (activity) => (activity?.attempt ?? 0) >= 2 && activity?.state === 1, // Temporal's own numbering.
+        (activity) => (activity?.attempt ?? 0) >= 2 && activity?.state === 1, // Temporal numbers `SCHEDULED` as 1.
       ),
   };
 }
 
-test('a replay is delivered though Temporal waits six hours for an attempt that the restored database has lost', async (t) => {
+test('a replay is delivered although Temporal waits six hours for an attempt that the restored database lacks', async (t) => {
   for (const rounds of [2, 5]) {
     const { client, webhookId, set, replay, receiver, handle, asleep } = await unsynced();
     const later = `next_attempt_at = clock_timestamp() + interval '6 hours'`;
@@ -47,7 +47,7 @@ test('a replay is delivered though Temporal waits six hours for an attempt that 
   }
 });
 
-test('a replay that somebody made up repeats no request, neither while one is under way nor while one is waited for', async (t) => {
+test('a forged replay signal repeats no request, neither during one nor while an attempt is waited for', async (t) => {
   const slow = held();
   const { client, webhookId, set, receiver, handle, asleep } = await unsynced(slow.answer);
   await set(`next_attempt_at = clock_timestamp() + interval '6 hours', synced_round = 0`);
@@ -67,7 +67,7 @@ test('a replay that somebody made up repeats no request, neither while one is un
   t.is(receiver.arrived.length, 1);
 });
 
-test('a replay that is none of ours is ignored', async (t) => {
+test('a malformed replay signal is ignored', async (t) => {
   const { client, webhookId, set, receiver, handle, asleep } = await unsynced();
   await set(`next_attempt_at = clock_timestamp() + interval '6 hours', synced_round = 0`);
   await asleep();

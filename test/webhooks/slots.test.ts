@@ -10,8 +10,11 @@ const endpoint = (answer?: Answer) => endpointWithHeldSlots(api, answer);
 
 type Busy = { readonly waiting: number; readonly heldMs: number };
 
-/** Nothing was sent, nothing was counted, and it looks again before all who wait would have had their turn. */
-function assertLooksAgain(t: ExecutionContext, attempted: AttemptedDelivery, busy: Busy): void {
+/**
+ * Checks that nothing was sent or counted, and that the retry comes before all waiting deliveries would have had a
+ * slot.
+ */
+function assertChecksAgain(t: ExecutionContext, attempted: AttemptedDelivery, busy: Busy): void {
   t.like(attempted, { kind: 'again', code: 'endpoint_busy' });
   const inMs = waitOf(attempted);
   const mostMs = 100 + Math.max(200, (busy.waiting * busy.heldMs) / 4);
@@ -21,8 +24,8 @@ function assertLooksAgain(t: ExecutionContext, attempted: AttemptedDelivery, bus
 const waitOf = (attempted: AttemptedDelivery): number =>
   (attempted.kind === 'again' && attempted.inMs) || 0;
 
-/** Waits until so many of these attempts have found no slot. */
-function lookingAgain(
+/** Waits until `count` of these attempts have found no slot. */
+function checkingAgain(
   all: readonly Promise<AttemptedDelivery>[],
   count: number,
 ): Promise<AttemptedDelivery[]> {
@@ -37,7 +40,7 @@ function lookingAgain(
   );
 }
 
-test('a receiver that hangs has four requests under way and no more; others look again without losing an attempt', async (t) => {
+test('a hanging receiver has four concurrent requests at most, and others try again without losing an attempt', async (t) => {
   const { answer, waiting, most, release } = held();
   const subscribed = await endpoint(answer);
   const { attempt, receiver, shown } = subscribed;
@@ -46,7 +49,7 @@ test('a receiver that hangs has four requests under way and no more; others look
   await receiver.nth(4);
 
   for (const id of [fifth, sixth, fifth]) {
-    assertLooksAgain(t, await attempt(id), { waiting: 6, heldMs: 0 });
+    assertChecksAgain(t, await attempt(id), { waiting: 6, heldMs: 0 });
   }
 
   t.is(waiting(), 4);
@@ -62,14 +65,14 @@ test('a receiver that hangs has four requests under way and no more; others look
   t.is((await shown(fifth)).attempts.length, 1);
 });
 
-test('the first events of an endpoint may all come at once: four are sent', async (t) => {
+test('when the first events of an endpoint come at once, four are sent', async (t) => {
   const { answer, most, waiting, release } = held();
   const subscribed = await endpoint(answer);
   const ids = await events(subscribed, 20);
   const all = ids.map((id) => subscribed.attempt(id));
   await subscribed.receiver.nth(4);
-  const busy = await lookingAgain(all, 16);
-  busy.forEach((attempted) => assertLooksAgain(t, attempted, { waiting: 20, heldMs: 0 }));
+  const busy = await checkingAgain(all, 16);
+  busy.forEach((attempted) => assertChecksAgain(t, attempted, { waiting: 20, heldMs: 0 }));
   t.is(waiting(), 4);
   release(status(204));
   const ends = await Promise.all(all);
@@ -77,7 +80,7 @@ test('the first events of an endpoint may all come at once: four are sent', asyn
   t.is(most(), 4);
 });
 
-test('the longer an endpoint hangs and the more wait for it, the more seldom they look; those whose next attempt is hours away do not count', async (t) => {
+test('attempts look for slots less often the longer an endpoint hangs and the more wait for it, without those due in hours', async (t) => {
   const subscribed = await endpoint(status(500));
   const { attempt, receiver, hold } = subscribed;
   const later = await events(subscribed, 20);
@@ -93,9 +96,9 @@ test('the longer an endpoint hangs and the more wait for it, the more seldom the
   await hold(8000);
 
   const waits: number[] = [];
-  for (let look = 0; look < 20; look += 1) {
+  for (let check = 0; check < 20; check += 1) {
     const attempted = await attempt(waiting);
-    assertLooksAgain(t, attempted, { waiting: 5, heldMs: 8000 });
+    assertChecksAgain(t, attempted, { waiting: 5, heldMs: 8000 });
     waits.push(waitOf(attempted));
   }
 
@@ -105,7 +108,7 @@ test('the longer an endpoint hangs and the more wait for it, the more seldom the
   t.deepEqual(await attempt(waiting), delivered);
 });
 
-test('a slot that another worker is about to take is skipped: no attempt waits for it, and none gets it twice', async (t) => {
+test('a slot that another worker is about to take is skipped: no attempt waits for it, and no two get it', async (t) => {
   const { answer, most, release } = held();
   const subscribed = await endpoint(status(204));
   const { attempt, event, receiver, webhookId, workspaceId } = subscribed;
@@ -120,8 +123,8 @@ test('a slot that another worker is about to take is skipped: no attempt waits f
       [webhookId, workspaceId],
     );
     all.push(...ids.map((id) => attempt(id)));
-    await receiver.nth(4); // Three of these.
-    t.is((await lookingAgain(all, 2)).length, 2);
+    await receiver.nth(4); // Three of these attempts.
+    t.is((await checkingAgain(all, 2)).length, 2);
   });
   release(status(204));
 
@@ -130,7 +133,7 @@ test('a slot that another worker is about to take is skipped: no attempt waits f
   t.is(most(), 3);
 });
 
-test('however a request ends, its slot is free for the next one', async (t) => {
+test('each request releases its slot, however it ends', async (t) => {
   const { answer, release } = held();
   const subscribed = await endpoint();
   const { attempt, event, receiver } = subscribed;
@@ -159,7 +162,7 @@ test('however a request ends, its slot is free for the next one', async (t) => {
   );
 });
 
-test('a fault of ours that comes back at every attempt keeps no slot from others', async (t) => {
+test('an internal error at every attempt occupies no slot', async (t) => {
   const subscribed = await endpoint(status(204));
   const { attempt, event, deps } = subscribed;
   const request = () => Promise.reject(new TypeError('A bug.'));
@@ -171,7 +174,7 @@ test('a fault of ours that comes back at every attempt keeps no slot from others
   t.deepEqual(await attempt(await event()), delivered);
 });
 
-test('the slots of a worker that died are free again after a while, and what it did not record is sent once more', async (t) => {
+test('the slots of a dead worker are released after a while, and its unrecorded attempts are sent once more', async (t) => {
   const { answer, release } = held();
   const subscribed = await endpoint(answer);
   const { attempt, receiver, shown, hold } = subscribed;
@@ -179,15 +182,15 @@ test('the slots of a worker that died are free again after a while, and what it 
   const dead = ids.map((id) => attempt(id));
   await receiver.nth(4);
   const [first = ''] = ids;
-  await hold(10_000); // A request may take as long.
-  assertLooksAgain(t, await attempt(first), { waiting: 4, heldMs: 10_000 });
+  await hold(10_000); // As long as a request may take.
+  assertChecksAgain(t, await attempt(first), { waiting: 4, heldMs: 10_000 });
   await hold(11_000);
 
   const again = attempt(first);
   await receiver.nth(5);
   release(status(204));
 
-  // Two made attempt 1 of the first delivery, and it counts once.
+  // Two workers made attempt 1 of the first delivery, which counts once.
   const ends = await Promise.all([...dead, again]);
   t.deepEqual(
     ends,

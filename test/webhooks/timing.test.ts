@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { testEgress } from '../runtime/egress/support/egress.ts';
 import { held, inTurn, saying, status, type Answer } from '../support/answers.ts';
-import { asking } from '../support/patient-egress.ts';
+import { withOptions } from '../support/egress-without-timeouts.ts';
 import { poll } from '../support/poll.ts';
 import { sharedWebhooks, type AttemptedDelivery, type Subscription } from '../support/webhooks.ts';
 
@@ -18,7 +18,7 @@ function waitOf(t: ExecutionContext, attempted: AttemptedDelivery): number {
   return attempted.kind === 'again' ? (attempted.inMs ?? Number.NaN) : Number.NaN;
 }
 
-test('a receiver that always fails gets six requests, none before its time, and then the delivery has failed', async (t) => {
+test('a receiver that always fails gets six requests, none before its time, and then the delivery fails', async (t) => {
   const { event, attempt, shown, receiver, pass, now } = await api.subscribe(status(500));
   pass(0);
   const delivery = await event();
@@ -30,7 +30,7 @@ test('a receiver that always fails gets six requests, none before its time, and 
     const nextMs = Date.parse(before.next_attempt_at ?? '');
     t.is(nextMs, now().getTime() + waitMs);
 
-    // As after a crash, when nobody remembers the wait but the row.
+    // As after a crash, when only the row has the wait.
     pass(waitMs - halfMinute);
     const early = await attempt(delivery);
     t.like(early, { kind: 'again', code: 'too_early' });
@@ -68,7 +68,7 @@ test('a receiver that always fails gets six requests, none before its time, and 
 });
 
 for (const position of [1, 2, 3, 4, 5, 6]) {
-  test(`a receiver that takes the event at attempt ${position} gets no other`, async (t) => {
+  test(`a receiver that accepts the event at attempt ${position} gets no other`, async (t) => {
     const refusals = Array.from({ length: position - 1 }, () => status(503));
     const subscribed = await api.subscribe(inTurn(...refusals, status(200)));
     const { event, attempt, shown, receiver, pass } = subscribed;
@@ -95,26 +95,26 @@ const inDate =
   (ms: number) =>
   (nowMs: number): string =>
     new Date(nowMs + ms).toUTCString();
-const said = (shortest: number, longest: number): string =>
+const message = (shortest: number, longest: number): string =>
   shortest === longest ? `${shortest} s` : `${shortest} to ${longest} s`;
-/** What a receiver says, and the shortest and the longest first wait that may follow, in seconds. */
+/** The `Retry-After` header, and the shortest and longest first wait after it, in seconds. */
 const asked: Readonly<
   Record<string, readonly [string | ((nowMs: number) => string), number, number]>
 > = {
-  'more time than the step': ['90', 90, 90],
-  'exactly twice the step': ['120', 120, 120],
+  'more time than the usual wait': ['90', 90, 90],
+  'exactly twice the usual wait': ['120', 120, 120],
   'a year': ['31536000', 120, 120],
   'a date in almost two minutes': [inDate(118_000), 67, 118],
   'a date in a year': [inDate(365 * 24 * 60 * minute), 120, 120],
   'no time at all': ['0', 60, 66],
-  'less time than the step': ['5', 60, 66],
+  'less time than the usual wait': ['5', 60, 66],
   'negative time': ['-100', 60, 66],
   'a date in the past': [inDate(-365 * 24 * 60 * minute), 60, 66],
   'something else': ['soon', 60, 66],
   nothing: ['', 60, 66],
 };
 for (const [what, [header, shortest, longest]] of Object.entries(asked)) {
-  test(`a receiver that asks for ${what} by Retry-After gets ${said(shortest, longest)}`, async (t) => {
+  test(`a receiver that asks for ${what} by Retry-After gets ${message(shortest, longest)}`, async (t) => {
     const { event, attempt, shown, receiver, now, pass } = await api.subscribe();
     pass(0);
     const retryAfter = typeof header === 'string' ? header : header(now().getTime());
@@ -130,13 +130,13 @@ for (const [what, [header, shortest, longest]] of Object.entries(asked)) {
   });
 }
 
-// From here on all wait side by side for the real ten seconds.
+// The tests below wait in parallel for the real timeout of ten seconds.
 const limitMs = 10_000;
 
-/** The product's own way out, which gives up after them. */
+/** The product's own egress, with its real timeout. */
 const impatient = () => ({ webhooks: api.punctual.deps.egress });
 
-/** Says something each second for as long as the connection is there. */
+/** Sends `drop` each second while the connection is open. */
 const dripping =
   (head: string, drop: string): Answer =>
   (socket) => {
@@ -151,7 +151,7 @@ async function mustTimeOut(
   egress = api.punctual.deps.egress,
 ): Promise<number> {
   const delivery = await event();
-  const limited = asking(egress, ({ timeoutMs }) => {
+  const limited = withOptions(egress, ({ timeoutMs }) => {
     t.is(timeoutMs, limitMs);
     return {};
   });
@@ -165,10 +165,10 @@ async function mustTimeOut(
 const silent: Readonly<Record<string, Answer>> = {
   'says nothing': () => undefined,
   'drips headers': dripping('HTTP/1.1 200 OK\r\n', 'a: b\r\n'),
-  'only announces an answer': dripping('', 'HTTP/1.1 103 Early Hints\r\n\r\n'),
+  'only sends interim responses': dripping('', 'HTTP/1.1 103 Early Hints\r\n\r\n'),
 };
 for (const [what, answer] of Object.entries(silent)) {
-  test(`a receiver that takes the request and ${what} has ten seconds`, async (t) => {
+  test(`a receiver that accepts the request and ${what} times out after ten seconds`, async (t) => {
     const durationMs = await mustTimeOut(t, await api.subscribe(answer));
     t.true(durationMs > limitMs - 50, `${durationMs} ms`);
   });
@@ -178,11 +178,11 @@ const program = `
   const server = require('node:net').createServer();
   server.listen({ host: '127.0.0.1', port: 0, backlog: 1 }, () => console.log(server.address().port));`;
 
-/** More than a line of one can hold. */
+/** More than a backlog of one can hold. */
 const enough = 8;
 
 /**
- * A server that takes no connection any more: it has been stopped, and the line of those who wait to be let in is full.
+ * A server that accepts no connection: it is suspended, and its backlog is full.
  *
  * @returns its port on 127.0.0.1.
  */
@@ -202,7 +202,7 @@ async function fullServer(t: ExecutionContext): Promise<number> {
     sockets.push(socket.on('error', () => undefined));
   }
 
-  // As many as a line of one holds: one, and the one that comes next.
+  // A backlog of one holds two connections.
   await poll(
     async () => taken,
     (count) => count >= 2,
@@ -210,7 +210,7 @@ async function fullServer(t: ExecutionContext): Promise<number> {
   return port;
 }
 
-test('a receiver that never takes the connection has ten seconds at most', async (t) => {
+test('a receiver that never accepts the connection times out after ten seconds', async (t) => {
   const port = await fullServer(t);
   const subscribed = await api.subscribe();
   const { webhookId, workspaceId } = subscribed;
@@ -231,7 +231,7 @@ const bodies: Readonly<Record<string, (code: number) => Answer>> = {
   'sends a byte of its body each second': (code) => dripping(begun(code), '.'),
 };
 for (const [what, answer] of Object.entries(bodies)) {
-  test(`a receiver that ${what} has answered: the status decides`, async (t) => {
+  test(`the status of a receiver that ${what} counts`, async (t) => {
     const { event, attempt, shown, receiver } = await api.subscribe();
     receiver.answer = (socket, n) => answer(n === 1 ? 200 : 500)(socket, n);
     const [good, bad] = [await event(), await event()];
@@ -246,7 +246,7 @@ for (const [what, answer] of Object.entries(bodies)) {
   });
 }
 
-test('a receiver that was too slow is left: its connection is closed', async (t) => {
+test('the connection of a receiver that timed out is closed', async (t) => {
   const { answer, lost } = held();
   const { event, attempt, receiver } = await api.subscribe(answer);
   const closed = new Promise<void>((resolve) => {

@@ -7,7 +7,7 @@ import { heldClock } from '../support/database-clock.ts';
 import { ownPool } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork } from '../support/networks.ts';
-import { patient } from '../support/patient-egress.ts';
+import { withoutTimeouts } from '../support/egress-without-timeouts.ts';
 import { poll } from '../support/poll.ts';
 import { startWorkers, type Punctual } from '../support/punctual.ts';
 import { isSignedWith } from '../support/receiver.ts';
@@ -18,8 +18,8 @@ import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
 import { sharedWebhooks, startWebhooks, type Subscription } from '../support/webhooks.ts';
 import { killed, patientWorker, startWorkerProcess } from '../support/worker-process.ts';
 
-// The tests that break a worker have a Punctual of their own each, beside the one of the file. They wait for Temporal's
-// own timeouts, all side by side.
+// Tests that break a worker have services of their own, next to the file's. They wait for Temporal's timeouts, all in
+// parallel.
 
 const test = needs('temporal');
 const api = sharedWebhooks(test, { workers: true });
@@ -49,7 +49,7 @@ async function publish(client: Client): Promise<string> {
   return `${id} ${end}`;
 }
 
-test('a post that nobody subscribed to is published, and its event waits for no one', async (t) => {
+test('a post without subscribed endpoints is published, with an event and no delivery', async (t) => {
   const client = await api.newClient();
 
   t.regex(await publish(client), / published$/v);
@@ -64,7 +64,7 @@ test('a post that nobody subscribed to is published, and its event waits for no 
   t.deepEqual(counted, { events: 1, deliveries: 0 });
 });
 
-test('one endpoint gets its event once', async (t) => {
+test('an endpoint gets its event once', async (t) => {
   const client = await api.newClient();
   const [endpoint] = await subscribeAll(client, [status(204)]);
   await publish(client);
@@ -74,7 +74,7 @@ test('one endpoint gets its event once', async (t) => {
   t.is(endpoint?.receiver.arrived.length, 1);
 });
 
-test('of ten endpoints one hangs: the other nine get the same bytes while it does', async (t) => {
+test('while one of ten endpoints hangs, the other nine get the same bytes', async (t) => {
   const client = await api.newClient();
   const { answer, waiting, lost, release } = held();
   const good = Array.from({ length: 9 }, () => status(204));
@@ -94,12 +94,12 @@ test('of ten endpoints one hangs: the other nine get the same bytes while it doe
   }
 });
 
-test('a delivery that waits in Temporal ends by itself when its endpoint is deleted, and nothing is sent', async (t) => {
+test('a waiting delivery ends without a request when its endpoint is deleted', async (t) => {
   const { client, path, workspaceId, receiver, store } = await api.subscribe(status(204));
   const deliveryId = await store('pending');
   await client.delete(path);
 
-  // As after its wait: the next attempt begins.
+  // Starts the next attempt, as after its wait.
   const ended = await api.punctual.temporal.client.workflow.execute('deliverWebhook', {
     workflowId: deliveryWorkflowId(deliveryId),
     taskQueue: webhooksQueue,
@@ -111,14 +111,14 @@ test('a delivery that waits in Temporal ends by itself when its endpoint is dele
 });
 
 /**
- * Two workers in two processes: nothing but the database knows of both. However slow this machine is, their requests do
- * not give up, and the clock by which slots are free again after a while stands still.
+ * Two workers in two processes that share only the database. Their requests do not time out, and the clock of the slots
+ * is stopped, so that a slow machine does not matter.
  */
 async function startTwoWorkers(t: ExecutionContext, punctual: Punctual, port: number) {
-  // Ahead of the machine's, so that all that is queued is due.
+  // Ahead of the machine's clock, so that all queued deliveries are due.
   const clock = await heldClock(t, punctual.databaseUrl, Date.now() + 3_600_000);
   const { orm, url: databaseUrl } = clock;
-  const egress = patient(punctual.deps.egress);
+  const egress = withoutTimeouts(punctual.deps.egress);
   await Promise.all([
     startWorkers(t, { ...punctual, orm, deps: { ...punctual.deps, orm, webhooks: egress } }),
     startWorkerProcess(t, { ...punctual, databaseUrl }, [port], patientWorker),
@@ -126,9 +126,9 @@ async function startTwoWorkers(t: ExecutionContext, punctual: Punctual, port: nu
   return clock;
 }
 
-// Alone: it is more work than all others of this file together.
+// Serial, because it is more work than all others of this file together.
 test.serial(
-  'two workers send a receiver that hangs no more than four of 100 events at a time, and 20 for another workspace meanwhile',
+  'two workers send four of 100 events at a time to a hanging receiver, and 20 of another workspace meanwhile',
   async (t) => {
     const { punctual, port, subscribe } = await startWebhooks(t);
     const { answer, waiting, most, release } = held();
@@ -137,12 +137,12 @@ test.serial(
     const { pass } = await startTwoWorkers(t, punctual, port);
     await queueEvents(punctual, hanging, 100);
     await hanging.receiver.nth(4);
-    pass(1000); // The longer it hangs, the more seldom the others look for a slot.
+    pass(1000); // The longer it hangs, the less often the others look for a slot.
 
     await queueEvents(punctual, healthy, 20);
     await healthy.receiver.nth(20);
 
-    t.is(hanging.receiver.arrived.length, 4); // Nothing was answered there until now.
+    t.is(hanging.receiver.arrived.length, 4); // It has not responded until now.
     t.is(waiting(), 4);
     release(status(204));
     const seen = await poll(
@@ -162,12 +162,12 @@ test.serial(
   },
 );
 
-test('a worker is killed between sending and writing down: the same events come once more, and each counts one attempt', async (t) => {
+test('after a worker is killed between send and record, its events are sent once more, and each counts one attempt', async (t) => {
   const { punctual, port, subscribe } = await startWebhooks(t);
   const { answer, most } = held();
   const subscribed = await subscribe(answer);
   const { client, path, receiver, secret } = subscribed;
-  // The ten seconds of a request may be over before a slow machine has begun the fourth.
+  // On a slow machine, the first request's ten seconds may end before the fourth one has begun.
   const first = await startWorkerProcess(t, punctual, [port], patientWorker);
   await queueEvents(punctual, subscribed, 4);
   await receiver.nth(4);
@@ -175,7 +175,7 @@ test('a worker is killed between sending and writing down: the same events come 
   await killed(first);
   receiver.answer = status(204);
 
-  const egress = patient(punctual.deps.egress);
+  const egress = withoutTimeouts(punctual.deps.egress);
   await startWorkers(t, { ...punctual, deps: { ...punctual.deps, webhooks: egress } });
   await poll(
     () => countDeliveries(punctual, subscribed),
@@ -186,7 +186,7 @@ test('a worker is killed between sending and writing down: the same events come 
   const arrivals = Map.groupBy(receiver.arrived, ({ headers }) => headers['service-event-id']);
   t.is(arrivals.size, 4);
   for (const [before, after, ...more] of arrivals.values()) {
-    t.deepEqual(more, []); // At most one request too many.
+    t.deepEqual(more, []); // At most one extra request.
     t.is(after?.body, before?.body);
     t.true(after && (await isSignedWith(secret, after)));
   }
@@ -200,18 +200,18 @@ test('a worker is killed between sending and writing down: the same events come 
   }
 });
 
-/** Workers behind a gate before the database; the API and the test reach it past the gate. */
+/** Workers that reach the database through a gate; API and test do not. */
 async function startBehindGate(t: ExecutionContext) {
   const webhooks = await startWebhooks(t);
   const { punctual } = webhooks;
   const gate = await tcpGate(t, targetOf(punctual.databaseUrl));
   const orm = ownPool(t, throughGate(punctual.databaseUrl, gate));
-  const egress = patient(punctual.deps.egress);
+  const egress = withoutTimeouts(punctual.deps.egress);
   await startWorkers(t, { ...punctual, orm, deps: { ...punctual.deps, orm, webhooks: egress } });
   return { ...webhooks, gate };
 }
 
-/** Waits until Temporal has heard that the attempt could not be written down. */
+/** Waits until Temporal has the failure to store the attempt. */
 async function unrecorded(
   { orm, temporal }: Punctual,
   { workspaceId }: Subscription,
@@ -222,7 +222,7 @@ async function unrecorded(
   const handle = temporal.client.workflow.getHandle(`delivery-${row?.id}`);
   await poll(
     async () => (await handle.describe()).raw.pendingActivities?.[0]?.attempt ?? 0,
-    (tries) => tries >= 2,
+    (attempts) => attempts >= 2,
   );
 }
 
@@ -231,7 +231,7 @@ const answers: readonly [number, DeliveryView['status']][] = [
   [500, 'pending'],
 ];
 
-test('PostgreSQL goes away while requests are under way: nothing is lost, and our outage is no attempt', async (t) => {
+test('a PostgreSQL outage during requests loses nothing, and counts no attempt', async (t) => {
   const { punctual, gate, subscribe } = await startBehindGate(t);
   for (const [code, end] of answers) {
     const { answer, release } = held();
@@ -252,7 +252,7 @@ test('PostgreSQL goes away while requests are under way: nothing is lost, and ou
     t.like(attempts[0], { number: 1, response_status: code });
     t.is(seen.status, end);
     const [first, second, ...more] = receiver.arrived;
-    t.deepEqual(more, []); // One too many, and under the same id.
+    t.deepEqual(more, []); // One extra request, with the same id.
     t.is(second?.headers['service-event-id'], first?.headers['service-event-id'] ?? '');
     t.is(second?.body, first?.body ?? '');
   }

@@ -20,7 +20,7 @@ const api = sharedWebhooks(test, { workers: true });
 
 type Networks = Readonly<Record<string, FakeNetwork>>;
 
-/** A post due now, with a channel on each of these networks. */
+/** Schedules a post for now, with a channel on each of these networks. */
 async function post<N extends Networks>(networks: N) {
   return schedule(api.punctual, await api.newClient(), networks, () => 'fake');
 }
@@ -49,7 +49,7 @@ async function schedule<N extends Networks>(
     channels: Object.fromEntries(connected) as Readonly<Record<keyof N, string>>,
     id,
     shown,
-    /** Waits until the post's nth channel, from 0, has this status. */
+    /** Waits until the post's channel at `index` has this status. */
     untilChannel: (index: number, wanted: string) =>
       poll(
         async () => (await shown()).channels[index]?.status,
@@ -66,7 +66,7 @@ async function schedule<N extends Networks>(
 }
 
 const failure = (code: NetworkError['code']): NetworkError =>
-  new NetworkError(code, 'No.', { taken: 'no' });
+  new NetworkError(code, 'No.', { accepted: 'no' });
 
 /** A network that refuses the next send. */
 function failing(code: NetworkError['code']): FakeNetwork {
@@ -75,10 +75,10 @@ function failing(code: NetworkError['code']): FakeNetwork {
   return network;
 }
 
-test('a cancel lets a channel finish that is being sent, and stops one that has not begun', async (t) => {
+test('a cancel lets a channel that is being sent finish, and stops one that has not begun', async (t) => {
   const slow = heldNetwork();
   const idle = fakeNetwork();
-  // No worker serves the other network: so its channel has not begun.
+  // No worker serves the network `idle`, so its channel cannot begin.
   const networks = fakeNetworksNamed('slow', 'idle');
   const punctual = await startApi(t, { networks });
   const { slow: served = slow } = networks;
@@ -107,7 +107,7 @@ test('a cancel lets a channel finish that is being sent, and stops one that has 
   t.is(idle.sends.length, 0);
 });
 
-test('a post of which every channel finishes in spite of the cancel ends as if there had been none', async (t) => {
+test('a post whose channels all finish in spite of the cancel ends as published', async (t) => {
   const slow = heldNetwork();
   const { client, id, shown, result, eventTypes } = await post({ slow });
   await slow.held();
@@ -120,7 +120,7 @@ test('a post of which every channel finishes in spite of the cancel ends as if t
   t.deepEqual(await eventTypes(), ['post.published']);
 });
 
-test('a post that was cancelled midway and scheduled anew goes only where it is not', async (t) => {
+test('a post that was cancelled midway and rescheduled is sent only to the channels without it', async (t) => {
   const slow = heldNetwork();
   const other = failing('network_unavailable');
   const { client, channels, id, untilChannel, eventTypes } = await post({ slow, other });
@@ -165,7 +165,7 @@ test('a channel that waits for an automatic retry is a draft after a cancel, and
   t.is(network.live.length, 0);
 });
 
-test('a retry sends again where it failed and nowhere else, and its outcome is a new event', async (t) => {
+test('a retry sends only to the failed channels and creates a new event', async (t) => {
   const [good, bad] = [fakeNetwork(), failing('content_refused')];
   const { client, id, shown, channels, eventTypes } = await post({ good, bad });
   t.is((await client.finalPost(id)).status, 'failed');
@@ -184,12 +184,12 @@ test('a retry sends again where it failed and nowhere else, and its outcome is a
   t.deepEqual(await eventTypes(), ['post.partial', 'post.published']);
 });
 
-test('a retry whose message to Temporal is lost is made up for', async (t) => {
+test('a retry whose notify is lost is synced by the relay', async (t) => {
   const [good, bad] = [fakeNetwork(), failing('content_refused')];
   const { client, id, shown } = await post({ good, bad });
   await client.finalPost(id);
   await client.post(`/posts/${id}/retry`);
-  // What a crash between the commit and the message leaves behind.
+  // As after a crash between the commit and the notify.
   await api.punctual.orm.em
     .fork()
     .execute('update posts set synced_revision = revision - 1 where id = ?', [id]);
@@ -199,7 +199,7 @@ test('a retry whose message to Temporal is lost is made up for', async (t) => {
   t.is((await shown()).status, 'published');
 });
 
-test('a retry has a day of its own, however long ago the post was due', async (t) => {
+test('a retry has a publish window of its own, however long ago the post was due', async (t) => {
   const [good, bad] = [fakeNetwork(), failing('content_refused')];
   const { client, id, shown } = await post({ good, bad });
   await client.finalPost(id);
@@ -217,11 +217,11 @@ test('a retry has a day of its own, however long ago the post was due', async (t
   t.like(ended, { status: 'retrying', error_code: 'network_unavailable' });
 });
 
-/** A post whose only send is in doubt, as the network cannot tell, and a webhook that hears of these events. */
+/** A post whose only send is unconfirmed, with a webhook for `events`. */
 async function postInDoubt(events: readonly string[]) {
   const network = fakeNetwork();
   network.fates.push({ kind: 'lost' });
-  network.blind = new NetworkError('unconfirmed', 'Nobody can tell.', { taken: 'unknown' });
+  network.blind = new NetworkError('unconfirmed', 'Nobody can tell.', { accepted: 'unknown' });
   const client = await api.newClient();
   const receiver = api.receiver(status(204));
   await client.post('/webhooks', { url: receiver.url, events });
@@ -229,7 +229,7 @@ async function postInDoubt(events: readonly string[]) {
   return { ...made, network, receiver };
 }
 
-test('a webhook hears of the end that a settling makes, and of the next when a retry has sent the post', async (t) => {
+test('a webhook receives the event of a settle, and another one when a retry has sent the post', async (t) => {
   const { network, receiver, client, id, channels } = await postInDoubt([
     'post.published',
     'post.failed',
@@ -259,11 +259,11 @@ test('a webhook hears of the end that a settling makes, and of the next when a r
   t.is(receiver.arrived.length, 3);
 });
 
-test('an event whose message to Temporal is lost is delivered all the same', async (t) => {
+test('an event whose notify is lost is delivered by the relay', async (t) => {
   const { receiver, client, id, channels } = await postInDoubt(['post.published']);
   await client.finalPost(id);
 
-  // As a process that dies between the commit and the message.
+  // As a process that dies between the commit and the notify.
   const settlement = { channelId: channels.network, url: 'https://social.test/@ana/1' };
   const scope = { workspaceId: client.workspaceId, postId: id };
   await settlePost({ ...api.punctual.deps, syncDelivery: () => undefined }, scope, settlement);

@@ -34,7 +34,7 @@ async function post(network: FakeNetwork, thread: readonly string[]) {
   };
 }
 
-/** Until nothing of it is tried any more: it waits for its time. */
+/** Waits until no activity is pending: the workflow sleeps until the post's time. */
 const untilAsleep = (id: string) => {
   const handle = api.punctual.temporal.client.workflow.getHandle(postWorkflowId(id));
   return poll(
@@ -43,12 +43,12 @@ const untilAsleep = (id: string) => {
   );
 };
 
-/** A post that its network has, which nobody knows, as each look fails. */
+/** A post that its network has, while each reconcile fails. */
 async function postInDoubt() {
   const network = fakeNetwork();
   network.fates.push({ kind: 'lost' });
   network.blind = new NetworkError('network_unavailable', 'Down.', {
-    taken: 'unknown',
+    accepted: 'unknown',
     retryAtMs: Date.now() + 3_600_000,
   });
   const made = await post(network, ['Hello']);
@@ -56,7 +56,7 @@ async function postInDoubt() {
   return { network, ...made };
 }
 
-test('a post that is in doubt when it is cancelled is looked for, found, and ends with its event', async (t) => {
+test('a post that is in doubt when it is cancelled is reconciled, found, and ends with its event', async (t) => {
   const { network, client, id, result, eventTypes } = await postInDoubt();
   network.blind = undefined;
 
@@ -67,7 +67,7 @@ test('a post that is in doubt when it is cancelled is looked for, found, and end
   t.deepEqual(await eventTypes(), ['post.published']);
 });
 
-test('a post that is in doubt and moved is looked for at once when it is cancelled again, not at its new time', async (t) => {
+test('a rescheduled post in doubt is reconciled as soon as it is cancelled again, not at its new time', async (t) => {
   const { network, client, id, result, eventTypes } = await postInDoubt();
   await client.post(`/posts/${id}/cancel`);
   await client.patch(`/posts/${id}`, { schedule_in_minutes: 600 });
@@ -81,13 +81,13 @@ test('a post that is in doubt and moved is looked for at once when it is cancell
   t.deepEqual(await eventTypes(), ['post.published']);
 });
 
-test('a thread that is cancelled midway and meets a rate limit shows what is live, and goes on when the limit is over', async (t) => {
+test('a thread that is cancelled midway and then rate limited shows its live part and continues after the limit', async (t) => {
   const slow = heldNetwork();
   const { client, id, shown, result, untilChannel, eventTypes } = await post(slow, ['One', 'Two']);
   await slow.held();
   t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
   const retryAtMs = Date.now() + 5000;
-  const error = new NetworkError('rate_limited', 'Slowly.', { taken: 'no', retryAtMs });
+  const error = new NetworkError('rate_limited', 'Slowly.', { accepted: 'no', retryAtMs });
   slow.fates.push({ kind: 'taken' }, { kind: 'fails', error });
   slow.release();
 
@@ -105,13 +105,13 @@ test('a thread that is cancelled midway and meets a rate limit shows what is liv
   t.deepEqual(await eventTypes(), ['post.published']);
 });
 
-test('what a cancel lets finish waits for the new time of a post that is scheduled anew', async (t) => {
+test('a cancelled thread that is rescheduled waits for the new time with its remaining parts', async (t) => {
   const slow = heldNetwork();
   const { client, id, untilChannel, shown } = await post(slow, ['One', 'Two']);
   await slow.held();
   await client.post(`/posts/${id}/cancel`);
   const error = new NetworkError('rate_limited', 'Slowly.', {
-    taken: 'no',
+    accepted: 'no',
     retryAtMs: Date.now() + 3_600_000,
   });
   slow.fates.push({ kind: 'taken' }, { kind: 'fails', error });

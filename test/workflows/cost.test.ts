@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
-import { bluesky } from '../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
+import { ensureSearchAttributes } from '../../temporal/ensure-search-attributes.ts';
 import { blueskyAccount, addBlueskyChannel, networkPorts } from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
 import { costOf, type Cost } from '../support/cost-of.ts';
@@ -19,13 +19,13 @@ import { untilBegun } from '../support/until-begun.ts';
 
 const hour = 60 * 60_000;
 
-/** Long enough that the post is asleep before its time comes. */
+/** Long enough for the workflow to be asleep before the post is due. */
 const soonMs = 8000;
 
-/** What the closest relative of this project needs, as counted from its sources. */
+/** The cost of the closest similar project, counted from its sources. */
 const peer = { one: '87 events, 15 to 29 actions', five: '401 events, 69 to 89 actions' };
 
-needs('temporal')('a post costs Temporal no more than this', async (t) => {
+needs('temporal')('a post stays within its Temporal budget', async (t) => {
   const { schedule, reschedule, hook, refuseNext, finished, handleOf, delivery } = await world(t);
   const soon = (channels: number, result: string) => async () =>
     finished(await schedule(channels, soonMs), result);
@@ -66,10 +66,10 @@ needs('temporal')('a post costs Temporal no more than this', async (t) => {
   }, most);
 
   log(t, 'asleep', sleeping);
-  log(t, 'a reschedule more', rescheduled);
+  log(t, 'plus a reschedule', rescheduled);
   log(t, 'one channel', single, `the nearest peer: ${peer.one}`);
   log(t, 'five channels', fivefold, `the nearest peer: ${peer.five}`);
-  log(t, 'a webhook more', webhook, `${child.events} events in the child`);
+  log(t, 'plus a webhook', webhook, `${child.events} events in the child`);
   log(t, 'one channel, failed, with a webhook', failed);
   within(t, sleeping, { events: 5, actions: 2, bytes: 1100 });
   within(t, rescheduled, { events: 6, actions: 2 });
@@ -80,32 +80,38 @@ needs('temporal')('a post costs Temporal no more than this', async (t) => {
   within(t, failed, most);
 });
 
-needs('temporal', 'pds')('a post on a real network costs no more than one on a fake', async (t) => {
-  const punctual = await startPunctual(t, { allowPorts: networkPorts(), networks: { bluesky } });
-  const client = await newClient(punctual);
-  const channel = await addBlueskyChannel(punctual, client.workspaceId, await blueskyAccount());
+needs('temporal', 'pds')(
+  'a post on a real network costs no more than one on a fake network',
+  async (t) => {
+    const punctual = await startPunctual(t, {
+      allowPorts: networkPorts(),
+      networks: { bluesky: blueskyNetwork },
+    });
+    const client = await newClient(punctual);
+    const channel = await addBlueskyChannel(punctual, client.workspaceId, await blueskyAccount());
 
-  const limit = { events: 19, actions: 6 };
-  const cost = await cheapest(async () => {
-    const scheduled_at = new Date(Date.now() + soonMs).toISOString();
-    const request = { body: 'Counted', channel_ids: [channel], scheduled_at };
-    const { id } = (await client.post('/posts', request)).body.post;
-    const handle = punctual.temporal.client.workflow.getHandle(`post-${id}`);
-    await untilBegun(handle, 5);
-    t.is(await handle.result(), 'published');
-    return costOf(handle);
-  }, limit);
-  log(t, 'one channel, Bluesky', cost);
-  within(t, cost, limit);
-});
+    const limit = { events: 19, actions: 6 };
+    const cost = await cheapest(async () => {
+      const scheduled_at = new Date(Date.now() + soonMs).toISOString();
+      const request = { body: 'Counted', channel_ids: [channel], scheduled_at };
+      const { id } = (await client.post('/posts', request)).body.post;
+      const handle = punctual.temporal.client.workflow.getHandle(`post-${id}`);
+      await untilBegun(handle, 5);
+      t.is(await handle.result(), 'published');
+      return costOf(handle);
+    }, limit);
+    log(t, 'one channel, Bluesky', cost);
+    within(t, cost, limit);
+  },
+);
 
 /**
- * What it costs by itself: a machine that stalls only adds to it, as a message that was not acknowledged in time is
- * told once more, and a task that nobody took in time is dispatched anew. So what costs too much is measured again.
+ * Measures up to five times: on a stalled machine Temporal repeats signals and tasks that were not acknowledged in
+ * time, which adds events.
  */
 async function cheapest(measure: () => Promise<Cost>, limit: Partial<Cost>): Promise<Cost> {
   let cost = await measure();
-  for (let tries = 1; tries < 5 && !isWithin(cost, limit); tries += 1) {
+  for (let attempt = 1; attempt < 5 && !isWithin(cost, limit); attempt += 1) {
     cost = await measure();
   }
 
@@ -138,7 +144,7 @@ function within(t: ExecutionContext, cost: Cost, limit: Partial<Cost>): void {
   }
 }
 
-/** Posts on fake networks, on a Temporal that knows our search attributes. */
+/** Posts on fake networks, on a Temporal with our search attributes. */
 async function world(t: ExecutionContext) {
   const fakes = [1, 2, 3, 4, 5].map(() => fakeNetwork());
   const networks = Object.fromEntries(fakes.map((network, index) => [`fake${index}`, network]));
@@ -165,7 +171,7 @@ async function world(t: ExecutionContext) {
       const request = { body: 'Counted', channel_ids, scheduled_at: at(inMs) };
       return (await client.post('/posts', request)).body.post.id;
     },
-    /** Resolves when the workflow has heard of it. */
+    /** Resolves when the workflow has received the signal. */
     reschedule: async (post: string): Promise<void> => {
       await client.patch(`/posts/${post}`, { scheduled_at: at(2 * hour) });
       await poll(
@@ -176,16 +182,16 @@ async function world(t: ExecutionContext) {
     hook: () =>
       client.post('/webhooks', { url: receiver.url, events: ['post.published', 'post.failed'] }),
     refuseNext: () => {
-      const error = new NetworkError('content_refused', 'No.', { taken: 'no' });
+      const error = new NetworkError('content_refused', 'No.', { accepted: 'no' });
       fakes[0]?.fates.push({ kind: 'fails', error });
     },
-    /** What a post has cost when its workflow is over. */
+    /** Waits until a post's workflow has ended. @returns its cost. */
     finished: async (post: string, result: string): Promise<Cost> => {
       const handle = await untilBegun(handleOf(post), 5);
       t.is(await endOf(handle), result);
       return costOf(handle);
     },
-    /** What the delivery of a post's event has cost when it is over. */
+    /** Waits until the delivery of a post's event has ended. @returns its cost. */
     delivery: async (post: string): Promise<Cost> => {
       const [row] = await punctual.orm.em
         .fork()
@@ -200,9 +206,9 @@ async function world(t: ExecutionContext) {
   };
 }
 
-// Temporal asks for a new history at 4,096 events, which are some 600 moves; here it does at 60, which are nine.
+// Temporal suggests a new history at 4,096 events, which are about 600 reschedules; here at 60 events, which are nine.
 needs('temporal')(
-  'a post that was moved a hundred times goes out once, at its last time',
+  'a post that was rescheduled a hundred times goes out once, at its last time',
   async (t) => {
     const network = fakeNetwork();
     const temporalEnv = await ownTemporal(t, ['limit.historyCount.suggestContinueAsNew=60']);
@@ -225,17 +231,18 @@ needs('temporal')(
       t.is((await client.patch(`/posts/${post}`, { scheduled_at })).status, 200);
     }
 
-    const heard = (revision: number): Promise<unknown> =>
+    const signalled = (revision: number): Promise<unknown> =>
       poll(
         () => currentDetails(handle),
         (shown) => shown.includes(`revision ${revision}`),
       );
-    await heard(100);
-    // Messages may overtake each other: then the database is asked, and the next move that comes begins a new run.
+    await signalled(100);
+    // Signals may arrive out of order. The workflow then asks the database, and the next reschedule begins a new
+    // history.
     let now = await handle.describe();
     for (let revision = 101; now.historyLength >= 75 && revision <= 110; revision += 1) {
       await client.patch(`/posts/${post}`, { scheduled_at: at(hour + revision) });
-      await heard(revision);
+      await signalled(revision);
       now = await handle.describe();
     }
 

@@ -22,7 +22,7 @@ async function workspace<N extends FakeNetwork>(network: N) {
   const { punctual } = api;
   const client = await api.newClient();
   const channel = await fakeChannel(punctual, client.workspaceId, network);
-  /** @returns the id of a post that is due in so many milliseconds. */
+  /** @returns the id of a post that is due in `inMs`. */
   const schedule = async (inMs: number): Promise<string> => {
     const { body } = await client.post('/posts', {
       body: 'Hello',
@@ -36,10 +36,10 @@ async function workspace<N extends FakeNetwork>(network: N) {
 }
 
 /**
- * Changes a post that its workflow waits for, shortly before its time comes. Where this machine was too slow for that,
- * another one, which has twice as long.
+ * Changes a post shortly before its due time, without a signal to its sleeping workflow. When the machine was too slow
+ * for that, tries a new post with twice the time.
  *
- * @param change What is set, with `revision = 2, synced_revision = 2` as if Temporal had heard of it.
+ * @param change SQL assignments; `revision = 2, synced_revision = 2` is added, as if the post were synced.
  */
 async function changedUnheard<N extends FakeNetwork>(network: () => N, change: string) {
   for (let inMs = 3000; ; inMs *= 2) {
@@ -57,7 +57,7 @@ async function changedUnheard<N extends FakeNetwork>(network: () => N, change: s
   }
 }
 
-test('a post that was made a draft is not sent, even if the message about it was lost', async (t) => {
+test('a post that was made a draft is not sent, even if its signal was lost', async (t) => {
   const draft = `status = 'draft', scheduled_at = null, `;
   const { network, client, id, handle } = await changedUnheard(fakeNetwork, draft);
 
@@ -66,7 +66,7 @@ test('a post that was made a draft is not sent, even if the message about it was
   t.is((await client.get(`/posts/${id}`)).body.post.status, 'draft');
 });
 
-test('a post that was moved goes out at its new time, even if the message about it was lost', async (t) => {
+test('a rescheduled post goes out at its new time, even if its signal was lost', async (t) => {
   const later = `scheduled_at = scheduled_at + interval '3 seconds', `;
   const { network, client, id } = await changedUnheard(timedNetwork, later);
   const { scheduled_at } = (await client.get(`/posts/${id}`)).body.post;
@@ -91,7 +91,7 @@ test('Cancel in the Temporal UI turns a sleeping post into a draft', async (t) =
   t.is(network.sends.length, 0);
 });
 
-test('Reset in the Temporal UI of a post that is out sends nothing again', async (t) => {
+test('Reset in the Temporal UI does not send a published post again', async (t) => {
   const { network, punctual, client, schedule, handleOf } = await workspace(fakeNetwork());
   const id = await schedule(0);
   const before = await client.finalPost(id);
@@ -120,7 +120,7 @@ test('an earlier time wins over a later one that arrives after it with a lower r
   const dueAt = new Date(Date.now() + hour / 2).toISOString();
   const earlier = `until **${moment(Date.parse(dueAt))}** (revision 3)`;
   await punctual.orm.em.fork().execute(
-    'update posts set scheduled_at = ?, revision = 3 where id = ?', // The relay syncs this one.
+    'update posts set scheduled_at = ?, revision = 3 where id = ?', // The relay syncs it.
     [dueAt, id],
   );
   await poll(
@@ -131,9 +131,9 @@ test('an earlier time wins over a later one that arrives after it with a lower r
   await handle.signal('reschedule', { revision: 2, dueAt: late });
 
   t.true((await currentDetails(handle)).includes(earlier));
-  // It sleeps until what the row says: neither for the hour of the start nor for the two of the late message.
+  // It sleeps until the row's time, not until the time of the start or of the late signal.
   const { scheduled_at } = (await client.get(`/posts/${id}`)).body.post;
-  // The late message made it ask the row, which takes a moment of the workflow's time.
+  // The late signal made the workflow ask the row, which takes a moment.
   const end = (await timerEnds(handle)).at(-1) ?? Number.NaN;
   t.true(Math.abs(end - Date.parse(scheduled_at)) < hour / 6);
   await client.patch(`/posts/${id}`, { schedule_in_minutes: 0 });
@@ -141,9 +141,9 @@ test('an earlier time wins over a later one that arrives after it with a lower r
   t.is(network.sends.length, 1);
 });
 
-test('a post that was cancelled and scheduled anew goes out at its new time, even if the message about the cancel was lost', async (t) => {
+test('a post that was cancelled and rescheduled goes out at its new time, even if the cancel signal was lost', async (t) => {
   const network = fakeNetwork();
-  const busy = { taken: 'no', retryAtMs: Date.now() + hour } as const;
+  const busy = { accepted: 'no', retryAtMs: Date.now() + hour } as const;
   network.fates.push({
     kind: 'fails',
     error: new NetworkError('network_unavailable', 'Come back in an hour.', busy),
@@ -166,7 +166,7 @@ test('a post that was cancelled and scheduled anew goes out at its new time, eve
   );
 });
 
-test('a post that was cancelled before its start reached Temporal leaves no workflow that sleeps until its time', async (t) => {
+test('a post that was cancelled before its start reached Temporal leaves no sleeping workflow', async (t) => {
   const { network, punctual, client, handleOf } = await workspace(fakeNetwork());
   const { workspaceId } = client;
   const dueAt = new Date(Date.now() + hour).toISOString();
@@ -185,8 +185,8 @@ test('a post that was cancelled before its start reached Temporal leaves no work
   t.is(network.sends.length, 0);
 });
 
-test('a message that comes when the database has long said the same stops nothing', async (t) => {
-  // What an edit to this very time leaves behind.
+test('a late signal that repeats the current state of the row stops nothing', async (t) => {
+  // Raises only the revision, as an edit to the same time does.
   const { network, handle } = await changedUnheard(heldNetwork, '');
   await network.held();
   await handle.signal('reschedule', { revision: 2, dueAt: new Date().toISOString() });

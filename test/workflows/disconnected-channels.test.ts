@@ -8,11 +8,11 @@ import { poll } from '../support/poll.ts';
 import { fakeChannel } from '../support/seed.ts';
 import { runOf } from '../temporal/started-with.ts';
 
-// Workflows hear of a disconnection by the outbox alone.
+// Workflows learn of a disconnect through the outbox only.
 
 const api = sharedPunctual(test);
 
-/** How the workflow of a post ended; undefined while it runs. */
+/** The result of a post's workflow; undefined while it runs. */
 async function endOfPost(postId: string): Promise<unknown> {
   const { client } = api.punctual.temporal;
   const handle = client.workflow.getHandle(postWorkflowId(postId));
@@ -21,14 +21,14 @@ async function endOfPost(postId: string): Promise<unknown> {
 }
 
 needs('temporal')(
-  'the workflow of a scheduled post that lost its only channel ends, and nothing is sent at its time',
+  'the workflow of a scheduled post that lost its only channel ends without a send',
   async (t) => {
     const client = await api.newClient();
     const network = fakeNetwork();
     const channel = await fakeChannel(api.punctual, client.workspaceId, network);
     const request = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60 };
     const id: string = (await client.post('/posts', request)).body.post.id;
-    // The API answers before Temporal has the post: one that loses its channel first needs no workflow at all.
+    // The API responds before Temporal has the workflow, and a post that loses its channel before that needs none.
     await poll(() => runOf(api.punctual, id), Boolean);
 
     const { body } = await client.delete(`/channels/${channel}`);
@@ -46,7 +46,7 @@ needs('temporal')(
 );
 
 needs('temporal')(
-  'a post that waits for its next try ends at once when its account is disconnected, not at its time',
+  'a post that waits for its next attempt ends as soon as its account is disconnected',
   async (t) => {
     const client = await api.newClient();
     const network = fakeNetwork();
@@ -79,7 +79,7 @@ needs('temporal')(
 );
 
 needs('temporal')(
-  'a post that is in the middle of its request is published, and the answer has told so',
+  'a post that is being sent during a disconnect is published, and counted in `still_sending`',
   async (t) => {
     const client = await api.newClient();
     const network = heldNetwork();

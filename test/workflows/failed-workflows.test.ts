@@ -2,7 +2,7 @@ import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
-import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
+import { ensureSearchAttributes } from '../../temporal/ensure-search-attributes.ts';
 import { deliveryWorkflowId, postWorkflowId } from '../../workflows/messages.ts';
 import { outcomeKey } from '../../workflows/search-attributes.ts';
 import { status } from '../support/answers.ts';
@@ -18,11 +18,11 @@ import { untilBegun } from '../support/until-begun.ts';
 import { visible } from '../support/visible.ts';
 import { startWebhooks } from '../support/webhooks.ts';
 
-// What needs a person is a Failed workflow: `ExecutionStatus = 'Failed'` lists it.
+// A post that needs a person is a Failed workflow: `ExecutionStatus = 'Failed'` lists it.
 
 const test = needs('temporal');
 
-/** A Punctual on a Temporal that knows our search attributes. */
+/** A service on a Temporal with our search attributes. */
 const shared = beforeTests(test, async (scope) => {
   const api = await startWebhooks(scope, { networks: fakeNetworksNamed('good', 'bad') });
   const { punctual } = api;
@@ -49,7 +49,7 @@ async function workspace() {
     channels,
     client,
     handleOf: (post: string) => punctual.temporal.client.workflow.getHandle(postWorkflowId(post)),
-    /** Has a post go out now. @returns its id, when it has ended. */
+    /** Publishes a post to these channels. @returns its id once it has ended. */
     publish: async (...to: string[]): Promise<string> => {
       const content = { body: 'Hello', channel_ids: to, schedule_in_minutes: 0 };
       const { id } = (await client.post('/posts', content)).body.post;
@@ -65,7 +65,7 @@ const refusal = () =>
   ({
     kind: 'fails',
     error: new NetworkError('content_refused', 'These words must not be in Temporal.', {
-      taken: 'no',
+      accepted: 'no',
     }),
   }) as const;
 
@@ -78,7 +78,7 @@ async function failureOf(t: ExecutionContext, handle: WorkflowHandle): Promise<A
 const outcomeOf = async (handle: WorkflowHandle): Promise<string | undefined> =>
   (await handle.describe()).typedSearchAttributes.get(outcomeKey);
 
-test('a post that needs a person is a Failed workflow that names channels and codes, and its retry is a run that completes', async (t) => {
+test('a post that needs a person is a Failed workflow with channels and codes, and its retry is a run that completes', async (t) => {
   const { client, bad, channels, publish, handleOf, find } = await workspace();
   const out = await publish(channels.good);
   t.is(await handleOf(out).result(), 'published');
@@ -113,7 +113,7 @@ test('a post that needs a person is a Failed workflow that names channels and co
   t.is(await outcomeOf(handle), 'published');
 });
 
-test('of a post that failed everywhere, and of one that was cancelled, the outcome says so', async (t) => {
+test('the outcome of a failed post is "failed", and of a cancelled one "cancelled"', async (t) => {
   const { client, bad, channels, publish, handleOf } = await workspace();
   bad.fates.push(refusal());
   const failed = handleOf(await publish(channels.bad));
@@ -131,11 +131,11 @@ test('of a post that failed everywhere, and of one that was cancelled, the outco
   t.is(await outcomeOf(handleOf(id)), 'cancelled');
 });
 
-test('a post that is unconfirmed is a Failed workflow, and a later run shows that it was settled', async (t) => {
+test('an unconfirmed post is a Failed workflow, and a later run shows that it was settled', async (t) => {
   const { client, channels, handleOf } = await workspace();
   const { punctual } = shared();
   const postId = await endedPost(punctual, client, new Map([[channels.bad, 'unconfirmed']]));
-  // Its workflow sleeps until the post's time, which the test makes now.
+  // The workflow sleeps until the post's time, which the signal moves to now.
   const handle = await untilBegun(handleOf(postId));
   await handle.signal('reschedule', { revision: 2, dueAt: new Date().toISOString() });
   t.is(await endOf(handle), 'post_unconfirmed');
@@ -154,7 +154,7 @@ test('a post that is unconfirmed is a Failed workflow, and a later run shows tha
   t.is(await outcomeOf(handle), 'published');
 });
 
-test('Reset in the Temporal UI of a post that failed sends nothing and ends as Failed again', async (t) => {
+test('Reset in the Temporal UI of a failed post sends nothing and ends as Failed again', async (t) => {
   const { bad, channels, publish, handleOf } = await workspace();
   bad.fates.push(refusal());
   const handle = handleOf(await publish(channels.bad));
@@ -176,7 +176,7 @@ test('Reset in the Temporal UI of a post that failed sends nothing and ends as F
   t.is(bad.sends.length, 1);
 });
 
-test('a delivery that was given up is a Failed workflow, and its replay is a run that completes', async (t) => {
+test('a failed delivery is a Failed workflow, and its replay is a run that completes', async (t) => {
   const { punctual, subscribe } = shared();
   const { client, workspaceId, store, path } = await subscribe(status(204));
   const deliveryId = await store('failed');

@@ -21,7 +21,7 @@ const receivers = beforeTests(test, openReceivers);
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-test('a receiver that always fails gets six attempts, at 1 min, 5 min, 30 min, 2 h and 6 h, then the delivery failed', async (t) => {
+test('a receiver that always fails gets retries after 1 min, 5 min, 30 min, 2 h and 6 h, and then the delivery fails', async (t) => {
   const receiver = receivers().receiver(status(500));
   const { punctual, client, webhook, attemptedAtMs } = await deliver(t, receiver);
 
@@ -63,11 +63,11 @@ test('a receiver that always fails gets six attempts, at 1 min, 5 min, 30 min, 2
     .getHandle(`delivery-${delivery.id}`)
     .fetchHistory();
   t.log(`${history.events?.length} history events for six attempts`);
-  // Two of them, a marker and its search attribute, only where the delivery was given up.
+  // A delivery that fails adds two events: a marker and its search attribute.
   t.true((history.events?.length ?? 99) <= 14);
 });
 
-test('a receiver that asks for time gets up to twice the step, and recovers at the third attempt: no more is sent', async (t) => {
+test('a receiver may delay an attempt to twice the usual wait, and gets no request after a success', async (t) => {
   const asks = (seconds: number) => status(503, { 'retry-after': String(seconds) });
   const receiver = receivers().receiver(inTurn(asks(90), asks(1_000_000_000), status(200)));
   const { punctual, client, webhook, attemptedAtMs } = await deliver(t, receiver);
@@ -84,7 +84,7 @@ test('a receiver that asks for time gets up to twice the step, and recovers at t
   mustWait(t, attemptedAtMs, punctual.deliveryWaitsMs);
 });
 
-/** Between two attempts passes at least what is wanted; how much more depends on how busy this machine is. */
+/** Checks that at least the wanted time passed between attempts. A busy machine adds to it. */
 function mustWait(t: ExecutionContext, atMs: readonly number[], wantedMs: readonly number[]): void {
   const waits = atMs.slice(1).map((at, index) => at - (atMs[index] ?? 0));
   t.log(`waits in minutes: ${waits.map((wait) => (wait / minute).toFixed(2)).join(', ')}`);
@@ -124,7 +124,7 @@ async function deliver(t: ExecutionContext, { url }: TestReceiver) {
   return { punctual, client, webhook, attemptedAtMs };
 }
 
-test('a Temporal that knows no schedules is asked for one once, and nothing else happens', async (t) => {
+test('a Temporal without schedules is asked for one once, and the failure is only logged', async (t) => {
   const environment = await startTimeSkippingServer(t);
   const lines: string[] = [];
   const log = testLog.child({});
@@ -137,7 +137,7 @@ test('a Temporal that knows no schedules is asked for one once, and nothing else
     async () => lines.length,
     (count) => count > 0,
   );
-  // A timer that it had set by now would go off before this one, and its end is waited for by `stop`.
+  // A timer that was set before fires first, and `stop` waits for its callback.
   await sleep(everyMs);
   await stop();
   t.deepEqual(lines, ['the sweep could not be scheduled']);

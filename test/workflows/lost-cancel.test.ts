@@ -10,7 +10,7 @@ import { untilBegun } from '../support/until-begun.ts';
 const test = needs('temporal');
 const second = 1000;
 
-test('a post whose cancel a failover lost goes out at its time, also where its workflow was about to end for that', async (t) => {
+test('a post whose cancel was lost in a failover goes out at its time, also when its workflow was about to end for the cancel', async (t) => {
   const punctual = await startApi(t, { networks: fakeNetworks });
   const client = await newClient(punctual);
   const network = fakeNetwork();
@@ -20,7 +20,7 @@ test('a post whose cancel a failover lost goes out at its time, also where its w
   const postId: string = (await client.post('/posts', post)).body.post.id;
   const stop = await startWorkers(t, punctual);
   await untilBegun(punctual.temporal.client.workflow.getHandle(postWorkflowId(postId)), 5);
-  await stop(); // So that its workflow hears of the cancel and of what comes after it in one step.
+  await stop(); // So that the workflow receives the cancel and the next signal in one task.
   const sync = (row: Pick<PostToSync, 'status' | 'revision' | 'dueAt'>) =>
     syncPost(punctual.temporal.client, punctual.orm.em.fork(), {
       workspaceId: client.workspaceId,

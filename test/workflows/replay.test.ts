@@ -10,7 +10,7 @@ const folder = new URL('../histories/', import.meta.url);
 const histories = readdirSync(folder).filter((name) => name.endsWith('.json'));
 const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
 
-/** What became of each history: all go through one worker, one after the other. */
+/** The replay result of each history. One worker replays them all, one after the other. */
 const replayed = beforeTests(test, async () => {
   await installRuntime();
   const workflowBundle = await sharedBundle();
@@ -24,13 +24,13 @@ const replayed = beforeTests(test, async () => {
 });
 
 for (const name of histories) {
-  test(`a workflow that began under an earlier version goes on under this one: ${name}`, (t) => {
+  test(`a workflow of an earlier version continues under this one: ${name}`, (t) => {
     const result = replayed().get(name);
     t.truthy(result);
     t.is(result?.error, undefined);
   });
 
-  test(`no text of a post is in Temporal: ${name}`, (t) => {
+  test(`no post text is in Temporal: ${name}`, (t) => {
     const history = read(name);
     const payloads = [...history.matchAll(/"data": ?"(?<data>[^"]+)"/gv)].map((match) =>
       Buffer.from(match[1] ?? '', 'base64').toString('utf8'),
@@ -40,7 +40,7 @@ for (const name of histories) {
   });
 }
 
-test('there is a stored history of each kind', (t) => {
+test('a history of each kind is stored', (t) => {
   const kinds = [
     'sleeping-post',
     'rescheduled-post',
@@ -67,11 +67,11 @@ test('there is a stored history of each kind', (t) => {
   );
 });
 
-/** A name ends with the version that recorded it; the first version's do not. */
+/** A name ends with the version that recorded it; the first version's names have no ending. */
 const isOf = (kind: string, name: string): boolean =>
   name === `${kind}.json` || name.replace(/-[^\-]+\.json$/v, '') === kind;
 
-test('one more command before the first timer would be noticed', async (t) => {
+test('an added command before the first timer fails the replay', async (t) => {
   await installRuntime();
   const workflowsPath = fileURLToPath(new URL('changed-prologue/index.ts', folder));
   const logger = new DefaultLogger('ERROR');
@@ -82,8 +82,8 @@ test('one more command before the first timer would be noticed', async (t) => {
   });
 });
 
-// The bundler refuses `node:` modules but takes an ORM without a word, so the list is checked by hand.
-test('the workflow bundle holds only workflows and domain of ours, and no package but Temporal', async (t) => {
+// The bundler rejects `node:` modules but accepts an ORM, so the test checks the list of files.
+test('the workflow bundle contains only our workflows and domain, and no package but Temporal', async (t) => {
   const { code } = await sharedBundle();
   const files = new Set(
     [...code.matchAll(/"\.\/(?<file>[^"\n]+\.(?:ts|js|mjs|cjs))"/gv)].map((m) => m[1] ?? ''),
@@ -104,8 +104,8 @@ test('the workflow bundle holds only workflows and domain of ours, and no packag
   );
 });
 
-// They are evaluated once for all workflows of a worker: what one wrote, another would read.
-test('no module of the workflow bundle keeps anything that changes', async (t) => {
+// All workflows of a worker share one evaluation of each module, so they would share its state.
+test('no module of the workflow bundle has mutable state', async (t) => {
   const { code } = await sharedBundle();
   const files = [...code.matchAll(/"\.\/(?<file>(?:workflows|domain)\/[^"\n]+\.ts)"/gv)];
   const names = new Set(files.map((match) => match[1] ?? ''));
@@ -119,7 +119,7 @@ test('no module of the workflow bundle keeps anything that changes', async (t) =
   }
 });
 
-/** What Temporal's own workflow runtime consists of. */
+/** The packages of Temporal's workflow runtime. */
 const allowed = new Set([
   '@temporalio/workflow',
   '@temporalio/common',

@@ -19,7 +19,7 @@ const test = needs('temporal');
 const second = 1000;
 const hour = 3600 * second;
 
-/** Posts whose claims say again and again that their time comes, and name one that has passed. */
+/** Posts whose claims return `not_due` with a time in the past, again and again. */
 const contradictory = new Set<string>();
 
 const shared = beforeTests(test, async (scope) => {
@@ -52,22 +52,22 @@ async function workspace<N extends FakeNetwork>(network: N) {
     network,
     handleOf,
     at,
-    /** @returns a post that sleeps, and its workflow. */
+    /** @returns a sleeping post and its workflow. */
     asleep: async (inMs: number) => {
       const post = { body: 'Hello', channel_ids: [channel], scheduled_at: at(inMs) };
       const id: string = (await client.post('/posts', post)).body.post.id;
       return { id, handle: await untilBegun(handleOf(id), 5) };
     },
-    /** Moves a post. @returns when its workflow has heard. */
+    /** Reschedules a post, and resolves when its workflow has received the signal. */
     move: async (id: string, inMs: number): Promise<void> => {
       const scheduled_at = at(inMs);
       await client.patch(`/posts/${id}`, { scheduled_at });
       await poll(
-        () => currentDetails(handleOf(id)).catch(() => ''), // A busy worker may not answer in time.
+        () => currentDetails(handleOf(id)).catch(() => ''), // A busy worker may not respond in time.
         (shown) => shown.includes(scheduled_at.slice(0, 19).replace('T', ' ').replace(/:00$/v, '')),
       );
     },
-    /** @returns what gives the post's row back as it is now. */
+    /** @returns a function that restores the post's row to its current state. */
     backUp: async (id: string): Promise<() => Promise<unknown>> => {
       const [row] = await em().execute<{ revision: number; scheduled_at: string }[]>(
         'select revision, scheduled_at from posts where id = ?',
@@ -80,7 +80,7 @@ async function workspace<N extends FakeNetwork>(network: N) {
           values,
         );
     },
-    /** Tells Temporal of a cancel of which a failover of the database then lost the commit, as the API does. */
+    /** Signals a cancel to Temporal whose commit was lost in a database failover. */
     tellLostCancel: (postId: string): Promise<void> =>
       syncPost(punctual.temporal.client, em(), {
         workspaceId: client.workspaceId,
@@ -108,14 +108,14 @@ const untilAsleepFor = (handle: WorkflowHandle, dueMs: number): Promise<string> 
     (shown) => shown.includes(`Waiting until **${moment(dueMs)}** (revision 1)`),
   );
 
-test('a post that the restored database has at an earlier time is published, and no event says that it failed', async (t) => {
+test('a post that the restored database has at an earlier time is published, without a failure event', async (t) => {
   const { client, network, asleep, at, backUp, eventTypes } = await workspace(fakeNetwork());
   const { id, handle } = await asleep(20 * second);
   const claims = holdClaims(id);
   const restore = await backUp(id);
   const edited = await client.patch(`/posts/${id}`, { scheduled_at: at(22 * second) });
   t.is(edited.status, 200);
-  await claims.asked; // It has heard of the edit, and that time has come.
+  await claims.asked; // The workflow has received the edit, and its new time has come.
   await restore();
   claims.release();
 
@@ -125,26 +125,26 @@ test('a post that the restored database has at an earlier time is published, and
   t.deepEqual(await eventTypes(id), ['post.published']);
 });
 
-test('a post that the restored database has at a later time sleeps until then, and goes out then', async (t) => {
+test('a post that the restored database has at a later time sleeps until then and goes out', async (t) => {
   const { client, network, asleep, at, backUp, scheduledMs } = await workspace(timedNetwork());
   const { id, handle } = await asleep(20 * second);
   const claims = holdClaims(id);
   const restore = await backUp(id);
   const edited = await client.patch(`/posts/${id}`, { scheduled_at: at(3 * second) });
   t.is(edited.status, 200);
-  await claims.asked; // It has heard of the edit, and that time has come.
+  await claims.asked; // The workflow has received the edit, and its new time has come.
   await restore();
   claims.release();
   const dueMs = await scheduledMs(id);
 
   t.is((await client.finalPost(id)).status, 'published');
   t.true((network.sentAtMs[0] ?? 0) >= dueMs);
-  // Each claim is one, and so is the end. A slow machine may hear of it in between, and ask once more.
+  // Each claim is one step, and so is the finalize. A slow machine may receive the signal in between and add a claim.
   t.true((await ownStepsOf(handle)) <= 5);
   t.is(network.sentAtMs.length, 1);
 });
 
-test('an edit of a restored post counts, though what the restore lost had a higher revision, or the same', async (t) => {
+test('an edit of a restored post takes effect although the lost edits had a higher or equal revision', async (t) => {
   const { client, network, asleep, move, backUp } = await workspace(fakeNetwork());
   for (const moves of [[2], [2, 4]]) {
     const { id } = await asleep(hour);
@@ -173,11 +173,12 @@ test('a cancel of a restored post ends its workflow', async (t) => {
   t.is(network.sends.length, 0);
 });
 
-test('a post whose cancel a failover lost once it was synced goes out at its time', async (t) => {
+test('a post whose synced cancel was lost in a failover goes out at its time', async (t) => {
   const { client, network, asleep, at, scheduledMs, tellLostCancel } =
     await workspace(timedNetwork());
   const { id, handle } = await asleep(hour);
-  // First its workflow ends: one that is still about to would be taken for the post's own, until a sweep finds the post.
+  // The workflow must have ended: a sync would take one that is about to end for the post's own, until a sweep finds
+  // it.
   await handle.signal('cancel', { revision: 2 });
   t.is(await handle.result(), 'canceled');
   await shared()
@@ -191,7 +192,7 @@ test('a post whose cancel a failover lost once it was synced goes out at its tim
   t.is(network.sentAtMs.length, 1);
 });
 
-test('after a reschedule that somebody made up the post keeps its time, and what is edited later is heard', async (t) => {
+test('after a forged reschedule signal the post keeps its time, and later edits take effect', async (t) => {
   const { client, network, asleep, at, scheduledMs } = await workspace(fakeNetwork());
   for (const made of [
     { revision: 99, dueAt: at(0) },
@@ -216,9 +217,9 @@ test('after a reschedule that somebody made up the post keeps its time, and what
   t.is(network.sends.length, 3);
 });
 
-test('a reschedule that somebody made up while a channel waits for its next try stops nothing', async (t) => {
+test('a forged reschedule signal while a channel waits for its next attempt stops nothing', async (t) => {
   const network = fakeNetwork();
-  const busy = { taken: 'no', retryAtMs: Date.now() + 8 * second } as const;
+  const busy = { accepted: 'no', retryAtMs: Date.now() + 8 * second } as const;
   const error = new NetworkError('network_unavailable', 'Later.', busy);
   network.fates.push({ kind: 'fails', error });
   const { client, asleep, at, eventTypes } = await workspace(network);
@@ -235,7 +236,7 @@ test('a reschedule that somebody made up while a channel waits for its next try 
   t.is(network.live.length, 1);
 });
 
-test('a signal that is none of ours is ignored, and the post is published', async (t) => {
+test('a malformed signal is ignored, and the post is published', async (t) => {
   const { client, network, asleep, at } = await workspace(fakeNetwork());
   const { id, handle } = await asleep(hour);
   const dueAt = at(0);
@@ -265,7 +266,7 @@ test('a signal that is none of ours is ignored, and the post is published', asyn
   t.is((await timerEnds(handle)).length, 1);
 });
 
-test('six posts whose claims contradict each other ask ever more rarely, and hold up no other post', async (t) => {
+test('posts whose claims contradict each other claim with growing delays, and delay no other post', async (t) => {
   const { client, network, asleep } = await workspace(fakeNetwork());
   const handles: WorkflowHandle[] = [];
   for (let made = 0; made < 6; made += 1) {
@@ -280,7 +281,7 @@ test('six posts whose claims contradict each other ask ever more rarely, and hol
       () => timerEnds(handle),
       (found) => found.length >= 4,
     );
-    // The first is the hour. A wait that was asked for is in the history, however late this machine was.
+    // The first timer is the hour. The history has the requested waits, so a slow machine does not matter.
     const rests = ends.slice(2).map((endMs, index) => endMs - (ends[index + 1] ?? 0));
     t.true(
       rests.every((ms, index) => ms >= 1000 * 2 ** (index + 1)),

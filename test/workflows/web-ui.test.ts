@@ -1,6 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { NetworkError } from '../../networks/network.ts';
-import { ensureSearchAttributes, keepSearchable } from '../../temporal/search-attributes.ts';
+import { ensureSearchAttributes, keepSearchable } from '../../temporal/ensure-search-attributes.ts';
 import { moment } from '../../workflows/details.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
@@ -21,7 +21,7 @@ import { startWebhooks } from '../support/webhooks.ts';
 
 const test = needs('temporal');
 
-/** A Punctual on a Temporal that knows our search attributes. */
+/** A service on a Temporal with our search attributes. */
 const shared = beforeTests(test, async (scope) => {
   const api = await startWebhooks(scope, {
     networks: fakeNetworksNamed('good', 'busy', 'refuses'),
@@ -51,13 +51,13 @@ async function workspace() {
     ...networks,
     channels,
     client,
-    /** @param at When it is due; at once when left out. @param to Its channels; all when left out. */
+    /** @param at Its due time, now by default. @param to Its channels, all by default. */
     schedule: async (at?: string, to = Object.values(channels)): Promise<string> => {
       const time = at ? { scheduled_at: at } : { schedule_in_minutes: 0 };
       const content = { body: 'This text must not be in Temporal', channel_ids: to };
       return (await client.post('/posts', { ...content, ...time })).body.post.id;
     },
-    /** Has the workspace's webhook hear of what fails and what goes out. @param code What its receiver answers. */
+    /** Adds a webhook for failed and partial posts. @param code The status that its receiver returns. */
     subscribe: (code: number) => {
       const { url } = shared().receiver(status(code));
       return client.post('/webhooks', { url, events: ['post.failed', 'post.partial'] });
@@ -75,7 +75,7 @@ async function workspace() {
   };
 }
 
-test('of a post that waits for its time a person sees until when, and whose it is', async (t) => {
+test('the UI shows the time and workspace of a waiting post', async (t) => {
   const { client, schedule, handleOf } = await workspace();
   const dueAt = new Date(Date.now() + 3_600_000).toISOString();
   const post = await schedule(dueAt);
@@ -102,7 +102,7 @@ test('of a post that waits for its time a person sees until when, and whose it i
   t.regex(await currentDetails(handle), /is a draft/v);
 });
 
-test('of a post on its way a person sees which channel is at what, why, and when the next try is', async (t) => {
+test('the UI shows the state of each channel of a post, its error and the time of the next attempt', async (t) => {
   const { busy, refuses, channels, schedule, handleOf } = await workspace();
   busy.fates.push({ kind: 'fails', error: error('network_unavailable') });
   refuses.fates.push({ kind: 'fails', error: error('content_refused') });
@@ -119,11 +119,11 @@ test('of a post on its way a person sees which channel is at what, why, and when
   t.true(details.includes(failed), details);
   const [pending] = await pendingActivities(handle, 2);
   t.is(pending?.attempt, 2);
-  const when = /^network_unavailable; the next try is at (?<at>\S+Z)$/v;
+  const when = /^network_unavailable; the next attempt is at (?<at>\S+Z)$/v;
   const at = when.exec(pending?.lastFailure?.message ?? '')?.groups?.['at'] ?? '';
   const { seconds, nanos } = pending?.lastAttemptCompleteTime ?? {};
   const waitMs = Date.parse(at) - (Number(seconds) * 1000 + (nanos ?? 0) / 1e6);
-  t.true(waitMs > 0 && waitMs < 31_000, `${at} is ${waitMs} ms after the try`);
+  t.true(waitMs > 0 && waitMs < 31_000, `${at} is ${waitMs} ms after the attempt`);
   t.is(pending?.activityType?.name, 'publishChannel');
   t.is(
     await summaryOf(handle, 'publishChannel', 'Busy'),
@@ -131,7 +131,7 @@ test('of a post on its way a person sees which channel is at what, why, and when
   );
 });
 
-test('of a post that failed a person sees where and why, and of its webhook what it waits for', async (t) => {
+test('the UI shows where and why a post failed, and what its webhook waits for', async (t) => {
   const { refuses, channels, schedule, handleOf, subscribe, delivery } = await workspace();
   await subscribe(500);
   refuses.fates.push({ kind: 'fails', error: error('content_refused') });
@@ -154,9 +154,9 @@ test('of a post that failed a person sees where and why, and of its webhook what
 });
 
 const error = (code: NetworkError['code']): NetworkError =>
-  new NetworkError(code, 'These words must not be in Temporal.', { taken: 'no' });
+  new NetworkError(code, 'These words must not be in Temporal.', { accepted: 'no' });
 
-/** What the Web UI shows as pending activities, once one of them is at its nth attempt. */
+/** Waits until an activity is at this attempt. @returns the pending activities that the Web UI shows. */
 async function pendingActivities(handle: WorkflowHandle, attempt: number) {
   return poll(
     async () => (await handle.describe()).raw.pendingActivities ?? [],
@@ -175,7 +175,7 @@ async function summaryOf(handle: WorkflowHandle, type: string, word: string) {
     .find((summary) => summary.includes(word));
 }
 
-/** @returns which of our attributes a workflow has; Temporal adds some of its own. */
+/** @returns which of our attributes a workflow has; Temporal adds others. */
 async function ours(handle: WorkflowHandle): Promise<string[]> {
   const { typedSearchAttributes } = await handle.describe();
   return searchAttributeKeys.flatMap((key) =>
@@ -183,7 +183,7 @@ async function ours(handle: WorkflowHandle): Promise<string[]> {
   );
 }
 
-test('a post that failed is found by its workspace, its networks and its error codes, with its deliveries', async (t) => {
+test('a failed post is found by its workspace, networks and error codes, together with its deliveries', async (t) => {
   const { client, refuses, channels, schedule, subscribe, delivery } = await workspace();
   const { workspaceId } = client;
   await subscribe(204);
@@ -204,7 +204,7 @@ test('a post that failed is found by its workspace, its networks and its error c
   ]);
 });
 
-test('a post is retried without a word of the error that it had', async (t) => {
+test('a retried post no longer has the error code of the earlier run', async (t) => {
   const { client, refuses, channels, schedule, handleOf } = await workspace();
   refuses.fates.push({ kind: 'fails', error: error('content_refused') });
   const post = await schedule(undefined, [channels.refuses]);
@@ -219,7 +219,7 @@ test('a post is retried without a word of the error that it had', async (t) => {
   t.deepEqual(await ours(handle), ['WorkspaceId', 'Networks', 'Outcome']);
 });
 
-test('a worker whose Temporal gives no answer at its start makes sure of the attributes when it does', async (t) => {
+test('a worker that starts while Temporal is unavailable adds the attributes once it responds', async (t) => {
   const settings = await freshNamespace();
   const gate = await tcpGate(t, targetOf(settings['TEMPORAL_ADDRESS'] ?? '', 7233));
   await gate.close();

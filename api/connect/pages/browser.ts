@@ -5,28 +5,28 @@ import { sha256Hex } from '../../../runtime/secrets.ts';
 const isSecret = /^[\w\-]{43}$/v;
 
 /**
- * The cookie that ties a connection to the browser in which it was begun: an answer of a network that somebody else was
- * given, and sent on, connects nothing there.
+ * The cookie binds a connection to the browser in which it began, so that an answer from another person's
+ * authorization connects nothing.
  *
- * Under https its name keeps neighbours from setting it, who have another name below the same domain (RFC 6265bis,
- * `__Host-`); such a cookie has the path `/`.
+ * Under https the prefix `__Host-` (RFC 6265bis) keeps sibling subdomains from setting it; such a cookie must have the
+ * path `/`.
  */
 const cookieOf = (publicUrl: string) =>
   publicUrl.startsWith('https:')
     ? { name: '__Host-punctual-connect', path: '/', secure: true }
     : { name: 'punctual-connect', path: `${basePath(publicUrl)}/connect`, secure: false };
 
-/** The path under which browsers see this service, without a slash at the end: a proxy may put one before ours. */
+/** The public path prefix of this service, without a trailing slash. A proxy may add one. */
 export const basePath = (publicUrl: string): string =>
   new URL(publicUrl).pathname.replace(/\/+$/v, '');
 
-/** @returns the secret of this browser; null where it has none. */
+/** @returns the secret of this browser; null without a valid cookie. */
 export function browserOf(ctx: Context, publicUrl: string): string | null {
   const value = ctx.cookies.get(cookieOf(publicUrl).name);
   return value !== undefined && isSecret.test(value) ? value : null;
 }
 
-/** The same, with a new one for a browser that has none. */
+/** Returns the browser's secret, and sets a new one when it has none. */
 export function markBrowser(ctx: Context, publicUrl: string): string {
   const known = browserOf(ctx, publicUrl);
   if (known !== null) {
@@ -35,7 +35,7 @@ export function markBrowser(ctx: Context, publicUrl: string): string {
 
   const { name, path, secure } = cookieOf(publicUrl);
   const fresh = randomBytes(32).toString('base64url');
-  // By hand: the library refuses a secure cookie where a proxy ends TLS and is not trusted with the client's address.
+  // Set by hand: the library refuses a secure cookie when an untrusted proxy terminates TLS.
   ctx.append(
     'Set-Cookie',
     `${name}=${fresh}; Path=${path}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`,
@@ -44,8 +44,8 @@ export function markBrowser(ctx: Context, publicUrl: string): string {
 }
 
 /**
- * Stands in each form of a link's page, and proves that the form was shown by us in this browser: another site could send
- * one there, and a network that knows the person asks nothing.
+ * CSRF token of a link's forms, bound to this browser. Without it another site could submit the form, and a network
+ * that remembers the consent would ask nothing.
  */
 export const formKey = (browser: string, token: string): string =>
   sha256Hex(`form/${browser}/${token}`);

@@ -2,9 +2,9 @@ import type { Context } from 'koa';
 import { html, type Html } from '../../../runtime/html.ts';
 
 /**
- * The page's own stylesheet, and forms that lead back here; nothing else. The way to the network is a link and a refresh
- * (`leavePage`), since Chromium holds the redirects of a form's answer against `form-action` too, and where a Mastodon
- * account has its server is not known when the form is shown.
+ * Allows only the page's own stylesheet and forms that lead back here. The page leads to the network by a link and a
+ * refresh (`leavePage`): Chromium also applies `form-action` to redirects, and the server of a Mastodon account is
+ * unknown when the form is shown.
  */
 const policy = [
   "default-src 'none'",
@@ -14,15 +14,15 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export type Page = {
+export type ConnectPage = {
   readonly title: string;
   readonly content: Html;
-  /** Where the browser goes by itself, and after how many seconds. */
+  /** Automatic redirect after the given number of seconds. */
   readonly refresh?: { readonly seconds: number; readonly url: string };
 };
 
-/** @param base The path under which browsers see this service, without a slash at the end. */
-const documentOf = ({ title, content, refresh }: Page, base: string): string =>
+/** @param base The public path prefix of this service, without a trailing slash. */
+const documentOf = ({ title, content, refresh }: ConnectPage, base: string): string =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -43,8 +43,8 @@ const documentOf = ({ title, content, refresh }: Page, base: string): string =>
       </body>
     </html>`.markup;
 
-/** Answers with a page for this browser and this moment only. */
-export function showPage(ctx: Context, status: number, page: Page, base: string): void {
+/** Sends a page that must not be cached. */
+export function showPage(ctx: Context, status: number, page: ConnectPage, base: string): void {
   ctx.set({
     'Cache-Control': 'no-store',
     'Content-Security-Policy': policy,
@@ -59,5 +59,5 @@ export function showPage(ctx: Context, status: number, page: Page, base: string)
   ctx.body = documentOf(page, base);
 }
 
-/** What went wrong, told to screen readers at once. */
+/** An error that screen readers announce immediately. */
 export const alert = (message: string): Html => html`<p class="alert" role="alert">${message}</p>`;

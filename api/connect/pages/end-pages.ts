@@ -1,9 +1,9 @@
 import { html, type Html } from '../../../runtime/html.ts';
-import { alert, type Page } from './document.ts';
+import { alert, type ConnectPage } from './document.ts';
 import { formOf, type Form } from './form.ts';
 
-/** On the way to the network. The refresh does what the button would. */
-export const leavePage = (networkName: string, url: string): Page => ({
+/** Shown on the way to the network. The refresh follows the same link as the button. */
+export const leavePage = (networkName: string, url: string): ConnectPage => ({
   title: `Going to ${networkName}`,
   refresh: { seconds: 0, url },
   content: html`<p>Allow the connection there, and you come back here.</p>
@@ -14,14 +14,14 @@ export type Connected = {
   readonly networkName: string;
   readonly workspaceName: string;
   readonly handle: string;
-  /** How many posts failed only because its access was lost. */
+  /** How many posts failed only because the access was lost. */
   readonly lost: number;
 };
 
 export const connectedPage = (
   { networkName, workspaceName, handle, lost }: Connected,
   form: Form,
-): Page => ({
+): ConnectPage => ({
   title: `${handle} is connected`,
   content: html`<p>
       <strong>${handle}</strong> on ${networkName} is connected to
@@ -41,27 +41,27 @@ const lostView = (lost: number, form: Form): Html =>
 const postsAre = (count: number, one: string, many: string): string =>
   count === 1 ? `1 post ${one}` : `${count} posts ${many}`;
 
-export const retriedPage = (count: number): Page => ({
+export const retriedPage = (count: number): ConnectPage => ({
   title: count === 0 ? 'Nothing was left to publish' : `${postsAre(count, 'is', 'are')} sent again`,
   content: html`<p class="quiet">You can close this page.</p>`,
 });
 
-/** While another request redeems the network's answer. */
-export const waitPage = (url: string): Page => ({
+/** Shown while another request redeems the network's answer. */
+export const waitPage = (url: string): ConnectPage => ({
   title: 'The account is being connected',
   refresh: { seconds: 2, url },
-  content: html`<p>This takes a moment. The page reloads by itself.</p>
+  content: html`<p>This takes a moment. The page reloads automatically.</p>
     <p><a href="${url}">Reload now</a></p>`,
 });
 
-/** Why nothing was connected. @param back Where the caller wants the browser, with the code in its query. */
-export const problemPage = (message: string, back: string | null = null): Page => ({
+/** @param back The caller's return URL, with the code in its query. */
+export const problemPage = (message: string, back: string | null = null): ConnectPage => ({
   title: 'Nothing was connected',
   content: html`${alert(message)} ${back === null ? [] : [backLink(back)]}`,
 });
 
-/** The link may well have connected an account; whom, is not told to others. */
-export const usedPage = (message: string): Page => ({
+/** The link may have connected an account, but the page does not say which one. */
+export const usedPage = (message: string): ConnectPage => ({
   title: 'This link is used up',
   content: alert(message),
 });

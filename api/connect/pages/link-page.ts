@@ -1,31 +1,31 @@
 import type { ConnectLink } from '../../../db/entities/connect-link.ts';
-import type { ConnectField, OauthEntry } from '../../../networks/oauth.ts';
+import type { ConnectField, OauthEntry } from '../../../networks/oauth/contract.ts';
 import type { Account, Connector } from '../../../networks/network.ts';
 import { html, type Html } from '../../../runtime/html.ts';
-import { mustConfirm } from '../oauth-of.ts';
+import { needsConfirmation } from '../oauth-entry.ts';
 import { shownOptions } from '../use-secret.ts';
-import { alert, type Page } from './document.ts';
+import { alert, type ConnectPage } from './document.ts';
 import { formOf, type Form } from './form.ts';
 
 export type LinkView = {
   readonly link: ConnectLink;
   readonly networkName: string;
   readonly workspaceName: string;
-  /** Of the channel that is to be connected again; null for any account. */
+  /** Handle of the channel to connect again; null for any account. */
   readonly handle: string | null;
   readonly entry: OauthEntry;
   readonly connector: Connector | null;
   readonly form: Form;
-  /** What the last try said. */
+  /** Message of the last attempt. */
   readonly error: string | null;
-  /** Where the caller wants a person who does not try again; null where nothing has gone wrong yet. */
+  /** The caller's return URL, for a person who gives up; null while nothing has failed. */
   readonly back: string | null;
-  /** What was typed at the last try. */
+  /** Input of the last attempt. */
   readonly typed: Readonly<Record<string, string>>;
 };
 
-/** What will be connected to what, and the button that begins it. */
-export function linkPage(view: LinkView): Page {
+/** The first page of a link: names the account and the workspace, and begins the authorization. */
+export function linkPage(view: LinkView): ConnectPage {
   const { link, networkName, workspaceName, handle, connector, form, error, back } = view;
   const what =
     handle === null
@@ -55,12 +55,12 @@ export function linkPage(view: LinkView): Page {
 const articleOf = (name: string): string => (/^(?:X$|[AEIO])/v.test(name) ? 'an' : 'a');
 
 const questionOf = ({ entry, link, networkName }: LinkView): string =>
-  mustConfirm(entry, link)
+  needsConfirmation(entry, link)
     ? `${networkName} asks for your permission only once: if you allowed this service before, it connects the account you are signed in with, and asks no further question.`
     : `${networkName} asks you to allow it.`;
 
 const confirmationOf = ({ entry, link, networkName, workspaceName }: LinkView): Html[] =>
-  mustConfirm(entry, link)
+  needsConfirmation(entry, link)
     ? [
         html`<fieldset>
           <label>
@@ -103,7 +103,7 @@ const labels: Readonly<Record<string, string>> = {
   handle: 'Your handle',
 };
 
-/** For networks whose accounts can be connected with a secret too, such as an app password. */
+/** For networks that also accept a secret, such as an app password. */
 function secretForm({ link, networkName, form, typed }: LinkView, connector: Connector): Html {
   const { secret } = connector;
   const secretName = secret.replaceAll('-', ' ');
@@ -134,11 +134,11 @@ function secretForm({ link, networkName, form, typed }: LinkView, connector: Con
   </details>`;
 }
 
-/** Which of several accounts it is. */
+/** Lets the person choose one of several accounts. */
 export const choicePage = (
   { networkName, workspaceName, form, error }: LinkView,
   accounts: readonly Account[],
-): Page => ({
+): ConnectPage => ({
   title: `Choose an account of ${networkName}`,
   content: html`
     ${error === null ? [] : [alert(error)]}

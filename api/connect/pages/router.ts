@@ -3,9 +3,9 @@ import { Router, type RouterContext } from '@koa/router';
 import { createKeyedSemaphore } from '../../../runtime/keyed-semaphore.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { serveFile, staticFile } from '../../docs/static-file.ts';
-import { logFailure, named, statusOf } from '../../http/errors.ts';
+import { logFailure, named, httpStatusOf } from '../../http/errors.ts';
 import { clientSignalOf } from '../../http/mount.ts';
-import { clientAddress } from '../../rate-limits/crowd.ts';
+import { clientAddress } from '../../rate-limits/concurrency-limit.ts';
 import { finishConnecting } from '../finish.ts';
 import { Problem } from '../problem.ts';
 import { basePath, browserOf } from './browser.ts';
@@ -14,17 +14,17 @@ import { problemPage, usedPage } from './end-pages.ts';
 import { readForm } from './read-form.ts';
 import { goOn, sendForm, showLink } from './steps.ts';
 
-/** How many requests of one client address look for a link, or show it, at the same time. None needs a key. */
+/** Concurrent requests of one client address that look up or show a link. They need no key. */
 const mostPerAddress = 4;
 
-/** How many requests of one link work on it, and may wait for its network, at the same time. */
+/** Concurrent requests on one link, which may wait for its network. */
 const mostPerLink = 2;
 
-/** The room that one request takes up. */
+/** The slots that one request takes. */
 type Room = {
-  /** Waits for a place of the client's address. */
+  /** Waits for a slot of the client's address. */
   readonly enter: () => Promise<void>;
-  /** Goes on with a link that is known by now: a network that hangs keeps nobody else at the same address waiting. */
+  /** Moves to a slot of the link: a hanging network does not block other people at the same address. */
   readonly workOn: (token: string) => Promise<void>;
 };
 
@@ -36,7 +36,7 @@ const statusOfProblem: Readonly<Partial<Record<Problem['code'], number>>> = {
   network_not_configured: 503,
 };
 
-/** What people see who connect an account. Needs no key: the token in the link is one. */
+/** Pages for people who connect an account. They need no key: the token in the link authorizes. */
 export function connectPages(deps: ApiDeps): Router {
   const places = createKeyedSemaphore(mostPerAddress);
   const works = createKeyedSemaphore(mostPerLink);
@@ -45,7 +45,7 @@ export function connectPages(deps: ApiDeps): Router {
     readFileSync(new URL('style.css', import.meta.url)),
   );
 
-  /** Answers with a page whatever happens: people read it. */
+  /** Turns every failure into a page. */
   const shown =
     (handle: (ctx: RouterContext, room: Room) => Promise<void>) =>
     async (ctx: RouterContext): Promise<void> => {
@@ -72,7 +72,7 @@ export function connectPages(deps: ApiDeps): Router {
     .get('/connect/style.css', (ctx) => serveFile(ctx, style))
     .get(
       '/connect/callback/:key',
-      shown((ctx, room) => comeBack(deps, ctx, room)),
+      shown((ctx, room) => handleCallback(deps, ctx, room)),
     )
     .get(
       '/connect/:token',
@@ -84,24 +84,24 @@ export function connectPages(deps: ApiDeps): Router {
     .post(
       '/connect/:token',
       shown(async (ctx, { enter, workOn }) => {
-        const form = await readForm(ctx, deps.bodyMs); // Before it takes a place: it may come slowly.
+        const form = await readForm(ctx, deps.bodyMs); // Before it takes a slot: the body may be slow.
         await enter();
         await sendForm(deps, ctx, form, workOn);
       }),
     );
 }
 
-/** The browser is back from the network. */
-async function comeBack(deps: ApiDeps, ctx: RouterContext, room: Room): Promise<void> {
+/** Handles the return from the network. */
+async function handleCallback(deps: ApiDeps, ctx: RouterContext, room: Room): Promise<void> {
   if (ctx.method !== 'GET') {
-    ctx.status = 204; // What only looks at an address redeems nothing.
+    ctx.status = 204; // A HEAD request must not redeem the answer.
     return;
   }
 
   await room.enter();
   const outcome = await finishConnecting(deps, {
     key: ctx.params['key'] ?? '',
-    // Not of `ctx.URL`: there is none where the Host header is none.
+    // Not from `ctx.URL`, which needs a valid Host header.
     answer: new URLSearchParams(ctx.querystring),
     browser: browserOf(ctx, deps.publicUrl),
     onKnown: room.workOn,
@@ -118,7 +118,7 @@ function showFailure(deps: ApiDeps, ctx: RouterContext, error: unknown): void {
   }
 
   const failure = named(error);
-  const status = statusOf[failure.code];
+  const status = httpStatusOf[failure.code];
   if (status === 503 || status === 429) {
     ctx.set('Retry-After', '2');
   }

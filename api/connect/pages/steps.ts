@@ -1,11 +1,11 @@
 import type { RouterContext } from '@koa/router';
 import type { ApiDeps } from '../../deps.ts';
-import { clientAddress } from '../../rate-limits/crowd.ts';
-import { beginConnecting, type Step } from '../begin.ts';
+import { clientAddress } from '../../rate-limits/concurrency-limit.ts';
+import { beginConnecting, type ConnectStep } from '../begin.ts';
 import { chooseAccount, openChoice } from '../choose.ts';
 import { findLink } from '../links.ts';
 import { sendLostPosts } from '../lost-posts.ts';
-import type { Outcome } from '../outcome.ts';
+import type { ConnectOutcome } from '../outcome.ts';
 import { Problem, problemOf } from '../problem.ts';
 import { connectWithSecret } from '../use-secret.ts';
 import { basePath, browserOf, formKey, isFormKey, markBrowser } from './browser.ts';
@@ -16,11 +16,11 @@ import { connectedTo, networkNameOf, returnAddress, viewOf } from './view.ts';
 
 type Shown = {
   readonly error?: string;
-  /** What was typed, where a form is shown again. */
+  /** Input to keep when a form is shown again. */
   readonly typed?: Readonly<Record<string, string>>;
 };
 
-/** Shows where a link is. It uses nothing up, however often and by whomever it is asked for. */
+/** Shows the page of a link. Reading it changes nothing, so anyone may do so any number of times. */
 export async function showLink(deps: ApiDeps, ctx: RouterContext): Promise<void> {
   const token = ctx.params['token'] ?? '';
   const link = await findLink(deps.orm, token, deps.now());
@@ -31,7 +31,7 @@ export async function showLink(deps: ApiDeps, ctx: RouterContext): Promise<void>
 async function show(
   deps: ApiDeps,
   ctx: RouterContext,
-  step: Step,
+  step: ConnectStep,
   { error, typed = {} }: Shown,
 ): Promise<void> {
   const { link, token, browser } = step;
@@ -46,9 +46,9 @@ async function show(
   } else if (link.status === 'redeeming') {
     showPage(ctx, 200, waitPage(own), base);
   } else {
-    const told = error ?? link.error;
+    const shownError = error ?? link.error;
     const back = link.errorCode === null ? null : returnAddress(link, { error: link.errorCode });
-    const view = await viewOf(deps, link, { form, error: told, typed, back });
+    const view = await viewOf(deps, link, { form, error: shownError, typed, back });
     const page =
       link.status === 'choosing'
         ? choicePage(view, openChoice(deps, step).accounts)
@@ -58,9 +58,9 @@ async function show(
 }
 
 /**
- * Takes a form of the link's page.
+ * Handles a form of the link's page.
  *
- * @param onKnown Called with the link's token once the form is known to be of its page, before any network is asked.
+ * @param onKnown Called with the link's token once the form key is verified, before any request to a network.
  */
 export async function sendForm(
   deps: ApiDeps,
@@ -119,7 +119,7 @@ type Sent = {
 async function take(
   deps: ApiDeps,
   ctx: RouterContext,
-  step: Step,
+  step: ConnectStep,
   { kind, account, values }: Sent,
 ): Promise<void> {
   if (kind === 'begin') {
@@ -139,8 +139,12 @@ async function take(
   }
 }
 
-/** Leads the browser on: to where the caller wants it, or to the link's page, which tells what became of it. */
-export async function goOn(deps: ApiDeps, ctx: RouterContext, outcome: Outcome): Promise<void> {
+/** Redirects the browser to the return URL, or to the link's page, which shows the outcome. */
+export async function goOn(
+  deps: ApiDeps,
+  ctx: RouterContext,
+  outcome: ConnectOutcome,
+): Promise<void> {
   const { token } = outcome;
   const link = await findLink(deps.orm, token, deps.now());
   const back =

@@ -5,13 +5,13 @@ import { networkName } from '../../../accounts/connecting/network-name.ts';
 import { sha256Hex } from '../../../runtime/secrets.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { countLostPosts } from '../lost-posts.ts';
-import { oauthEntryOf } from '../oauth-of.ts';
+import { oauthEntryOf } from '../oauth-entry.ts';
 import { Problem } from '../problem.ts';
 import { connectorOf } from '../use-secret.ts';
 import type { Connected } from './end-pages.ts';
 import type { LinkView } from './link-page.ts';
 
-/** What a link's page shows. @throws Problem `network_not_configured` */
+/** Collects the data of a link's page. @throws Problem `network_not_configured` */
 export async function viewOf(
   deps: ApiDeps,
   link: ConnectLink,
@@ -33,7 +33,7 @@ export async function viewOf(
   };
 }
 
-/** What was connected, for the browser in which it was. @throws Problem `used` */
+/** Returns the connected account, only for the browser that connected it. @throws Problem `used` */
 export async function connectedTo(
   deps: ApiDeps,
   { link, browser }: { readonly link: ConnectLink; readonly browser: string },
@@ -45,7 +45,7 @@ export async function connectedTo(
       ? await deps.orm.em.fork().findOne(Channel, { id: connectedId, workspaceId })
       : null;
   if (!channel) {
-    throw new Problem('used', 'This link was used already. Connecting again takes a new one.');
+    throw new Problem('used', 'This link was used already. Ask for a new link to connect again.');
   }
 
   return {
@@ -64,10 +64,10 @@ async function workspaceNameOf({ orm }: ApiDeps, { workspaceId }: ConnectLink): 
   return workspace?.name ?? 'this workspace';
 }
 
-/** Where the caller wants the browser in the end, with what became of it. */
+/** The caller's return URL with the outcome in its query. */
 export function returnAddress(
   { returnUrl }: ConnectLink,
-  told: Readonly<Record<string, string>>,
+  given: Readonly<Record<string, string>>,
 ): string | null {
   if (returnUrl === null) {
     return null;
@@ -76,7 +76,7 @@ export function returnAddress(
   const url = new URL(returnUrl);
   url.searchParams.delete('connected');
   url.searchParams.delete('error');
-  for (const [name, value] of Object.entries(told)) {
+  for (const [name, value] of Object.entries(given)) {
     url.searchParams.set(name, value);
   }
 

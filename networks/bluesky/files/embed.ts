@@ -2,22 +2,22 @@ import type { Json } from '../../../domain/json-schema.ts';
 import { NetworkError, type PartMedia } from '../../network.ts';
 import type { Blob } from '../prepared-post.ts';
 
-/** A file as a record shows it. */
+/** A file as it appears in a record. */
 export type ShownFile = {
   readonly file: Pick<PartMedia, 'type' | 'altText'>;
   readonly blob: Blob;
-  /** In pixels; null when it is not known. */
+  /** In pixels; null when unknown. */
   readonly width: number | null;
   readonly height: number | null;
 };
 
 /**
- * The part of a record that shows its files: images, or one video.
+ * The embed of a record for its files: images, or one video.
  *
  * Source: lexicons `app.bsky.embed.images` and `app.bsky.embed.video`.
  *
  * @returns null when there are no files.
- * @throws NetworkError `media_refused` for a mixture that no record can show.
+ * @throws NetworkError `media_refused` for a mixture that a record cannot contain.
  */
 export function embedOf(files: readonly ShownFile[]): Json {
   const images: Json[] = [];
@@ -37,11 +37,11 @@ export function embedOf(files: readonly ShownFile[]): Json {
   const [video = null] = videos;
   if (videos.length > 1 || (videos.length > 0 && images.length > 0)) {
     const message = `A Bluesky post shows images or one video, and this one has ${images.length} images and ${videos.length} videos.`;
-    throw new NetworkError('media_refused', message, { taken: 'no' });
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
   }
   return images.length > 0 ? { $type: 'app.bsky.embed.images', images } : video;
 }
 
-/** Without it, clients do not know how much room to leave until they have the file. */
+/** Lets clients reserve space before they have loaded the file. */
 const shapeOf = ({ width, height }: ShownFile): { aspectRatio?: Json } =>
   width !== null && height !== null ? { aspectRatio: { width, height } } : {};

@@ -5,24 +5,24 @@ import { type Connection, NetworkError, type PartMedia } from '../../network.ts'
 import { numberOf, sizesOf } from '../../validation/amounts.ts';
 import { nameOf } from '../../validation/files.ts';
 import type { Blob } from '../prepared-post.ts';
-import { blobOfBytes } from './blob-of.ts';
+import { blobOfBytes } from './blob.ts';
 import { heldBytes, holdBytes } from './held-bytes.ts';
-import { keptImage } from './kept-images.ts';
+import { cachedImage } from './image-cache.ts';
 
-/** An image that was encoded anew, as the record has it. */
+/** A re-encoded image, as the record describes it. */
 export type FittedImage = {
   readonly blob: Blob;
   readonly width: number;
   readonly height: number;
-  /** What became of it, as a sentence. */
+  /** Describes the change, as a sentence. */
   readonly warning: string;
 };
 
 /**
- * Encodes an image so that the network takes it, and holds it for the upload.
+ * Re-encodes an image so that the network accepts it, and keeps the bytes for the upload.
  *
- * @throws NetworkError `media_refused` for one that cannot be decoded or made so small; what reading the file throws. All
- *   with `taken: 'no'`.
+ * @throws NetworkError with `accepted: 'no'`: `media_refused` when the image cannot be decoded or made small enough,
+ *   and the errors of reading the file.
  */
 export async function fitImage(
   connection: Connection,
@@ -40,9 +40,10 @@ export async function fitImage(
 }
 
 /**
- * The bytes of an image that was encoded for a record.
+ * The bytes of an image that was re-encoded for a record.
  *
- * @throws NetworkError as `fitImage`; `internal` when they come out otherwise than they did, as by another version.
+ * @throws NetworkError as `fitImage`; `internal` when the result differs from the first one, for example after an
+ * upgrade.
  */
 export async function fittedBytes(
   connection: Connection,
@@ -53,29 +54,29 @@ export async function fittedBytes(
   const cid = blob.ref.$link;
   const bytes = heldBytes(connection, cid) ?? (await encode(connection, file, maxBytes)).bytes;
   if (blobOfBytes(bytes, blob.mimeType).ref.$link !== cid) {
-    const message = `The file ${nameOf(file)} was made smaller in another way than before.`;
-    throw new NetworkError('internal', message, { taken: 'no' });
+    const message = `The file ${nameOf(file)} was made smaller with another result than before.`;
+    throw new NetworkError('internal', message, { accepted: 'no' });
   }
 
   return bytes;
 }
 
 async function encode({ signal, workspaceId }: Connection, file: PartMedia, maxBytes: number) {
-  // A deleted file must not go out, although its smaller image may still be in memory.
+  // A deleted file must not go out, although its smaller version may still be in memory.
   (await file.open()).destroy();
-  const made = await keptImage(`${file.id} ${maxBytes}`, signal, (shared) =>
+  const made = await cachedImage(`${file.id} ${maxBytes}`, signal, (shared) =>
     shrinkImage(Readable.from(fileBytes(file)), { maxBytes, workspaceId }, shared),
   ).catch((error: unknown) => {
     if (error instanceof NetworkError) {
       throw error;
     }
 
-    const message = `The file ${nameOf(file)} could not be made smaller just now.`;
-    throw new NetworkError('internal', message, { taken: 'no', cause: error });
+    const message = `The file ${nameOf(file)} could not be made smaller at the moment.`;
+    throw new NetworkError('internal', message, { accepted: 'no', cause: error });
   });
   if (!made) {
     const message = `The file ${nameOf(file)} is larger than Bluesky takes, and could not be made smaller.`;
-    throw new NetworkError('media_refused', message, { taken: 'no' });
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
   }
 
   return made;

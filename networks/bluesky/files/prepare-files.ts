@@ -4,19 +4,19 @@ import { isImage, isVideo, nameOf } from '../../validation/files.ts';
 import type { PreparedPost } from '../prepared-post.ts';
 import { blueskySettings } from '../rules.ts';
 import { processVideo } from '../video/process-video.ts';
-import { blobOf } from './blob-of.ts';
+import { blobOf } from './blob.ts';
 import { embedOf, type ShownFile } from './embed.ts';
 import { fitImage } from './fit-image.ts';
 
 type PreparedFiles = Required<
   Pick<PreparedPost, 'blobs' | 'encoded' | 'processed' | 'warnings'>
 > & {
-  /** The part of the record that shows them; null when there are none. */
+  /** The embed that shows the files; null when there are none. */
   readonly embed: Json;
 };
 
 /**
- * Names the files of a post, makes those smaller that the network would not take, and has videos processed.
+ * Computes the blobs of a post's files, shrinks images that are too large, and has videos processed.
  *
  * @throws NetworkError when a file cannot be read or shown.
  */

@@ -11,11 +11,11 @@ import { heldBytes } from './held-bytes.ts';
 import { bytesToSend } from './video-bytes.ts';
 
 /**
- * Brings the files of posts to the server, under the names that their records have for them. The same bytes twice are
- * one file there, and files that no post names are forgotten after some hours.
+ * Uploads the files of posts under the CIDs that their records contain. The server stores equal bytes once, and deletes
+ * files that no record names after some hours.
  *
- * @returns the CIDs of the parts' files; pictures of link cards go along.
- * @throws NetworkError `media_refused` when the server does not take a file, with `taken: 'no'` like all its errors.
+ * @returns the CIDs of the parts' files. The pictures of link cards are uploaded too.
+ * @throws NetworkError with `accepted: 'no'`: `media_refused` when the server refuses a file.
  */
 export async function uploadFiles(
   connection: Connection,
@@ -34,7 +34,7 @@ export async function uploadFiles(
     }
 
     if (thumb) {
-      const bytes = heldBytes(connection, thumb.ref.$link) ?? notAtHand();
+      const bytes = heldBytes(connection, thumb.ref.$link) ?? throwPictureLost();
       await upload(connection, {
         name: 'the picture of the link card',
         blob: thumb,
@@ -46,10 +46,10 @@ export async function uploadFiles(
   return cids;
 }
 
-/** A try uploads what it prepared itself; the next one prepares anew. */
-function notAtHand(): never {
-  const message = 'The picture of the link card is not at hand any more.';
-  throw new NetworkError('internal', message, { taken: 'no' });
+/** Each attempt prepares its posts and then uploads them, so the bytes are normally still held. */
+function throwPictureLost(): never {
+  const message = 'The picture of the link card is no longer in memory.';
+  throw new NetworkError('internal', message, { accepted: 'no' });
 }
 
 async function uploadMedia(
@@ -78,7 +78,7 @@ async function uploadMedia(
   }
 }
 
-/** Of `com.atproto.repo.uploadBlob`. */
+/** Reads the response of `com.atproto.repo.uploadBlob`. */
 const readUploaded = answerReader<{ readonly blob: Blob }>({
   type: 'object',
   required: ['blob'],
@@ -90,15 +90,15 @@ const bodyOf = (bytes: Buffer): StreamedBody => ({
   sizeBytes: bytes.length,
 });
 
-type Coming = {
+type PendingUpload = {
   /** For messages. */
   readonly name: string;
   readonly blob: Blob;
-  /** Called once for each time that it is sent. */
+  /** Called once per request. */
   readonly body: () => StreamedBody;
 };
 
-async function upload(connection: Connection, { name, blob, body }: Coming): Promise<void> {
+async function upload(connection: Connection, { name, blob, body }: PendingUpload): Promise<void> {
   let secret = '';
   const response = await withSession(connection, (authorization) => {
     ({ secret } = authorization);
@@ -113,7 +113,7 @@ async function upload(connection: Connection, { name, blob, body }: Coming): Pro
     throw unreadable('upload');
   }
   if (kept.ref.$link !== blob.ref.$link || kept.mimeType !== blob.mimeType) {
-    const message = `The Bluesky server took the file "${name}" for something else than it is (${kept.mimeType}, not ${blob.mimeType}).`;
-    throw new NetworkError('media_refused', message, { taken: 'no' });
+    const message = `The Bluesky server detected another media type for the file "${name}" (${kept.mimeType}, not ${blob.mimeType}).`;
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
   }
 }

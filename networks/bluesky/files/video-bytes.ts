@@ -1,12 +1,12 @@
 import type { PartMedia } from '../../network.ts';
 import { fileBytes } from '../../file-bytes.ts';
 
-/** Where the brand of an MP4 ends, behind the size and the name of its first box. */
+/** The end of an MP4's brand, which follows the size and the name of its first box. */
 const brandEnd = 12;
 
 /**
- * The bytes of a file as they go to a server. Those of an M4V say that they are an MP4: the brand is all that differs, a
- * server reads the type from it (`video/x-m4v`), and a record may only show `video/mp4`.
+ * The bytes of a file to upload. An M4V gets the brand of an MP4, which is the only difference between them: a server
+ * detects the type from the brand (`video/x-m4v`), and a record may only show `video/mp4`.
  *
  * @throws NetworkError when the file is gone or cannot be read.
  */

@@ -6,27 +6,30 @@ import { metadataPath } from './metadata-path.ts';
 import type { Derive, SigningJwk } from './signing-key.ts';
 import { publicJwk, signingKey } from './signing-key.ts';
 
-/** All that publishing needs. `transition:generic` is what an app password may do: no messages, no account settings. */
+/**
+ * The scopes for publishing. `transition:generic` has the rights of an app password: no messages, no account settings.
+ */
 const scope = 'atproto transition:generic';
 
-/** How authorization servers know this service. The metadata are the document that stands under our client id. */
+/** The OAuth client of this service. The metadata are the document at the URL that is our client id. */
 export type OauthClient = {
   readonly metadata: OAuthClientMetadataInput;
-  /** Signs for us; null where we are a public client. */
+  /** Signs our requests; null for a public client. */
   readonly key: SigningJwk | null;
 };
 
 /**
- * Under an https address we are a confidential client, which signs its requests: a server keeps its sessions for two
- * years, of which three months may pass without a refresh. A public client's session ends after two weeks, whatever is
- * refreshed, and its owner would have to come back that often.
+ * With an https address this service is a confidential client, which signs its requests: a server keeps its sessions
+ * for two years, and ends them after three months without a refresh. A public client's session ends after two weeks in
+ * any case, and its owner has to connect again.
  *
- * At a loopback address no server could fetch a document. So the client id itself says what there is to say, and such
- * a client is always public.
+ * A server cannot fetch a document from a loopback address, so there the client id contains the metadata, and the
+ * client is always public.
  *
  * Sources: https://atproto.com/specs/oauth, `oauth-constants.js` of @atproto/oauth-provider.
  *
- * @param redirectUri Where browsers come back to; null where the address of this service is neither.
+ * @param redirectUri Where browsers return to.
+ * @returns null when the address is neither https nor loopback.
  */
 export function oauthClient(
   publicUrl: string,
@@ -38,15 +41,15 @@ export function oauthClient(
     return { metadata: confidential(publicUrl, redirectUri, key), key };
   }
 
-  // The browser comes back to the host at which the connection began, and RFC 8252 knows no `localhost`.
+  // The browser returns to the host where the connection began, and RFC 8252 does not accept `localhost`.
   return /^http:\/\/(?:127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/|$)/v.test(redirectUri)
     ? { metadata: loopback(redirectUri), key: null }
     : null;
 }
 
 /**
- * The client under which a grant was given: another public URL since then is another client, and a server ends a
- * session that two clients use.
+ * The client that a grant was given to. After a change of the public URL it differs from the current one, and a server
+ * ends a session that two clients use.
  */
 export function oauthClientOf(
   clientId: string,

@@ -1,6 +1,6 @@
 import type { EgressRequest, Egress } from '../../../runtime/egress/egress.ts';
 
-/** Over a whole request. */
+/** Limit for a whole request. */
 const timeoutMs = 20_000;
 
 /** Documents and tokens are a few kilobytes. */
@@ -9,11 +9,11 @@ const maxBytes = 256 * 1024;
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /**
- * What the library sends its requests with. It follows no redirect, and plain http goes where the operator allows it.
+ * The `fetch` that the OAuth library uses. It follows no redirect, and the egress guard decides about plain http.
  *
- * @param sent Takes what each request carries and no message may repeat.
- * @param signal Ends what only reads. A request for tokens is never broken off: its answer may hold the only refresh
- *   token that there is.
+ * @param sent Collects the secrets of each request, which must not appear in messages.
+ * @param signal Aborts reads only. A token request is never aborted, because its response may hold the only refresh
+ *   token.
  */
 export const egressFetch =
   (http: Egress, sent: Set<string>, signal?: AbortSignal): Fetch =>
@@ -34,14 +34,14 @@ export const egressFetch =
     });
     const { status, headers, body, truncated } = response;
     if (truncated || status > 599) {
-      throw new TypeError('The answer does not read as one.');
+      throw new TypeError('The server returned an unexpected response.');
     }
 
     const isBare = [204, 205, 304].includes(status);
     return new Response(isBare ? null : new Uint8Array(body), { status, headers });
   };
 
-/** Of the forms that an authorization server takes. */
+/** Secret fields in the forms that an authorization server accepts. */
 const secretFields = ['code', 'code_verifier', 'refresh_token', 'client_assertion', 'token'];
 
 function noteSecrets(sent: Set<string>, headers: Headers, text: string | null): void {

@@ -7,9 +7,9 @@ import { EgressError } from '../../../runtime/egress/egress-error.ts';
 import type { EgressResponse } from '../../../runtime/egress/egress.ts';
 import { quote, retryAtMs } from '../../answer.ts';
 import { NetworkError } from '../../network.ts';
-import { OauthError } from '../../oauth.ts';
+import { OauthError } from '../../oauth/contract.ts';
 
-/** Among an error and all that led to it. */
+/** Finds an error of a type in the chain of causes. */
 function find<T>(error: unknown, type: abstract new (...args: never) => T): T | undefined {
   for (let next = error; next instanceof Error; next = next.cause) {
     if (next instanceof type) {
@@ -20,18 +20,18 @@ function find<T>(error: unknown, type: abstract new (...args: never) => T): T | 
   return undefined;
 }
 
-/** What the authorization server said, where that is what failed. */
+/** The authorization server's refusal, if that caused the error. */
 const refusalIn = (error: unknown): OAuthResponseError | undefined =>
   find(error, OAuthResponseError);
 
-/** Whether a server did not answer, or answered that it cannot at the moment. */
+/** Whether a server did not answer, or is temporarily unavailable. */
 export function isAway(error: unknown): boolean {
   const status = refusalIn(error)?.status ?? find(error, FetchResponseError)?.response.status ?? 0;
   const noAnswer = find(error, EgressError) ?? find(error, NetworkError);
   return noAnswer !== undefined || status === 429 || status >= 500;
 }
 
-/** What the server calls a registration, or a signature, that it does not take. */
+/** OAuth errors that concern our registration or our signature. */
 const aboutUs: ReadonlySet<unknown> = new Set([
   'invalid_client',
   'invalid_client_id',
@@ -41,16 +41,16 @@ const aboutUs: ReadonlySet<unknown> = new Set([
   'unauthorized_client',
 ]);
 
-/** What requests carried and no message may repeat. */
+/** Secrets of the requests, which must not appear in messages. */
 type Sent = ReadonlySet<string>;
 
-/** The server's own words, in quotation marks and after a colon; empty when it has none. */
-function wordsOf(refusal: OAuthResponseError | undefined, sent: Sent): string {
-  const words = quote(refusal?.errorDescription ?? refusal?.error, [...sent]);
-  return words && `: ${words}`;
+/** The server's message, in quotation marks and after a colon; empty when there is none. */
+function serverMessageOf(refusal: OAuthResponseError | undefined, sent: Sent): string {
+  const serverMessage = quote(refusal?.errorDescription ?? refusal?.error, [...sent]);
+  return serverMessage && `: ${serverMessage}`;
 }
 
-/** Why a connection came to nothing, for the person at the browser. */
+/** Why a connection failed, for the person at the browser. */
 export function connectionError(error: unknown, sent: Sent): OauthError {
   if (error instanceof OauthError) {
     return error;
@@ -58,41 +58,46 @@ export function connectionError(error: unknown, sent: Sent): OauthError {
 
   const refusal = refusalIn(error);
   if (find(error, EgressError)?.code === 'blocked_destination') {
-    const message = 'This Bluesky server cannot be asked: its address is not one of public https.';
+    const message = 'This Bluesky server cannot be reached: its address is not a public https URL.';
     return new OauthError('unsupported', message, { cause: error });
   }
   if (isAway(error)) {
-    const message = 'The Bluesky server does not answer at the moment. Try again in some minutes.';
+    const message = 'The Bluesky server does not answer at the moment. Try again in a few minutes.';
     return new OauthError('unavailable', message, { cause: error });
   }
   if (refusal?.error === 'invalid_grant') {
-    const message = 'The answer of the Bluesky server came too late, or was used before.';
+    const message = 'The response of the Bluesky server came too late, or was already used.';
     return new OauthError('expired', message, { cause: error });
   }
   if (refusal && aboutUs.has(refusal.error)) {
-    const message = `The Bluesky server does not take this service's registration${wordsOf(refusal, sent)}.`;
+    const message = `The Bluesky server does not accept this service's registration${serverMessageOf(refusal, sent)}.`;
     return new OauthError('misconfigured', message, { cause: error });
   }
   if (find(error, OAuthResolverError)) {
     const message =
-      'This Bluesky server does not let accounts be connected in a browser. Connect it with an app password.';
+      'This Bluesky server does not support connecting accounts in a browser. Connect it with an app password.';
     return new OauthError('unsupported', message, { cause: error });
   }
 
-  const message = `The Bluesky server did not answer as one${wordsOf(refusal, sent)}.`;
+  const message = `The Bluesky server returned an unexpected response${serverMessageOf(refusal, sent)}.`;
   return new OauthError('unavailable', message, { cause: error });
 }
 
-/** What a refresh that failed means for the channel. */
+/** Converts a failed refresh to an error of the channel. */
 export function refreshError(error: unknown, sent: Sent): NetworkError {
   const refusal = refusalIn(error);
-  const words = wordsOf(refusal, sent);
-  const options = { taken: 'no', cause: error } as const;
+  const serverMessage = serverMessageOf(refusal, sent);
+  const options = { accepted: 'no', cause: error } as const;
   if (refusal?.status === 400 && refusal.error === 'invalid_grant') {
-    return new NetworkError('access_lost', `The Bluesky server ended the access${words}.`, options);
+    return new NetworkError(
+      'access_lost',
+      `The Bluesky server ended the access${serverMessage}.`,
+      options,
+    );
   }
   if (error instanceof TypeError && error.message === 'Issuer mismatch') {
-    const message = 'The account has moved to another Bluesky server, which knows of no access.';
+    const message =
+      'The account has moved to another Bluesky server, where this service has no access.';
     return new NetworkError('access_lost', message, options);
   }
   if (refusal?.status === 429) {
@@ -104,12 +109,12 @@ export function refreshError(error: unknown, sent: Sent): NetworkError {
     });
   }
   if (refusal && aboutUs.has(refusal.error)) {
-    const message = `The Bluesky server does not take this service's registration${words}.`;
+    const message = `The Bluesky server does not accept this service's registration${serverMessage}.`;
     return new NetworkError('internal', message, options);
   }
 
   const message = refusal
-    ? `The Bluesky server did not renew the access (HTTP ${refusal.status})${words}.`
+    ? `The Bluesky server did not renew the access (HTTP ${refusal.status})${serverMessage}.`
     : 'The Bluesky server, or the directory of accounts, did not answer when the access was renewed.';
   return new NetworkError('network_unavailable', message, {
     ...options,

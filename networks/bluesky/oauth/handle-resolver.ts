@@ -1,15 +1,16 @@
 import { isAtprotoDid, type HandleResolver } from '@atproto/oauth-client-node';
-import { sendRequest, type ServerAccess } from '../../send-request.ts';
+import { sendNetworkRequest, type ServerAccess } from '../../send-network-request.ts';
 import { resolveHandle } from '../resolve-handle.ts';
 
 /**
- * Finds the DID behind a handle by HTTP alone.
+ * Finds the DID of a handle, by HTTP only.
  *
- * A handle stands in DNS (a TXT record) or at its own address. The AppView knows both and is asked first: raw DNS would
- * go past the guard of egress, and DNS over HTTPS would tell one more company who connects which account. The address
- * itself is asked where the AppView knows none or does not answer, as for accounts of a network of their own.
+ * A handle is declared in DNS (a TXT record) or at its own host. The AppView knows both and is asked first: raw DNS
+ * would bypass the egress guard, and DNS over HTTPS would reveal to another company who connects which account. The
+ * host itself is asked when the AppView does not know the handle or does not answer, as for accounts of a separate
+ * network.
  *
- * Whoever answers here is not believed: the account's DID document must name the handle, and its server the account.
+ * The answer is not trusted: the account's DID document must name the handle, and its server must confirm the account.
  *
  * @param resolver Answers `com.atproto.identity.resolveHandle`.
  */
@@ -33,7 +34,7 @@ export const httpHandleResolver = (resolver: ServerAccess): HandleResolver => ({
 async function atOwnAddress({ http, signal }: ServerAccess, handle: string) {
   const server = { http, baseUrl: `https://${handle}`, ...(signal && { signal }) };
   const request = { method: 'GET', path: '/.well-known/atproto-did', purpose: 'prepare' } as const;
-  const response = await sendRequest(server, request, 'The handle').catch(() => null);
+  const response = await sendNetworkRequest(server, request, 'The handle').catch(() => null);
   const [line = ''] = response?.status === 200 ? response.body.toString().split('\n', 1) : [];
   return isAtprotoDid(line.trim()) ? (line.trim() as `did:plc:${string}`) : null;
 }

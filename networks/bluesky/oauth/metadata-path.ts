@@ -1,2 +1,2 @@
-/** Below the public URL. The address of the document is our client id, so it never changes. */
+/** Path below the public URL. The document's URL is our client id, so it must never change. */
 export const metadataPath = '/connect/bluesky/client-metadata.json';

@@ -1,19 +1,19 @@
 import type { EgressResponse } from '../../../runtime/egress/egress.ts';
 
-/** How long a nonce is used without a doubt, in milliseconds. A PDS takes each for a minute at least. */
+/** How long a nonce counts as fresh, in milliseconds. A PDS accepts each for at least a minute. */
 const freshMs = 45_000;
 
-/** Servers are forgotten beyond this, the one that was heard of first before the others. */
+/** Beyond this number of servers, the one that was used longest ago is removed. */
 const mostOrigins = 1000;
 
 type Known = { readonly nonce: string | undefined; readonly atMs: number };
 
 const known = new Map<string, Known>();
 
-/** What servers want in the proofs of DPoP (RFC 9449, section 8), by origin: of this process, for all its accounts. */
+/** The DPoP nonces that servers expect (RFC 9449, section 8), by origin. Shared by all accounts of this process. */
 export const nonces = {
   get: (origin: string): string | undefined => known.get(origin)?.nonce,
-  /** @param nonce Undefined for a server that wants none. */
+  /** @param nonce Undefined for a server without nonces. */
   set: (origin: string, nonce: string | undefined): void => {
     known.delete(origin);
     known.set(origin, { nonce, atMs: Date.now() });
@@ -25,7 +25,7 @@ export const nonces = {
   del: (origin: string): void => void known.delete(origin),
 };
 
-/** Whether a proof for this server is likely to be taken the first time. */
+/** Whether a server will probably accept a proof at the first request. */
 export const isFresh = (origin: string): boolean =>
   Date.now() - (known.get(origin)?.atMs ?? 0) < freshMs;
 

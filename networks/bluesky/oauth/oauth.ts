@@ -10,9 +10,9 @@ import {
   type Grant,
   type Oauth,
   type Refresh,
-} from '../../oauth.ts';
+} from '../../oauth/contract.ts';
 import { declined } from '../../oauth/authorization-answer.ts';
-import { baseUrlOf } from '../../send-request.ts';
+import { baseUrlOf } from '../../send-network-request.ts';
 import { accountName } from '../account-name.ts';
 import { readProfile } from '../account.ts';
 import { readLimits } from '../describe-server.ts';
@@ -20,15 +20,21 @@ import type { StoredSettings } from '../rules.ts';
 import { shownHandle } from '../shown-handle.ts';
 import { oauthClient, oauthClientOf, type OauthClient } from './client-metadata.ts';
 import { connectionError, isAway, refreshError } from './failures.ts';
-import { grantOf, readFlow, readGrantData, sessionOf, type KeptFlow } from './kept.ts';
+import {
+  blueskyGrantOf,
+  readFlow,
+  readGrantData,
+  sessionOf,
+  type StoredFlow,
+} from './stored-data.ts';
 import { openClient, type Directories, type OpenClient } from './open-client.ts';
 
 const dayMs = 24 * 60 * 60_000;
 
-/** How long a session lasts, whatever is refreshed. Source: `oauth-constants.js` of @atproto/oauth-provider. */
+/** The lifetime of a session, regardless of refreshes. Source: `oauth-constants.js` of @atproto/oauth-provider. */
 const sessionMs = { public: 14 * dayMs, confidential: 2 * 365 * dayMs };
 
-/** Bluesky accounts, connected by OAuth as atproto has it: PAR, PKCE, DPoP, single-use refresh tokens. */
+/** Connects Bluesky accounts by atproto's OAuth: PAR, PKCE, DPoP, single-use refresh tokens. */
 export const blueskyOauth = (directories: Directories): Oauth => ({
   begin: (request) => begin(request, directories),
   finish: (request) => finish(request, directories),
@@ -38,18 +44,18 @@ export const blueskyOauth = (directories: Directories): Oauth => ({
 async function begin(request: Begin, directories: Directories): Promise<Begun> {
   // The sandbox is one server, and its page lets people choose the account.
   const account = accountIn(request.values['handle'] ?? request.sandboxUrl ?? '');
-  // All servers share one, as it has to stand in our client metadata. Their answers carry `iss` instead, against mix-up.
+  // One URI for all servers, because our client metadata contain it. Against mix-up, the responses carry `iss`.
   const redirectUri = request.redirectUriFor();
   const open = await openClient(request, clientFor(request, redirectUri), directories);
   const { client, states, sent } = open;
   const did = isAddress(account) ? null : await didOf(open, account);
-  // Without it a server that knows the person from another workspace lets them in without a question.
+  // Otherwise a server that already allowed another workspace of this person would not ask for consent.
   const asking = { prompt: 'consent' } as const;
   const url = await client.authorize(did ?? account, asking).catch((error: unknown) => {
     throw connectionError(error, sent);
   });
   const [[state, record] = noState()] = states;
-  const kept: KeptFlow = { state, record, did };
+  const kept: StoredFlow = { state, record, did };
   return { url: url.href, state, redirectUri, kept: JSON.parse(JSON.stringify(kept)) };
 }
 
@@ -57,7 +63,7 @@ async function finish(request: Finish, directories: Directories): Promise<Author
   const { answer, redirectUri, now } = request;
   const kept = readFlow(request.kept);
   if (!kept) {
-    throw new OauthError('expired', 'This connection was begun by another version. Begin anew.');
+    throw new OauthError('expired', 'This connection was started by another version. Start again.');
   }
 
   refuseErrors(answer);
@@ -76,8 +82,8 @@ async function finish(request: Finish, directories: Directories): Promise<Author
     refuseOther(kept, account);
     const clientId = oauth.metadata.client_id ?? '';
     const endsAtMs = now().getTime() + sessionMs[oauth.key ? 'confidential' : 'public'];
-    // The library refreshes a token that ends within 40 s before it asks for the account: the first pair is spent then.
-    const grant = grantOf(recorded(), { clientId, redirectUri }, { endsAtMs, now: now() });
+    // The library refreshes a token that ends within 40 s before it reads the account: the first pair is then invalid.
+    const grant = blueskyGrantOf(recorded(), { clientId, redirectUri }, { endsAtMs, now: now() });
     return { grant, accounts: [account] };
   } catch (error) {
     await session.signOut().catch(() => undefined);
@@ -90,8 +96,8 @@ async function refresh(request: Refresh, directories: Directories): Promise<Gran
   const data = readGrantData(grant.data);
   const oauth = data && oauthClientOf(data.clientId, data.redirectUri, derive);
   if (!data || !oauth || grant.refreshToken === null) {
-    const message = 'Nothing is kept by which the access to this Bluesky account can be renewed.';
-    throw new NetworkError('access_lost', message, { taken: 'no' });
+    const message = 'This service has no refresh token for this Bluesky account.';
+    throw new NetworkError('access_lost', message, { accepted: 'no' });
   }
 
   const { client, sessions, sent } = await openClient(request, oauth, directories);
@@ -99,13 +105,13 @@ async function refresh(request: Refresh, directories: Directories): Promise<Gran
     const before = sessionOf(grant, remoteId, data);
     sessions.set(remoteId, before);
     await client.restore(remoteId, true).catch((error: unknown) => {
-      // The library asks for the server's metadata once more, after it has kept the new pair: whatever becomes of that,
-      // the old refresh token is spent.
+      // After it has stored the new pair, the library reads the server's metadata again. If that fails, the old refresh
+      // token is already used, so the new pair is kept.
       if ((sessions.get(remoteId) ?? before) === before) {
         throw error;
       }
     });
-    return grantOf(sessions.get(remoteId) ?? noState(), data, {
+    return blueskyGrantOf(sessions.get(remoteId) ?? noState(), data, {
       endsAtMs: grant.endsAtMs,
       now: request.now(),
     });
@@ -114,17 +120,17 @@ async function refresh(request: Refresh, directories: Directories): Promise<Gran
   }
 }
 
-/** The library keeps a record for each call that succeeds. */
+/** For records that the library always writes when a call succeeds. */
 function noState(): never {
-  throw new Error('The library kept no record.');
+  throw new Error('The OAuth library stored no record.');
 }
 
-/** @throws OauthError `misconfigured` where no server could know this service. */
+/** @throws OauthError `misconfigured` when the public URL allows no OAuth client. */
 function clientFor({ publicUrl, derive }: Begin | Finish, redirectUri: string): OauthClient {
   const client = oauthClient(publicUrl, redirectUri, derive);
   if (!client) {
     const message =
-      'Bluesky accounts can be connected where this service has an https address or a loopback address with a number (http://127.0.0.1:3000): PUNCTUAL_PUBLIC_URL.';
+      'Bluesky accounts can be connected only if PUNCTUAL_PUBLIC_URL is an https address or a numeric loopback address (http://127.0.0.1:3000).';
     throw new OauthError('misconfigured', message);
   }
 
@@ -134,7 +140,7 @@ function clientFor({ publicUrl, derive }: Begin | Finish, redirectUri: string): 
 const isAddress = (account: string): boolean => /^https?:\/\//iv.test(account);
 
 /**
- * A handle, a DID or the address of a server, from what a person typed.
+ * Reads a handle, a DID or a server's URL from a person's input.
  *
  * @throws AppError `invalid_request`
  */
@@ -153,7 +159,7 @@ function accountIn(given: string): string {
   );
 }
 
-/** @throws AppError `invalid_request` when there is no such account; OauthError when nobody could be asked. */
+/** @throws AppError `invalid_request` when there is no such account; OauthError when no server answered. */
 async function didOf({ client, sent }: OpenClient, account: string): Promise<string> {
   try {
     return (await client.identityResolver.resolve(account)).did;
@@ -167,14 +173,14 @@ async function didOf({ client, sent }: OpenClient, account: string): Promise<str
   }
 }
 
-/** @throws OauthError for an answer that holds no code. */
+/** @throws OauthError for a response with an error instead of a code. */
 function refuseErrors(answer: URLSearchParams): void {
   const error = answer.get('error');
   if (error === null) {
     return;
   }
   if (['server_error', 'temporarily_unavailable'].includes(error)) {
-    throw new OauthError('unavailable', 'The Bluesky server could not do it at the moment.');
+    throw new OauthError('unavailable', 'The Bluesky server is not available at the moment.');
   }
 
   throw new OauthError('denied', declined('The Bluesky server'));
@@ -182,7 +188,7 @@ function refuseErrors(answer: URLSearchParams): void {
 
 type Session = Awaited<ReturnType<NodeOAuthClient['restore']>>;
 
-/** @param server Where the account lives. */
+/** @param server The account's PDS. */
 async function accountOf(
   { http, sandboxUrl }: Finish,
   session: Session,
@@ -192,7 +198,7 @@ async function accountOf(
   const response = await session.fetchHandler('/xrpc/com.atproto.server.getSession');
   const profile = response.ok ? readProfile(await response.json()) : null;
   if (profile?.did !== session.did) {
-    throw new OauthError('unavailable', 'The Bluesky server does not say whose account this is.');
+    throw new OauthError('unavailable', 'The Bluesky server does not say which account this is.');
   }
   if (profile.active === false) {
     const message = 'The Bluesky account is deactivated. Activate it, and connect it then.';
@@ -203,7 +209,7 @@ async function accountOf(
   const baseUrl = baseUrlOf(server);
   const settings: StoredSettings = {
     ...(sandboxUrl && { webUrl: `${sandboxUrl}/bluesky` }),
-    // A server that does not answer now is asked again within a day.
+    // If the server does not answer now, its limits are read again within a day.
     ...(await readLimits(http, baseUrl).catch(() => ({}))),
   };
   const handle = await shownHandle(http, { did, handle: named, baseUrl }, resolverUrl);
@@ -211,13 +217,13 @@ async function accountOf(
 }
 
 /**
- * atproto wants it compared: a person who named one account must not find another one connected.
+ * Refuses an account other than the named one, as atproto requires.
  *
  * @throws OauthError `no_account`
  */
-function refuseOther({ did }: KeptFlow, { remoteId, handle }: Account): void {
+function refuseOther({ did }: StoredFlow, { remoteId, handle }: Account): void {
   if (did !== null && did !== remoteId) {
-    const message = `You allowed the account @${handle}, and named another one before. Begin anew with the right one.`;
+    const message = `You allowed the account @${handle}, but named another one before. Start again with the right one.`;
     throw new OauthError('no_account', message);
   }
 }

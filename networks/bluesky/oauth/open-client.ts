@@ -5,13 +5,13 @@ import {
   type NodeSavedSession,
   type NodeSavedState,
 } from '@atproto/oauth-client-node';
-import type { OauthContext } from '../../oauth.ts';
+import type { OauthContext } from '../../oauth/contract.ts';
 import type { OauthClient } from './client-metadata.ts';
 import { egressFetch } from './egress-fetch.ts';
 import { nonces } from './nonces.ts';
 import { httpHandleResolver } from './handle-resolver.ts';
 
-/** Where identities are looked up. */
+/** Where identities are resolved. */
 export type Directories = {
   /** The directory of `did:plc`. */
   readonly plcUrl: string;
@@ -19,19 +19,19 @@ export type Directories = {
   readonly resolverUrl: string;
 };
 
-/** The library's client for one call, with what it keeps. */
+/** The library's client for one call, with its stores. */
 export type OpenClient = {
   readonly client: NodeOAuthClient;
   readonly states: Map<string, NodeSavedState>;
   readonly sessions: Map<string, NodeSavedSession>;
-  /** What its requests carried so far and no message may repeat. */
+  /** Secrets of its requests so far, which must not appear in messages. */
   readonly sent: ReadonlySet<string>;
 };
 
 /**
- * Opens the library for one call. Its stores hold nothing beyond it: what has to last is sealed in our own tables.
+ * Opens the library for one call. Its stores exist only in memory; lasting data is sealed in our own tables.
  *
- * Plain http is left to the guard of egress, which lets it pass where the operator allows the address.
+ * The library allows plain http, because the egress guard decides which addresses the operator allows.
  */
 export async function openClient(
   { http, signal, sandboxUrl }: Pick<OauthContext, 'http' | 'signal' | 'sandboxUrl'>,
@@ -53,11 +53,11 @@ export async function openClient(
     stateStore: storeIn(states),
     sessionStore: storeIn(sessions),
     runtimeImplementation: {
-      // What every server has to take, and what our own proofs are signed with. The library would prefer ES256K.
+      // Every server must accept ES256, and our own proofs use it. The library would prefer ES256K.
       createKey: () => JoseKey.generate(['ES256']),
       getRandomValues: (length) => randomBytes(length),
       digest: (bytes, { name }) => createHash(name).update(bytes).digest(),
-      // The caller holds the lock of the grant's row, which other processes know too.
+      // The caller holds the lock of the grant's row, which also works across processes.
       requestLock: (_name, work) => work(),
     },
   });

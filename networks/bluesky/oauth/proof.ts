@@ -1,16 +1,16 @@
 import { createHash, createPrivateKey, randomUUID, sign } from 'node:crypto';
-import type { DpopJwk } from './kept.ts';
+import type { DpopJwk } from './stored-data.ts';
 
 export type ProofOptions = {
   readonly method: string;
   /** Without query and fragment. */
   readonly url: string;
   readonly accessToken: string;
-  /** The server's, where it wants one. */
+  /** The server's DPoP nonce, if it uses one. */
   readonly nonce: string | undefined;
 };
 
-/** Proves to a server that a token is in the hands of the one whom it was given to (RFC 9449, section 4.2). Good once. */
+/** Makes a DPoP proof for one request (RFC 9449, section 4.2): it shows that we hold the token's key. */
 export function proofOf(jwk: DpopJwk, { method, url, accessToken, nonce }: ProofOptions): string {
   const { kty, crv, x, y } = jwk;
   const header = { alg: 'ES256', typ: 'dpop+jwt', jwk: { kty, crv, x, y } };

@@ -17,12 +17,12 @@ export type SigningJwk = {
 const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
 /**
- * The key by which authorization servers know this installation.
+ * The key that identifies this installation to authorization servers.
  *
- * It is derived instead of kept: all processes have the same one without a table or a race for it, and a database that
- * was restored has it too. Another SECRET_KEY makes another one, which loses nothing more, as grants are sealed with it.
+ * It is derived from SECRET_KEY: all processes have the same key without a table, and so does a restored database.
+ * Another SECRET_KEY makes another key, which loses nothing more, because grants are sealed with it too.
  *
- * 48 bytes for a number of 32, so that no value is likelier than another (FIPS 186-5, A.2.1).
+ * 48 bytes for a 32-byte number, so that all values are equally likely (FIPS 186-5, A.2.1).
  */
 export function signingKey(derive: Derive): SigningJwk {
   const bytes = Buffer.from(derive('bluesky/client-key', 48));
@@ -38,7 +38,7 @@ export function signingKey(derive: Derive): SigningJwk {
   return { kty: 'EC', crv: 'P-256', x, y, d, kid: thumbprint({ x, y }), alg: 'ES256' };
 }
 
-/** RFC 7638. */
+/** The JWK thumbprint of RFC 7638. */
 const thumbprint = ({ x, y }: { readonly x: string; readonly y: string }): string =>
   createHash('sha256')
     .update(JSON.stringify({ crv: 'P-256', kty: 'EC', x, y }))

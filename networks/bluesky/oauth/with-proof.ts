@@ -1,13 +1,13 @@
 import type { Json } from '../../../domain/json-schema.ts';
 import type { EgressResponse } from '../../../runtime/egress/egress.ts';
 import { answerReader } from '../../answer.ts';
-import type { ServerAccess } from '../../send-request.ts';
+import type { ServerAccess } from '../../send-network-request.ts';
 import { getSession, isTokenRefused, wantsNonce, type Authorization } from '../client.ts';
-import { readGrantData, type GrantData } from './kept.ts';
+import { readGrantData, type GrantData } from './stored-data.ts';
 import { isFresh, nonces, noteNonce } from './nonces.ts';
 import { proofOf } from './proof.ts';
 
-/** What the core opens an account with that was connected in a browser. */
+/** The credentials of an account that was connected in a browser. */
 export type GrantedAccess = { readonly accessToken: string; readonly data: GrantData };
 
 const readToken = answerReader<{ readonly accessToken: string; readonly data: Json }>({
@@ -25,21 +25,20 @@ export function readGrantedAccess(credentials: Json): GrantedAccess | null {
 
 /**
  * Calls the server with the token of a grant and a proof for each request. A refused token is not replaced here: the
- * core renews the grant, under its lock, and tries again.
+ * core renews the grant, under its lock, and calls again.
  *
- * A call whose nonce is over is made once more with the one that the refusal brought, also one that creates a post: a
- * server checks the proof before it looks at anything else, so the refused call did nothing (RFC 9449, section 9). As
- * an upload would send its file in vain for that, and a creating call is best refused as seldom as can be, a server
- * that was not heard of for a while is asked for its nonce first.
+ * When the nonce has expired, the call is repeated with the nonce from the refusal, even if it creates a post: a server
+ * checks the proof first, so the refused call did nothing (RFC 9449, section 9). To avoid refused uploads and creates,
+ * a server without a fresh nonce is first asked for one.
  *
- * @param call Made anew each time: the body of an upload is read from its beginning.
+ * @param call Called once per request, so that the body of an upload is read from its beginning.
  */
 export async function withProof(
   server: ServerAccess,
   granted: GrantedAccess,
   call: (authorization: Authorization) => Promise<EgressResponse>,
 ): Promise<EgressResponse> {
-  // The server knows itself by the address in its account's DID document, whatever it is reached by.
+  // The server expects the origin in its account's DID document, whatever address we reach it by.
   const { origin } = new URL(granted.data.audience);
   const authorization = authorizationOf(granted, origin);
   const noted = async (make: typeof call) => {

@@ -3,25 +3,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EgressResponse } from '../../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote } from '../../answer.ts';
 import { type Connection, NetworkError, type PartMedia } from '../../network.ts';
-import { blobOf } from '../files/blob-of.ts';
+import { blobOf } from '../files/blob.ts';
 import { bytesToSend } from '../files/video-bytes.ts';
 import { blobSchema, type Blob } from '../prepared-post.ts';
 import { askService, openVideoService, refusedBy, type VideoService } from './service.ts';
 
-/** How long to wait for the service after the upload. With the upload it has to fit into the time of one attempt. */
+/** How long to wait for the service after the upload. Upload and wait must fit into one attempt. */
 const processingTimeoutMs = 120_000;
 const firstWaitMs = 500;
 const longestWaitMs = 5000;
 
 /**
- * Has Bluesky's video service process a video, which then puts it on the account's server.
+ * Has Bluesky's video service process a video, which it then stores on the account's server.
  *
- * The service recognises a video by its bytes and answers a second upload with the job of the first. So nothing is kept
- * between attempts.
+ * The service recognises a video by its bytes and answers a second upload with the job of the first. So nothing is
+ * stored between attempts.
  *
- * @returns how a record names the result; null where the service takes no part.
- * @throws NetworkError `media_refused` with the service's words when it cannot process the video, `rate_limited` when the
- *   account's limit is met, `network_unavailable` when it still works on it. All with `taken: 'no'`.
+ * @returns the blob of the result; null when the service is not available to this account.
+ * @throws NetworkError with `accepted: 'no'`: `media_refused` when the service cannot process the video, `rate_limited`
+ *   at the account's limit, `network_unavailable` while the service is still processing.
  */
 export async function processVideo(connection: Connection, file: PartMedia): Promise<Blob | null> {
   const service = await openVideoService(connection);
@@ -51,7 +51,7 @@ async function upload(
   service: VideoService,
   file: PartMedia,
 ): Promise<EgressResponse> {
-  // The file's own name stays here: it may say more than its owner means to publish.
+  // The upload does not contain the file's own name, which may reveal more than its owner wants to publish.
   const { ref } = await blobOf(file);
   const query = new URLSearchParams({ did: connection.remoteId, name: `${ref.$link}.mp4` });
   const body = { stream: Readable.from(bytesToSend(file)), sizeBytes: file.sizeBytes };
@@ -87,14 +87,14 @@ const readWrappedJob = answerReader<{ readonly jobStatus: Job }>({
   properties: { jobStatus: jobSchema },
 });
 
-/** An upload is answered with a bare job, and some of its refusals with one in `jobStatus`, as the lexicon has it. */
+/** An upload returns a bare job; some refusals wrap it in `jobStatus`, as the lexicon says. */
 function readJob(response: EgressResponse): Job | null {
   const answer = jsonOf(response);
   return readWrappedJob(answer)?.jobStatus ?? readBareJob(answer);
 }
 
 /**
- * The result of a job; null while the service works on it. A blob counts even beside an error: for a video that the
+ * The result of a job; null while the service is processing. A blob counts even beside an error: for a video that the
  * service already had, the job has the error `already_exists` and the blob.
  */
 function resultOf(
@@ -109,11 +109,11 @@ function resultOf(
     return null;
   }
 
-  const words = quote(message || error, [uploadToken]);
+  const serverMessage = quote(message || error, [uploadToken]);
   throw new NetworkError(
     'media_refused',
-    `Bluesky's video service could not process the file "${name}"${words && `: ${words}`}.`,
-    { taken: 'no', server: 'answered' },
+    `Bluesky's video service could not process the file "${name}"${serverMessage && `: ${serverMessage}`}.`,
+    { accepted: 'no', server: 'answered' },
   );
 }
 
@@ -141,7 +141,7 @@ async function untilProcessed(
   }
 
   const message = `Bluesky's video service is still processing the file "${file.name}".`;
-  throw new NetworkError('network_unavailable', message, { taken: 'no', hasProgressed: true });
+  throw new NetworkError('network_unavailable', message, { accepted: 'no', hasProgressed: true });
 }
 
 function uploadRefused(
@@ -150,20 +150,24 @@ function uploadRefused(
   { service, file: { name } }: { readonly service: VideoService; readonly file: PartMedia },
 ): NetworkError {
   const { status } = response;
-  const words = job?.message || job?.error || '';
-  if (status === 429 || /limit|disabled/iv.test(words) || job?.error === 'unconfirmed_email') {
+  const serverMessage = job?.message || job?.error || '';
+  if (
+    status === 429 ||
+    /limit|disabled/iv.test(serverMessage) ||
+    job?.error === 'unconfirmed_email'
+  ) {
     return refusedBy(
-      words.replaceAll(service.uploadToken, '…'),
-      `did not take the file "${name}"`,
+      serverMessage.replaceAll(service.uploadToken, '…'),
+      `did not accept the file "${name}"`,
       response,
     );
   }
 
   const isRefused = status === 200 || (status >= 400 && status < 500 && status !== 408);
-  const said = quote(words, [service.uploadToken]);
+  const quoted = quote(serverMessage, [service.uploadToken]);
   return new NetworkError(
     isRefused ? 'media_refused' : 'network_unavailable',
-    `Bluesky's video service did not take the file "${name}" (HTTP ${status})${said && `: ${said}`}.`,
-    { taken: 'no', server: 'answered' },
+    `Bluesky's video service did not accept the file "${name}" (HTTP ${status})${quoted && `: ${quoted}`}.`,
+    { accepted: 'no', server: 'answered' },
   );
 }

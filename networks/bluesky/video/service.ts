@@ -2,15 +2,15 @@ import type { EgressResponse } from '../../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, retryAtMs } from '../../answer.ts';
 import { type Connection, NetworkError } from '../../network.ts';
 import { tokenSchema } from '../../oauth/tokens.ts';
-import { type NetworkRequest, sendRequest } from '../../send-request.ts';
-import { query, refusal, unreadable } from '../client.ts';
+import { type NetworkRequest, sendNetworkRequest } from '../../send-network-request.ts';
+import { xrpcQuery, refusal, unreadable } from '../client.ts';
 import { describeServer } from '../describe-server.ts';
 import { withSession } from '../session.ts';
 
-/** Converts a video for Bluesky's apps, and puts the result on the account's server. */
+/** Converts videos for Bluesky's apps, and stores the result on the account's server. */
 export type VideoService = {
   readonly baseUrl: string;
-  /** Lets the service put a file on the account's server. */
+  /** Allows the service to store a file on the account's server. */
   readonly uploadToken: string;
 };
 
@@ -18,32 +18,33 @@ const serviceName = "Bluesky's video service";
 const bluesky = { baseUrl: 'https://video.bsky.app', did: 'did:web:video.bsky.app' };
 
 const minute = 60;
-/** For as long as the service may work on a video. A server gives none for more than an hour. */
+/** Covers the time that the service may need. Servers grant at most an hour. */
 const uploadTokenSeconds = 30 * minute;
 
 /**
  * Opens the video service for an account.
  *
- * @returns null when its server or the service does not support this. Then the server takes the file itself.
- * @throws NetworkError `rate_limited` when the service takes no video of the account now, `media_refused` when it takes
- *   none at all, `access_lost`.
+ * @returns null when the account's server or the service does not support this. The file is then uploaded to the
+ * server.
+ * @throws NetworkError `rate_limited` when the service takes no video of the account at the moment, `media_refused`
+ *   when it takes none at all, `access_lost`.
  */
 export async function openVideoService(connection: Connection): Promise<VideoService | null> {
   try {
     const { did } = await describeServer(connection);
-    // Bluesky's service cannot reach a server without TLS. The sandbox, which is such a server, plays the service too.
+    // Bluesky's service cannot reach a server without TLS. The sandbox, which has no TLS, provides the service too.
     const isOpen = connection.baseUrl.startsWith('http:');
     const service = isOpen ? { baseUrl: connection.baseUrl, did } : bluesky;
     const limits = await limitsOf(connection, service);
     if (!limits.canUpload) {
-      throw refusedBy(limits.message ?? limits.error ?? '', 'takes no video of this account');
+      throw refusedBy(limits.message ?? limits.error ?? '', 'accepts no video of this account');
     }
 
     const uploadBlob = 'com.atproto.repo.uploadBlob';
     const uploadToken = await tokenFor(connection, did, uploadBlob, uploadTokenSeconds);
     return { baseUrl: service.baseUrl, uploadToken };
   } catch (error) {
-    if (error instanceof NetworkError && takesNoPart(error) && !connection.signal.aborted) {
+    if (error instanceof NetworkError && isOptionalFailure(error) && !connection.signal.aborted) {
       return null;
     }
 
@@ -51,7 +52,7 @@ export async function openVideoService(connection: Connection): Promise<VideoSer
   }
 }
 
-const takesNoPart = ({ code }: NetworkError): boolean =>
+const isOptionalFailure = ({ code }: NetworkError): boolean =>
   code === 'network_unavailable' || code === 'permission_missing';
 
 type Limits = {
@@ -60,7 +61,7 @@ type Limits = {
   readonly error?: string;
 };
 
-/** Of `app.bsky.video.getUploadLimits`. */
+/** Reads the response of `app.bsky.video.getUploadLimits`. */
 const readLimits = answerReader<Limits>({
   type: 'object',
   required: ['canUpload'],
@@ -80,7 +81,7 @@ async function limitsOf(
   const path = `/xrpc/${method}`;
   const response = await askService(connection, { baseUrl, uploadToken: token }, { path });
   if (response.status === 429) {
-    throw refusedBy('', 'takes no more requests at the moment', response);
+    throw refusedBy('', 'accepts no more requests at the moment', response);
   }
 
   const limits = response.status === 200 ? readLimits(jsonOf(response)) : null;
@@ -90,14 +91,14 @@ async function limitsOf(
   return limits;
 }
 
-/** Of `com.atproto.server.getServiceAuth`. */
+/** Reads the response of `com.atproto.server.getServiceAuth`. */
 const readToken = answerReader<{ readonly token: string }>({
   type: 'object',
   required: ['token'],
   properties: { token: tokenSchema },
 });
 
-/** @param audience The DID of the server that the token is for. @param method That it is good for. */
+/** @param audience The DID of the server that accepts the token. @param method The only method that it allows. */
 async function tokenFor(
   connection: Connection,
   audience: string,
@@ -109,7 +110,13 @@ async function tokenFor(
   const response = await withSession(connection, (authorization) => {
     ({ secret } = authorization);
     const input = { aud: audience, lxm: method, exp: String(exp) };
-    return query(connection, 'com.atproto.server.getServiceAuth', input, 'prepare', authorization);
+    return xrpcQuery(
+      connection,
+      'com.atproto.server.getServiceAuth',
+      input,
+      'prepare',
+      authorization,
+    );
   });
   if (response.status !== 200) {
     throw refusal(response, 'prepare', [secret]);
@@ -122,13 +129,13 @@ async function tokenFor(
   return given.token;
 }
 
-/** Hands back refusals as they are. */
+/** Returns refusals as responses. */
 export const askService = (
   { http, signal }: Connection,
   { baseUrl, uploadToken }: VideoService,
   request: Pick<NetworkRequest, 'path' | 'file'>,
 ): Promise<EgressResponse> =>
-  sendRequest(
+  sendNetworkRequest(
     { http, baseUrl, signal },
     {
       method: request.file ? 'POST' : 'GET',
@@ -139,23 +146,27 @@ export const askService = (
     serviceName,
   );
 
-/** Waiting helps with the limits of a day, and not where the account may not upload any. */
-const isForGood = /not allowed|not old enough|e-?mail/iv;
-/** The service names no time at which its limits of a day end. */
-const askAgainMs = 60 * 60_000;
+/** Errors that last. All others are daily limits, which end. */
+const permanentRefusal = /not allowed|not old enough|e-?mail/iv;
+/** The service does not say when its daily limits end. */
+const limitRetryMs = 60 * 60_000;
 
-/** @param words The service's own. @param response Of a refused request. */
-export function refusedBy(words: string, saying: string, response?: EgressResponse): NetworkError {
-  const said = quote(words.replaceAll('_', ' '), []);
-  const message = `${serviceName} ${saying}${said && `: ${said}`}.`;
-  if (isForGood.test(words)) {
-    return new NetworkError('media_refused', message, { taken: 'no', server: 'answered' });
+/** @param serverMessage The service's message. @param response The refused request's response. */
+export function refusedBy(
+  serverMessage: string,
+  saying: string,
+  response?: EgressResponse,
+): NetworkError {
+  const quoted = quote(serverMessage.replaceAll('_', ' '), []);
+  const message = `${serviceName} ${saying}${quoted && `: ${quoted}`}.`;
+  if (permanentRefusal.test(serverMessage)) {
+    return new NetworkError('media_refused', message, { accepted: 'no', server: 'answered' });
   }
 
   const nowMs = Date.now();
   return new NetworkError('rate_limited', message, {
-    taken: 'no',
-    retryAtMs: (response && retryAtMs(response, nowMs)) ?? nowMs + askAgainMs,
+    accepted: 'no',
+    retryAtMs: (response && retryAtMs(response, nowMs)) ?? nowMs + limitRetryMs,
     server: 'answered',
   });
 }

@@ -1,33 +1,33 @@
 import type { Json } from '../../../domain/json-schema.ts';
 import { answerReader } from '../../answer.ts';
-import type { Connection, Part, PartMedia } from '../../network.ts';
+import type { Connection, ThreadPart, PartMedia } from '../../network.ts';
 
-/** Which bytes LinkedIn wants at which address. */
+/** A range of bytes, and the URL to upload it to. */
 export type Range = {
   readonly uploadUrl: string;
   readonly firstByte: number;
   readonly lastByte: number;
 };
 
-/** A video on its way: what the next try needs to go on. */
+/** A video upload in progress, with all that the next attempt needs to continue. */
 export type VideoUpload = {
   readonly urn: string;
   readonly uploadToken: string;
   readonly expiresAtMs: number | null;
-  /** In order, without a gap. */
+  /** In order, without gaps. */
   readonly ranges: readonly Range[];
-  /** Of the ranges that are there, in their order: how LinkedIn knows them. */
+  /** LinkedIn's ids of the uploaded ranges, in order. */
   readonly partIds: readonly string[];
 };
 
-/** A file of a part, on its way to LinkedIn or there. */
+/** The state of a file's upload to LinkedIn. */
 export type KeptFile =
-  /** It is there. A second send names the same one, so that LinkedIn knows the post again. */
+  /** Uploaded. A second send uses the same URN, so that LinkedIn recognises the duplicate. */
   | { readonly kind: 'whole'; readonly id: string; readonly urn: string }
-  /** A video of which some ranges are there. */
+  /** A video with some ranges uploaded. */
   | { readonly kind: 'begun'; readonly id: string; readonly upload: VideoUpload };
 
-/** Sealed by us and nobody else, so only what differs between versions of ours is checked. */
+/** The value is sealed, so only what differs between versions of this service is checked. */
 const readKept = answerReader<readonly (KeptFile | null)[]>({
   type: 'array',
   items: {
@@ -38,17 +38,17 @@ const readKept = answerReader<readonly (KeptFile | null)[]>({
   },
 });
 
-/** What is kept of one file of a part, between tries. */
+/** Stores the upload state of one file of a part between attempts. */
 export type Keeper = {
   readonly kept: () => KeptFile | null;
-  /** Resolves once it is committed. Null: the next try begins anew. */
+  /** Resolves once it is committed. With null, the next attempt starts the upload again. */
   readonly keep: (file: KeptFile | null) => Promise<void>;
 };
 
-/** @returns what keeps each of the part's files. What was kept of another file at the same place is not found. */
+/** @returns a keeper for each of the part's files. The state of another file at the same index is ignored. */
 export function openKeepers(
   connection: Connection,
-  part: Part,
+  part: ThreadPart,
 ): readonly { readonly file: PartMedia; readonly keeper: Keeper }[] {
   const all = [...(readKept(connection.uploadsOf(part)) ?? [])];
   return part.media.map((file, index) => ({

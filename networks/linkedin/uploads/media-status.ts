@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerReader, jsonOf } from '../../answer.ts';
 import { NetworkError, type PartMedia } from '../../network.ts';
-import { call, type Access } from '../client.ts';
+import { call, type LinkedinAccess } from '../client.ts';
 import { refusal, unreadable } from '../refusal.ts';
 
 const firstWaitMs = 500;
@@ -19,12 +19,12 @@ const readStatus = answerReader<{ readonly status: string }>({
 });
 
 /**
- * What LinkedIn says of an uploaded file.
+ * Reads LinkedIn's status of an uploaded file.
  *
- * @returns its status; `UNTOLD` where LinkedIn does not let this token read it, null when there is no such file.
+ * @returns its status; `UNTOLD` when this token may not read it, null when there is no such file.
  */
-export async function statusOf(
-  access: Access,
+export async function mediaStatusOf(
+  access: LinkedinAccess,
   resource: Resource,
   urn: string,
   { name: fileName }: Named,
@@ -49,14 +49,14 @@ export async function statusOf(
 }
 
 /**
- * Waits until a post may use a file. Before that LinkedIn refuses the post, or takes it and never shows it.
+ * Waits until a post may use a file. Earlier, LinkedIn refuses the post, or accepts it and never shows it.
  *
  * @returns whether LinkedIn showed the file's status.
- * @throws NetworkError `media_refused` when LinkedIn could not process it; `network_unavailable` when it still does after
- *   `timeoutMs`, or the try's time is up: the next try goes on waiting.
+ * @throws NetworkError `media_refused` when LinkedIn could not process the file; `network_unavailable` when it is still
+ *   processing after `timeoutMs` or at the end of the attempt. The next attempt continues to wait.
  */
 export async function untilAvailable(
-  access: Access,
+  access: LinkedinAccess,
   resource: Resource,
   urn: string,
   file: Named,
@@ -64,13 +64,13 @@ export async function untilAvailable(
 ): Promise<boolean> {
   const giveUpAtMs = Date.now() + timeoutMs;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
-    const status = await statusOf(access, resource, urn, file);
+    const status = await mediaStatusOf(access, resource, urn, file);
     if (status === 'AVAILABLE' || status === 'UNTOLD') {
       return status === 'AVAILABLE';
     }
     if (status === 'PROCESSING_FAILED') {
       const message = `LinkedIn could not process the file "${file.name}".`;
-      throw new NetworkError('media_refused', message, { taken: 'no', server: 'answered' });
+      throw new NetworkError('media_refused', message, { accepted: 'no', server: 'answered' });
     }
     if (Date.now() > giveUpAtMs) {
       throw stillProcessing(file);
@@ -82,16 +82,19 @@ export async function untilAvailable(
   }
 }
 
-/** What a video takes at least, and for each million bytes, in milliseconds; and the longest wait for that. */
+/** Wait for a video: the minimum, the time per million bytes, and the maximum, in milliseconds. */
 const blindWait = { leastMs: 10_000, perMegabyteMs: 1000, mostMs: 120_000 };
 
 /**
- * Waits after the upload of a video whose status LinkedIn does not show to this app. Should that be too short, LinkedIn
- * refuses the post for now, and the next try names the same video.
+ * Waits after the upload of a video whose status this app may not read. If the wait is too short, LinkedIn refuses the
+ * post temporarily, and the next attempt uses the same video.
  *
- * @throws NetworkError `network_unavailable` when the try's time is up before.
+ * @throws NetworkError `network_unavailable` when the attempt ends during the wait.
  */
-export async function untilProbablyAvailable(access: Access, file: PartMedia): Promise<void> {
+export async function untilProbablyAvailable(
+  access: LinkedinAccess,
+  file: PartMedia,
+): Promise<void> {
   const { leastMs, perMegabyteMs, mostMs } = blindWait;
   const waitMs = Math.min(leastMs + (file.sizeBytes / 1_000_000) * perMegabyteMs, mostMs);
   await sleep(waitMs, undefined, { signal: access.server.signal }).catch(() => {
@@ -100,7 +103,7 @@ export async function untilProbablyAvailable(access: Access, file: PartMedia): P
 }
 
 const stillProcessing = ({ name }: Named): NetworkError =>
-  new NetworkError('network_unavailable', `LinkedIn still works on the file "${name}".`, {
-    taken: 'no',
+  new NetworkError('network_unavailable', `LinkedIn is still processing the file "${name}".`, {
+    accepted: 'no',
     server: 'answered',
   });

@@ -3,12 +3,12 @@ import type { StreamedBody } from '../../../runtime/egress/egress.ts';
 import { answerReader } from '../../answer.ts';
 import { fileBytes } from '../../file-bytes.ts';
 import type { PartMedia } from '../../network.ts';
-import { addressSchema, answerAs, call, putBytes, type Access } from '../client.ts';
+import { addressSchema, answerAs, call, putBytes, type LinkedinAccess } from '../client.ts';
 import type { Keeper } from './kept-files.ts';
-import { statusOf, untilAvailable } from './media-status.ts';
+import { mediaStatusOf, untilAvailable } from './media-status.ts';
 import { putRefusal } from '../refusal.ts';
 
-/** Images are there within seconds. */
+/** Images are usually processed within seconds. */
 const processingTimeoutMs = 60_000;
 
 const readUpload = answerReader<{
@@ -29,22 +29,22 @@ const readUpload = answerReader<{
 });
 
 /**
- * Brings an image to LinkedIn, unless it is there since an earlier try, and waits until a post may use it.
+ * Uploads an image to LinkedIn, unless an earlier attempt did, and waits until a post may use it.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/images-api
  *
- * @param owner Who will post it.
- * @returns its URN.
+ * @param owner The URN of the posting account.
+ * @returns the image's URN.
  */
 export async function uploadImage(
-  access: Access,
+  access: LinkedinAccess,
   owner: string,
   file: PartMedia,
   keeper: Keeper,
 ): Promise<string> {
   const kept = keeper.kept();
   const isThere =
-    kept?.kind === 'whole' && (await statusOf(access, 'images', kept.urn, file)) !== null;
+    kept?.kind === 'whole' && (await mediaStatusOf(access, 'images', kept.urn, file)) !== null;
   const urn = isThere ? kept.urn : await bringImage(access, owner, bodyOf(file), file.name);
   if (!isThere) {
     await keeper.keep({ kind: 'whole', id: file.id, urn });
@@ -59,9 +59,9 @@ const bodyOf = (file: PartMedia): StreamedBody => ({
   sizeBytes: file.sizeBytes,
 });
 
-/** @returns the URN of the image, which LinkedIn may still process. */
+/** @returns the URN of the image, which LinkedIn may still be processing. */
 export async function bringImage(
-  access: Access,
+  access: LinkedinAccess,
   owner: string,
   body: StreamedBody,
   name: string,

@@ -3,15 +3,15 @@ import type { EgressResponse } from '../../../runtime/egress/egress.ts';
 import { answerReader } from '../../answer.ts';
 import { fileBytes } from '../../file-bytes.ts';
 import { NetworkError, type PartMedia } from '../../network.ts';
-import { addressSchema, answerAs, call, putBytes, type Access } from '../client.ts';
+import { addressSchema, answerAs, call, putBytes, type LinkedinAccess } from '../client.ts';
 import type { Keeper, KeptFile, Range, VideoUpload } from './kept-files.ts';
-import { statusOf, untilAvailable, untilProbablyAvailable } from './media-status.ts';
+import { mediaStatusOf, untilAvailable, untilProbablyAvailable } from './media-status.ts';
 import { hasExpired, putRefusal, refusal, unreadable } from '../refusal.ts';
 
-/** Of one try. A long video takes minutes: the next tries go on waiting. */
+/** Limit per attempt. A long video takes minutes; the next attempts continue to wait. */
 const processingTimeoutMs = 120_000;
 
-/** Addresses that are about to expire are not begun with. */
+/** An upload does not continue with URLs that expire sooner than this. */
 const expiryMarginMs = 60_000;
 
 type Begun = {
@@ -52,16 +52,16 @@ const readBegun = answerReader<Begun>({
 });
 
 /**
- * Brings a video to LinkedIn in the ranges that it asks for, and waits until a post may use it. What is there is kept
- * after each range, so that a try goes on where the last one stopped.
+ * Uploads a video to LinkedIn in the ranges that it requests, and waits until a post may use it. The progress is stored
+ * after each range, so that the next attempt continues there.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/videos-api
  *
- * @param owner Who will post it.
- * @returns its URN.
+ * @param owner The URN of the posting account.
+ * @returns the video's URN.
  */
 export async function uploadVideo(
-  access: Access,
+  access: LinkedinAccess,
   owner: string,
   file: PartMedia,
   keeper: Keeper,
@@ -76,16 +76,20 @@ export async function uploadVideo(
   return urn;
 }
 
-/** The video of an earlier try, if it is whole and still there. */
-async function keptUrn(access: Access, file: PartMedia, keeper: Keeper): Promise<string | null> {
+/** The video of an earlier attempt, if it is complete and LinkedIn still has it. */
+async function keptUrn(
+  access: LinkedinAccess,
+  file: PartMedia,
+  keeper: Keeper,
+): Promise<string | null> {
   const kept = keeper.kept();
   const isThere =
-    kept?.kind === 'whole' && (await statusOf(access, 'videos', kept.urn, file)) !== null;
+    kept?.kind === 'whole' && (await mediaStatusOf(access, 'videos', kept.urn, file)) !== null;
   return isThere ? kept.urn : null;
 }
 
 async function bring(
-  access: Access,
+  access: LinkedinAccess,
   owner: string,
   file: PartMedia,
   keeper: Keeper,
@@ -123,7 +127,7 @@ const resumable = (kept: KeptFile | null): VideoUpload | null =>
     ? kept.upload
     : null;
 
-async function begin(access: Access, owner: string, file: PartMedia): Promise<VideoUpload> {
+async function begin(access: LinkedinAccess, owner: string, file: PartMedia): Promise<VideoUpload> {
   const { sizeBytes: fileSizeBytes } = file;
   const response = await call(access, {
     method: 'POST',
@@ -162,17 +166,17 @@ async function begin(access: Access, owner: string, file: PartMedia): Promise<Vi
 }
 
 function putRange(
-  access: Access,
+  access: LinkedinAccess,
   file: PartMedia,
   { uploadUrl, firstByte, lastByte }: Range,
 ): Promise<EgressResponse> {
   const sizeBytes = lastByte - firstByte + 1;
   const stream = Readable.from(rangeBytes(file, firstByte, sizeBytes));
-  // The addresses are signed, and go without a token.
+  // The URLs are signed and need no token.
   return putBytes(access, uploadUrl, { stream, sizeBytes }, { withToken: false });
 }
 
-/** So many bytes of a file. The last range is read to the file's end, which must be where the library says. */
+/** Reads a range of a file. The last range is read to the end, to check that the file has its recorded size. */
 async function* rangeBytes(
   file: PartMedia,
   firstByte: number,
@@ -192,9 +196,9 @@ async function* rangeBytes(
   }
 }
 
-/** A second time does no harm: after a lost answer LinkedIn may refuse it, and has the video. */
+/** Safe to repeat: after a lost response LinkedIn may refuse it, and has the video. */
 async function finalize(
-  access: Access,
+  access: LinkedinAccess,
   file: PartMedia,
   { urn: video, uploadToken, partIds: uploadedPartIds }: VideoUpload,
   { keeper, isResumed }: { readonly keeper: Keeper; readonly isResumed: boolean },
@@ -210,16 +214,16 @@ async function finalize(
   }
 
   const isRefused = response.status >= 400 && response.status < 500 && response.status !== 429;
-  const status = isRefused ? await statusOf(access, 'videos', video, file) : null;
+  const status = isRefused ? await mediaStatusOf(access, 'videos', video, file) : null;
   if (status === 'PROCESSING' || status === 'AVAILABLE') {
     return;
   }
 
   if (status === 'UNTOLD' && isResumed && ![401, 403].includes(response.status)) {
-    // The answer of an earlier try may be lost, and this app may not see whether LinkedIn has the video.
+    // The response to an earlier attempt may be lost, and this app may not see whether LinkedIn has the video.
     await keeper.keep(null);
-    const message = `LinkedIn does not take the rest of the file "${file.name}". It is uploaded again.`;
-    throw new NetworkError('network_unavailable', message, { taken: 'no', server: 'answered' });
+    const message = `LinkedIn refused the rest of the file "${file.name}". The next attempt uploads it again.`;
+    throw new NetworkError('network_unavailable', message, { accepted: 'no', server: 'answered' });
   }
 
   if (![401, 403].includes(response.status)) {

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
-import type { NetworkRequest } from '../../send-request.ts';
+import type { NetworkRequest } from '../../send-network-request.ts';
 
 /**
- * A form with fields and one part `media`, written by hand so that it is sent as it is read, with a length known before.
- * The file's own name stays here: it may say more than its owner means to publish.
+ * A form with fields and one part `media`, built by hand, to stream the file with a length that is known in advance.
+ * The file's own name is not sent, because it may reveal more than its owner wants to publish.
  *
  * Source: RFC 7578.
  *

@@ -1,23 +1,24 @@
 import { answerReader } from '../../answer.ts';
-import type { Connection, Part, PartMedia } from '../../network.ts';
+import type { Connection, ThreadPart, PartMedia } from '../../network.ts';
 import { idSchema } from '../client.ts';
 
-/** A file on its way to X, or there, as the ledger keeps it. */
+/** The upload state of a file, as stored in the ledger. */
 export type KeptFile = {
-  /** In the media library. */
+  /** The id in the media library. */
   readonly file: string;
-  /** X's id of it. */
+  /** X's id of the file. */
   readonly id: string;
-  /** When X forgets it, in milliseconds since 1970. */
+  /** When X deletes it, in milliseconds since 1970. */
   readonly expiresAtMs: number;
-  /** How many segments X has; 0 for a file that came in one request. */
+  /** How many segments X has; 0 for a file that was sent in one request. */
   readonly segments: number;
   /**
-   * `uploading`: X has some of its segments, or all. `processing`: X has all of it and works on it. `ready`: a post may
-   * use it.
+   * `uploading`: X may lack segments, or the end of the upload. `processing`: X has the whole file and is processing
+   * it.
+   * `ready`: a post may use it.
    */
   readonly state: 'uploading' | 'processing' | 'ready';
-  /** Since when, in milliseconds since 1970. */
+  /** Start of the state, in milliseconds since 1970. */
   readonly stateSinceMs: number;
   /** Whether X has its alt text. */
   readonly isDescribed: boolean;
@@ -47,25 +48,25 @@ const readKept = answerReader<{ readonly files: readonly KeptFile[] }>({
   },
 });
 
-/** Of a part's files, those of which an earlier try kept something. */
+/** The stored upload states of a part's files. */
 export const keptFiles = (
   connection: Pick<Connection, 'uploadsOf'>,
-  part: Part,
+  part: ThreadPart,
 ): readonly KeptFile[] => readKept(connection.uploadsOf(part))?.files ?? [];
 
-/** What X has of one file, from try to try. */
+/** The upload state of one file across attempts. */
 export type KeptPlace = {
-  /** What an earlier try left, unless X has forgotten it by now. */
+  /** The state from an earlier attempt, unless X has deleted the file. */
   readonly earlier: KeptFile | null;
   /** Resolves once it is committed. */
   readonly keep: (fresh: KeptFile) => Promise<void>;
 };
 
-/** An id that is about to expire may be gone when the post is made, in milliseconds. */
+/** An id that expires sooner than this may be invalid when the post is created, in milliseconds. */
 const expiryMarginMs = 5 * 60_000;
 
-/** The place of a file in what is kept of its part. A part may have the same file twice. */
-export function keptPlace(connection: Connection, part: Part, file: PartMedia): KeptPlace {
+/** The state of a file, by its index, because a part may have the same file twice. */
+export function keptPlace(connection: Connection, part: ThreadPart, file: PartMedia): KeptPlace {
   const place = part.media.indexOf(file);
   const known = keptFiles(connection, part)[place];
   const isUsable = known?.file === file.id && known.expiresAtMs - expiryMarginMs > Date.now();

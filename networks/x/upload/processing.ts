@@ -5,20 +5,22 @@ import type { UploadAnswer } from '../wire.ts';
 import type { KeptFile } from './kept-files.ts';
 import { readUpload, requestUpload, type Upload } from './request-upload.ts';
 
-/** How long a try waits for a video; X works on one of 140 s for about a minute. The next try goes on waiting. */
+/**
+ * How long an attempt waits for a video. X takes about a minute for one of 140 s. The next attempt continues to wait.
+ */
 const waitsForMs = 90_000;
-/** Between two looks, whatever X says. A time that a try does not have ends the try. */
+/** Bounds of the wait between two checks. A wait that exceeds the attempt's time ends the attempt. */
 const [shortestMs, longestMs] = [250, 10 * 60_000];
 
-/** X names a day for a file that is there, and weeks for one that is not. Of one without a time less is trusted. */
+/** Lifetimes of a file: the default when X names none, and the maximum. X names a day after an upload, weeks before. */
 const [unnamedExpirySecs, longestExpirySecs] = [60 * 60, 30 * 24 * 60 * 60];
 
-/** Until when X has a file, in milliseconds since 1970. */
+/** When X deletes a file, in milliseconds since 1970. */
 export const expiryOf = ({ data: { expires_after_secs: named } }: UploadAnswer): number =>
   Date.now() + Math.min(named ?? unnamedExpirySecs, longestExpirySecs) * 1000;
 
 /**
- * What is kept of a file that X has all of, by what X says of its processing; nothing said is nothing to do.
+ * Stores the state of an uploaded file from X's response. No processing state means that the file is ready.
  *
  * @throws NetworkError `media_refused` when X could not process it.
  */
@@ -31,7 +33,7 @@ export async function keepState(
   if (state === 'failed') {
     const said = quote(error?.message ?? error?.name, [access.accessToken]);
     const message = `X could not process the file "${file.name}"${said && `: ${said}`}.`;
-    throw new NetworkError('media_refused', message, { taken: 'no', server: 'answered' });
+    throw new NetworkError('media_refused', message, { accepted: 'no', server: 'answered' });
   }
 
   const fresh: KeptFile = {
@@ -46,8 +48,8 @@ export async function keepState(
   return fresh;
 }
 
-/** One look at a file that X works on, or may work on. */
-export const lookAt = (upload: Upload, { id }: KeptFile): Promise<UploadAnswer> => {
+/** Reads the state of a file that X may still be processing. */
+export const readUploadStatus = (upload: Upload, { id }: KeptFile): Promise<UploadAnswer> => {
   const path = `/2/media/upload?command=STATUS&media_id=${encodeURIComponent(id)}`;
   return requestUpload(upload, { method: 'GET', path }, readUpload);
 };
@@ -55,13 +57,13 @@ export const lookAt = (upload: Upload, { id }: KeptFile): Promise<UploadAnswer> 
 /**
  * Waits until X has processed a file.
  *
- * @throws NetworkError `network_unavailable` when that takes longer than a try has: the next one goes on waiting.
+ * @throws NetworkError `network_unavailable` when that exceeds the attempt's time; the next attempt continues to wait.
  */
 export async function awaitProcessing(upload: Upload, from: KeptFile): Promise<KeptFile> {
   const giveUpAtMs = Date.now() + waitsForMs;
   let kept = from;
   while (kept.state === 'processing') {
-    const answer = await lookAt(upload, kept);
+    const answer = await readUploadStatus(upload, kept);
     kept = await keepState(upload, kept, answer);
     if (kept.state === 'processing') {
       const waitMs = waitOf(answer);
@@ -78,12 +80,12 @@ const waitOf = ({ data: { processing_info: info } }: UploadAnswer): number =>
   Math.min(Math.max((info?.check_after_secs ?? 1) * 1000, shortestMs), longestMs);
 
 const stillWorking = ({ file }: Upload, retryAtMs: number): NetworkError =>
-  new NetworkError('network_unavailable', `X still works on the file "${file.name}".`, {
-    taken: 'no',
+  new NetworkError('network_unavailable', `X is still processing the file "${file.name}".`, {
+    accepted: 'no',
     retryAtMs,
     server: 'answered',
   });
 
-/** @returns false when the try ended meanwhile. */
+/** @returns false when the attempt ended during the wait. */
 const slept = (ms: number, signal: AbortSignal): Promise<boolean> =>
   sleep(ms, true, { signal }).catch(() => false);

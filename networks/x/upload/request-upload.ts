@@ -1,31 +1,31 @@
 import { answerReader } from '../../answer.ts';
 import type { PartMedia } from '../../network.ts';
-import type { NetworkRequest } from '../../send-request.ts';
-import type { Access } from '../../access-token.ts';
+import type { NetworkRequest } from '../../send-network-request.ts';
+import type { TokenAccess } from '../../access-token.ts';
 import { call, idSchema, isSuccess, readAs } from '../client.ts';
 import { refusal } from '../refusal.ts';
 import type { UploadAnswer } from '../wire.ts';
 import type { KeptPlace } from './kept-files.ts';
 
-/** One file on its way. */
+/** The upload of one file. */
 export type Upload = {
-  readonly access: Access;
+  readonly access: TokenAccess;
   readonly file: PartMedia;
   readonly place: KeptPlace;
   readonly signal: AbortSignal;
-  /** An earlier try began it, so that X may have forgotten it. */
+  /** Whether an earlier attempt began it; X may then have deleted it. */
   readonly isOld: boolean;
 };
 
-/** X knows nothing of an upload that an earlier try began. */
+/** X no longer knows an upload that an earlier attempt began. */
 export class UploadGone extends Error {
   override readonly name = 'UploadGone';
 }
 
 /**
- * One request about a file. Creates no post.
+ * Sends one request about a file. Creates no post.
  *
- * @throws UploadGone where X refuses an upload that an earlier try began; NetworkError for all else.
+ * @throws UploadGone when X refuses an upload that an earlier attempt began; NetworkError otherwise.
  */
 export async function requestUpload<T>(
   { access, file, isOld }: Upload,

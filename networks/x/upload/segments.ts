@@ -1,16 +1,16 @@
 import { fileBytes } from '../../file-bytes.ts';
 import type { PartMedia } from '../../network.ts';
 
-/** X takes up to 5 MB in a request and up to 1000 segments; 512 MB are 128 of these. */
+/** X accepts up to 5 MB per request and up to 1000 segments; 512 MB are 128 of these. */
 export const segmentBytes = 4 * 1024 * 1024;
 
 export const segmentsOf = ({ sizeBytes }: PartMedia): number => Math.ceil(sizeBytes / segmentBytes);
 
 /**
- * The segments of a file, in order, one in memory at a time.
+ * The segments of a file, in order, with one in memory at a time.
  *
- * @param first Where to begin: below their number.
- * @throws NetworkError as `fileBytes`, before the last segment is handed out.
+ * @param first Index of the first segment, below their number.
+ * @throws NetworkError as `fileBytes`, before the last segment is returned.
  */
 export async function* segmentsFrom(file: PartMedia, first: number): AsyncGenerator<Buffer> {
   let pieces: Buffer[] = [];

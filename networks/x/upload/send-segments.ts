@@ -1,13 +1,13 @@
 import type { AppendFields, UploadAnswer } from '../wire.ts';
 import { mediaForm } from './form.ts';
 import type { KeptFile } from './kept-files.ts';
-import { keepState, lookAt } from './processing.ts';
+import { keepState, readUploadStatus } from './processing.ts';
 import { readUpload, requestUpload, type Upload, UploadGone } from './request-upload.ts';
 import { segmentsFrom, segmentsOf } from './segments.ts';
 
 /**
- * Brings the segments of a file that X does not have yet, each kept as it arrives, and tells X that it has all. A worker
- * that dies in between costs the segment that was on its way.
+ * Uploads the missing segments of a file and finalizes the upload. The state is stored after each segment, so a worker
+ * that dies loses only the current one.
  *
  * @returns the file with all its segments at X.
  */
@@ -29,18 +29,20 @@ async function append(upload: Upload, id: string, index: number, segment: Buffer
   const fields: AppendFields = { segment_index: String(index) };
   const path = `/2/media/upload/${encodeURIComponent(id)}/append`;
   const file = mediaForm(fields, [segment], segment.length);
-  // Its answer says nothing that is needed, and was empty in older versions.
+  // The response is not needed, and was empty in older versions.
   await requestUpload(upload, { method: 'POST', path, file }, () => true);
 }
 
-/** An earlier try may have said so already, and not have heard the answer: X refuses to hear it twice. */
+/**
+ * An earlier attempt may have finalized without getting the response. X refuses a second time, so the state is read.
+ */
 async function finalize(upload: Upload, kept: KeptFile): Promise<UploadAnswer> {
   const path = `/2/media/upload/${encodeURIComponent(kept.id)}/finalize`;
   try {
     return await requestUpload(upload, { method: 'POST', path }, readUpload);
   } catch (error) {
     if (error instanceof UploadGone) {
-      return lookAt(upload, kept);
+      return readUploadStatus(upload, kept);
     }
     throw error;
   }

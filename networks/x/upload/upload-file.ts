@@ -1,7 +1,7 @@
 import { fileBytes } from '../../file-bytes.ts';
-import type { Connection, Part, PartMedia } from '../../network.ts';
+import type { Connection, ThreadPart, PartMedia } from '../../network.ts';
 import { hasType, isImage, isVideo } from '../../validation/files.ts';
-import type { Access } from '../../access-token.ts';
+import type { TokenAccess } from '../../access-token.ts';
 import type { DescribeMedia, InitializeUpload, MediaCategory, UploadFields } from '../wire.ts';
 import { mediaForm } from './form.ts';
 import { type KeptFile, keptPlace } from './kept-files.ts';
@@ -10,18 +10,18 @@ import { readUpload, requestUpload, type Upload, UploadGone } from './request-up
 import { sendSegments } from './send-segments.ts';
 
 /**
- * Brings one file to X, with its alt text, and waits until a post may use it. Goes on where an earlier try stopped; where
- * X knows nothing of that any more, it starts anew.
+ * Uploads one file to X, with its alt text, and waits until a post may use it. Continues the upload of an earlier
+ * attempt, or starts again when X no longer knows it.
  *
  * Sources: https://docs.x.com/x-api/media/introduction, X's OpenAPI document 2.167.
  *
- * @returns the id that a post names it by.
- * @throws NetworkError `media_refused` when X does not take the file, with `taken: 'no'` like all its errors.
+ * @returns the file's id for a post.
+ * @throws NetworkError with `accepted: 'no'`: `media_refused` when X refuses the file.
  */
 export async function uploadFile(
-  access: Access,
+  access: TokenAccess,
   connection: Connection,
-  part: Part,
+  part: ThreadPart,
   file: PartMedia,
 ): Promise<string> {
   const place = keptPlace(connection, part, file);
@@ -42,7 +42,7 @@ export async function uploadFile(
 const categoryOf = (file: PartMedia): MediaCategory =>
   isVideo(file) ? 'tweet_video' : hasType('image/gif')(file) ? 'tweet_gif' : 'tweet_image';
 
-/** A picture goes in one request. Of a GIF or a video X first gives out the id, and it is kept before the first byte. */
+/** Images go in one request. GIFs and videos first get an id, which is stored before the first byte leaves. */
 async function begin(upload: Upload): Promise<KeptFile> {
   const { file, place } = upload;
   const category = categoryOf(file);
@@ -92,6 +92,6 @@ async function finish(upload: Upload, from: KeptFile): Promise<string> {
   return ready.id;
 }
 
-/** X charges for each, so it is kept that it was done. */
+/** X charges for each call, so its success is stored. */
 const describe = (upload: Upload, body: DescribeMedia): Promise<boolean> =>
   requestUpload(upload, { method: 'POST', path: '/2/media/metadata', body }, () => true);

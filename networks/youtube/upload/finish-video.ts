@@ -1,22 +1,22 @@
 import { Readable } from 'node:stream';
 import { NetworkError, type PartMedia, type PreparedPart } from '../../network.ts';
-import type { Access } from '../../access-token.ts';
+import type { TokenAccess } from '../../access-token.ts';
 import type { Video } from '../videos.ts';
 import { piecesOf } from './pieces.ts';
-import { askSession, movedTo, putChunk, type Progress, type Session } from './session.ts';
+import { askSession, movedTo, putChunk, type Progress, type UploadSession } from './session.ts';
 import { onlyVideo, type Upload } from './upload-video.ts';
 
-/** How often a session may ask for more of the last chunk. */
+/** How often a session may request more of the last chunk. */
 const mostChunks = 3;
 
 /**
- * Sends what the session still lacks, and with it creates the video. A session makes one video at most, so that a
- * chunk which comes twice makes no second one.
+ * Sends the bytes that the session lacks, which creates the video. A session creates at most one video, so a repeated
+ * chunk creates no second one.
  *
- * @throws NetworkError with `taken: 'no'` when the session says that it still lacks bytes, or refuses them.
+ * @throws NetworkError with `accepted: 'no'` when the session still lacks bytes, or refuses them.
  */
 export async function finishVideo(
-  access: Access,
+  access: TokenAccess,
   part: PreparedPart,
   upload: Upload,
 ): Promise<Video> {
@@ -33,12 +33,12 @@ export async function finishVideo(
     }
 
     if (progress.kind === 'gone') {
-      // It was there a moment ago. Whether it ended with a video, only the channel's uploads can tell.
-      throw notNow('YouTube no longer knows the upload that was to be ended.', 'unknown');
+      // The session existed a moment ago. Only the channel's uploads show whether it created a video.
+      throw notNow('YouTube no longer has the upload, which was almost complete.', 'unknown');
     }
 
     if (progress.received >= file.sizeBytes) {
-      const message = `YouTube has all of the file "${file.name}", and does not say that it is a video.`;
+      const message = `YouTube has the whole file "${file.name}", but does not report a video.`;
       throw notNow(message, 'unknown');
     }
 
@@ -49,13 +49,13 @@ export async function finishVideo(
     session = movedTo(session, progress.uri);
   }
 
-  const message = `YouTube did not take the end of the file "${file.name}", so there is no video yet.`;
+  const message = `YouTube did not accept the end of the file "${file.name}", so there is no video yet.`;
   throw notNow(message, 'no');
 }
 
 async function sendRest(
-  access: Access,
-  session: Session,
+  access: TokenAccess,
+  session: UploadSession,
   file: PartMedia,
   from: number,
 ): Promise<Progress> {
@@ -73,5 +73,5 @@ async function sendRest(
   }
 }
 
-const notNow = (message: string, taken: 'no' | 'unknown'): NetworkError =>
-  new NetworkError('network_unavailable', message, { taken, server: 'answered' });
+const notNow = (message: string, accepted: 'no' | 'unknown'): NetworkError =>
+  new NetworkError('network_unavailable', message, { accepted, server: 'answered' });

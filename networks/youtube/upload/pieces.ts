@@ -1,35 +1,35 @@
 import { fileBytes } from '../../file-bytes.ts';
 import type { PartMedia } from '../../network.ts';
 
-/** Chunks of a session are multiples of this, but for the last. */
+/** All chunks of a session except the last are multiples of this. */
 const unitBytes = 256 * 1024;
 const mostChunkBytes = 32 * unitBytes;
 
 /**
- * Where the last chunk of a file begins. It is small, so that what makes the video is over soon.
+ * Where the last chunk of a file begins. It is small, so that the request that creates the video is short.
  *
- * @param from How much of the file is there already.
- * @returns some multiples of 256 KiB after that, and below the file's size.
+ * @param from How many bytes are already uploaded.
+ * @returns `from` plus a multiple of 256 KiB, below the file's size.
  */
 export const lastChunkStart = (sizeBytes: number, from: number): number =>
   from + Math.floor(Math.max(0, sizeBytes - 1 - from) / unitBytes) * unitBytes;
 
 /**
- * How large the chunks before it are: about a thirtieth of the file, so that a broken one costs little, and 8 MiB at most.
+ * The size of the other chunks: about a thirtieth of the file, so that a broken one costs little, and at most 8 MiB.
  */
 export const chunkBytesOf = (sizeBytes: number): number =>
   Math.min(Math.max(Math.floor(sizeBytes / 32 / unitBytes), 1) * unitBytes, mostChunkBytes);
 
-/** A file that is read once, piece by piece. */
+/** Reads a file once, piece by piece. */
 export type Pieces = {
-  /** The next bytes, as many as are asked for, or up to the end. */
+  /** The next bytes, up to `length` or the end. */
   take(length: number): AsyncGenerator<Buffer>;
-  /** What is left, whose last piece comes once the file is known to end there. */
+  /** The remaining bytes. The last piece is returned only after the end of the file is verified. */
   rest(): AsyncGenerator<Buffer>;
   close(): Promise<void>;
 };
 
-/** The file from one of its bytes on. Fails while it is read as `fileBytes` does. */
+/** Reads a file from a position on. Throws while reading as `fileBytes` does. */
 export function piecesOf(file: PartMedia, fromByte: number): Pieces {
   const source = fileBytes(file, fromByte);
   let unread: Buffer = Buffer.alloc(0);

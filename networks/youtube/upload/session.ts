@@ -2,40 +2,40 @@ import type { youtube_v3 } from '@googleapis/youtube';
 import type { EgressResponse, StreamedBody } from '../../../runtime/egress/egress.ts';
 import { jsonOf } from '../../answer.ts';
 import { NetworkError, type PartMedia } from '../../network.ts';
-import { takenAfter, type Purpose } from '../../send-request.ts';
-import type { Access } from '../../access-token.ts';
+import { acceptedAfter, type Purpose } from '../../send-network-request.ts';
+import type { TokenAccess } from '../../access-token.ts';
 import { call } from '../client.ts';
 import { refusal, unreadable } from '../refusals.ts';
-import { readVideo, type Video } from '../videos.ts';
+import { parseVideo, type Video } from '../videos.ts';
 
 /**
- * An upload that can be resumed. A session takes the bytes of one video, and makes at most one video of them, once it has
- * the last: whoever holds its address can ask how far it is, or what became of it.
+ * A resumable upload. A session accepts the bytes of one video, and creates at most one video after the last byte. Its
+ * URI gives access to its progress and its result.
  *
  * Source: https://developers.google.com/youtube/v3/guides/using_resumable_upload_protocol
  */
-export type Session = {
+export type UploadSession = {
   readonly uri: string;
-  /** Of the whole video. */
+  /** Size of the whole video. */
   readonly sizeBytes: number;
   /** MIME type. */
   readonly type: string;
 };
 
-/** The same session at another address, where YouTube gave it one. */
-export const movedTo = (session: Session, uri: string | undefined): Session =>
+/** The same session under the URI that YouTube changed it to, if any. */
+export const movedTo = (session: UploadSession, uri: string | undefined): UploadSession =>
   uri === undefined ? session : { ...session, uri };
 
 export type Progress =
-  /** It has so many bytes from the beginning on. @param uri Its address from now on, where that is another. */
+  /** The session has `received` bytes from the beginning. @param uri Its new URI, if it changed. */
   | { readonly kind: 'partial'; readonly received: number; readonly uri?: string }
   | { readonly kind: 'finished'; readonly video: Video }
-  /** YouTube does not know it, or no longer. */
+  /** YouTube does not know the session, or no longer. */
   | { readonly kind: 'gone' };
 
-/** Begins a session. No video comes of it by itself. Costs one of the project's uploads of the day. */
+/** Starts a session, which creates no video yet. Costs one of the project's uploads of the day. */
 export async function startSession(
-  access: Access,
+  access: TokenAccess,
   file: Pick<PartMedia, 'sizeBytes' | 'type'>,
   video: youtube_v3.Schema$Video,
 ): Promise<string> {
@@ -65,13 +65,13 @@ export async function startSession(
 }
 
 /**
- * Asks a session how far it is. Sends none of the file.
+ * Asks a session for its progress. Sends no bytes.
  *
- * @param purpose `create` where it has all, and may end with a video only now.
+ * @param purpose `create` for a session with all bytes, which may create its video only now.
  */
 export async function askSession(
-  access: Access,
-  { uri, sizeBytes }: Session,
+  access: TokenAccess,
+  { uri, sizeBytes }: UploadSession,
   purpose: Purpose,
 ): Promise<Progress> {
   const response = await call(access, {
@@ -83,17 +83,17 @@ export async function askSession(
   return progressIn(access, response, sizeBytes, purpose);
 }
 
-/** Bytes of a file from one on up to another, which is not one of them. */
+/** Bytes of a file from `from` up to, but excluding, `to`. */
 export type Chunk = {
   readonly from: number;
   readonly to: number;
   readonly stream: StreamedBody['stream'];
 };
 
-/** @param purpose `create` for the chunk with the last byte: a video comes of it. */
+/** @param purpose `create` for the chunk with the last byte, which creates the video. */
 export async function putChunk(
-  access: Access,
-  { uri, sizeBytes, type }: Session,
+  access: TokenAccess,
+  { uri, sizeBytes, type }: UploadSession,
   { from, to, stream }: Chunk,
   purpose: 'upload' | 'create',
 ): Promise<Progress> {
@@ -108,7 +108,7 @@ export async function putChunk(
 }
 
 function progressIn(
-  access: Access,
+  access: TokenAccess,
   response: EgressResponse,
   sizeBytes: number,
   purpose: Purpose,
@@ -119,7 +119,7 @@ function progressIn(
   }
 
   if (status === 200 || status === 201) {
-    const video = readVideo(jsonOf(response));
+    const video = parseVideo(jsonOf(response));
     if (!video) {
       throw unreadable(purpose);
     }
@@ -143,7 +143,7 @@ function progressIn(
   };
 }
 
-/** A session that has nothing yet says nothing. */
+/** A session without bytes sends no range. */
 function receivedIn(range: string | undefined): number | null {
   if (range === undefined) {
     return 0;
@@ -154,11 +154,15 @@ function receivedIn(range: string | undefined): number | null {
 }
 
 /**
- * The address of a session, where it is one of the server's own: the token goes there.
+ * Checks that a session's URI is on the server's own hosts, because the token is sent there.
  *
  * @throws NetworkError when it is not.
  */
-function ownAddress({ server: { baseUrl } }: Access, location: string, purpose: Purpose): string {
+function ownAddress(
+  { server: { baseUrl } }: TokenAccess,
+  location: string,
+  purpose: Purpose,
+): string {
   const [own, given] = [new URL(baseUrl), URL.parse(location, baseUrl)];
   const areGoogles = [own, given].every(
     (url) => url?.protocol === 'https:' && url.hostname.endsWith('.googleapis.com'),
@@ -167,9 +171,9 @@ function ownAddress({ server: { baseUrl } }: Access, location: string, purpose: 
     return given.href;
   }
 
-  const message = 'YouTube named an address for the upload that is not its own.';
+  const message = 'YouTube gave an upload URL that is not its own.';
   throw new NetworkError('network_unavailable', message, {
-    taken: takenAfter(purpose, false),
+    accepted: acceptedAfter(purpose, false),
     server: 'answered',
   });
 }

@@ -4,7 +4,7 @@ import { answerReader } from '../../answer.ts';
 import { NetworkError, type Connection, type PartMedia, type PreparedPart } from '../../network.ts';
 import { sizesOf } from '../../validation/amounts.ts';
 import { isVideo } from '../../validation/files.ts';
-import type { Access } from '../../access-token.ts';
+import type { TokenAccess } from '../../access-token.ts';
 import { videoOf } from '../prepared.ts';
 import type { Video } from '../videos.ts';
 import { chunkBytesOf, lastChunkStart, piecesOf } from './pieces.ts';
@@ -14,17 +14,17 @@ import {
   putChunk,
   startSession,
   type Progress,
-  type Session,
+  type UploadSession,
 } from './session.ts';
 
-/** How long one try sends, in milliseconds: a chunk that is on its way then still ends within the try. */
+/** How long an attempt sends, in milliseconds. The current chunk still ends within the attempt. */
 const sendsForMs = 150_000;
-/** How often a session may have less than it was sent before the try gives up. */
+/** How often a session may have fewer bytes than it was sent before the attempt ends. */
 const mostSetbacks = 3;
 
-/** What is kept of a session for the next try. */
-type Kept = Session & {
-  /** Of what the session was begun for. */
+/** The stored state of a session for the next attempt. */
+type Kept = UploadSession & {
+  /** Identifies the video that the session was started for. */
   readonly fingerprint: string;
 };
 
@@ -39,25 +39,24 @@ const readKept = answerReader<Kept>({
   },
 });
 
-/** What was kept of a part's upload, or null. */
-export const keptSession = (connection: Connection, part: PreparedPart): Session | null =>
+/** The stored session of a part's upload, or null. */
+export const keptSession = (connection: Connection, part: PreparedPart): UploadSession | null =>
   readKept(connection.uploadsOf(part));
 
-/** Where a video's upload stands before its last chunk. */
+/** The state of a video's upload before its last chunk. */
 export type Upload =
-  | { readonly kind: 'waiting'; readonly session: Session; readonly received: number }
-  /** An earlier try sent all of it, and its answer was lost. */
+  | { readonly kind: 'waiting'; readonly session: UploadSession; readonly received: number }
+  /** An earlier attempt sent all bytes, and its response was lost. */
   | { readonly kind: 'finished'; readonly video: Video };
 
 /**
- * Brings all of a video to YouTube but its last chunk, without which there is no video: nothing of this can be seen.
+ * Uploads a video to YouTube except its last chunk, without which no video exists.
  *
- * The session's address is kept before the first byte goes out, so that the next try goes on where this one ended,
- * whatever ended it.
+ * The session's URI is stored before the first byte leaves, so that the next attempt can continue in any case.
  */
 export async function uploadVideo(
   connection: Connection,
-  access: Access,
+  access: TokenAccess,
   part: PreparedPart,
 ): Promise<Upload> {
   const file = onlyVideo(part);
@@ -65,10 +64,11 @@ export async function uploadVideo(
   const fingerprint = createHash('sha256')
     .update(JSON.stringify([resource, file.id, file.sizeBytes]))
     .digest('hex');
-  const keep = (session: Session) => connection.saveUploads(part, { ...session, fingerprint });
+  const keep = (session: UploadSession) =>
+    connection.saveUploads(part, { ...session, fingerprint });
 
   const kept = readKept(connection.uploadsOf(part));
-  // Of another video or other words (an option of the channel was changed between two tries) there is no use for it.
+  // A session for another video, or for metadata that changed between two attempts, is not used.
   if (kept?.fingerprint === fingerprint) {
     const { fingerprint: _, ...session } = kept;
     const progress = await askSession(access, session, 'upload');
@@ -83,26 +83,26 @@ export async function uploadVideo(
   return bring({ access, file, keep }, session, { kind: 'partial', received: 0 });
 }
 
-/** @throws NetworkError `media_refused` for other files than one video, which the rules let nobody schedule. */
+/** @throws NetworkError `media_refused` for anything but one video; the rules should have refused it. */
 export function onlyVideo({ media }: PreparedPart): PartMedia {
   const [file, ...others] = media;
   if (!file || !isVideo(file) || others.length > 0) {
-    const message = 'A post for YouTube is exactly 1 video and no other file.';
-    throw new NetworkError('media_refused', message, { taken: 'no' });
+    const message = 'A post for YouTube must have exactly 1 video and no other file.';
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
   }
 
   return file;
 }
 
 type Way = {
-  readonly access: Access;
+  readonly access: TokenAccess;
   readonly file: PartMedia;
-  /** Keeps a session that has another address from now on. */
-  readonly keep: (session: Session) => Promise<void>;
+  /** Stores a session whose URI has changed. */
+  readonly keep: (session: UploadSession) => Promise<void>;
 };
 
 /** @throws NetworkError that says whether YouTube has more of the file than before. */
-async function bring(way: Way, begun: Session, progressThen: Progress): Promise<Upload> {
+async function bring(way: Way, begun: UploadSession, progressThen: Progress): Promise<Upload> {
   const reached = { chunks: 0 };
   try {
     return await bringRest(way, begun, progressThen, reached);
@@ -111,18 +111,18 @@ async function bring(way: Way, begun: Session, progressThen: Progress): Promise<
       throw error;
     }
 
-    const { code, message, taken, retryAtMs, limit, server, cause } = error;
-    const known = { taken, retryAtMs, limit, cause, ...(server && { server }) };
+    const { code, message, accepted, retryAtMs, limit, server, cause } = error;
+    const known = { accepted, retryAtMs, limit, cause, ...(server && { server }) };
     throw new NetworkError(code, message, { ...known, hasProgressed: true });
   }
 }
 
-/** How many chunks YouTube took in this try. */
+/** How many chunks YouTube accepted in this attempt. */
 type Reached = { chunks: number };
 
 async function bringRest(
   { access, file, keep }: Way,
-  begun: Session,
+  begun: UploadSession,
   progressThen: Progress,
   reached: Reached,
 ): Promise<Upload> {
@@ -130,7 +130,7 @@ async function bringRest(
   let [session, progress, setbacks] = [begun, progressThen, 0];
   for (;;) {
     if (progress.kind === 'gone') {
-      throw notNow('YouTube no longer knows the upload that was begun.');
+      throw notNow('YouTube no longer has the upload that was begun.');
     }
     if (progress.kind === 'finished') {
       return progress;
@@ -147,9 +147,9 @@ async function bringRest(
     }
 
     const sent = await sendFrom(access, session, file, { received, end, endMs, reached });
-    setbacks += sent.isWhole ? 0 : 1;
+    setbacks += sent.isComplete ? 0 : 1;
     if (setbacks >= mostSetbacks) {
-      throw notNow(`YouTube does not keep what it is sent of the file "${file.name}".`);
+      throw notNow(`YouTube repeatedly lost bytes of the file "${file.name}".`);
     }
     ({ progress } = sent);
   }
@@ -163,16 +163,16 @@ type Stretch = {
 };
 
 /**
- * Sends chunk after chunk, for as long as the session has all that it was sent.
+ * Sends chunks while the session has everything that it was sent.
  *
- * @returns what the session said last, and whether it had all by then.
+ * @returns the session's last progress, and whether it had everything.
  */
 async function sendFrom(
-  access: Access,
-  session: Session,
+  access: TokenAccess,
+  session: UploadSession,
   file: PartMedia,
   { received, end, endMs, reached }: Stretch,
-): Promise<{ readonly progress: Progress; readonly isWhole: boolean }> {
+): Promise<{ readonly progress: Progress; readonly isComplete: boolean }> {
   const pieces = piecesOf(file, received);
   const chunkBytes = chunkBytesOf(file.sizeBytes);
   let from = received;
@@ -181,10 +181,10 @@ async function sendFrom(
       const to = Math.min(from + chunkBytes, end);
       const stream = Readable.from(pieces.take(to - from), { objectMode: false });
       const progress = await putChunk(access, session, { from, to, stream }, 'upload');
-      const isWhole = progress.kind === 'partial' && progress.received === to;
-      reached.chunks += isWhole ? 1 : 0;
-      if (!isWhole || to === end || progress.uri !== undefined) {
-        return { progress, isWhole };
+      const isComplete = progress.kind === 'partial' && progress.received === to;
+      reached.chunks += isComplete ? 1 : 0;
+      if (!isComplete || to === end || progress.uri !== undefined) {
+        return { progress, isComplete };
       }
 
       if (Date.now() > endMs) {
@@ -199,4 +199,4 @@ async function sendFrom(
 }
 
 const notNow = (message: string): NetworkError =>
-  new NetworkError('network_unavailable', message, { taken: 'no', server: 'answered' });
+  new NetworkError('network_unavailable', message, { accepted: 'no', server: 'answered' });

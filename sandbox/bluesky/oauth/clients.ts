@@ -1,16 +1,16 @@
 import type { Context } from 'koa';
-import type { OauthApp } from '../../oauth/code-flow.ts';
+import type { SandboxOauthApp } from '../../oauth/code-flow.ts';
 import { originOf } from '../../origin.ts';
 
 /**
- * Finds an app by its client id, which on Bluesky is an address.
+ * Finds an app by its client id, which is a URL on Bluesky.
  *
- * That of a loopback app says itself where browsers may come back to. The document of another one is not fetched: nothing
- * here leaves the machine.
+ * The client id of a loopback app has its redirect URIs. The metadata document of other apps is not fetched: the
+ * sandbox sends no requests.
  *
  * Source: https://atproto.com/specs/oauth#clients
  */
-export function findClient(clientId: string): OauthApp | undefined {
+export function findClient(clientId: string): SandboxOauthApp | undefined {
   const url = URL.parse(clientId);
   const known = { clientId, secret: '' };
   if (url?.origin === 'http://localhost' && url.pathname === '/') {
@@ -30,14 +30,14 @@ export function findClient(clientId: string): OauthApp | undefined {
 
 type Fields = Readonly<Record<string, string>>;
 
-/** The app of a request, where it shows who it is: an app with a document signs, a loopback app cannot. */
-export function clientIn(ctx: Context, fields: Fields): OauthApp | undefined {
+/** The app of a request, if it is authenticated: an app with a document signs, a loopback app cannot. */
+export function clientIn(ctx: Context, fields: Fields): SandboxOauthApp | undefined {
   const app = findClient(fields['client_id'] ?? '');
   const isPublic = app?.clientId.startsWith('http:') ?? false;
   return isPublic || isAssertion(fields, originOf(ctx)) ? app : undefined;
 }
 
-/** Its signature is not looked at: the key stands in the document. */
+/** Does not verify the signature: the key is in the document. */
 function isAssertion(fields: Fields, issuer: string): boolean {
   const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
   const [, claims = ''] = (fields['client_assertion'] ?? '').split('.');

@@ -6,9 +6,9 @@ import { findClient } from './clients.ts';
 const twoWeeksSeconds = 14 * 24 * 60 * 60;
 
 /**
- * OAuth as atproto has it: pushed requests, PKCE, DPoP with nonces, refresh tokens that are good once.
+ * OAuth of atproto: pushed requests, PKCE, DPoP with nonces, single-use refresh tokens.
  *
- * Sources: https://atproto.com/specs/oauth, and what @atproto/oauth-provider answers.
+ * Sources: https://atproto.com/specs/oauth, and responses of @atproto/oauth-provider.
  */
 export const flow: CodeFlow = {
   network: 'bluesky',

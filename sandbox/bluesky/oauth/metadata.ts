@@ -3,7 +3,7 @@ import { originOf } from '../../origin.ts';
 import { accountNamed, accountOf } from '../account.ts';
 import { flow } from './flow.ts';
 
-/** What tells where an account lives, and how apps ask for access there. atproto has all of it at a bare origin. */
+/** Serves the metadata of accounts and of OAuth. atproto expects all of it at a bare origin. */
 export function addMetadata(router: Router): void {
   router.get('/.well-known/oauth-protected-resource', (ctx) => {
     const origin = originOf(ctx);
@@ -38,7 +38,7 @@ export function addMetadata(router: Router): void {
     };
   });
 
-  // The directory of accounts: what stands at plc.directory for real ones.
+  // The directory of accounts, like plc.directory for real accounts.
   router.get('/:did', (ctx, next) => {
     const name = ctx.params['did']?.startsWith('did:') ? accountNamed(ctx.params['did']) : null;
     if (name === null) {

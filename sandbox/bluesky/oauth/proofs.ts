@@ -3,18 +3,18 @@ import type { Context } from 'koa';
 import { dropOldest } from '../../drop-oldest.ts';
 import { Refusal } from '../../refusal.ts';
 
-/** A nonce is good in its own minute and the next. */
+/** A nonce is valid in its own minute and the next. */
 const nonceMs = 60_000;
-/** How far the clock of a proof may be off. */
+/** Tolerated difference of a proof's clock. */
 const toleranceSeconds = 180;
-/** How many proofs are remembered. */
+/** The most proofs remembered. */
 const maxProofs = 10_000;
 
-/** Why a proof is not taken: `use_dpop_nonce`, `invalid_dpop_proof`. */
+/** A rejected proof: `use_dpop_nonce`, `invalid_dpop_proof`. */
 export class ProofFault extends Refusal {}
 
 export type Proofs = {
-  /** What the next proof has to have in it. */
+  /** The nonce for the next proof. */
   nonce(): string;
   /**
    * Checks the proof of a request (RFC 9449, section 4.3).
@@ -27,7 +27,7 @@ export type Proofs = {
 
 type Jwk = { readonly kty: string; readonly crv: string; readonly x: string; readonly y: string };
 
-/** @param secret Of the sandbox. */
+/** @param secret The sandbox's secret. */
 export function createProofs(secret: string): Proofs {
   const seen = new Set<string>();
   const nonceAt = (ms: number): string =>
@@ -63,7 +63,7 @@ function assert(isRight: boolean, message: string): asserts isRight {
   }
 }
 
-/** The address may be that of a proxy, or the sandbox's own behind it. */
+/** The URL may be a proxy's, or the sandbox's own behind the proxy. */
 function isAddressOf(ctx: Context, address: string): boolean {
   const url = URL.parse(address);
   const own = `127.0.0.1:${ctx.req.socket.localPort}`;

@@ -1,11 +1,11 @@
 import { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { isAccountName } from '../../account-name.ts';
-import { readBody } from '../../body.ts';
+import { readRequestBody } from '../../body.ts';
 import type { SandboxDeps } from '../../deps.ts';
 import { AuthorizeFault, readAuthorizeRequest } from '../../oauth/authorize-request.ts';
 import { returnTo } from '../../oauth/authorize-routes.ts';
-import type { OauthApp } from '../../oauth/code-flow.ts';
+import type { SandboxOauthApp } from '../../oauth/code-flow.ts';
 import { isOwnForm, showAuthorizeError, showConsent } from '../../oauth/consent-page.ts';
 import { OauthRefusal } from '../../oauth/oauth-refusal.ts';
 import { answerOauthErrors, answerTokens, fieldsOf } from '../../oauth/token-routes.ts';
@@ -17,7 +17,7 @@ import { addMetadata } from './metadata.ts';
 import { ProofFault, type Proofs } from './proofs.ts';
 import { createPushedRequests, type PushedRequests } from './pushed-requests.ts';
 
-/** The OAuth side of Bluesky, which atproto wants at a bare origin. */
+/** Bluesky's OAuth routes, which atproto expects at a bare origin. */
 export function blueskyOauthRoutes(deps: SandboxDeps, proofs: Proofs): Router {
   const router = new Router();
   const pushed = createPushedRequests(deps.now);
@@ -28,7 +28,7 @@ export function blueskyOauthRoutes(deps: SandboxDeps, proofs: Proofs): Router {
   return router;
 }
 
-/** Tells the nonce with each answer, and refuses proofs in the words of an authorization server. */
+/** Adds the nonce to each response, and reports a rejected proof as an authorization server does. */
 const withNonce =
   (proofs: Proofs): Middleware =>
   async (ctx, next) => {
@@ -41,7 +41,7 @@ const withNonce =
   };
 
 type Shown = {
-  readonly app: OauthApp;
+  readonly app: SandboxOauthApp;
   readonly fields: Readonly<Record<string, string>>;
   /** The thumbprint of the key that tokens are bound to. */
   readonly jkt: string;
@@ -77,7 +77,7 @@ function addPush(router: Router, proofs: Proofs, pushed: PushedRequests): void {
   });
 }
 
-/** The page, and the form on it. A pushed request is answered once. */
+/** The consent page and its form. A pushed request is used once. */
 function addAuthorize(router: Router, { codes }: SandboxDeps, pushed: PushedRequests): void {
   router.get(flow.authorizePath, (ctx) => {
     const fields = Object.fromEntries(ctx.URL.searchParams);
@@ -101,10 +101,10 @@ function addAuthorize(router: Router, { codes }: SandboxDeps, pushed: PushedRequ
   });
 
   router.post(flow.authorizePath, async (ctx) => {
-    const { account, decision, ...fields } = await readBody(ctx.req);
+    const { account, decision, ...fields } = await readRequestBody(ctx.req);
     const found = pushed.find(fields);
     if (found === undefined || !isOwnForm(ctx) || !isAccountName(account)) {
-      refuse(ctx, found ? 'The form is not the one of this page.' : notPushed);
+      refuse(ctx, found ? 'The form was not sent by this page.' : notPushed);
       return;
     }
     pushed.forget(fields);
@@ -119,7 +119,7 @@ function addAuthorize(router: Router, { codes }: SandboxDeps, pushed: PushedRequ
   });
 }
 
-const notPushed = 'The request (request_uri) is not known here, or has ended.';
+const notPushed = 'The request (request_uri) is unknown or has expired.';
 
 const refuse = (ctx: Context, reason: string): void => showAuthorizeError(ctx, { ...flow, reason });
 

@@ -1,18 +1,18 @@
 import type { AppBskyVideoGetJobStatus, ComAtprotoServerGetServiceAuth } from '@atproto/api';
 import { accountOf } from '../account.ts';
-import { maxFileBytes } from '../../files.ts';
+import { maxStoredFileBytes } from '../../files.ts';
 import { Refusal } from '../../refusal.ts';
 import type { BlueskyDeps } from '../deps.ts';
 import type { Method } from '../method.ts';
 
-/** What a server says of itself and makes tokens for, and Bluesky's video service, which trusts these tokens. */
+/** The server's description and service tokens, and Bluesky's video service, which accepts these tokens. */
 export const videoMethods: Readonly<Record<string, Method>> = {
   'com.atproto.server.describeServer': {
     verb: 'GET',
     run: ({ serverDid }) => ({
       did: serverDid,
       availableUserDomains: ['.sandbox.test'],
-      blobUploadLimit: maxFileBytes,
+      blobUploadLimit: maxStoredFileBytes,
     }),
   },
   'com.atproto.server.getServiceAuth': {
@@ -38,7 +38,7 @@ export const videoMethods: Readonly<Record<string, Method>> = {
   'app.bsky.video.getJobStatus': {
     verb: 'GET',
     run: ({ jobs }, input) => {
-      const status = jobs.look((input as AppBskyVideoGetJobStatus.QueryParams).jobId);
+      const status = jobs.poll((input as AppBskyVideoGetJobStatus.QueryParams).jobId);
       if (status === undefined) {
         throw new Refusal(404, 'Job not found', { code: 'JobNotFound' });
       }
@@ -67,7 +67,7 @@ function serviceAuth(
   return { token: serviceTokens.issue({ iss, aud, lxm, exp: Math.floor(endsAtMs / 1000) }) };
 }
 
-/** Answers with a bare job, as the service does in spite of its lexicon. */
+/** Responds with a bare job, as the service does, contrary to its lexicon. */
 async function uploadVideo({ by, jobs, query }: BlueskyDeps, bytes: Buffer) {
   const { did } = accountOf(by.account);
   if (query.get('did') !== did || !query.get('name')) {

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Refusal } from '../../refusal.ts';
 
-/** What a token of an account is good for, at one server. */
+/** The claims of a service token: one method at one server. */
 type ServiceClaims = {
   /** The account's DID. */
   readonly iss: string;
@@ -15,11 +15,11 @@ type ServiceClaims = {
 
 export type ServiceTokens = {
   issue(claims: ServiceClaims): string;
-  /** @returns the account's DID. @throws Refusal 401 for a token that is not good for this. */
+  /** @returns the account's DID. @throws Refusal 401 for a token that is not valid for this method and server. */
   check(authorization: string, wanted: Pick<ServiceClaims, 'aud' | 'lxm'>): string;
 };
 
-/** Tokens that an account's server makes for other servers. @param now Milliseconds since 1970. */
+/** Issues and checks tokens of an account's server for other servers. @param now Milliseconds since 1970. */
 export function createServiceTokens(secret: string, now: () => number): ServiceTokens {
   const sign = (text: string) => createHmac('sha256', `${secret} service`).update(text).digest();
   return {
@@ -35,7 +35,7 @@ export function createServiceTokens(secret: string, now: () => number): ServiceT
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
         throw new Refusal(401, 'Authentication Required', { code: 'AuthMissing' });
       }
-      // The signature says that we wrote these ourselves, so their form needs no check.
+      // The signature proves that we made the claims, so their form needs no check.
       const read: ServiceClaims = JSON.parse(Buffer.from(claims, 'base64url').toString('utf8'));
       if (read.aud !== aud || read.lxm !== lxm || read.exp * 1000 <= now()) {
         throw new Refusal(401, 'The token is not good for this method', { code: 'BadJwt' });

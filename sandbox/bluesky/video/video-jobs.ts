@@ -4,7 +4,7 @@ import { createProcessing } from '../../processing.ts';
 import type { Script } from '../../script.ts';
 import { uploadBlob, type Blob } from '../blobs.ts';
 
-/** How many are remembered at one time. The oldest are forgotten. */
+/** The most jobs kept; the oldest are dropped. */
 const maxJobs = 200;
 
 /** Source: lexicon `app.bsky.video.defs`. */
@@ -22,18 +22,18 @@ type JobStatus = {
 };
 
 export type VideoJobs = {
-  /** @returns the job, and whether the service had this video before. */
+  /** @returns the job, and whether the service already has this video. */
   begin(
     did: string,
     bytes: Buffer,
   ): Promise<{ readonly status: JobStatus; readonly isKnown: boolean }>;
-  /** One look: work on a video goes on from look to look. Undefined for a job that there is not. */
-  look(jobId: string): JobStatus | undefined;
+  /** Polls a job, which advances it. Returns undefined for an unknown job. */
+  poll(jobId: string): JobStatus | undefined;
 };
 
 type Job = { readonly did: string; readonly digest: string; readonly blob: Blob | null };
 
-/** The work of Bluesky's video service. A restart forgets it. */
+/** The jobs of Bluesky's video service, in memory only. */
 export function createVideoJobs(files: Files, script: Script): VideoJobs {
   const jobs = new Map<string, Job>();
   const processing = createProcessing(script);
@@ -75,7 +75,7 @@ export function createVideoJobs(files: Files, script: Script): VideoJobs {
       }
       return { status: { jobId, did, state: 'JOB_STATE_CREATED' }, isKnown: false };
     },
-    look(jobId) {
+    poll(jobId) {
       const job = jobs.get(jobId);
       if (job) {
         processing.poll(jobId);
@@ -85,10 +85,10 @@ export function createVideoJobs(files: Files, script: Script): VideoJobs {
   };
 }
 
-/** An empty box at the end of the video: it plays as before, and is another file, as an encoder's result is. */
+/** An empty box to append: the video plays as before, but its bytes differ, like those of an encoder's result. */
 const emptyBox = Buffer.from('0000000866726565', 'hex');
 
-/** @returns null for what is no MP4. */
+/** @returns null for a file that is not an MP4. */
 async function encoded(files: Files, bytes: Buffer): Promise<Blob | null> {
   const found = await uploadBlob(files, Buffer.concat([bytes, emptyBox])).catch(() => null);
   return found?.blob.mimeType === 'video/mp4' ? found.blob : null;

@@ -1,9 +1,9 @@
-// Keeps the page up to date: the server says that something changed, the page fetches itself once more and takes
-// over only what is new, so that nothing flickers and a selection stays.
+// Updates the page: on each event from the server, fetches the page again and replaces only changed elements, so that
+// nothing flickers and a selection stays.
 
 const timeline = document.querySelector('#timeline');
 const live = document.querySelector('.live');
-const refreshMs = 15_000; // Of the relative times.
+const refreshMs = 15_000; // Interval for the relative times.
 
 function ageOf(time) {
   const seconds = Math.round((Date.now() - time) / 1000);
@@ -24,7 +24,7 @@ function showTimes(root) {
   }
 }
 
-/** Makes the children of `shown` those of `fresh`, and keeps every element whose id and `data-v` are the same. */
+/** Replaces the children of `shown` with those of `fresh`, but keeps elements with the same id and `data-v`. */
 function merge(shown, fresh) {
   const known = new Map([...shown.children].map((child) => [child.id, child]));
   const wanted = [...fresh.children].map((child) => {
@@ -57,7 +57,7 @@ async function refresh() {
   while (isStale) {
     isStale = false;
     // oxlint-disable-next-line no-restricted-globals -- A browser has no egress; it asks its own server.
-    const answer = await fetch(location.href).catch(() => undefined); // The next event asks again.
+    const answer = await fetch(location.href).catch(() => undefined); // The next event retries.
     if (answer?.ok) {
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const fresh = page.querySelector('#timeline');
@@ -80,7 +80,7 @@ document.querySelector('[aria-current="true"]')?.scrollIntoView({ block: 'center
 const events = new EventSource('/events');
 events.addEventListener('open', () => {
   showState(true);
-  refresh(); // Something may have come while nobody listened.
+  refresh(); // Changes may have been missed.
 });
 events.addEventListener('message', refresh);
 events.addEventListener('error', () => showState(false));

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { connectChannel } from '../../../accounts/connect-channel.ts';
 import { openGrant } from '../../../accounts/grants.ts';
-import type { Grant } from '../../../networks/oauth.ts';
+import type { Grant } from '../../../networks/oauth/contract.ts';
 import { newClient } from '../../support/client.ts';
 import { fakeNetworks } from '../../support/networks.ts';
 import { startApi, type Punctual } from '../../support/punctual.ts';
@@ -12,7 +12,7 @@ import { startSingleUseServer, type FirstToken } from './single-use-server.ts';
 
 const worker = fileURLToPath(new URL('./granted-worker.ts', import.meta.url));
 
-/** An API, a network with an authorization server, and a way to start workers. */
+/** An API, a network with an authorization server, and a function that starts workers. */
 export async function grantedPunctual(t: ExecutionContext) {
   const server = await startSingleUseServer(t);
   const network = await startNetworkServer(t, server.isLive);
@@ -23,7 +23,7 @@ export async function grantedPunctual(t: ExecutionContext) {
       PUNCTUAL_TEST_TOKEN_URL: server.tokenUrl,
       ...settings,
     });
-    await started.said('polling');
+    await started.logged('polling');
     return started;
   };
   const newChannel = (first: FirstToken) => connectGranted(punctual, { server, network }, first);
@@ -35,7 +35,7 @@ type Servers = {
   readonly network: Awaited<ReturnType<typeof startNetworkServer>>;
 };
 
-/** A workspace with a channel that was connected in a browser, and an endpoint that hears of its end. */
+/** A workspace with a channel that was connected through OAuth, and a webhook endpoint. */
 async function connectGranted(punctual: Punctual, { server, network }: Servers, first: FirstToken) {
   const { orm, deps } = punctual;
   const client = await newClient(punctual);
@@ -63,10 +63,10 @@ async function connectGranted(punctual: Punctual, { server, network }: Servers, 
     (await orm.em.fork().execute<T[]>(sql, [id]))[0];
   return {
     id,
-    /** The network's id of the account. */
+    /** The account's id at the network. */
     remoteId,
     client,
-    /** Connects the account again, with a grant of its own. */
+    /** Connects the account again, with a new grant. */
     reconnect: async () => {
       const grant = await server.grant({ lastsMs: 3_600_000 });
       await connect(grant);
@@ -77,7 +77,7 @@ async function connectGranted(punctual: Punctual, { server, network }: Servers, 
       const when = inMs > 0 ? { scheduled_at } : { schedule_in_minutes: 0 };
       return (await client.post('/posts', { body, channel_ids: [id], ...when })).body.post.id;
     },
-    /** As the API shows it. */
+    /** The channel as the API shows it. */
     shown: async () =>
       (await client.get('/channels')).body.channels.find((each: { id: string }) => each.id === id),
     grant: async (): Promise<Grant> => {
@@ -85,7 +85,7 @@ async function connectGranted(punctual: Punctual, { server, network }: Servers, 
       const row = await one<{ sealed_grant: string }>(sql);
       return openGrant(deps.sealer, id, row?.sealed_grant ?? '');
     },
-    /** How many events said that it is to be connected again. */
+    /** The number of `channel.needs_reconnect` events. */
     told: async (): Promise<number> => {
       const sql = `select count(*)::int as count from events where channel_id = ? and type = 'channel.needs_reconnect'`;
       return (await one<{ count: number }>(sql))?.count ?? 0;

@@ -4,16 +4,19 @@ import {
   type Network,
   type SentPart,
 } from '../../../networks/network.ts';
-import type { OauthApp, OauthEntry } from '../../../networks/oauth.ts';
+import type { OauthAppCredentials, OauthEntry } from '../../../networks/oauth/contract.ts';
 import { refreshGrant } from '../../../networks/oauth/refresh-grant.ts';
 import type { EgressResponse } from '../../../runtime/egress/egress.ts';
-import { sendRequest, type NetworkRequest } from '../../../networks/send-request.ts';
+import { sendNetworkRequest, type NetworkRequest } from '../../../networks/send-network-request.ts';
 import { fakeNetwork } from '../../support/networks.ts';
 
-/** As the authorization server of the tests knows this service. */
-export const app: OauthApp = { clientId: 'punctual-app', clientSecret: 'secret-of-the-app' };
+/** The OAuth client of the tests. */
+export const app: OauthAppCredentials = {
+  clientId: 'punctual-app',
+  clientSecret: 'secret-of-the-app',
+};
 
-/** A network on the wire, whose API refuses tokens that are over with 401, as most do. */
+/** A network whose API answers 401 to expired tokens, as most do. */
 export const grantedNetwork: Network = {
   id: 'fake',
   threads: 'sequential',
@@ -48,14 +51,14 @@ const postOf = ({ baseUrl }: Connection, remoteId: string): SentPart => ({
 async function ask(connection: Connection, request: NetworkRequest): Promise<unknown> {
   const { accessToken } = connection.credentials as { accessToken: string };
   const headers = { authorization: `Bearer ${accessToken}` };
-  const response = await sendRequest(connection, { ...request, headers }, 'The network');
+  const response = await sendNetworkRequest(connection, { ...request, headers }, 'The network');
   return read(response);
 }
 
 function read({ status, body }: EgressResponse): unknown {
   if (status === 401) {
     throw new NetworkError('access_lost', 'The network does not take the token.', {
-      taken: 'no',
+      accepted: 'no',
       server: 'answered',
     });
   }
@@ -63,7 +66,7 @@ function read({ status, body }: EgressResponse): unknown {
   return JSON.parse(body.toString('utf8'));
 }
 
-/** How its grants are refreshed: by the code flow that networks share. */
+/** Refreshes grants with the code flow that networks share. */
 export const grantedOauth = (tokenUrl: string): Readonly<Record<string, OauthEntry>> => ({
   fake: {
     missing: [],

@@ -2,7 +2,7 @@ import { runWorker } from '../../../worker/run-worker.ts';
 import { env } from '../../support/env.ts';
 import { grantedNetwork, grantedOauth } from './granted-network.ts';
 
-// A worker as operators start it, but for its networks: one that a test made.
+// A worker as operators start it, with the network of a test.
 
 await runWorker((deps) => ({
   ...deps,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
 
-/** The API of a network: it takes posts from whoever brings a token that lives. @param isLive Asked of each token. */
+/** The API of a network, which accepts posts with a live token. @param isLive Checks a token. */
 export async function startNetworkServer(
   t: ExecutionContext,
   isLive: (token: string) => Promise<boolean>,

@@ -3,16 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { Provider } from 'oidc-provider';
-import type { Grant } from '../../../networks/oauth.ts';
+import type { Grant } from '../../../networks/oauth/contract.ts';
 import { app } from './granted-network.ts';
 
-/** What a server says to refreshes: what is due, this status, or nothing, with the connection open or cut. */
+/** Behaviour at refreshes: normal, this status, or no response with the connection open or closed. */
 export type Mood = 'usual' | 500 | 429 | 'silent' | 'cut';
 
-/** How much longer the first access token can be used, as far as the grant says, in milliseconds; 0 or less: it has ended. */
+/** Remaining life of the first access token by its grant, in milliseconds; 0 or less: expired. */
 export type FirstToken = { readonly lastsMs: number };
 
-/** Parts of oidc-provider that make tokens without a browser. */
+/** The models of oidc-provider that create tokens without a browser. */
 type Stored = { save(): Promise<string> };
 type Models = {
   readonly Client: { find(id: string): Promise<object | undefined> };
@@ -22,8 +22,8 @@ type Models = {
 };
 
 /**
- * oidc-provider as the authorization server of a network: each refresh token is taken once, and one that was used already
- * ends all tokens of its grant.
+ * oidc-provider as the authorization server of a network with single-use refresh tokens: a reused one ends all tokens
+ * of its grant.
  */
 export async function startSingleUseServer(t: ExecutionContext) {
   const server = createServer();
@@ -56,7 +56,7 @@ export async function startSingleUseServer(t: ExecutionContext) {
       return;
     }
 
-    // The new tokens are made, and the old one is spent, before the answer is on its way.
+    // The new tokens exist, and the old one is used, before the response is sent.
     const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
     response.end = (...args: unknown[]) => {
       answered.push(response.statusCode);
@@ -71,9 +71,9 @@ export async function startSingleUseServer(t: ExecutionContext) {
     url,
     tokenUrl: `${url}/token`,
     control,
-    /** How many requests came, whatever became of them. */
+    /** The number of requests, including unanswered ones. */
     requests: () => seen.requests,
-    /** The statuses of what it answered itself, in order. */
+    /** The statuses of its own responses, in order. */
     answered: (): readonly number[] => answered,
     isLive: async (token: string) => (await models.AccessToken.find(token)) !== undefined,
     grant: (first: FirstToken) => newGrant(models, first),
@@ -103,7 +103,7 @@ const newProvider = (issuer: string): Provider =>
     }),
   });
 
-/** What a person's consent would have brought. */
+/** The grant that a person's consent would give. */
 async function newGrant(models: Models, { lastsMs }: FirstToken): Promise<Grant> {
   const accountId = crypto.randomUUID();
   const grant = new models.Grant({ accountId, clientId: app.clientId });

@@ -10,7 +10,7 @@ const download = async ({ key }: Client, query: string): Promise<Response> =>
     headers: { authorization: `Bearer ${key}` },
   });
 
-test('a range is downloaded as CSV, a line for each post and channel, and nothing in it is a formula', async (t) => {
+test('a range is downloaded as CSV, with a line for each post and channel and without formulas', async (t) => {
   const { client, mastodon, x, publish } = await workspace(api);
   const hostile = '=HYPERLINK("http://evil"),\r\nnext';
   const id = await publish(
@@ -33,7 +33,7 @@ test('a range is downloaded as CSV, a line for each post and channel, and nothin
   );
 });
 
-test('a text is no formula either behind what a spreadsheet passes over, or in full-width letters', async (t) => {
+test('formulas behind ignored characters or in full-width letters are escaped too', async (t) => {
   const { client, mastodon, publish } = await workspace(api);
   const formulas = ['=', '+', '-', '@', '\t=', '\r=', '\n=', ' =', '\u00A0=', '\uFEFF=', '\u200B='];
   const wide = ['\uFF1D', '\uFF0B', '\uFF0D', '\uFF20', ' \uFF1D', '\n', '\t', '\u2028-'];
@@ -56,7 +56,7 @@ test('a text is no formula either behind what a spreadsheet passes over, or in f
   }
 });
 
-test('the download has every post of the range once, beyond what is read at once, also of one instant', async (t) => {
+test('the download has every post of the range once, over several pages and with equal times', async (t) => {
   const { client, mastodon } = await workspace(api);
   const em = api.punctual.orm.em.fork();
   await em.execute(
@@ -79,7 +79,7 @@ test('the download has every post of the range once, beyond what is read at once
   t.is(none.split('\r\n').length, 2);
 });
 
-test('a download takes no limit, offset or order by a figure', async (t) => {
+test('a download refuses limit, offset and an order by a metric', async (t) => {
   const client = await api.newClient();
   for (const [query, path] of [
     ['limit=5', '?limit'],

@@ -8,11 +8,11 @@ import { january, workspace } from './published-posts.ts';
 
 const api = sharedApi(test);
 
-/** More posts than are read at once, the oldest of which the database cannot read. */
+/** More posts than one page, the oldest of which makes the query fail. */
 async function brokenPosts(): Promise<Client> {
   const { client, mastodon } = await workspace(api);
   const em = api.punctual.orm.em.fork();
-  // A thread is a list: what is cut as one fails here, after the first posts were sent.
+  // A thread must be a list: cutting this one fails, after the first posts were sent.
   await em.execute(
     `insert into posts (id, workspace_id, body, thread, status, published_at, created_at, updated_at)
      select gen_random_uuid(), ?, case when n > 1 then 'Hi' end, case n when 1 then to_jsonb(repeat('x', 20000)) end,
@@ -28,7 +28,7 @@ async function brokenPosts(): Promise<Client> {
   return client;
 }
 
-/** As a client or a proxy asks that speaks this HTTP. @returns what came, whole as far as the client can tell. */
+/** Downloads as a client or a proxy with this HTTP version. @returns the bytes, if the response looks complete. */
 async function download(t: ExecutionContext, { key }: Client, http: string): Promise<string> {
   const { hostname, port } = new URL(api.punctual.url);
   const socket = connect(Number(port), hostname);
@@ -40,7 +40,7 @@ async function download(t: ExecutionContext, { key }: Client, http: string): Pro
 }
 
 for (const http of ['1.0', '1.1']) {
-  test(`a download that the database breaks off is no whole file to a client of HTTP/${http}`, async (t) => {
+  test(`a download that the database breaks off is incomplete to a client of HTTP/${http}`, async (t) => {
     const client = await brokenPosts();
     await t.throwsAsync(download(t, client, http), { code: 'ECONNRESET' });
     t.is((await client.get(`/analytics?${january}&limit=1`)).status, 200);

@@ -4,7 +4,7 @@ import { january, workspace } from './published-posts.ts';
 
 const api = sharedApi(test, { now: () => new Date('2027-01-31T12:00:00.000Z') });
 
-test('history has what a network told last on each day, per channel, and only days of the range', async (t) => {
+test('history has the last metrics of each day, per channel, and only days of the range', async (t) => {
   const { client, mastodon, bluesky, publish } = await workspace(api);
   const id = await publish('2027-01-10T08:00:00Z', [
     { channel: mastodon, metrics: { likes: 3 } },
@@ -44,7 +44,7 @@ test('history has what a network told last on each day, per channel, and only da
   t.is((await client.get(`/analytics/${id}/history?from=2026-01-30&to=2027-01-31`)).status, 400);
 });
 
-test('each channel has its posts, totals and rate, and a network that tells no views has no rate', async (t) => {
+test('each channel has its posts, totals and rate, and a network without views has no rate', async (t) => {
   const { client, mastodon, bluesky, x, publish } = await workspace(api);
   await publish('2027-01-10T08:00:00Z', [
     { channel: mastodon, metrics: { likes: 3, shares: 1 } },
@@ -68,7 +68,7 @@ test('each channel has its posts, totals and rate, and a network that tells no v
   t.like(third.totals, { posts: 3, posts_without_metrics: 1, impressions: 100, engagement: 55 });
 });
 
-test('a channel that was disconnected is listed where it has posts in the range, and no other', async (t) => {
+test('a disconnected channel is listed only if it has posts in the range', async (t) => {
   const { client, mastodon, bluesky, publish } = await workspace(api);
   await publish('2027-01-10T08:00:00Z', [{ channel: mastodon, metrics: { likes: 3 } }]);
   for (const id of [mastodon, bluesky]) {
@@ -84,7 +84,7 @@ test('a channel that was disconnected is listed where it has posts in the range,
   t.false((await listed('from=2026-01-01&to=2026-01-31')).includes(mastodon));
 });
 
-test('best times are weekdays and hours of the zone that is named, with the posts that they stand on', async (t) => {
+test('best times are weekdays and hours of the named zone, with the number of posts', async (t) => {
   const { client, mastodon, x, publish } = await workspace(api);
   // 2027-01-10 is a Sunday.
   await publish('2027-01-10T23:30:00Z', [{ channel: mastodon, metrics: { likes: 3 } }]);
@@ -94,26 +94,26 @@ test('best times are weekdays and hours of the zone that is named, with the post
     { channel: x, metrics: { shares: 2 } },
   ]);
   await publish('2027-01-12T00:00:00.000Z', [{ channel: mastodon }]);
-  const look = async (query: string) =>
+  const read = async (query: string) =>
     (await client.get(`/analytics/best-times?${january}&${query}`)).body;
 
-  const utc = await look('');
+  const utc = await read('');
   t.like(utc, { timezone: 'UTC', posts_without_metrics: 1 });
   t.deepEqual(utc.times, [
     { weekday: 1, hour: 0, posts: 1, engagement: 12, average: 12 },
     { weekday: 7, hour: 23, posts: 2, engagement: 7, average: 3.5 },
   ]);
-  t.deepEqual((await look('timezone=Europe/Berlin')).times, [
+  t.deepEqual((await read('timezone=Europe/Berlin')).times, [
     { weekday: 1, hour: 0, posts: 2, engagement: 7, average: 3.5 },
     { weekday: 1, hour: 1, posts: 1, engagement: 12, average: 12 },
   ]);
-  t.deepEqual((await look(`timezone=Asia/Kathmandu&channel_id=${x}`)).times, [
+  t.deepEqual((await read(`timezone=Asia/Kathmandu&channel_id=${x}`)).times, [
     { weekday: 1, hour: 5, posts: 1, engagement: 2, average: 2 },
   ]);
-  t.is((await look('platform=x')).times.length, 1);
+  t.is((await read('platform=x')).times.length, 1);
 });
 
-test('a post counts in the best times by the channels that were read, also where another one never is', async (t) => {
+test('a post counts in the best times by its channels with metrics, even if another one never has any', async (t) => {
   const { client, mastodon, bluesky, x, publish } = await workspace(api);
   await publish('2027-01-10T23:30:00Z', [
     { channel: mastodon, metrics: { likes: 3 } },
@@ -121,16 +121,16 @@ test('a post counts in the best times by the channels that were read, also where
     { channel: x },
   ]);
   await publish('2027-01-10T23:40:00Z', [{ channel: mastodon }, { channel: x }]);
-  const look = async (query: string) =>
+  const fetchAnalytics = async (query: string) =>
     (await client.get(`/analytics/best-times?${january}&${query}`)).body;
 
-  const all = await look('');
+  const all = await fetchAnalytics('');
   t.is(all.posts_without_metrics, 1);
   t.deepEqual(all.times, [{ weekday: 7, hour: 23, posts: 1, engagement: 4, average: 4 }]);
-  t.like(await look('platform=x'), { posts_without_metrics: 2, times: [] });
+  t.like(await fetchAnalytics('platform=x'), { posts_without_metrics: 2, times: [] });
 });
 
-test('hours are those of the IANA zone, also where PostgreSQL has an abbreviation of that name', async (t) => {
+test('hours follow the IANA zone, even if PostgreSQL has an abbreviation of that name', async (t) => {
   const { client, mastodon, publish } = await workspace(api);
   await publish('2026-07-10T12:00:00Z', [{ channel: mastodon, metrics: { likes: 3 } }]);
   for (const [zone, hour] of [

@@ -9,7 +9,7 @@ import { apply, clear, type Ground } from './oracle/apply.ts';
 import { channelCount, life, times } from './oracle/changes.ts';
 import { publishedRows, recompute, sumsOf, type Asked, type Row } from './oracle/recompute.ts';
 
-/** Of a workspace. Each is asked `questionsOfEach`: 10,000 cases together. */
+/** Number of workspaces. Each gets `questionsOfEach` requests: 10,000 cases in all. */
 const lives = 200;
 const questionsOfEach = 50;
 
@@ -33,7 +33,7 @@ const question = fc.record(
 );
 
 test.serial(
-  'whatever became of posts, answers and sums are those that are worked out from each row',
+  'analytics match a recomputation from all rows, whatever happened to the posts',
   async (t) => {
     t.timeout(300_000);
     const client = await api.newClient();
@@ -89,7 +89,7 @@ function askedOf(
   };
 }
 
-/** @throws Error where the API says anything else. */
+/** @throws Error when the API's answer differs. */
 async function agrees(client: Client, rows: readonly Row[], asked: Asked): Promise<void> {
   const query = new URLSearchParams(
     Object.entries(asked).map(([name, value]): [string, string] => [name, String(value)]),
@@ -117,7 +117,7 @@ async function agrees(client: Client, rows: readonly Row[], asked: Asked): Promi
   }
 }
 
-/** As JSON with keys in order. */
+/** JSON with sorted keys. */
 const sorted = (value: unknown): string =>
   JSON.stringify(value, (_, part: unknown) =>
     part && typeof part === 'object' && !Array.isArray(part)

@@ -9,11 +9,11 @@ export type OnChannel = {
   readonly channel: string;
   readonly status?: ChannelStatus;
   readonly metrics?: Readonly<Record<string, number>>;
-  /** When this channel published it; at the post's time if not given. */
+  /** When this channel published it; the post's time if omitted. */
   readonly at?: string;
 };
 
-/** Stores a post as the worker leaves it: published at a time, on these channels. @returns its id. */
+/** Stores a post as the worker does after publishing. @returns its id. */
 async function storePublished(
   { punctual }: SharedApi,
   workspaceId: string,
@@ -58,7 +58,7 @@ async function storePublished(
   return post.id;
 }
 
-/** A workspace with a channel on each of three networks, and what it asks of its analytics. */
+/** A workspace with a channel on each of three networks, and a function that queries its analytics. */
 export async function workspace(api: SharedApi) {
   const client = await api.newClient();
   const { workspaceId } = client;
@@ -73,16 +73,19 @@ export async function workspace(api: SharedApi) {
     publish: (at: string | null, on: readonly OnChannel[], body = 'Hello.'): Promise<string> =>
       storePublished(api, workspaceId, { at, body, on }),
     ask,
-    look: async (query: string) => (await ask(query)).body,
+    fetchAnalytics: async (query: string) => (await ask(query)).body,
   };
 }
 
-/** In which the five posts are. */
+/** The range of the five posts. */
 export const january = 'from=2027-01-01&to=2027-01-31';
 
-/** Five posts on two channels: `a` oldest to `e` newest. `c` has no views, the metrics of `e` were never read. */
+/**
+ * Five posts on two channels, from `a` (oldest) to `e` (newest). `c` has no views, and the metrics of `e` were never
+ * read.
+ */
 export async function fivePosts(api: SharedApi) {
-  const { client, mastodon, bluesky, publish, look } = await workspace(api);
+  const { client, mastodon, bluesky, publish, fetchAnalytics } = await workspace(api);
   const posts: [string, string, Record<string, number> | undefined][] = [
     ['a', mastodon, { impressions: 10, likes: 1, comments: 9 }],
     ['b', bluesky, { impressions: 30, likes: 3, shares: 1 }],
@@ -100,8 +103,8 @@ export async function fivePosts(api: SharedApi) {
   const namesOf = ({ posts: listed }: { posts: { body: string }[] }): string =>
     listed.map(({ body }) => body).join('');
   const names = async (query: string): Promise<string> =>
-    namesOf(await look(`${january}&${query}`));
-  return { client, mastodon, bluesky, ids, look, names, namesOf };
+    namesOf(await fetchAnalytics(`${january}&${query}`));
+  return { client, mastodon, bluesky, ids, fetchAnalytics, names, namesOf };
 }
 
 export const idsOf = ({ posts }: { posts: { post_id: string }[] }): string[] =>

@@ -15,7 +15,7 @@ import { endedPost, storeChannel } from '../../support/seed.ts';
 const api = sharedApi(test);
 const second = 1000;
 
-/** A post that is published on two channels and failed on a third, as if it had been sent. */
+/** A post that is published on two channels and failed on a third, stored without sending. */
 async function publishedPost(t: ExecutionContext, platform: Platform = 'mastodon') {
   const { punctual } = api;
   const client = await api.newClient();
@@ -54,7 +54,7 @@ async function publishedPost(t: ExecutionContext, platform: Platform = 'mastodon
   return { client, id, one, two, set, refresh, punctual };
 }
 
-test('figures of each published channel are asked for, unless they were just read or the post is gone', async (t) => {
+test('metrics of each published channel are queued, unless they were just read or the post is gone', async (t) => {
   const { one, two, set, refresh } = await publishedPost(t);
   const states = async () =>
     (await refresh()).map((channel) => [channel.channel_id, channel.refresh]);
@@ -75,7 +75,7 @@ test('figures of each published channel are asked for, unless they were just rea
   t.like(gone, { refresh: 'gone', next_at: null });
 });
 
-test('a network that is asked once a day says when it is asked next, and that is when it is', async (t) => {
+test('a network that is read once a day reports its next read, which then happens', async (t) => {
   const { id, one, set, refresh, punctual } = await publishedPost(t, 'x');
   const nextAt = async () => {
     const sql = `select next_metrics_at from post_channels where channel_id = ?`;
@@ -94,13 +94,13 @@ test('a network that is asked once a day says when it is asked next, and that is
   t.like((await refresh())[0], { refresh: 'not_yet', next_at });
   t.is(await nextAt(), next_at);
   const { text } = await adminOf(punctual).call('analytics', 'refresh', id);
-  t.true(text.includes(`asked less often; next at ${next_at}`), text);
+  t.true(text.includes(`read less often; next at ${next_at}`), text);
 
   await set(one, `metrics_updated_at = '${ago(25)}', next_metrics_at = '${ago(1)}'`);
   t.like((await refresh())[0], { refresh: 'queued' });
 });
 
-test('a read that costs something is not begun again while it is under way', async (t) => {
+test('a paid read is not started again while it is under way', async (t) => {
   const { one, set, refresh, punctual } = await publishedPost(t, 'x');
   await set(
     one,
@@ -125,7 +125,7 @@ test('a read that costs something is not begun again while it is under way', asy
   t.deepEqual((await claim()).rows, []);
 });
 
-test('where reads are rare, a limit is not shortened by whoever asks, and a regular time is', async (t) => {
+test('a refresh of a network with rare reads does not shorten a rate limit, but does shorten a regular wait', async (t) => {
   const { one, two, set, refresh } = await publishedPost(t, 'linkedin');
   const at = (hours: number) => new Date(Date.now() + hours * 3600 * second).toISOString();
   const [readAt, limitEndsAt] = [at(-7), at(1)];
@@ -138,7 +138,7 @@ test('where reads are rare, a limit is not shortened by whoever asks, and a regu
   }
 });
 
-test('a channel that needs reconnecting, or that a person settled, says that it is not read, and names no time', async (t) => {
+test('a channel that needs reconnecting or was settled by hand is not_read, without a time', async (t) => {
   const { id, one, two, refresh, punctual } = await publishedPost(t);
   const em = punctual.orm.em.fork();
   await em.execute(`update channels set state = 'needs_reconnect' where id = ?`, [one]);
@@ -153,7 +153,7 @@ test('a channel that needs reconnecting, or that a person settled, says that it 
   );
 });
 
-test('what is queued is due at once; other posts are not', async (t) => {
+test('queued channels are due at once; other posts are not', async (t) => {
   const { id, refresh, punctual } = await publishedPost(t);
   const before = Date.now();
   const [first] = await refresh();
@@ -182,7 +182,7 @@ test('an unknown post is 404, and a draft has nothing to read', async (t) => {
   });
 });
 
-test('an operator asks for the figures of a post by its id', async (t) => {
+test('an operator refreshes the metrics of a post by its id', async (t) => {
   const { id, one, punctual } = await publishedPost(t);
   const { data, text } = await adminOf(punctual).call('analytics', 'refresh', id);
   t.is(data.post_id, id);
@@ -190,7 +190,7 @@ test('an operator asks for the figures of a post by its id', async (t) => {
   t.regex(text, /mastodon, channel .*: read within five minutes/v);
 });
 
-needs('temporal')('the figures are there soon after they were asked for', async (t) => {
+needs('temporal')('metrics arrive soon after a refresh', async (t) => {
   const network = measuredNetwork();
   const punctual = await startApi(t, { networks: { mastodon: network } });
   await startWorkers(t, punctual);

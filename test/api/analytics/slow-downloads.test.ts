@@ -10,7 +10,7 @@ import { january, workspace } from './published-posts.ts';
 const impatientMs = 1500;
 const api = sharedApi(test, { readers: { bytesPerSecond: 3_000_000, windowMs: impatientMs } });
 
-/** Posts of more than both ends of a connection hold. In bytes. */
+/** Size of the posts in bytes: more than both ends of a connection buffer. */
 const size = 40_000_000;
 
 async function manyPosts(): Promise<Client> {
@@ -30,7 +30,7 @@ async function manyPosts(): Promise<Client> {
   return client;
 }
 
-/** Asks for the download, of which nothing is read yet. */
+/** Requests the download without reading the response. */
 async function ask(t: ExecutionContext, { key }: Client): Promise<Socket> {
   const { hostname, port } = new URL(api.punctual.url);
   const socket = connect(Number(port), hostname).pause();
@@ -42,7 +42,7 @@ async function ask(t: ExecutionContext, { key }: Client): Promise<Socket> {
   return socket;
 }
 
-/** How many statements of downloads are under way, or transactions that wait for their client. */
+/** The number of running statements of downloads, and of transactions that wait for their client. */
 async function underWay(): Promise<number> {
   const [row] = await api.punctual.orm.em.fork().execute<{ count: number }[]>(
     `select count(*)::int as count from pg_stat_activity
@@ -52,7 +52,7 @@ async function underWay(): Promise<number> {
 }
 
 test.serial(
-  'clients that take nothing of their download hold nothing of the database, and are cut off',
+  'clients that do not read their download hold no database connection, and are disconnected',
   async (t) => {
     const client = await manyPosts();
     const sockets = await Promise.all(Array.from({ length: 20 }, () => ask(t, client)));
@@ -60,7 +60,7 @@ test.serial(
     await poll(underWay, (count) => count === 0);
     t.is((await client.get('/me')).status, 200);
 
-    await sleep(3 * impatientMs); // They read nothing.
+    await sleep(3 * impatientMs); // They do not read.
     const read = await Promise.all(
       sockets.map(async (socket) => {
         socket.resume();

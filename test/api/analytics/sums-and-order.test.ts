@@ -12,8 +12,8 @@ const api = sharedApi(test);
 
 const nothing = { impressions: null, likes: 0, comments: 0, shares: 0, saves: 0, engagement: 0 };
 
-test('a post is listed with its published channels, and everything is added up', async (t) => {
-  const { mastodon, bluesky, publish, look } = await workspace(api);
+test('a post is listed with its published channels, with the sums of their metrics', async (t) => {
+  const { mastodon, bluesky, publish, fetchAnalytics } = await workspace(api);
   const both = [
     { channel: mastodon, metrics: { impressions: 100, likes: 5, comments: 1 } },
     { channel: bluesky, metrics: { likes: 2, shares: 3, saves: 4 } },
@@ -23,7 +23,7 @@ test('a post is listed with its published channels, and everything is added up',
     { channel: mastodon, metrics: { likes: 1 } },
     { channel: bluesky, status: 'failed', metrics: { likes: 1000 } },
   ]);
-  const body = await look(january);
+  const body = await fetchAnalytics(january);
   t.deepEqual([body.from, body.to, body.has_more], ['2027-01-01', '2027-01-31', false]);
   t.deepEqual(body.totals, {
     posts: 2,
@@ -70,17 +70,17 @@ test('a post is listed with its published channels, and everything is added up',
   );
 });
 
-test('views are null as long as no network reports them, and 0 when one reports none', async (t) => {
-  const { mastodon, bluesky, publish, look } = await workspace(api);
+test('views are null until a network reports them, and 0 when it reports 0', async (t) => {
+  const { mastodon, bluesky, publish, fetchAnalytics } = await workspace(api);
   await publish('2027-01-10T08:00:00Z', [{ channel: mastodon, metrics: { likes: 1 } }]);
-  const silent = await look(january);
+  const silent = await fetchAnalytics(january);
   t.is(silent.totals.impressions, null);
   t.is(silent.posts[0].totals.impressions, null);
 
   await publish('2027-01-11T08:00:00Z', [
     { channel: bluesky, metrics: { impressions: 0, likes: 1 } },
   ]);
-  const body = await look(january);
+  const body = await fetchAnalytics(january);
   t.is(body.totals.impressions, 0);
   t.deepEqual(
     body.posts.map((one: { totals: { impressions: number | null } }) => one.totals.impressions),
@@ -88,13 +88,13 @@ test('views are null as long as no network reports them, and 0 when one reports 
   );
 });
 
-test('impressions are null where no network reports views, and a sum of those that do otherwise', async (t) => {
-  const { mastodon, bluesky, x, publish, look } = await workspace(api);
+test('impressions are null if no network reports views, and otherwise the sum over those that do', async (t) => {
+  const { mastodon, bluesky, x, publish, fetchAnalytics } = await workspace(api);
   await publish('2027-01-05T12:00:00Z', [
     { channel: mastodon, metrics: { likes: 2 } },
     { channel: bluesky, metrics: { likes: 3 } },
   ]);
-  const without = await look(january);
+  const without = await fetchAnalytics(january);
   const all = { ...nothing, posts_without_metrics: 0 };
   t.deepEqual(without.totals, { ...all, posts: 1, likes: 5, engagement: 5 });
   t.is(without.posts[0].totals.impressions, null);
@@ -103,7 +103,7 @@ test('impressions are null where no network reports views, and a sum of those th
     { channel: x, metrics: { impressions: 7 } },
     { channel: mastodon },
   ]);
-  const { totals, posts } = await look(january);
+  const { totals, posts } = await fetchAnalytics(january);
   t.deepEqual(totals, {
     ...nothing,
     posts: 2,
@@ -116,11 +116,11 @@ test('impressions are null where no network reports views, and a sum of those th
   t.like(posts[0].channels[1], { metrics: null, metrics_updated_at: null });
 });
 
-test('metrics that were not read yet are null and their post is counted as one without, and others than the five stay inside', async (t) => {
-  const { mastodon, bluesky, publish, look } = await workspace(api);
+test('metrics that were not read yet are null and their post is counted; metrics outside the contract are not shown', async (t) => {
+  const { mastodon, bluesky, publish, fetchAnalytics } = await workspace(api);
   await publish('2027-01-10T08:00:00Z', [{ channel: mastodon }]);
   await publish('2027-01-09T08:00:00Z', [{ channel: bluesky, metrics: { likes: 3, quotes: 7 } }]);
-  const { posts, totals } = await look(january);
+  const { posts, totals } = await fetchAnalytics(january);
   t.like(posts[0].channels[0], { metrics: null, metrics_updated_at: null });
   t.deepEqual(posts[0].totals, nothing);
   t.deepEqual(posts[1].channels[0].metrics, { likes: 3 });
@@ -133,17 +133,20 @@ test('metrics that were not read yet are null and their post is counted as one w
   });
 });
 
-test('sums go beyond what 32 bits hold', async (t) => {
-  const { mastodon, bluesky, publish, look } = await workspace(api);
+test('sums may exceed 32 bits', async (t) => {
+  const { mastodon, bluesky, publish, fetchAnalytics } = await workspace(api);
   const metrics = { impressions: 3_000_000_000, likes: 2_147_483_647 };
   await publish('2027-01-10T08:00:00Z', [
     { channel: mastodon, metrics },
     { channel: bluesky, metrics },
   ]);
-  t.like((await look(january)).totals, { impressions: 6_000_000_000, likes: 4_294_967_294 });
+  t.like((await fetchAnalytics(january)).totals, {
+    impressions: 6_000_000_000,
+    likes: 4_294_967_294,
+  });
 });
 
-test('posts come newest first, or by a sum, and what has none of it comes last both ways', async (t) => {
+test('posts come newest first or by a sum, and posts without the metric come last both ways', async (t) => {
   const { names } = await fivePosts(api);
   const orders: [string, string][] = [
     ['', 'edcba'],
@@ -164,8 +167,8 @@ test('posts come newest first, or by a sum, and what has none of it comes last b
   }
 });
 
-test('posts are sorted by date and by every number, downwards unless told otherwise, nulls last both ways', async (t) => {
-  const { mastodon, x, publish, look } = await workspace(api);
+test('posts are sorted by date and by every metric, descending by default, nulls last both ways', async (t) => {
+  const { mastodon, x, publish, fetchAnalytics } = await workspace(api);
   const many = { impressions: 9, likes: 9, comments: 1, shares: 5, saves: 2 };
   const few = { impressions: 3, likes: 1, comments: 2, shares: 1, saves: 8 };
   const a = await publish('2027-01-01T12:00:00Z', [{ channel: x, metrics: many }]); // Engagement 17.
@@ -182,19 +185,23 @@ test('posts are sorted by date and by every number, downwards unless told otherw
     engagement: [a, b, c],
   };
   for (const [sort, ids] of Object.entries(downwards)) {
-    t.deepEqual(idsOf(await look(`${january}&sort=${sort}`)), ids, sort);
-    t.deepEqual(idsOf(await look(`${january}&sort=${sort}&order=desc`)), ids, sort);
-    t.deepEqual(idsOf(await look(`${january}&sort=${sort}&order=asc`)), ids.toReversed(), sort);
+    t.deepEqual(idsOf(await fetchAnalytics(`${january}&sort=${sort}`)), ids, sort);
+    t.deepEqual(idsOf(await fetchAnalytics(`${january}&sort=${sort}&order=desc`)), ids, sort);
+    t.deepEqual(
+      idsOf(await fetchAnalytics(`${january}&sort=${sort}&order=asc`)),
+      ids.toReversed(),
+      sort,
+    );
   }
 
-  t.deepEqual(idsOf(await look(`${january}&sort=impressions`)), [a, b, c]);
-  t.deepEqual(idsOf(await look(`${january}&sort=impressions&order=asc`)), [b, a, c]);
-  t.deepEqual(idsOf(await look(january)), [c, b, a]);
+  t.deepEqual(idsOf(await fetchAnalytics(`${january}&sort=impressions`)), [a, b, c]);
+  t.deepEqual(idsOf(await fetchAnalytics(`${january}&sort=impressions&order=asc`)), [b, a, c]);
+  t.deepEqual(idsOf(await fetchAnalytics(january)), [c, b, a]);
 });
 
-test('limit and offset page the list, never the totals, and say whether there is more', async (t) => {
-  const { look, namesOf } = await fivePosts(api);
-  const { totals } = await look(january);
+test('limit and offset page the list, never the totals, and has_more reports further posts', async (t) => {
+  const { fetchAnalytics, namesOf } = await fivePosts(api);
+  const { totals } = await fetchAnalytics(january);
   t.is(totals.posts, 5);
   const pages: [string, string, boolean][] = [
     ['limit=2', 'ed', true],
@@ -208,15 +215,15 @@ test('limit and offset page the list, never the totals, and say whether there is
     ['offset=2147483647', '', false],
   ];
   for (const [query, expected, more] of pages) {
-    const body = await look(`${january}&${query}`);
+    const body = await fetchAnalytics(`${january}&${query}`);
     t.is(namesOf(body), expected, query);
     t.is(body.has_more, more, query);
     t.deepEqual(body.totals, totals, query);
   }
 });
 
-test('a list has 50 posts unless told otherwise, and posts of equal rank are seen once each', async (t) => {
-  const { mastodon, publish, look } = await workspace(api);
+test('a list has 50 posts by default, and posts of equal rank are listed once each', async (t) => {
+  const { mastodon, publish, fetchAnalytics } = await workspace(api);
   const made: string[] = [];
   for (let n = 0; n < 52; n += 1) {
     made.push(
@@ -224,18 +231,18 @@ test('a list has 50 posts unless told otherwise, and posts of equal rank are see
     );
   }
 
-  const first = await look(`${january}&sort=likes`);
+  const first = await fetchAnalytics(`${january}&sort=likes`);
   t.is(first.posts.length, 50);
   t.true(first.has_more);
-  const rest = await look(`${january}&sort=likes&offset=50`);
+  const rest = await fetchAnalytics(`${january}&sort=likes&offset=50`);
   t.deepEqual([...idsOf(first), ...idsOf(rest)].toSorted(), made.toSorted());
-  t.is((await look(`${january}&limit=100`)).posts.length, 52);
+  t.is((await fetchAnalytics(`${january}&limit=100`)).posts.length, 52);
 });
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-test('a month of a large workspace is found by indexes, and no table is read whole', async (t) => {
-  // Its own database: statistics and plans are of whole tables.
+test('a month of a large workspace is read from indexes, without a sequential scan', async (t) => {
+  // Its own database: statistics and plans depend on whole tables.
   const punctual = await startApi(t);
   const em = punctual.orm.em.fork();
   const begin = Date.parse('2026-01-01T00:00:00Z');

@@ -20,7 +20,7 @@ async function sender() {
   return { client, send };
 }
 
-/** What one can read: 20 details, and a message of a page. */
+/** A readable answer: at most 20 details, and a message of a page. */
 function isSmall({ body }: Reply): boolean {
   return body.details.length <= 20 && JSON.stringify(body).length < 20_000;
 }
@@ -34,7 +34,7 @@ const wrong: Readonly<Record<string, string>> = {
   'lists in lists in lists': `{"thread":${'['.repeat(500_000)}${']'.repeat(500_000)}}`,
 };
 for (const [what, body] of Object.entries(wrong)) {
-  test(`${what} is refused by an answer that one can read`, async (t) => {
+  test(`${what} is refused with a short answer`, async (t) => {
     const { send } = await sender();
     const reply = await send(body);
 
@@ -45,7 +45,7 @@ for (const [what, body] of Object.entries(wrong)) {
   });
 }
 
-test('half a surrogate pair of a caller is not in the answer, which strict readers of JSON would refuse', async (t) => {
+test('an unpaired surrogate of the caller is not in the answer, because strict JSON parsers would refuse it', async (t) => {
   const { send } = await sender();
   for (const body of [
     '{"\\ud800":1}',
@@ -65,7 +65,7 @@ test('half a surrogate pair of a caller is not in the answer, which strict reade
   }
 });
 
-test('a thousand bytes that unpack to a megabyte are refused', async (t) => {
+test('a thousand bytes that decompress to a megabyte are refused', async (t) => {
   const { send } = await sender();
   const packed = gzipSync(`{"channel_ids":[${'0,'.repeat(500_000)}0]}`);
   t.true(packed.length < 2000);
@@ -75,7 +75,7 @@ test('a thousand bytes that unpack to a megabyte are refused', async (t) => {
   t.is(reply.body.code, 'payload_too_large');
 });
 
-test('a text that says the same for a thousand lines may be packed', async (t) => {
+test('a text of a thousand equal lines may be compressed', async (t) => {
   const { send } = await sender();
   const body = JSON.stringify({ body: 'The same line again.\n'.repeat(1000) });
   const packed = gzipSync(body);
@@ -84,7 +84,7 @@ test('a text that says the same for a thousand lines may be packed', async (t) =
   t.is(reply.status, 201, JSON.stringify(reply.body));
 });
 
-test('a text is as long as any network takes, and no longer: the body, a part of a thread, the text of one channel', async (t) => {
+test('a text has a maximum length: the body, a part of a thread and the text of one channel', async (t) => {
   const { client } = await sender();
   const channel = await addFakeChannel(api.punctual.deps, client.workspaceId);
   const longest = 'x'.repeat(longestText);
@@ -107,7 +107,7 @@ test('a text is as long as any network takes, and no longer: the body, a part of
   }
 });
 
-test('all texts of a post together are at most so long, however they are divided, and whether sent at once or one after the other', async (t) => {
+test('all texts of a post together have a maximum length, however they are divided, in one call or several', async (t) => {
   const { client } = await sender();
   const channel = await addFakeChannel(api.punctual.deps, client.workspaceId);
   const long = 'x'.repeat(longestText);

@@ -12,7 +12,7 @@ import { documents } from './documents.ts';
 
 const api = sharedApi(test, { allowPorts: [silentPort] });
 
-/** The calls that take a body, by method and path. */
+/** The calls with a body, by method and path. */
 const calls = ({ draft, failed, webhook }: Owned): readonly (readonly [string, string])[] => [
   ['POST', '/posts'],
   ['POST', '/posts/validate'],
@@ -23,7 +23,7 @@ const calls = ({ draft, failed, webhook }: Owned): readonly (readonly [string, s
   ['PATCH', `/webhooks/${webhook}`],
 ];
 
-test('a body that is no JSON object, or has a field that there is not, is refused by every call that takes one', (t) =>
+test('every call with a body refuses anything but a JSON object, and unknown fields', (t) =>
   allAreRefused(t, api, (owned) =>
     calls(owned).flatMap(([method, path]) =>
       documents.map(([title, body]): BadCall => ({
@@ -46,7 +46,7 @@ const encodings: readonly (readonly [string, Buffer])[] = [
   ['a cut emoji', Buffer.from('7b22626f6479223a22f09f98227d', 'hex')],
 ];
 
-test('a body that is not UTF-8 is refused by every call that takes one', (t) =>
+test('every call with a body refuses a body that is not UTF-8', (t) =>
   allAreRefused(t, api, (owned) =>
     calls(owned).flatMap(([method, path]) =>
       encodings.map(([title, bytes]): BadCall => {
@@ -56,7 +56,7 @@ test('a body that is not UTF-8 is refused by every call that takes one', (t) =>
     ),
   ));
 
-test('a body of one byte over 1 MB is refused by every call that takes one', (t) =>
+test('every call with a body refuses one byte over 1 MB', (t) =>
   allAreRefused(t, api, (owned) =>
     calls(owned).map(([method, path]): BadCall => {
       const frame = '{"body":""}'.length;
@@ -86,7 +86,7 @@ const types = [
   ';',
 ];
 
-test('a body of another content type, or in another character set, is refused by every call that takes one', (t) =>
+test('every call with a body refuses another content type or character set', (t) =>
   allAreRefused(t, api, (owned) =>
     calls(owned).flatMap(([method, path]) =>
       types.map((type): BadCall => ({
@@ -100,7 +100,7 @@ test('a body of another content type, or in another character set, is refused by
     ),
   ));
 
-test('a body is refused by every call that takes none', (t) =>
+test('every call without a body refuses one', (t) =>
   allAreRefused(t, api, ({ scheduled, failed, webhook, delivery }) =>
     [
       `/posts/${scheduled}/cancel`,
@@ -120,7 +120,7 @@ test('a body is refused by every call that takes none', (t) =>
     ),
   ));
 
-/** Sends bodies to `POST /posts` for a workspace of its own. */
+/** Sends bodies to `POST /posts` of a new workspace. */
 async function sender() {
   const { key, workspaceId } = await api.newClient();
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -166,7 +166,7 @@ test('bytes that are not UTF-8 are refused instead of published as question mark
   t.is(await posts(), 0);
 });
 
-test('UTF-8 is read whole, also in pieces that cut a character, after a byte order mark or packed', async (t) => {
+test('UTF-8 is read correctly in pieces that cut a character, after a byte order mark and compressed', async (t) => {
   const { headers, send } = await sender();
   const text = 'café 😀 � \ufeff 日本';
   const whole = post(Buffer.from(text));
@@ -198,7 +198,7 @@ test('UTF-8 is read whole, also in pieces that cut a character, after a byte ord
   t.like(await answer, { post: { body: text } });
 });
 
-test('what claims to be packed and is not is the caller’s fault, not ours', async (t) => {
+test('a body that is not compressed as it claims is a 400', async (t) => {
   const { posts, send } = await sender();
   const packed = gzipSync(post(Buffer.from(crypto.randomUUID().repeat(20))));
   const broken: [string, Buffer][] = [
@@ -217,7 +217,7 @@ test('what claims to be packed and is not is the caller’s fault, not ours', as
   t.is(await posts(), 1);
 });
 
-test('a field that is given twice counts as it was given last', async (t) => {
+test('the last value of a duplicate field counts', async (t) => {
   const { send } = await sender();
   const reply = await send(Buffer.from('{"body":"first","body":"last"}'));
   t.is(reply.status, 201);
@@ -225,7 +225,7 @@ test('a field that is given twice counts as it was given last', async (t) => {
   t.is((await send(Buffer.from('{"body":"x","body":null,"body":1}'))).status, 400);
 });
 
-test('a field named __proto__ is refused in every spelling, and a text that mentions it is not', async (t) => {
+test('a field named __proto__ is refused in every spelling, and a text that contains it is accepted', async (t) => {
   const { posts, send } = await sender();
   for (const name of ['__proto__', '\\u005f_proto__', '__\\u0070\\u0072ot\\u006F_\\u005F']) {
     for (const body of [`{"body":"x","${name}":{}}`, `{"body":"x","video":{"${name}" : {}}}`]) {
@@ -242,7 +242,7 @@ test('a field named __proto__ is refused in every spelling, and a text that ment
   t.is((await send(Buffer.from('{"body":"x","constructor":{"prototype":{}}}'))).status, 400);
 });
 
-test('a text full of brackets, quotes and backslashes is a text and no nesting, and what follows it is counted', async (t) => {
+test('brackets, quotes and backslashes inside a text do not count as nesting, and the rest of the body does', async (t) => {
   const { posts, send } = await sender();
   const brackets = '[{'.repeat(100);
   const texts = [brackets, `"${brackets}`, `\\"${brackets}`, `${brackets}\\`, `\\${brackets}"`];
@@ -258,7 +258,7 @@ test('a text full of brackets, quotes and backslashes is a text and no nesting, 
   t.is(await posts(), texts.length);
 });
 
-test('a client that hangs up in the middle of a packed body leaves nothing, and the next one is served', async (t) => {
+test('a client that hangs up in the middle of a compressed body stores nothing, and the next one is served', async (t) => {
   const { posts, headers, send } = await sender();
   for (const encoding of ['identity', 'gzip']) {
     const sending = request(`${api.punctual.url}/api/v1/posts`, {

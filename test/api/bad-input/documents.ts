@@ -1,4 +1,4 @@
-/** Not JSON, or not an object, or an object with names that JavaScript would trip over. */
+/** Not JSON, not an object, or an object with names that are special in JavaScript. */
 export const documents: readonly (readonly [title: string, body: string])[] = [
   ['nothing', ''],
   ['white space', ' \n\t'],

@@ -19,14 +19,14 @@ const call = (
 
 const api = sharedApi(test, { allowPorts: [silentPort] });
 
-test('a field of a post with a value that it cannot have is refused and named, by each call that takes posts', (t) =>
+test('each call for posts refuses an invalid value of a field, and names the field', (t) =>
   allAreRefused(t, api, (owned) =>
     onPosts(owned).flatMap((to) =>
       posts.map((bad) => call(to, { body: 'x', channel_ids: [owned.channel] }, bad)),
     ),
   ));
 
-test('null is a value of those fields only that an edit can clear, and of a time', (t) =>
+test('null is accepted only for fields that an edit can clear, and for a time', (t) =>
   allAreRefused(t, api, (owned) =>
     onPosts(owned).flatMap((to) => {
       const fields = ['body', 'channel_ids', 'schedule_in_minutes', 'media_urls'];
@@ -36,21 +36,21 @@ test('null is a value of those fields only that an edit can clear, and of a time
     }),
   ));
 
-test('a time that is none, too long past or too far ahead is refused, by each call that takes posts', (t) =>
+test('each call for posts refuses a time that is malformed, too old or too far ahead', (t) =>
   allAreRefused(t, api, (owned) =>
     onPosts(owned).flatMap((to) =>
       times().map((bad) => call(to, { body: 'x', channel_ids: [owned.channel] }, bad)),
     ),
   ));
 
-test('an idempotency key is no field of an edit or a validation', (t) =>
+test('an edit and a validation refuse an idempotency key', (t) =>
   allAreRefused(t, api, (owned) =>
     onPosts(owned)
       .slice(1)
       .map((to) => call(to, { body: 'x' }, { field: 'idempotency_key', value: 'k' })),
   ));
 
-test('an idempotency key that is empty, too long or no text is refused', (t) =>
+test('an idempotency key that is empty, too long or not text is refused', (t) =>
   allAreRefused(t, api, () => [
     ...['', 'x'.repeat(256), 'é'.repeat(256), 'a\0', 'a\ud800', 1, null, [], {}].map((value) =>
       call(['POST', '/posts'], { body: 'x' }, { field: 'idempotency_key', value }),
@@ -73,12 +73,12 @@ test('an idempotency key that is empty, too long or no text is refused', (t) =>
     },
   ]));
 
-test('a field of a file with a value that it cannot have is refused and named', (t) =>
+test('an invalid value of a field of a file is refused, and the field named', (t) =>
   allAreRefused(t, api, ({ media }) =>
     files.map((bad) => call(['PATCH', `/media/${media}`], {}, bad)),
   ));
 
-test('a field of a channel with a value that it cannot have is refused and named', (t) =>
+test('an invalid value of a field of a channel is refused, and the field named', (t) =>
   allAreRefused(t, api, ({ channel }) => {
     const to = ['PATCH', `/channels/${channel}`] as const;
     const code = 'invalid_channel_options' as const;
@@ -92,7 +92,7 @@ test('a field of a channel with a value that it cannot have is refused and named
     ];
   }));
 
-test('a field of a webhook endpoint with a value that it cannot have is refused and named', (t) =>
+test('an invalid value of a field of a webhook endpoint is refused, and the field named', (t) =>
   allAreRefused(t, api, ({ webhook }) => {
     const base = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
     return [

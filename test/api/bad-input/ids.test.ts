@@ -7,7 +7,7 @@ import { allAreRefused, onPosts, type BadCall } from './refuse.ts';
 
 const api = sharedApi(test, { allowPorts: [silentPort] });
 
-/** Ways to write an id that exists so that it is none, and things that are no id at all; as a path has them. */
+/** Malformed spellings of an existing id, and other values in the place of an id; as in a path. */
 const malformed = (id: string): readonly string[] => [
   id.toUpperCase(),
   `${id.slice(0, 8).toUpperCase()}${id.slice(8)}`,
@@ -37,7 +37,7 @@ const malformed = (id: string): readonly string[] => [
   'x'.repeat(2000),
 ];
 
-/** The kind of thing that a path parameter names. */
+/** The resource that a path parameter names. */
 const named = (path: string, { channel, draft, media, webhook }: Owned): string => {
   const [, resource] = path.split('/');
   return (
@@ -46,7 +46,7 @@ const named = (path: string, { channel, draft, media, webhook }: Owned): string 
   );
 };
 
-test('an id in a path that is not written as one is as unknown as any other, on every call', (t) =>
+test('every call treats a malformed id in the path like an unknown one', (t) =>
   allAreRefused(t, api, (owned) =>
     allRoutes({} as ApiDeps)
       .filter(({ path }) => path.includes('{'))
@@ -62,7 +62,7 @@ test('an id in a path that is not written as one is as unknown as any other, on 
       }),
   ));
 
-test('the second id in a path is held to the same', (t) =>
+test('so does the second id in a path', (t) =>
   allAreRefused(t, api, ({ webhook, delivery }) =>
     malformed(delivery).map((wrong): BadCall => ({
       title: 'a malformed id',
@@ -72,7 +72,7 @@ test('the second id in a path is held to the same', (t) =>
     })),
   ));
 
-/** Ways to write an id so that it is none. */
+/** Malformed spellings of an id. */
 const wrong = (id: string): readonly string[] => [
   id.toUpperCase(),
   id.replaceAll('-', ''),
@@ -105,7 +105,7 @@ const wrongInBody = ({ channel, media }: Owned, [method, path]: readonly [string
     title: `text for channel ${JSON.stringify(id)}`,
     method,
     path,
-    // By hand: a literal `__proto__` would set the prototype.
+    // As text: a literal `__proto__` would set the prototype.
     body: `{"body":"x","channel_ids":["${channel}"],"channel_bodies":{${JSON.stringify(id)}:"y"}}`,
     code: id === '__proto__' ? 'invalid_request' : 'invalid_channel_ids',
   }));
@@ -144,5 +144,5 @@ const wrongInBody = ({ channel, media }: Owned, [method, path]: readonly [string
   return [channels, texts, options, altTexts, inLists].flat();
 };
 
-test('an id in a body that is not written as one is refused and named', (t) =>
+test('a malformed id in a body is refused and named', (t) =>
   allAreRefused(t, api, (owned) => onPosts(owned).flatMap((call) => wrongInBody(owned, call))));

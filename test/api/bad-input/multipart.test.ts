@@ -17,7 +17,7 @@ const field = (name: string) => `content-disposition: form-data; name="${name}"\
 const body = (...parts: string[]) =>
   `${parts.map((part) => `--b\r\n${part}\r\n`).join('')}--b--\r\n`;
 
-/** Half of a letter in UTF-8: what a client sends that cuts a text by bytes, or has it in Latin-1. */
+/** Half of a UTF-8 character, as sent by a client that cuts text by bytes or uses Latin-1. */
 const halfLetter = Buffer.from([0xc3]);
 const cut = (name: string): Buffer<ArrayBuffer> => {
   const [before = '', after = ''] = body(`${field(name)}|`, file).split('|');
@@ -54,9 +54,9 @@ const wrong: Readonly<Record<string, readonly [string | Buffer<ArrayBuffer>, str
   ],
   'with an alt text that is not UTF-8': [cut('alt_text'), 'invalid_request', '/alt_text'],
   'with a name that is not UTF-8': [cut('name'), 'invalid_request', '/name'],
-  'that ends before its end': [`--b\r\n${file}`, 'invalid_request', ''],
+  'that is cut off': [`--b\r\n${file}`, 'invalid_request', ''],
   'with three files': [body(file, file, file), 'invalid_request', ''],
-  'with more fields than an upload has': [
+  'with too many fields': [
     body(...Array.from({ length: 11 }, (_, n) => field(`f${n}`)), file),
     'invalid_request',
     '',
@@ -71,17 +71,17 @@ const wrong: Readonly<Record<string, readonly [string | Buffer<ArrayBuffer>, str
     'invalid_request',
     '',
   ],
-  'with a name that is longer than any': [
+  'with a name that is too long': [
     body(field('name') + 'x'.repeat(65_536), file),
     'invalid_request',
     '',
   ],
-  'in an encoding that is none': [
+  'in an unknown encoding': [
     body(`content-transfer-encoding: 9bit\r\n${file}`),
     'invalid_request',
     '',
   ],
-  'packed as for mail': [
+  'encoded as for mail': [
     body(`content-transfer-encoding: base64\r\n${file}`),
     'invalid_request',
     '',
@@ -96,11 +96,11 @@ const wrong: Readonly<Record<string, readonly [string | Buffer<ArrayBuffer>, str
     'invalid_request',
     '',
   ],
-  'with a header that is none': [body(`x\r\n${file}`), 'invalid_request', ''],
+  'with a malformed header': [body(`x\r\n${file}`), 'invalid_request', ''],
   'with another boundary': [body(file).replaceAll('--b', '--c'), 'invalid_request', ''],
 };
 for (const [name, [text, code, path]] of Object.entries(wrong)) {
-  test.serial(`an upload ${name} is refused, and nothing is left of it`, async (t) => {
+  test.serial(`an upload ${name} is refused, and no file is left`, async (t) => {
     const { punctual, client, files } = await library();
     const reply = await post(punctual, client, text, {
       'content-type': 'multipart/form-data; boundary=b',
@@ -113,7 +113,7 @@ for (const [name, [text, code, path]] of Object.entries(wrong)) {
   });
 }
 
-test('a file that was sent as text, as by curl without @, is refused with the form that curl wants', async (t) => {
+test('a file that was sent as text, as by curl without @, is refused with the right form for curl', async (t) => {
   const { punctual, client } = await library();
   const type = { 'content-type': 'multipart/form-data; boundary=b' };
   const reply = await post(punctual, client, body(`${field('file')}cat.jpg`), type);
@@ -121,7 +121,7 @@ test('a file that was sent as text, as by curl without @, is refused with the fo
 });
 
 for (const encoding of ['7bit', '8bit', 'binary', '8BIT']) {
-  test(`an upload whose part says that it is ${encoding} is taken as it is`, async (t) => {
+  test(`an upload whose part is declared as ${encoding} is stored unchanged`, async (t) => {
     const { punctual, client } = await library();
     const bytes = await picture();
     const encoded = head
@@ -144,7 +144,7 @@ test('an upload without a boundary is refused', async (t) => {
 });
 
 for (const type of ['application/json', 'image/png', 'multipart/mixed; boundary=b', '']) {
-  test(`a body of type "${type}" is no upload`, async (t) => {
+  test(`a body of type "${type}" is not accepted as an upload`, async (t) => {
     const { punctual, client } = await library();
     const reply = await post(punctual, client, body(file), { 'content-type': type });
 

@@ -20,7 +20,7 @@ const patient = sharedApi(test, {
 
 const [hang, answer] = [Buffer.from('hang'), Buffer.from('answer')];
 
-test('while files of one workspace hang, others are taken, and a turn that does not come is a 503', async (t) => {
+test('while inspections of one workspace hang, others are served, and a full queue is a 503', async (t) => {
   const { punctual } = impatient;
   const [client, hostile] = [await impatient.newClient(), await impatient.newClient()];
   const files = await newFilesOf(punctual);
@@ -41,10 +41,10 @@ test('while files of one workspace hang, others are taken, and a turn that does 
 
   t.is(await rowsOf(punctual, hostile.workspaceId), 0);
   stuck.destroy();
-  await poll(files, ({ length }) => length === 1); // The one that was taken.
+  await poll(files, ({ length }) => length === 1); // The accepted one.
 });
 
-test('a client that goes away gives its place to those behind it, and leaves nothing', async (t) => {
+test('a client that hangs up frees its place in the queue, and leaves no file', async (t) => {
   const { punctual } = patient;
   const client = await patient.newClient();
   const files = await newFilesOf(punctual);

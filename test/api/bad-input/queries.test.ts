@@ -17,7 +17,7 @@ const get = (path: string, places?: readonly string[]): BadCall => ({
   ...(places ? { places } : {}),
 });
 
-/** A path of this call that leads to something of the caller's own. */
+/** A path of this call with the caller's own resources. */
 const filled = (path: string, { draft, scheduled, failed, media, webhook, delivery }: Owned) => {
   const post = { cancel: scheduled, retry: failed }[path.split('/').at(-1) ?? ''] ?? draft;
   const id = /^\/(?:posts|analytics)/v.test(path)
@@ -28,7 +28,7 @@ const filled = (path: string, { draft, scheduled, failed, media, webhook, delive
   return path.replace(/\{(?:post_)?id\}/v, id).replace('{delivery}', delivery);
 };
 
-/** Unknown names, as a query has them, and as `details` must name them. */
+/** Unknown parameters in a query, and their names in `details`. */
 const unknown: readonly (readonly [query: string, place: string])[] = [
   ['colour=red', '?colour'],
   ['x', '?x'],
@@ -43,7 +43,7 @@ const unknown: readonly (readonly [query: string, place: string])[] = [
   ['api_key=svc_live_x', '?api_key'],
 ];
 
-test('a query parameter that a call does not take is refused and named, on every call', (t) =>
+test('every call refuses and names an unknown query parameter', (t) =>
   allAreRefused(t, api, (owned) =>
     routes.flatMap(({ method, path, body: takesBody }) =>
       unknown.map(([query, place]): BadCall => {
@@ -57,7 +57,7 @@ test('a query parameter that a call does not take is refused and named, on every
     ),
   ));
 
-test('a query parameter that is given twice is refused and named, on every call that takes any', (t) =>
+test('every call with query parameters refuses and names a repeated one', (t) =>
   allAreRefused(t, api, (owned) =>
     routes.flatMap(({ method, path, query = {} }) =>
       Object.keys(query).map((name): BadCall => ({
@@ -97,7 +97,7 @@ const lists = ({ webhook }: Owned): readonly string[] => [
   `/webhooks/${webhook}/deliveries`,
 ];
 
-test('a limit that is no whole number in its range is refused, by every list', (t) =>
+test('every list refuses a limit that is not a whole number in its range', (t) =>
   allAreRefused(t, api, (owned) =>
     lists(owned).flatMap((path) =>
       ['0', '-1', '101', '1000000', ...noNumbers].map((limit) =>
@@ -124,7 +124,7 @@ const wrongCursors = [
   'x'.repeat(5000),
 ];
 
-test('a cursor that no list gave out is refused, by every list that takes one', (t) =>
+test('every list refuses an invalid cursor', (t) =>
   allAreRefused(t, api, (owned) =>
     lists(owned)
       .filter((path) => path !== '/analytics')
@@ -133,7 +133,7 @@ test('a cursor that no list gave out is refused, by every list that takes one', 
       ),
   ));
 
-test('a filter that names nothing there is is refused', (t) =>
+test('a filter with an unknown value is refused', (t) =>
   allAreRefused(t, api, ({ webhook }) => [
     ...['', 'Draft', 'DRAFT', 'cancelled', 'draft,scheduled', 'draft%20', 'retrying', '%00'].map(
       (status) => get(`/posts?status=${status}`, ['?status']),
@@ -171,7 +171,7 @@ const noDays = [
   '٢٠٢٦-٠١-٠١',
 ];
 
-test('analytics are refused for a day that is none, a range that is none, and what there is not', (t) =>
+test('analytics refuse an invalid day, an invalid range and unknown values', (t) =>
   allAreRefused(t, api, ({ channel, failed }) => [
     ...noDays.flatMap((day) => [
       get(`/analytics?from=${day}&to=2026-12-31`, ['?from']),
@@ -213,7 +213,7 @@ const noInstants = [
   '%00',
 ];
 
-test('a time since which to replay that is none is refused, and so is none at all', (t) =>
+test('a replay refuses an invalid and a missing since', (t) =>
   allAreRefused(t, api, ({ webhook }) => [
     ...noInstants.map((since): BadCall => ({
       title: 'no time',
@@ -256,7 +256,7 @@ const paths = [
   `/${'x/'.repeat(1000)}`,
 ];
 
-test('a path that there is not is unknown by every method', (t) =>
+test('an unknown path is not found by every method', (t) =>
   allAreRefused(t, api, () =>
     paths.flatMap((path) =>
       ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method): BadCall => ({
@@ -268,7 +268,7 @@ test('a path that there is not is unknown by every method', (t) =>
     ),
   ));
 
-test('a method that a path does not take is refused, on every path', (t) =>
+test('every path refuses an unsupported method', (t) =>
   allAreRefused(t, api, (owned) =>
     [...new Set(routes.map(({ path }) => path))].flatMap((path) => {
       const to = filled(path, owned);

@@ -5,21 +5,21 @@ import { ownedBy, type Owned } from '../owned.ts';
 import { rawCall } from '../../support/raw-call.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 
-/** One request that must be refused. */
+/** A request that must be refused. */
 export type BadCall = {
   readonly title: string;
   readonly method: string;
   /** Relative to `/api/v1`, with the query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON; a text or bytes as they are. */
+  /** An object is sent as JSON; text and bytes are sent unchanged. */
   readonly body?: object | string | Uint8Array<ArrayBuffer>;
   readonly code: keyof typeof statuses;
-  /** What `details` must point at, in any order. */
+  /** The expected paths in `details`, in any order. */
   readonly places?: readonly string[];
 };
 
-/** The status of each code, written down here once more. */
+/** The status of each code, repeated here on purpose. */
 export const statuses = {
   invalid_request: 400,
   empty_body: 400,
@@ -40,7 +40,7 @@ export const statuses = {
 } as const;
 
 /**
- * Sends each request, and looks that it is refused as it should be, and that none leaves a trace.
+ * Sends each request and checks that it is refused as expected and stores nothing.
  *
  * @param api Must allow `silentPort`.
  */
@@ -81,7 +81,7 @@ async function send(url: string, key: string, bad: BadCall): Promise<Reply> {
   }
 }
 
-/** What is wrong with an answer, each with the request, so that one look shows all that is wrong. */
+/** Describes the differences of a response, with its request, so that one run shows all of them. */
 function faultsOf(bad: BadCall, { status, headers, body }: Reply): string[] {
   const places: string[] = (body.details ?? []).map(({ path }: { path: string }) => path);
   const pointed = new Set(places);
@@ -99,7 +99,7 @@ function faultsOf(bad: BadCall, { status, headers, body }: Reply): string[] {
   return sound ? [] : [`${bad.method} ${bad.path} (${bad.title}): ${got} instead of ${wanted}`];
 }
 
-/** The calls that take the fields of a post. */
+/** The calls that accept the fields of a post. */
 export const onPosts = ({ draft }: Owned): readonly (readonly [string, string])[] => [
   ['POST', '/posts'],
   ['POST', '/posts/validate'],

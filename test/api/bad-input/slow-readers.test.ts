@@ -9,20 +9,20 @@ import { needs } from '../../support/needs.ts';
 
 const test = needs('postgres');
 
-/** In bytes. More than the buffers of both ends of a connection hold. */
+/** In bytes: more than the buffers of both ends of a connection. */
 const size = 40_000_000;
 const impatientMs = 1500;
 const impatient = sharedApi(test, {
   temporalEnv: noTemporal,
   readers: { bytesPerSecond: 3_000_000, windowMs: impatientMs },
 });
-/** A reader at 1 MB/s takes something every 2 s at the best: megabytes are handed over at a time. */
+/** A reader at 1 MB/s makes progress at most every 2 s, because systems pass on megabytes at a time. */
 const patient = sharedApi(test, {
   temporalEnv: noTemporal,
   readers: { bytesPerSecond: 10_000, windowMs: 15_000 },
 });
 
-/** Asks for a large file, of which nothing is read yet. */
+/** Requests a large file without reading the response. */
 async function ask(t: ExecutionContext, { punctual, newClient }: SharedApi): Promise<Socket> {
   const bytes = Buffer.concat([await picture('png'), Buffer.alloc(size)]);
   const { body } = await upload(punctual, await newClient(), { bytes });
@@ -35,7 +35,7 @@ async function ask(t: ExecutionContext, { punctual, newClient }: SharedApi): Pro
   return socket;
 }
 
-/** Reads so much every 50 ms until all of it is there or the connection ends. @returns how much there was. */
+/** Reads this much every 50 ms until the end of the file or the connection. @returns the number of bytes read. */
 async function readSlowly(socket: Socket, pieceBytes: number): Promise<number> {
   let read = 0;
   while (read < size && !socket.readableEnded && !socket.destroyed) {
@@ -47,25 +47,25 @@ async function readSlowly(socket: Socket, pieceBytes: number): Promise<number> {
   return read;
 }
 
-test('a reader that takes less than it must on average is cut off, though it never stops', async (t) => {
+test('a client that reads too slowly on average is disconnected, even if it never stops', async (t) => {
   const socket = await ask(t, impatient);
-  const read = await readSlowly(socket, 50_000); // A third of what it must.
+  const read = await readSlowly(socket, 50_000); // A third of the minimum.
 
   t.true(read < size, String(read));
 });
 
-test('a reader that is slow and takes what it must gets the whole file', async (t) => {
+test('a slow client above the minimum gets the whole file', async (t) => {
   const socket = await ask(t, patient);
   const read = await readSlowly(socket, 1_000_000);
 
   t.true(read >= size, String(read));
 });
 
-test('a reader that takes nothing is cut off, also while it goes on sending', async (t) => {
+test('a client that reads nothing is disconnected, even while it keeps sending', async (t) => {
   const socket = await ask(t, impatient);
   const sending = setInterval(() => socket.write('G'), 100);
   t.teardown(() => clearInterval(sending));
-  await sleep(3 * impatientMs); // Reads nothing.
+  await sleep(3 * impatientMs); // Does not read.
   const read = await readSlowly(socket, 10_000_000);
 
   t.true(read < size, String(read));

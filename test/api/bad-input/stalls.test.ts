@@ -6,14 +6,14 @@ import { sharedApi } from '../../support/kit.ts';
 const bodyMs = 1000;
 const api = sharedApi(test, { bodyMs });
 
-/** A request whose body says that it has a hundred bytes, of which one has come. */
+/** A request that announces a hundred bytes and sends one. */
 async function stalled(t: ExecutionContext, key: string, path = '/api/v1/posts') {
   const { hostname, port } = new URL(api.punctual.url);
   const socket = connect(Number(port), hostname);
   t.teardown(() => socket.destroy());
   let answer = '';
   socket.on('error', () => undefined).on('data', (chunk) => (answer += String(chunk)));
-  const closed = new Promise((resolve) => socket.once('close', resolve)); // By a reset, as we go on sending.
+  const closed = new Promise((resolve) => socket.once('close', resolve)); // By a reset, because the client keeps sending.
   await once(socket, 'connect');
   const head = [
     `POST ${path} HTTP/1.1`,
@@ -26,13 +26,13 @@ async function stalled(t: ExecutionContext, key: string, path = '/api/v1/posts')
   return { socket, closed, answer: () => answer };
 }
 
-/** Sends a byte now and then, for as long as it is let. */
+/** Keeps sending single bytes until the connection is closed. */
 function drip(t: ExecutionContext, socket: Socket): void {
   const timer = setInterval(() => socket.write(' '), 100);
   t.teardown(() => clearInterval(timer));
 }
 
-test('a JSON body that stops coming is refused after its time, and its connection is closed', async (t) => {
+test('a stalled JSON body is refused after its time limit, and its connection is closed', async (t) => {
   const { key } = await api.newClient();
   const { closed, answer } = await stalled(t, key);
   await closed;
@@ -41,7 +41,7 @@ test('a JSON body that stops coming is refused after its time, and its connectio
   t.regex(answer(), /The request body did not come within 1 s\./v);
 });
 
-test('one that comes byte by byte has no more time', async (t) => {
+test('a body that arrives byte by byte has the same time limit', async (t) => {
   const { key } = await api.newClient();
   const { socket, closed, answer } = await stalled(t, key);
   drip(t, socket);
@@ -52,10 +52,10 @@ test('one that comes byte by byte has no more time', async (t) => {
 
 for (const [what, path, status] of [
   ['to a call with a wrong key', '/api/v1/posts', 401],
-  ['to a path that there is not', '/api/v1/nothing', 404],
-  ['to a call that takes none of its method', '/api/v1/me', 405],
+  ['to an unknown path', '/api/v1/nothing', 404],
+  ['with an unsupported method', '/api/v1/me', 405],
 ] as const) {
-  test(`a request ${what} that goes on sending after its answer is cut off`, async (t) => {
+  test(`a request ${what} that keeps sending after its response is disconnected`, async (t) => {
     const { socket, closed, answer } = await stalled(t, 'svc_live_wrong', path);
     drip(t, socket);
     await closed;
@@ -64,7 +64,7 @@ for (const [what, path, status] of [
   });
 }
 
-test('many bodies that stall keep nobody else from being answered', async (t) => {
+test('many stalled bodies do not delay other clients', async (t) => {
   const client = await api.newClient();
   const others = await Promise.all(Array.from({ length: 100 }, () => stalled(t, client.key)));
 

@@ -12,7 +12,7 @@ const api = sharedApi(test);
 
 const json = 'Content-Type: application/json';
 
-/** A workspace with a key, and how to see that nothing came of what was sent with it. */
+/** A workspace with a key, and a check that a request stored nothing. */
 async function workspace(t: ExecutionContext) {
   const { key, workspaceId } = await api.newClient();
   const rows = () => storedRows(api.punctual.orm, workspaceId);
@@ -31,7 +31,7 @@ async function workspace(t: ExecutionContext) {
   return { key, auth: `Authorization: Bearer ${key}`, rows, nothingStored, create };
 }
 
-/** A request as it goes over the wire. */
+/** A request as bytes. */
 const request = (start: string, headers: readonly string[], body = ''): string =>
   [`${start} HTTP/1.1`, 'Host: api', 'Connection: close', ...headers, '', body].join('\r\n');
 
@@ -49,8 +49,8 @@ const broken = (auth: string): readonly Wire[] => [
   ['MOVE', request('MOVE /api/v1/me', [auth]), 'method_not_allowed'],
   ['an unknown method', request('FETCH /api/v1/me', [auth]), 'invalid_request'],
   ['a method in lower case', request('get /api/v1/me', [auth]), 'invalid_request'],
-  ['an address that is no URL', request('GET http://[::1/', [auth]), 'invalid_request'],
-  ['no HTTP at all', 'hello\r\n\r\n', 'invalid_request'],
+  ['an invalid URL', request('GET http://[::1/', [auth]), 'invalid_request'],
+  ['not HTTP', 'hello\r\n\r\n', 'invalid_request'],
   ['a text for Content-Length', posting([auth, json, 'Content-Length: many']), 'invalid_request'],
   ['a negative Content-Length', posting([auth, json, 'Content-Length: -1']), 'invalid_request'],
   ['two Content-Lengths', posting([auth, json, length, 'Content-Length: 5']), 'invalid_request'],
@@ -66,7 +66,7 @@ const broken = (auth: string): readonly Wire[] => [
     'invalid_request',
   ],
   [
-    'a chunk longer than it says',
+    'a chunk longer than its size',
     posting([auth, json, 'Transfer-Encoding: chunked'], `2\r\n${post}\r\n0\r\n\r\n`),
     'invalid_request',
   ],
@@ -111,7 +111,7 @@ const credentials = (key: string): readonly string[] => [
   `Proxy-Authorization: Bearer ${key}`,
 ];
 
-test('what is wrong on the wire is refused in the one shape of errors, and stores nothing', async (t) => {
+test('malformed HTTP is refused with the usual error body, and stores nothing', async (t) => {
   const { auth, key, nothingStored } = await workspace(t);
   const wrongKeys = credentials(key).map((line): Wire => {
     return [line, posting([line, json, length]), 'unauthorized'];
@@ -127,7 +127,7 @@ test('what is wrong on the wire is refused in the one shape of errors, and store
   await nothingStored();
 });
 
-test('an expectation that nobody knows is refused in the one shape of errors', async (t) => {
+test('an unknown Expect is refused with the usual error body', async (t) => {
   const { auth, nothingStored } = await workspace(t);
   const { status, text } = await rawSocket(posting([auth, json, length, 'Expect: a miracle']));
   t.is(status, 417);
@@ -135,7 +135,7 @@ test('an expectation that nobody knows is refused in the one shape of errors', a
   await nothingStored();
 });
 
-test('its refusal arrives also where the body is no HTTP', async (t) => {
+test('its refusal also arrives when the body is not valid HTTP', async (t) => {
   const { auth } = await workspace(t);
   const headers = [auth, json, 'Transfer-Encoding: chunked', 'Expect: a miracle'];
   t.is((await rawSocket(posting(headers, 'zz\r\nhello\r\n'))).status, 417);
@@ -155,7 +155,7 @@ test('its refusal also reaches a client that reads only once it has sent a large
   t.regex(String(await once(socket, 'data')), /^HTTP\/1\.1 417 /v);
 });
 
-test('a body in chunks of a single byte is read, and refused once there are more than anybody means well', async (t) => {
+test('a body in chunks of a single byte is read, and refused when there are too many chunks', async (t) => {
   const { auth, rows } = await workspace(t);
   const send = (size: number) => {
     const body = Buffer.from(JSON.stringify({ body: 'x'.repeat(size) }));
@@ -170,7 +170,7 @@ test('a body in chunks of a single byte is read, and refused once there are more
   t.is((await rows()).posts, 1);
 });
 
-test('headers beyond all measure are refused in the one shape of errors', async (t) => {
+test('headers that are too large are refused with the usual error body', async (t) => {
   const { auth, nothingStored } = await workspace(t);
   const large = posting([auth, json, length, `X-Large: ${'x'.repeat(100_000)}`]);
   const { status, text } = await rawSocket(large);
@@ -179,9 +179,9 @@ test('headers beyond all measure are refused in the one shape of errors', async 
   await nothingStored();
 });
 
-test('a client that goes away in the middle of its body leaves nothing behind, and the server goes on', async (t) => {
+test('a client that hangs up in the middle of its body stores nothing, and the server continues', async (t) => {
   const { auth, key, nothingStored } = await workspace(t);
-  // Whoever expects a 100 hears when the server is at the body.
+  // `Expect: 100-continue` shows when the server reads the body.
   const head = [auth, json, 'Expect: 100-continue'];
   const half: readonly [start: string, length: string, rest: string][] = [
     ['POST /api/v1/posts', 'Content-Length: 1000', post],
@@ -198,7 +198,7 @@ test('a client that goes away in the middle of its body leaves nothing behind, a
   await nothingStored();
 });
 
-/** 1 GB of zeros, packed: gzip takes several packages one after the other. */
+/** 1 GB of zeros, compressed: gzip allows several members in a row. */
 const bombs = (): [string, Buffer][] => {
   const zeros = Buffer.alloc(16 * 1024 * 1024);
   const member = gzipSync(zeros);
@@ -211,9 +211,9 @@ const bombs = (): [string, Buffer][] => {
   ];
 };
 
-// Serial, so that the memory which others take at the same time is not counted.
+// Serial, so that the memory of concurrent tests is not counted.
 test.serial(
-  'a small body that unpacks to 1 GB is refused before it fills the memory',
+  'a small body that decompresses to 1 GB is refused before it fills the memory',
   async (t) => {
     const { create, nothingStored } = await workspace(t);
     const packed = bombs();
@@ -238,7 +238,7 @@ test.serial(
   },
 );
 
-test('packed twice, or packed as something else, is refused', async (t) => {
+test('a body that is compressed twice or wrongly is refused', async (t) => {
   const { create, nothingStored } = await workspace(t);
   const cases: readonly [string, Buffer, number][] = [
     ['gzip, gzip', gzipSync(gzipSync(post)), 415],
@@ -254,7 +254,7 @@ test('packed twice, or packed as something else, is refused', async (t) => {
   await nothingStored();
 });
 
-test('1 MB exactly is taken, and a byte more is not', async (t) => {
+test('exactly 1 MB is accepted, and a byte more is not', async (t) => {
   const { create, rows } = await workspace(t);
   const send = async (size: number): Promise<number> => {
     const thread = Array.from({ length: 6 }, () => 'x'.repeat(50_000));
@@ -266,18 +266,18 @@ test('1 MB exactly is taken, and a byte more is not', async (t) => {
 });
 
 /**
- * Sends bytes as they are over a socket of its own, and reads what comes back until the server closes it. For what
- * no HTTP client would say.
+ * Sends raw bytes over a new socket and reads the response until the server closes it. For requests that no HTTP
+ * client sends.
  *
- * @param rest Sent after the server began to answer; the socket is closed then, as by a client that goes away.
- * @returns a status of null when the connection ended without an answer.
+ * @param rest Sent after the response has begun; the socket is then closed, as by a client that hangs up.
+ * @returns a null status when the connection ended without a response.
  */
 async function rawSocket(bytes: string, rest?: string) {
   const { hostname, port } = new URL(api.punctual.url);
   const socket = connect(Number(port), hostname);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  socket.on('error', () => undefined); // A reset is an end like any other.
+  socket.on('error', () => undefined); // A reset also ends the response.
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.write(Buffer.from(bytes, 'latin1'));
   if (rest !== undefined) {

@@ -3,9 +3,9 @@ import type { BadCall } from './refuse.ts';
 export type BadField = {
   readonly field: string;
   readonly value: unknown;
-  /** `invalid_request` when left out. */
+  /** `invalid_request` when omitted. */
   readonly code?: BadCall['code'];
-  /** What `details` must point at; the field itself when left out. */
+  /** The expected path in `details`; the field itself when omitted. */
   readonly place?: string | readonly string[];
 };
 
@@ -20,7 +20,7 @@ const noText = ['\0', 'a\0b', '\ud83c', '\udc00', 'a\udfffb', '\udc00\ud800'];
 const many = (count: number, value: unknown): unknown[] =>
   Array.from({ length: count }, () => value);
 
-/** Null clears these when a post is edited. */
+/** Fields that null clears in an edit. */
 export const clearable = [
   'thread',
   'channel_bodies',
@@ -30,7 +30,7 @@ export const clearable = [
   'video',
 ];
 
-/** Wrong in a new post, in an edit and in a validation alike. */
+/** Invalid in a new post, an edit and a validation. */
 export const posts: readonly BadField[] = [
   ...each('body', [0, 1, true, [], ['x'], {}, { toString: 'x' }]),
   ...each('body', blanks, { code: 'empty_body' }),
@@ -123,7 +123,7 @@ export const posts: readonly BadField[] = [
 
 const twoYearsOfMinutes = 2 * 366 * 24 * 60;
 
-/** After a year that is in reach. */
+/** Appended to a year that is in range. */
 const wrongSpellings = [
   '01-01',
   '01-01T10:00:00',
@@ -198,7 +198,7 @@ export const times = (): readonly BadField[] => {
   ];
 };
 
-/** Wrong in an edit of a file. */
+/** Invalid in an edit of a file. */
 export const files: readonly BadField[] = [
   ...each('alt_text', [1, true, [], {}, 'x'.repeat(5001), ...blanks, ...noText]),
   ...each('name', [1, true, [], {}, null, '', 'x'.repeat(256), ...noText]),
@@ -206,7 +206,7 @@ export const files: readonly BadField[] = [
   ...each('constructor', [{}]),
 ];
 
-/** Wrong in a new endpoint and in an edit alike. */
+/** Invalid in a new endpoint and in an edit. */
 export const webhooks: readonly BadField[] = [
   ...each('url', [1, true, [], {}, null]),
   ...each(

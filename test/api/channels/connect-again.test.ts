@@ -35,7 +35,7 @@ test('a failed post is not retried on a disconnected account until it is connect
   t.deepEqual((await client.post(`/posts/${alone}/retry`)).body.retrying, [gone]);
 });
 
-test('an account that is connected again has its channel and what it published, and not the posts that it lost', async (t) => {
+test('a reconnected account has its channel and its published posts, without the removed posts', async (t) => {
   const { client, gone, stays, make, show, disconnect, connectAgain } = await workspace();
   const lost = await make([gone, stays]);
   const published = await endedPost(api.punctual, client, new Map([[gone, 'published']]));

@@ -13,7 +13,7 @@ async function workspace() {
   return { client, channel, edit };
 }
 
-test('a channel shows its defaults by itself and in the list, and none are an empty object', async (t) => {
+test('a channel shows its defaults alone and in the list; without defaults they are an empty object', async (t) => {
   const { client, channel, edit } = await workspace();
   const shown = async () => {
     const one = (await client.get(`/channels/${channel}`)).body.channel;
@@ -27,14 +27,14 @@ test('a channel shows its defaults by itself and in the list, and none are an em
   t.deepEqual(body.channel.options, options);
   t.deepEqual(await shown(), options);
   await edit({ language: 'fr' });
-  t.deepEqual(await shown(), { language: 'fr' }, 'they are replaced as a whole');
+  t.deepEqual(await shown(), { language: 'fr' }, 'replaced completely');
   t.is((await client.patch(`/channels/${channel}`, {})).status, 200);
   t.deepEqual(await shown(), { language: 'fr' });
   await edit(null);
   t.deepEqual(await shown(), {});
 });
 
-test('defaults that the network does not have are refused, with those that it has', async (t) => {
+test('unknown default options are refused, with the known ones', async (t) => {
   const { client, channel, edit } = await workspace();
   const { status, body } = await edit({ colour: 'red' });
   t.is(status, 400);
@@ -52,27 +52,27 @@ const unfit: readonly [what: string, platform: Platform, options: object, senten
     /YouTube takes no < and no > in a title/v,
   ],
   [
-    'tags that are too long in all',
+    'tags that are too long together',
     'youtube',
     { tags: ['x'.repeat(250), 'y'.repeat(250)] },
     /501/v,
   ],
   [
-    'a comment where there are none',
+    'a comment on a network without comments',
     'youtube',
     { privacy: 'private', first_comment: 'x' },
     /no comments under a private video/v,
   ],
   ['a blank comment', 'linkedin', { first_comment: ' ' }, /no text in the first comment/v],
   [
-    'a warning that leaves no room for a text',
+    'a content warning that leaves no space for a text',
     'mastodon',
     { spoiler_text: 'y'.repeat(500) },
     /spoiler_text has 500/v,
   ],
 ];
 for (const [what, platform, options, sentence] of unfit) {
-  test(`defaults that no post could go out with are refused: on ${platform} ${what}`, async (t) => {
+  test(`defaults that make every post invalid are refused: on ${platform} ${what}`, async (t) => {
     const client = await api.newClient();
     const channel = await storeChannel(api.punctual, client.workspaceId, { platform });
     const { status, body } = await client.patch(`/channels/${channel}`, { options });
@@ -85,7 +85,7 @@ for (const [what, platform, options, sentence] of unfit) {
   });
 }
 
-test('a thumbnail that YouTube does not take is refused as a default', async (t) => {
+test('a thumbnail that YouTube does not accept is refused as a default', async (t) => {
   const client = await api.newClient();
   const channel = await storeChannel(api.punctual, client.workspaceId, { platform: 'youtube' });
   const edit = (thumbnail: string) =>
@@ -97,7 +97,7 @@ test('a thumbnail that YouTube does not take is refused as a default', async (t)
   t.is((await edit(await storeMedia(api.punctual, client.workspaceId))).status, 200);
 });
 
-test('what defaults leave to posts is none of their faults', async (t) => {
+test('missing values that a post can still add are not faults of the defaults', async (t) => {
   const client = await api.newClient();
   const channel = await storeChannel(api.punctual, client.workspaceId, { platform: 'youtube' });
   for (const options of [{ privacy: 'private' }, { made_for_kids: true }, { tags: ['a', 'b'] }]) {

@@ -7,7 +7,7 @@ import { channelsOf, twoChannels } from './two-channels.ts';
 const api = sharedApi(test);
 const workspace = () => twoChannels(api);
 
-test('a disconnected account is taken off its posts, and one that was to go nowhere else becomes a draft', async (t) => {
+test('a disconnected account is removed from its posts, and a post without another channel becomes a draft', async (t) => {
   const { gone, stays, make, show, disconnect, told } = await workspace();
   const [both, only] = [await make([gone, stays]), await make([gone])];
   const [draftOfBoth, draft] = [await make([stays, gone], {}), await make([gone], {})];
@@ -31,7 +31,7 @@ test('a disconnected account is taken off its posts, and one that was to go nowh
   t.deepEqual(await show(elsewhere), before);
 });
 
-test('a disconnected channel is on no list, answers no call, and is chosen for no post', async (t) => {
+test('a disconnected channel is not listed, is unknown to all calls, and cannot be chosen for a post', async (t) => {
   const { client, gone, stays, make, disconnect } = await workspace();
   const draft = await make([stays], {});
   await disconnect();
@@ -60,7 +60,7 @@ test('a disconnected channel is on no list, answers no call, and is chosen for n
   ]) {
     t.is(reply.status, 400);
     t.is(reply.body.code, 'invalid_channel_ids');
-    t.true(reply.body.error.includes(gone), 'which one it is');
+    t.true(reply.body.error.includes(gone), 'the message names the channel');
   }
 });
 
@@ -109,7 +109,7 @@ test('the secrets of a disconnected account are erased, with its defaults', asyn
   t.deepEqual(await em.execute('select 1 from channel_grants where channel_id = ?', [gone]), []);
 });
 
-test('a link that was made to connect the account again brings no disconnected channel back', async (t) => {
+test('an older reconnect link does not restore a disconnected channel', async (t) => {
   const { client, gone, disconnect } = await workspace();
   const again = { platform: 'mastodon', channel_id: gone };
   const { link } = (await client.post('/channels/connect', again)).body;
@@ -119,7 +119,7 @@ test('a link that was made to connect the account again brings no disconnected c
   t.is((await page()).status, 404);
 });
 
-test('a channel that waits to be tried again fails when it is disconnected, and its post hears of it', async (t) => {
+test('a channel that waits for a retry fails when it is disconnected, and its post is synced', async (t) => {
   const { gone, stays, make, show, disconnect } = await workspace();
   const post = await make([gone, stays]);
   await setStatus(api.punctual, post, 'publishing', ['retrying', 'published']);
@@ -146,7 +146,7 @@ test('a channel that waits to be tried again fails when it is disconnected, and 
   t.is(await revision(), (before ?? 0) + 1);
 });
 
-test('a post that is published everywhere else is published once the rest of it is disconnected', async (t) => {
+test('a post that is published on all other channels is published after the last one is disconnected', async (t) => {
   const { client, gone, stays, make, show, disconnect } = await workspace();
   const post = await make([stays, gone]);
   await setStatus(api.punctual, post, 'publishing', ['published', 'scheduled']);
@@ -158,7 +158,7 @@ test('a post that is published everywhere else is published once the rest of it 
   t.deepEqual(channelsOf(await show(post)), [stays]);
 });
 
-test('a channel that a draft has failed on is off it, and the draft can be scheduled without it', async (t) => {
+test('a failed channel of a draft is removed, and the draft can be scheduled without it', async (t) => {
   const { client, gone, stays, make, disconnect } = await workspace();
   const post = await make([gone, stays]);
   await setStatus(api.punctual, post, 'publishing', ['failed', 'scheduled']);
@@ -171,7 +171,7 @@ test('a channel that a draft has failed on is off it, and the draft can be sched
   t.deepEqual(channelsOf(reply.body.post), [stays]);
 });
 
-test('the texts and options that posts had for a disconnected channel count in no quota any more', async (t) => {
+test('the texts and options that posts had for a disconnected channel no longer count towards a quota', async (t) => {
   const { client, gone, stays, make, disconnect } = await workspace();
   const em = api.punctual.orm.em.fork();
   const used = async (): Promise<number> => {
@@ -187,7 +187,7 @@ test('the texts and options that posts had for a disconnected channel count in n
   t.is(await used(), 1);
 });
 
-test('thousands of scheduled posts lose a channel at once, and the answer names the first hundred of them', async (t) => {
+test('thousands of scheduled posts lose a channel at once, and the response names the first hundred', async (t) => {
   const { client, gone, stays, disconnect, told } = await workspace();
   const em = api.punctual.orm.em.fork();
   const many = 4000;
@@ -197,7 +197,7 @@ test('thousands of scheduled posts lose a channel at once, and the answer names 
      from generate_series(1, ?) n`,
     [client.workspaceId, many],
   );
-  // Half of them go elsewhere too.
+  // Half of them have another channel.
   await em.execute(
     `insert into post_channels (id, workspace_id, post_id, channel_id, position, status)
      select gen_random_uuid(), p.workspace_id, p.id, c.id, 0, 'scheduled' from posts p

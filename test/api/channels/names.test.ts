@@ -25,7 +25,7 @@ async function connected(more: object) {
   return { connect, show };
 }
 
-test('a channel says what people call its account, where its page is, and whether it is of the sandbox', async (t) => {
+test('a channel shows its display name, its public page and whether it is at the sandbox', async (t) => {
   const real = await connected({ displayName: 'Ana' });
   t.like(await real.show(), {
     display_name: 'Ana',
@@ -41,7 +41,7 @@ test('a channel says what people call its account, where its page is, and whethe
   t.like(await show(), { sandbox: false }, 'another port');
 });
 
-test('an account that is connected again has the name that it has by now', async (t) => {
+test('a reconnected account gets its current name', async (t) => {
   const { connect, show } = await connected({ displayName: 'Ana' });
   await connect({ displayName: 'Ana B.' });
   t.like(await show(), { display_name: 'Ana B.' });

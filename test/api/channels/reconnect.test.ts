@@ -7,7 +7,7 @@ const api = sharedApi(test);
 
 type Ends = Parameters<typeof endedPost>[2];
 
-/** A workspace with a channel whose access was lost, and another. */
+/** A workspace with a channel that lost its access, and another channel. */
 async function workspace() {
   const client = await api.newClient();
   const { workspaceId } = client;
@@ -20,7 +20,7 @@ async function workspace() {
   await run(`update channels set state = 'needs_reconnect', error = 'Revoked.' where id = ?`, [
     lost,
   ]);
-  /** A post that ended so, and lost the access of the channels that it failed on. */
+  /** An ended post whose failed channels have lost their access. */
   const ended = async (ends: Ends, code = 'access_lost', hoursAgo = 1): Promise<string> => {
     const post = await endedPost(api.punctual, client, ends);
     await run(
@@ -47,7 +47,7 @@ async function workspace() {
 
 const retrying = { retry_posts: true };
 
-test('the posts of a day that failed only because access was lost are named, in the order in which they were due', async (t) => {
+test('posts of the last day that failed only because of the lost access are listed by due time', async (t) => {
   const { lost, other, ended, failed, run, reconnect } = await workspace();
   const [late, early] = [await failed(), await failed()];
   await run(`update posts set scheduled_at = now() - interval '2 hours' where id = ?`, [early]);
@@ -78,7 +78,7 @@ test('the posts of a day that failed only because access was lost are named, in 
   t.deepEqual(body.retrying, []);
 });
 
-test('nothing is sent again before the account is connected', async (t) => {
+test('posts are not retried before the account is connected', async (t) => {
   const { failed, show, reconnect, connectAgain } = await workspace();
   const post = await failed();
   const before = await show(post);
@@ -93,7 +93,7 @@ test('nothing is sent again before the account is connected', async (t) => {
   t.deepEqual((await reconnect(retrying)).body.retrying, [post]);
 });
 
-test('a post is sent again to the channel that was connected, and to no other', async (t) => {
+test('a post is retried only on the reconnected channel', async (t) => {
   const { client, lost, other, ended, run, show, reconnect, connectAgain } = await workspace();
   const [published, unconfirmed] = [
     await storeChannel(api.punctual, client.workspaceId),
@@ -119,7 +119,7 @@ test('a post is sent again to the channel that was connected, and to no other', 
   t.deepEqual(after.channels.slice(1), before.slice(1));
 });
 
-test('two calls at the same moment send each post again once', async (t) => {
+test('two concurrent calls retry each post once', async (t) => {
   const { failed, run, reconnect, connectAgain } = await workspace();
   const posts = [await failed(), await failed(), await failed(), await failed()];
   await connectAgain();
@@ -136,7 +136,7 @@ test('two calls at the same moment send each post again once', async (t) => {
   t.like((await reconnect(retrying)).body, { failed_posts: { count: 0 }, retrying: [] });
 });
 
-test('posts are sent again one after the other, and one without its files is passed over', async (t) => {
+test('retries are spaced, and a post without its files is skipped', async (t) => {
   const { failed, run, reconnect, connectAgain, client } = await workspace();
   const [first, without, second] = [await failed(), await failed(), await failed()];
   await run(
@@ -159,7 +159,7 @@ test('posts are sent again one after the other, and one without its files is pas
   t.is(row?.apart, 2);
 });
 
-test('the answer has a link by which the account, and no other, can be connected again; none where posts are sent again', async (t) => {
+test('the response has a link for reconnecting only this account, and none when posts are retried', async (t) => {
   const { client, lost, run, reconnect, connectAgain } = await workspace();
   const { link } = (await reconnect()).body;
   t.regex(link, /\/connect\/[0-9A-Za-z]{32}$/v);
@@ -171,7 +171,7 @@ test('the answer has a link by which the account, and no other, can be connected
   t.is((await reconnect(retrying)).body.link, null);
 });
 
-test('a channel to connect again that cannot be one is refused like that of nobody', async (t) => {
+test('reconnecting an invalid channel is refused like an unknown one', async (t) => {
   const client = await api.newClient();
   for (const channel_id of ['7\u00f4', '', 'x'.repeat(100), crypto.randomUUID()]) {
     const { status, body } = await client.post('/channels/connect', {

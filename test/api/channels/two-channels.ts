@@ -4,7 +4,7 @@ import type { PostView } from '../../../domain/post-view.ts';
 import type { SharedApi } from '../../support/kit.ts';
 import { storeChannel } from '../../support/seed.ts';
 
-/** A workspace with two channels, of which `gone` will be disconnected. */
+/** A workspace with two channels; `gone` is to be disconnected. */
 export async function twoChannels(api: SharedApi) {
   const client = await api.newClient();
   const { workspaceId } = client;
@@ -28,7 +28,7 @@ export async function twoChannels(api: SharedApi) {
     make,
     show,
     disconnect: () => client.delete(`/channels/${gone}`),
-    /** Connects the account of the disconnected channel anew. */
+    /** Connects the account of the disconnected channel again. */
     connectAgain: async () => {
       const em = api.punctual.orm.em.fork();
       const { platform, baseUrl, remoteId } = await em.findOneOrFail(Channel, gone);

@@ -17,12 +17,12 @@ const world = connectWorld(test, {
 });
 const { fake, many, api } = world;
 
-test('an answer that another browser was given connects nothing', async (t) => {
+test('an answer for another browser connects nothing', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const link = await linkFor(client);
   const back = answerTo(await leaveFrom(browser, link), { code });
   const victim = openBrowser(api.punctual.url);
-  await victim.get(link); // It has a cookie of its own.
+  await victim.get(link); // It gets its own cookie.
   for (const other of [openBrowser(api.punctual.url), victim]) {
     const seen = await other.get(back);
     t.is(seen.status, 403);
@@ -38,7 +38,7 @@ test('an answer that another browser was given connects nothing', async (t) => {
   t.is((await channels()).length, 1);
 });
 
-test('a forged, foreign, missing or twofold state is refused', async (t) => {
+test('a forged, foreign, missing or repeated state is refused', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const at = await leaveFrom(browser, await linkFor(client));
   const { redirect_uri: back = '', state = '' } = Object.fromEntries(at.searchParams);
@@ -54,7 +54,7 @@ test('a forged, foreign, missing or twofold state is refused', async (t) => {
   t.is((await browser.get(answerTo(at, { code }))).status, 303);
 });
 
-test('the answer of one server is not taken at the address of another', async (t) => {
+test('the answer of one server is refused at the redirect URI of another', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   many.codes.set(code, [accountNamed('@ana@good.example')]);
   const leave = async (url: string): Promise<URL> =>
@@ -75,7 +75,7 @@ test('the answer of one server is not taken at the address of another', async (t
   t.is((await channels()).length, 1);
 });
 
-test('a form that another site sends begins nothing', async (t) => {
+test('a form from another site begins no authorization', async (t) => {
   const { client, browser, code } = await stage(world);
   const link = await linkFor(client);
   const page = await browser.get(link);
@@ -138,7 +138,7 @@ test('a return URL that the operator does not list is refused', async (t) => {
   }
 });
 
-test('names from a network are text on a page, whatever is in them', async (t) => {
+test('names from a network are escaped on the page', async (t) => {
   const handle = `"><script>alert(1)</script><img src=x onerror='alert(2)'>`;
   const { client, browser, code } = await stage(world, { handle });
   const link = await linkFor(client);
@@ -152,7 +152,7 @@ test('names from a network are text on a page, whatever is in them', async (t) =
   t.true(wordsOf(shown).includes('<b>"Evil" & Co</b>'));
 });
 
-test('pages run nothing, are framed and kept by nobody, and tell no address on', async (t) => {
+test('pages run no scripts, cannot be framed or cached, and send no referrer', async (t) => {
   const { client, browser } = await stage(world);
   const link = await linkFor(client);
   const page = await browser.get(link);
@@ -178,7 +178,7 @@ test('pages run nothing, are framed and kept by nobody, and tell no address on',
   t.deepEqual(more, []);
 });
 
-test('what is no form of a page is refused in few words', async (t) => {
+test('a body that is not a form of the page is refused with a short message', async (t) => {
   const { client } = await stage(world);
   const address = `${api.punctual.url}/connect/${tokenIn(await linkFor(client))}`;
   const send = async (init: RequestInit): Promise<number> =>

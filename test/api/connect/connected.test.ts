@@ -6,7 +6,7 @@ import { answerTo, connectWorld, leaveFrom, linkFor, stage, walk } from './world
 const world = connectWorld(test, { returnUrls: ['https://app.example/accounts'] });
 const { fake, many, api } = world;
 
-test('a person connects an account by a link, and is told which one, and where', async (t) => {
+test('a person connects an account with a link, and the page names the account and the workspace', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const made = await client.post('/channels/connect', { platform: 'fake' });
   t.is(made.status, 201);
@@ -39,7 +39,7 @@ test('an account that is connected again keeps its channel', async (t) => {
   t.deepEqual(await channels(), [{ ...first, handle: '@ana-renamed' }]);
 });
 
-test('the person says what the caller did not: a server', async (t) => {
+test('the page asks for a server that the caller did not give', async (t) => {
   const { client, browser, channels } = await stage(world);
   const code = crypto.randomUUID();
   many.codes.set(code, [accountNamed('@ana@social.example')]);
@@ -55,7 +55,7 @@ test('the person says what the caller did not: a server', async (t) => {
   t.is((await channels())[0].handle, '@ana@social.example');
 });
 
-test('what the caller said stands in the form already', async (t) => {
+test('the form is prefilled with the values of the caller', async (t) => {
   const { client, browser } = await stage(world);
   const link = await linkFor(client, { platform: 'many', url: 'https://social.example/"<b>' });
   const page = await browser.get(link);
@@ -63,7 +63,7 @@ test('what the caller said stands in the form already', async (t) => {
   t.is(new URL(refreshOf(await browser.submit(page, 'begin'))).hostname, 'social.example');
 });
 
-test('where a return URL was named, the browser goes there with the id of the channel', async (t) => {
+test('with a return URL the browser is sent there, with the id of the channel', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const link = await linkFor(client, {
     return_url: 'https://app.example/accounts/new?tab=1&connected=forged',
@@ -74,7 +74,7 @@ test('where a return URL was named, the browser goes there with the id of the ch
   t.is(location, `https://app.example/accounts/new?tab=1&connected=${id}`);
 });
 
-test('where a grant opens several accounts, the person chooses one', async (t) => {
+test('if a grant opens several accounts, the person chooses one', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const accounts = ['@one', '@two <b>', '@three'].map((handle) => accountNamed(handle));
   fake.codes.set(code, accounts);
@@ -97,7 +97,7 @@ test('where a grant opens several accounts, the person chooses one', async (t) =
   t.is((await browser.submit(page, 'choose', { account: '0' })).status, 410);
 });
 
-test('a way back is used once only: a second begin ends the first', async (t) => {
+test('a second authorization of a link ends the first', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const link = await linkFor(client);
   const first = await leaveFrom(browser, link);

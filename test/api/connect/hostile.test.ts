@@ -8,10 +8,10 @@ import { answerTo, connectWorld, leaveFrom, linkFor, stage, walk } from './world
 const world = connectWorld(test);
 const { fake, many, api } = world;
 
-/** No database takes it. */
+/** An id that PostgreSQL cannot store. */
 const unstorable = () => accountNamed('@broken', `${crypto.randomUUID()}\u0000`);
 
-test('after a failure of ours the same link connects an account', async (t) => {
+test('the same link works after an internal failure', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const broken = crypto.randomUUID();
   fake.codes.set(broken, [unstorable()]);
@@ -22,7 +22,7 @@ test('after a failure of ours the same link connects an account', async (t) => {
   t.is((await channels()).length, 1);
 });
 
-test('after a failure of ours with the account that was chosen the same link connects one', async (t) => {
+test('the same link works after an internal failure with the chosen account', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const several = crypto.randomUUID();
   fake.codes.set(several, [unstorable(), accountNamed('@ana', crypto.randomUUID())]);
@@ -35,7 +35,7 @@ test('after a failure of ours with the account that was chosen the same link con
   t.is((await channels()).length, 1);
 });
 
-test('a name from a network has no control characters, and turns no line around', async (t) => {
+test('a name from a network has no control characters and no bidirectional controls', async (t) => {
   const { client, browser, channels } = await stage(world);
   const several = crypto.randomUUID();
   const named = (handle: string) => accountNamed(handle, crypto.randomUUID());
@@ -51,7 +51,7 @@ test('a name from a network has no control characters, and turns no line around'
   );
 });
 
-test('an answer to a host that is none is told like any other', async (t) => {
+test('an answer with an invalid Host header is handled as usual', async (t) => {
   const { client, browser, code } = await stage(world);
   const link = await linkFor(client);
   const { pathname, search } = new URL(answerTo(await leaveFrom(browser, link), { code }));
@@ -63,7 +63,7 @@ test('an answer to a host that is none is told like any other', async (t) => {
   }
 });
 
-test('what is no text is refused as an address of a server', async (t) => {
+test('an address of a server with invalid characters is refused', async (t) => {
   const { client } = await stage(world);
   for (const url of ['\ud800', 'https://a\udc00.example']) {
     const { status, body } = await client.post('/channels/connect', { platform: 'many', url });

@@ -7,7 +7,7 @@ import { connectWorld, linkFor, stage, walk } from './world.ts';
 const world = connectWorld(test);
 const { fake, api } = world;
 
-test('who connects an account again may publish what failed only for that, once', async (t) => {
+test('after a reconnect the person can retry the posts that failed because of it, once', async (t) => {
   const { client, browser, code, channels, remoteId } = await stage(world);
   const first = await linkFor(client);
   await walk(browser, first, code);

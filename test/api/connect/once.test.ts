@@ -18,7 +18,7 @@ const { fake, api } = world;
 
 const redeemedOf = (code: string): number => fake.redeemed.filter((one) => one === code).length;
 
-test('an answer that comes many times at once is redeemed once, and makes one channel', async (t) => {
+test('an answer that arrives many times at once is redeemed once, and creates one channel', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const back = answerTo(await leaveFrom(browser, await linkFor(client)), { code });
   const answers = await Promise.all(Array.from({ length: 8 }, () => browser.get(back)));
@@ -43,11 +43,11 @@ test('a link that connected an account connects no other', async (t) => {
   t.is(seen.status, 410);
   t.regex(wordsOf(seen), /This link was used already/v);
   t.notRegex(wordsOf(seen), /Nothing was connected/v);
-  t.false(seen.text.includes('@ana'), 'whom it connected is not told to others');
+  t.false(seen.text.includes('@ana'), 'the account is not shown to others');
   t.is((await channels()).length, 1);
 });
 
-test('a link that is late connects nothing, wherever the person is with it', async (t) => {
+test('an expired link connects nothing, at every step', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const opened = await linkFor(client);
   const page = await browser.get(opened);
@@ -73,7 +73,7 @@ test('a link that is late connects nothing, wherever the person is with it', asy
   t.deepEqual(await channels(), []);
 });
 
-test('previews, and whoever else only looks, use nothing up', async (t) => {
+test('previews and other reads do not use up a link', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const link = await linkFor(client);
   const before = await rowOf(world, link);
@@ -93,7 +93,7 @@ test('previews, and whoever else only looks, use nothing up', async (t) => {
   t.is((await channels()).length, 1);
 });
 
-test('of a workspace a hundred links are open at most: the oldest end', async (t) => {
+test('a workspace has at most a hundred open links: the oldest end', async (t) => {
   const { client, browser } = await stage(world);
   const first = await linkFor(client);
   const second = await linkFor(client);
@@ -108,7 +108,7 @@ test('of a workspace a hundred links are open at most: the oldest end', async (t
   t.is((await browser.get(theirs)).status, 200);
 });
 
-test('an account goes to the workspace of the link, whoever else has links', async (t) => {
+test('an account is connected to the workspace of its link', async (t) => {
   const [mine, theirs] = [await stage(world), await stage(world)];
   const link = await linkFor(mine.client);
   await linkFor(theirs.client);
@@ -117,7 +117,7 @@ test('an account goes to the workspace of the link, whoever else has links', asy
   t.deepEqual(await theirs.channels(), []);
 });
 
-test('where the channel is stored nowhere, the link is not used up in part', async (t) => {
+test('if the channel cannot be stored, the link is not partly used up', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const link = await linkFor(client);
   const back = answerTo(await leaveFrom(browser, link), { code });
@@ -126,6 +126,6 @@ test('where the channel is stored nowhere, the link is not used up in part', asy
     return [accountNamed('@late')];
   });
   await browser.get(back);
-  t.deepEqual(await channels(), [], 'its time ran out while the network answered');
+  t.deepEqual(await channels(), [], 'the link expired during the request');
   t.is((await browser.get(link)).status, 410);
 });

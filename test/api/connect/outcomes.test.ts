@@ -1,6 +1,6 @@
 import test from 'ava';
 import { NetworkError, type Connector } from '../../../networks/network.ts';
-import { OauthError } from '../../../networks/oauth.ts';
+import { OauthError } from '../../../networks/oauth/contract.ts';
 import { accountNamed, pretendOauth } from '../../support/pretend-oauth.ts';
 import { limit } from '../quotas/limited.ts';
 import { refreshOf, wordsOf } from './person.ts';
@@ -20,7 +20,7 @@ const connector: Connector = {
   connect: async (_http, { url = '', 'app-password': password = '' }) => {
     const handle = passwords.get(password);
     if (handle === undefined) {
-      throw new NetworkError('access_lost', 'The password is wrong.', { taken: 'no' });
+      throw new NetworkError('access_lost', 'The password is wrong.', { accepted: 'no' });
     }
 
     return { ...accountNamed(handle), baseUrl: url };
@@ -37,7 +37,7 @@ const world = connectWorld(
 );
 const { fake, api } = world;
 
-test('a person who does not allow it is told so, and may try again', async (t) => {
+test('after a refusal the page says so, and the person may try again', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const link = await linkFor(client);
   const at = await leaveFrom(browser, link);
@@ -45,13 +45,13 @@ test('a person who does not allow it is told so, and may try again', async (t) =
   t.is(denied.status, 303);
   const page = await browser.get(link);
   t.regex(wordsOf(page), /You did not allow it/v);
-  t.is((await browser.get(answerTo(at, { code }))).status, 400, 'that authorization is over');
+  t.is((await browser.get(answerTo(at, { code }))).status, 400, 'that authorization has ended');
   t.deepEqual(await channels(), []);
   await walk(browser, link, code);
   t.is((await channels()).length, 1);
 });
 
-test('a person who does not allow it finds the way back to the app, which hears why', async (t) => {
+test('after a refusal the page has a link back to the app, with the error code', async (t) => {
   const { client, browser } = await stage(world);
   const link = await linkFor(client, { return_url: 'https://app.example/x?user=1' });
   const before = await browser.get(link);
@@ -63,14 +63,14 @@ test('a person who does not allow it finds the way back to the app, which hears 
   t.true(page.text.includes('href="https://app.example/x?user=1&amp;error=denied"'), page.text);
 });
 
-test('what is typed wrong is named as the page names it', async (t) => {
+test('wrong input is named by the label of its field', async (t) => {
   const { client, browser } = await stage(world);
   const page = await browser.get(await linkFor(client, { platform: 'many' }));
   const seen = await browser.submit(page, 'begin', { url: 'my server' });
   t.regex(wordsOf(seen), /"Your server" must be such as \S+, without spaces/v);
 });
 
-test('a network that does not answer leaves the link as it was', async (t) => {
+test('a network that does not answer leaves the link unchanged', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const link = await linkFor(client);
   const away = crypto.randomUUID();
@@ -83,7 +83,7 @@ test('a network that does not answer leaves the link as it was', async (t) => {
   t.is((await channels()).length, 1);
 });
 
-test('a failure of ours is told without its reason, and the link can be tried again', async (t) => {
+test('an internal failure is shown without its cause, and the link can be used again', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const link = await linkFor(client);
   const broken = crypto.randomUUID();
@@ -95,7 +95,7 @@ test('a failure of ours is told without its reason, and the link can be tried ag
   t.is((await channels()).length, 1);
 });
 
-test('another account than that of the channel changes nothing, and the page says which came', async (t) => {
+test('another account than the channel has changes nothing, and the page names it', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   await walk(browser, await linkFor(client), code);
   const before = await channels();
@@ -110,13 +110,13 @@ test('another account than that of the channel changes nothing, and the page say
   t.regex(wordsOf(page), /Sign in there as @ana, and ask for a new link/v);
   t.true(page.text.includes('https://app.example/x?error=wrong_account'));
   t.deepEqual(await channels(), before);
-  t.is((await rowOf(world, link))['sealed_flow'], null, 'what was handed out is not kept');
+  t.is((await rowOf(world, link))['sealed_flow'], null, 'the grant is not kept');
 
   await walk(browser, await linkFor(client, { channel_id: before[0].id }), code);
-  t.deepEqual(await channels(), before, 'the right one is the same channel');
+  t.deepEqual(await channels(), before, 'the right account keeps its channel');
 });
 
-test('of several accounts a link for a channel takes that of the channel', async (t) => {
+test('a link for a channel selects its account among several', async (t) => {
   const { client, browser, code, remoteId, channels } = await stage(world);
   await walk(browser, await linkFor(client), code);
   const before = await channels();
@@ -143,7 +143,7 @@ test('the same id at another server is another account, unless its network prove
   }
 });
 
-test('a workspace that has all its channels gets no link, and no channel by one that it had', async (t) => {
+test('a workspace at its channel limit gets no link, and no channel by an earlier link', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const [early, other] = [await linkFor(client), await linkFor(client)];
   await walk(browser, early, code);
@@ -160,7 +160,7 @@ test('a workspace that has all its channels gets no link, and no channel by one 
   t.is((await channels()).length, 1);
 });
 
-test('a network without its settings names them, and one that there is not lists those that are', async (t) => {
+test('an unconfigured network names its settings, and an unknown one lists the known ones', async (t) => {
   const { client } = await stage(world);
   const bare = await client.post('/channels/connect', { platform: 'bare' });
   t.deepEqual([bare.status, bare.body.code], [409, 'network_not_configured']);
@@ -177,7 +177,7 @@ test('a network without its settings names them, and one that there is not lists
   t.is(url.body.details[0].path, '/url');
 });
 
-test('an app password connects an account too, and a wrong one may be mended', async (t) => {
+test('an app password connects an account too, and a wrong one may be corrected', async (t) => {
   const { client, browser, channels } = await stage(world);
   const password = crypto.randomUUID();
   passwords.set(password, '@app');
@@ -199,7 +199,7 @@ test('an app password connects an account too, and a wrong one may be mended', a
   t.is((await browser.submit(page, 'secret', filled)).status, 410);
 });
 
-test('a secret connects no account of another server in the place of a channel', async (t) => {
+test('a secret does not move a channel to an account of another server', async (t) => {
   const { client, browser, channels } = await stage(world);
   const [own, password] = [crypto.randomUUID(), crypto.randomUUID()];
   passwords.set(own, '@app').set(password, '@app');
@@ -227,7 +227,7 @@ test('an option that the page does not show is refused', async (t) => {
   t.is((await browser.submit(refused, 'secret', filled)).status, 303);
 });
 
-test('for a network that asks once the page itself asks, and promises no other question', async (t) => {
+test('for a network that asks only once, the page itself asks', async (t) => {
   const { client, browser, code, channels, remoteId } = await stage(world);
   once.codes.set(code, [accountNamed('@ana', remoteId)]);
   const link = await linkFor(client, { platform: 'once' });

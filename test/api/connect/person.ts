@@ -1,23 +1,23 @@
-/** An answer as a browser gets it. */
+/** A response in the browser. */
 export type Seen = {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Where a redirect leads; null where it is none. */
+  /** The target of a redirect, or null. */
   readonly location: string | null;
 };
 
-/** As much of a browser as a page without scripts needs: cookies, and forms. */
+/** A minimal browser for pages without scripts: cookies and forms. */
 export type Browser = {
   /** @param address Absolute, or a path of the service. */
   readonly get: (address: string, headers?: Record<string, string>) => Promise<Seen>;
-  /** Sends the form of a page that has this step, with what the person filled in. */
+  /** Submits the form of a page with this step, filled in. */
   readonly submit: (page: Seen, step: string, filled?: Record<string, string>) => Promise<Seen>;
   readonly post: (address: string, form: Record<string, string>) => Promise<Seen>;
   readonly cookies: Map<string, string>;
 };
 
-/** @param url Where the service really is: the origin of what its own public address names is replaced by it. */
+/** @param url The service's real URL, which replaces the origin of its public addresses. */
 export function openBrowser(url: string): Browser {
   const cookies = new Map<string, string>();
   const ask = async (address: string, init: RequestInit = {}): Promise<Seen> => {
@@ -49,7 +49,7 @@ export function openBrowser(url: string): Browser {
   };
 }
 
-/** The form with this step, as its markup has it. */
+/** The form with this step, from the markup. */
 function formOf({ text }: Seen, step: string): { action: string; fields: Record<string, string> } {
   const forms = text.match(/<form[\s\S]*?<\/form>/gv) ?? [];
   const form = forms.find((one) => one.includes(`name="step" value="${step}"`));
@@ -78,13 +78,13 @@ const unescaped = (markup: string): string =>
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
 
-/** Where a page leads the browser by itself. */
+/** The target of the page's automatic redirect. */
 export const refreshOf = ({ text }: Seen): string =>
   unescaped(
     /http-equiv="refresh" content="\d+; url=(?<url>[^"]*)"/v.exec(text)?.groups?.['url'] ?? '',
   );
 
-/** What people read on a page. */
+/** The visible text of a page. */
 export const wordsOf = ({ text }: Seen): string =>
   unescaped(text.replace(/<head[\s\S]*<\/head>/v, '').replaceAll(/<[^>]+>/gv, ' '))
     .replaceAll(/\s+/gv, ' ')

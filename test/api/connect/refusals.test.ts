@@ -14,7 +14,7 @@ const connector: Connector = {
   summary: 'Connects.',
   connect: async () => {
     asked += 1;
-    throw new NetworkError('access_lost', 'The password is wrong.', { taken: 'no' });
+    throw new NetworkError('access_lost', 'The password is wrong.', { accepted: 'no' });
   },
   sandbox: (url) => ({ url, 'app-password': 'demo' }),
 };
@@ -27,7 +27,7 @@ const world = connectWorld(
   },
 );
 
-test('after some refused secrets no more of one client are passed on, with whichever link', async (t) => {
+test('after some refused secrets a client is blocked, with every link', async (t) => {
   const { client, browser } = await stage(world);
   const filled = { url: 'https://mine.example', 'app-password': 'wrong' };
   const words: string[] = [];
@@ -41,7 +41,7 @@ test('after some refused secrets no more of one client are passed on, with which
   t.regex(words[3] ?? '', /Too many sign-ins were refused\. Try again in 5 minutes/v);
 });
 
-test('a server that refused many clients is left alone for some minutes', async (t) => {
+test('a server that refused many clients is not asked for some minutes', async (t) => {
   const pool = createPool(world.api.punctual.databaseUrl, testLog);
   t.teardown(() => pool.end());
   const refusals = createRefusals(pool, 2);

@@ -9,17 +9,17 @@ import { answerTo, connectWorld, leaveFrom, linkFor, stage, tokenIn } from './wo
 const world = connectWorld(test);
 const { fake, api } = world;
 
-/** More than one address has places for. */
+/** More than the limit of one address. */
 const many = Array.from({ length: 6 }, (_, index) => index);
 
-/** Whether somebody else at this address sees a page while nothing that holds it up has ended. */
+/** Whether another client at this address sees a page while the blocked requests are pending. */
 async function seesPage(t: ExecutionContext, link: string): Promise<void> {
   const page = openBrowser(api.punctual.url).get(link);
   const shown = await Promise.race([page, pause(5000, null, { ref: false })]);
   t.is(shown?.status, 200);
 }
 
-test('a network that hangs holds up nobody else at the same address', async (t) => {
+test('a hanging network does not block others at the same address', async (t) => {
   const { client, browser } = await stage(world);
   const gate = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
@@ -49,7 +49,7 @@ test('a network that hangs holds up nobody else at the same address', async (t) 
   );
 });
 
-test('a form that does not come holds up nobody else at the same address', async (t) => {
+test('a stalled form does not block others at the same address', async (t) => {
   const { client } = await stage(world);
   const link = await linkFor(client);
   const headers = {

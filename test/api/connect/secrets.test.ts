@@ -8,7 +8,7 @@ import { answerTo, connectWorld, leaveFrom, linkFor, stage, tokenIn } from './wo
 const world = connectWorld(test);
 const { fake, api } = world;
 
-test('neither the database nor any page or answer has what opens an account or a link', async (t) => {
+test('no secret of an account or a link is in the database, on a page or in a response', async (t) => {
   const { client, browser, code } = await stage(world);
   const accounts = [accountNamed('@one'), accountNamed('@two')];
   fake.codes.set(code, accounts);
@@ -58,7 +58,7 @@ test('neither the database nor any page or answer has what opens an account or a
   }
 });
 
-test('a log that tells of a failure has no link, code or state', async (t) => {
+test('the log of a failure has no link, code or state', async (t) => {
   const process = await startApiProcess(t, {
     DATABASE_URL: 'postgresql://nobody:nothing@127.0.0.1:1/nowhere',
     SECRET_KEY: 'ab'.repeat(32),

@@ -14,13 +14,13 @@ export const server = {
 
 export type World = {
   readonly api: SharedApi;
-  /** One server, and nothing to say beforehand. */
+  /** A network with one server and without input. */
   readonly fake: PretendOauth;
-  /** One of many servers, whose address has to be said. */
+  /** A network with many servers, which needs a URL. */
   readonly many: PretendOauth;
 };
 
-/** An API with two networks that a test plays; of a third the settings are missing. */
+/** An API with two networks that a test simulates, and a third one without settings. */
 export function connectWorld(
   test: TestFn,
   options: ApiOptions = {},
@@ -35,30 +35,30 @@ export function connectWorld(
   return { api, fake, many };
 }
 
-/** Makes a link. @returns it. */
+/** Creates a link. */
 export async function linkFor(client: Client, body: object = {}): Promise<string> {
   const made = await client.post('/channels/connect', { platform: 'fake', ...body });
   return String(made.body.link);
 }
 
-/** Opens a link and goes on from it. @returns the address at the network. */
+/** Opens a link and begins. @returns the network's authorization URL. */
 export async function leaveFrom(browser: Browser, link: string): Promise<URL> {
   const page = await browser.get(link);
   return new URL(refreshOf(await browser.submit(page, 'begin')));
 }
 
-/** The address at which the network sends the browser back. */
+/** The callback URL with the network's answer. */
 export function answerTo(at: URL, answer: Record<string, string>): string {
   const { redirect_uri: back = '', state = '' } = Object.fromEntries(at.searchParams);
   return `${back}?${new URLSearchParams({ state, ...answer })}`;
 }
 
-/** Goes all the way, and comes back with this code. */
+/** Completes the authorization with this code. */
 export async function walk(browser: Browser, link: string, code: string): Promise<Seen> {
   return browser.get(answerTo(await leaveFrom(browser, link), { code }));
 }
 
-/** A workspace, a browser, and a code that opens an account which no other test has. */
+/** A workspace, a browser, and a code for an account that no other test uses. */
 export async function stage({ api, fake }: World, { handle = '@ana' } = {}) {
   const client = await api.newClient('Ana & Co');
   const code = crypto.randomUUID();
@@ -69,7 +69,7 @@ export async function stage({ api, fake }: World, { handle = '@ana' } = {}) {
   return { client, browser, code, remoteId, channels };
 }
 
-/** What the database has of a link. */
+/** The database row of a link. */
 export async function rowOf({ api }: World, link: string): Promise<Record<string, unknown>> {
   const [row] = await api.punctual.orm.em
     .fork()
@@ -79,7 +79,7 @@ export async function rowOf({ api }: World, link: string): Promise<Record<string
   return row ?? {};
 }
 
-/** Lets the time of a link run out. */
+/** Expires a link. */
 export async function expire({ api }: World, link: string): Promise<void> {
   await api.punctual.orm.em
     .fork()

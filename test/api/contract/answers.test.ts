@@ -11,7 +11,7 @@ const api = sharedApi(test, { allowPorts: [silentPort] });
 const v7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/v;
 const utc = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/v;
 
-/** Every value in an answer, with the name of its field. */
+/** Every value of a response, with the name of its field. */
 function* fields(value: unknown, name = ''): Generator<readonly [string, unknown]> {
   yield [name, value];
   if (Array.isArray(value)) {
@@ -59,7 +59,7 @@ test('every id that goes out is a UUIDv7 in lower case, and every time is UTC wi
   t.true(seen.ids >= 12 && seen.times >= 8, JSON.stringify(seen));
 });
 
-test('a post has all of its fields, whatever it was made of', async (t) => {
+test('a post has all of its fields, however it was created', async (t) => {
   const owned = await ownedBy(api.punctual);
   const { post } = (await owned.client.get(`/posts/${owned.failed}`)).body;
   const wanted = ['id', 'status', 'channels', 'body', 'thread', 'scheduled_at', 'created_at'];
@@ -88,7 +88,7 @@ test('a post has all of its fields, whatever it was made of', async (t) => {
   t.deepEqual(Object.keys(post.summary).toSorted(), ['failed', 'pending', 'published']);
 });
 
-test('an error is a sentence and a code, with details where there is more to say, and nothing else', async (t) => {
+test('an error has a sentence, a code and optional details, and nothing else', async (t) => {
   const owned = await ownedBy(api.punctual);
   const { client } = owned;
   const replies = [
@@ -115,7 +115,7 @@ test('an error is a sentence and a code, with details where there is more to say
   }
 });
 
-test('all that is wrong with a request is said at once, each with its path', async (t) => {
+test('all faults of a request are reported at once, each with its path', async (t) => {
   const owned = await ownedBy(api.punctual);
   const wrong = { body: 1, thread: 'x', colour: 'red', video: { privacy: 'secret', size: 1 } };
   const { body } = await owned.client.post('/posts', wrong);
@@ -129,7 +129,7 @@ test('all that is wrong with a request is said at once, each with its path', asy
   ]);
 });
 
-test('a request id of the caller comes back, with errors too', async (t) => {
+test('the caller’s request id is returned, also with errors', async (t) => {
   for (const path of ['/api/v1/me', '/api/v1/nowhere']) {
     const headers = { 'x-request-id': 'mine-1' };
     const reply = await rawCall(api.punctual.url + path, { headers });
@@ -137,7 +137,7 @@ test('a request id of the caller comes back, with errors too', async (t) => {
   }
 });
 
-test('what a call makes is found at its Location', async (t) => {
+test('a created resource is found at its Location', async (t) => {
   const { client } = await ownedBy(api.punctual);
   const hook = { url: 'https://8.8.8.8/', events: ['webhook.test'] };
   for (const reply of [
@@ -151,7 +151,7 @@ test('what a call makes is found at its Location', async (t) => {
   }
 });
 
-test('the signing secret is shown by the call that makes the endpoint and by no other', async (t) => {
+test('only the call that creates the endpoint shows the signing secret', async (t) => {
   const owned = await ownedBy(api.punctual);
   const { client } = owned;
   const hook = { url: 'https://8.8.8.8/', events: ['webhook.test'] };
@@ -169,7 +169,7 @@ test('the signing secret is shown by the call that makes the endpoint and by no 
   }
 });
 
-test('a deleted endpoint is answered with ok and its id, and is gone', async (t) => {
+test('the deletion of an endpoint answers ok and its id, and the endpoint is gone', async (t) => {
   const { client, webhook } = await ownedBy(api.punctual);
   const reply = await client.delete(`/webhooks/${webhook}`);
   t.deepEqual([reply.status, reply.body], [200, { ok: true, id: webhook }]);
@@ -226,7 +226,7 @@ test('a listed post has its id, body, time, status and targets in their order', 
   ]);
 });
 
-test('posts come newest first by the time of their creation, whatever time they are for', async (t) => {
+test('posts come newest first by the time of their creation, whatever their due time', async (t) => {
   const { client, channel } = await workspace();
   const made = [
     await make(client, { body: '1', channel_ids: [channel], schedule_in_minutes: 600 }),
@@ -239,7 +239,7 @@ test('posts come newest first by the time of their creation, whatever time they 
   t.deepEqual(idsOf((await client.get('/posts')).body.posts), made.toReversed());
 });
 
-test('asked for a status, the list has the posts of that status and no other', async (t) => {
+test('a list filtered by status has only posts of that status', async (t) => {
   const { client, channel } = await workspace();
   const made: [string, string][] = [];
   for (const status of postStatuses) {
@@ -270,7 +270,7 @@ test('a list has up to 100 posts, and a cursor to the rest', async (t) => {
   t.is((await client.get('/posts?limit=100')).body.posts.length, 100);
 });
 
-test('page by page every post is seen once, also those of one instant and those that come meanwhile', async (t) => {
+test('pages list every post once, also posts with equal times and new ones', async (t) => {
   const { client } = await workspace();
   const made: string[] = [];
   for (let n = 0; n < 7; n += 1) {

@@ -22,7 +22,7 @@ async function workspace() {
   return { client, channels, video, image: await storeMedia(api.punctual, workspaceId) };
 }
 
-/** By network: how long a text may be, in the research's counting, for ASCII. */
+/** By network: the maximum length of an ASCII text, by the network's counting. */
 const limits: readonly (readonly [Platform, number])[] = [
   ['x', 280],
   ['linkedin', 3000],
@@ -32,7 +32,7 @@ const limits: readonly (readonly [Platform, number])[] = [
 ];
 
 for (const [platform, limit] of limits) {
-  test(`a text of ${limit} is scheduled for ${platform}, and one more is refused with channel, rule, limit and number`, async (t) => {
+  test(`a text of ${limit} is scheduled for ${platform}, and one more is refused with channel, rule, limit and actual value`, async (t) => {
     const { client, channels, video } = await workspace();
     const id = channels[platform];
     const extra =
@@ -59,7 +59,7 @@ for (const [platform, limit] of limits) {
   });
 }
 
-test('the video network must be told whether a video is made for kids, a draft needs not say so', async (t) => {
+test('the video network requires made_for_kids, but a draft does not', async (t) => {
   const { client, channels, video } = await workspace();
   const post = { body: 'x', channel_ids: [channels.youtube], media_ids: [video] };
   const soon = { schedule_in_minutes: 60 };
@@ -72,7 +72,7 @@ test('the video network must be told whether a video is made for kids, a draft n
     t.is((await client.post('/posts', told)).status, 201);
   }
 
-  // No other network asks for it.
+  // No other network requires it.
   const elsewhere = { ...post, ...soon, channel_ids: [channels.mastodon] };
   t.is((await client.post('/posts', elsewhere)).status, 201);
 });
@@ -90,7 +90,7 @@ test('every network that refuses is named, not only the first', async (t) => {
   t.true(body.details.length >= ids.length);
 });
 
-test('a network without threads gets the texts as one, and its channel says so; one with threads does not', async (t) => {
+test('a network without threads gets the texts as one post, with a warning on its channel', async (t) => {
   const { client, channels } = await workspace();
   const thread = ['First part', 'Second part'];
   const ids = [channels.linkedin, channels.mastodon, channels.x, channels.bluesky];
@@ -109,7 +109,7 @@ test('a network without threads gets the texts as one, and its channel says so; 
   t.is(reply.body.post.warning, null);
 });
 
-test('a text of its own for a channel is one single post, also beside a thread', async (t) => {
+test('a channel’s own text is a single post, also beside a thread', async (t) => {
   const { client, channels } = await workspace();
   const { linkedin, mastodon } = channels;
   const { post } = (
@@ -138,7 +138,7 @@ test('text may be left out, not blank, when media is attached', async (t) => {
   t.is((await client.post('/posts', withoutMedia)).body.code, 'empty_body');
 });
 
-test('validation says of each channel what scheduling would say, and stores nothing', async (t) => {
+test('validation reports the errors of scheduling for each channel, and stores nothing', async (t) => {
   const { client, channels } = await workspace();
   const ids = Object.values(channels);
   const before = await storedRows(api.punctual.orm, client.workspaceId);
@@ -150,10 +150,10 @@ test('validation says of each channel what scheduling would say, and stores noth
     reply.body.channels.map((one: { platform: string }) => [one.platform, one]),
   );
   for (const [platform, limit] of limits) {
-    const said = shown.get(platform);
-    t.is(said?.length, 400, platform);
-    t.is(said?.limit, limit, platform);
-    const tooLong = said?.errors.some(({ rule }) => rule === 'text_length');
+    const validated = shown.get(platform);
+    t.is(validated?.length, 400, platform);
+    t.is(validated?.limit, limit, platform);
+    const tooLong = validated?.errors.some(({ rule }) => rule === 'text_length');
     t.is(tooLong, limit < 400, platform);
   }
 
@@ -168,7 +168,7 @@ test('validation says of each channel what scheduling would say, and stores noth
   }
 });
 
-test('validation warns as a draft does, and is no call that needs a plan', async (t) => {
+test('validation warns as a draft does, and needs no plan', async (t) => {
   const { client, channels } = await workspace();
   const { em } = api.punctual.orm;
   const withoutPlan = 'update workspaces set plan = null where id = ?';
@@ -201,10 +201,10 @@ test('a refusal of content names channel, field, rule, limit and actual value', 
     limit: 500,
     actual: 501,
   };
-  const { channels: said } = (await client.post('/posts/validate', post)).body;
-  t.like(said[0].errors, [onX]);
-  t.like(said[1].errors, [onMastodon]);
-  t.like(said[2].errors, [
+  const { channels: validated } = (await client.post('/posts/validate', post)).body;
+  t.like(validated[0].errors, [onX]);
+  t.like(validated[1].errors, [onMastodon]);
+  t.like(validated[2].errors, [
     { path: '/media_ids', rule: 'file_count', limit: null, actual: 0 },
     { path: '/video/made_for_kids', rule: 'field_missing' },
   ]);
@@ -219,17 +219,17 @@ test('a refusal of content names channel, field, rule, limit and actual value', 
   t.true(body.error.includes(body.details[0].message));
 });
 
-test('what X charges is a field of the validation and no warning', async (t) => {
+test('the price of X is a field of the validation, not a warning', async (t) => {
   const { client, channels } = await workspace();
   const ask = async (body: object) => (await client.post('/posts/validate', body)).body;
   const two = { channel_ids: [channels.x, channels.mastodon] };
-  const { channels: said, warning } = await ask({ body: 'See example.com', ...two });
+  const { channels: validated, warning } = await ask({ body: 'See example.com', ...two });
   t.is(warning, null);
   t.deepEqual(
-    said.map((one: { price_usd: number }) => one.price_usd),
+    validated.map((one: { price_usd: number }) => one.price_usd),
     [0.2, 0],
   );
-  t.deepEqual([said[0].warnings, said[1].warnings], [[], []]);
+  t.deepEqual([validated[0].warnings, validated[1].warnings], [[], []]);
   const refused = await ask({ body: 'x'.repeat(501), ...two });
   t.is(refused.channels[0].price_usd, null);
   const times = { scheduled_at: '2020-01-01T00:00:00Z', schedule_in_minutes: 5 };

@@ -12,13 +12,13 @@ const setPlan = ({ workspaceId }: Client, plan: string | null): Promise<unknown>
     .fork()
     .execute('update workspaces set plan = ? where id = ?', [plan, workspaceId]);
 
-/** A call of an endpoint, in a workspace that has one of everything. */
+/** Calls an endpoint in a workspace with one of everything. */
 type Call = (client: Client, owned: Owned) => Promise<Reply>;
 type Endpoint = {
   readonly call: Call;
-  /** By status, what else brings it about; 401 and 429 are every endpoint's. */
+  /** Calls for other statuses. Every endpoint also has 401 and 429. */
   readonly others?: Readonly<Record<number, Call>>;
-  /** Of the call itself. */
+  /** Status of the call itself. */
   readonly status?: number;
 };
 
@@ -38,7 +38,7 @@ const edit: Call = (client, { draft }) => client.patch(`/posts/${draft}`, { body
 const retry: Call = (client, { failed }) => client.post(`/posts/${failed}/retry`);
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 
-/** The calls that programs were built on first, with all the statuses that each of them answers. */
+/** The calls of the first version, with all their statuses. */
 const endpoints: Readonly<Record<string, Endpoint>> = {
   'GET /me': { call: (client) => client.get('/me') },
   'GET /channels': { call: (client) => client.get('/channels') },
@@ -126,7 +126,7 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
   },
 };
 
-test('15 calls are held against their statuses', (t) => {
+test('15 calls are checked against their statuses', (t) => {
   t.is(Object.keys(endpoints).length, 15);
 });
 
@@ -154,13 +154,13 @@ for (const [name, { call, status = 200, others = {} }] of Object.entries(endpoin
   });
 }
 
-test('every endpoint answers 429 once a key has called too often, and says when to go on', async (t) => {
+test('every endpoint answers 429 when a key has called too often, with Retry-After', async (t) => {
   const [quota, begunAt] = [5, Date.now()];
-  // Its own API, as the limit is the API's. All that the workspace has takes as many calls to make.
+  // Its own API, with its own limit. The setup takes as many calls as the workspace has resources.
   const limited = { allowPorts: [silentPort], rateLimits: { requests: quota } };
   const owned = await ownedBy(await startApi(t, limited));
   let taken = 0;
-  /** The first refusal. On a slow machine a minute may be over, and the next must be used up. */
+  /** The first refusal. On a slow machine the minute may end, and the next limit must be used up. */
   const refusal = async (call: Call): Promise<Reply> => {
     const reply = await call(owned.client, owned);
     if (reply.status === 429) {
@@ -170,7 +170,7 @@ test('every endpoint answers 429 once a key has called too often, and says when 
     taken += 1;
     t.true(
       taken <= quota * Math.floor((Date.now() - begunAt) / 60_000),
-      'a call too many was taken',
+      'a call beyond the limit was accepted',
     );
     return refusal(call);
   };
@@ -203,7 +203,7 @@ test('without a plan creating, editing and retrying are 402, drafts included, an
   t.deepEqual((await client.get('/posts')).body, shown);
 });
 
-test('without a plan all else goes on: reading, cancelling, webhooks and media', async (t) => {
+test('without a plan all other calls work: reading, cancelling, webhooks and media', async (t) => {
   const { client, draft, scheduled, webhook, media } = await ownedBy(api.punctual);
   await setPlan(client, null);
   const paths = ['/me', '/channels', '/posts', `/posts/${draft}`, '/media', '/analytics'];
@@ -217,7 +217,7 @@ test('without a plan all else goes on: reading, cancelling, webhooks and media',
   t.is((await client.delete(`/webhooks/${webhook}`)).status, 200);
 });
 
-test('a plan that comes back opens the three calls again', async (t) => {
+test('with a plan the three calls work again', async (t) => {
   const { client, draft, failed } = await ownedBy(api.punctual);
   await setPlan(client, null);
   t.is((await client.post('/posts', { body: 'x' })).status, 402);

@@ -24,7 +24,7 @@ async function library() {
   return { client, file, x, mastodon, describe, create };
 }
 
-test('an alt text that a waiting post could not go out with is refused, and names the posts', async (t) => {
+test('an alt text that is invalid for a waiting post is refused, and the posts are named', async (t) => {
   const { client, file, x, mastodon, describe, create } = await library();
   const onX = await create(x);
   const onMastodon = await create(mastodon);
@@ -47,7 +47,7 @@ test('an alt text that a waiting post could not go out with is refused, and name
   t.true(both.error.includes(onX) && both.error.includes(onMastodon));
 });
 
-test('posts that do not wait, and posts with an alt text of their own, are none of its concern', async (t) => {
+test('posts that do not wait, and posts with their own alt text, do not matter', async (t) => {
   const { client, file, x, describe, create } = await library();
   await create(x, { schedule_in_minutes: undefined });
   await create(x, { alt_texts: { [file]: 'Its own' } });
@@ -77,7 +77,7 @@ test.serial('of many posts a few are named and the rest counted, by one statemen
   t.regex(error, /8 posts wait with it: [\-0-9a-f]{36}(?:, [\-0-9a-f]{36}){4} and 3 more/v);
 });
 
-test('a post that is scheduled while an alt text is judged is judged with it, or counts in its judgement', async (t) => {
+test('a post that is scheduled during the edit of an alt text is validated with it, or the edit counts the post', async (t) => {
   const { client, file, x, describe, create } = await library();
   const replies = await Promise.all([
     ...Array.from({ length: 10 }, () => create(x)),

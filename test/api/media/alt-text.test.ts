@@ -13,7 +13,7 @@ async function library() {
   return { client, id: await storeMedia(api.punctual, client.workspaceId) };
 }
 
-test('a file has the alt text that it was uploaded with, and posts have the file’s', async (t) => {
+test('a file keeps the alt text of its upload, and posts use it', async (t) => {
   const client = await api.newClient();
   const bytes = await picture('png');
   const text = 'A cat, asleep. 🐈';
@@ -30,7 +30,7 @@ test('a file has the alt text that it was uploaded with, and posts have the file
   t.deepEqual(post.media, [{ id, url: body.media.url, type: 'image/png', alt_text: text }]);
 });
 
-test('an empty alt text of an upload is none', async (t) => {
+test('an empty alt text of an upload is stored as null', async (t) => {
   const client = await api.newClient();
   const bytes = await picture('png');
   const { body } = await upload(api.punctual, client, { bytes, fields: { alt_text: '' } });
@@ -52,7 +52,7 @@ test('an edit of a file changes what is sent and nothing else', async (t) => {
   t.deepEqual(await edit({ alt_text: null }), { name: 'tom.png', altText: null });
 });
 
-test('the link of a file goes on working under its old name', async (t) => {
+test('the link of a file keeps working under its old name', async (t) => {
   const client = await api.newClient();
   const { punctual } = api;
   const { media } = (await upload(punctual, client, { bytes: await picture('png') })).body;
@@ -63,7 +63,7 @@ test('the link of a file goes on working under its old name', async (t) => {
   t.is((await fetch(linkTo(punctual, url))).status, 200);
 });
 
-test('a post without an alt text of its own follows the library, one with its own does not', async (t) => {
+test('a post without its own alt text uses the library’s current one', async (t) => {
   const { client, id } = await library();
   const own = { media_ids: [id], alt_texts: { [id]: 'Its own' } };
   const posts = [
@@ -80,7 +80,7 @@ test('a post without an alt text of its own follows the library, one with its ow
   t.deepEqual(shown, ['Of the library', 'Its own']);
 });
 
-test('an alt text counts in the bytes of the library, and one that does not grow is never refused', async (t) => {
+test('an alt text counts in the bytes of the library, and a shorter one is never refused', async (t) => {
   const { client } = await limited(api.punctual, { media_bytes: 1100 });
   const id = await storeMedia(api.punctual, client.workspaceId, { sizeBytes: 1000 });
   const edit = (altText: string | null) => client.patch(`/media/${id}`, { alt_text: altText });
@@ -90,5 +90,5 @@ test('an alt text counts in the bytes of the library, and one that does not grow
   t.like(body.details[0], { quota: 'media_bytes', limit: 1100, used: 1100 });
   t.is((await edit('x'.repeat(99))).status, 200);
   await storeMedia(api.punctual, client.workspaceId, { sizeBytes: 1000 });
-  t.is((await edit('x'.repeat(98))).status, 200, 'though there is more than fits');
+  t.is((await edit('x'.repeat(98))).status, 200, 'although the quota is exceeded');
 });

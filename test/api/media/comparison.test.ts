@@ -15,7 +15,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 const test = needs('postgres');
 const day = 24 * 60 * 60_000;
 
-/** A key as the API makes them, of that many days ago. */
+/** A key as the API creates it, of this age. */
 function keyOf(daysAgo: number): string {
   const at = Math.round(Date.now() - daysAgo * day)
     .toString(16)
@@ -59,58 +59,52 @@ const storages: [string, typeof test, (t: ExecutionContext) => Promise<MediaStor
   ],
 ];
 for (const [name, testOf, open] of storages) {
-  testOf(
-    `${name}: stored files that the database does not know are removed when they are a day old`,
-    async (t) => {
-      const { em, row, put, sweep, isThere } = await library(t, await open(t));
-      const [unknown, deleted] = [await put(keyOf(2)), await put(keyOf(3))];
-      await row(deleted, { deletedAt: new Date() });
-      const [known, fresh, older] = [
-        await put(keyOf(2)),
-        await put(keyOf(0.9)),
-        await put(keyOf(11)),
-      ];
-      await row(known);
-      const inRequest = await put(keyOf(2));
-      await em.execute(
-        'insert into unsettled_files (id, noted_at, is_lost) values (?, now(), false)',
-        [inRequest],
-      );
-      const foreign = await put(crypto.randomUUID());
-      await sweep();
+  testOf(`${name}: unknown stored files are removed when they are a day old`, async (t) => {
+    const { em, row, put, sweep, isThere } = await library(t, await open(t));
+    const [unknown, deleted] = [await put(keyOf(2)), await put(keyOf(3))];
+    await row(deleted, { deletedAt: new Date() });
+    const [known, fresh, older] = [
+      await put(keyOf(2)),
+      await put(keyOf(0.9)),
+      await put(keyOf(11)),
+    ];
+    await row(known);
+    const inRequest = await put(keyOf(2));
+    await em.execute(
+      'insert into unsettled_files (id, noted_at, is_lost) values (?, now(), false)',
+      [inRequest],
+    );
+    const foreign = await put(crypto.randomUUID());
+    await sweep();
 
-      for (const key of [unknown, deleted]) {
-        t.false(await isThere(key));
-      }
-      for (const key of [known, fresh, older, inRequest, foreign]) {
-        t.true(await isThere(key));
-      }
-      await sweep();
-      t.true(await isThere(known));
-    },
-  );
+    for (const key of [unknown, deleted]) {
+      t.false(await isThere(key));
+    }
+    for (const key of [known, fresh, older, inRequest, foreign]) {
+      t.true(await isThere(key));
+    }
+    await sweep();
+    t.true(await isThere(known));
+  });
 }
 
 for (const [name, testOf, open] of storages) {
-  testOf(
-    `${name}: where two databases have files, neither removes what it does not know`,
-    async (t) => {
-      const storage = await open(t);
-      const [one, other] = [await library(t, storage), await library(t, storage)];
-      await one.sweep();
-      const key = await one.put(keyOf(2));
-      await one.row(key);
-      await other.sweep();
-      t.true(await one.isThere(key));
+  testOf(`${name}: if two databases have files, neither removes unknown ones`, async (t) => {
+    const storage = await open(t);
+    const [one, other] = [await library(t, storage), await library(t, storage)];
+    await one.sweep();
+    const key = await one.put(keyOf(2));
+    await one.row(key);
+    await other.sweep();
+    t.true(await one.isThere(key));
 
-      const unknown = await one.put(keyOf(2));
-      await one.sweep();
-      t.true(await one.isThere(unknown));
-    },
-  );
+    const unknown = await one.put(keyOf(2));
+    await one.sweep();
+    t.true(await one.isThere(unknown));
+  });
 }
 
-test('a database that has not been there for a week keeps nobody from comparing', async (t) => {
+test('a database that has not been seen for a week does not prevent a comparison', async (t) => {
   const folder = await temporaryFolder(t);
   const storage = diskStorage(folder);
   const [gone, here] = [await library(t, storage), await library(t, storage)];
@@ -124,7 +118,7 @@ test('a database that has not been there for a week keeps nobody from comparing'
   t.false(await here.isThere(key));
 });
 
-/** A storage of so many pages, each with so many files that are none of ours. */
+/** A storage with this many pages of unknown files. */
 function largeStorage(pages: number, size: number) {
   const asked: (string | null)[] = [];
   const storage: MediaStorage = {
@@ -149,7 +143,7 @@ function largeStorage(pages: number, size: number) {
   return { asked, storage };
 }
 
-test('a sweep looks at a part of a large storage, and the next one goes on', async (t) => {
+test('a sweep compares a part of a large storage, and the next one continues', async (t) => {
   const { asked, storage } = largeStorage(5, 5000);
   const { sweep } = await library(t, storage);
   const sweeps: (string | null)[][] = [];
@@ -161,7 +155,7 @@ test('a sweep looks at a part of a large storage, and the next one goes on', asy
   t.deepEqual(sweeps, [[null, '1'], ['2', '3'], ['4'], [null, '1']]);
 });
 
-test('where the storage cannot be listed, what was given up is removed all the same', async (t) => {
+test('if the storage cannot be listed, abandoned files are still removed', async (t) => {
   const disk = diskStorage(await temporaryFolder(t));
   const { em, put, sweep, isThere } = await library(t, {
     ...disk,

@@ -15,7 +15,7 @@ const shared = beforeTests(test, async (t) => {
   return { server, punctual: await startLibrary(t, { ca, allowPorts: [server.port] }) };
 });
 
-/** Drafts a post with a file that a server gives this answer for. */
+/** Drafts a post with a file for which a server gives this response. */
 async function draftWith(t: ExecutionContext, answer: RequestListener) {
   const { server, punctual } = shared();
   const site = server.newSite({ '/a.jpg': answer });
@@ -23,7 +23,7 @@ async function draftWith(t: ExecutionContext, answer: RequestListener) {
   return client.post('/posts', { body: 'Look', media_urls: [site.at('/a.jpg')] });
 }
 
-test('a file that its server compressed is refused with a sentence that says so', async (t) => {
+test('a file that its server compressed is refused with that reason', async (t) => {
   const packed = gzipSync(await picture('jpeg'));
   const { status, body } = await draftWith(t, (_request, response) =>
     response.setHeader('content-encoding', 'gzip').end(packed),
@@ -37,7 +37,7 @@ test('a file that its server compressed is refused with a sentence that says so'
   );
 });
 
-test('a file whose bytes can be read is taken, although its server calls it compressed', async (t) => {
+test('a readable file is accepted, although its server declares it compressed', async (t) => {
   const still = await picture('jpeg');
   const { status } = await draftWith(t, (_request, response) =>
     response.setHeader('content-encoding', 'gzip').end(still),
@@ -46,7 +46,7 @@ test('a file whose bytes can be read is taken, although its server calls it comp
   t.is(status, 201);
 });
 
-test('an answer whose headers are too large is refused with a sentence that says so', async (t) => {
+test('an answer whose headers are too large is refused with that reason', async (t) => {
   const { status, body } = await draftWith(t, (_request, response) =>
     response.setHeader('x-long', 'x'.repeat(20_000)).end('a'),
   );

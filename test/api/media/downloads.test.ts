@@ -10,10 +10,10 @@ import { poll } from '../../support/poll.ts';
 import type { ApiOptions } from '../../support/punctual.ts';
 import { ca, fileServer, type Answers } from './support/file-server.ts';
 
-// In series, since most tests look at the folder of the one library.
+// In series, because most tests check the folder of the shared library.
 const test = needs('postgres').serial;
 
-/** A library, and the one server that its downloads may go to. */
+/** A library, and the one server that downloads may use. */
 async function libraryAndServer(t: ExecutionContext, options: ApiOptions = {}) {
   const server = await fileServer(t);
   const punctual = await startLibrary(t, { ca, allowPorts: [server.port], ...options });
@@ -22,14 +22,14 @@ async function libraryAndServer(t: ExecutionContext, options: ApiOptions = {}) {
 
 const shared = beforeTests(needs('postgres'), libraryAndServer);
 
-/** A workspace and a site with these answers that it downloads from. */
+/** A workspace, and a site with these responses. */
 async function begin(t: ExecutionContext, answers: Answers, { server, punctual } = shared()) {
   const site = server.newSite(answers);
   const client = await newClient(punctual);
   const files = await newFilesOf(punctual);
   const draft = (...urls: string[]): Promise<Reply> =>
     client.post('/posts', { body: 'Look', media_urls: urls });
-  /** Holds that a draft with these is refused for this reason, and that nothing is left of it. */
+  /** Asserts that a draft with these URLs is refused for this reason, and that no file is left. */
   const refused = async (paths: string[], index: number, reason: RegExp) => {
     const urls = paths.map(site.at);
     const { status, body } = await draft(...urls);
@@ -45,7 +45,7 @@ async function begin(t: ExecutionContext, answers: Answers, { server, punctual }
   return { punctual, client, site, files, draft, refused };
 }
 
-test('files are downloaded into the library, in their order, and the post has them', async (t) => {
+test('files are downloaded into the library in order and attached to the post', async (t) => {
   const [still, moving] = [await picture('jpeg'), await video('mp4')];
   const answers = { '/a.jpg': still, '/b': moving };
   const { punctual, client, site, files, draft } = await begin(t, answers);
@@ -63,7 +63,7 @@ test('files are downloaded into the library, in their order, and the post has th
   t.is((await files()).length, 2);
 });
 
-test('an address that is given twice is one file', async (t) => {
+test('a repeated URL is one file', async (t) => {
   const { client, site, draft } = await begin(t, { '/a.png': await picture() });
   const { body } = await draft(site.at('/a.png'), site.at('/a.png'));
 
@@ -72,7 +72,7 @@ test('an address that is given twice is one file', async (t) => {
   t.is(site.asked.length, 1);
 });
 
-test('at most four files come at a time', async (t) => {
+test('at most four files are downloaded at a time', async (t) => {
   const bytes = await picture();
   const [four, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let [now, most] = [0, 0];
@@ -92,7 +92,7 @@ test('at most four files come at a time', async (t) => {
   });
   const drafted = draft(...Array.from({ length: 10 }, (_, count) => site.at(`/a.png?${count}`)));
   await four.promise;
-  // Until another call has had its file, a fifth would have come.
+  // A fifth download would have started before this other call was answered.
   t.is((await draft(site.at('/b.png'))).status, 201);
   goOn.resolve();
 
@@ -100,7 +100,7 @@ test('at most four files come at a time', async (t) => {
   t.is(most, 4);
 });
 
-test('one bad file of several leaves none, and is named', async (t) => {
+test('one invalid file refuses all, and is named', async (t) => {
   const { refused } = await begin(t, {
     '/a.png': await picture(),
     '/b.png': Buffer.from('b'),
@@ -109,7 +109,7 @@ test('one bad file of several leaves none, and is named', async (t) => {
   await refused(['/a.png', '/b.png', '/a.png?2'], 1, /neither an image/v);
 });
 
-test('a file that is not there, or that its server cannot give, is refused', async (t) => {
+test('a missing file, or one with a server error, is refused', async (t) => {
   const { refused } = await begin(t, {
     '/500': (_request, response) => response.writeHead(500).end(),
     '/204': (_request, response) => response.writeHead(204).end(),
@@ -120,7 +120,7 @@ test('a file that is not there, or that its server cannot give, is refused', asy
   await refused(['/204'], 0, /^The server answered 204\.$/v);
 });
 
-test('what is no image and no video is refused, whatever its server calls it', async (t) => {
+test('a file that is neither an image nor a video is refused, whatever its declared type', async (t) => {
   const { refused } = await begin(t, {
     '/cat.png': (_request, response) =>
       response.setHeader('content-type', 'image/png').end('<html>Log in first</html>'),
@@ -129,7 +129,7 @@ test('what is no image and no video is refused, whatever its server calls it', a
   await refused(['/cat.png'], 0, /neither an image .* nor a video/v);
 });
 
-test('addresses that are wrong by their text are all named before anything is asked for', async (t) => {
+test('all invalid URLs are named before any request', async (t) => {
   const { site, draft } = await begin(t, { '/a.png': await picture() });
   const { status, body } = await draft(
     site.at('/a.png'),
@@ -148,7 +148,7 @@ test('addresses that are wrong by their text are all named before anything is as
   t.deepEqual(site.asked, []);
 });
 
-test('a file larger than 200 MB is refused by its length, before it comes', async (t) => {
+test('a file larger than 200 MB is refused by its length, before its body is read', async (t) => {
   const { refused } = await begin(t, {
     '/big': (_request, response) =>
       response.writeHead(200, { 'content-length': 200 * 1024 * 1024 + 1 }).flushHeaders(),
@@ -157,7 +157,7 @@ test('a file larger than 200 MB is refused by its length, before it comes', asyn
   await refused(['/big'], 0, /^The file is larger than 200 MB\.$/v);
 });
 
-test('a file that is larger than 200 MB without saying so is stopped at the limit', async (t) => {
+test('a file over 200 MB without a length is stopped at the limit', async (t) => {
   const piece = Buffer.alloc(1024 * 1024);
   let sent = 0;
   const { refused } = await begin(t, {
@@ -176,7 +176,7 @@ test('a file that is larger than 200 MB without saying so is stopped at the limi
   t.true(sent < 250, `${sent} MB were sent`);
 });
 
-test('a server that falls silent is left', async (t) => {
+test('a download from a stalled server is aborted', async (t) => {
   const bytes = await picture();
   const answers: Answers = {
     '/mute': () => {},
@@ -190,7 +190,7 @@ test('a server that falls silent is left', async (t) => {
   t.deepEqual(await filesOf(punctual), []);
 });
 
-test('a file that breaks off is refused', async (t) => {
+test('an incomplete file is refused', async (t) => {
   const bytes = await picture();
   const { refused } = await begin(t, {
     '/half': (_request, response) => {
@@ -229,7 +229,7 @@ test('a redirect to a private address is refused', async (t) => {
   await refused(['/trap'], 0, /does not lead to a public address/v);
 });
 
-test('a certificate that nobody vouches for is refused', async (t) => {
+test('an untrusted certificate is refused', async (t) => {
   const site = shared().server.newSite({ '/a.png': await picture() });
   const punctual = await startLibrary(t, { allowPorts: [shared().server.port] });
   const client = await newClient(punctual);
@@ -239,7 +239,7 @@ test('a certificate that nobody vouches for is refused', async (t) => {
   t.regex(body.error, /No trusted TLS connection/v);
 });
 
-test('when the post is refused, what was downloaded for it is gone', async (t) => {
+test('when the post is refused, its downloads are removed', async (t) => {
   const { punctual, client, site, files } = await begin(t, { '/a.png': await picture() });
   const { status } = await client.post('/posts', {
     body: 'Look',
@@ -252,7 +252,7 @@ test('when the post is refused, what was downloaded for it is gone', async (t) =
   t.is(await rowsOf(punctual, client.workspaceId), 0);
 });
 
-test('a client that hangs up ends the download, and nothing is left', async (t) => {
+test('a client that hangs up ends the download, and no file is left', async (t) => {
   const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const { punctual, client, site, files } = await begin(t, {
     '/slow': (request, response) => {

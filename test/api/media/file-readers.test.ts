@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const test = needs('postgres');
 
-test('a reader of a link that reads nothing keeps no file open', async (t) => {
+test('a client that does not read a file link holds no open file', async (t) => {
   const opened: Readable[] = [];
   const disk = diskStorage(await temporaryFolder(t));
   const storage: MediaStorage = {
@@ -27,7 +27,7 @@ test('a reader of a link that reads nothing keeps no file open', async (t) => {
     media: { storage },
     readers: { bytesPerSecond: 1, windowMs: 500 },
   });
-  // More than the buffers of both ends of a connection hold.
+  // More than the buffers of both ends of a connection.
   const bytes = Buffer.concat([await picture('png'), Buffer.alloc(30_000_000)]);
   const { body } = await upload(punctual, await newClient(punctual), { bytes });
   const { hostname, port, pathname } = new URL(linkTo(punctual, body.media.url));
@@ -45,7 +45,7 @@ test('a reader of a link that reads nothing keeps no file open', async (t) => {
   t.true(bytes.equals(Buffer.from(await whole.arrayBuffer())));
 });
 
-test('a crowd that asks for links which do not exist leaves connections to the database for everybody else', async (t) => {
+test('many requests for unknown links leave database connections for other clients', async (t) => {
   const punctual = await startLibrary(t);
   const client = await newClient(punctual);
   const blocked = Promise.withResolvers<void>();
@@ -58,7 +58,7 @@ test('a crowd that asks for links which do not exist leaves connections to the d
       await blocked.promise;
     });
   await held.promise;
-  // More than the API has connections.
+  // More than the API has database connections.
   const crowd = Array.from({ length: 40 }, (_, index) =>
     fetch(`${punctual.url}/files/${String(index).padStart(32, '0')}/x.png`),
   );

@@ -27,12 +27,12 @@ const test = needs('postgres');
 
 type Options = {
   readonly mediaDir?: string;
-  /** A program and its arguments that starts the API. */
+  /** A program with arguments that starts the API. */
   readonly wrapper?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** An API as a process of its own, with a library on the disk. */
+/** An API in its own process, with a library on the disk. */
 async function libraryProcess(t: ExecutionContext, given: Options = {}) {
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const mediaDir = given.mediaDir ?? (await temporaryFolder(t));
@@ -52,11 +52,11 @@ async function libraryProcess(t: ExecutionContext, given: Options = {}) {
   return { url, pid: child.pid, mediaDir, newClient: () => newClient({ url, orm } as Punctual) };
 }
 
-/** A picture of so many bytes. What comes after its end is nobody's business. */
+/** A picture of this size, padded after its end. */
 const pictureOf = async (bytes: number): Promise<Buffer> =>
   Buffer.concat([await picture('png')], bytes);
 
-/** Holds that a call was refused for want of room, and that nothing is left of it. */
+/** Asserts that a call was refused for lack of space, and that no file is left. */
 async function mustSayFull(
   t: ExecutionContext,
   { status, headers, body }: Reply,
@@ -70,7 +70,7 @@ async function mustSayFull(
   t.deepEqual(await files(), []);
 }
 
-/** A library whose process may write no larger files than 2 or 4 MB: a block has 512 or 1024 bytes. */
+/** A library whose process may write files of at most 2 or 4 MB: a block has 512 or 1024 bytes. */
 const limited = beforeTests(test, async (scope) => {
   const server = await fileServer(scope);
   const authority = path.join(await temporaryFolder(scope), 'authority.pem');
@@ -85,41 +85,35 @@ const limited = beforeTests(test, async (scope) => {
   return { server, library };
 });
 
-test.serial(
-  'where a process may write no larger files, a large upload is a clear 503 and leaves nothing',
-  async (t) => {
-    const { library } = limited();
-    const [client, files] = [await library.newClient(), await newFilesOf(library)];
-    const large = await upload(library, client, { bytes: await pictureOf(8_000_000) });
-    await mustSayFull(t, large, { client, files });
+test.serial('with a file size limit, a large upload is a 503 and leaves no file', async (t) => {
+  const { library } = limited();
+  const [client, files] = [await library.newClient(), await newFilesOf(library)];
+  const large = await upload(library, client, { bytes: await pictureOf(8_000_000) });
+  await mustSayFull(t, large, { client, files });
 
-    const small = await upload(library, client, { bytes: await picture() });
-    t.is(small.status, 201);
-  },
-);
+  const small = await upload(library, client, { bytes: await picture() });
+  t.is(small.status, 201);
+});
 
-test.serial(
-  'where a process may write no larger files, a large download is a clear 503 and leaves nothing',
-  async (t) => {
-    const { library, server } = limited();
-    const [client, files] = [await library.newClient(), await newFilesOf(library)];
-    const site = server.newSite({ '/a.png': await pictureOf(8_000_000) });
-    const reply = await client.post('/posts', { media_urls: [site.at('/a.png')] });
+test.serial('with a file size limit, a large download is a 503 and leaves no file', async (t) => {
+  const { library, server } = limited();
+  const [client, files] = [await library.newClient(), await newFilesOf(library)];
+  const site = server.newSite({ '/a.png': await pictureOf(8_000_000) });
+  const reply = await client.post('/posts', { media_urls: [site.at('/a.png')] });
 
-    await mustSayFull(t, reply, { client, files });
-    t.deepEqual((await client.get('/posts')).body.posts, []);
-  },
-);
+  await mustSayFull(t, reply, { client, files });
+  t.deepEqual((await client.get('/posts')).body.posts, []);
+});
 
-test('on a disk that is full, an upload is a clear 503 and leaves nothing', async (t) => {
+test('on a full disk an upload is a 503 and leaves no file', async (t) => {
   const mediaDir = tinyDisk(t, 4);
   if (mediaDir === null) {
-    t.log('This machine lets nobody but root mount; the test above stands for this one.');
+    t.log('Only root can mount on this machine; the test above covers this case.');
     t.pass();
     return;
   }
 
-  // Without the guard, which looks while files come and would be faster than the disk.
+  // Without the guard, which would refuse the upload before the disk does.
   const env = { PUNCTUAL_DISK_FREE_PERCENT: '0' };
   const library = await libraryProcess(t, { mediaDir, env });
   const [client, files] = [await library.newClient(), () => filesOf(library)];
@@ -135,19 +129,19 @@ test('on a disk that is full, an upload is a clear 503 and leaves nothing', asyn
   t.deepEqual(await files(), ['filling']);
 });
 
-// A disk says only after a while that it is full: the file is closed first, and the rest of the upload is there by then.
-test('an upload whose last bytes could not be written is never taken for whole', async (t) => {
+// A disk reports only late that it is full: when the file is closed, after the rest of the upload has arrived.
+test('an upload whose last bytes could not be written is never accepted', async (t) => {
   let isOver = false;
   const sink = new Writable({
     write: (_chunk, _encoding, done) => done(Object.assign(new Error('full'), { code: 'ENOSPC' })),
     destroy(error, done) {
-      const look = () => (isOver ? done(error) : setTimeout(look, 10));
-      look();
+      const finish = () => (isOver ? done(error) : setTimeout(finish, 10));
+      finish();
     },
   }).on('error', () => {});
   const outcome = Promise.withResolvers<unknown>();
   const app = new Koa().use(async (ctx) => {
-    // A little later, when the parser has had its turn to say that this was the end.
+    // A little later, after the parser has reported the end.
     ctx.req.once('end', () => setTimeout(() => (isOver = true), 50));
     await readMultipart(ctx, { sink, maxBytes: 1_000_000, stallMs: 5000 }).then(
       () => outcome.resolve('whole'),
@@ -172,16 +166,16 @@ test('an upload whose last bytes could not be written is never taken for whole',
 const megabyte = 1024 * 1024;
 const piece = Buffer.alloc(megabyte);
 
-/** Lets the most memory that a process had be counted from now on, where the system can do so. See proc(5). */
+/** Resets the peak memory of a process, where the system supports it. See proc(5). */
 function forgetPeak(pid: number | undefined): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
   } catch {
-    // No Linux, or one that keeps the peak: what the start took is then taken for granted.
+    // Not Linux, or the peak cannot be reset: the peak of the start is then included.
   }
 }
 
-/** The most memory that a process had so far, in MB; on other systems than Linux, what it has now. */
+/** The peak memory of a process in MB; on systems other than Linux, its current memory. */
 function memoryOf(pid: number | undefined): number {
   const kilobytes =
     process.platform === 'linux'
@@ -190,7 +184,7 @@ function memoryOf(pid: number | undefined): number {
   return Number(kilobytes) / 1024;
 }
 
-/** An MP4 box that holds so many bytes of nothing: the rest of the file. */
+/** An MP4 box of this size that fills the rest of the file. */
 function freeBox(bytes: number): Buffer {
   const box = Buffer.alloc(8);
   box.writeUInt32BE(bytes, 0);
@@ -198,7 +192,7 @@ function freeBox(bytes: number): Buffer {
   return box;
 }
 
-/** Uploads a file of exactly 200 MB, which begins with these bytes. */
+/** Uploads a file of exactly 200 MB that begins with these bytes. */
 async function uploadLarge(
   t: ExecutionContext,
   library: Pick<Punctual, 'url'>,
@@ -215,7 +209,7 @@ async function uploadLarge(
   return answer;
 }
 
-test('ten files of 200 MB leave the memory of the process as it was', async (t) => {
+test('ten files of 200 MB do not grow the memory of the process', async (t) => {
   t.timeout(600_000); // Of each file.
   const library = await libraryProcess(t);
   const client = await library.newClient();
@@ -223,7 +217,7 @@ test('ten files of 200 MB leave the memory of the process as it was', async (t) 
   const large = Buffer.concat([moving, freeBox(200 * megabyte - moving.length)]);
   await upload(library, client, { bytes: still });
   await upload(library, client, { bytes: moving });
-  forgetPeak(library.pid); // That of the start, which would hide as much growth.
+  forgetPeak(library.pid); // The peak of the start would hide growth.
   const noted = [memoryOf(library.pid)];
   const watch = setInterval(() => noted.push(memoryOf(library.pid)), 100);
   t.teardown(() => clearInterval(watch));
@@ -240,9 +234,9 @@ test('ten files of 200 MB leave the memory of the process as it was', async (t) 
     growths.push(growth());
   }
 
-  // The first one makes the buffers that the others use, none of them as large as a file.
-  const said = growths.map((one) => one.toFixed()).join(', ');
-  t.log(`from ${noted[0]?.toFixed()} MB by ${said} MB`);
-  t.true(growth() < 100, `The process grew by ${said} MB.`);
+  // The first upload allocates the buffers of the others, none as large as a file.
+  const grownMb = growths.map((one) => one.toFixed()).join(', ');
+  t.log(`from ${noted[0]?.toFixed()} MB by ${grownMb} MB`);
+  t.true(growth() < 100, `The process grew by ${grownMb} MB.`);
   t.is((await filesOf(library)).length, 2);
 });

@@ -13,7 +13,7 @@ const library = async () => ({
   files: await newFilesOf(api.punctual),
 });
 
-/** Uploads one picture after the other under these names. @returns their ids. */
+/** Uploads pictures with these names in order. @returns their ids. */
 async function pictures(client: Client, names: readonly string[]) {
   const ids: string[] = [];
   for (const name of names) {
@@ -28,7 +28,7 @@ async function pictures(client: Client, names: readonly string[]) {
 
 const idsOf = (body: { media: { id: string }[] }): string[] => body.media.map(({ id }) => id);
 
-test('files come newest first, page by page, and none twice', async (t) => {
+test('files are listed newest first, page by page, without duplicates', async (t) => {
   const client = await api.newClient();
   const ids = await pictures(client, ['a', 'b', 'c', 'd', 'e']);
   const first = (await client.get('/media?limit=2')).body;
@@ -39,7 +39,7 @@ test('files come newest first, page by page, and none twice', async (t) => {
   t.is(third.next_cursor, null);
 });
 
-test('at most 50 files are listed, and those of one moment are not lost between pages', async (t) => {
+test('at most 50 files are listed, and files with equal times are not lost between pages', async (t) => {
   const { punctual } = api;
   const client = await api.newClient();
   await punctual.orm.em.fork().execute(
@@ -55,7 +55,7 @@ test('at most 50 files are listed, and those of one moment are not lost between 
   t.is(new Set([...idsOf(first), ...idsOf(second)]).size, 60);
 });
 
-test('files may be asked for by kind', async (t) => {
+test('files can be filtered by kind', async (t) => {
   const { punctual } = api;
   const client = await api.newClient();
   const [image] = await pictures(client, ['a.png']);
@@ -65,7 +65,7 @@ test('files may be asked for by kind', async (t) => {
   t.deepEqual(idsOf((await client.get('/media?type=video')).body), [body.media.id]);
 });
 
-test('a search finds any part of a name in any case, and takes every sign for itself', async (t) => {
+test('a search finds any part of a name in any case, without wildcards', async (t) => {
   const client = await api.newClient();
   const names = [
     'Harbour at NIGHT.png',
@@ -85,11 +85,11 @@ test('a search finds any part of a name in any case, and takes every sign for it
   t.deepEqual(await find('ärger'), [ids[4]]);
   t.deepEqual(await find('a\u0308rger'), [ids[4]]);
   t.deepEqual(await find('%night'), []);
-  t.deepEqual(await find('\\'), []); // Everything before a backslash is a folder to us.
+  t.deepEqual(await find('\\'), []); // The part before a backslash is removed as a folder.
   t.is((await find('')).length, 5);
 });
 
-test('a search and a kind and a page go together', async (t) => {
+test('search, kind and page can be combined', async (t) => {
   const client = await api.newClient();
   const ids = await pictures(client, ['cat 1', 'dog', 'cat 2', 'cat 3']);
   const first = (await client.get('/media?type=image&search=cat&limit=2')).body;
@@ -120,7 +120,7 @@ for (const query of wrong) {
   });
 }
 
-test.serial('a deleted file is gone: from the list, by its id, and from the disk', async (t) => {
+test.serial('a deleted file is gone from the list, by its id and from the disk', async (t) => {
   const { client, files } = await library();
   const [id = '', kept = ''] = await pictures(client, ['a', 'b']);
   t.deepEqual((await client.delete(`/media/${id}`)).body, { ok: true, id });
@@ -132,7 +132,7 @@ test.serial('a deleted file is gone: from the list, by its id, and from the disk
 });
 
 test.serial(
-  "another workspace's file answers as an unknown one does, and is left alone",
+  "another workspace's file is answered like an unknown one, and is unchanged",
   async (t) => {
     const { client, files } = await library();
     const stranger = await api.newClient('Stranger');
@@ -150,7 +150,7 @@ test.serial(
   },
 );
 
-/** A video of a workspace's library, its bytes and its link. */
+/** A video of a workspace's library, with its bytes and its link. */
 async function newClip() {
   const client = await api.newClient();
   const bytes = await video('mp4');
@@ -160,7 +160,7 @@ async function newClip() {
 
 let made: ReturnType<typeof newClip> | undefined;
 
-/** One for all who only read it. */
+/** Shared by the tests that only read it. */
 const clip = () => (made ??= newClip());
 
 const read = async (link: string, init: RequestInit = {}) => {
@@ -168,7 +168,7 @@ const read = async (link: string, init: RequestInit = {}) => {
   return { answer, body: Buffer.from(await answer.arrayBuffer()) };
 };
 
-test('a browser gets a file as what it is, and nothing in it may run', async (t) => {
+test('a browser gets a file with its type, and scripts in it cannot run', async (t) => {
   const { link, bytes } = await clip();
   const { answer, body } = await read(link);
 
@@ -185,7 +185,7 @@ test('a browser gets a file as what it is, and nothing in it may run', async (t)
   t.regex(header('cache-control') ?? '', /^private/v);
 });
 
-test('HEAD says the same and sends nothing', async (t) => {
+test('HEAD has the same headers and no body', async (t) => {
   const { link, bytes } = await clip();
   const { answer, body } = await read(link, { method: 'HEAD' });
 
@@ -203,7 +203,7 @@ const ranges: Readonly<Record<string, (size: number) => [number, number]>> = {
   'bytes=-999999999': (size) => [0, size - 1],
 };
 for (const [range, expected] of Object.entries(ranges)) {
-  test(`a player that asks for ${range} gets just that`, async (t) => {
+  test(`a player that asks for ${range} gets that range`, async (t) => {
     const { link, bytes } = await clip();
     const [start, end] = expected(bytes.length);
     const { answer, body } = await read(link, { headers: { range } });
@@ -215,7 +215,7 @@ for (const [range, expected] of Object.entries(ranges)) {
 }
 
 for (const range of ['bytes=999999999-', 'bytes=-0']) {
-  test(`a player that asks for ${range} hears how long the file is`, async (t) => {
+  test(`a player that asks for ${range} gets the size of the file`, async (t) => {
     const { link, bytes } = await clip();
     const { answer, body } = await read(link, { headers: { range } });
 
@@ -226,7 +226,7 @@ for (const range of ['bytes=999999999-', 'bytes=-0']) {
 }
 
 for (const range of ['bytes=0-1,4-5', 'bytes=9-3', 'lines=1-2', 'bytes=a-b', 'bytes=-']) {
-  test(`a range that is not understood (${range}) gets the whole`, async (t) => {
+  test(`an invalid range (${range}) gets the whole file`, async (t) => {
     const { link, bytes } = await clip();
     const { answer, body } = await read(link, { headers: { range } });
 
@@ -235,10 +235,10 @@ for (const range of ['bytes=0-1,4-5', 'bytes=9-3', 'lines=1-2', 'bytes=a-b', 'by
   });
 }
 
-test('a browser that has the file is told so, and a part is only sent of the same file', async (t) => {
+test('a browser with a cached file gets 304, and a range only of the same file', async (t) => {
   const { link, bytes } = await clip();
   const etag = (await read(link)).answer.headers.get('etag') ?? '';
-  // `fetch` would say on its own that it wants no cached answer.
+  // `fetch` would add a header that disables caching.
   const { statusCode } = await request(link, { headers: { 'if-none-match': etag } });
   t.is(statusCode, 304);
 
@@ -250,7 +250,7 @@ test('a browser that has the file is told so, and a part is only sent of the sam
   t.is(other.body.length, bytes.length);
 });
 
-test('the name in a link may be any', async (t) => {
+test('the name in a link may be anything', async (t) => {
   const { punctual } = api;
   const client = await api.newClient();
   const name = '100% of "Ärger" & #1? <b>.png';
@@ -263,7 +263,7 @@ test('the name in a link may be any', async (t) => {
   t.is((await read(broken)).answer.status, 200);
 });
 
-test('an unknown link and that of a deleted file answer alike', async (t) => {
+test('unknown links and links of deleted files are answered alike', async (t) => {
   const { client, link, id } = await newClip();
   const token = new URL(link).pathname.split('/')[2] ?? '';
   const others = [token.slice(1), `${token.slice(1)}!`, token.toUpperCase(), '%00', '..%2f..'];
@@ -278,7 +278,7 @@ test('an unknown link and that of a deleted file answer alike', async (t) => {
   t.like(JSON.parse(body.toString()), { code: 'not_found' });
 });
 
-test('a link takes no other method', async (t) => {
+test('a link supports no other method', async (t) => {
   const { link } = await clip();
 
   t.is((await read(link, { method: 'DELETE' })).answer.status, 405);

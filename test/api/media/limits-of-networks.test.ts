@@ -10,7 +10,7 @@ import { storeChannel } from '../../support/seed.ts';
 const test = needs('postgres');
 const api = sharedApi(test, { temporalEnv: noTemporal });
 
-/** What a network says of a post with this file, beside the word that each post of X costs money. */
+/** The validation of a post with this file, without the warning about the price of X. */
 async function validated(platform: Platform, bytes: Uint8Array, fileName: string) {
   const client = await api.newClient();
   const channel = await storeChannel(api.punctual, client.workspaceId, { platform });
@@ -20,7 +20,7 @@ async function validated(platform: Platform, bytes: Uint8Array, fileName: string
   return JSON.stringify([said.errors, said.warnings]);
 }
 
-/** So many frames in turn of two colours: equal ones would be one. */
+/** An animation of two alternating colours: equal frames would be merged. */
 async function gif(width: number, height: number, frames: number): Promise<Buffer> {
   const colours = await Promise.all(
     ['red', 'blue'].map((background) =>
@@ -69,11 +69,11 @@ const refused: readonly [platform: Platform, name: string, make: () => unknown, 
   ],
 ];
 for (const [platform, name, make, words] of refused) {
-  test(`${platform} and ${name}: validation says what the network would`, async (t) => {
+  test(`${platform} and ${name}: validation reports the limit of the network`, async (t) => {
     t.regex(await validated(platform, (await make()) as Buffer, name), words);
   });
 }
 
-test('X takes a video of 150 s', async (t) => {
+test('X accepts a video of 150 s', async (t) => {
   t.regex(await validated('x', inputFile('lasts-150s.mp4'), 'long.mp4'), /^\[\[\],/v);
 });

@@ -3,7 +3,7 @@ import { newLinkToken } from '../../../runtime/secrets.ts';
 import { startApiProcess } from '../../support/api-process.ts';
 import { rawCall } from '../../support/raw-call.ts';
 
-test('a log that tells of a failure has no link to a file, nor a query', async (t) => {
+test('the log of a failure has no link to a file and no query', async (t) => {
   const api = await startApiProcess(t, {
     DATABASE_URL: 'postgresql://nobody:nothing@127.0.0.1:1/nowhere',
     SECRET_KEY: 'ab'.repeat(32),

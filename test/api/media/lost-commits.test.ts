@@ -18,7 +18,7 @@ import { poll } from '../../support/poll.ts';
 import { storeChannel } from '../../support/seed.ts';
 import { ca, fileServer } from './support/file-server.ts';
 
-// In series, since they cut connections of one API.
+// In series, because they cut connections of one API.
 const test = needs('postgres').serial;
 
 const library = beforeTests(needs('postgres'), async (scope) => {
@@ -26,12 +26,12 @@ const library = beforeTests(needs('postgres'), async (scope) => {
   const site = server.newSite({ '/a.png': await picture() });
   const punctual = await startLibrary(scope, { ca, allowPorts: [server.port] });
   const em = punctual.orm.em.fork();
-  // Stands for a disk or a standby that is slow: a commit that changes files waits while the test holds the lock.
+  // Simulates a slow disk or standby: a commit that changes files waits while the test holds the lock.
   await em.execute(`create function wait_for_test() returns trigger language plpgsql as $$
     begin perform pg_advisory_xact_lock_shared(hashtext(new.workspace_id::text)); return null; end $$`);
   await em.execute(`create constraint trigger slow_commit after insert or update on media_files
     deferrable initially deferred for each row execute function wait_for_test()`);
-  // Every file is noted two hours ago, so that no sweep spares it for its age.
+  // Every file is registered two hours ago, so that no sweep skips it for its age.
   await em.execute(`create function note_early() returns trigger language plpgsql as $$
     begin new.noted_at = new.noted_at - interval '2 hours'; return new; end $$`);
   await em.execute(`create trigger note_early before insert on unsettled_files
@@ -39,7 +39,7 @@ const library = beforeTests(needs('postgres'), async (scope) => {
   return { site, punctual };
 });
 
-/** Connections on which a COMMIT was sent and not answered. */
+/** Connections with an unanswered COMMIT. */
 const committing = new Set<PgClient>();
 const { prototype } = PgClient;
 const query = prototype.query as (...args: unknown[]) => unknown;
@@ -63,11 +63,14 @@ function cutCommits(): void {
   committing.clear();
 }
 
-/** A workspace; and calls of it whose COMMIT loses its connection, and goes on at the server until it is let go. */
+/**
+ * A workspace, and a function that makes a call lose its connection during the COMMIT, which continues on the server
+ * until it is released.
+ */
 async function workspace(t: Parameters<typeof holdLock>[0]) {
   const { punctual, site } = library();
   const client = await newClient(punctual);
-  /** @returns the call's answer, and how to let its commit end. */
+  /** @returns the call's response, and a function that releases its commit. */
   const loseAnswer = async <T>(call: () => Promise<T>) => {
     const hold = await holdLock(
       t,
@@ -83,7 +86,7 @@ async function workspace(t: Parameters<typeof holdLock>[0]) {
   return { punctual, client, url: site.at('/a.png'), loseAnswer };
 }
 
-test('an upload whose commit loses its connection keeps the file that its row leads to', async (t) => {
+test('an upload whose commit loses its connection keeps the file of its row', async (t) => {
   const { punctual, client, loseAnswer } = await workspace(t);
   const bytes = await picture();
   const { answer, hold } = await loseAnswer(() => upload(punctual, client, { bytes }));
@@ -97,7 +100,7 @@ test('an upload whose commit loses its connection keeps the file that its row le
   t.is((await fetch(linkTo(punctual, body.media[0].url))).status, 200);
 });
 
-test('a post whose commit loses its connection is answered again with a picture that is there', async (t) => {
+test('a post whose commit loses its connection is replayed with an existing picture', async (t) => {
   const { punctual, client, url, loseAnswer } = await workspace(t);
   const channel = await storeChannel(punctual, client.workspaceId);
   const create = () =>
@@ -118,7 +121,7 @@ test('a post whose commit loses its connection is answered again with a picture 
   t.is(await rowsOf(punctual, client.workspaceId), 1);
 });
 
-test('an edit whose commit loses its connection gives the post a picture that is there', async (t) => {
+test('an edit whose commit loses its connection attaches an existing picture', async (t) => {
   const { punctual, client, url, loseAnswer } = await workspace(t);
   const { id } = (await client.post('/posts', { body: 'Look' })).body.post;
   const { answer, hold } = await loseAnswer(() =>
@@ -153,7 +156,7 @@ test('a deletion whose commit loses its connection leaves no bytes after the nex
   t.deepEqual(await unsettledOf(punctual), []);
 });
 
-test('a sweep decides nothing on files of a commit that is under way', async (t) => {
+test('a sweep skips files of a commit that is under way', async (t) => {
   const { punctual, client, loseAnswer } = await workspace(t);
   const bytes = await picture();
   const { hold } = await loseAnswer(() => upload(punctual, client, { bytes }));

@@ -16,7 +16,7 @@ import { storeFile } from '../../support/seed-media.ts';
 import { storeChannel } from '../../support/seed.ts';
 import { ca, fileServer } from './support/file-server.ts';
 
-// In series, since they look at what is in the folder of one library, and sweep it.
+// In series, because they check and sweep the folder of one library.
 const test = needs('postgres').serial;
 const api = sharedApi(needs('postgres'), { temporalEnv: noTemporal });
 
@@ -60,7 +60,7 @@ test('a file that a post is being published with cannot be deleted', async (t) =
   t.like(await client.delete(`/media/${id}`), { status: 409, body: { code: 'media_in_use' } });
 });
 
-test('a file of a draft can be deleted, and the draft goes without it', async (t) => {
+test('a file of a draft can be deleted, and the draft loses it', async (t) => {
   const { client, newFile } = await workspace();
   const { id, url } = await newFile();
   const { body } = await client.post('/posts', { body: 'Look', media_ids: [id] });
@@ -98,7 +98,7 @@ const bucketApi = beforeTests(needs('postgres', 'versitygw'), async (scope) => {
   return { bucket, server, punctual: await startLibrary(scope, options) };
 });
 
-/** A workspace of an API whose files go to a bucket, and the objects that are new in it. */
+/** A workspace of an API whose files are in a bucket, and a function that lists its new objects. */
 async function inBucket() {
   const { bucket, server, punctual } = bucketApi();
   const site = server.newSite({ '/a.png': await picture(), '/b': Buffer.from('b') });
@@ -109,7 +109,7 @@ async function inBucket() {
 }
 
 withBucket(
-  'with a bucket, files are in it and nowhere else, and links serve them whole and in parts',
+  'with a bucket, files are only there, and links serve them fully and in ranges',
   async (t) => {
     const { punctual, client, keys, files } = await inBucket();
     const bytes = await video('mp4');
@@ -134,7 +134,7 @@ withBucket('with a bucket, a deleted file is gone from it', async (t) => {
   t.deepEqual(await keys(), []);
 });
 
-withBucket('with a bucket, a post that is refused leaves nothing of its downloads', async (t) => {
+withBucket('with a bucket, a refused post leaves no downloads', async (t) => {
   const { site, punctual, client, keys, files } = await inBucket();
   const { status } = await client.post('/posts', {
     media_urls: [site.at('/a.png'), site.at('/b')],
@@ -147,7 +147,7 @@ withBucket('with a bucket, a post that is refused leaves nothing of its download
 });
 
 withBucket(
-  'while the bucket is away, uploads and links answer 503 and nothing is made',
+  'while the bucket is unavailable, uploads and links answer 503 and no row is inserted',
   async (t) => {
     const { settings } = await newBucket(t);
     const storage = s3Storage({ ...settings, endpoint: 'http://127.0.0.1:1' });

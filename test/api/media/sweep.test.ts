@@ -23,7 +23,7 @@ import type { Punctual } from '../../support/punctual.ts';
 import { aroundQueries } from '../../support/query-plan.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-// In series, since they sweep one library, and look at what is in its folder.
+// In series, because they sweep one library and check its folder.
 const test = needs('postgres').serial;
 const api = sharedApi(needs('postgres'), { temporalEnv: noTemporal });
 
@@ -35,7 +35,7 @@ async function workspace() {
   return { punctual, client, files: await newFilesOf(punctual), newFile };
 }
 
-/** Makes everything in the staging folder two hours old. */
+/** Makes all files of the staging folder two hours old. */
 async function ageStaged({ mediaDir }: Punctual): Promise<void> {
   const folder = path.join(mediaDir, 'incoming');
   const then = new Date(Date.now() - 2 * 60 * 60_000);
@@ -44,7 +44,7 @@ async function ageStaged({ mediaDir }: Punctual): Promise<void> {
   }
 }
 
-/** Leaves a file as a crash does that came between its bytes and its row. */
+/** Leaves a file as a crash between its bytes and its row does. */
 async function crash({ orm }: Punctual, id: string): Promise<void> {
   const em = orm.em.fork();
   await em.execute('delete from media_files where id = ?', [id]);
@@ -53,7 +53,7 @@ async function crash({ orm }: Punctual, id: string): Promise<void> {
   ]);
 }
 
-test('what a killed process left on its way in is removed after an hour, and not before', async (t) => {
+test('staged files of a killed process are removed after an hour, and not before', async (t) => {
   const { punctual, files } = await workspace();
   await writeFile(path.join(punctual.mediaDir, 'incoming', 'x.part'), 'half a pict');
   await sweepLibrary(punctual);
@@ -64,7 +64,7 @@ test('what a killed process left on its way in is removed after an hour, and not
   t.deepEqual(await files(), []);
 });
 
-test('a stored file whose row was never made is removed after an hour, and one that has its row stays', async (t) => {
+test('a stored file without a row is removed after an hour, and one with its row is kept', async (t) => {
   const { punctual, files, newFile } = await workspace();
   const [kept, lost] = [await newFile(), await newFile()];
   await crash(punctual, lost);
@@ -94,7 +94,7 @@ test('a sweep while the database is away loses nothing', async (t) => {
   t.deepEqual(await files(), [kept]);
 });
 
-test('a request that is still busy when its file is swept fails, and makes no row without bytes', async (t) => {
+test('a request that still runs when its file is swept fails, and inserts no row without bytes', async (t) => {
   const entered = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
   const storage = diskStorage(await temporaryFolder(t));
@@ -118,13 +118,13 @@ test('a request that is still busy when its file is swept fails, and makes no ro
   t.is(await rowsOf(punctual, client.workspaceId), 0);
 });
 
-/** A storage of which one step does not work. */
+/** A storage with one failing operation. */
 const broken = (storage: MediaStorage, step: 'put' | 'remove'): MediaStorage => ({
   ...storage,
   [step]: () => Promise.reject(new AppError('unavailable', 'The media storage does not answer.')),
 });
 
-test('a storage that does not answer: 503, no row, and what it may have kept is removed later', async (t) => {
+test('a storage that does not answer: 503, no row, and the file that it may have stored is removed later', async (t) => {
   const storage = diskStorage(await temporaryFolder(t));
   const punctual = await startLibrary(t, { media: { storage: broken(storage, 'put') } });
   const client = await newClient(punctual);
@@ -153,7 +153,7 @@ test('a deleted file that the storage could not remove is removed later', async 
   t.deepEqual(await filesOf({ mediaDir: folder }), []);
 });
 
-test('what the sweep cannot remove holds up nothing else', async (t) => {
+test('a file that the sweep cannot remove does not stop the others', async (t) => {
   const { punctual, files, newFile } = await workspace();
   const incoming = path.join(punctual.mediaDir, 'incoming');
   for (const name of ['._x.note', 'a-folder.part/in-it', 'z.part']) {

@@ -25,27 +25,30 @@ async function library() {
   return { punctual, client: await api.newClient(), files: await newFilesOf(punctual) };
 }
 
-test.serial('an uploaded picture is in the library, with what its bytes say of it', async (t) => {
-  const { punctual, client, files } = await library();
-  const bytes = await picture('jpeg', { width: 40, height: 30 });
-  const { status, headers, body } = await upload(punctual, client, { bytes, fileName: 'a.jpg' });
+test.serial(
+  'an uploaded picture is in the library, with the facts read from its bytes',
+  async (t) => {
+    const { punctual, client, files } = await library();
+    const bytes = await picture('jpeg', { width: 40, height: 30 });
+    const { status, headers, body } = await upload(punctual, client, { bytes, fileName: 'a.jpg' });
 
-  t.is(status, 201);
-  t.is(headers.get('location'), `/api/v1/media/${body.media.id}`);
-  t.like(body.media, {
-    type: 'image/jpeg',
-    name: 'a.jpg',
-    size_bytes: bytes.length,
-    width: 40,
-    height: 30,
-    duration_ms: null,
-  });
-  t.deepEqual((await client.get(`/media/${body.media.id}`)).body, body);
-  t.deepEqual((await client.get('/media')).body, { media: [body.media], next_cursor: null });
-  t.deepEqual(await files(), [body.media.id]);
-});
+    t.is(status, 201);
+    t.is(headers.get('location'), `/api/v1/media/${body.media.id}`);
+    t.like(body.media, {
+      type: 'image/jpeg',
+      name: 'a.jpg',
+      size_bytes: bytes.length,
+      width: 40,
+      height: 30,
+      duration_ms: null,
+    });
+    t.deepEqual((await client.get(`/media/${body.media.id}`)).body, body);
+    t.deepEqual((await client.get('/media')).body, { media: [body.media], next_cursor: null });
+    t.deepEqual(await files(), [body.media.id]);
+  },
+);
 
-test('an uploaded video has a length', async (t) => {
+test('an uploaded video has a duration', async (t) => {
   const { punctual, client } = await library();
   const bytes = await video('mp4');
   const { body } = await upload(punctual, client, { bytes, fileName: 'a.mp4' });
@@ -53,7 +56,7 @@ test('an uploaded video has a length', async (t) => {
   t.like(body.media, { type: 'video/mp4', width: 320, height: 180, duration_ms: 2000 });
 });
 
-test('the link to a file needs no key and gives the very bytes', async (t) => {
+test('the link to a file needs no key and serves the exact bytes', async (t) => {
   const { punctual, client } = await library();
   const bytes = await picture('png');
   const { body } = await upload(punctual, client, { bytes });
@@ -76,7 +79,7 @@ test('the type is read from the bytes, not from the name or the header', async (
 });
 
 for (const nameParameter of ['', '; filename=""']) {
-  test(`a file without a name is taken (${nameParameter || 'none at all'})`, async (t) => {
+  test(`a file without a name is accepted (${nameParameter || 'none at all'})`, async (t) => {
     const { punctual, client } = await library();
     const bytes = await picture('jpeg');
     const part = (headers: string) => Buffer.from(`--b\r\n${headers}\r\n\r\n`);
@@ -108,7 +111,7 @@ test('a file may be given another name than its own', async (t) => {
 });
 
 test.serial(
-  'what is neither an image nor a video is refused, and nothing is left of it',
+  'a file that is neither an image nor a video is refused, and no file is left',
   async (t) => {
     const { punctual, client, files } = await library();
     const bytes = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>');
@@ -139,7 +142,7 @@ test.serial('an upload without a key is refused', async (t) => {
 const limit = 200 * 1024 * 1024;
 const piece = Buffer.alloc(1024 * 1024);
 
-test.serial('an upload that says it is too large is answered before it comes', async (t) => {
+test.serial('an upload that announces too many bytes is answered before its body', async (t) => {
   const { punctual, client, files } = await library();
   const request = beginUpload(t, punctual, client, { 'content-length': 2 * limit });
   request.write(head);
@@ -149,7 +152,7 @@ test.serial('an upload that says it is too large is answered before it comes', a
 });
 
 test.serial(
-  'an upload that is too large without saying so is stopped at the limit and answered',
+  'an upload that is too large without a length is stopped at the limit and answered',
   async (t) => {
     const { punctual, client, files } = await library();
     const request = beginUpload(t, punctual, client);
@@ -168,7 +171,7 @@ test.serial(
   },
 );
 
-test('a refused client that goes on sending is cut off', async (t) => {
+test('a refused client that keeps sending is disconnected', async (t) => {
   const { punctual, client } = await library();
   const request = beginUpload(t, punctual, client, { 'content-length': 100 * limit });
   t.like(await answerTo(request), { status: 413 });
@@ -196,7 +199,7 @@ test.serial('a client that hangs up in the middle leaves no file and no row', as
 });
 
 test.serial(
-  'a client that hangs up before its first byte is read leaves nothing and holds nothing up',
+  'a client that hangs up before its first byte is read leaves no file and delays no other upload',
   async (t) => {
     const { punctual, client, files } = await library();
     for (let count = 0; count < 20; count += 1) {
@@ -212,7 +215,7 @@ test.serial(
   },
 );
 
-test('a client that falls silent is answered, and nothing is left', async (t) => {
+test('a stalled client is answered, and no file is left', async (t) => {
   const punctual = await startLibrary(t, { media: { stallMs: 500 } });
   const client = await newClient(punctual);
   const request = beginUpload(t, punctual, client);
@@ -226,8 +229,8 @@ test('a client that falls silent is answered, and nothing is left', async (t) =>
   t.deepEqual(await filesOf(punctual), []);
 });
 
-test('a client that is slow is waited for', async (t) => {
-  // In all the client takes longer than it may be silent, and a tenth of that for each byte.
+test('a slow client is accepted', async (t) => {
+  // In total the client takes longer than it may stall, with a tenth of that between two bytes.
   const uploadSlowly = async (stallMs: number) => {
     const punctual = await startLibrary(t, { media: { stallMs } });
     const bytes = await picture();
@@ -243,12 +246,12 @@ test('a client that is slow is waited for', async (t) => {
     return answer;
   };
   const answer = await uploadSlowly(4000);
-  // A machine that stood still between two bytes gets ten times as long; whoever is not waited for is refused again.
+  // A machine that paused between two bytes gets ten times as long. If slow clients are refused, this fails again.
   t.like(answer.status === 201 ? answer : await uploadSlowly(40_000), { status: 201 });
 });
 
 const cleaned: Readonly<Record<string, readonly [string | undefined, string]>> = {
-  'stays as it is when it is harmless': ['Our harbour (2).PNG', 'Our harbour (2).PNG'],
+  'is unchanged when it is harmless': ['Our harbour (2).PNG', 'Our harbour (2).PNG'],
   'loses the folders before it': ['/etc/passwd', 'passwd'],
   'loses the folders of Windows': [String.raw`C:\Users\me\cat.png`, 'cat.png'],
   'loses control characters': ['a\u0000b\r\nc\u007f.png', 'abc.png'],
@@ -257,13 +260,13 @@ const cleaned: Readonly<Record<string, readonly [string | undefined, string]>> =
   'is composed, as most programs type it': ['a\u0308.png', 'ä.png'],
   'has no half of a surrogate pair': ['a\ud800.png', 'a\ufffd.png'],
   'has no space around it': ['  cat.png ', 'cat.png'],
-  'that is empty is made up from the type': ['', 'file.jpg'],
-  'that is missing is made up from the type': [undefined, 'file.jpg'],
-  'of dots alone is made up from the type': ['..', 'file.jpg'],
-  'that was all folders is made up from the type': ['a/b/', 'file.jpg'],
+  'that is empty is derived from the type': ['', 'file.jpg'],
+  'that is missing is derived from the type': [undefined, 'file.jpg'],
+  'of dots alone is derived from the type': ['..', 'file.jpg'],
+  'with folders only is derived from the type': ['a/b/', 'file.jpg'],
   'that is too long keeps its ending': [`${'a'.repeat(300)}.jpeg`, `${'a'.repeat(250)}.jpeg`],
   'that is too long and has no ending is cut': ['b'.repeat(300), 'b'.repeat(255)],
-  'of endless marks is looked at from its end, as to order them takes ever longer': [
+  'of many combining marks is read from its end, because normalizing takes quadratic time': [
     `a${'\u0315\u0316'.repeat(1000)}.png`,
     `${'\u0316'.repeat(251)}.png`,
   ],

@@ -1,15 +1,19 @@
 import type { Punctual } from '../../support/punctual.ts';
 import { storeChannel } from '../../support/seed.ts';
 import type { Owned } from '../owned.ts';
-import type { Look } from './look.ts';
+import type { RecordAnswer } from './record-answer.ts';
 
-/** Every answer of the calls on channels and networks that has a reason of its own. */
-export async function channels(punctual: Punctual, { client, channel }: Owned, look: Look) {
+/** Every response of the channel and network calls that needs a case of its own. */
+export async function channels(
+  punctual: Punctual,
+  { client, channel }: Owned,
+  recordAnswer: RecordAnswer,
+) {
   const unknown = crypto.randomUUID();
-  look('get /channels', await client.get('/channels'));
-  look('get /channels/{id}', await client.get(`/channels/${channel}`));
+  recordAnswer('get /channels', await client.get('/channels'));
+  recordAnswer('get /channels/{id}', await client.get(`/channels/${channel}`));
   const edit = async (id: string, options: unknown) =>
-    look('patch /channels/{id}', await client.patch(`/channels/${id}`, { options }));
+    recordAnswer('patch /channels/{id}', await client.patch(`/channels/${id}`, { options }));
   await edit(channel, { visibility: 'unlisted' });
   await edit(channel, { nothing: 1 });
   await edit(channel, 1);
@@ -19,13 +23,16 @@ export async function channels(punctual: Punctual, { client, channel }: Owned, l
   await edit(unknown, null);
   await edit(channel, null);
   const connect = async (body: object) =>
-    look('post /channels/connect', await client.post('/channels/connect', body));
+    recordAnswer('post /channels/connect', await client.post('/channels/connect', body));
   await connect({ platform: 'mastodon' });
   await connect({ platform: 'nowhere' });
   await connect({ platform: 'mastodon', channel_id: unknown });
   await connect({ platform: 'x' });
   const reconnect = async (id: string, body: unknown) =>
-    look('post /channels/{id}/reconnect', await client.post(`/channels/${id}/reconnect`, body));
+    recordAnswer(
+      'post /channels/{id}/reconnect',
+      await client.post(`/channels/${id}/reconnect`, body),
+    );
   await reconnect(video, { retry_posts: true });
   await reconnect(video, { retry_posts: 1 });
   await reconnect(unknown, {});
@@ -34,14 +41,14 @@ export async function channels(punctual: Punctual, { client, channel }: Owned, l
     .execute(`update channels set state = 'needs_reconnect' where id = ?`, [video]);
   await reconnect(video, { retry_posts: true });
   for (const id of [video, video]) {
-    look('delete /channels/{id}', await client.delete(`/channels/${id}`));
+    recordAnswer('delete /channels/{id}', await client.delete(`/channels/${id}`));
   }
 
   const check = async (id: string) =>
-    look('post /channels/{id}/check', await client.post(`/channels/${id}/check`));
+    recordAnswer('post /channels/{id}/check', await client.post(`/channels/${id}/check`));
   await check(channel);
   await check(unknown);
-  look('get /networks', await client.get('/networks'));
-  look('get /networks', await client.get(`/networks?channel_id=${channel}`));
-  look('get /networks', await client.get(`/networks?channel_id=${unknown}`));
+  recordAnswer('get /networks', await client.get('/networks'));
+  recordAnswer('get /networks', await client.get(`/networks?channel_id=${channel}`));
+  recordAnswer('get /networks', await client.get(`/networks?channel_id=${unknown}`));
 }

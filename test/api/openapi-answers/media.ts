@@ -5,32 +5,36 @@ import { picture } from '../../support/media-files.ts';
 import { upload } from '../../support/media-library.ts';
 import type { Punctual } from '../../support/punctual.ts';
 import type { Owned } from '../owned.ts';
-import type { Look } from './look.ts';
+import type { RecordAnswer } from './record-answer.ts';
 
-/** Every answer of the calls on the media library that has a reason of its own. */
-export async function media(punctual: Punctual, { client, media: id, channel }: Owned, look: Look) {
+/** Every response of the media calls that needs a case of its own. */
+export async function media(
+  punctual: Punctual,
+  { client, media: id, channel }: Owned,
+  recordAnswer: RecordAnswer,
+) {
   const bytes = await picture('png');
-  look('post /media', await upload(punctual, client, { bytes }));
-  look('post /media', await upload(punctual, client, { bytes, fields: { title: 'Cat' } }));
-  look('post /media', await upload(punctual, client, { bytes: Buffer.from('no picture') }));
-  look('post /media', await announced(punctual, client.key));
-  look('get /media', await client.get('/media'));
-  look('get /media/{id}', await client.get(`/media/${id}`));
+  recordAnswer('post /media', await upload(punctual, client, { bytes }));
+  recordAnswer('post /media', await upload(punctual, client, { bytes, fields: { title: 'Cat' } }));
+  recordAnswer('post /media', await upload(punctual, client, { bytes: Buffer.from('no picture') }));
+  recordAnswer('post /media', await announced(punctual, client.key));
+  recordAnswer('get /media', await client.get('/media'));
+  recordAnswer('get /media/{id}', await client.get(`/media/${id}`));
 
   const edit = (to: string, body: object) => client.patch(`/media/${to}`, body);
-  look('patch /media/{id}', await edit(id, { alt_text: 'A cat.' }));
-  look('patch /media/{id}', await edit(id, { alt_text: ' ' }));
-  look('patch /media/{id}', await edit(crypto.randomUUID(), { alt_text: 'A cat.' }));
+  recordAnswer('patch /media/{id}', await edit(id, { alt_text: 'A cat.' }));
+  recordAnswer('patch /media/{id}', await edit(id, { alt_text: ' ' }));
+  recordAnswer('patch /media/{id}', await edit(crypto.randomUUID(), { alt_text: 'A cat.' }));
 
   const time = { channel_ids: [channel], schedule_in_minutes: 60 };
   const user = await client.post('/posts', { body: 'With a cat.', media_ids: [id], ...time });
-  look('patch /media/{id}', await edit(id, { alt_text: 'A cat. '.repeat(250).trim() }));
-  look('delete /media/{id}', await client.delete(`/media/${id}`));
+  recordAnswer('patch /media/{id}', await edit(id, { alt_text: 'A cat. '.repeat(250).trim() }));
+  recordAnswer('delete /media/{id}', await client.delete(`/media/${id}`));
   await client.post(`/posts/${user.body.post.id}/cancel`);
-  look('delete /media/{id}', await client.delete(`/media/${id}`));
+  recordAnswer('delete /media/{id}', await client.delete(`/media/${id}`));
 }
 
-/** An upload that says beforehand that it is larger than any may be, and of which nothing comes. */
+/** An upload that announces too many bytes and sends none. */
 function announced({ url }: Punctual, key: string): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const headers = {

@@ -1,13 +1,13 @@
 import type { Owned } from '../owned.ts';
-import type { Look } from './look.ts';
+import type { RecordAnswer } from './record-answer.ts';
 
 const unknown = crypto.randomUUID();
 
-/** Every answer of the calls on posts that has a reason of its own. */
-export async function posts(owned: Owned, look: Look) {
+/** Every response of the post calls that needs a case of its own. */
+export async function posts(owned: Owned, recordAnswer: RecordAnswer) {
   const { client, channel, draft, scheduled, failed, media } = owned;
   const create = async (body: object, headers = {}): Promise<void> =>
-    look('post /posts', await client.post('/posts', body, headers));
+    recordAnswer('post /posts', await client.post('/posts', body, headers));
   const once = { 'idempotency-key': 'once' };
   await create({ body: 'Hello.' }, once);
   await create({ body: 'Hello.' }, once);
@@ -31,35 +31,35 @@ export async function posts(owned: Owned, look: Look) {
   ];
   for (const body of refused) {
     await create(body);
-    look('post /posts/validate', await client.post('/posts/validate', body));
+    recordAnswer('post /posts/validate', await client.post('/posts/validate', body));
     const edit = 'channel_ids' in body && !('body' in body) ? { body: '' } : body;
-    look('patch /posts/{id}', await client.patch(`/posts/${draft}`, edit));
+    recordAnswer('patch /posts/{id}', await client.patch(`/posts/${draft}`, edit));
   }
 
-  look('get /posts', await client.get('/posts'));
-  look('get /posts/{id}', await client.get(`/posts/${draft}`));
-  look('patch /posts/{id}', await client.patch(`/posts/${draft}`, { body: 'Better.' }));
-  look('patch /posts/{id}', await client.patch(`/posts/${unknown}`, { body: 'Better.' }));
-  look('patch /posts/{id}', await client.patch(`/posts/${failed}`, { body: 'Better.' }));
+  recordAnswer('get /posts', await client.get('/posts'));
+  recordAnswer('get /posts/{id}', await client.get(`/posts/${draft}`));
+  recordAnswer('patch /posts/{id}', await client.patch(`/posts/${draft}`, { body: 'Better.' }));
+  recordAnswer('patch /posts/{id}', await client.patch(`/posts/${unknown}`, { body: 'Better.' }));
+  recordAnswer('patch /posts/{id}', await client.patch(`/posts/${failed}`, { body: 'Better.' }));
   for (const id of [scheduled, draft]) {
-    look('post /posts/{id}/cancel', await client.post(`/posts/${id}/cancel`));
+    recordAnswer('post /posts/{id}/cancel', await client.post(`/posts/${id}/cancel`));
   }
 
   for (const id of [failed, draft]) {
-    look('post /posts/{id}/retry', await client.post(`/posts/${id}/retry`));
+    recordAnswer('post /posts/{id}/retry', await client.post(`/posts/${id}/retry`));
   }
 
   for (const post_id of [failed, unknown, 42]) {
-    look('post /analytics/refresh', await client.post('/analytics/refresh', { post_id }));
+    recordAnswer('post /analytics/refresh', await client.post('/analytics/refresh', { post_id }));
   }
 
-  await settle(owned, look);
+  await settle(owned, recordAnswer);
 }
 
-async function settle({ client, channel, failed, unconfirmed }: Owned, look: Look) {
+async function settle({ client, channel, failed, unconfirmed }: Owned, recordAnswer: RecordAnswer) {
   const call = 'post /posts/{id}/settle';
   const say = async (post: string, body: object): Promise<void> =>
-    look(call, await client.post(`/posts/${post}/settle`, body));
+    recordAnswer(call, await client.post(`/posts/${post}/settle`, body));
   await say(unknown, { channel_id: channel, url: null });
   await say(failed, { channel_id: channel, url: null });
   await say(unconfirmed, { channel_id: unknown, url: null });

@@ -12,7 +12,7 @@ import { rawCall } from '../../support/raw-call.ts';
 import { storeMedia } from '../../support/seed-media.ts';
 import { upload } from '../../support/media-library.ts';
 import { limit } from '../quotas/limited.ts';
-import { filled, json, type Look } from './look.ts';
+import { filled, json, type RecordAnswer } from './record-answer.ts';
 
 type OneCall = { readonly method: string; readonly path: string };
 
@@ -21,13 +21,21 @@ const callsOf = ({ document }: Contract): OneCall[] =>
     Object.keys(item).map((method) => ({ path, method })),
   );
 
-/** What every call of a kind refuses in the same way. */
-export async function refusals({ url }: Punctual, { key }: Client, contract: Contract, look: Look) {
+/** The refusals that all calls of a kind share. */
+export async function refusals(
+  { url }: Punctual,
+  { key }: Client,
+  contract: Contract,
+  recordAnswer: RecordAnswer,
+) {
   const headers = { authorization: `Bearer ${key}` };
   for (const { method, path } of callsOf(contract)) {
     const call = async (init: RequestInit, query = ''): Promise<void> => {
       const address = `${url}/api/v1${filled(path)}${query}`;
-      look(`${method} ${path}`, await rawCall(address, { method: method.toUpperCase(), ...init }));
+      recordAnswer(
+        `${method} ${path}`,
+        await rawCall(address, { method: method.toUpperCase(), ...init }),
+      );
     };
     await call({});
     await call({ headers }, '?nothing=1');
@@ -44,31 +52,43 @@ export async function refusals({ url }: Punctual, { key }: Client, contract: Con
 }
 
 /** Every call, by a key that has called too often. */
-export async function tooMany(t: ExecutionContext, contract: Contract, look: Look): Promise<void> {
+export async function tooMany(
+  t: ExecutionContext,
+  contract: Contract,
+  recordAnswer: RecordAnswer,
+): Promise<void> {
   const punctual = await startApi(t, { rateLimits: { requests: 1 } });
   const client = await newClient(punctual);
   await client.get('/me');
-  await eachCall(punctual.url, client, contract, look);
+  await eachCall(punctual.url, client, contract, recordAnswer);
 }
 
-export async function withoutPlan({ orm }: Punctual, client: Client, look: Look): Promise<void> {
+export async function withoutPlan(
+  { orm }: Punctual,
+  client: Client,
+  recordAnswer: RecordAnswer,
+): Promise<void> {
   const setPlan = (plan: string | null): Promise<unknown> =>
     orm.em
       .fork()
       .execute('update workspaces set plan = ? where id = ?', [plan, client.workspaceId]);
   const draft = (await client.post('/posts', { body: 'Hello.' })).body.post.id;
   await setPlan(null);
-  look('post /posts', await client.post('/posts', { body: 'Hello.' }));
-  look('patch /posts/{id}', await client.patch(`/posts/${draft}`, { body: 'Hello.' }));
-  look('post /posts/{id}/retry', await client.post(`/posts/${draft}/retry`));
+  recordAnswer('post /posts', await client.post('/posts', { body: 'Hello.' }));
+  recordAnswer('patch /posts/{id}', await client.patch(`/posts/${draft}`, { body: 'Hello.' }));
+  recordAnswer('post /posts/{id}/retry', await client.post(`/posts/${draft}/retry`));
   const [channel] = (await client.get('/channels')).body.channels;
   const reconnect = await client.post(`/channels/${channel.id}/reconnect`, { retry_posts: true });
-  look('post /channels/{id}/reconnect', reconnect);
+  recordAnswer('post /channels/{id}/reconnect', reconnect);
   await setPlan('standard');
 }
 
-/** A workspace that may have nothing more. */
-export async function whenFull(punctual: Punctual, client: Client, look: Look): Promise<void> {
+/** A workspace whose quotas are used up. */
+export async function whenFull(
+  punctual: Punctual,
+  client: Client,
+  recordAnswer: RecordAnswer,
+): Promise<void> {
   const draft = (await client.post('/posts', { body: 'Hello.' })).body.post.id;
   const file = await storeMedia(punctual, client.workspaceId);
   await limit(punctual, client, {
@@ -79,38 +99,46 @@ export async function whenFull(punctual: Punctual, client: Client, look: Look): 
     media_bytes: 0,
   });
   const withFile = { body: 'Hello.', media_urls: ['https://8.8.8.8/cat.png'] };
-  look('post /posts', await client.post('/posts', { body: 'Hello.' }));
-  look('post /posts/validate', await client.post('/posts/validate', withFile));
-  look('patch /posts/{id}', await client.patch(`/posts/${draft}`, { body: 'Hello there.' }));
+  recordAnswer('post /posts', await client.post('/posts', { body: 'Hello.' }));
+  recordAnswer('post /posts/validate', await client.post('/posts/validate', withFile));
+  recordAnswer(
+    'patch /posts/{id}',
+    await client.patch(`/posts/${draft}`, { body: 'Hello there.' }),
+  );
   const connecting = { platform: 'mastodon' };
-  look('post /channels/connect', await client.post('/channels/connect', connecting));
-  look('post /media', await upload(punctual, client, { bytes: Buffer.from('not read') }));
-  look('patch /media/{id}', await client.patch(`/media/${file}`, { alt_text: 'A cat.' }));
+  recordAnswer('post /channels/connect', await client.post('/channels/connect', connecting));
+  recordAnswer('post /media', await upload(punctual, client, { bytes: Buffer.from('not read') }));
+  recordAnswer('patch /media/{id}', await client.patch(`/media/${file}`, { alt_text: 'A cat.' }));
 }
 
-/** A database that is not as it should be, and one that is not there. */
+/** A database with a wrong schema, and an unreachable one. */
 export async function failures(
   t: ExecutionContext,
   { orm, url }: Punctual,
   client: Client,
   contract: Contract,
-  look: Look,
+  recordAnswer: RecordAnswer,
 ): Promise<void> {
   await orm.em.fork().execute('alter table workspaces rename column plan to elsewhere');
-  await eachCall(url, client, contract, look);
-  await eachCall(await apiWithoutDatabase(t), client, contract, look);
+  await eachCall(url, client, contract, recordAnswer);
+  await eachCall(await apiWithoutDatabase(t), client, contract, recordAnswer);
 }
 
-async function eachCall(url: string, { key }: Client, contract: Contract, look: Look) {
+async function eachCall(
+  url: string,
+  { key }: Client,
+  contract: Contract,
+  recordAnswer: RecordAnswer,
+) {
   for (const { method, path } of callsOf(contract)) {
     const init = { method: method.toUpperCase(), headers: { authorization: `Bearer ${key}` } };
-    look(`${method} ${path}`, await rawCall(`${url}/api/v1${filled(path)}`, init));
+    recordAnswer(`${method} ${path}`, await rawCall(`${url}/api/v1${filled(path)}`, init));
   }
 }
 
 async function apiWithoutDatabase(t: ExecutionContext): Promise<string> {
   const admit = admission(t, `postgresql://nobody@127.0.0.1:${await freePort()}/nothing`);
-  // No call gets further than to its key, so the rest of the dependencies is out of reach.
+  // Every call fails at authentication, so the other dependencies are not used.
   const answers = {
     media: { stallMs: 30_000 },
     networks: { oauth: {} },

@@ -1,42 +1,45 @@
 import { silentPort, type Owned } from '../owned.ts';
-import type { Look } from './look.ts';
+import type { RecordAnswer } from './record-answer.ts';
 
-/** Every answer of the calls on webhooks that has a reason of its own. */
-export async function webhooks({ client, webhook, delivery }: Owned, look: Look): Promise<void> {
+/** Every response of the webhook calls that needs a case of its own. */
+export async function webhooks(
+  { client, webhook, delivery }: Owned,
+  recordAnswer: RecordAnswer,
+): Promise<void> {
   const hook = { url: `http://127.0.0.1:${silentPort}/hook`, events: ['post.failed'] };
   const at = `/webhooks/${webhook}`;
   const since = '?since=2026-01-01T00:00:00Z';
-  look('post /webhooks/{id}/replay', await client.post(`${at}/replay${since}`));
-  look(
+  recordAnswer('post /webhooks/{id}/replay', await client.post(`${at}/replay${since}`));
+  recordAnswer(
     'post /webhooks/{id}/replay',
     await client.post(`/webhooks/${crypto.randomUUID()}/replay${since}`),
   );
   const replay = 'post /webhooks/{id}/deliveries/{delivery}/replay';
-  look(replay, await client.post(`${at}/deliveries/${delivery}/replay`)); // Pending by now.
-  look('post /webhooks/{id}/test', await client.post(`${at}/test`));
+  recordAnswer(replay, await client.post(`${at}/deliveries/${delivery}/replay`)); // Pending by now.
+  recordAnswer('post /webhooks/{id}/test', await client.post(`${at}/test`));
   const { deliveries } = (await client.get(`${at}/deliveries?status=failed`)).body;
-  look(replay, await client.post(`${at}/deliveries/${deliveries[0].id}/replay`));
+  recordAnswer(replay, await client.post(`${at}/deliveries/${deliveries[0].id}/replay`));
 
-  look('post /webhooks/{id}/rotate', await client.post(`${at}/rotate`));
-  look('get /webhooks', await client.get('/webhooks'));
-  look('get /webhooks/{id}', await client.get(at));
-  look('get /webhooks/{id}/deliveries', await client.get(`${at}/deliveries`));
+  recordAnswer('post /webhooks/{id}/rotate', await client.post(`${at}/rotate`));
+  recordAnswer('get /webhooks', await client.get('/webhooks'));
+  recordAnswer('get /webhooks/{id}', await client.get(at));
+  recordAnswer('get /webhooks/{id}/deliveries', await client.get(`${at}/deliveries`));
 
   for (const wrong of [{ url: 'https://127.0.0.1/' }, { events: ['post.sent'] }, { evnts: [] }]) {
-    look('post /webhooks', await client.post('/webhooks', { ...hook, ...wrong }));
-    look('patch /webhooks/{id}', await client.patch(at, wrong));
+    recordAnswer('post /webhooks', await client.post('/webhooks', { ...hook, ...wrong }));
+    recordAnswer('patch /webhooks/{id}', await client.patch(at, wrong));
   }
 
-  look('patch /webhooks/{id}', await client.patch(at, { description: 'Ours' }));
+  recordAnswer('patch /webhooks/{id}', await client.patch(at, { description: 'Ours' }));
   const tested = (await client.post(`${at}/test`)).body.delivery;
-  look('patch /webhooks/{id}', await client.patch(at, { enabled: false }));
-  look(replay, await client.post(`${at}/deliveries/${tested.id}/replay`));
-  look('post /webhooks/{id}/replay', await client.post(`${at}/replay${since}`));
+  recordAnswer('patch /webhooks/{id}', await client.patch(at, { enabled: false }));
+  recordAnswer(replay, await client.post(`${at}/deliveries/${tested.id}/replay`));
+  recordAnswer('post /webhooks/{id}/replay', await client.post(`${at}/replay${since}`));
   const unknown = `/webhooks/${crypto.randomUUID()}`;
-  look('patch /webhooks/{id}', await client.patch(unknown, { description: 'Ours' }));
+  recordAnswer('patch /webhooks/{id}', await client.patch(unknown, { description: 'Ours' }));
   for (let n = 0; n < 10; n += 1) {
-    look('post /webhooks', await client.post('/webhooks', hook));
+    recordAnswer('post /webhooks', await client.post('/webhooks', hook));
   }
 
-  look('delete /webhooks/{id}', await client.delete(at));
+  recordAnswer('delete /webhooks/{id}', await client.delete(at));
 }

@@ -20,7 +20,7 @@ const settings = async (databaseUrl: string, gate: TcpGate): Promise<Record<stri
   SECRET_KEY: randomBytes(32).toString('hex'),
 });
 
-/** An API process behind a gate; the tests themselves reach the database past it. */
+/** An API process behind a gate; the tests themselves bypass it. */
 async function apiBehindGate(t: ExecutionContext, more: Record<string, string> = {}) {
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const gate = await tcpGate(t, targetOf(databaseUrl));
@@ -33,7 +33,7 @@ async function apiBehindGate(t: ExecutionContext, more: Record<string, string> =
   return { orm, gate, api, client };
 }
 
-// One for several tests, each of which leaves the gate open and the process as it was: they come in series.
+// Shared by several tests in series, which leave the gate open and the process unchanged.
 const shared = beforeTests(test, apiBehindGate);
 
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.published'] };
@@ -60,7 +60,7 @@ function mustBeAway(t: ExecutionContext, reply: Reply): void {
 
 async function mustSayWhichPart(t: ExecutionContext, { url }: ApiProcess): Promise<void> {
   t.is((await rawCall(`${url}/livez`)).status, 200);
-  // Temporal has 2 s for its answer, and this machine may be busy.
+  // Temporal has 2 s to answer, and this machine may be busy.
   const status = await poll(
     () => rawCall(`${url}/status`),
     ({ body }) => body.temporal === 'ok',
@@ -96,7 +96,7 @@ test.serial(
       return replies.map(({ status }) => status);
     };
     for (const outage of ['first', 'second']) {
-      // Another outage where a slow machine took longer to connect than the API waits for it.
+      // Simulates another outage when a slow machine took longer to connect than the API waits.
       const seen = await poll(firstCallsAfterOutage, ([one, two]) => one === 200 && two === 200);
       t.deepEqual(seen, [200, 200], outage);
     }
@@ -108,7 +108,7 @@ test.serial(
   },
 );
 
-test('a process that starts before its database serves when that is there, with its schema', async (t) => {
+test('a process that starts before its database serves once the database has its schema', async (t) => {
   const databaseUrl = await emptyDatabase(t);
   const gate = await tcpGate(t, targetOf(databaseUrl));
   await gate.close();
@@ -124,11 +124,11 @@ test('a process that starts before its database serves when that is there, with 
   t.is(reply.body.code, 'unauthorized');
 });
 
-test('until the schema is there every call is 503, and readyz does not call the database ready', async (t) => {
+test('without the schema every call is 503, and readyz reports that the database is not ready', async (t) => {
   const databaseUrl = await emptyDatabase(t);
   const orm = createOrm(databaseUrl, { poolSize: 2 });
   t.teardown(() => orm.close());
-  // The lock under which processes migrate; see db/migrate.ts.
+  // The lock of migrations; see db/migrate.ts.
   const lock = await holdLock(t, orm, 'select pg_advisory_xact_lock(7203118446)');
   const gate = await tcpGate(t, targetOf(databaseUrl));
   const api = await startApiProcess(t, await settings(databaseUrl, gate));
@@ -147,7 +147,7 @@ test('until the schema is there every call is 503, and readyz does not call the 
   );
 });
 
-test('posts that are being stored when the database goes are 503 and not stored, and their keys work later', async (t) => {
+test('posts that are being stored when the database fails are 503 and not stored, and their keys work later', async (t) => {
   const { orm, gate, client } = await apiBehindGate(t, { PUNCTUAL_DATABASE_POOL: '3' });
   const posts = ['a', 'b', 'c'].map((key) => ({ body: 'x', idempotency_key: key }));
   const keys = await holdLock(t, orm, 'lock table idempotency_keys in exclusive mode');
@@ -172,7 +172,7 @@ test('posts that are being stored when the database goes are 503 and not stored,
   t.like(await storedRows(orm), { posts: 3, idempotency_keys: 3 });
 });
 
-/** Calls of the shared API, of any method. */
+/** Calls of the shared API, with any method. */
 function calling() {
   const { orm, gate, api, client } = shared();
   const call = (method: string, path: string, body: object = {}): Promise<Reply> => {
@@ -186,7 +186,7 @@ function calling() {
 }
 
 test.serial(
-  'every call there is answers 503 without the database, and as ever when it is back, by the same process',
+  'every call answers 503 without the database, and works again afterwards, in the same process',
   async (t) => {
     const { orm, gate, api, call } = calling();
     const calls = everyRoute(crypto.randomUUID());
@@ -226,7 +226,7 @@ test.serial(
 
 const some = crypto.randomUUID();
 
-/** What gets a call as far as to its own rows, by the end of its path. Others need nothing. */
+/** Bodies that make a call reach its own rows, by the end of its path. Other calls need none. */
 const bodies: Readonly<Record<string, object>> = {
   'POST posts': { body: 'x', channel_ids: [some] },
   'POST validate': { body: 'x', channel_ids: [some] },
@@ -236,39 +236,36 @@ const bodies: Readonly<Record<string, object>> = {
   'POST webhooks': { url: 'https://8.8.8.8/', events: ['post.failed'] },
 };
 
-test.serial(
-  'calls that were at work when the database went are 503 as well, not ours to have failed',
-  async (t) => {
-    const { orm, gate, call, api } = calling();
-    const tables = 'posts, post_metrics, channels, webhook_endpoints, media_files';
-    const lock = await holdLock(t, orm, `lock table ${tables} in access exclusive mode`);
-    // An upload has nothing to upload here, and what networks take is in no table: both are answered at once.
-    const atOnce = new Set(['POST /api/v1/media', 'GET /api/v1/networks']);
-    const calls = everyRoute(some).filter(({ method, path }) => !atOnce.has(`${method} ${path}`));
-    const sending = calls.map(({ method, path }) => {
-      const since = path.endsWith(`${some}/replay`) ? '?since=2020-01-01T00:00:00Z' : '';
-      const body = bodies[`${method} ${path.split('/').at(-1)}`];
-      return call(method, path.endsWith(`deliveries/${some}/replay`) ? path : path + since, body);
-    });
-    await poll(lock.waiting, (count) => count >= 5);
+test.serial('calls that were running when the database failed are 503 too, not 500', async (t) => {
+  const { orm, gate, call, api } = calling();
+  const tables = 'posts, post_metrics, channels, webhook_endpoints, media_files';
+  const lock = await holdLock(t, orm, `lock table ${tables} in access exclusive mode`);
+  // An upload without a file and the list of networks read no table: both are answered at once.
+  const atOnce = new Set(['POST /api/v1/media', 'GET /api/v1/networks']);
+  const calls = everyRoute(some).filter(({ method, path }) => !atOnce.has(`${method} ${path}`));
+  const sending = calls.map(({ method, path }) => {
+    const since = path.endsWith(`${some}/replay`) ? '?since=2020-01-01T00:00:00Z' : '';
+    const body = bodies[`${method} ${path.split('/').at(-1)}`];
+    return call(method, path.endsWith(`deliveries/${some}/replay`) ? path : path + since, body);
+  });
+  await poll(lock.waiting, (count) => count >= 5);
 
-    await gate.close();
-    const replies = await Promise.all(sending);
-    lock.release();
-    await gate.open();
+  await gate.close();
+  const replies = await Promise.all(sending);
+  lock.release();
+  await gate.open();
 
-    const answers = calls.map(({ method, path }, index) => {
-      const { status, body, headers } = replies[index] as Reply;
-      return `${method} ${path} ${status} ${body.code} ${headers.get('retry-after')}`;
-    });
-    t.deepEqual(
-      answers.filter((answer) => !answer.endsWith(' 503 unavailable 2')),
-      [],
-    );
-    await poll(
-      () => call('GET', '/api/v1/me'),
-      ({ status }) => status === 200,
-    );
-    t.is(api.child.exitCode, null);
-  },
-);
+  const answers = calls.map(({ method, path }, index) => {
+    const { status, body, headers } = replies[index] as Reply;
+    return `${method} ${path} ${status} ${body.code} ${headers.get('retry-after')}`;
+  });
+  t.deepEqual(
+    answers.filter((answer) => !answer.endsWith(' 503 unavailable 2')),
+    [],
+  );
+  await poll(
+    () => call('GET', '/api/v1/me'),
+    ({ status }) => status === 200,
+  );
+  t.is(api.child.exitCode, null);
+});

@@ -14,7 +14,7 @@ import { needs } from '../../support/needs.ts';
 
 const test = needs('temporal');
 
-/** An API that reaches Temporal by way of a gate. */
+/** An API that reaches Temporal through a gate. */
 async function apiBehindGate(t: ExecutionContext) {
   const temporalEnv = await freshNamespace();
   const gate = await tcpGate(t, targetOf(temporalEnv['TEMPORAL_ADDRESS'] ?? ''));
@@ -36,7 +36,7 @@ async function schedule(t: ExecutionContext, client: Client, channel: string): P
   return String(reply.body.post.id);
 }
 
-/** Lets nothing be told to Temporal until it is released. Whoever waits for that meanwhile waits for ever. */
+/** Holds all requests to Temporal until released. A caller that waits for them meanwhile never continues. */
 function holdCalls({ temporal: { client } }: Punctual): () => void {
   const released = Promise.withResolvers<void>();
   const withDeadline = client.withDeadline.bind(client);
@@ -47,8 +47,8 @@ function holdCalls({ temporal: { client } }: Punctual): () => void {
   return released.resolve;
 }
 
-/** Counts how often this process tries to connect to a port from now on. */
-function connectionTries(t: ExecutionContext, port: number): () => number {
+/** Counts this process's connection attempts to a port from now on. */
+function connectionAttempts(t: ExecutionContext, port: number): () => number {
   let count = 0;
   const see = (message: unknown): void => {
     const { socket } = message as { readonly socket: Socket };
@@ -67,7 +67,7 @@ const syncedRevision = async ({ orm }: Punctual, id: string): Promise<number | u
   return row?.synced_revision;
 };
 
-test('a post is accepted at once while Temporal is away, and has its workflow soon after its return', async (t) => {
+test('a post is accepted at once while Temporal is unavailable, and has its workflow soon afterwards', async (t) => {
   const { punctual, client, channel, gate } = await apiBehindGate(t);
   const stopRelay = startRelay({ ...punctual, client: punctual.temporal.client, log: testLog });
   t.teardown(stopRelay);
@@ -81,10 +81,10 @@ test('a post is accepted at once while Temporal is away, and has its workflow so
   const release = holdCalls(punctual);
   const away = await schedule(t, client, channel);
   release();
-  // A client that becomes patient, as gRPC's do, needs over two minutes for so many, longer than `poll` waits.
-  const tries = connectionTries(t, gate.port);
+  // A client with growing backoff, as in gRPC, would need over two minutes for this many, longer than `poll` waits.
+  const attempts = connectionAttempts(t, gate.port);
   await poll(
-    () => Promise.resolve(tries()),
+    () => Promise.resolve(attempts()),
     (count) => count >= 10,
   );
   t.is(await syncedRevision(punctual, away), 0);
@@ -107,13 +107,13 @@ test('a post is accepted at once while Temporal is away, and has its workflow so
     () => syncedRevision(punctual, away),
     (revision) => revision === 1,
   );
-  t.log(`told after ${Math.round(performance.now() - back)} ms`);
+  t.log(`synced after ${Math.round(performance.now() - back)} ms`);
   const { workspaceId } = client;
   const input = { workspaceId, postId: away, revision: 1, dueAt };
   t.deepEqual(await startedWith(punctual, away), { status: 'RUNNING', input: [input] });
 });
 
-test('twenty posts that Temporal did not hear of are all accepted at once', async (t) => {
+test('twenty posts are accepted at once without Temporal', async (t) => {
   const { punctual, client, channel, gate } = await apiBehindGate(t);
   await gate.close();
   const posts = await Promise.all(Array.from({ length: 20 }, () => schedule(t, client, channel)));
@@ -131,11 +131,11 @@ test('twenty posts that Temporal did not hear of are all accepted at once', asyn
   t.is((await startedWith(punctual, posts[0] ?? '')).status, 'RUNNING');
 });
 
-test('the status says that no worker polls, and is ok as soon as one does', async (t) => {
+test('the status reports that no worker polls, and is ok as soon as one does', async (t) => {
   const punctual = await startApi(t);
   const ask = () => rawCall(`${punctual.url}/status`);
 
-  // Each part has 2 s for its answer, and this machine may be busy.
+  // Each part has 2 s to answer, and this machine may be busy.
   const before = await poll(ask, ({ body }) => body.postgresql === 'ok' && body.temporal === 'ok');
   t.is(before.status, 503);
   const parts = { postgresql: 'ok', temporal: 'ok' };
@@ -147,7 +147,7 @@ test('the status says that no worker polls, and is ok as soon as one does', asyn
   t.deepEqual(body, { ok: true, ...parts, worker: 'ok', backlog });
 });
 
-test('an API whose Temporal was never there starts, says so and serves', async (t) => {
+test('an API without Temporal starts, reports it and serves', async (t) => {
   const nowhere = { TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_NAMESPACE: 'default' };
   const { url, temporal } = await startApi(t, { temporalEnv: nowhere });
   const { client } = temporal;
@@ -157,7 +157,7 @@ test('an API whose Temporal was never there starts, says so and serves', async (
     waitsMs.push(Number(deadlineAt) - Date.now());
     return withDeadline(deadlineAt, call);
   };
-  // PostgreSQL has 2 s for its answer too.
+  // PostgreSQL has 2 s to answer too.
   const ready = await poll(
     () => rawCall(`${url}/status`),
     ({ body }) => body.postgresql === 'ok' && body.backlog !== null,
@@ -175,18 +175,18 @@ test('an API whose Temporal was never there starts, says so and serves', async (
   t.deepEqual((await rawCall(`${url}/healthz`)).body, { ok: true });
 });
 
-test('a crowd that asks for the status costs Temporal no more than one that asks', async (t) => {
+test('many requests for the status cost Temporal no more than one', async (t) => {
   const { url, temporal } = await startApi(t);
   const { client } = temporal;
   const withDeadline = client.withDeadline.bind(client);
-  let looks = 0;
+  let calls = 0;
   client.withDeadline = (deadlineAt, call) => {
-    looks += 1;
+    calls += 1;
     return withDeadline(deadlineAt, call);
   };
   const crowd = await Promise.all(Array.from({ length: 200 }, () => rawCall(`${url}/status`)));
 
   t.true(crowd.every(({ status }) => status === 503));
-  // One a second, and the calls may take some.
-  t.true(looks >= 1 && looks <= 20, `${looks} looks`);
+  // One per second, and the calls may take some seconds.
+  t.true(calls >= 1 && calls <= 20, `${calls} looks`);
 });

@@ -1,8 +1,8 @@
-/** The ids that a case may need. */
+/** The ids that cases use. */
 export type Ids = {
-  /** A Mastodon channel of the caller that takes 500 characters. */
+  /** The caller's Mastodon channel, with a limit of 500 characters. */
   readonly mine: string;
-  /** Another channel of the caller, on Bluesky, which takes 300. */
+  /** The caller's second channel, on Bluesky, with a limit of 300. */
   readonly second: string;
   readonly foreign: string;
   readonly unknown: string;
@@ -10,13 +10,13 @@ export type Ids = {
 
 export type BadInput = {
   readonly title: string;
-  /** An object is sent as JSON, a text as it is. */
+  /** An object is sent as JSON, a text unchanged. */
   readonly body: object | string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly code: string;
-  /** What `details` must point at; nothing stands for an answer without details. */
+  /** The expected paths in `details`; omitted for an answer without details. */
   readonly paths?: readonly string[];
-  /** What the message must name. */
+  /** Expected in the message. */
   readonly names?: string | RegExp;
 };
 

@@ -17,7 +17,7 @@ async function workspace(channelCount = 3) {
   }
 
   const post = { body: 'x', channel_ids: channels, schedule_in_minutes: 60 };
-  /** Makes a post. @param statuses Of its channels. */
+  /** Creates a post. @param statuses Of its channels. */
   const make = async (
     status: PostStatus = 'scheduled',
     statuses: readonly ChannelStatus[] = [],
@@ -33,7 +33,7 @@ async function workspace(channelCount = 3) {
 
 const statusesOf = (channels: readonly Shown[]): string[] => channels.map(({ status }) => status);
 
-test('a scheduled post that is cancelled is a draft without a time, and nothing of it is sent', async (t) => {
+test('a scheduled post that is cancelled is a draft without a time, and is not sent', async (t) => {
   const { client, make } = await workspace();
   const id = await make();
   const reply = await client.post(`/posts/${id}/cancel`);
@@ -44,7 +44,7 @@ test('a scheduled post that is cancelled is a draft without a time, and nothing 
   t.deepEqual(statusesOf(post.channels), ['draft', 'draft', 'draft']);
 });
 
-test('a cancel in the middle lets what is being sent finish, keeps what is out, and stops the rest', async (t) => {
+test('a cancel during publishing lets running sends finish, keeps published channels and stops the rest', async (t) => {
   const { client, make } = await workspace(5);
   const before = ['published', 'publishing', 'scheduled', 'retrying', 'failed'] as const;
   const id = await make('publishing', before);
@@ -81,14 +81,14 @@ test('a draft and a post that has ended cannot be cancelled', async (t) => {
   }
 });
 
-test('a second cancel is told that there is nothing left to stop', async (t) => {
+test('a second cancel is refused', async (t) => {
   const { client, make } = await workspace();
   const id = await make();
   t.is((await client.post(`/posts/${id}/cancel`)).status, 200);
   t.is((await client.post(`/posts/${id}/cancel`)).body.code, 'post_not_cancellable');
 });
 
-test('a cancelled post that is scheduled again leaves out what is published, and keeps it on the post', async (t) => {
+test('a cancelled post that is scheduled again keeps its published channels and does not send there again', async (t) => {
   const { client, channels, make } = await workspace();
   const [out, second, third] = channels;
   const id = await make('publishing', ['published', 'retrying', 'scheduled']);
@@ -107,7 +107,7 @@ test('a cancelled post that is scheduled again leaves out what is published, and
   t.like(again.body.post, { status: 'scheduled', summary: { published: 1, pending: 1 } });
 });
 
-test('a draft of which every channel is published has nothing left to schedule', async (t) => {
+test('a draft that is published on every channel cannot be scheduled', async (t) => {
   const { client, channels, make } = await workspace(2);
   const id = await make('publishing', ['published', 'scheduled']);
   await client.post(`/posts/${id}/cancel`);
@@ -127,7 +127,7 @@ test('a cancel needs no plan', async (t) => {
   t.is((await client.post(`/posts/${id}/cancel`)).status, 200);
 });
 
-test('a retry sends to the failed channels only, and leaves the published and the unconfirmed alone', async (t) => {
+test('a retry sends to the failed channels only, not to published and unconfirmed ones', async (t) => {
   const { client, channels, make } = await workspace();
   const id = await make('failed', ['published', 'failed', 'unconfirmed']);
   const before = (await client.get(`/posts/${id}`)).body.post;
@@ -150,7 +150,7 @@ test('a retry of a post that failed everywhere sends to all of its channels', as
   t.deepEqual(new Set(body.retrying), new Set(channels));
 });
 
-test('a post that has not ended, or of which nothing failed, has nothing to retry', async (t) => {
+test('a post that has not ended, or has no failed channel, cannot be retried', async (t) => {
   const { client, make } = await workspace();
   const states: [PostStatus, ChannelStatus[], RegExp][] = [
     ['draft', ['draft', 'draft', 'draft'], /is a draft; only one that has ended/v],
@@ -189,7 +189,7 @@ test('a post that is being retried can be cancelled', async (t) => {
   t.deepEqual(statusesOf(post.channels), ['published', 'draft', 'draft']);
 });
 
-/** A workspace with a channel, posts that have ended there, and the call that settles one. */
+/** A workspace with a channel, ended posts, and a function that settles one. */
 async function settling() {
   const { client, channels, endPlan } = await workspace(1);
   const [channel = ''] = channels;
@@ -199,7 +199,7 @@ async function settling() {
   return { client, channel, ended, settle, endPlan };
 }
 
-test('the answer is the post as it stands then, also without a plan', async (t) => {
+test('settle returns the updated post, also without a plan', async (t) => {
   const { client, channel, ended, settle, endPlan } = await settling();
   const [found, absent] = [await ended('unconfirmed'), await ended('unconfirmed')];
   await endPlan();
@@ -215,7 +215,7 @@ test('the answer is the post as it stands then, also without a plan', async (t) 
   t.like(other.body.post.channels[0], { status: 'failed', error_code: 'not_published' });
 });
 
-test('what is no address of a post is refused and named, and the channel stays as it is', async (t) => {
+test('an invalid URL is refused and named, and the channel is unchanged', async (t) => {
   const { client, channel, ended, settle } = await settling();
   const post = await ended('unconfirmed');
   const before = (await client.get(`/posts/${post}`)).body;
@@ -252,7 +252,7 @@ test('what is no address of a post is refused and named, and the channel stays a
   t.deepEqual((await client.get(`/posts/${post}`)).body, before);
 });
 
-test('both fields are needed: nothing said is not the same as "it is not there"', async (t) => {
+test('both fields are required: a missing url is not the same as null', async (t) => {
   const { channel, ended, settle } = await settling();
   const post = await ended('unconfirmed');
   for (const [body, path] of [
@@ -280,7 +280,7 @@ test('a channel that is not on the post is refused and named', async (t) => {
   }
 });
 
-test('a channel about which nothing is open is refused, with what it is', async (t) => {
+test('a channel that is not unconfirmed is refused, with its status', async (t) => {
   const { client, channel, ended, settle } = await settling();
   const draft = (await client.post('/posts', { body: 'x', channel_ids: [channel] })).body.post.id;
   for (const [post, status] of [

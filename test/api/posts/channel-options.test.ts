@@ -22,7 +22,7 @@ async function workspace() {
   return { client, mastodon, linkedin, post, create, shownOf };
 }
 
-test('a channel has the options that its post gives it, and no others', async (t) => {
+test('a channel has only the options that its post gives it', async (t) => {
   const { mastodon, create, shownOf } = await workspace();
   const options = { visibility: 'unlisted', spoiler_text: 'Birds', sensitive: true };
   const { status, body } = await create({ [mastodon]: options });
@@ -48,7 +48,7 @@ test('an edit replaces the options of all channels at once, and null clears them
   t.deepEqual(await edit({ channel_options: null }), [{}, {}]);
 });
 
-test('a channel that is taken off the post and comes back has no options', async (t) => {
+test('a channel that is removed and added again has no options', async (t) => {
   const { client, mastodon, linkedin, create, shownOf } = await workspace();
   const { id } = (await create({ [mastodon]: { language: 'de' } })).body.post;
   await client.patch(`/posts/${id}`, { channel_ids: [linkedin] });
@@ -56,7 +56,7 @@ test('a channel that is taken off the post and comes back has no options', async
   t.deepEqual(await shownOf(id), [{}]);
 });
 
-test('options count in the texts of a workspace by the byte, when they come and when they go', async (t) => {
+test('options count towards the text quota in bytes, when added and when removed', async (t) => {
   const { client, mastodon, create } = await workspace();
   const em = api.punctual.orm.em.fork();
   const used = async () => {
@@ -79,7 +79,7 @@ test('options count in the texts of a workspace by the byte, when they come and 
   t.is(await used(), 'Hello'.length);
 
   await client.patch(`/channels/${mastodon}`, { options: { language: 'de' } });
-  t.is(await used(), 'Hello'.length, 'a post has the defaults from its next edit on');
+  t.is(await used(), 'Hello'.length, 'a post gets the defaults at its next edit');
   await client.patch(`/posts/${id}`, {});
   t.is(await used(), 'Hello'.length + '{"language": "de"}'.length);
   await create({});
@@ -90,7 +90,7 @@ type Refused = readonly [title: string, options: unknown, path: string, message:
 const refused: readonly Refused[] = [
   ['an unknown option', { visibilty: 'public' }, '/visibilty', /mastodon has visibility, spoiler/v],
   ['a name of every object', { toString: 'x' }, '/toString', /is not a known field; mastodon has/v],
-  ['a value that is none', { visibility: 'secret' }, '/visibility', /one of public, unlisted/v],
+  ['an unknown value', { visibility: 'secret' }, '/visibility', /one of public, unlisted/v],
   [
     'a value of another type',
     { sensitive: 'yes' },
@@ -101,10 +101,10 @@ const refused: readonly Refused[] = [
   ['a NUL', { spoiler_text: 'a\0' }, '/spoiler_text', /must be text/v],
   ['half a surrogate pair', { spoiler_text: '\ud83c' }, '/spoiler_text', /must be text/v],
   ['null', { language: null }, '/language', /must be a string, not null/v],
-  ['more than any network has', { x: 'x'.repeat(50_001) }, '', /50000 characters of JSON/v],
+  ['too many characters', { x: 'x'.repeat(50_001) }, '', /50000 characters of JSON/v],
 ];
 for (const [title, options, path, message] of refused) {
-  test(`${title} among the options is refused and named, by each call that takes posts`, async (t) => {
+  test(`${title} among the options is refused and named, by each call for posts`, async (t) => {
     const { client, mastodon, post } = await workspace();
     const { id } = (await client.post('/posts', post)).body.post;
     const given = { ...post, channel_options: { [mastodon]: options } };
@@ -122,7 +122,7 @@ for (const [title, options, path, message] of refused) {
   });
 }
 
-test('options of a network that has none are refused with that', async (t) => {
+test('options of a network without options are refused', async (t) => {
   const { client } = await workspace();
   const { punctual } = api;
   const account = { platform: 'bluesky', handle: 'b.test' } as const;

@@ -14,7 +14,7 @@ async function workspace() {
   return { client, mastodon, bluesky };
 }
 
-test('a post without a time is a draft, and its answer is the whole post', async (t) => {
+test('a post without a time is a draft, and the response is the whole post', async (t) => {
   const { client, mastodon, bluesky } = await workspace();
   const before = Date.now();
   const reply = await client.post('/posts', { body: 'Hello', channel_ids: [bluesky, mastodon] });
@@ -61,7 +61,7 @@ test('a post without a time is a draft, and its answer is the whole post', async
   });
 });
 
-test('a scheduled post reads back from GET as POST answered it', async (t) => {
+test('GET returns a scheduled post as POST did', async (t) => {
   const { client, mastodon } = await workspace();
   const at = new Date(Date.now() + 3_600_000);
   const created = await client.post('/posts', {
@@ -78,7 +78,7 @@ test('a scheduled post reads back from GET as POST answered it', async (t) => {
   t.deepEqual(read.body, created.body);
 });
 
-test('a draft may have no channel, and a null time or an empty list of media is as none', async (t) => {
+test('a draft may have no channel, and a null time or an empty list of media means none', async (t) => {
   const { client } = await workspace();
   const reply = await client.post('/posts', {
     body: 'x',
@@ -108,7 +108,7 @@ test('a thread takes precedence over the body, and both are kept', async (t) => 
   t.like(only.body.post, { body: null, thread: ['a', 'b'] });
 });
 
-test('a channel’s own text is what that channel shows, and the others have the body', async (t) => {
+test('a channel shows its own text, and the others show the body', async (t) => {
   const { client, mastodon, bluesky } = await workspace();
   const reply = await client.post('/posts', {
     body: 'For all, '.repeat(40),
@@ -129,7 +129,7 @@ test('a channel’s own text is what that channel shows, and the others have the
   t.like(only.body.post, { body: null, thread: null });
 });
 
-test('a channel named twice is one channel, in the place of its first mention', async (t) => {
+test('a repeated channel id is one channel, at its first position', async (t) => {
   const { client, mastodon, bluesky } = await workspace();
   const { body } = await client.post('/posts', {
     body: 'x',
@@ -139,7 +139,7 @@ test('a channel named twice is one channel, in the place of its first mention', 
   t.deepEqual(ids, [bluesky, mastodon]);
 });
 
-test('a draft is saved in spite of what its networks refuse, with the same words as a warning', async (t) => {
+test('a draft is saved although a network would refuse it, with the same text as a warning', async (t) => {
   const { client, mastodon, bluesky } = await workspace();
   const post = { body: 'x'.repeat(301), channel_ids: [mastodon, bluesky] };
   const scheduled = await client.post('/posts', { ...post, schedule_in_minutes: 60 });
@@ -152,7 +152,7 @@ test('a draft is saved in spite of what its networks refuse, with the same words
   t.regex(draft.body.post.warning, /300.*301/v);
 });
 
-test('a channel that needs reconnecting is a warning, for a draft and for a scheduled post', async (t) => {
+test('a channel that needs reconnecting gives a warning, for a draft and for a scheduled post', async (t) => {
   const { client, mastodon } = await workspace();
   await api.punctual.orm.em
     .fork()
@@ -164,7 +164,7 @@ test('a channel that needs reconnecting is a warning, for a draft and for a sche
   }
 });
 
-test('a text of exactly the limit of a network is taken, and a family emoji counts as one', async (t) => {
+test('a text of exactly the limit of a network is accepted, and a family emoji counts as one', async (t) => {
   const { client, bluesky } = await workspace();
   const small = await storeChannel(api.punctual, client.workspaceId, {
     settings: { maxCharacters: 5 },
@@ -177,7 +177,7 @@ test('a text of exactly the limit of a network is taken, and a family emoji coun
   t.is(await send('👨‍👩‍👧‍👦'.repeat(6), small), 400);
 });
 
-test('what is sent for a video network comes back as it was sent', async (t) => {
+test('the fields of a video network are returned unchanged', async (t) => {
   const { client } = await workspace();
   const video = { title: 'x'.repeat(100), privacy: 'unlisted', made_for_kids: false };
   const { body } = await client.post('/posts', { body: 'x', video });
@@ -187,7 +187,7 @@ test('what is sent for a video network comes back as it was sent', async (t) => 
 
 const at = '2026-05-01T10:00:00.250Z';
 
-/** A channel's row where something is set, and what GET shows of it. */
+/** A channel's row, and what GET shows of it. */
 const results = [
   {
     channel: { platform: 'mastodon', handle: '@a@social.test' },
@@ -225,7 +225,7 @@ const nothing = {
   options: {},
 };
 
-test('a post that went wrong in part shows each channel’s result, and nothing is left out', async (t) => {
+test('a partly failed post shows the result of each channel', async (t) => {
   const client = await api.newClient();
   const ids: string[] = [];
   for (const { channel } of results) {

@@ -5,36 +5,36 @@ import { postSteps, type Go, type PostSteps } from '../../support/post-steps.ts'
 
 const minuteMs = 60_000;
 
-/** Longer than a network may still be writing a post that it was asked for. */
+/** Longer than a network may take to process a request. */
 export const longEnoughMs = 2 * minuteMs;
 
 type How = {
-  /** Parts of a thread that go out before the one that nobody knows about. */
+  /** Parts of a thread that are published before the unconfirmed one. */
   readonly takenBefore?: number;
-  /** Whether it is published on the clear network as well. */
+  /** Also publishes on the clear network. */
   readonly also?: boolean;
 };
 
 export type MuteWorkspace = {
   readonly posts: PostSteps;
-  /** Takes everything. */
+  /** Accepts everything. */
   readonly clear: FakeNetwork;
-  /** Takes a send and says nothing of it. */
+  /** Publishes a send without a response. */
   readonly mute: FakeNetwork;
   /** The ids of their channels. */
   readonly channels: { readonly clear: string; readonly mute: string };
-  /** Publishes a post on the mute network. @returns its id, and its claim: its workflow has not ended it. */
+  /** Publishes a post on the mute network. @returns its id and its claim; its workflow has not ended it. */
   readonly publish: (
     content: CreatePostBody,
     how?: How,
   ) => Promise<{ readonly post: string; readonly claimed: Go }>;
-  /** The same, ended: nobody knows whether it is there. Enough time has passed that nothing more can appear. */
+  /** The same, ended as unconfirmed, with enough time passed that `null` is accepted. */
   readonly doubtful: (content: CreatePostBody, how?: How) => Promise<string>;
-  /** Claims a post, tries each of its channels once, and ends it. */
+  /** Claims a post, makes one attempt per channel, and finalizes it. */
   readonly goOn: (post: string) => Promise<void>;
 };
 
-/** A workspace with a channel on a network that may take a send and say nothing of it. */
+/** A workspace with a channel on a network that may publish a send without a response. */
 export async function muteWorkspace(
   t: ExecutionContext,
   databaseUrl: string,

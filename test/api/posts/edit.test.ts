@@ -9,7 +9,7 @@ const api = sharedApi(test);
 
 type Shown = { readonly channel_id: string; readonly status: string; readonly body: string };
 
-/** A workspace with a channel on each of two networks and a file, and `full`: a post with all that an edit can change. */
+/** A workspace with two channels on different networks, a file, and `full`: a post with all editable fields. */
 async function workspace() {
   const client = await api.newClient();
   const { workspaceId } = client;
@@ -37,20 +37,20 @@ async function workspace() {
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
-/** An edit's status and time, and between which times it was made. In milliseconds. */
+/** The status and due time after an edit, and the times around the call, in milliseconds. */
 async function timed(edit: () => Promise<Reply>) {
   const sentAt = Date.now();
   const { status, scheduled_at: at } = (await edit()).body.post;
   return { status, sentAt, due: Date.parse(at), answeredAt: Date.now() };
 }
 
-/** A post without what each edit changes by itself. */
+/** A post without the fields that every edit changes. */
 const settled = ({ updated_at: _, warning: _w, channels, ...post }: Record<string, unknown>) => ({
   ...post,
   channels: (channels as object[]).map((channel) => Object.assign({}, channel, { warning: null })),
 });
 
-test('an edit of one field leaves every other as it was', async (t) => {
+test('an edit of one field does not change the others', async (t) => {
   const { a, full, make, edit, client } = await workspace();
   const edits: [object, object][] = [
     [{ body: 'New' }, { body: 'New' }],
@@ -81,7 +81,7 @@ test('an edit of nothing changes nothing', async (t) => {
   t.deepEqual({ ...body.post, updated_at: null }, { ...before, updated_at: null });
 });
 
-test('a sent field replaces the stored one whole, its parts are not merged', async (t) => {
+test('a sent field replaces the stored one completely, without merging', async (t) => {
   const { a, b, full, make, edit } = await workspace();
   const id = await make(full);
   const change = { thread: ['Only'], channel_bodies: { [a]: 'For a' }, video: { title: 'Other' } };
@@ -108,7 +108,7 @@ test('null clears thread, channel_bodies, media_ids and video', async (t) => {
   );
 });
 
-test('other channels take the place of the first ones, in the order in which they are given', async (t) => {
+test('new channels replace the old ones, in the given order', async (t) => {
   const { a, b, make, edit } = await workspace();
   const id = await make({ body: 'x', channel_ids: [a] });
   const shown = async (ids: string[]): Promise<string[]> =>
@@ -145,7 +145,7 @@ test('a time of null turns a scheduled post into a draft', async (t) => {
   t.is((await edit(id, { scheduled_at: null })).status, 200);
 });
 
-test('a scheduled post stays scheduled for its time when only its words change', async (t) => {
+test('an edit of the text keeps the scheduled time', async (t) => {
   const { a, make, edit } = await workspace();
   const at = inAnHour();
   const id = await make({ body: 'x', channel_ids: [a], scheduled_at: at });
@@ -175,7 +175,7 @@ test('a post that is being published or has ended cannot be edited', async (t) =
   }
 });
 
-test('a draft is edited in spite of what its networks refuse, and a scheduled post is not', async (t) => {
+test('a draft may be edited to content that a network refuses, and a scheduled post may not', async (t) => {
   const { b, make, edit, client } = await workspace();
   const draft = await make({ body: 'x', channel_ids: [b] });
   const long = { body: 'x'.repeat(301) };
@@ -195,7 +195,7 @@ test('a draft is edited in spite of what its networks refuse, and a scheduled po
   t.is((await edit(scheduled, { ...long, scheduled_at: null })).status, 200);
 });
 
-test('an edit that leaves nothing to say is refused and changes nothing', async (t) => {
+test('an edit that leaves an empty post is refused and changes nothing', async (t) => {
   const { a, make, edit, client } = await workspace();
   const only = [
     [await make({ thread: ['x'], channel_ids: [a] }), { thread: null }],
@@ -211,7 +211,7 @@ test('an edit that leaves nothing to say is refused and changes nothing', async 
   }
 });
 
-test('a text for a channel must be for one that the post has after the edit', async (t) => {
+test('a text must be for a channel that the post has after the edit', async (t) => {
   const { a, b, make, edit } = await workspace();
   const id = await make({ body: 'x', channel_ids: [a] });
   const stray = await edit(id, { channel_bodies: { [b]: 'y' } });
@@ -224,7 +224,7 @@ test('a text for a channel must be for one that the post has after the edit', as
   );
 });
 
-test('an edit shows in updated_at and nowhere else in time', async (t) => {
+test('an edit changes updated_at and no other time', async (t) => {
   const { make, edit, client } = await workspace();
   const id = await make({ body: 'x' });
   const before = (await client.get(`/posts/${id}`)).body.post;
@@ -233,7 +233,7 @@ test('an edit shows in updated_at and nowhere else in time', async (t) => {
   t.true(after.updated_at >= before.updated_at);
 });
 
-test('an edit replaces the files as a whole, leaves them when it does not speak of them, and null clears them', async (t) => {
+test('an edit replaces all files, keeps them when they are omitted, and null clears them', async (t) => {
   const { client, file, fileNames } = await workspace();
   const [a, b, c] = [await file('a.png'), await file('b.png'), await file('c.png')];
   const { id } = (await client.post('/posts', { body: 'x', media_ids: [b, a, b] })).body.post;
@@ -257,7 +257,7 @@ test('an edit that would leave a post without text and media is refused, and cha
   t.deepEqual(await fileNames(id), ['a.png']);
 });
 
-test('a draft whose file was deleted says so when it is edited, and is not scheduled without it', async (t) => {
+test('a draft with a deleted file gets a warning when it is edited, and cannot be scheduled', async (t) => {
   const { client, a: channel, file, fileNames } = await workspace();
   const [a, b] = [await file('a.png'), await file('b.png')];
   const draft = { body: 'x', channel_ids: [channel], media_ids: [a, b] };
@@ -277,7 +277,7 @@ test('a draft whose file was deleted says so when it is edited, and is not sched
   t.like(scheduled.body.post, { status: 'scheduled', warning: null });
 });
 
-test('a network refuses at scheduling the files that it does not take, in a sentence with limit and number', async (t) => {
+test('scheduling refuses files that the network does not accept, with limit and actual value', async (t) => {
   const { client, a: channel, file } = await workspace();
   const ids = await Promise.all(['1', '2', '3', '4', '5'].map((name) => file(`${name}.png`)));
   const reply = await client.post('/posts', {
@@ -291,7 +291,7 @@ test('a network refuses at scheduling the files that it does not take, in a sent
   t.regex(reply.body.error, /mastodon channel .* 4 .* 5/v);
 });
 
-test('a channel that may have its post stays in doubt when the draft is scheduled anew', async (t) => {
+test('an unconfirmed channel stays unconfirmed when the draft is scheduled again', async (t) => {
   const { a, b, make, edit } = await workspace();
   const id = await make({ body: 'x', channel_ids: [a, b] });
   await setStatus(api.punctual, id, 'draft', ['unconfirmed', 'draft']);

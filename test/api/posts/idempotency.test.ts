@@ -4,7 +4,7 @@ import { sharedApi } from '../../support/kit.ts';
 import { storeChannel } from '../../support/seed.ts';
 import { storedRows, type RowCounts } from '../../support/stored-rows.ts';
 
-/** How far the API's clock is ahead. One test moves it; to no other of this file does the time matter. */
+/** Offset of the API's clock. Only one test changes it, and the others do not depend on it. */
 let aheadMs = 0;
 const api = sharedApi(test, { now: () => new Date(Date.now() + aheadMs) });
 
@@ -32,7 +32,7 @@ function mustReplay(t: ExecutionContext, first: Reply, second: Reply, what: stri
   t.deepEqual(second.body, first.body, what);
 }
 
-test('the same request with the same key answers with the first post, however it is written', async (t) => {
+test('the same request with the same key returns the first post, however it is formatted', async (t) => {
   const { client, channel, rows } = await workspace();
   const video = { title: 'a', privacy: 'public' };
   const first = await withKey(client, 'k', {
@@ -58,7 +58,7 @@ test('the same request with the same key answers with the first post, however it
 test('a key beyond ASCII is the same in the header, as UTF-8, and in the body', async (t) => {
   const { client, rows } = await workspace();
   for (const [n, key] of ['Grüße', 'заказ-1', '注文 🎉'].entries()) {
-    const asHeader = Buffer.from(key).toString('latin1'); // `fetch` and Node write a byte for each character.
+    const asHeader = Buffer.from(key).toString('latin1'); // `fetch` and Node write one byte per character.
     const first = await withKey(client, asHeader, { body: 'Once' });
     const inBody = await client.post('/posts', { idempotency_key: key, body: 'Once' });
     mustReplay(t, first, inBody, key);
@@ -67,12 +67,12 @@ test('a key beyond ASCII is the same in the header, as UTF-8, and in the body', 
     t.is((await rows()).posts, n + 1);
   }
 
-  // A client that sends Latin-1 has the same post again as well.
+  // A client that sends Latin-1 also gets the same post again.
   const latin = await withKey(client, 'caf\u00e9', { body: 'Once' });
   mustReplay(t, latin, await withKey(client, 'caf\u00e9', { body: 'Once' }), 'Latin-1');
 });
 
-test('a repeated request shows the post as it stands now', async (t) => {
+test('a repeated request shows the current post', async (t) => {
   const { client, channel } = await workspace();
   const post = { body: 'x', channel_ids: [channel] };
   const first = await withKey(client, 'k', post);
@@ -89,7 +89,7 @@ test('a repeated request shows the post as it stands now', async (t) => {
   t.like(second.body.post, { id, status: 'failed', summary: { failed: 1 } });
 });
 
-test('a repeated request is answered also when its time has passed or the plan has ended', async (t) => {
+test('a repeated request is answered even if its time has passed or the plan has ended', async (t) => {
   const { client, channel, setPlan } = await workspace();
   const at = new Date(Date.now() + aheadMs).toISOString();
   const post = { body: 'x', channel_ids: [channel], scheduled_at: at };
@@ -124,7 +124,7 @@ test('the same key with another request is refused and names the first post', as
   t.like(await rows(), { posts: 1, idempotency_keys: 1 });
 });
 
-test('a key in the header and another in the body are refused', async (t) => {
+test('different keys in the header and the body are refused', async (t) => {
   const { client, rows } = await workspace();
   const reply = await withKey(client, 'one', { body: 'x', idempotency_key: 'two' });
   t.is(reply.status, 400);
@@ -134,7 +134,7 @@ test('a key in the header and another in the body are refused', async (t) => {
   t.like(await rows(), { posts: 0, idempotency_keys: 0 });
 });
 
-test('keys of 1 and of 255 characters are taken, and differ by case', async (t) => {
+test('keys of 1 and of 255 characters are accepted, and are case-sensitive', async (t) => {
   const { client, rows } = await workspace();
   for (const key of ['k', 'K', 'x'.repeat(255), `${'x'.repeat(254)}y`]) {
     t.is((await withKey(client, key, { body: 'x' })).status, 201, key);
@@ -143,7 +143,7 @@ test('keys of 1 and of 255 characters are taken, and differ by case', async (t) 
   t.is((await rows()).posts, 4);
 });
 
-test('20 requests at once with one key make one post, in each of 5 rounds', async (t) => {
+test('20 concurrent requests with one key create one post, in each of 5 rounds', async (t) => {
   const { client, channel, rows } = await workspace();
   const post = { body: 'Once', channel_ids: [channel], schedule_in_minutes: 60 };
   for (let round = 1; round <= 5; round += 1) {
@@ -158,7 +158,7 @@ test('20 requests at once with one key make one post, in each of 5 rounds', asyn
   }
 });
 
-test('two different requests at once with one key: one is stored, the other is told of it', async (t) => {
+test('of different concurrent requests with one key one is stored, and the others are refused', async (t) => {
   const { client, rows } = await workspace();
   for (let round = 1; round <= 5; round += 1) {
     const replies = await Promise.all(
@@ -191,7 +191,7 @@ test('a refused request leaves its key free', async (t) => {
   mustReplay(t, await withKey(client, 'k', post), await withKey(client, 'k', post), 'then');
 });
 
-test('the keys of another workspace do not matter', async (t) => {
+test('keys of another workspace are independent', async (t) => {
   const [client, other] = [await api.newClient(), await api.newClient()];
   const [mine, theirs] = [
     await withKey(client, 'k', { body: 'same' }),
@@ -205,7 +205,7 @@ test('the keys of another workspace do not matter', async (t) => {
   t.true(reused.body.error.includes(theirs.body.post.id));
 });
 
-test('without a key the same request makes a post each time', async (t) => {
+test('without a key each request creates a post', async (t) => {
   const { client, rows } = await workspace();
   const ids = new Set<string>();
   for (let n = 0; n < 3; n += 1) {

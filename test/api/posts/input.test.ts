@@ -7,11 +7,11 @@ import { storedRows } from '../../support/stored-rows.ts';
 import { malformed, type BadInput, type Ids } from './bad-input-cases.ts';
 import { unfit } from './unfit-cases.ts';
 
-// The clock of the API stands still: what is too late for it does not depend on how long a call takes.
+// The clock of the API is fixed, so that a slow call does not make a time too late.
 const nowMs = Date.now();
 const api = sharedApi(test, { now: () => new Date(nowMs) });
 
-/** A workspace with two channels, and the ids that bad requests name. */
+/** A workspace with two channels, and the ids of the bad requests. */
 async function workspace() {
   const [client, other] = [await api.newClient(), await api.newClient()];
   const store = (
@@ -59,7 +59,7 @@ function mustRefuse(t: ExecutionContext, bad: BadInput, reply: Reply): void {
   );
 }
 
-test('each of over 150 bad requests is refused with its code and its place, and none leaves a trace', async (t) => {
+test('each of over 150 bad requests is refused with its code and path, and stores nothing', async (t) => {
   const { client, ids, rows } = await workspace();
   const cases = [...malformed, ...unfit(ids, nowMs)];
   t.true(cases.length >= 150, `${cases.length} cases`);
@@ -72,7 +72,7 @@ test('each of over 150 bad requests is refused with its code and its place, and 
   t.log(`${cases.length} bad requests`);
 });
 
-test('a foreign channel is refused in the words for one that does not exist', async (t) => {
+test('a foreign channel is refused like an unknown one', async (t) => {
   const { client, ids } = await workspace();
   const refusal = async (id: string): Promise<string> =>
     JSON.stringify((await client.post('/posts', { body: 'x', channel_ids: [id] })).body).replaceAll(
@@ -84,7 +84,7 @@ test('a foreign channel is refused in the words for one that does not exist', as
   t.false((await refusal(ids.foreign)).includes('secret'));
 });
 
-test('without an active plan neither a draft nor a scheduled post is taken', async (t) => {
+test('without an active plan drafts and scheduled posts are refused', async (t) => {
   const { client, ids, rows } = await workspace();
   await api.punctual.orm.em
     .fork()
@@ -126,7 +126,7 @@ const texts = [
   'x'.repeat(10_000),
 ];
 
-test('any text comes back exactly as it was sent: as a body, in a thread, for a channel, as a title', async (t) => {
+test('every text is returned exactly as sent: as a body, in a thread, for a channel, as a title', async (t) => {
   const client = await api.newClient();
   const settings = { maxCharacters: 100_000 };
   const channel = await storeChannel(api.punctual, client.workspaceId, { settings });
@@ -150,7 +150,7 @@ test('any text comes back exactly as it was sent: as a body, in a thread, for a 
   t.deepEqual((await client.get(`/posts/${body.post.id}`)).body.post.thread, texts);
 });
 
-test('any text is an idempotency key of its own', async (t) => {
+test('every text is a distinct idempotency key', async (t) => {
   const client = await api.newClient();
   const keys = texts.map((text) => text.slice(0, 200));
   const made = new Set<string>();
@@ -167,7 +167,7 @@ test('any text is an idempotency key of its own', async (t) => {
   t.is(made.size, keys.length);
 });
 
-test('names of channels and workspaces are no less hostile', async (t) => {
+test('names of channels and workspaces may be hostile too', async (t) => {
   for (const text of texts.slice(0, 14)) {
     const client = await api.newClient(text);
     await storeChannel(api.punctual, client.workspaceId, { handle: text });
@@ -191,7 +191,7 @@ async function scheduler(): Promise<(time: object) => Promise<Reply>> {
 
 const dueMs = (reply: Reply): number => Date.parse(reply.body.post.scheduled_at);
 
-test('minutes count from the server’s clock: 0 is now, fractions count', async (t) => {
+test('minutes count from the clock of the server: 0 is now, and fractions are allowed', async (t) => {
   const schedule = await scheduler();
   for (const minutes of [0, 0.5, 1 / 60, 90.25, 525_600]) {
     const reply = await schedule({ schedule_in_minutes: minutes });
@@ -201,7 +201,7 @@ test('minutes count from the server’s clock: 0 is now, fractions count', async
   }
 });
 
-test('minutes win over a time, whatever that says', async (t) => {
+test('minutes take precedence over a time', async (t) => {
   const schedule = await scheduler();
   const later = new Date(nowMs + 60 * minuteMs).toISOString();
   for (const time of [later, null, '2020-01-01T00:00:00Z', 'no time at all']) {
@@ -226,7 +226,7 @@ test('a time up to 5 minutes ago means now, and an older one is refused with the
   t.regex(late.body.error, /past.*\d{4}-\d\d-\d\dT/v);
 });
 
-test('an instant comes back in UTC with milliseconds, however its offset was written', async (t) => {
+test('a time is returned in UTC with milliseconds, whatever its offset', async (t) => {
   const schedule = await scheduler();
   const year = new Date(nowMs).getUTCFullYear() + 1;
   const spellings: [string, string][] = [
@@ -246,7 +246,7 @@ test('an instant comes back in UTC with milliseconds, however its offset was wri
   }
 });
 
-test('29 February is a day in a leap year only', async (t) => {
+test('29 February is valid only in a leap year', async (t) => {
   const schedule = await scheduler();
   const thisYear = new Date(nowMs).getUTCFullYear();
   const isLeap = (year: number): boolean => new Date(Date.UTC(year, 1, 29)).getUTCDate() === 29;

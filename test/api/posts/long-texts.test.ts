@@ -11,7 +11,7 @@ type Case = {
 
 const cases: readonly Case[] = [
   {
-    title: 'a body of 10,000 characters is listed whole',
+    title: 'a body of 10,000 characters is listed completely',
     post: { body: '🙂'.repeat(10_000) },
     listed: { body: '🙂'.repeat(10_000), thread: null, body_truncated: false },
   },
@@ -21,20 +21,20 @@ const cases: readonly Case[] = [
     listed: { body: '🙂'.repeat(10_000), thread: null, body_truncated: true },
   },
   {
-    title: 'a thread with 10,000 characters in all is listed whole',
-    // JSON writes these with two characters each, which do not count.
+    title: 'a thread with 10,000 characters in total is listed completely',
+    // JSON escapes these with two characters each, which do not count.
     post: { thread: ['"'.repeat(4000), `${'\n'.repeat(5998)}xy`] },
     listed: { body: null, body_truncated: false },
   },
   {
-    title: 'a thread is cut where it has had 10,000 characters, and keeps all of its parts',
+    title: 'a thread is cut after 10,000 characters, and keeps all of its parts',
     post: { thread: ['a'.repeat(6000), 'b'.repeat(6000), 'c'] },
     listed: { body: null, thread: ['a'.repeat(6000), 'b'.repeat(4000), ''], body_truncated: true },
   },
 ];
 
 for (const { title, post, listed } of cases) {
-  test(`in the list of posts ${title}; the post itself has all of it`, async (t) => {
+  test(`in the list of posts ${title}; the post itself has the full text`, async (t) => {
     const client = await api.newClient();
     const { id } = (await client.post('/posts', post)).body.post;
 
@@ -43,7 +43,7 @@ for (const { title, post, listed } of cases) {
   });
 }
 
-test('a page of a hundred long drafts is two megabytes at most', async (t) => {
+test('a page of a hundred long drafts has at most two megabytes', async (t) => {
   const client = await api.newClient();
   const draft = {
     body: 'x'.repeat(50_000),

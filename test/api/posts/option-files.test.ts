@@ -17,18 +17,18 @@ async function workspace() {
   return { client, channel, cover, post, withCover };
 }
 
-test('a file that an option names is none of the post’s files, and cannot be deleted while it is to go out', async (t) => {
+test('a file of an option is not one of the post’s files, and cannot be deleted while the post is scheduled', async (t) => {
   const { client, cover, withCover } = await workspace();
   const { post } = (await client.post('/posts', withCover(cover))).body;
   t.deepEqual(post.media, []);
   t.is((await client.delete(`/media/${cover}`)).body.code, 'media_in_use');
   await client.patch(`/posts/${post.id}`, { body: 'y' });
-  t.is((await client.delete(`/media/${cover}`)).status, 409, 'after an edit of something else');
+  t.is((await client.delete(`/media/${cover}`)).status, 409, 'after another edit');
   await client.patch(`/posts/${post.id}`, { channel_options: null });
   t.is((await client.delete(`/media/${cover}`)).status, 200);
 });
 
-test('a draft whose option names a deleted file is held back until the options are sent anew', async (t) => {
+test('a draft whose option names a deleted file cannot be scheduled until the options are sent again', async (t) => {
   const { client, cover, withCover } = await workspace();
   const { id } = (await client.post('/posts', withCover(cover))).body.post;
   await client.patch(`/posts/${id}`, { scheduled_at: null });
@@ -38,7 +38,7 @@ test('a draft whose option names a deleted file is held back until the options a
   t.is((await client.patch(`/posts/${id}`, { ...soon, channel_options: null })).status, 200);
 });
 
-test('a file that there is not is refused and named, by each call that takes posts and for defaults', async (t) => {
+test('an unknown file is refused and named, by each call for posts and for defaults', async (t) => {
   const { client, channel, post, withCover } = await workspace();
   const other = await api.newClient();
   const { id } = (await client.post('/posts', post)).body.post;

@@ -9,11 +9,11 @@ const database = sharedDatabase(test);
 
 const workspace = (t: ExecutionContext): Promise<MuteWorkspace> => muteWorkspace(t, database().url);
 
-/** Where somebody says that a post is. */
+/** The URL that a person gives for a post. */
 const there = 'https://social.test/@ana/1';
 const elsewhere = 'https://social.test/@ana/2';
 
-test('a post that somebody found is published where they found it, since it was sent, with a new event', async (t) => {
+test('a post that a person found becomes published at that URL, at the time of its request, with a new event', async (t) => {
   const { posts, channels, doubtful, mute } = await workspace(t);
   const post = await doubtful({ body: 'Hello' });
   t.like(await posts.show(post), { status: 'failed', published_at: null });
@@ -30,7 +30,7 @@ test('a post that somebody found is published where they found it, since it was 
   t.is(mute.sends.length, 1);
 });
 
-test('a post that is not there has failed, with a new event, and a retry sends it once', async (t) => {
+test('a post that is not there becomes failed, with a new event, and a retry sends it once', async (t) => {
   const { posts, channels, doubtful, goOn, mute } = await workspace(t);
   const post = await doubtful({ body: 'Hello' });
   mute.live.pop();
@@ -40,7 +40,7 @@ test('a post that is not there has failed, with a new event, and a retry sends i
   const shown = await posts.show(post);
   t.like(shown, { status: 'failed', published_at: null });
   t.like(shown.channels[0], { status: 'failed', url: null, error_code: 'not_published' });
-  t.regex(shown.channels[0]?.error ?? '', /a retry sends it\.$/v);
+  t.regex(shown.channels[0]?.error ?? '', /A retry sends it\.$/v);
   t.deepEqual(await posts.events(post), ['post.failed', 'post.failed']);
 
   t.deepEqual(await posts.retry(post), [channels.mute]);
@@ -51,7 +51,7 @@ test('a post that is not there has failed, with a new event, and a retry sends i
   t.deepEqual(await posts.events(post), ['post.failed', 'post.failed', 'post.published']);
 });
 
-test('the event of a post that is out elsewhere is partial until it is found', async (t) => {
+test('a post that is published elsewhere has a partial event until it is found', async (t) => {
   const { posts, channels, doubtful } = await workspace(t);
   const [absent, found] = [
     await doubtful({ body: 'One' }, { also: true }),
@@ -65,7 +65,7 @@ test('the event of a post that is out elsewhere is partial until it is found', a
   t.is((await posts.show(found)).published_at, published);
 });
 
-test('the same answer given again changes nothing, and another is refused', async (t) => {
+test('a repeated answer changes nothing, and a different one is refused', async (t) => {
   const { posts, channels, doubtful } = await workspace(t);
   for (const [answer, others] of [
     [there, [null, elsewhere]],
@@ -87,7 +87,7 @@ test('the same answer given again changes nothing, and another is refused', asyn
   }
 });
 
-test('until the network has surely written what it was asked for, nobody can say that it is not there', async (t) => {
+test('null is refused until the network has certainly processed the request', async (t) => {
   const { posts, channels, publish, mute } = await workspace(t);
   const { post, claimed } = await publish({ body: 'Hello' });
   await posts.finalize(post, claimed);
@@ -95,7 +95,10 @@ test('until the network has surely written what it was asked for, nobody can say
   Object.assign(mute.rules, { appearsWithinMs });
   posts.pass(appearsWithinMs - 1);
   const before = await posts.show(post);
-  const refusal = { code: 'nothing_to_settle', message: /may still be at it\. Look again after/v };
+  const refusal = {
+    code: 'nothing_to_settle',
+    message: /may still be processing it\. Try again after/v,
+  };
   await t.throwsAsync(posts.settle(post, channels.mute, null), refusal);
   t.deepEqual(await posts.show(post), before);
   t.deepEqual(await posts.events(post), ['post.failed']);
@@ -105,7 +108,7 @@ test('until the network has surely written what it was asked for, nobody can say
   t.like((await posts.show(post)).channels[0], { error_code: 'not_published' });
 });
 
-test('where the post is can be said at once', async (t) => {
+test('a URL is accepted at once', async (t) => {
   const { posts, channels, publish } = await workspace(t);
   const { post, claimed } = await publish({ body: 'Hello' });
   await posts.finalize(post, claimed);
@@ -113,7 +116,7 @@ test('where the post is can be said at once', async (t) => {
   t.is((await posts.show(post)).status, 'published');
 });
 
-test('a post that has not ended hears of it at its own end, with one event', async (t) => {
+test('a post that has not ended uses the answer at its end, with one event', async (t) => {
   const { posts, channels, publish } = await workspace(t);
   for (const [answer, status, event] of [
     [there, 'published', 'post.published'],
@@ -131,10 +134,10 @@ test('a post that has not ended hears of it at its own end, with one event', asy
   }
 });
 
-test('what was settled in a cancelled post stays out of it, or goes out with it, once it is scheduled anew', async (t) => {
+test('a settled channel of a cancelled post keeps its outcome when the post is scheduled again', async (t) => {
   const { posts, channels, publish, goOn, clear, mute } = await workspace(t);
   const draft = async (answer: string | null): Promise<string> => {
-    const busy = new NetworkError('network_unavailable', 'They are busy.', { taken: 'no' });
+    const busy = new NetworkError('network_unavailable', 'They are busy.', { accepted: 'no' });
     clear.fates.push({ kind: 'fails', error: busy });
     const { post, claimed } = await publish({ body: 'Hello' }, { also: true });
     await posts.cancel(post);
@@ -162,7 +165,7 @@ test('what was settled in a cancelled post stays out of it, or goes out with it,
 const thread = ['One', 'Two', 'Three'];
 const texts = ({ live }: FakeNetwork): string[] => live.map(({ text }) => text);
 
-test('a thread whose last part was found is published, at the address of its first', async (t) => {
+test('a thread whose last part was found is published, at the URL of its first part', async (t) => {
   const { posts, channels, mute, doubtful } = await workspace(t);
   const post = await doubtful({ thread }, { takenBefore: 2 });
   await posts.settle(post, channels.mute, there);
@@ -172,7 +175,7 @@ test('a thread whose last part was found is published, at the address of its fir
   t.deepEqual(texts(mute), thread);
 });
 
-test('a thread that ends at the part that was found is no published one, and only a retry goes on with it', async (t) => {
+test('a thread with missing parts after the found one is failed, and a retry sends them', async (t) => {
   const { posts, channels, mute, doubtful, goOn } = await workspace(t);
   const post = await doubtful({ thread }, { takenBefore: 1 });
 
@@ -182,10 +185,10 @@ test('a thread that ends at the part that was found is no published one, and onl
   t.like(channel, { status: 'failed', error_code: 'not_published' });
   t.is(
     channel?.error,
-    `Somebody looked, and the network has 2 of 3 parts; a retry sends the others. Live: ${mute.live[0]?.sent.url} ${there}`,
+    `A person checked: the network has 2 of 3 parts. A retry sends the others. Live: ${mute.live[0]?.sent.url} ${there}`,
   );
   t.deepEqual(texts(mute), ['One', 'Two']);
-  await posts.settle(post, channels.mute, there); // The same answer once more.
+  await posts.settle(post, channels.mute, there); // A repeated answer.
 
   await posts.retry(post);
   await goOn(post);
@@ -194,7 +197,7 @@ test('a thread that ends at the part that was found is no published one, and onl
   t.like(await posts.show(post), { status: 'published', summary: { published: 1 } });
 });
 
-test('where the part that was found does not come to light, nothing is put after it, and it is not sent again', async (t) => {
+test('if the found part cannot be located, no reply is sent and the part is not repeated', async (t) => {
   const { posts, channels, mute, doubtful, goOn } = await workspace(t);
   const post = await doubtful({ thread }, { takenBefore: 1 });
   mute.live.pop();
@@ -204,13 +207,13 @@ test('where the part that was found does not come to light, nothing is put after
     await goOn(post);
     const [channel] = (await posts.show(post)).channels;
     t.like(channel, { status: 'failed', error_code: 'not_published' });
-    t.regex(channel?.error ?? '', /nothing can be put after it/v);
+    t.regex(channel?.error ?? '', /the rest cannot be posted as replies/v);
     t.deepEqual(texts(mute), ['One']);
     t.is(mute.sends.length, 2);
   }
 });
 
-test('of a thread whose part is not there a retry sends what is missing, and no more', async (t) => {
+test('a retry sends only the missing parts of a thread', async (t) => {
   const { posts, channels, mute, doubtful, goOn } = await workspace(t);
   const post = await doubtful({ thread }, { takenBefore: 1 });
   mute.live.pop();
@@ -220,7 +223,7 @@ test('of a thread whose part is not there a retry sends what is missing, and no 
   const [channel] = (await posts.show(post)).channels;
   t.is(
     channel?.error,
-    `Somebody looked, and the network has only 1 of 3 parts; a retry sends the others. Live: ${mute.live[0]?.sent.url}`,
+    `A person checked: the network has only 1 of 3 parts. A retry sends the others. Live: ${mute.live[0]?.sent.url}`,
   );
   await posts.retry(post);
   await goOn(post);
@@ -232,7 +235,7 @@ test('of a thread whose part is not there a retry sends what is missing, and no 
   });
 });
 
-/** A worker that hangs in the middle of a send, whose post has ended meanwhile, and a minute has passed. */
+/** A worker that hangs during a send, while its post has ended and a minute has passed. */
 async function lateWorker(t: ExecutionContext) {
   const network = heldNetwork();
   const posts = await postSteps(t, { hanging: network }, database().url);
@@ -252,7 +255,7 @@ async function lateWorker(t: ExecutionContext) {
   return { posts, network, channel, post, comesBack };
 }
 
-test('a worker that comes back with the post is believed, whatever somebody said of it', async (t) => {
+test('the late result of a worker takes precedence over the answer of a person', async (t) => {
   for (const answer of [null, there]) {
     const { posts, network, channel, post, comesBack } = await lateWorker(t);
     await posts.settle(post, channel, answer);
@@ -268,7 +271,7 @@ test('a worker that comes back with the post is believed, whatever somebody said
   }
 });
 
-test('a retry that was asked for before such a worker came back sends nothing a second time', async (t) => {
+test('a retry before such a late result does not send the post twice', async (t) => {
   const { posts, network, channel, post, comesBack } = await lateWorker(t);
   await posts.settle(post, channel, null);
   await posts.retry(post);

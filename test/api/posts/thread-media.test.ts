@@ -37,7 +37,7 @@ async function workspace() {
   return { client, channel, a, b, c, d, filesOf, create, edit };
 }
 
-test('each part of a thread has its files, and the answer keeps the thread an array of texts', async (t) => {
+test('each part of a thread has its files, and the response keeps the thread as an array of texts', async (t) => {
   const { client, a, b, c, filesOf, create } = await workspace();
   const id = await create({
     thread: [
@@ -57,7 +57,7 @@ test('the same file may be on several parts, with an alt text on each', async (t
   t.deepEqual(await filesOf(id), { all: 'a=1', parts: ['a=1', 'a=2'] });
 });
 
-test('files beside a thread stand on its first part', async (t) => {
+test('files beside a thread belong to its first part', async (t) => {
   const { a, b, filesOf, create } = await workspace();
   const thread = ['One', { text: 'Two', media_ids: [b] }];
   const id = await create({ thread, media_ids: [a], alt_texts: { [a]: 'An a' } });
@@ -76,9 +76,9 @@ type Edit = readonly [
   parts: readonly string[] | null,
 ];
 const edits: readonly Edit[] = [
-  ['of the time leaves all files', () => ({ scheduled_at: null }), ['a=A', 'b=B', 'c']],
+  ['of the time keeps all files', () => ({ scheduled_at: null }), ['a=A', 'b=B', 'c']],
   [
-    'of the thread replaces the files of its later parts, and leaves those of the first',
+    'of the thread replaces the files of its later parts, and keeps those of the first',
     ({ d }) => ({ thread: ['1', { text: '2', media_ids: [d] }] }),
     ['a=A', 'd'],
   ],
@@ -88,7 +88,7 @@ const edits: readonly Edit[] = [
     ['d', ''],
   ],
   [
-    'of the thread may take the files of the first part away',
+    'of the thread may remove the files of the first part',
     () => ({ thread: [{ text: '1', media_ids: [] }] }),
     [''],
   ],
@@ -98,19 +98,19 @@ const edits: readonly Edit[] = [
     ['d', 'b=B', 'c'],
   ],
   [
-    'of media_ids keeps the alt text of a file that stays',
+    'of media_ids keeps the alt text of a kept file',
     ({ a, d }) => ({ media_ids: [d, a] }),
     ['d a=A', 'b=B', 'c'],
   ],
   ['of media_ids to null clears them', () => ({ media_ids: null }), ['', 'b=B', 'c']],
   [
-    'of alt_texts changes them and no file',
+    'of alt_texts does not change files',
     ({ a }) => ({ alt_texts: { [a]: 'New' } }),
     ['a=New', 'b=B', 'c'],
   ],
   ['of alt_texts to null clears them', () => ({ alt_texts: null }), ['a', 'b=B', 'c']],
   [
-    'that ends the thread ends the files of its later parts',
+    'that clears the thread removes the files of its later parts',
     () => ({ thread: null, body: 'x' }),
     null,
   ],
@@ -186,7 +186,7 @@ const wrong: readonly Wrong[] = [
   ],
 ];
 for (const [title, body, code, path] of wrong) {
-  test(`${title} is refused and named, by each call that takes posts`, async (t) => {
+  test(`${title} is refused and named, by each call for posts`, async (t) => {
     const { client, a, b, create } = await workspace();
     const id = await create({ body: 'x' });
     for (const reply of [
@@ -219,7 +219,7 @@ test('the files of each part are validated by the network', async (t) => {
   t.regex(channels[0].errors[0].message, /^Part 2: .*1 image and 1 video\.$/v);
 });
 
-test('a network without threads gets the files of all parts, each once', async (t) => {
+test('a network without threads gets the files of all parts, without duplicates', async (t) => {
   const { client, a, b } = await workspace();
   const account = { platform: 'linkedin', handle: 'Ana' } as const;
   const linkedin = await storeChannel(api.punctual, client.workspaceId, account);
@@ -249,7 +249,7 @@ test('a file that a later part of a scheduled thread has cannot be deleted', asy
   t.is(body.code, 'media_in_use');
 });
 
-test('a deleted file of a later part holds the thread back until the thread is sent anew', async (t) => {
+test('a thread with a deleted file of a later part cannot be scheduled until the thread is sent again', async (t) => {
   const { client, channel, a, create, filesOf } = await workspace();
   const id = await create({ thread: ['1', { text: '2', media_ids: [a] }], channel_ids: [channel] });
   t.is((await client.delete(`/media/${a}`)).status, 200);

@@ -126,7 +126,7 @@ const wrongTimes = ({ mine }: Ids, nowMs: number): BadInput[] => {
 
 const twoYearsOfMinutes = 2 * 366 * 24 * 60;
 
-/** After a year that is in reach. */
+/** Appended to a year that is in range. */
 const wrongSpellings = [
   '01-01',
   '01-01T10:00:00',
@@ -193,7 +193,7 @@ const unpublishable = ({ mine, second }: Ids): BadInput[] => {
   ];
 };
 
-/** @param nowMs What the API's clock says. */
+/** @param nowMs Time of the API's clock. */
 export const unfit = (ids: Ids, nowMs: number): BadInput[] => [
   ...empty,
   ...unstorable,

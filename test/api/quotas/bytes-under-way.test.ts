@@ -15,7 +15,7 @@ import { answerTo, beginUpload, head, tail, write } from '../media/support/raw-u
 import { tinyDisk } from '../media/support/tiny-disk.ts';
 import { isFull, limited, tally } from './limited.ts';
 
-// In series, since each test looks at the folder of the one library.
+// In series, because each test checks the folder of the shared library.
 const test = needs('postgres').serial;
 
 const shared = beforeTests(needs('postgres'), async (t: ExecutionContext) => {
@@ -26,13 +26,13 @@ const shared = beforeTests(needs('postgres'), async (t: ExecutionContext) => {
 
 const limit = 1_000_000;
 
-/** A picture of so many bytes. What comes after its end is nobody's business. */
+/** A picture of this size, padded after its end. */
 const pictureOf = async (bytes: number): Promise<Buffer> => {
   const start = await picture('png');
   return Buffer.concat([start, Buffer.alloc(bytes - start.length)]);
 };
 
-/** How many bytes lie in the folder of the library, stored or on their way in. */
+/** The size of all files in the folder of the library, stored or staged. */
 async function bytesIn({ mediaDir }: Pick<Punctual, 'mediaDir'>): Promise<number> {
   const entries = await readdir(mediaDir, { recursive: true, withFileTypes: true });
   const sizes = entries
@@ -40,13 +40,13 @@ async function bytesIn({ mediaDir }: Pick<Punctual, 'mediaDir'>): Promise<number
     .map(({ parentPath, name }) =>
       stat(path.join(parentPath, name)).then(
         ({ size }) => size,
-        () => 0, // It was removed meanwhile.
+        () => 0, // Removed meanwhile.
       ),
     );
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** A workspace that may have a megabyte, and a site whose `/last` comes whole when `finish` is called. */
+/** A workspace with a limit of a megabyte, and a site whose `/last` is completed by `finish`. */
 async function begin(t: ExecutionContext, answers: Answers = {}) {
   const { punctual, server } = shared();
   const { client } = await limited(punctual, { media_bytes: limit });
@@ -76,7 +76,7 @@ const calls: Readonly<Record<string, Call>> = {
 };
 
 for (const [name, call] of Object.entries(calls)) {
-  test(`${name} whose last file never comes whole are refused as soon as the others are more than the quota`, async (t) => {
+  test(`${name} with an incomplete last file are refused as soon as the others exceed the quota`, async (t) => {
     const bytes = await pictureOf(600_000);
     const names = ['/1', '/2', '/3', '/4', '/5', '/6', '/7'];
     const answers = Object.fromEntries(names.map((one) => [one, bytes]));
@@ -95,7 +95,7 @@ for (const [name, call] of Object.entries(calls)) {
       (isOver) => isOver,
     );
 
-    // Of a request that was refused something may lie there for a moment.
+    // Parts of a refused request may remain for a moment.
     t.true(most <= 2 * limit, `${most} bytes were in the folder`);
     for (const { status, body } of replies) {
       t.is(status, 402, JSON.stringify(body));
@@ -108,7 +108,7 @@ for (const [name, call] of Object.entries(calls)) {
   });
 }
 
-test('what another request has under way counts until it is stored, and then once', async (t) => {
+test('the bytes of another running request count until they are stored, and then once', async (t) => {
   const answers = { '/600': await pictureOf(600_000), '/300': await pictureOf(300_000) };
   const { punctual, client, site, finish, newBytes } = await begin(t, answers);
   const post = (...names: string[]) =>
@@ -126,13 +126,13 @@ test('what another request has under way counts until it is stored, and then onc
   );
   const other = await limited(punctual, { media_bytes: limit });
   const reply = await other.client.post('/posts', { body: 'x', media_urls: [site.at('/600')] });
-  t.is(reply.status, 201, 'another workspace has room of its own');
+  t.is(reply.status, 201, 'another workspace has its own quota');
   finish();
   t.is((await first).status, 201);
   t.is((await post('/300')).status, 201);
 });
 
-test('what a request had under way that failed, or whose client hung up, counts no more', async (t) => {
+test('the bytes of a failed or aborted request no longer count', async (t) => {
   const { punctual, client, site, newBytes } = await begin(t, { '/600': await pictureOf(600_000) });
   const urls = (...names: string[]) => ({ body: 'x', media_urls: names.map(site.at) });
   t.is((await client.post('/posts', urls('/600', '/none'))).status, 400);
@@ -157,7 +157,7 @@ test('what a request had under way that failed, or whose client hung up, counts 
   );
 });
 
-test('an upload is refused as soon as more has come than the workspace may have', async (t) => {
+test('an upload is refused as soon as it exceeds the quota', async (t) => {
   const { punctual, client, files } = await begin(t);
   const begun = beginUpload(t, punctual, client);
   const answer = answerTo(begun);
@@ -171,14 +171,14 @@ test('an upload is refused as soon as more has come than the workspace may have'
   t.is(
     (await upload(punctual, client, { bytes: await pictureOf(limit) })).status,
     201,
-    'what was refused counts no more',
+    'refused bytes no longer count',
   );
 });
 
-test('of five uploads at once on a disk with too little room for all, those are refused that would fill it', async (t) => {
+test('of five concurrent uploads on a small disk those are refused that would fill it', async (t) => {
   const mediaDir = tinyDisk(t, 60);
   if (mediaDir === null) {
-    t.log('This machine lets nobody but root mount.');
+    t.log('Only root can mount on this machine.');
     t.pass();
     return;
   }
@@ -194,11 +194,11 @@ test('of five uploads at once on a disk with too little room for all, those are 
   const { client } = await limited(punctual, {});
   const start = await picture('png');
   let least = 100;
-  const look = async () => {
+  const measureFree = async () => {
     const { bavail, blocks } = await statfs(mediaDir);
     least = Math.min(least, (bavail / blocks) * 100);
   };
-  const watch = setInterval(() => void look(), 5);
+  const watch = setInterval(() => void measureFree(), 5);
   t.teardown(() => clearInterval(watch));
   const replies = await Promise.all(
     Array.from({ length: 5 }, async () => {

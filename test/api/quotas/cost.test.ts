@@ -7,17 +7,17 @@ import { planOf } from '../../support/query-plan.ts';
 import { statementsOf, type Sent } from '../../support/sent-statements.ts';
 import { draftOf, limited } from './limited.ts';
 
-// One after the other: what is sent is seen of all tests.
+// In series: the recorded statements are those of all tests.
 const api = sharedApi(test);
 
 const ofQuotas = (sent: readonly Sent[]): string[] =>
   sent.map(({ text }) => text).filter((text) => text.includes('quota_shares'));
 
 test.serial(
-  'room for a post is taken by the statement that stores it, without a transaction',
+  'the statement that stores a post also takes its quota, without a transaction',
   async (t) => {
     const { client } = await limited(api.punctual, {});
-    await client.post('/posts', draftOf(10)); // The first one makes the shares.
+    await client.post('/posts', draftOf(10)); // The first post creates the shares.
 
     const sent = await statementsOf(() => client.post('/posts', draftOf(10)));
 
@@ -29,7 +29,7 @@ test.serial(
 );
 
 test.serial(
-  'of a hundred posts beside 5,000 scheduled ones the first counts, down an index',
+  'of a hundred posts beside 5,000 scheduled ones only the first counts, with an index',
   async (t) => {
     const { client, channel } = await limited(api.punctual, { scheduled: 10_000 });
     const em = api.punctual.orm.em.fork();
@@ -61,7 +61,7 @@ test.serial(
   },
 );
 
-test.serial('a post that goes out asks nothing of the quotas', async (t) => {
+test.serial('publishing a post does not query the quotas', async (t) => {
   const steps = await postSteps(t, { fake: fakeNetwork() }, api.punctual.databaseUrl);
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });

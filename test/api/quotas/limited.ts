@@ -5,7 +5,7 @@ import { newClient, type Client, type Reply } from '../../support/client.ts';
 import type { Punctual } from '../../support/punctual.ts';
 import { storeChannel } from '../../support/seed.ts';
 
-/** A workspace that may have so much, by the operator's own command, with one channel. */
+/** A workspace with these quotas, set by the operator's command, and one channel. */
 export async function limited(
   punctual: Punctual,
   quotas: Partial<Quotas>,
@@ -15,7 +15,7 @@ export async function limited(
   return { client, channel: await storeChannel(punctual, client.workspaceId) };
 }
 
-/** Sets what a workspace may have from now on. */
+/** Sets quotas of a workspace. */
 export async function limit(
   punctual: Punctual,
   { workspaceId }: Client,
@@ -26,7 +26,7 @@ export async function limit(
   }
 }
 
-/** Holds that a call was refused for this quota, with the numbers that its sender needs. */
+/** Asserts that a call was refused for this quota, with its numbers. */
 export function isFull(
   t: ExecutionContext,
   { status, body }: Reply,
@@ -41,10 +41,10 @@ export function isFull(
   t.regex(body.error, /The operator can raise the limit\.$/v);
 }
 
-/** A draft of so many bytes, on no channel. */
+/** A draft of this size in bytes, without channels. */
 export const draftOf = (bytes: number): { body: string } => ({ body: 'x'.repeat(bytes) });
 
-/** How many answers had each status. */
+/** Counts the responses by status. */
 export const tally = (replies: readonly Reply[]): Record<number, number> =>
   Object.fromEntries(
     [...Map.groupBy(replies, ({ status }) => status)].map(([status, all]) => [status, all.length]),

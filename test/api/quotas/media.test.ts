@@ -11,7 +11,7 @@ import type { Punctual } from '../../support/punctual.ts';
 import { ca, fileServer } from '../media/support/file-server.ts';
 import { isFull, limit, limited, tally } from './limited.ts';
 
-// In series, since each test looks at the folder of the one library.
+// In series, because each test checks the folder of the shared library.
 const test = needs('postgres').serial;
 
 async function libraryAndServer(t: ExecutionContext) {
@@ -25,7 +25,7 @@ const shared = beforeTests(needs('postgres'), libraryAndServer);
 
 type Way = {
   readonly title: string;
-  /** Takes this file into the library. */
+  /** Adds this file to the library. */
   readonly add: (world: World) => Promise<Reply>;
 };
 
@@ -71,7 +71,7 @@ const quotasOfFiles: readonly {
   { quota: 'media_bytes', each: () => shared().bytes.length },
 ];
 
-/** Ten at once may take all connections to the database, on a slow machine for so long that the API answers 503. */
+/** Ten concurrent calls may hold all database connections, on a slow machine long enough for a 503. */
 async function addUntilAnswered(add: (typeof ways)[number]['add'], world: World) {
   for (;;) {
     const reply = await add(world);
@@ -83,7 +83,7 @@ async function addUntilAnswered(add: (typeof ways)[number]['add'], world: World)
 
 for (const { quota, each } of quotasOfFiles) {
   for (const { title, add } of ways) {
-    test(`${quota}, ${title}: the file that fills the quota is taken, the next one is refused and leaves nothing`, async (t) => {
+    test(`${quota}, ${title}: the file that fills the quota is accepted, and the next one is refused and not stored`, async (t) => {
       const world = await begin({ [quota]: 2 * each() });
       const before = (await filesOf(world.punctual)).length;
       t.is((await add(world)).status, 201);
@@ -94,7 +94,7 @@ for (const { quota, each } of quotasOfFiles) {
       t.is(await rowsOf(world.punctual, world.client.workspaceId), 2);
     });
 
-    test(`${quota}, ${title}: of ten at once at one below the quota exactly one is taken`, async (t) => {
+    test(`${quota}, ${title}: of ten concurrent files with space for one exactly one is accepted`, async (t) => {
       const world = await begin({ [quota]: 2 * each() });
       const before = (await filesOf(world.punctual)).length;
       t.is((await add(world)).status, 201);
@@ -108,7 +108,7 @@ for (const { quota, each } of quotasOfFiles) {
     });
   }
 
-  test(`${quota}: a deleted file gives its room back, and a lower quota takes no file away`, async (t) => {
+  test(`${quota}: a deleted file frees its quota, and a lower quota removes no file`, async (t) => {
     const world = await begin({ [quota]: 3 * each() });
     const { client, punctual, bytes } = world;
     const add = () => upload(punctual, client, { bytes });
@@ -138,14 +138,14 @@ for (const { quota, each } of quotasOfFiles) {
   });
 }
 
-test('a post with files that came before goes out of a full library', async (t) => {
+test('a post with existing files is accepted when the library is full', async (t) => {
   const { punctual, client, bytes } = await begin({});
   const { id } = (await upload(punctual, client, { bytes })).body.media;
   await limit(punctual, client, { files: 0, media_bytes: 0 });
   t.is((await client.post('/posts', { body: 'x', media_ids: [id] })).status, 201);
 });
 
-test('a post that was taken with its files is answered as before when the library is full', async (t) => {
+test('an accepted post with files is replayed when the library is full', async (t) => {
   const { client, urls } = await begin({ files: 1 });
   const post = { body: 'x', media_urls: urls(1) };
   const once = { 'idempotency-key': 'once' };
@@ -154,10 +154,10 @@ test('a post that was taken with its files is answered as before when the librar
   isFull(t, await client.post('/posts', post), 'files', 1, 1);
 });
 
-test('where too little of the disk is free files are refused for a while, posts are not', async (t) => {
+test('with too little free disk space files are refused, and posts are not', async (t) => {
   const { server, bytes } = shared();
   const site = server.newSite({ '/a.png': bytes });
-  // No disk is wholly free.
+  // No disk is completely free.
   const punctual = await startLibrary(t, { ca, allowPorts: [server.port], leastFree: 100 });
   const { client } = await limited(punctual, {});
   const withUrl = { body: 'x', media_urls: [site.at('/a.png')] };
@@ -177,7 +177,7 @@ test('where too little of the disk is free files are refused for a while, posts 
   t.is((await client.post('/posts', { body: 'x' })).status, 201);
 });
 
-test('of two uploads whose files are stored in the same moment, at one below the quota, one is taken', async (t) => {
+test('of two uploads that are stored at the same moment, with space for one, one is accepted', async (t) => {
   const { punctual, client, bytes } = await begin({ files: 2 });
   t.is((await upload(punctual, client, { bytes })).status, 201);
   const held = await holdLock(t, punctual.orm, 'lock table media_files in share mode');

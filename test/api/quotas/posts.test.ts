@@ -18,10 +18,10 @@ const later = (channel: string, body = 'Later') => ({
 
 type World = { readonly client: Client; readonly channel: string };
 
-/** What of each quota a post takes. */
+/** The amount of each quota that a post takes. */
 const takers: readonly {
   readonly quota: QuotaName & ('scheduled' | 'drafts' | 'text_bytes');
-  /** How much one post takes. */
+  /** Per post. */
   readonly each: number;
   readonly post: (world: World) => object;
 }[] = [
@@ -31,7 +31,7 @@ const takers: readonly {
   {
     quota: 'text_bytes',
     each: 12,
-    // Bytes and not characters, of the thread and of what a channel has for itself.
+    // Counted in bytes, of the thread and of the channel's own text.
     post: ({ channel }) => ({
       thread: ['ä', 'öü'],
       channel_ids: [channel],
@@ -43,11 +43,11 @@ const takers: readonly {
 for (const [index, { quota, each, post }] of takers.entries()) {
   const of = `${quota}, ${each} a post (${index + 1})`;
 
-  test(`${of}: the post that fills the quota is taken, the next one is refused and nothing of it stays`, async (t) => {
+  test(`${of}: the post that fills the quota is accepted, and the next one is refused and not stored`, async (t) => {
     const world = await limited(api.punctual, { [quota]: 2 * each });
     t.is((await world.client.post('/posts', post(world))).status, 201);
     t.is((await world.client.post('/posts', post(world))).status, 201);
-    for (let tries = 0; tries < 3; tries += 1) {
+    for (let attempt = 0; attempt < 3; attempt += 1) {
       isFull(t, await world.client.post('/posts', post(world)), quota, 2 * each, 2 * each);
     }
 
@@ -55,7 +55,7 @@ for (const [index, { quota, each, post }] of takers.entries()) {
   });
 
   for (const withKeys of [false, true]) {
-    test(`${of}: of 50 posts at once at one below the quota exactly one is taken${withKeys ? ', each with a key' : ''}`, async (t) => {
+    test(`${of}: of 50 concurrent posts with quota for one exactly one is accepted${withKeys ? ', each with a key' : ''}`, async (t) => {
       const world = await limited(api.punctual, { [quota]: 11 * each });
       for (let made = 0; made < 10; made += 1) {
         t.is((await world.client.post('/posts', post(world))).status, 201);
@@ -77,7 +77,7 @@ for (const [index, { quota, each, post }] of takers.entries()) {
     });
   }
 
-  test(`${of}: 50 posts at once fill an empty workspace to its quota and not beyond`, async (t) => {
+  test(`${of}: 50 concurrent posts fill an empty workspace exactly to its quota`, async (t) => {
     const world = await limited(api.punctual, { [quota]: 30 * each });
     const replies = await Promise.all(
       Array.from({ length: 50 }, () => world.client.post('/posts', post(world))),
@@ -85,7 +85,7 @@ for (const [index, { quota, each, post }] of takers.entries()) {
     t.deepEqual(tally(replies), { 201: 30, 402: 20 });
   });
 
-  test(`${of}: a request that was taken is answered as before when the quota is full, also when its repeats race`, async (t) => {
+  test(`${of}: an accepted request is replayed when the quota is full, also concurrently`, async (t) => {
     const world = await limited(api.punctual, { [quota]: each });
     const same = post(world);
     const replies = await Promise.all(
@@ -102,7 +102,7 @@ for (const [index, { quota, each, post }] of takers.entries()) {
     isFull(t, await world.client.post('/posts', same), quota, 0, each);
   });
 
-  test(`${of}: a quota below what there is refuses what is new, and takes nothing away`, async (t) => {
+  test(`${of}: a quota below the usage refuses new posts, and removes none`, async (t) => {
     const world = await limited(api.punctual, {});
     const { id } = (await world.client.post('/posts', post(world))).body.post;
     await world.client.post('/posts', post(world));
@@ -121,7 +121,7 @@ const idOf = ({ status, body }: Reply, t: ExecutionContext): string => {
   return body.post.id;
 };
 
-test('drafts that are scheduled take room among the scheduled posts: of 20 at once as many as there is', async (t) => {
+test('scheduling a draft takes quota of scheduled posts: of 20 concurrent calls only as many succeed', async (t) => {
   const { client, channel } = await limited(api.punctual, { scheduled: 5 });
   const drafts = await Promise.all(
     Array.from({ length: 20 }, () => client.post('/posts', { body: 'x', channel_ids: [channel] })),
@@ -134,10 +134,10 @@ test('drafts that are scheduled take room among the scheduled posts: of 20 at on
   const [stillDraft] = (await client.get('/posts?status=draft')).body.posts;
   isFull(t, await schedule(stillDraft.id), 'scheduled', 5, 5);
   const [scheduled] = (await client.get('/posts?status=scheduled')).body.posts;
-  t.is((await schedule(scheduled.id)).status, 200, 'a new time is no new post');
+  t.is((await schedule(scheduled.id)).status, 200, 'a new time does not count as a new post');
 });
 
-test('a scheduled post that is made a draft by its time takes room among the drafts; a cancel always can', async (t) => {
+test('a scheduled post that is edited to a draft takes quota of drafts; a cancel always succeeds', async (t) => {
   const { client, channel } = await limited(api.punctual, { drafts: 1 });
   const id = idOf(await client.post('/posts', later(channel)), t);
   idOf(await client.post('/posts', draftOf(1)), t);
@@ -147,7 +147,7 @@ test('a scheduled post that is made a draft by its time takes room among the dra
   isFull(t, await client.post('/posts', draftOf(1)), 'drafts', 1, 2);
 });
 
-test('drafts that cancels made count, so that scheduling and cancelling in turns comes to an end', async (t) => {
+test('drafts from cancels count, so that scheduling and cancelling alternately is limited', async (t) => {
   const { client, channel } = await limited(api.punctual, { drafts: 3, scheduled: 4 });
   let made = 0;
   for (; made < 20; made += 1) {
@@ -160,7 +160,7 @@ test('drafts that cancels made count, so that scheduling and cancelling in turns
     t.is((await client.post(`/posts/${body.post.id}/cancel`)).status, 200);
   }
 
-  t.is(made, 7, 'as many as there may be of both together');
+  t.is(made, 7, 'the sum of both quotas');
   isFull(t, await client.post('/posts', draftOf(1)), 'drafts', 3, 7);
   const [draft] = (await client.get('/posts')).body.posts;
   t.is((await client.patch(`/posts/${draft.id}`, { schedule_in_minutes: 5 })).status, 200);
@@ -170,7 +170,7 @@ test('a post that is cancelled in the Web UI counts as a draft from then on', as
   const { client, channel } = await limited(api.punctual, { drafts: 8 });
   const { workspaceId } = client;
   const id = idOf(await client.post('/posts', later(channel)), t);
-  idOf(await client.post('/posts', draftOf(1)), t); // By now the room of all eight is counted.
+  idOf(await client.post('/posts', draftOf(1)), t); // All eight shares are counted now.
 
   const cancelled = { workspaceId, postId: id, revision: 1, canceled: true };
   t.like(await finalizePost(api.punctual.deps, cancelled), { status: 'draft' });
@@ -181,7 +181,7 @@ test('a post that is cancelled in the Web UI counts as a draft from then on', as
   t.deepEqual(tally(replies), { 201: 6, 402: 14 });
 });
 
-test('a post that went out gives its place back', async (t) => {
+test('a published post frees its quota', async (t) => {
   const { client, channel } = await limited(api.punctual, { scheduled: 2 });
   const id = idOf(await client.post('/posts', later(channel)), t);
   idOf(await client.post('/posts', later(channel)), t);
@@ -192,7 +192,7 @@ test('a post that went out gives its place back', async (t) => {
   isFull(t, await client.post('/posts', later(channel)), 'scheduled', 2, 2);
 });
 
-test('a post that is on its way keeps its place, so that cancels of such posts make no drafts without bound', async (t) => {
+test('a publishing post keeps its quota, so that cancels cannot create unlimited drafts', async (t) => {
   const { client, channel } = await limited(api.punctual, { scheduled: 2, drafts: 1 });
   for (let made = 0; made < 2; made += 1) {
     const id = idOf(await client.post('/posts', later(channel)), t);
@@ -209,7 +209,7 @@ test('a post that is on its way keeps its place, so that cancels of such posts m
   isFull(t, await client.post('/posts', later(channel)), 'scheduled', 2, 2);
 });
 
-test('a post that failed can be sent again and cancelled however full the quotas are, and counts as a draft', async (t) => {
+test('a failed post can be retried and cancelled when the quotas are full, and counts as a draft', async (t) => {
   const { client, channel } = await limited(api.punctual, { scheduled: 1, drafts: 0 });
   const id = idOf(await client.post('/posts', later(channel)), t);
   await setStatus(api.punctual, id, 'failed', ['failed']);
@@ -220,7 +220,7 @@ test('a post that failed can be sent again and cancelled however full the quotas
   isFull(t, await client.post('/posts', draftOf(1)), 'drafts', 0, 1);
 });
 
-test('an edit that makes texts longer is held against the quota, one that makes them shorter never', async (t) => {
+test('an edit that makes texts longer is checked against the quota, a shorter one never', async (t) => {
   const { client, channel } = await limited(api.punctual, { text_bytes: 1000 });
   const id = idOf(await client.post('/posts', { ...draftOf(600), channel_ids: [channel] }), t);
   const edit = (body: object) => client.patch(`/posts/${id}`, body);
@@ -247,7 +247,7 @@ test('an edit that makes texts longer is held against the quota, one that makes 
   isFull(t, await client.post('/posts', draftOf(1)), 'text_bytes', 10, 400);
 });
 
-test('of 20 edits at once that make texts longer as many pass as there is room for', async (t) => {
+test('of 20 concurrent edits with longer texts only as many succeed as the quota allows', async (t) => {
   const { client } = await limited(api.punctual, { text_bytes: 20 + 7 * 50 });
   const drafts = await Promise.all(
     Array.from({ length: 20 }, () => client.post('/posts', draftOf(1))),
@@ -258,14 +258,14 @@ test('of 20 edits at once that make texts longer as many pass as there is room f
   t.deepEqual(tally(replies), { 200: 7, 402: 13 });
 });
 
-test('one workspace that is full refuses nobody else', async (t) => {
+test('a full workspace does not affect others', async (t) => {
   const full = await limited(api.punctual, { drafts: 0 });
   const other = await limited(api.punctual, {});
   isFull(t, await full.client.post('/posts', draftOf(1)), 'drafts', 0, 0);
   t.is((await other.client.post('/posts', draftOf(1))).status, 201);
 });
 
-test('posts, cancels and edits of one workspace at the same moment never lock each other out', async (t) => {
+test('concurrent posts, cancels and edits of one workspace do not deadlock', async (t) => {
   const { client, channel } = await limited(api.punctual, { scheduled: 40, drafts: 40 });
   const { deps } = api.punctual;
   const quiet = { ...deps, syncPost: () => undefined };

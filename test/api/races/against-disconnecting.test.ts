@@ -7,11 +7,11 @@ import { fakeNetwork } from '../../support/networks.ts';
 import { addFakeChannel, endedPost, fakeChannel } from '../../support/seed.ts';
 import { CloseFinish, inRounds } from './race.ts';
 
-// Each round disconnects an account, and connects it again for the next one.
+// Each round disconnects an account and connects it again for the next one.
 
 const api = sharedApi(test);
 
-/** A workspace with an account that rounds disconnect, and another. */
+/** A workspace with an account that the rounds disconnect, and another account. */
 async function accounts() {
   const client = await api.newClient();
   const { workspaceId } = client;
@@ -31,7 +31,7 @@ async function accounts() {
 type Accounts = Awaited<ReturnType<typeof accounts>>;
 type Shown = { readonly channel_id: string; readonly status: string };
 
-/** What of the account's posts is still to be sent there. */
+/** The channels of the account that are still to be sent. */
 const openOn = ({ client, gone }: Accounts): Promise<unknown[]> =>
   api.punctual.orm.em.fork().execute<unknown[]>(
     `select post_id, status from post_channels where workspace_id = ? and channel_id = ?
@@ -39,11 +39,11 @@ const openOn = ({ client, gone }: Accounts): Promise<unknown[]> =>
     [client.workspaceId, gone],
   );
 
-test('a post that is made while its account is disconnected is refused, or loses it', async (t) => {
+test('a post that is created during a disconnect is refused, or loses the channel', async (t) => {
   const finish = new CloseFinish();
   await inRounds(t, accounts, async (lane, round) => {
     const { client, gone, stays, connectAgain, disconnect } = lane;
-    // By turns as one statement, and as a transaction that has a key.
+    // Alternately in one statement, and in a transaction with a key.
     const headers = round % 2 === 0 ? {} : { 'idempotency-key': crypto.randomUUID() };
     const post = { body: 'x', channel_ids: [gone, stays], schedule_in_minutes: 60 };
 
@@ -72,7 +72,7 @@ test('a post that is made while its account is disconnected is refused, or loses
   finish.mustHaveMet(t, 'the new post', 'the disconnection');
 });
 
-test('a post that is sent to an account while that is disconnected is refused, or loses it', async (t) => {
+test('a post that adds the channel during a disconnect is refused, or loses the channel', async (t) => {
   const finish = new CloseFinish();
   await inRounds(t, accounts, async (lane) => {
     const { client, gone, stays, connectAgain, disconnect } = lane;
@@ -98,7 +98,7 @@ test('a post that is sent to an account while that is disconnected is refused, o
   finish.mustHaveMet(t, 'the edit', 'the disconnection');
 });
 
-test('a retry that meets the disconnection of its account sends nothing there', async (t) => {
+test('a retry during a disconnect sends nothing', async (t) => {
   const finish = new CloseFinish();
   await inRounds(t, accounts, async (lane) => {
     const { client, gone, connectAgain, disconnect } = lane;
@@ -121,7 +121,7 @@ test('a retry that meets the disconnection of its account sends nothing there', 
   finish.mustHaveMet(t, 'the retry', 'the disconnection');
 });
 
-test('of a post that is being published nothing goes out after the disconnection but what it tells of', async (t) => {
+test('after a disconnect only the sends that it reported are published', async (t) => {
   const network = fakeNetwork();
   const finish = new CloseFinish();
   const prepare = async () => {
@@ -150,17 +150,17 @@ test('of a post that is being published nothing goes out after the disconnection
       },
       async () => {
         await claimPost(deps, { workspaceId, postId, nowMs: Date.now() });
-        const tryOnce = () =>
+        const attemptOnce = () =>
           attempt(publishChannel, deps, { workspaceId, postId, postChannelId: id });
-        // A try that lost its race is made again by Temporal.
-        return tryOnce().catch(() => tryOnce());
+        // Temporal repeats an attempt that lost its race.
+        return attemptOnce().catch(() => attemptOnce());
       },
     );
 
     t.is(removed.status, 200, JSON.stringify(removed.body));
     const sending: number = removed.body.still_sending;
     told.add(sending);
-    t.true(!isOut() || wasOut || sending === 1, 'what went out afterwards was told of');
+    t.true(!isOut() || wasOut || sending === 1, 'later sends were reported');
     const { channels } = (await client.get(`/posts/${postId}`)).body.post;
     const expected = isOut() ? 'published' : undefined;
     t.is(
@@ -174,7 +174,7 @@ test('of a post that is being published nothing goes out after the disconnection
   finish.mustHaveMet(t, 'the disconnection', 'publishing');
 });
 
-test('an account that is disconnected twice at once is disconnected once', async (t) => {
+test('two concurrent disconnects of an account emit one event', async (t) => {
   await inRounds(t, accounts, async ({ client, connectAgain, disconnect }) => {
     const replies = await Promise.all([disconnect(), disconnect()]);
     t.deepEqual(replies.map(({ status }) => status).toSorted(), [200, 404]);

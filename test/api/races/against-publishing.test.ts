@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { claimPost, type Claim } from '../../../activities/claim-post.ts';
 import { finalizePost } from '../../../activities/finalize-post/finalize-post.ts';
 import { publishChannel } from '../../../activities/publish-channel/publish-channel.ts';
-import { loadAndStart } from '../../../activities/publish-channel/start-attempt.ts';
+import { loadAndStartPublish } from '../../../activities/publish-channel/start-attempt.ts';
 import { attempt } from '../../support/attempt.ts';
 import type { Client, Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
@@ -12,11 +12,11 @@ import { CloseFinish, inRounds } from './race.ts';
 
 const api = sharedApi(test);
 
-/** Begins to publish a post, as its workflow does when it is due. */
+/** Claims a due post as its workflow does. */
 const claim = (workspaceId: string, postId: string): Promise<Claim> =>
   claimPost(api.punctual.deps, { workspaceId, postId, nowMs: Date.now() });
 
-/** As the workflow does: claims the post, then publishes it on its channels, all at once. */
+/** Claims the post and publishes it on all its channels at once, as the workflow does. */
 async function publishAll(workspaceId: string, postId: string): Promise<void> {
   const claimed = await claim(workspaceId, postId);
   const targets = claimed.kind === 'go' ? claimed.targets : [];
@@ -49,7 +49,7 @@ const channelsOf = async (client: Client, id: string): Promise<readonly Shown[]>
 const how = (channels: readonly Shown[], status: string): number =>
   channels.filter((channel) => channel.status === status).length;
 
-test('a cancel that meets the start of publishing stops all of the post, and is heard by whoever comes second', async (t) => {
+test('a cancel during the claim stops the whole post, whichever commits first', async (t) => {
   const finish = new CloseFinish();
   const prepare = () => workspaceOn(fakeNetwork());
   await inRounds(t, prepare, async ({ client, workspaceId, postNow }) => {
@@ -65,7 +65,7 @@ test('a cancel that meets the start of publishing stops all of the post, and is 
     t.true(claimed.kind === 'gone' || claimed.kind === 'go');
     const { post } = (await client.get(`/posts/${id}`)).body;
     t.like(post, { status: 'draft', scheduled_at: null });
-    // Nothing has been sent yet, whoever came first; the answer and the post agree in any case.
+    // No send has begun in either order; the response and the post agree in any case.
     t.deepEqual(canceled.body, { ok: true, id, still_sending: how(post.channels, 'publishing') });
     t.is(canceled.body.still_sending, 0);
     t.is(how(post.channels, 'draft'), channelCount);
@@ -112,7 +112,7 @@ test('a cancel counts exactly the channels that are in the middle of a send, and
   finish.mustHaveMet(t, 'the cancel', 'publishing');
 });
 
-test('a cancel while channels finish one by one stops those that have not begun, and the post ends as they did', async (t) => {
+test('a cancel while channels finish stops those that have not begun, and the post ends with their outcomes', async (t) => {
   const network = fakeNetwork();
   const finish = new CloseFinish();
   const counted = new Set<number>();
@@ -138,7 +138,7 @@ test('a cancel while channels finish one by one stops those that have not begun,
       t.is(canceled.status, 200, JSON.stringify(canceled.body));
       const stillSending: number = canceled.body.still_sending;
       counted.add(stillSending);
-      // Those that had finished before the cancel are no longer sending.
+      // Channels that finished before the cancel are no longer sending.
       t.true(stillSending <= out, JSON.stringify({ stillSending, channels }));
       finish.finished(out === 0 ? 'first' : 'second');
     }
@@ -148,8 +148,8 @@ test('a cancel while channels finish one by one stops those that have not begun,
     t.is(ended.status, out === channelCount ? 'published' : 'draft');
     t.is((await client.get(`/posts/${id}`)).body.post.status, ended.status);
   });
-  t.is(network.live.length, published, 'what is live is what the channels say');
-  t.is(new Set(network.live.map(({ key }) => key)).size, published, 'nothing went out twice');
+  t.is(network.live.length, published, 'the live posts match the channels');
+  t.is(new Set(network.live.map(({ key }) => key)).size, published, 'no post was published twice');
   t.log(`still_sending was ${[...counted].toSorted().join(', ')}; ${published} channels got it`);
   t.true(counted.has(0) && published > 0);
 });
@@ -164,7 +164,7 @@ type Workspace = Awaited<ReturnType<typeof threeChannels>>;
 type Channels = Workspace['channels'];
 type DuePost = Workspace & { readonly id: string };
 
-/** Makes a post that is due now: for two of three channels, with a text of its own for one. */
+/** A due post for two of three channels, with an own text for one. */
 async function duePost({ client, channels }: Workspace): Promise<DuePost> {
   const [a, b] = channels;
   const made = await client.post('/posts', {
@@ -177,7 +177,7 @@ async function duePost({ client, channels }: Workspace): Promise<DuePost> {
   return { client, channels, id: made.body.post.id };
 }
 
-/** All of the text fields at once, and other channels. */
+/** An edit of all text fields and of the channels. */
 const edit = ([, b, c]: Channels) => ({
   body: 'new words',
   channel_ids: [b, c],
@@ -190,7 +190,7 @@ type Texts = Readonly<Record<string, readonly string[]>>;
 const oldTexts = ([a, b]: Channels): Texts => ({ [a]: ['old words for a'], [b]: ['old words'] });
 const newTexts = ([, b, c]: Channels): Texts => ({ [b]: ['new words'], [c]: ['new words for c'] });
 
-/** What a worker that made this claim would send now: the texts by channel. Null without a claim. */
+/** The texts by channel that a worker with this claim would send. Null without a claim. */
 async function wouldSend({ client, id }: DuePost, claimed: Claim): Promise<Texts | null> {
   if (claimed.kind !== 'go') {
     return null;
@@ -199,13 +199,13 @@ async function wouldSend({ client, id }: DuePost, claimed: Claim): Promise<Texts
   const sent: Record<string, readonly string[]> = {};
   for (const { postChannelId, channelId } of claimed.targets) {
     const request = { workspaceId: client.workspaceId, postId: id, postChannelId };
-    sent[channelId] = (await loadAndStart(api.punctual.deps, request))?.texts ?? [];
+    sent[channelId] = (await loadAndStartPublish(api.punctual.deps, request))?.texts ?? [];
   }
 
   return sent;
 }
 
-/** Both runners, and what each saw: the PATCH's answer, the claim, and what would be sent then. */
+/** Both results: the PATCH's response, and the claim with the texts that it would send. */
 async function race(
   finish: CloseFinish,
   post: DuePost,
@@ -215,7 +215,7 @@ async function race(
     () => post.client.patch(`/posts/${post.id}`, change),
     async () => {
       const made = await claim(post.client.workspaceId, post.id);
-      // At once, while the PATCH may still be under way.
+      // Immediately, while the PATCH may still be running.
       return [made, await wouldSend(post, made)] as const;
     },
   );
@@ -228,7 +228,7 @@ function mustBeRefused(t: ExecutionContext, patched: Reply): void {
   t.is(patched.body.code, 'post_not_editable');
 }
 
-test('a PATCH that meets the start of publishing is published whole or refused, never mixed with the old words', async (t) => {
+test('a PATCH during the claim is published completely or refused, never mixed with the old text', async (t) => {
   const finish = new CloseFinish();
   await inRounds(t, threeChannels, async (lane) => {
     const due = await duePost(lane);
@@ -253,7 +253,7 @@ test('a PATCH that meets the start of publishing is published whole or refused, 
   finish.mustHaveMet(t, 'PATCH', 'publishing');
 });
 
-test('a PATCH to a later time that meets the start of publishing moves the post or is refused', async (t) => {
+test('a PATCH to a later time during the claim moves the post or is refused', async (t) => {
   const finish = new CloseFinish();
   const later = new Date(Date.now() + 86_400_000).toISOString();
   await inRounds(t, threeChannels, async (lane) => {
@@ -279,7 +279,7 @@ test('a PATCH to a later time that meets the start of publishing moves the post 
   finish.mustHaveMet(t, 'PATCH', 'publishing');
 });
 
-test('a PATCH to a draft that meets the start of publishing stops the post or is refused', async (t) => {
+test('a PATCH to a draft during the claim stops the post or is refused', async (t) => {
   const finish = new CloseFinish();
   await inRounds(t, threeChannels, async (lane) => {
     const due = await duePost(lane);

@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 
-/** How often each race is run. */
+/** Rounds of each race. */
 export const rounds = 200;
 
 let turn: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a race in all its rounds, in lanes side by side. The races of a file take turns, as the rounds of another would
- * come between two calls that must meet. Each round has the test's whole time: 200 of them take as long as they take on
- * a slow machine.
+ * Runs the rounds of a race in parallel lanes. The races of a file run one after the other, because other rounds would
+ * come between two calls that must meet. Each round has the test's whole time limit, since 200 rounds are slow on a
+ * slow machine.
  *
- * @param prepare Makes what the rounds of one lane share, which come one after the other.
+ * @param prepare Creates the state that the rounds of one lane share, in sequence.
  */
 export function inRounds<Shared>(
   t: ExecutionContext,
@@ -39,19 +39,19 @@ export type Winner = 'first' | 'second';
 const smallestStepMs = 0.4;
 
 /**
- * Starts two runners so that they meet: whoever won a round starts a little later in the next. Left to itself the
- * shorter way would always win, and a race that one side always wins tests nothing.
+ * Starts two runners so that they meet: the winner of a round starts a little later in the next one. Otherwise the
+ * shorter path would always win, and the race would test nothing.
  */
 export class CloseFinish {
-  /** In milliseconds, how much later the second starts; below 0 the first waits. */
+  /** Delay of the second runner in milliseconds; below 0 the first one waits. */
   #headStartMs = 0;
 
-  /** Grows while one side wins, as nobody knows how far apart the two are on this machine; small where they meet. */
+  /** Grows while one side wins, because the right delay depends on the machine; small when they meet. */
   #stepMs = smallestStepMs;
   #last: Winner = 'first';
   readonly won: Record<Winner, number> = { first: 0, second: 0 };
 
-  /** Runs both. @returns what each came to. */
+  /** Runs both. @returns their results. */
   async run<A, B>(first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
     const headStartMs = this.#headStartMs + Math.random() - 0.5;
     const after = async <T>(waitMs: number, runner: () => Promise<T>): Promise<T> => {
@@ -72,7 +72,7 @@ export class CloseFinish {
     this.#headStartMs += winner === 'second' ? this.#stepMs : -this.#stepMs;
   }
 
-  /** Otherwise one side won always, and nothing was raced. */
+  /** Otherwise one side always won, and there was no race. */
   mustHaveMet(t: ExecutionContext, first: string, second: string): void {
     t.log(`${first} came first in ${this.won.first} rounds, ${second} in ${this.won.second}`);
     t.true(this.won.first >= 10 && this.won.second >= 10, JSON.stringify(this.won));

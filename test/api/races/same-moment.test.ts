@@ -9,7 +9,7 @@ const api = sharedApi(test);
 
 const clientCount = 20;
 
-test('20 clients that send one idempotency key at once make one post, in each of 200 rounds', async (t) => {
+test('20 concurrent requests with one idempotency key create one post, in each of 200 rounds', async (t) => {
   await inRounds(
     t,
     async () => {
@@ -22,13 +22,13 @@ test('20 clients that send one idempotency key at once make one post, in each of
       const post = {
         body: `Round ${round}`,
         channel_ids: [channel],
-        // Half of them are drafts, which take another way.
+        // Half of them are drafts, which use another code path.
         ...(round % 2 === 0 ? { schedule_in_minutes: 60 } : {}),
       };
       const replies = await Promise.all(
         Array.from({ length: clientCount }, (_, n) => {
           const client = clientFor(api.punctual.url, workspaceId, key);
-          // By header and by body: it is the same key.
+          // The same key by header and by body.
           return n % 2 === 0
             ? client.post('/posts', post, { 'idempotency-key': once })
             : client.post('/posts', { ...post, idempotency_key: once });
@@ -52,10 +52,10 @@ test('20 clients that send one idempotency key at once make one post, in each of
 
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 
-test('20 webhooks that are registered at once end at 10, in each of 200 rounds', async (t) => {
+test('of 20 concurrent registrations 10 webhooks are created, in each of 200 rounds', async (t) => {
   await inRounds(
     t,
-    async () => undefined, // A workspace for each round, as the limit is a workspace's.
+    async () => undefined, // A workspace for each round, because the limit is per workspace.
     async () => {
       const client = await api.newClient();
       const replies = await Promise.all(
@@ -75,7 +75,7 @@ test('20 webhooks that are registered at once end at 10, in each of 200 rounds',
   );
 });
 
-test('a place that a deleted endpoint leaves is given once, however many ask for it at once', async (t) => {
+test('the slot of a deleted endpoint is used once, also with concurrent registrations', async (t) => {
   const client = await api.newClient();
   for (let n = 0; n < 10; n += 1) {
     t.is((await client.post('/webhooks', hook)).status, 201);
@@ -91,7 +91,7 @@ test('a place that a deleted endpoint leaves is given once, however many ask for
   t.is((await client.get('/webhooks')).body.webhooks.length, 10);
 });
 
-test('a reader sees a post as it was before an edit or as it is after it, never half of it', async (t) => {
+test('a reader sees a post before or after an edit, never half of it', async (t) => {
   const client = await api.newClient();
   const channels: string[] = [];
   for (const handle of ['@a@x.test', '@b@x.test']) {
@@ -142,17 +142,17 @@ async function twoChannels() {
   return { client, channels: [await store(), await store()] as const };
 }
 
-/** How often a post was begun, and how many events tell of its ends. */
+/** The run of a post, and the number of its events. */
 async function ended(postId: string): Promise<Ended | undefined> {
   const sql = `select run, (select count(*)::int from events e where e.post_id = p.id) as events
                from posts p where id = ?`;
   return (await api.punctual.orm.em.fork().execute<Ended[]>(sql, [postId]))[0];
 }
 
-test('of two retries at once one is taken and the other is told that nothing is left to retry, in each of 200 rounds', async (t) => {
+test('of two concurrent retries one is accepted and the other refused, in each of 200 rounds', async (t) => {
   await inRounds(t, twoChannels, async ({ client, channels: [failed, out] }, round) => {
     const outcomes = new Map([[failed, 'failed'] as const, [out, 'published'] as const]);
-    // In every other round nothing of it went out.
+    // Every other round has no published channel.
     const isPartial = round % 2 === 0;
     const id = await endedPost(
       api.punctual,
@@ -175,19 +175,19 @@ test('of two retries at once one is taken and the other is told that nothing is 
   });
 });
 
-/** Makes a post that failed on one channel, and of which nobody knows whether the other has it. */
+/** A post that failed on one channel and is unconfirmed on the other. */
 async function doubtfulPost({ client, channels }: Awaited<ReturnType<typeof twoChannels>>) {
   const [failed, unconfirmed] = channels;
   const outcomes = new Map([[failed, 'failed'] as const, [unconfirmed, 'unconfirmed'] as const]);
   const id = await endedPost(api.punctual, client, outcomes);
   const settle = (url: string | null) =>
     client.post(`/posts/${id}/settle`, { channel_id: unconfirmed, url });
-  // Two posts are never at one address.
+  // Each post has its own URL.
   const there = `https://social.test/@ana/${id}`;
   return { client, id, failed, unconfirmed, settle, there };
 }
 
-test('of two answers at once that differ one is taken, and there is one event', async (t) => {
+test('of two different concurrent answers one is accepted, with one event', async (t) => {
   const finish = new CloseFinish();
   await inRounds(t, twoChannels, async (lane) => {
     const { client, id, settle, there } = await doubtfulPost(lane);
@@ -208,7 +208,7 @@ test('of two answers at once that differ one is taken, and there is one event', 
   finish.mustHaveMet(t, '"it is there"', '"it is not there"');
 });
 
-test('the same answer twice at once is taken once and told twice', async (t) => {
+test('two equal concurrent answers are applied once, and both succeed', async (t) => {
   await inRounds(t, twoChannels, async (lane, round) => {
     const { id, settle, there } = await doubtfulPost(lane);
     const answer = round % 2 === 0 ? there : null;
@@ -222,7 +222,7 @@ test('the same answer twice at once is taken once and told twice', async (t) => 
   });
 });
 
-test('a retry that meets "it is not there" sends the channel with the others, or leaves it to the next retry', async (t) => {
+test('a retry during "it is not there" sends the channel too, or leaves it to the next retry', async (t) => {
   const finish = new CloseFinish();
   await inRounds(t, twoChannels, async (lane) => {
     const { client, id, failed, unconfirmed, settle } = await doubtfulPost(lane);
@@ -239,7 +239,7 @@ test('a retry that meets "it is not there" sends the channel with the others, or
     t.deepEqual(new Set(retried.body.retrying), new Set(sent));
     const { post } = (await client.get(`/posts/${id}`)).body;
     t.like(post, { status: 'publishing', summary: { pending: sent.length } });
-    // The end that it had before the retry is an event; its next end is still to come.
+    // The end before the retry is an event; the next end is still to come.
     t.deepEqual(await ended(id), isFirst ? { run: 3, events: 1 } : { run: 2, events: 0 });
   });
   finish.mustHaveMet(t, 'the settling', 'the retry');

@@ -12,7 +12,7 @@ import { targetOf, tcpGate, throughGate } from '../../support/tcp-gate.ts';
 import { startReadyApi } from '../../support/api-process.ts';
 import { rawCall } from '../../support/raw-call.ts';
 
-/** Two API processes on one database, and a client of each with the same key. */
+/** Two API processes on one database, with a client of each and the same key. */
 async function twoProcesses(t: ExecutionContext, limits: Record<string, string>) {
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const settings = {
@@ -28,7 +28,7 @@ async function twoProcesses(t: ExecutionContext, limits: Record<string, string>)
   return { apis, clients: apis.map(({ url }) => clientFor(url, workspaceId, key)) };
 }
 
-test('several API processes share the limits: together they let through exactly as many calls', async (t) => {
+test('several API processes share the limits: together they allow exactly as many calls', async (t) => {
   const { apis, clients } = await twoProcesses(t, {
     PUNCTUAL_RATE_LIMIT: '50',
     PUNCTUAL_RATE_LIMIT_WRITES: '10',
@@ -58,8 +58,8 @@ test('several API processes share the limits: together they let through exactly 
   );
 });
 
-test('without the counters nobody is let in uncounted: 503, and on as before when they are back', async (t) => {
-  const punctual = await startApi(t, { temporalEnv: noTemporal }); // Its counters go away.
+test('without the counters every call is 503, and works again afterwards', async (t) => {
+  const punctual = await startApi(t, { temporalEnv: noTemporal }); // Its counters are removed.
   const client = await newClient(punctual);
   const em = punctual.orm.em.fork();
   await em.execute('alter table rate_limits rename to elsewhere');
@@ -75,7 +75,7 @@ test('without the counters nobody is let in uncounted: 503, and on as before whe
   t.is((await client.get('/me')).status, 200);
 });
 
-test('a connection that falls silent costs one call a 503 after a few seconds, and the next a new connection', async (t) => {
+test('a silent connection makes one call a 503 after a few seconds, and the next one opens a new connection', async (t) => {
   const { url: databaseUrl } = await freshDatabase(t);
   const gate = await tcpGate(t, targetOf(databaseUrl));
   const api = await startReadyApi(t, {
@@ -93,13 +93,13 @@ test('a connection that falls silent costs one call a 503 after a few seconds, a
     gate.freeze();
     return (await Promise.all([call(), call(), call()])).toSorted();
   };
-  // Again where a slow machine took longer for the new connection than the API waits for one.
+  // Repeated when a slow machine took longer for the new connection than the API waits.
   const expected = [401, 401, 503];
   t.deepEqual(await poll(callsOnSilence, (seen) => isDeepStrictEqual(seen, expected)), expected);
-  await gate.close(); // So that the process can end at once.
+  await gate.close(); // Lets the process end at once.
 });
 
-/** A run that ends when the test says so, and what it was called with. */
+/** A run that the test ends, with its arguments. */
 function controlled() {
   const runs: { key: string; size: number; end: (answer: string) => void; fail: () => void }[] = [];
   const ask = inBatches(
@@ -113,7 +113,7 @@ function controlled() {
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('calls that come during a run share the next one', async (t) => {
+test('calls during a run share the next one', async (t) => {
   const { runs, ask } = controlled();
   const first = ask('a');
   const later = [ask('a'), ask('a'), ask('a')];
@@ -142,7 +142,7 @@ test('one key does not wait for another', async (t) => {
   t.is((await b).result, 'answer');
 });
 
-test('a failure reaches all whose run it was, and the next run is a new try', async (t) => {
+test('a failure reaches all calls of its run, and the next run is a new attempt', async (t) => {
   const { runs, ask } = controlled();
   const failing = ask('a');
   const waiting = ask('a');

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { clientAddress } from '../../../api/rate-limits/crowd.ts';
+import { clientAddress } from '../../../api/rate-limits/concurrency-limit.ts';
 import { createApiKey } from '../../../cli/workspaces.ts';
 import { clientFor, newClient, type Client, type Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
@@ -16,7 +16,7 @@ const api = sharedApi(test, {
 
 const statuses = (replies: readonly Reply[]): number[] => replies.map(({ status }) => status);
 
-/** `{requests: {r: 4, t: 60}}` of `RateLimit: "requests";r=4;t=60`. */
+/** `{requests: {r: 4, t: 60}}` from `RateLimit: "requests";r=4;t=60`. */
 const standing = ({ headers }: Reply): Record<string, { r: number; t: number }> =>
   Object.fromEntries(
     (headers.get('ratelimit') ?? '').split(', ').map((item) => {
@@ -25,7 +25,7 @@ const standing = ({ headers }: Reply): Record<string, { r: number; t: number }> 
     }),
   );
 
-/** The id of the one key of a client's workspace. */
+/** The id of the only key of a client's workspace. */
 async function keyId({ workspaceId }: Pick<Client, 'workspaceId'>): Promise<string> {
   const em = api.punctual.orm.em.fork();
   const sql = 'select id from api_keys where workspace_id = ?';
@@ -33,8 +33,8 @@ async function keyId({ workspaceId }: Pick<Client, 'workspaceId'>): Promise<stri
   return String(row?.id);
 }
 
-test('the call that is one too many is 429 and says when to go on, and another key goes on at once', async (t) => {
-  // All that it counts must come within one real minute: few calls, and no neighbours.
+test('a call beyond the limit is 429 with Retry-After, and another key is not affected', async (t) => {
+  // All counted calls must fit into one real minute: few calls, and a separate API.
   const punctual = await startApi(t, { temporalEnv: noTemporal, rateLimits: { requests: 3 } });
   const client = await newClient(punctual);
   for (let left = 2; left >= 0; left -= 1) {
@@ -56,7 +56,7 @@ test('the call that is one too many is 429 and says when to go on, and another k
   t.is((await clientFor(punctual.url, client.workspaceId, another).get('/me')).status, 200);
 });
 
-test('calls that change something have a limit of their own, and reading and validating go on past it', async (t) => {
+test('writes have a separate limit, and reads and validations continue beyond it', async (t) => {
   const client = await api.newClient();
   const first = await client.post('/posts', { body: 'x' });
   t.deepEqual(
@@ -79,11 +79,11 @@ test('calls that change something have a limit of their own, and reading and val
   const reply = await client.get(`/posts/${id}`);
   t.is(reply.body.post.body, 'y');
   t.is((await client.post('/posts/validate', { body: 'z' })).status, 200);
-  t.is(standing(reply)['requests']?.r, 40 - 7 - 3 - 1); // Refused writes were requests too.
+  t.is(standing(reply)['requests']?.r, 40 - 7 - 3 - 1); // Refused writes also count as requests.
   t.is((await storedRows(api.punctual.orm, client.workspaceId)).posts, 1);
 });
 
-test('every answer to a known caller tells of the limits, whatever else it says', async (t) => {
+test('every response to an authenticated caller has the limits', async (t) => {
   const { punctual } = api;
   const client = await api.newClient();
   const policy = '"requests";q=40;w=60, "writes";q=7;w=60';
@@ -107,8 +107,8 @@ test('every answer to a known caller tells of the limits, whatever else it says'
   }
 });
 
-test('what needs no key is never refused', async (t) => {
-  // An API of its own, of which nobody is counted.
+test('calls without a key requirement are never refused', async (t) => {
+  // Its own API, in which no call is counted.
   const rateLimits = { requests: 1, writes: 1, wrongKeys: 1 };
   const punctual = await startApi(t, { temporalEnv: noTemporal, rateLimits });
   for (const path of ['/openapi.json', '/docs', '/healthz', '/readyz', '/api/v1/nothing']) {
@@ -120,7 +120,7 @@ test('what needs no key is never refused', async (t) => {
   t.deepEqual(await punctual.orm.em.fork().execute('select * from rate_limits'), []);
 });
 
-test('a window that is over begins anew', async (t) => {
+test('an expired window restarts', async (t) => {
   const client = await api.newClient();
   await client.get('/me');
   t.is(standing(await client.get('/me'))['requests']?.r, 38);
@@ -132,10 +132,10 @@ test('a window that is over begins anew', async (t) => {
     ]);
   const { r = 0, t: seconds = 0 } = standing(await client.get('/me'))['requests'] ?? {};
   t.is(r, 39);
-  t.true(seconds > 30 && seconds <= 60, String(seconds)); // A minute, less what the answer took.
+  t.true(seconds > 30 && seconds <= 60, String(seconds)); // A minute, less the time of the call.
 });
 
-test('of many calls at once exactly as many get through as there may be', async (t) => {
+test('of many concurrent calls exactly the limit is accepted', async (t) => {
   const client = await api.newClient();
   const writes = await Promise.all(
     Array.from({ length: 20 }, () => client.post('/posts', { body: 'x' })),
@@ -146,7 +146,7 @@ test('of many calls at once exactly as many get through as there may be', async 
   t.is((await storedRows(api.punctual.orm, client.workspaceId)).posts, 7);
 });
 
-test('a call that is one too many is refused before its body is read', async (t) => {
+test('a call beyond the limit is refused before its body is read', async (t) => {
   const client = await api.newClient();
   for (let left = 7; left > 0; left -= 1) {
     t.is((await client.post('/posts', { body: 'x' })).status, 201);
@@ -164,11 +164,11 @@ test('a call that is one too many is refused before its body is read', async (t)
   const status = new Promise((resolve, reject) => {
     sending.on('response', (response) => resolve(response.statusCode)).on('error', reject);
   });
-  sending.write('{"body":"'); // And no more than that.
+  sending.write('{"body":"'); // And nothing more.
   t.is(await status, 429);
 });
 
-test('the database holds no API key and no hash of one among the counters', async (t) => {
+test('the counters contain no API key and no hash of one', async (t) => {
   const client = await api.newClient();
   await client.get('/me');
   await client.post('/posts', { body: 'x' });
@@ -181,7 +181,7 @@ test('the database holds no API key and no hash of one among the counters', asyn
     { key: `requests:${id}`, points: 2 },
     { key: `writes:${id}`, points: 1 },
   ]);
-  // So do those of the tests beside this one; nothing else is counted here.
+  // Other tests add rows of the same form; nothing else is counted here.
   const known = /^(?:requests|writes):[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/v;
   t.deepEqual(
     rows.filter(({ key }) => !known.test(key)),
@@ -189,7 +189,7 @@ test('the database holds no API key and no hash of one among the counters', asyn
   );
 });
 
-/** An API of its own that takes two wrong keys a minute, and calls from addresses that a proxy names. */
+/** Its own API with a limit of two wrong keys a minute, and calls from addresses that a proxy names. */
 async function guessing(t: ExecutionContext, options: ApiOptions = {}) {
   const punctual = await startApi(t, {
     temporalEnv: noTemporal,
@@ -212,7 +212,7 @@ async function guessing(t: ExecutionContext, options: ApiOptions = {}) {
   return { punctual, right: `Bearer ${key}`, call, guess };
 }
 
-test('clients whose proxy adds their ports are told apart by their addresses', (t) => {
+test('clients behind a proxy that adds ports are distinguished by address', (t) => {
   for (const [named, client] of [
     ['203.0.113.7:4711', '203.0.113.7'],
     ['[::ffff:203.0.113.7]:4711', '203.0.113.7'],
@@ -227,7 +227,7 @@ test('clients whose proxy adds their ports are told apart by their addresses', (
   }
 });
 
-test('guesses from one address are refused after a few, and a right key from there is not', async (t) => {
+test('wrong keys from one address are refused after a few, and a valid key from there is not', async (t) => {
   const { call, guess, right } = await guessing(t);
   t.deepEqual([await guess(), await guess(), await guess(), await guess()], [401, 401, 429, 429]);
   t.is((await call(right)).status, 200);
@@ -241,20 +241,20 @@ test('guesses from one address are refused after a few, and a right key from the
   t.false(JSON.stringify(reply.body).includes('127.0.0.1'));
 });
 
-test('a call without a key guesses nothing', async (t) => {
+test('a call without a key does not count as a wrong key', async (t) => {
   const { call } = await guessing(t);
   for (const authorization of ['', '', '', 'Bearer', 'Basic YTpi']) {
     t.is((await call(authorization)).status, 401);
   }
 });
 
-test('nobody gets around it by naming another address', async (t) => {
+test('a forged address does not bypass the limit', async (t) => {
   const { guess } = await guessing(t);
   const answers = [await guess('192.0.2.1'), await guess('192.0.2.2'), await guess('192.0.2.3')];
   t.deepEqual(answers, [401, 401, 429]);
 });
 
-test('behind a trusted proxy each of its clients counts for itself, by what the proxy says', async (t) => {
+test('behind a trusted proxy each client is counted separately, by the address that the proxy reports', async (t) => {
   const { guess } = await guessing(t, { trustedProxies: 1 });
   const spoofed = (n: number): string => `198.51.100.${n}, 192.0.2.1`;
   t.deepEqual(
@@ -265,7 +265,7 @@ test('behind a trusted proxy each of its clients counts for itself, by what the 
   t.is(await guess(), 401); // From the proxy itself.
 });
 
-test('behind two proxies the first that is trusted says whom it forwards for', async (t) => {
+test('behind two proxies the first trusted one names the client', async (t) => {
   const { guess } = await guessing(t, { trustedProxies: 2 });
   const from = (client: string): string => `203.0.113.9, ${client}, 10.0.0.1`;
   t.deepEqual(
@@ -279,7 +279,7 @@ test('behind two proxies the first that is trusted says whom it forwards for', a
   );
 });
 
-test('the counters name addresses, networks of IPv6, and no key', async (t) => {
+test('the counters contain addresses and IPv6 networks, and no key', async (t) => {
   const { punctual, guess } = await guessing(t, { trustedProxies: 1 });
   await guess('2001:db8:1:2::1');
   await guess('2001:db8:1:2:ffff::9');

@@ -13,7 +13,7 @@ async function endpoint(name = 'hook') {
   return { client, id: String(id), path: `/webhooks/${id}`, workspaceId: client.workspaceId };
 }
 
-/** A delivery that was replayed so often that it has so many attempts. */
+/** A delivery with this many attempts after many replays. */
 async function oftenReplayed(workspaceId: string, attempts: number): Promise<string> {
   const delivery = await storeDelivery(api.punctual, workspaceId, 'delivered');
   await execute(
@@ -24,7 +24,7 @@ async function oftenReplayed(workspaceId: string, attempts: number): Promise<str
   return delivery;
 }
 
-test('of a delivery with very many attempts the newest 50 are shown, in order, and how many there were', async (t) => {
+test('a delivery with very many attempts shows the newest 50, in order, and the total', async (t) => {
   const { client, path, workspaceId } = await endpoint();
   await oftenReplayed(workspaceId, 10_000);
   const newest = Array.from({ length: 50 }, (_, index) => 9951 + index);
@@ -40,7 +40,7 @@ test('of a delivery with very many attempts the newest 50 are shown, in order, a
   }
 });
 
-test('a replay removes the attempts that are shown no more, and numbers go on', async (t) => {
+test('a replay deletes attempts that are no longer shown, and numbers continue', async (t) => {
   const { client, path, workspaceId } = await endpoint();
   const delivery = await oftenReplayed(workspaceId, 300);
 
@@ -55,7 +55,7 @@ test('a replay removes the attempts that are shown no more, and numbers go on', 
   t.deepEqual(await execute(before, [delivery]), [{ attempts_before: 300 }]);
 });
 
-test('a workspace replays 2,000 deliveries in a minute, over all its endpoints and however many ask at once; the next is told when to go on', async (t) => {
+test('a workspace replays at most 2,000 deliveries in a minute, over all endpoints and concurrent calls; the next call gets Retry-After', async (t) => {
   const { client, path, workspaceId } = await endpoint();
   const other = { url: 'https://8.8.8.8/other', events: ['post.failed'] };
   const { id } = (await client.post('/webhooks', other)).body.webhook;
@@ -73,7 +73,7 @@ test('a workspace replays 2,000 deliveries in a minute, over all its endpoints a
   t.is(begun, 2000);
   const refused = await client.post(`${path}/replay${since}`);
   t.like(refused, { status: 429, body: { code: 'rate_limited' } });
-  t.regex(refused.body.error, /2000 deliveries of this workspace .* Go on in \d+ s\./v);
+  t.regex(refused.body.error, /2000 deliveries of this workspace .* Try again in \d+ s\./v);
   t.true(Number(refused.headers.get('retry-after')) > 0);
   const [left] = await execute<{ id: string; endpoint_id: string }>(
     `select id, endpoint_id from deliveries where workspace_id = ? and status = 'failed' limit 1`,

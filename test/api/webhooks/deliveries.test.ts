@@ -20,9 +20,9 @@ async function endpoint(events = hook.events) {
   return { client, id, path: `/webhooks/${id}/deliveries` };
 }
 
-// Before the others, so that its rows alone are what PostgreSQL plans for.
+// Runs first, so that PostgreSQL plans for its rows only.
 test.serial(
-  'a page costs two queries, and the first row of the next one is found by an index',
+  'a page needs two queries, and the first row of the next one is found by an index',
   async (t) => {
     const { orm } = api.punctual;
     const { client, id } = await endpoint();
@@ -34,7 +34,7 @@ test.serial(
     const page = await listDeliveries(em, ...scope, { cursor: cursor ?? '' });
 
     t.is(page.deliveries.length, 100);
-    t.is(queries.length, 2); // Whether there is such an endpoint, and its deliveries with their attempts.
+    t.is(queries.length, 2); // One for the endpoint, one for its deliveries with their attempts.
     const plan = await planOf(orm, queries[1]);
     t.regex(plan, /Index Scan Backward using deliveries_newest on deliveries d/v);
     t.regex(plan, /Index Cond: .*ROW\(created_at, id\) < ROW/v);
@@ -43,7 +43,7 @@ test.serial(
   },
 );
 
-/** All pages, one after the other. @returns the ids on each. */
+/** Reads all pages. @returns the ids on each. */
 async function pages(client: Client, path: string): Promise<string[][]> {
   const found: string[][] = [];
   let cursor: string | null = '';
@@ -56,7 +56,7 @@ async function pages(client: Client, path: string): Promise<string[][]> {
   return found;
 }
 
-test('page by page every delivery is seen once, newest first, also those of one instant', async (t) => {
+test('pages list every delivery once, newest first, also with equal times', async (t) => {
   const { client, path } = await endpoint();
   const at = new Date('2026-05-01T10:00:00.123Z');
   const stored: string[] = [];
@@ -80,7 +80,7 @@ test('page by page every delivery is seen once, newest first, also those of one 
   );
 });
 
-test('what arrives while somebody reads moves nothing on the next page', async (t) => {
+test('new deliveries do not shift the next page', async (t) => {
   const { client, path } = await endpoint();
   const older = await storeDelivery(api.punctual, client.workspaceId, 'failed', new Date(1000));
   await storeDelivery(api.punctual, client.workspaceId, 'failed', new Date(2000));
@@ -94,7 +94,7 @@ test('what arrives while somebody reads moves nothing on the next page', async (
   t.is(second.next_cursor, null);
 });
 
-test('a list of one status holds no other, and goes on over its pages', async (t) => {
+test('a list filtered by status continues over its pages', async (t) => {
   const { client, path } = await endpoint();
   const store = (status: 'failed' | 'delivered' | 'pending', ms: number): Promise<string> =>
     storeDelivery(api.punctual, client.workspaceId, status, new Date(ms));
@@ -110,7 +110,7 @@ test('a list of one status holds no other, and goes on over its pages', async (t
   t.deepEqual(await pages(client, `${path}?status=pending&limit=1`), [[pending]]);
 });
 
-test('a list of one kind of event holds no other, also together with a status, and goes on over its pages', async (t) => {
+test('a list filtered by event type, also with a status, continues over its pages', async (t) => {
   const { client, path } = await endpoint();
   const events = ['post.failed', 'post.published'];
   await client.patch(path.replace('/deliveries', ''), { events });
@@ -138,7 +138,7 @@ test('a list without deliveries is empty, and has no next page', async (t) => {
   t.deepEqual((await client.get(path)).body, { deliveries: [], next_cursor: null });
 });
 
-test('of an endpoint that is not there, or not one’s own, nothing is listed', async (t) => {
+test('deliveries of an unknown or foreign endpoint are not listed', async (t) => {
   const { client, path, id } = await endpoint();
   await storeDelivery(api.punctual, client.workspaceId, 'failed');
   await storeDelivery(api.punctual, client.workspaceId, 'failed');
@@ -160,7 +160,7 @@ const encoded = (value: unknown): string =>
   Buffer.from(JSON.stringify(value)).toString('base64url');
 const someId = '0192f0d8-4e1a-7b6c-8f93-1d5a7c2e9b48';
 
-test('a query that does not fit is refused and named', async (t) => {
+test('an invalid query is refused and named', async (t) => {
   const { client, path } = await endpoint();
   const cursors = [
     '',
@@ -200,7 +200,7 @@ test('a query that does not fit is refused and named', async (t) => {
   }
 });
 
-test('a cursor of any time is taken', async (t) => {
+test('a cursor of any time is accepted', async (t) => {
   const { client, path } = await endpoint();
   await storeDelivery(api.punctual, client.workspaceId, 'failed');
   for (const [year, seen] of [

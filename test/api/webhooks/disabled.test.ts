@@ -17,14 +17,14 @@ const failed = { kind: 'done', status: 'failed' } as const;
 const disabledByUs = { enabled: false, disabled_reason: 'failing' };
 const healthy = { enabled: true, disabled_at: null, disabled_reason: null, failing_since: null };
 
-/** An endpoint that takes nothing. A test makes the attempts itself, on a clock that it moves; the API's is the machine's. */
+/** A failing endpoint. The test makes the attempts, on a clock that it moves; the API uses the machine's clock. */
 async function endpoint(answer: Answer = status(503)) {
   const subscribed = await api.subscribe(answer);
   const { client, workspaceId, path, store, now, pass } = subscribed;
   pass(0);
   return {
     ...subscribed,
-    /** A delivery whose next attempt is its last one. */
+    /** A delivery before its last attempt. */
     lastChance: async (): Promise<string> => {
       const delivery = await store('pending');
       for (const number of [1, 2, 3, 4, 5]) {
@@ -41,7 +41,7 @@ async function endpoint(answer: Answer = status(503)) {
   };
 }
 
-/** The same, which took nothing for five days and was disabled at its last delivery's end. */
+/** The same, disabled after five days of failures, at the end of its last delivery. */
 async function disabledEndpoint() {
   const here = await endpoint();
   const { attempt, lastChance, store, pass } = here;
@@ -51,7 +51,7 @@ async function disabledEndpoint() {
   return here;
 }
 
-test('an endpoint that takes nothing shows since when, and after five days that it is disabled, when and why', async (t) => {
+test('a failing endpoint shows since when, and after five days that it is disabled, with time and reason', async (t) => {
   const { attempt, store, lastChance, pass, seen, now } = await endpoint();
   const began = now().toISOString();
   await attempt(await store('pending'));
@@ -68,12 +68,12 @@ test('an endpoint that takes nothing shows since when, and after five days that 
   t.like(webhook, { ...disabledByUs, disabled_at: at, failing_since: began });
 });
 
-test('what a disabled endpoint misses is listed as failed, with the reason and without an attempt', async (t) => {
+test('deliveries of a disabled endpoint are listed as failed, with the reason and without an attempt', async (t) => {
   const { event, seen, receiver, pass } = await disabledEndpoint();
   const before = receiver.arrived.length;
   pass(hour);
 
-  t.is(await event(), ''); // Nothing to start.
+  t.is(await event(), ''); // No delivery to start.
 
   const { webhook, deliveries } = await seen();
   t.like(deliveries[0], { status: 'failed', error: 'endpoint_disabled', response_status: null });
@@ -82,7 +82,7 @@ test('what a disabled endpoint misses is listed as failed, with the reason and w
   t.is(receiver.arrived.length, before);
 });
 
-test('once it is enabled, what it missed and what failed comes by one replay, under the same event ids', async (t) => {
+test('after enabling, one replay delivers the missed and failed events with the same ids', async (t) => {
   const here = await disabledEndpoint();
   const { attempt, event, edit, replaySince, seen, receiver, pass } = here;
   await event();
@@ -90,7 +90,7 @@ test('once it is enabled, what it missed and what failed comes by one replay, un
   const missed: DeliveryView[] = (await seen()).deliveries.filter(
     (delivery: DeliveryView) => delivery.status === 'failed',
   );
-  t.is(missed.length, 3); // Its last one before that, and two.
+  t.is(missed.length, 3); // The last one before, and two more.
 
   t.like(await edit({ enabled: true }), healthy);
   t.deepEqual((await replaySince()).body, { replaying: 3 });
@@ -116,7 +116,7 @@ test('once it is enabled, what it missed and what failed comes by one replay, un
   }
 });
 
-test('an endpoint that is enabled again has five days of its own', async (t) => {
+test('an endpoint that is enabled again has another five days', async (t) => {
   const { attempt, lastChance, edit, pass, seen, now } = await disabledEndpoint();
   await edit({ enabled: true });
   const enabledAt = now().toISOString();
@@ -131,7 +131,7 @@ test('an endpoint that is enabled again has five days of its own', async (t) => 
   t.like((await seen()).webhook, disabledByUs);
 });
 
-test('a disabled endpoint refuses replays and says what to do, but for what is still being tried', async (t) => {
+test('a disabled endpoint refuses replays with advice, except for pending deliveries', async (t) => {
   const { client, edit, store, replay, replaySince, seen } = await endpoint();
   const [ended, delivered, pending] = [
     await store('failed'),
@@ -162,7 +162,7 @@ test('a disabled endpoint refuses replays and says what to do, but for what is s
   );
 });
 
-test('its owner disables an endpoint, which is said so, and nothing is sent from then on', async (t) => {
+test('an endpoint that its owner disabled has that reason, and gets no more requests', async (t) => {
   const { receiver, edit, store, attempt, seen } = await endpoint(status(204));
   const underWay = await store('pending');
   const before = Date.now();
@@ -174,8 +174,8 @@ test('its owner disables an endpoint, which is said so, and nothing is sent from
   await poll(
     async () => Date.now(),
     (now) => now > Date.parse(at),
-  ); // It would be another time.
-  t.like(await edit({ enabled: false }), requested); // The time stays.
+  ); // The time would be different.
+  t.like(await edit({ enabled: false }), requested); // The time is unchanged.
   t.like(await edit({ description: 'Ours' }), requested);
 
   t.deepEqual(await attempt(underWay), failed);
@@ -185,7 +185,7 @@ test('its owner disables an endpoint, which is said so, and nothing is sent from
   t.deepEqual(await attempt(await store('pending')), { kind: 'done', status: 'delivered' });
 });
 
-test('an endpoint that was disabled between two attempts says that, and not what the first of them met', async (t) => {
+test('a delivery whose endpoint was disabled between two attempts has that error, not the one of its first attempt', async (t) => {
   const { edit, store, attempt, seen, pass } = await endpoint();
   const delivery = await store('pending');
   await attempt(delivery);
@@ -200,7 +200,7 @@ test('an endpoint that was disabled between two attempts says that, and not what
   t.is(webhook.last_delivery.error, 'endpoint_disabled');
 });
 
-test('another URL gives an endpoint five days of its own, the same one sent again does not', async (t) => {
+test('a new URL restarts the five days, and the same URL does not', async (t) => {
   const { receiver, attempt, store, edit, now } = await endpoint();
   const began = now().toISOString();
   await attempt(await store('pending'));
@@ -220,15 +220,15 @@ test('a disabled endpoint that gets another URL stays disabled until it is enabl
 
 const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
 
-/** What the page has operators type into psql, in order: look, enable, replay. */
+/** The SQL statements of the page for operators, in order: select, enable, replay. */
 const statements = [...page.matchAll(/psql "\$DATABASE_URL" -c "(?<sql>[^"]+)"/gv)].map(
   ({ groups }) => groups?.['sql'] ?? '',
 );
 
-test('after an outage of our way out, the statements of the page enable what it disabled and send what it failed', async (t) => {
+test('after an outage of our own network the documented statements enable the endpoints and replay the deliveries', async (t) => {
   const began = new Date('2026-05-01T10:00:00.000Z');
   const receiver = await startReceiver(t);
-  // The statements are for all workspaces, so that the database is its own.
+  // The statements cover all workspaces, so the test has its own database.
   const punctual = await startApi(t, { allowPorts: [receiver.port] });
   const em = punctual.orm.em.fork();
   const [first, second] = [await newClient(punctual), await newClient(punctual)];
@@ -244,10 +244,10 @@ test('after an outage of our way out, the statements of the page enable what it 
   const disable = `update webhook_endpoints set failing_since = ?, disabled_at = ?, disabled_reason = ? where id = ?`;
   await em.execute(disable, [before, began, 'failing', endpoints[0]]);
   await em.execute(disable, [null, began, 'requested', endpoints[1]]);
-  const [look = '', enable = '', replay = ''] = statements;
+  const [select = '', enable = '', replay = ''] = statements;
   t.is(statements.length, 3);
 
-  t.is((await em.execute<unknown[]>(look)).length, 2);
+  t.is((await em.execute<unknown[]>(select)).length, 2);
   for (const sql of [enable, replay]) {
     t.true(sql.includes(`'2027-03-01T08:00:00Z'`));
     await em.execute(sql.replaceAll('2027-03-01T08:00:00Z', began.toISOString()));
@@ -275,7 +275,7 @@ test('after an outage of our way out, the statements of the page enable what it 
   t.is(receiver.received.length, 1);
 });
 
-test('what the page quotes of the log of webhooks is what the worker says', (t) => {
+test('the log lines that the page quotes are those of the worker', (t) => {
   const read = (file: string): string =>
     readFileSync(
       new URL(`../../../activities/attempt-delivery/${file}.ts`, import.meta.url),

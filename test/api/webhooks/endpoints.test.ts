@@ -25,28 +25,25 @@ async function editable() {
   return { client, webhook, path: `/webhooks/${webhook.id}` };
 }
 
-// Before the others, so that its rows alone are what PostgreSQL plans for.
-test.serial(
-  'the list is one query, which goes down an index for each newest delivery, however many there are',
-  async (t) => {
-    const { orm } = api.punctual;
-    const client = await api.newClient();
-    for (let n = 0; n < 10; n += 1) {
-      await client.post('/webhooks', hook(`n${n}`));
-    }
+// Runs first, so that PostgreSQL plans for its rows only.
+test.serial('the list is one query, with one index lookup per newest delivery', async (t) => {
+  const { orm } = api.punctual;
+  const client = await api.newClient();
+  for (let n = 0; n < 10; n += 1) {
+    await client.post('/webhooks', hook(`n${n}`));
+  }
 
-    await storeMany(orm, client.workspaceId, 500);
-    const { em, queries } = watched(orm.em.fork());
-    const endpoints = await loadEndpoints(em, client.workspaceId, new Date());
+  await storeMany(orm, client.workspaceId, 500);
+  const { em, queries } = watched(orm.em.fork());
+  const endpoints = await loadEndpoints(em, client.workspaceId, new Date());
 
-    t.is(endpoints.length, 10);
-    t.true(endpoints.every(({ last_delivery: last }) => last?.response_status === 204));
-    t.is(queries.length, 1);
-    const plan = await planOf(orm, queries[0]);
-    t.true(plan.includes('Index Scan Backward using deliveries_newest'), plan);
-    t.true(plan.includes('delivery_attempts_delivery_id_number_unique'), plan);
-  },
-);
+  t.is(endpoints.length, 10);
+  t.true(endpoints.every(({ last_delivery: last }) => last?.response_status === 204));
+  t.is(queries.length, 1);
+  const plan = await planOf(orm, queries[0]);
+  t.true(plan.includes('Index Scan Backward using deliveries_newest'), plan);
+  t.true(plan.includes('delivery_attempts_delivery_id_number_unique'), plan);
+});
 
 test('all endpoints are listed, oldest first, each with its newest delivery and without its secret', async (t) => {
   const client = await api.newClient();
@@ -91,7 +88,7 @@ test('all endpoints are listed, oldest first, each with its newest delivery and 
   }
 });
 
-test('of a delivery with several attempts the last one’s answer is shown', async (t) => {
+test('a delivery with several attempts shows the response of the last one', async (t) => {
   const client = await api.newClient();
   await client.post('/webhooks', hook('one'));
   const at = new Date('2026-05-02T10:00:00Z');
@@ -153,7 +150,7 @@ test('null clears the description, and events named twice count once', async (t)
   t.deepEqual(reply.body.webhook, { ...webhook, description: '', events });
 });
 
-test('what would be refused at registration is refused here too, and nothing changes', async (t) => {
+test('an edit refuses what a registration refuses, and changes nothing', async (t) => {
   const { client, webhook, path } = await editable();
   const refused: [object, string, string[]][] = [
     [{ url: 'http://example.com/hook' }, 'invalid_webhook_url', ['/url']],
@@ -186,7 +183,7 @@ test('what would be refused at registration is refused here too, and nothing cha
   t.deepEqual((await client.get(path)).body.webhook, webhook);
 });
 
-test('another workspace’s endpoint cannot be changed, nor one that is not there', async (t) => {
+test('another workspace’s endpoint cannot be changed, nor an unknown one', async (t) => {
   const { client, webhook, path } = await editable();
   const other = await api.newClient();
   for (const target of [path, `/webhooks/${crypto.randomUUID()}`]) {
@@ -200,19 +197,19 @@ test('another workspace’s endpoint cannot be changed, nor one that is not ther
   t.deepEqual((await client.get(path)).body.webhook, webhook);
 });
 
-test('new events count for what happens from then on', async (t) => {
+test('new event types apply to later events', async (t) => {
   const { client, path } = await editable();
   const { workspaceId } = client;
   await client.patch(path, { events: ['post.published'] });
   t.is(await storeEvent(api.punctual, workspaceId, 'post.failed'), undefined);
   t.truthy(await storeEvent(api.punctual, workspaceId, 'post.published'));
 });
-test('an attempt made while somebody reads is shown with its outcome, or not at all', async (t) => {
+test('an attempt during a read is shown with its outcome, or not at all', async (t) => {
   const { client, webhook } = await editable();
   const { punctual } = api;
   const delivery = await storeDelivery(punctual, client.workspaceId, 'pending');
   const row = [delivery, 1, new Date(), 30, 204, null];
-  // The worker writes the attempt down as soon as the reader has its first answer.
+  // The worker records the attempt as soon as the reader has its first result.
   let isFirst = true;
   const interrupted = aroundQueries(punctual.orm.em.fork(), async (run) => {
     const rows = await run();

@@ -4,7 +4,7 @@ import { sharedApi } from '../../support/kit.ts';
 import { storeDelivery } from '../../support/seed-deliveries.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 
-// Webhooks may go to this port, where nobody listens.
+// Webhooks may use this port, which has no listener.
 const api = sharedApi(test, { allowPorts: [18_443] });
 const url = 'http://127.0.0.1:18443/hook';
 const failures = ['post.failed'];
@@ -15,7 +15,7 @@ const endpoints = async ({ workspaceId }: Client): Promise<number | undefined> =
 const register = (client: Client, fields: object = {}): Promise<Reply> =>
   client.post('/webhooks', { url, events: ['post.published'], ...fields });
 
-test('a new endpoint is shown whole, with its secret this once', async (t) => {
+test('a new endpoint is shown completely, with its secret only this time', async (t) => {
   const client = await api.newClient();
   const events = ['post.published', 'post.partial', 'post.failed', 'channel.needs_reconnect'];
   const before = Date.now();
@@ -49,7 +49,7 @@ test('a new endpoint is shown whole, with its secret this once', async (t) => {
   });
 });
 
-test('the database holds the signing secret sealed only', async (t) => {
+test('the database stores the signing secret only sealed', async (t) => {
   const client = await api.newClient();
   const { id, secret } = (await register(client)).body.webhook;
   const [row] = await api.punctual.orm.em
@@ -125,7 +125,7 @@ test('a URL that is not public and https is refused with the reason, and nothing
   t.is(await endpoints(client), 0);
 });
 
-test('a public address is taken without a look at who answers there', async (t) => {
+test('a public address is accepted without a request to it', async (t) => {
   const client = await api.newClient();
   for (const accepted of ['https://8.8.8.8/hook?x=1', 'https://[2606:4700:4700::1111]/h']) {
     const reply = await register(client, { url: accepted });
@@ -134,7 +134,7 @@ test('a public address is taken without a look at who answers there', async (t) 
   }
 });
 
-test('what is not an event is refused and named', async (t) => {
+test('an unknown event is refused and named', async (t) => {
   const client = await api.newClient();
   const lists = [
     [],
@@ -155,7 +155,7 @@ test('what is not an event is refused and named', async (t) => {
   t.is(await endpoints(client), 0);
 });
 
-test('a request of another shape is refused where it is wrong', async (t) => {
+test('a malformed request is refused with the path of the fault', async (t) => {
   const client = await api.newClient();
   const events = ['post.published'];
   const shapes: [object, string[]][] = [
@@ -185,7 +185,7 @@ test('a request of another shape is refused where it is wrong', async (t) => {
   t.is(await endpoints(client), 0);
 });
 
-test('a workspace has at most 10 endpoints, also when 20 are registered at once', async (t) => {
+test('a workspace has at most 10 endpoints, also with 20 concurrent registrations', async (t) => {
   const client = await api.newClient();
   const other = await api.newClient();
   const replies = await Promise.all(Array.from({ length: 20 }, () => register(client)));
@@ -202,7 +202,7 @@ test('a workspace has at most 10 endpoints, also when 20 are registered at once'
   t.deepEqual([await endpoints(client), await endpoints(other)], [10, 1]);
 });
 
-test('a deleted endpoint is gone with its deliveries, makes room for another, and ends nobody else’s', async (t) => {
+test('a deleted endpoint is gone with its deliveries, frees a slot, and does not affect other endpoints', async (t) => {
   const client = await api.newClient();
   const ids: string[] = [];
   for (let n = 0; n < 10; n += 1) {
@@ -227,7 +227,7 @@ test('a deleted endpoint is gone with its deliveries, makes room for another, an
   );
 });
 
-test('another workspace’s endpoint cannot be deleted, nor one that is not there', async (t) => {
+test('another workspace’s endpoint cannot be deleted, nor an unknown one', async (t) => {
   const [mine, other] = [await api.newClient(), await api.newClient()];
   const hook = { url: 'https://8.8.8.8/hook', events: failures };
   const { id } = (await mine.post('/webhooks', hook)).body.webhook;

@@ -16,13 +16,13 @@ const at = (ms: number): Date => new Date(Date.parse(since) + ms);
 const execute = (statement: string, values: unknown[]): Promise<unknown> =>
   api.punctual.orm.em.fork().execute(statement, values);
 
-/** An endpoint, and what replays its deliveries. A test makes the attempts itself, as Temporal would have them made. */
+/** An endpoint, and functions that replay its deliveries. The test makes the attempts, as Temporal would. */
 async function endpoint(answer?: Answer) {
   const subscribed = await api.subscribe(answer);
   const { client, path, attempt, pass, store } = subscribed;
   return {
     ...subscribed,
-    /** Makes one attempt. @returns how it ended, or the wait until the next one in milliseconds, which is over then. */
+    /** Makes one attempt. @returns its outcome, or the delay until the next one in milliseconds, which then passes. */
     deliver: async (id: string): Promise<string | number> => {
       const attempted = await attempt(id);
       if (attempted.kind === 'done') {
@@ -33,7 +33,7 @@ async function endpoint(answer?: Answer) {
     },
     replay: async (id: string) => {
       const reply = await client.post(`${path}/deliveries/${id}/replay`);
-      pass(hour); // The API's clock is the machine's, and goes on.
+      pass(hour); // The API uses the machine's clock, which continues.
       return reply;
     },
     storeAt: (end: 'failed' | 'delivered' | 'pending', ms: number) => store(end, at(ms)),
@@ -50,8 +50,8 @@ async function endpoint(answer?: Answer) {
   };
 }
 
-// Before the others, so that its rows alone are what PostgreSQL plans for.
-test.serial('what has failed is found by an index', async (t) => {
+// Runs first, so that PostgreSQL plans for its rows only.
+test.serial('failed deliveries are found by an index', async (t) => {
   const { client, webhookId } = await endpoint();
   const { orm } = api.punctual;
   await storeMany(orm, client.workspaceId, 3000);
@@ -64,7 +64,7 @@ test.serial('what has failed is found by an index', async (t) => {
   t.false(plan.includes('Sort'), plan);
 });
 
-test('a replayed delivery brings the same event, byte for byte and under the same id, signed anew', async (t) => {
+test('a replayed delivery sends the same event, byte for byte and with the same id, with a new signature', async (t) => {
   const { receiver, store, secret, deliver, replay, shown } = await endpoint(status(204));
   const id = await store('pending');
   t.is(await deliver(id), 'delivered');
@@ -92,7 +92,7 @@ test('a replayed delivery brings the same event, byte for byte and under the sam
   );
 });
 
-test('a replay has six attempts of its own with the usual waits, and their numbers go on', async (t) => {
+test('a replay has six attempts with the usual delays, and their numbers continue', async (t) => {
   const { store, deliver, replay, shown } = await endpoint(status(503));
   const id = await store('pending');
   const round = async (): Promise<void> => {
@@ -115,11 +115,11 @@ test('a replay has six attempts of its own with the usual waits, and their numbe
     );
   }
 
-  t.is(await deliver(id), 'failed'); // As when Temporal did not hear: nothing more is sent.
+  t.is(await deliver(id), 'failed'); // Even when Temporal missed it, nothing more is sent.
   t.is((await shown(id)).attempts.length, 18);
 });
 
-test('a delivery that is still being tried cannot be replayed', async (t) => {
+test('a pending delivery cannot be replayed', async (t) => {
   const { store, deliver, replay, shown } = await endpoint(status(500));
   const id = await store('pending');
   for (const made of [0, 1]) {
@@ -133,7 +133,7 @@ test('a delivery that is still being tried cannot be replayed', async (t) => {
   }
 });
 
-test('of replays at once one begins, and the others are refused', async (t) => {
+test('of concurrent replays one begins, and the others are refused', async (t) => {
   const { receiver, store, deliver, replay } = await endpoint(status(204));
   const id = await store('failed');
   const replies = await Promise.all(Array.from({ length: 20 }, () => replay(id)));
@@ -174,7 +174,7 @@ test('the last test of an endpoint can be replayed like any other delivery', asy
   t.is(receiver.arrived[1]?.body, receiver.arrived[0]?.body);
 });
 
-test('what has failed since a time is replayed; what is older, pending or delivered is left alone', async (t) => {
+test('failed deliveries since a time are replayed; older, pending and delivered ones are not', async (t) => {
   const { client, storeAt, replaySince, statuses } = await endpoint();
   const older = await storeAt('failed', -1);
   const first = await storeAt('failed', 0);
@@ -214,7 +214,7 @@ test('what has failed since a time is replayed; what is older, pending or delive
   ]);
 });
 
-test('asking again, or twice at once, begins nothing twice', async (t) => {
+test('repeated or concurrent calls start no replay twice', async (t) => {
   const { workspaceId, storeAt, replaySince } = await endpoint();
   for (let n = 0; n < 30; n += 1) {
     await storeAt('failed', n);
@@ -229,7 +229,7 @@ test('asking again, or twice at once, begins nothing twice', async (t) => {
   t.deepEqual(await execute(rounds, [workspaceId]), [{ round: 2 }]);
 });
 
-test('one call replays a thousand, the oldest first, and the next one goes on', async (t) => {
+test('one call replays a thousand, oldest first, and the next one continues', async (t) => {
   const { client, webhookId, path, replaySince } = await endpoint();
   await storeMany(api.punctual.orm, client.workspaceId, 1002);
   await execute(
@@ -247,7 +247,7 @@ test('one call replays a thousand, the oldest first, and the next one goes on', 
   t.deepEqual((await replaySince()).body, { replaying: 0 });
 });
 
-test('a time may come with an offset, and from any year', async (t) => {
+test('a time may have an offset and any year', async (t) => {
   const { storeAt, replaySince } = await endpoint();
   await storeAt('failed', 0);
   t.deepEqual((await replaySince('2027-03-01T11:00:00.001+02:00')).body, { replaying: 0 });
@@ -286,7 +286,7 @@ test('a time that is missing or malformed is refused and named', async (t) => {
   t.deepEqual(await statuses(), { [failed]: 'failed' });
 });
 
-test('of another workspace’s endpoint, or one that is not there, nothing is replayed', async (t) => {
+test('deliveries of a foreign or unknown endpoint are not replayed', async (t) => {
   const { webhookId, storeAt, statuses } = await endpoint();
   const failed = await storeAt('failed', 0);
   const other = await api.newClient();

@@ -7,7 +7,7 @@ import { sharedWebhooks } from '../../support/webhooks.ts';
 const began = Date.parse('2027-03-01T09:00:00.000Z');
 const day = 24 * 3_600_000;
 
-// The API's clock is the test's. All of them set it, so that they come one after the other.
+// The tests set the API's clock, so they run one after the other.
 let nowMs = began;
 const api = sharedWebhooks(test, { now: () => new Date(nowMs) });
 const setClock = (ms: number): void => {
@@ -23,7 +23,7 @@ async function endpoint() {
   return {
     ...subscribed,
     rotate: async (): Promise<string> => (await client.post(`${path}/rotate`)).body.webhook.secret,
-    /** What goes out now, by a test call and by a worker. */
+    /** The requests that are sent now, by a test call and by a worker. */
     sent: async (): Promise<readonly Received[]> => {
       await client.post(`${path}/test`);
       pass(now().getTime() - subscribed.now().getTime());
@@ -33,19 +33,19 @@ async function endpoint() {
   };
 }
 
-/** The same request, as somebody reads it who looks at the other header. */
+/** The same request, as read by a receiver that checks the other header. */
 const byNext = ({ headers, body }: Received): Received => ({
   headers: { ...headers, 'service-signature': String(headers['service-signature-next']) },
   body,
 });
 
-/** The signature of Standard Webhooks as its own library makes it. */
+/** The signature of the Standard Webhooks library. */
 function standard(secret: string, { headers, body }: Received): string {
   const at = new Date(Number(headers['webhook-timestamp']) * 1000);
   return new Webhook(secret).sign(String(headers['webhook-id']), at, body);
 }
 
-/** Whether each of these requests is signed by the one secret, and by the other for those who look ahead. */
+/** Asserts that each request is signed with the one secret, and with the other in the next header. */
 async function mustBeSigned(
   t: ExecutionContext,
   requests: readonly Received[],
@@ -68,7 +68,7 @@ async function mustBeSigned(
 const hint = (secret: string): string => `whsec_…${secret.slice(-4)}`;
 
 test.serial(
-  'a rotation answers with the new secret, once, and says when it takes over',
+  'a rotation returns the new secret once, with the time from which it is used',
   async (t) => {
     const { client, path, secret } = await endpoint();
     const before = (await client.get(path)).body.webhook;
@@ -91,7 +91,7 @@ test.serial(
 );
 
 test.serial(
-  'for 24 hours both secrets sign, each in its header; after that the new one signs alone',
+  'for 24 hours both secrets sign, each in its header; afterwards only the new one',
   async (t) => {
     const { client, path, secret, rotate, sent } = await endpoint();
     await mustBeSigned(t, await sent(), secret);
@@ -112,10 +112,10 @@ test.serial(
 );
 
 test.serial(
-  'a second rotation replaces the secret that was to come and lets the present one be, for 24 hours more',
+  'a second rotation replaces the pending secret and keeps the current one, for 24 hours more',
   async (t) => {
     const { client, path, secret, rotate, sent } = await endpoint();
-    await rotate(); // Its answer was lost on the way, say.
+    await rotate(); // As if its response was lost.
     setClock(began + day / 2);
     const second = await rotate();
 
@@ -128,18 +128,21 @@ test.serial(
   },
 );
 
-test.serial('a rotation after an overlap begins from the secret that had taken over', async (t) => {
-  const { rotate, sent } = await endpoint();
-  const second = await rotate();
-  setClock(began + 2 * day);
-  const third = await rotate();
-  await mustBeSigned(t, await sent(), second, third);
-  setClock(began + 3 * day);
-  await mustBeSigned(t, await sent(), third);
-});
+test.serial(
+  'a rotation after an overlap starts from the secret that replaced the first one',
+  async (t) => {
+    const { rotate, sent } = await endpoint();
+    const second = await rotate();
+    setClock(began + 2 * day);
+    const third = await rotate();
+    await mustBeSigned(t, await sent(), second, third);
+    setClock(began + 3 * day);
+    await mustBeSigned(t, await sent(), third);
+  },
+);
 
 test.serial(
-  'of rotations at once the present secret survives, and one of the new ones is to come',
+  'concurrent rotations keep the current secret, and one of the new ones is pending',
   async (t) => {
     const { client, path, secret, rotate, sent } = await endpoint();
     const made = await Promise.all(Array.from({ length: 10 }, rotate));
@@ -154,7 +157,7 @@ test.serial(
   },
 );
 
-test.serial('the database holds both secrets sealed only', async (t) => {
+test.serial('the database stores both secrets only sealed', async (t) => {
   const { webhookId, secret, rotate } = await endpoint();
   const { punctual } = api;
   const next = await rotate();

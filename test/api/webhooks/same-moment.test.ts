@@ -5,10 +5,9 @@ import { sharedApi } from '../../support/kit.ts';
 import { storeDelivery } from '../../support/seed-deliveries.ts';
 import { untilBlocked } from '../../support/until-blocked.ts';
 
-// What happens to an endpoint in the moment of something else. One after the other, as each waits until somebody waits
-// for a lock.
+// Events at an endpoint during another change of it. In series, because each test waits until a query waits for a lock.
 
-/** What DNS answers, when it does. */
+/** The DNS answer, once it is resolved. */
 let address: Promise<readonly string[]> = Promise.resolve(['93.184.216.34']);
 let looked = Promise.withResolvers<void>();
 const api = sharedApi(test, {
@@ -32,7 +31,7 @@ const fork = () => api.punctual.orm.em.fork();
 const blocked = () => untilBlocked(api.punctual.orm);
 
 test.serial(
-  'an event of the moment in which an endpoint is deleted is stored, and goes to the others',
+  'an event during the deletion of an endpoint is stored, and sent to the others',
   async (t) => {
     const { client, id, workspaceId } = await endpoint();
     const hook = { url: 'https://8.8.8.8/other', events: ['post.failed'] };
@@ -52,7 +51,7 @@ test.serial(
 );
 
 test.serial(
-  'an event of the moment in which an endpoint is enabled is not missed: it is there for the replay that follows',
+  'an event during the enabling of an endpoint is not lost: the next replay sends it',
   async (t) => {
     const { client, path, workspaceId } = await endpoint();
     await client.patch(path, { enabled: false });
@@ -70,7 +69,7 @@ test.serial(
   },
 );
 
-/** The service disables an endpoint while an edit of it looks up where its new URL leads. */
+/** The service disables an endpoint while an edit resolves its new URL. */
 async function disabledMeanwhile(t: ExecutionContext, edit: object) {
   const { client, path, id } = await endpoint();
   const answer = Promise.withResolvers<readonly string[]>();
@@ -90,20 +89,17 @@ async function disabledMeanwhile(t: ExecutionContext, edit: object) {
   return body.webhook;
 }
 
-test.serial(
-  'who enables an endpoint while the service disables it has an endpoint that is enabled',
-  async (t) => {
-    t.like(await disabledMeanwhile(t, { enabled: true }), {
-      url: 'https://hook.example.com/new',
-      enabled: true,
-      disabled_reason: null,
-      failing_since: null,
-    });
-  },
-);
+test.serial('enabling an endpoint while the service disables it leaves it enabled', async (t) => {
+  t.like(await disabledMeanwhile(t, { enabled: true }), {
+    url: 'https://hook.example.com/new',
+    enabled: true,
+    disabled_reason: null,
+    failing_since: null,
+  });
+});
 
 test.serial(
-  'who only moves an endpoint while the service disables it is told that it is disabled',
+  'a new URL while the service disables the endpoint shows that it is disabled',
   async (t) => {
     const { enabled, disabled_reason: reason } = await disabledMeanwhile(t, {});
     t.deepEqual([enabled, reason], [false, 'failing']);
@@ -111,7 +107,7 @@ test.serial(
 );
 
 test.serial(
-  'an endpoint that is deleted while an attempt begins is gone, and neither stops the other',
+  'the deletion of an endpoint and the start of an attempt do not block each other',
   async (t) => {
     const { client, id, path, workspaceId } = await endpoint();
     const delivery = await storeDelivery(api.punctual, workspaceId, 'pending');

@@ -15,7 +15,7 @@ const text = 'a text that is nobody’s business';
 const password = 'pa55word-of-mine';
 const inUrl = 'token-in-the-url';
 
-/** An API and a worker as operators run them, and all that they log; an endpoint whose receiver fails at first. */
+/** An API and a worker as operators run them, with their logs; an endpoint whose receiver fails at first. */
 async function startProcesses(t: ExecutionContext) {
   const receiver = await startReceiver(t, (n) => (n === 2 ? 500 : 204));
   const punctual = await startApi(t);
@@ -28,16 +28,16 @@ async function startProcesses(t: ExecutionContext) {
     LOG_LEVEL: 'trace',
   });
   let workerLog = '';
-  const { child, said } = spawnWorker(t, punctual, [receiver.port]);
+  const { child, logged } = spawnWorker(t, punctual, [receiver.port]);
   child.stdout?.on('data', (chunk) => {
     workerLog += String(chunk);
   });
-  await said('polling');
+  await logged('polling');
   const client = clientFor(api.url, workspaceId, key);
   return { receiver, punctual, client, logs: () => `${api.log()}\n${workerLog}` };
 }
 
-test('no secret, signature, password or text of an event is in a log, in Temporal, or in an answer but the one that made it', async (t) => {
+test('no secret, signature, password or text of an event is in a log, in Temporal, or in a response, except the one that created it', async (t) => {
   const { receiver, punctual, client, logs } = await startProcesses(t);
   const url = `${receiver.url}?t=${inUrl}`;
   const { webhook } = (await client.post('/webhooks', { url, events: ['post.failed'] })).body;
@@ -47,7 +47,7 @@ test('no secret, signature, password or text of an event is in a log, in Tempora
   const tested = await client.post(`${path}/test`);
   const told = [await deliver(punctual, client), await deliver(punctual, client)];
   const inTemporal = await Promise.all(told.map((id) => settled(punctual, id)));
-  t.is(receiver.received.length, 3); // Before anything is replayed.
+  t.is(receiver.received.length, 3); // Before any replay.
   const answers = [tested, ...(await everyAnswer(client, path))];
 
   const secrets = [webhook.secret, rotated].flatMap(spellings);
@@ -71,12 +71,12 @@ test('no secret, signature, password or text of an event is in a log, in Tempora
 const found = (where: string, hidden: readonly string[]): string[] =>
   hidden.filter((one) => where.includes(one));
 
-/** A secret as it might stand somewhere: as it is, without its prefix, in Base64, and as the key that it is. */
+/** Possible forms of a secret: unchanged, without its prefix, in Base64, and as its key bytes. */
 const spellings = (secret: string): string[] => {
   const letters = secret.slice('whsec_'.length);
   return [
     letters,
-    letters.slice(0, 28), // The last four are its hint.
+    letters.slice(0, 28), // The last four are the hint.
     Buffer.from(secret).toString('base64url'),
     Buffer.from(secret).toString('hex'),
     Buffer.from(letters, 'base64').toString('hex'),
@@ -92,7 +92,7 @@ const signaturesIn = ({ received }: Receiver): string[] =>
       .map((one) => one.replace('v1,', '')),
   ]);
 
-/** URLs with a password in them, new and in an edit. */
+/** URLs with a password, in a registration and in an edit. */
 async function refuse(client: Client, path: string): Promise<Reply[]> {
   const url = `https://somebody:${password}@example.com/`;
   return [
@@ -101,7 +101,7 @@ async function refuse(client: Client, path: string): Promise<Reply[]> {
   ];
 }
 
-/** Everything that can be read of an endpoint, and what changes it. */
+/** Every call that reads or changes an endpoint. */
 async function everyAnswer(client: Client, path: string): Promise<Reply[]> {
   const answers = [
     await client.get('/webhooks'),
@@ -119,7 +119,7 @@ async function everyAnswer(client: Client, path: string): Promise<Reply[]> {
   ];
 }
 
-/** Has an event delivered by a workflow, as a post's end does. @returns the workflow's id. */
+/** Delivers an event with a workflow, as the end of a post does. @returns the workflow's id. */
 async function deliver(punctual: Punctual, { workspaceId }: Client): Promise<string> {
   const event = {
     workspaceId,
@@ -138,7 +138,7 @@ async function deliver(punctual: Punctual, { workspaceId }: Client): Promise<str
   return workflowId;
 }
 
-/** What Temporal has of a workflow that has ended or waits for its next attempt, with its payloads in plain. */
+/** The history of a workflow that has ended or waits for its next attempt, with decoded payloads. */
 async function settled({ temporal }: Punctual, workflowId: string): Promise<string> {
   const handle = temporal.client.workflow.getHandle(workflowId);
   const { raw } = await poll(

@@ -3,7 +3,7 @@ import { saying, status, type Answer } from '../../support/answers.ts';
 import { isSignedWith, startReceiver } from '../../support/receiver.ts';
 import { sharedWebhooks } from '../../support/webhooks.ts';
 
-/** A port that webhooks may go to, and where nobody listens: that of the discard service. */
+/** A port that webhooks may use and that has no listener: the discard service. */
 const nobody = 9;
 const api = sharedWebhooks(test, { allowPorts: [nobody] });
 const execute = (sql: string, values: unknown[]): Promise<unknown> =>
@@ -14,7 +14,7 @@ const withBody = (code: number, body: string | Buffer): Answer => {
   return saying(Buffer.concat([Buffer.from(head), Buffer.from(body)]));
 };
 
-/** An endpoint that is not subscribed to tests, and a call that tests it all the same. */
+/** An endpoint without a subscription to tests, and a call that tests it. */
 async function endpoint(t: ExecutionContext, answer?: Answer) {
   const subscribed = await api.subscribe(answer);
   const { client, path } = subscribed;
@@ -28,7 +28,7 @@ async function endpoint(t: ExecutionContext, answer?: Answer) {
   };
 }
 
-test('a test sends a signed webhook.test event now, to this endpoint only, and shows how it went', async (t) => {
+test('a test sends a signed webhook.test event now, to this endpoint only, and shows the result', async (t) => {
   const { client, webhookId, secret, path, receiver, call } = await endpoint(t, status(204));
   const other = api.receiver(status(204));
   const beganS = Math.floor(Date.now() / 1000);
@@ -67,7 +67,7 @@ test('a test sends a signed webhook.test event now, to this endpoint only, and s
   t.is(other.arrived.length, 0);
 });
 
-test('a receiver that fails is shown with its words, and is not tried again', async (t) => {
+test('a failing receiver is shown with its response, and is not retried', async (t) => {
   const { client, path, workspaceId, receiver, call } = await endpoint(
     t,
     withBody(500, 'no secret is set'),
@@ -86,33 +86,33 @@ test('a receiver that fails is shown with its words, and is not tried again', as
   t.is(receiver.arrived.length, 1);
 });
 
-test('a redirect is a failure, and nobody goes there', async (t) => {
+test('a redirect is a failure, and is not followed', async (t) => {
   const elsewhere = api.receiver(status(204));
   const { call } = await endpoint(t, status(307, { location: elsewhere.url }));
   t.like(await call(), { status: 'failed', response_status: 307, error: 'redirect' });
   t.is(elsewhere.arrived.length, 0);
 });
 
-test('of a long answer the first 2 KB are shown, without half a character at their end', async (t) => {
+test('the first 2 KB of a long response are shown, without a partial character at the end', async (t) => {
   const long = `${'x'.repeat(2046)}€ and much more ${'y'.repeat(100_000)}`;
   const delivery = await (await endpoint(t, withBody(200, long))).call();
   t.is(delivery.status, 'delivered');
   t.is(delivery.response_body, 'x'.repeat(2046));
 });
 
-test('an answer of exactly 2 KB is shown whole', async (t) => {
+test('a response of exactly 2 KB is shown completely', async (t) => {
   const text = `${'x'.repeat(2045)}€`;
   const delivery = await (await endpoint(t, withBody(400, text))).call();
   t.is(delivery.response_body, text);
 });
 
-test('bytes that are no text are shown as text that everybody can read', async (t) => {
+test('invalid bytes are shown as replacement characters', async (t) => {
   const bytes = Buffer.from([0x61, 0, 0xff, 0x62, 0xed, 0xa0, 0x80, 0x63, 0xc3]);
   const delivery = await (await endpoint(t, withBody(200, bytes))).call();
   t.is(delivery.response_body, 'a\uFFFD\uFFFDb\uFFFD\uFFFD\uFFFDc\uFFFD');
 });
 
-test('a receiver that never answers is a timeout, and nothing is written down before that', async (t) => {
+test('a receiver that never answers is a timeout, and nothing is stored before that', async (t) => {
   const { client, path, workspaceId, receiver, call } = await endpoint(t);
   const { egress } = api.punctual.deps;
   const request = egress.request.bind(egress);
@@ -122,7 +122,7 @@ test('a receiver that never answers is a timeout, and nothing is written down be
       return request(outgoing);
     }
 
-    // Its time is up when the test has seen what is stored, and half a second.
+    // The request is aborted half a second after the test has seen what is stored.
     t.is(outgoing.timeoutMs, 10_000);
     return request({ ...outgoing, timeoutMs: 600_000, signal: limit.signal });
   };
@@ -143,13 +143,13 @@ test('a receiver that never answers is a timeout, and nothing is written down be
   t.deepEqual((await client.get(path)).body.deliveries, [delivery]);
 });
 
-test('an address that nobody listens at is shown as such', async (t) => {
+test('an address without a listener is a connection_refused', async (t) => {
   const { client, path, call } = await endpoint(t);
   await client.patch(path, { url: `http://127.0.0.1:${nobody}/hook` });
   t.like(await call(), { status: 'failed', response_status: null, error: 'connection_refused' });
 });
 
-test('an address that is not public any more is not called', async (t) => {
+test('an address that is no longer public is not called', async (t) => {
   const inside = await startReceiver(t);
   const { webhookId, call } = await endpoint(t);
   await execute('update webhook_endpoints set url = ? where id = ?', [inside.url, webhookId]);
@@ -161,7 +161,7 @@ test('an address that is not public any more is not called', async (t) => {
   t.is(inside.received.length, 0);
 });
 
-test('an endpoint that is deleted while the test is under way is not found, and nothing is left', async (t) => {
+test('an endpoint that is deleted while the test is under way is not found, and nothing is stored', async (t) => {
   const { client, path, workspaceId, receiver } = await endpoint(t);
   receiver.answer = async (socket, n) => {
     await client.delete(path);
@@ -171,7 +171,7 @@ test('an endpoint that is deleted while the test is under way is not found, and 
   t.deepEqual(await execute('select id from events where workspace_id = ?', [workspaceId]), []);
 });
 
-test('a test counts neither for nor against an endpoint, whether it is taken or not', async (t) => {
+test('a test does not affect the failure count of an endpoint, whatever its result', async (t) => {
   const { client, path, webhookId, receiver, call } = await endpoint(t, status(500));
   const health = async () => {
     const { webhook } = (await client.get(path)).body;
@@ -180,7 +180,7 @@ test('a test counts neither for nor against an endpoint, whether it is taken or 
   t.is((await call()).status, 'failed');
   t.deepEqual(await health(), [true, null]);
 
-  const since = '2026-05-01T10:00:00.000Z'; // Long enough ago for a delivery to disable it.
+  const since = '2026-05-01T10:00:00.000Z'; // Old enough for a failed delivery to disable it.
   await execute('update webhook_endpoints set failing_since = ? where id = ?', [since, webhookId]);
   t.is((await call()).status, 'failed');
   t.deepEqual(await health(), [true, since]);
@@ -199,7 +199,7 @@ test('a disabled endpoint is tested like any other, and stays disabled', async (
   t.false((await client.get(path)).body.webhook.enabled);
 });
 
-test('another workspace’s endpoint is not tested, nor one that is not there', async (t) => {
+test('another workspace’s endpoint is not tested, nor an unknown one', async (t) => {
   const { path, receiver } = await endpoint(t, status(204));
   const other = await api.newClient();
   for (const one of [path, `/webhooks/${crypto.randomUUID()}`]) {
@@ -208,7 +208,7 @@ test('another workspace’s endpoint is not tested, nor one that is not there', 
   t.is(receiver.arrived.length, 0);
 });
 
-test('a test call that failed does not come again with what else has failed', async (t) => {
+test('a failed test call is not replayed with the failed deliveries', async (t) => {
   const { client, path, store, call } = await endpoint(t, status(500));
   const since = new Date(Date.now() - 60_000).toISOString();
   t.is((await call()).status, 'failed');

@@ -25,10 +25,10 @@ const good = 'https://8.8.8.8/hook';
 const asked: string[] = [];
 const anyPublic: Resolve = async () => ['93.184.216.34'];
 let resolve = anyPublic;
-/** Nothing is dialled but written down instead. */
+/** Records the addresses instead of connecting. */
 const { dialled, connect } = recordingConnector();
 
-// Reached at `ownUrl`. What it asks DNS and dials is the test's own: they come one after the other.
+// Reached at `ownUrl`. DNS and connections belong to the current test, so the tests run in series.
 const api = sharedApi(test, {
   publicUrl: ownUrl,
   outside: {
@@ -42,7 +42,7 @@ const api = sharedApi(test, {
 
 type Endpoint = Awaited<ReturnType<typeof endpoint>>;
 
-/** An endpoint at a good address, before anything was asked or dialled. @param names What DNS says. */
+/** An endpoint with a valid URL, before any lookup or connection. @param names The DNS answers. */
 async function endpoint(names = anyPublic) {
   const { punctual } = api;
   const client = await api.newClient();
@@ -56,10 +56,10 @@ async function endpoint(names = anyPublic) {
   return {
     client,
     path: `/webhooks/${id}`,
-    /** Changes its address behind the API's back. */
+    /** Changes the URL in the database, without the API's checks. */
     write: (url: string) => execute('update webhook_endpoints set url = ? where id = ?', [url, id]),
     store: () => storeDelivery(punctual, workspaceId, 'pending'),
-    /** Makes one attempt. @returns its code and status as they were recorded. */
+    /** Makes one attempt. @returns its recorded error and status. */
     attempt: async (deliveryId: string) => {
       await attemptOnce(attemptDelivery, punctual.deps, { workspaceId, deliveryId });
       const [recorded] = await execute<{ error: string | null; response_status: number | null }>(
@@ -68,37 +68,34 @@ async function endpoint(names = anyPublic) {
       );
       return recorded;
     },
-    /** Its next attempts are due now. */
+    /** Makes the next attempts due. */
     wait: () => execute('update deliveries set next_attempt_at = null where endpoint_id = ?', [id]),
   };
 }
 
-/** Registers an endpoint there, and sends another endpoint there: the answers of both. */
+/** Registers an endpoint with this URL, and edits another endpoint to it. @returns both responses. */
 async function bothWays({ client, path }: Endpoint, url: string) {
   return [await client.post('/webhooks', { url, events }), await client.patch(path, { url })];
 }
 
-test.serial(
-  'none of R01 to R56 can be registered, nor put in the place of a good one',
-  async (t) => {
-    const it = await endpoint();
-    const urls = [...Object.values(refusedUrls).flat(), ...ownUrls];
-    for (const url of urls) {
-      for (const { status, body } of await bothWays(it, url)) {
-        t.is(status, 400, url);
-        t.is(body.code, 'invalid_webhook_url', url);
-        t.regex(body.error, /^[A-Z].+\.$/v, url);
-        t.deepEqual(body.details, [{ path: '/url', message: body.error }], url);
-      }
+test.serial('none of R01 to R56 can be registered or set in an edit', async (t) => {
+  const it = await endpoint();
+  const urls = [...Object.values(refusedUrls).flat(), ...ownUrls];
+  for (const url of urls) {
+    for (const { status, body } of await bothWays(it, url)) {
+      t.is(status, 400, url);
+      t.is(body.code, 'invalid_webhook_url', url);
+      t.regex(body.error, /^[A-Z].+\.$/v, url);
+      t.deepEqual(body.details, [{ path: '/url', message: body.error }], url);
     }
+  }
 
-    t.is((await it.client.get(it.path)).body.webhook.url, good);
-    t.is((await storedRows(api.punctual.orm, it.client.workspaceId))['webhook_endpoints'], 1);
-    t.deepEqual([asked, dialled], [[], []]);
-  },
-);
+  t.is((await it.client.get(it.path)).body.webhook.url, good);
+  t.is((await storedRows(api.punctual.orm, it.client.workspaceId))['webhook_endpoints'], 1);
+  t.deepEqual([asked, dialled], [[], []]);
+});
 
-test.serial('the refusal of the service’s own host says so', async (t) => {
+test.serial('the refusal of the own host of the service gives that reason', async (t) => {
   const { client } = await endpoint();
   const { body } = await client.post('/webhooks', { url: ownUrls[0], events });
 
@@ -106,7 +103,7 @@ test.serial('the refusal of the service’s own host says so', async (t) => {
 });
 
 test.serial(
-  'all of A01 to A19 can be registered and put in the place of another, and are shown in their normal form',
+  'all of A01 to A19 can be registered and set in an edit, and are shown in their normal form',
   async (t) => {
     const it = await endpoint();
     const { client, path } = it;
@@ -132,7 +129,7 @@ test.serial(
 );
 
 test.serial(
-  'R60 to R69: a name that leads to a private address now is refused while its owner still looks',
+  'R60 to R69: a name that resolves to a private address is refused at once',
   async (t) => {
     const many = Array.from({ length: 65 }, (_, index) => `93.184.216.${index}`);
     const answers: Readonly<Record<string, readonly string[]>> = { ...privateAnswers, R69: many };
@@ -152,29 +149,26 @@ test.serial(
   },
 );
 
-test.serial(
-  'A18, A19: a name with nothing but IPv6, and one that DNS does not know yet, are taken',
-  async (t) => {
-    const it = await endpoint(async (host) => {
-      if (host === 'broken.example.com') {
-        throw new Error('SERVFAIL');
-      }
-
-      return host === 'six.example.com' ? ['2606:4700:4700::1111'] : [];
-    });
-    for (const name of ['six', 'later', 'broken']) {
-      const [created, changed] = await bothWays(it, `https://${name}.example.com/`);
-      t.is(created?.status, 201, name);
-      t.is(changed?.status, 200, name);
+test.serial('A18, A19: a name with only IPv6, and an unknown one, are accepted', async (t) => {
+  const it = await endpoint(async (host) => {
+    if (host === 'broken.example.com') {
+      throw new Error('SERVFAIL');
     }
-  },
-);
+
+    return host === 'six.example.com' ? ['2606:4700:4700::1111'] : [];
+  });
+  for (const name of ['six', 'later', 'broken']) {
+    const [created, changed] = await bothWays(it, `https://${name}.example.com/`);
+    t.is(created?.status, 201, name);
+    t.is(changed?.status, 200, name);
+  }
+});
 
 test.serial(
-  'none of R01 to R56 gets a connection where it was written straight into the database',
+  'none of R01 to R56 gets a connection when it is written directly into the database',
   async (t) => {
     const { write, store, attempt } = await endpoint();
-    // Only its length is against it, which harms nobody.
+    // The only fault is the length, which is harmless.
     const { length: _, ...refused } = refusedUrls;
     for (const url of [...Object.values(refused).flat(), ...ownUrls]) {
       await write(url);
@@ -187,7 +181,7 @@ test.serial(
 );
 
 test.serial(
-  'R60 to R68: nor does a name that leads to a private address when the delivery is due',
+  'R60 to R68: nor does a name that resolves to a private address when the delivery is due',
   async (t) => {
     const { write, store, attempt } = await endpoint(
       async (host) => privateAnswers[host.split('.')[0]?.toUpperCase() ?? ''] ?? [],
@@ -202,7 +196,7 @@ test.serial(
 );
 
 test.serial(
-  'a delivery to such an address ends as failed after its six attempts, without any connection',
+  'a delivery to such an address fails after six attempts, without a connection',
   async (t) => {
     const { client, path, write, store, attempt, wait } = await endpoint();
     await write('https://[::ffff:127.0.0.1]/');
@@ -220,7 +214,7 @@ test.serial(
 );
 
 test.serial(
-  'R61, R70: a name that was public at its registration is judged anew at every attempt',
+  'R61, R70: a name that was public at its registration is checked again at every attempt',
   async (t) => {
     let address = '93.184.216.34';
     const server = await dnsServer(t, ({ type }) => (type === 'A' ? [address] : []));
@@ -242,7 +236,7 @@ test.serial(
 );
 
 test.serial(
-  'an answer tells nothing of what is inside: open and closed ports and names look all the same',
+  'a response reveals nothing about the private network: open and closed ports and names look the same',
   async (t) => {
     const inside = await startReceiver(t);
     const it = await endpoint(async (host) =>
@@ -267,7 +261,7 @@ test.serial(
   },
 );
 
-/** What a test call says, without what tells deliveries apart. */
+/** The response of a test call, without the fields that differ between deliveries. */
 async function withoutItsOwn(t: ExecutionContext, { client, path }: Endpoint) {
   const { status, body } = await client.post(`${path}/test`);
   t.is(status, 200);

@@ -2,19 +2,19 @@ import type { SeenRefresh } from '../networks/refreshes.ts';
 import { isRotating } from '../plan/platforms.ts';
 import type { AccessEvidence, Evidence, GivenGrant, Violation } from './evidence.ts';
 
-/** Grants and their tokens: none is spent twice, and no channel is without access at the end. */
+/** Checks grants: no token is sent twice, and no channel is without access at the end. */
 export const checkAccess = (evidence: Evidence): Violation[] => [
   ...checkTokens(evidence),
   ...checkLosses(evidence),
   ...checkStates(evidence),
 ];
 
-/** Between an answer and the commit of what it brought, in milliseconds. */
+/** The time between a response and the commit of its tokens, in milliseconds. */
 const commitsWithinMs = 5000;
-/** How long a database that was away may keep a commit waiting once it is back, in milliseconds. */
+/** How long a commit may take after the database returns, in milliseconds. */
 const backWithinMs = 20_000;
 
-/** After an answer that ends a refresh token it is not sent again, unless what was answered may not have been kept. */
+/** A refresh token is not sent again after a response that ends it, unless the result may have been lost. */
 function checkTokens(evidence: Evidence): Violation[] {
   const byToken = Map.groupBy(
     evidence.access.refreshes,
@@ -71,17 +71,17 @@ function isExplained(evidence: Evidence, before: SeenRefresh, again: SeenRefresh
   return before.outcome === 'lost' || isForgotten || hasDied || stoodStill;
 }
 
-/** A network that refuses a refresh has ended the grant: its own books say so. */
+/** A network may refuse a refresh only after it ended the grant, by its own records. */
 const checkLosses = (evidence: Evidence): Violation[] =>
   refusals(evidence)
     .filter(({ channel, token }) => !grantOf(evidence, channel, token)?.isRevoked)
     .map(({ channel, askedAtMs }) => ({
-      invariant: 'access lost, and nothing explains it',
+      invariant: 'access lost without a cause',
       marker: '',
       what: `${nameOf(evidence, channel)}: a refresh was refused at ${timeOf(askedAtMs)}, and the network has not ended the grant`,
     }));
 
-/** Whoever can give access again has done so. */
+/** Each channel that can be reconnected is connected at the end. */
 const checkStates = ({ access, channels, plan }: Evidence): Violation[] =>
   channels.flatMap(({ platform }, index): Violation[] => {
     const state = access.states[index];
@@ -89,7 +89,7 @@ const checkStates = ({ access, channels, plan }: Evidence): Violation[] =>
       ? []
       : [
           {
-            invariant: 'access lost, and nothing explains it',
+            invariant: 'access lost without a cause',
             marker: '',
             what: `${platform} channel ${index} is ${state} at the end`,
           },
@@ -107,13 +107,13 @@ const grantOf = ({ access }: Evidence, channel: number, token: string): GivenGra
 export const hasGrants = ({ access }: Pick<Evidence, 'access'>, channel: number): boolean =>
   access.grants.some((grant) => grant.channel === channel);
 
-/** Whether the network has ended a grant of this channel, and has said so to the product. */
+/** Whether the network has ended a grant of this channel and refused a refresh for it. */
 export const hasLostGrant = (evidence: Evidence, channel: number): boolean =>
   refusals(evidence, channel).some(({ token }) => grantOf(evidence, channel, token)?.isRevoked);
 
 /**
- * How many events tell of the grants that this channel lost: one for each. A restore may take one that was recorded since
- * its backup; the network says it once more then, and so does an event.
+ * How many events of lost access are due: one for each lost grant. A restore may lose an event that was recorded since
+ * its backup; the next refusal creates another one.
  */
 export function lossesDue(
   { refreshes, restores }: Pick<AccessEvidence, 'refreshes' | 'restores'>,
@@ -122,7 +122,7 @@ export function lossesDue(
   const refused = refreshes.filter(
     (each) => each.channel === channel && each.outcome === 'refused',
   );
-  const told = Map.groupBy(refused, ({ token, askedAtMs }) => {
+  const refusedByToken = Map.groupBy(refused, ({ token, askedAtMs }) => {
     const restored = restores.filter(({ restoredAtMs }) => restoredAtMs <= askedAtMs);
     return `${token} ${restored.length}`;
   });
@@ -131,7 +131,7 @@ export function lossesDue(
       ({ backupAtMs, restoredAtMs }) =>
         askedAtMs >= backupAtMs - commitsWithinMs && askedAtMs <= restoredAtMs,
     );
-  const all = [...told.values()];
+  const all = [...refusedByToken.values()];
   const least = all.filter((asked) => asked.some(isSure)).length;
   return { least, most: all.length };
 }

@@ -1,6 +1,6 @@
 import { isSignedWith } from '../../support/receiver.ts';
 import type { PostHistory } from '../post-history.ts';
-import type { Taken } from '../parts/receiver.ts';
+import type { AnsweredEvent } from '../parts/receiver.ts';
 import { hasGrants, lossesDue } from './access.ts';
 import type { Evidence, Violation } from './evidence.ts';
 
@@ -13,7 +13,7 @@ type Event = {
   };
 };
 
-/** What the user's own server received, beside what it should have. */
+/** Compares the events that the user's server received with those that were due. */
 export async function checkEvents(evidence: Evidence): Promise<Violation[]> {
   const received = evidence.events.filter(({ answered }) => answered === 204);
   const events = new Map<string, Event>(
@@ -37,14 +37,15 @@ export function eventsDue({ end, retries, unsureRetries, restores, settled }: Po
 } {
   const isFinal = end?.status === 'published' || end?.status === 'failed';
   const due = (isFinal ? 1 : 0) + retries;
-  // One that was still on its way may have ended since.
+  // A post without an end may have ended since.
   const most = due + unsureRetries + (end === null ? 1 : 0);
-  // A restore takes events that were recorded since its backup, received or not, and makes posts end of which none tells.
+  // A restore loses events that were recorded since its backup, whether received or not, and ends posts without an
+  // event.
   return restores > 0 ? { least: settled, most: most + restores + settled } : { least: due, most };
 }
 
-/** The ids of final events that were taken, by post. */
-export function eventsByPost(events: readonly Taken[]): Map<string, Set<string>> {
+/** The ids of the final events that were accepted, by post. */
+export function eventsByPost(events: readonly AnsweredEvent[]): Map<string, Set<string>> {
   const received = new Map<string, Set<string>>();
   for (const { body } of events.filter(({ answered }) => answered === 204)) {
     const { id, data }: Event = JSON.parse(body);
@@ -56,17 +57,17 @@ export function eventsByPost(events: readonly Taken[]): Map<string, Set<string>>
   return received;
 }
 
-/** How many events of lost access were taken, by the id of the channel. */
-export function lossesTold(events: readonly Taken[]): Map<string, number> {
-  const told = new Map<string, Set<string>>();
+/** How many events of lost access were accepted, by channel id. */
+export function accessLossesByChannel(events: readonly AnsweredEvent[]): Map<string, number> {
+  const eventIds = new Map<string, Set<string>>();
   for (const { body } of events.filter(({ answered }) => answered === 204)) {
     const { id, data }: Event = JSON.parse(body);
     if (data.channel) {
-      told.set(data.channel.id, (told.get(data.channel.id) ?? new Set()).add(id));
+      eventIds.set(data.channel.id, (eventIds.get(data.channel.id) ?? new Set()).add(id));
     }
   }
 
-  return new Map([...told].map(([channel, ids]) => [channel, ids.size]));
+  return new Map([...eventIds].map(([channel, ids]) => [channel, ids.size]));
 }
 
 function checkPost(history: PostHistory, events: readonly Event[]): Violation[] {
@@ -74,19 +75,25 @@ function checkPost(history: PostHistory, events: readonly Event[]): Violation[] 
   const { marker } = history.plan;
   const found = `${events.length} final events (${events.map(({ type }) => type).join(', ')})`;
   if (events.length < least) {
-    return [{ invariant: 'events missing', marker, what: `${found}, and ${least} were due` }];
+    return [{ invariant: 'events missing', marker, what: `${found}, but ${least} were due` }];
   }
   if (events.length > most) {
-    return [{ invariant: 'events too many', marker, what: `${found}, and ${most} were due` }];
+    return [{ invariant: 'events too many', marker, what: `${found}, but ${most} were due` }];
   }
 
   const isTold = events.some(({ data }) => data.post?.status === history.end?.status);
   return least > 0 && !isTold
-    ? [{ invariant: 'events missing', marker, what: `none says that it is ${history.end?.status}` }]
+    ? [
+        {
+          invariant: 'events missing',
+          marker,
+          what: `no event has the status ${history.end?.status}`,
+        },
+      ]
     : [];
 }
 
-/** Exactly one for each channel that lost its access, and none for the others. */
+/** Exactly one event for each channel that lost its access, and none for the others. */
 function checkChannels(evidence: Evidence, events: readonly Event[]): Violation[] {
   const { plan, histories, channels } = evidence;
   const lost = new Set(
@@ -100,7 +107,7 @@ function checkChannels(evidence: Evidence, events: readonly Event[]): Violation[
   return channels.flatMap(({ id, platform }, index): Violation[] => {
     const found = events.filter(({ data }) => data.channel?.id === id).length;
     const due = lost.has(id) ? 1 : 0;
-    // After a restore the next post finds out again.
+    // After a restore, the next post loses the access again.
     const isDoomed = plan.channels[index]?.revokedAtMs !== null;
     const { least, most } = hasGrants(evidence, index)
       ? lossesDue(evidence.access, index)
@@ -111,13 +118,13 @@ function checkChannels(evidence: Evidence, events: readonly Event[]): Violation[
           {
             invariant: found < least ? 'events missing' : 'events too many',
             marker: '',
-            what: `${platform} channel ${index}: ${found} events of lost access, and ${least === most ? least : `${least} to ${most}`} were due`,
+            what: `${platform} channel ${index}: ${found} events of lost access, but ${least === most ? least : `${least} to ${most}`} were due`,
           },
         ];
   });
 }
 
-/** Every request is signed, and all requests of one event have the same bytes. */
+/** Each request is signed, and all requests of one event have the same bytes. */
 async function checkBytes({ events, secret }: Evidence): Promise<Violation[]> {
   const invariant = 'events changed or not signed';
   const bodies = new Map<string, string>();
@@ -136,4 +143,4 @@ async function checkBytes({ events, secret }: Evidence): Promise<Violation[]> {
   return violations;
 }
 
-const eventId = ({ headers }: Taken): string => String(headers['service-event-id']);
+const eventId = ({ headers }: AnsweredEvent): string => String(headers['service-event-id']);

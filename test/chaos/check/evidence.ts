@@ -3,85 +3,85 @@ import type { PostHistory } from '../post-history.ts';
 import type { ChaosChannel } from '../networks/connect-channels.ts';
 import type { SeenCreate } from '../networks/network-line.ts';
 import type { Found } from '../networks/read-networks.ts';
-import type { Taken } from '../parts/receiver.ts';
+import type { AnsweredEvent } from '../parts/receiver.ts';
 import type { SeenRefresh } from '../networks/refreshes.ts';
 import type { FiguresEvidence } from '../watch-figures.ts';
 import type { ChaosPlan } from '../plan/post-plan.ts';
 
-/** All that is known of grants when a run is over. */
+/** Everything that is known about grants at the end of a run. */
 export type AccessEvidence = {
-  /** Requests for new tokens, as the networks got them. */
+  /** Requests for new tokens, as the networks received them. */
   readonly refreshes: readonly SeenRefresh[];
-  /** As the networks keep them. */
+  /** The networks' own records. */
   readonly grants: readonly GivenGrant[];
-  /** What the API says of each channel at the end, by its number. */
+  /** The state of each channel in the API at the end, by its number. */
   readonly states: readonly string[];
   readonly restores: readonly { readonly backupAtMs: number; readonly restoredAtMs: number }[];
   /** When processes ended. */
   readonly ends: readonly { readonly name: string; readonly atMs: number }[];
-  /** Worker processes stood still. */
+  /** When worker processes were suspended. */
   readonly pauses: readonly { readonly fromMs: number; readonly untilMs: number }[];
-  /** How often owners connected accounts again, and how many posts were sent again for it. */
+  /** How often owners reconnected accounts, and how many posts they retried afterwards. */
   readonly mended: number;
   readonly resent: number;
 };
 
 export type GivenGrant = {
-  /** Number of the channel. */
+  /** The channel's number. */
   readonly channel: number;
-  /** Its owner took it back, or its network ended it since a token was sent twice. */
+  /** Its owner revoked it, or its network ended it because a token was sent twice. */
   readonly isRevoked: boolean;
   readonly refreshTokens: readonly string[];
 };
 
-/** All that is known when a run is over, from everybody but the product's own database. */
+/** Everything that is known at the end of a run, without the product's own database. */
 export type Evidence = {
   readonly plan: ChaosPlan;
   /** In milliseconds since 1970. */
   readonly startMs: number;
-  /** When a fault for all posts came, in milliseconds since 1970. */
+  /** When each fault that affects all posts came, in milliseconds since 1970. */
   readonly disturbances: readonly number[];
   readonly channels: readonly ChaosChannel[];
   readonly histories: readonly PostHistory[];
-  /** On the networks. */
+  /** Posts on the networks. */
   readonly found: readonly Found[];
-  /** Requests on their way to the networks. */
+  /** Requests for posts, recorded on their way to the networks. */
   readonly creates: readonly SeenCreate[];
-  readonly events: readonly Taken[];
+  readonly events: readonly AnsweredEvent[];
   readonly access: AccessEvidence;
   readonly figures: FiguresEvidence;
-  /** That events are signed with. */
+  /** The secret that signs the events. */
   readonly secret: string;
 };
 
 export const invariants = [
   'posts that never ended',
   'posts that were lost',
-  'posts or parts that are there twice',
+  'posts or parts that are live twice',
   'thread parts out of order',
   'files missing, or too many',
   'published after an acknowledged cancel',
   'published before its time',
-  'published as it was before an acknowledged edit',
-  'status says other than the network',
-  'live, and nothing says so',
-  'not published, and no code says why',
+  'published without an acknowledged edit',
+  'status that differs from the network',
+  'live, but not shown by the API',
+  'not published, without an error code',
   'unconfirmed although the network could tell',
   'late while another server hung',
   'refresh tokens sent again',
-  'access lost, and nothing explains it',
+  'access lost without a cause',
   'metrics that fell',
-  'metrics whose sum is another',
+  'totals that differ from the listed posts',
   'events missing',
   'events too many',
   'events changed or not signed',
-  'calls that went wrong',
+  'failed calls',
 ] as const;
 export type Invariant = (typeof invariants)[number];
 
 export type Violation = {
   readonly invariant: Invariant;
-  /** The post's, or '' for what is about none. */
+  /** The post's marker, or '' for a violation without a post. */
   readonly marker: string;
   readonly what: string;
 };
@@ -89,11 +89,11 @@ export type Violation = {
 /** A post on one channel, at the end. */
 export type Sent = {
   readonly history: PostHistory;
-  /** Its number. */
+  /** The channel's number. */
   readonly channel: number;
   readonly post: PostView;
   readonly result: ChannelResult;
-  /** Its parts on the network, as the network lists them. */
+  /** Its parts on the network, in the network's order. */
   readonly found: readonly Found[];
 };
 
@@ -111,7 +111,7 @@ export function eachSent({ histories, channels, found }: Evidence): Sent[] {
 }
 
 /** Whether all parts of the post are on the network. */
-export const isWhole = ({ history, found }: Sent): boolean =>
+export const isComplete = ({ history, found }: Sent): boolean =>
   new Set(found.map(({ part }) => part)).size === history.plan.parts;
 
 export const nameOf = ({ channels }: Evidence, { channel, result }: Sent): string =>

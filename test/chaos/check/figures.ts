@@ -2,8 +2,8 @@ import { summed, type SeenFigures } from '../watch-figures.ts';
 import type { Evidence, Violation } from './evidence.ts';
 
 /**
- * Metrics: the networks of a run never take any back, so that none may be seen to fall, unless a restore took the database
- * back; and sums are those of what is listed.
+ * The networks of a run never reduce their metrics, so stored metrics may only decrease by a restore. Totals equal the
+ * sum of the listed posts.
  */
 export function checkFigures({ figures, access }: Evidence): Violation[] {
   const byChannel = Map.groupBy(figures.seen, ({ postId, channelId }) => `${postId} ${channelId}`);
@@ -22,7 +22,7 @@ export function checkFigures({ figures, access }: Evidence): Violation[] {
             {
               invariant: 'metrics that fell',
               marker: '',
-              what: `post ${after.postId}, channel ${after.channelId}: ${told(before)}, then ${told(after)}`,
+              what: `post ${after.postId}, channel ${after.channelId}: ${describeFigures(before)}, then ${describeFigures(after)}`,
             },
           ];
     }),
@@ -31,7 +31,7 @@ export function checkFigures({ figures, access }: Evidence): Violation[] {
   return [
     ...falls,
     ...wrong.map((name): Violation => ({
-      invariant: 'metrics whose sum is another',
+      invariant: 'totals that differ from the listed posts',
       marker: '',
       what: `${name}: ${figures.totals[name]} in the totals, ${figures.listed[name]} in the list`,
     })),
@@ -42,5 +42,5 @@ const hasFallen = (before: SeenFigures, after: SeenFigures): boolean =>
   after.updatedAtMs < before.updatedAtMs ||
   Object.entries(before.metrics).some(([name, value]) => (after.metrics[name] ?? -1) < value);
 
-const told = ({ metrics, updatedAtMs }: SeenFigures): string =>
+const describeFigures = ({ metrics, updatedAtMs }: SeenFigures): string =>
   `${JSON.stringify(metrics)} of ${new Date(updatedAtMs).toISOString()}`;

@@ -5,7 +5,7 @@ import { joinsThreads, type Platform } from '../plan/platforms.ts';
 import type { PlannedFile } from '../plan/post-plan.ts';
 import { eachSent, nameOf, type Evidence, type Sent, type Violation } from './evidence.ts';
 
-/** Each part that is on its network has its own files, all of them, once and in order. */
+/** Each part on a network has all of its own files, once and in order. */
 export const checkFiles = (evidence: Evidence): Violation[] =>
   eachSent(evidence).flatMap((sent) => checkSent(evidence, sent));
 
@@ -20,7 +20,7 @@ function checkSent(evidence: Evidence, sent: Sent): Violation[] {
           {
             invariant: 'files missing, or too many',
             marker: history.plan.marker,
-            what: `${nameOf(evidence, sent)}: part ${part} at ${url} has ${listOf(files)}, and should have ${listOf(wanted)}`,
+            what: `${nameOf(evidence, sent)}: part ${part} at ${url} has ${listOf(files)}, but should have ${listOf(wanted)}`,
           },
         ];
   });
@@ -36,7 +36,7 @@ function wantedOn(platform: Platform, part: number, planned: readonly PlannedFil
   });
 }
 
-/** YouTube has none, and neither have videos on X and LinkedIn. */
+/** YouTube shows no alt texts; X and LinkedIn show none for videos. */
 const showsAltText = (platform: Platform, kind: ListedFile['kind']): boolean =>
   kind === 'picture' || platform === 'mastodon' || platform === 'bluesky';
 

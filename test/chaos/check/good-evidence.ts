@@ -5,7 +5,7 @@ import type { ChaosPlan } from '../plan/post-plan.ts';
 import type { Found } from '../networks/read-networks.ts';
 import type { Evidence } from './evidence.ts';
 
-// For the tests of the checks: a run in which all went well, but for what a test says otherwise.
+// A run without violations for the tests of the checks, with the changes of a test.
 
 const marker = 'r1-p0001';
 
@@ -35,7 +35,7 @@ export type Changes = Partial<Pick<Evidence, 'found' | 'creates' | 'events'>> & 
   readonly channel?: Partial<ChannelResult>;
 };
 
-/** A thread of two on one channel, which was due, went out at once, and whose event has not arrived yet. */
+/** A thread of two parts on one channel that went out on time, and whose event has not arrived yet. */
 export const evidenceOf = (changes: Changes = {}): Evidence => ({
   plan: planOfOne(),
   startMs: 0,
@@ -105,7 +105,7 @@ function goodHistory({ history, end, channel }: Changes): PostHistory {
     restores: 0,
     settled: 0,
     isGone: false,
-    // The checks look at no other field of a post.
+    // The checks read no other field of a post.
     end: { status: 'published', channels: [result], ...end } as PostView,
     ...history,
   };

@@ -1,6 +1,6 @@
 import { eachSent, nameOf, type Evidence, type Sent, type Violation } from './evidence.ts';
 
-/** What the networks alone show: posts that are there twice, and threads that do not hang together. */
+/** Checks on the networks alone: posts that are live twice, and broken threads. */
 export function checkNetworks(evidence: Evidence): Violation[] {
   return [
     ...checkOnce(evidence),
@@ -15,16 +15,16 @@ function checkOnce({ found, channels }: Evidence): Violation[] {
     return first && copies.length > 1
       ? [
           {
-            invariant: 'posts or parts that are there twice',
+            invariant: 'posts or parts that are live twice',
             marker: first.marker,
-            what: `part ${first.part} is there ${copies.length} times on ${channels[first.channel]?.platform} channel ${first.channel}: ${copies.map(({ url }) => url).join(' ')}`,
+            what: `part ${first.part} is live ${copies.length} times on ${channels[first.channel]?.platform} channel ${first.channel}: ${copies.map(({ url }) => url).join(' ')}`,
           },
         ]
       : [];
   });
 }
 
-/** Each part continues the one before it; the first continues none. */
+/** Each part is a reply to the one before it; the first part replies to none. */
 function checkOrder(evidence: Evidence, sent: Sent): Violation[] {
   const idOf = new Map(sent.found.map(({ part, id }) => [part, id]));
   const wrong = sent.found.filter(
@@ -37,7 +37,7 @@ function checkOrder(evidence: Evidence, sent: Sent): Violation[] {
         {
           invariant: 'thread parts out of order',
           marker: sent.history.plan.marker,
-          what: `${nameOf(evidence, sent)}: ${[...wrong, ...gaps].map(({ part, parentId }) => `part ${part} continues ${parentId}`).join(', ')}`,
+          what: `${nameOf(evidence, sent)}: ${[...wrong, ...gaps].map(({ part, parentId }) => `part ${part} replies to ${parentId}`).join(', ')}`,
         },
       ];
 }

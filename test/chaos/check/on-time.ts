@@ -2,13 +2,16 @@ import type { PostHistory } from '../post-history.ts';
 import { hasLostGrant } from './access.ts';
 import type { Evidence, Violation } from './evidence.ts';
 
-/** In milliseconds. A machine on which everything dies is slow: without a bound it would be 20 s and more. */
+/**
+ * How late a post may be, in milliseconds. The machine is slow while processes die: without a bound it would be 20 s
+ * and more.
+ */
 const patienceMs = 8000;
 
-/** So long before a post's time and after it nothing may have befallen everybody. */
+/** How long before and after its due time a post must be free of faults that affect all posts. */
 const quiet = { beforeMs: 25_000, afterMs: patienceMs };
 
-/** While a server hangs, posts on others go out on time, where nothing else holds them up. */
+/** While a server hangs, posts on other servers go out on time unless something else delays them. */
 export const checkOthersOnTime = (evidence: Evidence): Violation[] =>
   othersOfHangs(evidence).flatMap((history): Violation[] => {
     const { marker, channels } = history.plan;
@@ -22,13 +25,13 @@ export const checkOthersOnTime = (evidence: Evidence): Violation[] =>
           {
             invariant: 'late while another server hung',
             marker,
-            what: `${accounts} of ${channels.length} accounts were asked within ${patienceMs / 1000} s of its time`,
+            what: `${accounts} of ${channels.length} accounts got their request within ${patienceMs / 1000} s of its due time`,
           },
         ]
       : [];
   });
 
-/** Posts that were due while a server hung which is none of theirs, and that nothing else kept waiting. */
+/** Posts without a delay of their own that were due while a server hung that they do not use. */
 export function othersOfHangs(evidence: Evidence): PostHistory[] {
   const { plan, histories, startMs, disturbances } = evidence;
   const hangs = plan.serverOutages
@@ -42,7 +45,7 @@ export function othersOfHangs(evidence: Evidence): PostHistory[] {
     return (
       steps.length === 0 &&
       faults.length === 0 &&
-      // It takes as long as it takes to bring them.
+      // Uploads take any time.
       files.length === 0 &&
       each.restores === 0 &&
       channels.every((channel) => isSound(evidence, channel)) &&

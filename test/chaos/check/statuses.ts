@@ -1,7 +1,7 @@
 import { hasLostGrant } from './access.ts';
 import {
   eachSent,
-  isWhole,
+  isComplete,
   nameOf,
   type Evidence,
   type Invariant,
@@ -9,7 +9,7 @@ import {
   type Violation,
 } from './evidence.ts';
 
-/** What the API says of each channel, beside what is on its network and what the post's user wanted. */
+/** Compares each channel's status in the API with its network and with the user's last calls. */
 export function checkStatuses(evidence: Evidence): Violation[] {
   return eachSent(evidence).flatMap((sent) => {
     const { result, history } = sent;
@@ -21,30 +21,30 @@ export function checkStatuses(evidence: Evidence): Violation[] {
     if (saysOther(sent)) {
       const urls = sent.found.map(({ part, url }) => `part ${part} ${url}`).join(', ');
       complain(
-        'status says other than the network',
-        `${result.url ?? 'no url'}, and on the network: ${urls || 'nothing'}`,
+        'status that differs from the network',
+        `URL ${result.url ?? 'none'}, but on the network: ${urls || 'nothing'}`,
       );
     }
 
     const hasEndedBadly = result.status === 'failed' || result.status === 'unconfirmed';
     if (hasEndedBadly && (result.error_code === null || !result.error)) {
       complain(
-        'not published, and no code says why',
+        'not published, without an error code',
         `the error is ${JSON.stringify(result.error)}`,
       );
     }
 
     if (isHidden(sent)) {
       const urls = sent.found.map(({ part, url }) => `part ${part} ${url}`).join(', ');
-      complain('live, and nothing says so', `on the network: ${urls}; the API names no address`);
+      complain('live, but not shown by the API', `on the network: ${urls}; the API has no URL`);
     }
 
     const { revokedAtMs, isBlind } = evidence.plan.channels[sent.channel] ?? {};
     const isDoomed = revokedAtMs !== null;
-    // What is not sent again is not told by a refusal of the second one either.
+    // A cancelled part is not sent again, so no duplicate refusal can settle it.
     const cannotTell = isBlind === true && history.cancels.length > 0;
     const isForgotten = history.restores > 0;
-    // Its user sends it again once the account is connected again, unless it was cancelled.
+    // The user retries it after a reconnect, unless it was cancelled.
     const mayLack =
       isDoomed ||
       (hasLostGrant(evidence, sent.channel) && (isForgotten || sent.post.status === 'draft'));
@@ -57,25 +57,25 @@ export function checkStatuses(evidence: Evidence): Violation[] {
     ) {
       complain('posts that were lost', `it failed: ${result.error}`);
     } else if (sent.post.status === 'draft' && !history.isDraft && !isForgotten) {
-      complain('posts that were lost', 'it is a draft, and its last word was not a cancel');
+      complain('posts that were lost', 'it is a draft, but its last call was not a cancel');
     }
 
     return violations;
   });
 }
 
-/** Published is there, as a whole and where it says; what is not published is not there as a whole. */
+/** A published post is complete on its network at its URL; any other post is not. */
 function saysOther(sent: Sent): boolean {
   const { result, found, history } = sent;
   if (result.status === 'published') {
-    return !isWhole(sent) || found.find(({ part }) => part === 1)?.url !== result.url;
+    return !isComplete(sent) || found.find(({ part }) => part === 1)?.url !== result.url;
   }
 
-  // A restored database knows nothing of what was published since its backup.
-  return history.restores === 0 && result.status !== 'unconfirmed' && isWhole(sent);
+  // A restored database lacks the posts that were published since its backup.
+  return history.restores === 0 && result.status !== 'unconfirmed' && isComplete(sent);
 }
 
-/** Part of it is public, and the API shows no trace of that. An unconfirmed channel says that a person has to look. */
+/** Part of it is public and the API does not show it. An unconfirmed channel asks a person to check. */
 const isHidden = ({ result, found, history }: Sent): boolean =>
   history.restores === 0 &&
   found.length > 0 &&
@@ -83,12 +83,12 @@ const isHidden = ({ result, found, history }: Sent): boolean =>
   result.url === null &&
   !`${result.error} ${result.warning}`.includes('http');
 
-/** Posts that were still on their way when the run gave up. */
+/** Posts that had not ended when the run stopped waiting. */
 export const checkEnds = ({ histories }: Evidence): Violation[] =>
   histories
     .filter(({ end, isGone }) => end === null && !isGone)
     .map(({ plan }) => ({
       invariant: 'posts that never ended',
       marker: plan.marker,
-      what: 'it was still on its way when the run gave up',
+      what: 'it had not ended when the run stopped waiting',
     }));

@@ -2,7 +2,7 @@ import type { PostHistory } from '../post-history.ts';
 import type { SeenCreate } from '../networks/network-line.ts';
 import { eachSent, type Evidence, type Violation } from './evidence.ts';
 
-/** When posts went out, beside what had been acknowledged to their users by then. */
+/** Compares when posts went out with the calls that the API had acknowledged by then. */
 export function checkTimes(evidence: Evidence): Violation[] {
   const { creates, histories } = evidence;
   const byMarker = Map.groupBy(creates, ({ labels }) => labels[0]?.marker ?? '');
@@ -14,7 +14,7 @@ export function checkTimes(evidence: Evidence): Violation[] {
   ];
 }
 
-/** Before each request there was a moment at which a time that may have been in force was past. */
+/** Each request was preceded by a moment at which a due time that may have been in force had passed. */
 function checkDue({ plan, inForce }: PostHistory, asked: readonly SeenCreate[]): Violation[] {
   return asked
     .filter(
@@ -26,11 +26,11 @@ function checkDue({ plan, inForce }: PostHistory, asked: readonly SeenCreate[]):
     .map(({ askedAtMs }) => ({
       invariant: 'published before its time',
       marker: plan.marker,
-      what: `a network was asked at ${new Date(askedAtMs).toISOString()}; its times: ${inForce.map(({ dueMs }) => new Date(dueMs).toISOString()).join(', ')}`,
+      what: `a network got a request at ${new Date(askedAtMs).toISOString()}; its due times: ${inForce.map(({ dueMs }) => new Date(dueMs).toISOString()).join(', ')}`,
     }));
 }
 
-/** After a cancel only those go on that were said to be still sending, until the post is scheduled anew. */
+/** After a cancel only the channels go on that it reported as still sending, until the post is rescheduled. */
 function checkCancels({ plan, cancels }: PostHistory, asked: readonly SeenCreate[]): Violation[] {
   return cancels.flatMap(({ ackAtMs, stillSending, untilMs }): Violation[] => {
     const after = asked.filter(({ askedAtMs }) => askedAtMs > ackAtMs && askedAtMs < untilMs);
@@ -40,14 +40,14 @@ function checkCancels({ plan, cancels }: PostHistory, asked: readonly SeenCreate
           {
             invariant: 'published after an acknowledged cancel',
             marker: plan.marker,
-            what: `the cancel said that ${stillSending} channels were still sending, and ${accounts.size} were asked after it`,
+            what: `the cancel reported ${stillSending} channels as still sending, but ${accounts.size} got requests after it`,
           },
         ]
       : [];
   });
 }
 
-/** What is there is as it was when it went out: no edit that was acknowledged before is missing. */
+/** Each live post has a version that was in force when it went out. */
 const checkTexts = (evidence: Evidence): Violation[] =>
   eachSent(evidence).flatMap(({ history, found }) => {
     const asked = evidence.creates
@@ -64,14 +64,14 @@ const checkTexts = (evidence: Evidence): Violation[] =>
       ? []
       : [
           {
-            invariant: 'published as it was before an acknowledged edit',
+            invariant: 'published without an acknowledged edit',
             marker: history.plan.marker,
-            what: `version ${stale[0]?.version} is there, and version ${history.version} was acknowledged`,
+            what: `version ${stale[0]?.version} is live, but version ${history.version} was acknowledged`,
           } as const,
         ];
   });
 
-/** No network is asked for a text after another one was acknowledged, but by a send that a cancel said would finish. */
+/** No request carries a text after another one was acknowledged, except for sends that a cancel lets finish. */
 function checkVersions(
   { plan, inForce, cancels }: PostHistory,
   asked: readonly SeenCreate[],
@@ -84,8 +84,8 @@ function checkVersions(
   return asked
     .filter((each) => !mayGo(each))
     .map(({ labels, askedAtMs }) => ({
-      invariant: 'published as it was before an acknowledged edit',
+      invariant: 'published without an acknowledged edit',
       marker: plan.marker,
-      what: `a network was asked for version ${labels[0]?.version} at ${new Date(askedAtMs).toISOString()}, when another one was in force`,
+      what: `a request had version ${labels[0]?.version} at ${new Date(askedAtMs).toISOString()}, when another one was in force`,
     }));
 }

@@ -4,13 +4,13 @@ import type { Orm } from '../../../db/orm.ts';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import type { Account } from '../../../networks/network.ts';
-import type { Grant } from '../../../networks/oauth.ts';
+import type { Grant } from '../../../networks/oauth/contract.ts';
 import { createEgress } from '../../../runtime/egress/create-egress.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
 import { parseAllowList } from '../../../runtime/egress/operator-lists.ts';
 import { createSealer, type Sealer } from '../../../runtime/secrets.ts';
 import { blueskyAccount, mastodonAccount, networkPorts } from '../../support/accounts.ts';
-import type { Grant as GivenGrant } from '../../../sandbox/oauth/grant.ts';
+import type { SandboxGrant as GivenGrant } from '../../../sandbox/oauth/grant.ts';
 import type { Platform, SandboxPlatform } from '../plan/platforms.ts';
 import type { ChannelPlan } from '../plan/post-plan.ts';
 import type { ChannelLine, Lines, RealServers } from './lines.ts';
@@ -22,15 +22,15 @@ import { signIn } from './sign-in.ts';
 export type ChaosChannel = {
   readonly id: string;
   readonly platform: Platform;
-  /** How the line before the network names the account. */
+  /** The account's name in its line's records. */
   readonly account: string;
-  /** Ends the product's access, as the account's owner does. */
+  /** Revokes the product's access, as the account's owner does. */
   revoke(): Promise<void>;
-  /** Connects it anew, as its owner does; null for an account without a grant. */
+  /** Connects the account again, as its owner does; null for an account without a grant. */
   readonly reconnect: (() => Promise<void>) | null;
-  /** What its network knows of grants, in the order in which they were given; none for an account without. */
+  /** The network's records of grants, oldest first; empty for an account without grants. */
   grants(): Promise<readonly GivenGrant[]>;
-  /** All that is on the account, by a client that has nothing to do with the product. */
+  /** Lists all posts of the account, with a client that is independent of the product. */
   read(): Promise<Listed[]>;
 };
 
@@ -42,15 +42,15 @@ type Place = {
   readonly lines: Lines;
 };
 
-/** An account that is the run's, before the product knows it. */
+/** An account before it is connected to the product. */
 type Connected = Omit<ChaosChannel, 'id' | 'platform' | 'reconnect'> & {
   readonly stored: Account;
   readonly grant?: Grant;
-  /** Has the owner allow it once more. */
+  /** Authorizes the product once more, as the owner does. */
   readonly again?: () => Promise<{ readonly account: Account; readonly grant: Grant }>;
 };
 
-/** Makes an account for each channel and connects it. The product reaches its server by way of its line. */
+/** Creates and connects an account for each channel. The product reaches its server through its line. */
 export async function connectChannels(
   t: ExecutionContext,
   { orm, workspaceId, secretKey, servers, lines }: Place,
@@ -123,7 +123,7 @@ async function onBluesky({ egress, line, servers }: Deps): Promise<Connected> {
     account: did,
     revoke: async () => {
       await revokeAppPassword();
-      // A token that was given out before is good for hours; the line lets it end now.
+      // An issued token stays valid for hours, so the line refuses it.
       line.expire(did);
     },
     ...noGrants,
@@ -131,10 +131,7 @@ async function onBluesky({ egress, line, servers }: Deps): Promise<Connected> {
   };
 }
 
-/**
- * How long access tokens live, by turns, in seconds. Every try asks for a new one, and can go out with the old one only
- * as long as that has a minute left.
- */
+/** Lifetimes of access tokens in seconds, by turns. An attempt refreshes a token that has less than a minute left. */
 const lifetimes = [30, 60, 90] as const;
 
 async function onSandbox(

@@ -15,18 +15,15 @@ export type Answer = {
   readonly body: Buffer;
 };
 
-/** Where a line ends. */
+/** The server behind a line. */
 export type Server = {
   readonly url: string;
-  /**
-   * Whether it takes the line's address for its own, so that what it names (the address of an upload) is reached by way
-   * of the line too.
-   */
+  /** Whether it uses the line's address as its own, so that upload addresses also lead through the line. */
   readonly isAtLine: boolean;
 };
 
-/** The request as it was read, whole or broken off. */
-export type Arrived = { readonly bytes: Buffer; readonly isWhole: boolean };
+/** A request body, complete or broken off. */
+export type Arrived = { readonly bytes: Buffer; readonly isComplete: boolean };
 
 /** Reads a body to its end, or until its sender is gone. */
 export async function arrive(incoming: IncomingMessage): Promise<Arrived> {
@@ -36,29 +33,29 @@ export async function arrive(incoming: IncomingMessage): Promise<Arrived> {
       chunks.push(chunk as Buffer);
     }
   } catch {
-    return { bytes: Buffer.concat(chunks), isWhole: false };
+    return { bytes: Buffer.concat(chunks), isComplete: false };
   }
 
-  return { bytes: Buffer.concat(chunks), isWhole: true };
+  return { bytes: Buffer.concat(chunks), isComplete: true };
 }
 
-/** Goes on when the client has given up: what has left arrives. */
+/** Continues after the client has gone: bytes that were sent arrive. */
 export async function forward(server: Server, asked: LineRequest, bytes: Buffer): Promise<Answer> {
   const request = open(server, asked);
   request.end(bytes);
   const [answered]: IncomingMessage[] = await once(request, 'response');
   if (!answered) {
-    throw new Error('The network gave no answer.');
+    throw new Error('The network closed the connection without a response.');
   }
 
   const { statusCode: status = 502, headers } = answered;
   return { status, headers, body: await buffer(answered) };
 }
 
-/** Long enough for the server to read what has come, in milliseconds. */
+/** Long enough for the server to read the sent bytes, in milliseconds. */
 const readsWithinMs = 100;
 
-/** Brings only the beginning of a request to the server, and then breaks off. */
+/** Sends only the beginning of a request and breaks off. */
 export async function forwardBeginning(
   server: Server,
   asked: LineRequest,

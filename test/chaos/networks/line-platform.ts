@@ -9,25 +9,25 @@ export type LineRequest = {
   readonly body: string;
 };
 
-/** What a line answers in place of its network. */
+/** A response that a line gives instead of its network. */
 export type LineAnswer = {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: object;
 };
 
-/** How a network's requests and answers look from outside. Knows nothing of the adapters that it watches. */
+/** The wire format of a network's requests and responses, independent of the product's adapters. */
 export type LinePlatform = {
   readonly platform: Platform;
   /** The texts of the posts that a request would make; empty when it would make none. */
   readonly labels: (request: LineRequest) => Label[];
-  /** Whose request it is; empty when it does not say. */
+  /** The account of a request; empty when the request does not name it. */
   readonly accountOf: (request: LineRequest) => string;
-  /** Takes note of what the network answered, where later requests are known by it. */
+  /** Records a response that later requests refer to. */
   readonly answered?: (request: LineRequest, answer: AnswerHead) => void;
-  /** Longer than the product waits for an answer to the request that makes a post, in milliseconds. */
+  /** Longer than the product's timeout for the request that makes a post, in milliseconds. */
   readonly beyondTimeoutMs: number;
-  /** What the network answers when it does not want a post. */
+  /** The network's response when it refuses a post. */
   readonly refusal: LineAnswer;
   readonly tooMany: (retryAfterSeconds: number) => LineAnswer;
   readonly broken: LineAnswer;
@@ -35,7 +35,7 @@ export type LinePlatform = {
 
 export type AnswerHead = Pick<LineAnswer, 'status'> & { readonly headers: LineRequest['headers'] };
 
-/** Of requests with a small body, which the product gives up after 30 s. */
+/** For requests with a small body, which time out in the product after 30 s. */
 export const usualTimeoutMs = 32_000;
 
 export function tokenOf({ headers }: LineRequest): string {

@@ -22,28 +22,28 @@ import { startPlayedServer, type PlayedServer } from './sandbox-server.ts';
 
 type RealPlatform = Exclude<Platform, PlayedPlatform>;
 
-/** The servers that are real: they have all accounts of their network. */
+/** The real servers. Each has all accounts of its network. */
 export type RealServers = Readonly<Record<RealPlatform, string>> & {
-  /** Clients that have nothing to do with the product, and read what anybody may read. */
+  /** Clients that are independent of the product and read public posts. */
   readonly readers: { readonly mastodon: mastodon.rest.Client; readonly bluesky: AtpAgent };
 };
 
-/** How the product reaches a channel's server, and that server where it is the sandbox's. */
+/** The proxy between the product and a channel's server, and that server if it is a sandbox. */
 export type ChannelLine = NetworkLine & { readonly played: PlayedServer | null };
 
-/** The way to each account: accounts of a real server share two, one of which hangs and breaks now and then. */
+/** The lines to all accounts. Accounts on a real server share two lines, one of which hangs and breaks now and then. */
 export type Lines = {
-  /** Of the channel with this number. */
+  /** The line of the channel with this number. */
   of(channel: number): ChannelLine;
-  /** Of a network's accounts on servers that hang and break now and then. */
+  /** The lines to a network's accounts that hang and break now and then. */
   frail(platform: Platform): readonly NetworkLine[];
   readonly all: readonly NetworkLine[];
-  /** Of all channels with grants, in the order of their answers. */
+  /** Refreshes of all channels with grants, in the order of their responses. */
   readonly refreshes: readonly SeenRefresh[];
 };
 
 export type LinesOptions = {
-  /** In which the sandboxes keep their posts. */
+  /** The folder in which the sandboxes store their posts. */
   readonly folder: string;
   readonly faults: PlannedFaults;
   readonly refreshFaults: PlannedRefreshes;
@@ -52,12 +52,12 @@ export type LinesOptions = {
   readonly killWorker: (name: string) => void;
 };
 
-/** Starts GoToSocial and a PDS. @throws Error with the reason when one of them cannot be had. */
+/** Starts GoToSocial and a PDS. @throws Error with the reason when one of them cannot start. */
 export async function startRealServers(t: ExecutionContext): Promise<RealServers> {
   for (const start of [startGoToSocial, startPds]) {
     const { env, stop } = await start();
     t.teardown(stop);
-    // Test support looks there for them.
+    // Test support reads the addresses from the environment.
     Object.assign(process.env, env);
   }
 
@@ -70,7 +70,7 @@ export async function startRealServers(t: ExecutionContext): Promise<RealServers
   };
 }
 
-/** Of an account that the sandbox plays; null for one on a real server. */
+/** The platform if the sandbox plays it; null for an account on a real server. */
 const sandboxPlatformOf = ({ platform, isTried }: ChannelPlan): SandboxPlatform | null =>
   isPlayed(platform) || (isTried && platform === 'bluesky') ? platform : null;
 
@@ -79,7 +79,7 @@ type PlayedOptions = LinesOptions & {
   readonly refreshes: SeenRefresh[];
 };
 
-/** A sandbox for one channel, and the line to it. */
+/** Starts a sandbox for one channel, and the line to it. */
 async function openPlayed(
   t: ExecutionContext,
   platform: SandboxPlatform,
@@ -98,7 +98,7 @@ async function openPlayed(
   return { ...line, played };
 }
 
-/** Opens a line for each channel, and a sandbox where one plays its network: that has one account. */
+/** Opens a line for each channel, with its own sandbox where the network is played. */
 export async function openLines(
   t: ExecutionContext,
   servers: RealServers,
@@ -136,7 +136,7 @@ export async function openLines(
     of: (channel) => {
       const line = lines[channel];
       if (!line) {
-        throw new Error(`There is no channel ${channel}.`);
+        throw new Error(`Channel ${channel} does not exist.`);
       }
       return line;
     },

@@ -14,7 +14,7 @@ import { isRefresh, passRefresh, type Refreshes } from './refreshes.ts';
 
 const stormMs = 5000;
 const retryAfterSeconds = 3;
-/** A request with fewer bytes brings no file of a run. */
+/** A smaller request carries no file of a run. */
 const fileBytes = 8 * 1024;
 
 /** A request that would make posts, as it left the product. */
@@ -30,21 +30,21 @@ export type NetworkLine = {
   readonly url: string;
   readonly port: number;
   readonly creates: readonly SeenCreate[];
-  /** From now on the network finds that the account's tokens have expired. A new login is another matter. */
+  /** Makes the network answer that the account's tokens have expired. A new login is unaffected. */
   expire(account: string): void;
-  /** From now on, for so long, this server is in trouble. Every second post that it is asked for it makes all the same. */
+  /** Starts a server fault for `forMs`. Every second requested post is made nevertheless. */
   suffer(fault: ServerFault, forMs: number): void;
 };
 
-/** What lines share, with which a network limits all of its accounts at once. */
+/** Shared by lines, so that a network can rate limit all of its accounts at once. */
 export type Storm = { untilMs: number };
 
 export type LineOptions = LinePlatform & {
   readonly server: Server;
   readonly storm: Storm;
-  /** Has the network take its time with the next file; only where it can be told to. */
+  /** Slows down the processing of the next file, on networks that support it. */
   readonly slowDown?: () => Promise<void>;
-  /** Of the channel's grant, where it has one. */
+  /** For a channel with a grant. */
   readonly refreshes?: Refreshes;
   readonly faults: PlannedFaults;
   readonly journal: Journal;
@@ -52,7 +52,7 @@ export type LineOptions = LinePlatform & {
   readonly killWorker: (name: string) => void;
 };
 
-/** The line between the product and one network: it is as bad as the run's plan says. */
+/** A proxy between the product and one network, with the faults that the run's plan asks for. */
 export async function networkLine(t: ExecutionContext, options: LineOptions): Promise<NetworkLine> {
   const line = new Line(options);
   const server = createServer((incoming, response) => {
@@ -74,7 +74,7 @@ export async function networkLine(t: ExecutionContext, options: LineOptions): Pr
   };
 }
 
-/** For these, the post's user acts while the request is on its way. */
+/** For these faults, the post's user acts while the request is on its way. */
 const cuedFaults: ReadonlySet<LineFault> = new Set([
   'terminated in mid-send',
   '429 after a cancel',
@@ -99,10 +99,10 @@ class Line {
   async pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', url: path = '/' } = incoming;
     const { [workerHeader]: worker, [uploadHeader]: upload, ...headers } = incoming.headers;
-    const { bytes, isWhole } = await arrive(incoming);
+    const { bytes, isComplete } = await arrive(incoming);
     const request = { method, path, headers, body: bytes.toString('utf8') };
     const { server, labels, accountOf } = this.#options;
-    if (!isWhole) {
+    if (!isComplete) {
       await forwardBeginning(server, request, bytes);
       return;
     }
@@ -140,8 +140,8 @@ class Line {
     }
 
     const { faults, platform } = this.#options;
-    const taken = this.#inStorm() ? undefined : faults.take(platform, made);
-    const fault = taken && (await this.#bringAbout(taken));
+    const planned = this.#inStorm() ? undefined : faults.take(platform, made);
+    const fault = planned && (await this.#bringAbout(planned));
     if (fault) {
       this.#note(made, fault);
     }
@@ -149,9 +149,9 @@ class Line {
   }
 
   /**
-   * Does what befalls a request of an upload.
+   * Applies the planned faults to a request of an upload.
    *
-   * @param labels Of the posts that the files are for.
+   * @param labels The posts that the files belong to.
    * @returns whether the request is cut off.
    */
   async #troubleUpload(request: LineRequest, bytes: Buffer, labels: Label[]): Promise<boolean> {
@@ -176,7 +176,7 @@ class Line {
     return cut !== undefined;
   }
 
-  /** Does what goes before the answer. @returns the fault, unless its moment was missed. */
+  /** Acts before the response as the fault requires. @returns the fault, or undefined when its moment was missed. */
   async #bringAbout({ fault, id, marker }: TakenFault): Promise<LineFault | undefined> {
     const { journal, cues } = this.#options;
     if (!cuedFaults.has(fault)) {
@@ -185,7 +185,7 @@ class Line {
     }
 
     const isDone = await cues.give(marker);
-    // A worker that is killed says so itself.
+    // The death of a worker is recorded when it happens.
     if (isDone && fault !== 'killed in a late record') {
       journal.injected(fault, id);
     }
@@ -201,7 +201,7 @@ class Line {
   ): Promise<void> {
     this.#asked += made.length > 0 ? 1 : 0;
     const isMade = made.length > 0 && this.#asked % 2 === 0;
-    this.#note(made, `${fault}${isMade ? ', and makes the post' : ''}`);
+    this.#note(made, `${fault}${isMade ? ', but the post is made' : ''}`);
     if (isMade) {
       const { status } = await forward(this.#options.server, request, bytes);
       this.#note(made, `would have answered ${status}`);
@@ -280,10 +280,10 @@ function give(response: ServerResponse, { status, headers, body }: LineAnswer): 
     .end(JSON.stringify(body));
 }
 
-/** Which worker asks a network. The line before the network reads it and does not pass it on. */
+/** Names the worker of a request. The line removes the header. */
 export const workerHeader = 'x-chaos-worker';
 
-/** For which texts a request brings files, or prepares that; the line keeps it, too. */
+/** The texts whose files a request carries or prepares. The line removes the header. */
 export const uploadHeader = 'x-chaos-upload';
 
 export const uploadHeaders = (texts: readonly string[]): Record<string, string> => ({

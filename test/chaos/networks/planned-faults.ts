@@ -3,13 +3,13 @@ import type { Platform } from '../plan/platforms.ts';
 import type { PlannedFault, PostPlan } from '../plan/post-plan.ts';
 import type { Label } from '../plan/texts.ts';
 
-/** What the lines before the networks are to do, each once. */
+/** The faults that the lines apply, each once. */
 export type PlannedFaults = {
-  /** From now on these posts meet their faults. */
+  /** Adds the faults of these posts. */
   add(posts: readonly PostPlan[]): void;
-  /** What befalls a request that would make these posts on this network, if anything. */
+  /** The fault of a request that would make these posts on this network, if any. */
   take(platform: Platform, labels: readonly Label[]): TakenFault | undefined;
-  /** What befalls a request that brings a file of these posts, or prepares that. */
+  /** The fault of a request that carries or prepares a file of these posts, if any. */
   takeOfUpload(
     platform: Platform,
     labels: readonly Label[],
@@ -17,7 +17,7 @@ export type PlannedFaults = {
   ): TakenFault<UploadFault> | undefined;
 };
 
-/** The caller that takes it makes it come about. */
+/** A fault to apply; the caller that takes it applies it. */
 export type TakenFault<F = LineFault> = { readonly marker: string } & Omit<
   PlannedFault,
   'fault'

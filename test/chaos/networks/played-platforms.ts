@@ -5,7 +5,7 @@ import { blueskyLine } from './real-platforms.ts';
 
 type Wire = Omit<LinePlatform, 'platform' | 'accountOf'>;
 
-/** Every account of a network that the sandbox plays has a server of its own, and its name is the line's. */
+/** A line to a network that the sandbox plays. Each account has a server of its own, named like the line. */
 export const playedLine = (platform: SandboxPlatform, account: string): LinePlatform => ({
   ...wires[platform](),
   platform,
@@ -79,8 +79,8 @@ const googleError = (status: number, reason: string, message: string) => ({
 });
 
 /**
- * A video's words come with the beginning of its upload, and the chunk with its last byte makes it: sessions are known
- * by their address.
+ * The texts arrive with the start of an upload, and the chunk with the last byte makes the video. The session's address
+ * links the two.
  */
 function youtubeWire(): Wire {
   const sessions = new Map<string, Label[]>();
@@ -95,7 +95,7 @@ function youtubeWire(): Wire {
         sessions.set(sessionIn(String(location)), labelsIn(JSON.parse(body).snippet.description));
       }
     },
-    // The product takes its time with requests that bring a file.
+    // The product's timeout is longer for requests that carry a file.
     beyondTimeoutMs: 202_000,
     refusal: googleError(400, 'invalidVideoMetadata', 'The text is not wanted here.'),
     tooMany: (seconds) => ({

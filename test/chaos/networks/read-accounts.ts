@@ -2,12 +2,12 @@ import type { AtpAgent } from '@atproto/api';
 import type { mastodon } from 'masto';
 import type { PlayedServer } from './sandbox-server.ts';
 
-/** A post as its network shows it to anybody. */
+/** A post as its network shows it publicly. */
 export type Listed = {
   readonly text: string;
   readonly id: string;
   readonly url: string;
-  /** Of the post that it continues. */
+  /** The id of the post that it replies to. */
   readonly parentId: string | null;
   readonly files: readonly ListedFile[];
 };
@@ -76,7 +76,7 @@ const filesIn = ({ video, alt = '', images = [] }: PostRecord['embed'] = {}): Li
   ...images.map((image) => ({ kind: 'picture' as const, altText: image.alt })),
 ];
 
-/** @param url By which the product reaches the server, and under which it knows what is there. */
+/** @param url The line's address, which is part of the posts' URLs. */
 export async function readPlayed(server: PlayedServer, url: string): Promise<Listed[]> {
   const posts = await server.posts();
   return posts.map(({ id, text, replyTo, path, files }) => ({

@@ -3,19 +3,19 @@ import { labelsIn, type Label } from '../plan/texts.ts';
 import type { ChaosChannel } from './connect-channels.ts';
 import type { Listed, ListedFile } from './read-accounts.ts';
 
-/** A part of a post as its network shows it to anybody. */
+/** A part of a post as its network shows it publicly. */
 export type Found = Label & {
-  /** Number of the channel. */
+  /** The channel's number. */
   readonly channel: number;
   readonly id: string;
   readonly url: string;
-  /** Of the post that it continues. */
+  /** The id of the post that it replies to. */
   readonly parentId: string | null;
-  /** Where all parts are in one post, those of all are of the first. */
+  /** For a thread in one post, all files belong to the first part. */
   readonly files: readonly ListedFile[];
 };
 
-/** All that is on the accounts of the run. */
+/** Reads all posts of the run's accounts. */
 export async function readNetworks(
   channels: readonly Pick<ChaosChannel, 'platform' | 'read'>[],
 ): Promise<Found[]> {
@@ -39,7 +39,7 @@ function onlyPart({ text, ...listed }: Listed): Part[] {
   return label ? [{ ...label, ...listed }] : [];
 }
 
-/** Each text of the post continues the one before it, if that is the part before. */
+/** Splits a post into its parts. A part's parent is the post itself, if the parts are in order. */
 export function partsInOne({ text, files, ...listed }: Listed): Part[] {
   const [first, ...later] = labelsIn(text);
   if (!first) {

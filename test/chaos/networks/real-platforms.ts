@@ -1,7 +1,7 @@
 import { labelsIn } from '../plan/texts.ts';
 import { tokenOf, usualTimeoutMs, type LinePlatform } from './line-platform.ts';
 
-/** An account is known by its token. */
+/** The token identifies the account. */
 export const mastodonLine: LinePlatform = {
   platform: 'mastodon',
   labels: ({ method, path, body }) =>
@@ -17,7 +17,7 @@ export const mastodonLine: LinePlatform = {
   broken: { status: 500, body: { error: 'Internal Server Error' } },
 };
 
-/** An account is known by its DID. */
+/** The DID identifies the account. */
 export const blueskyLine: LinePlatform = {
   platform: 'bluesky',
   labels: ({ method, path, body }) =>
@@ -41,7 +41,7 @@ export const blueskyLine: LinePlatform = {
   broken: { status: 500, body: { error: 'InternalServerError', message: 'Internal Server Error' } },
 };
 
-/** Of a JWT. */
+/** @returns the `sub` of a JWT. */
 function subjectOf(jwt: string): string {
   const payload = Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8');
   return /"sub":"(?<did>[^"]+)"/v.exec(payload)?.groups?.['did'] ?? '';

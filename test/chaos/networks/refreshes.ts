@@ -8,28 +8,28 @@ import type { LineRequest } from './line-platform.ts';
 
 /** A request for new tokens that reached a network. */
 export type SeenRefresh = {
-  /** Number of the channel. */
+  /** The channel's number. */
   readonly channel: number;
   readonly token: string;
   readonly worker: string;
   /** In milliseconds since 1970. */
   readonly askedAtMs: number;
   readonly answeredAtMs: number;
-  /** `lost`: the network handed out tokens, and the answer is cut off. `away`: none of these. */
+  /** `lost`: the network issued tokens and the response was cut off. `away`: any other failure. */
   readonly outcome: 'renewed' | 'lost' | 'refused' | 'away';
 };
 
-/** What the line before a channel with a grant knows of that. */
+/** The refreshes of a channel with a grant, and their planned faults. */
 export type Refreshes = {
-  /** Number of the channel. */
+  /** The channel's number. */
   readonly channel: number;
   readonly faults: PlannedRefreshes;
-  /** What the network is to do to the refresh that comes next. */
+  /** Sets the sandbox's directive for the next refresh. */
   readonly order: (directive: Directive) => Promise<void>;
   readonly seen: SeenRefresh[];
 };
 
-/** What befalls refreshes of a run, each fault once. */
+/** The planned faults of refreshes, each applied once. */
 export type PlannedRefreshes = {
   add(faults: readonly PlannedRefreshFault[]): void;
   take(channel: number, elapsedMs: number): PlannedRefreshFault | undefined;
@@ -46,7 +46,7 @@ export function plannedRefreshes(): PlannedRefreshes {
   };
 }
 
-/** How the sandbox is told; of the one that is not here the line itself takes care. */
+/** The sandbox's directive for each fault. The line applies the one that is missing here. */
 const directives: Readonly<Partial<Record<RefreshFault, Directive>>> = {
   'refresh answered 500': 'refresh-error',
   'refresh limited': 'refresh-busy',
@@ -70,7 +70,7 @@ export type RefreshPass = {
   readonly killWorker: (name: string) => void;
 };
 
-/** Brings a refresh to the network, and whatever is planned for it about. */
+/** Forwards a refresh to the network and applies its planned fault. */
 export async function passRefresh(
   { channel, faults, order, seen }: Refreshes,
   { server, request, bytes, response, worker, journal, killWorker }: RefreshPass,
@@ -102,7 +102,7 @@ export async function passRefresh(
   response.writeHead(answer.status, answer.headers).end(answer.body);
 }
 
-/** DPoP has every proof repeated that lacks the server's nonce: nothing was redeemed then. */
+/** With DPoP, a request without the server's nonce is rejected and repeated; it uses up no token. */
 function outcomeOf(answer: Answer | null): SeenRefresh['outcome'] {
   if (answer?.status === 200) {
     return 'renewed';

@@ -1,31 +1,31 @@
 import path from 'node:path';
 import { readDataFile } from '../../../sandbox/data-file.ts';
-import { isRefused, type Post } from '../../../sandbox/post.ts';
+import { isRefused, type SandboxPost } from '../../../sandbox/post.ts';
 import { networkOf, networks } from '../../../sandbox/registry.ts';
 import { startSandbox } from '../../../sandbox/server.ts';
 import type { ExecutionContext } from 'ava';
 import type { Directive } from '../../../sandbox/directives.ts';
-import type { Grant } from '../../../sandbox/oauth/grant.ts';
+import type { SandboxGrant } from '../../../sandbox/oauth/grant.ts';
 import type { SandboxPlatform } from '../plan/platforms.ts';
 
-/** A network with one account, as the sandbox plays it. */
+/** A network with one account, played by the sandbox. */
 export type PlayedServer = {
   readonly url: string;
-  /** What the network is to do to the next request. @param seconds Of `lifetime`. */
+  /** Sets the directive for the next request. @param seconds The value of `lifetime`. */
   order(directive: Directive, seconds?: number): Promise<void>;
-  /** What apps were allowed to do, in the order of that: read where the sandbox keeps it. */
-  grants(): Promise<readonly Grant[]>;
-  /** All that is on it, in the order in which it came: read where the sandbox keeps it. */
+  /** The grants of all apps, oldest first, read from the sandbox's data file. */
+  grants(): Promise<readonly SandboxGrant[]>;
+  /** All posts, oldest first, read from the sandbox's data file. */
   posts(): Promise<PlayedPost[]>;
 };
 
-export type PlayedPost = Pick<Post, 'id' | 'text' | 'replyTo'> & {
-  /** Of its page, from the origin on. */
+export type PlayedPost = Pick<SandboxPost, 'id' | 'text' | 'replyTo'> & {
+  /** The path of its page. */
   readonly path: string;
   readonly files: readonly { readonly type: string; readonly altText: string }[];
 };
 
-/** @param name Of the file in the folder in which it keeps its posts. */
+/** @param name The name of the sandbox's data file. */
 export async function startPlayedServer(
   t: ExecutionContext,
   platform: SandboxPlatform,
@@ -36,7 +36,7 @@ export async function startPlayedServer(
     host: '127.0.0.1',
     port: 0,
     dataFile,
-    halfLifeMs: 60_000, // So that they grow between two reads of a run.
+    halfLifeMs: 60_000, // So that metrics grow between two reads of a run.
   });
   t.teardown(close);
   return {
@@ -48,7 +48,7 @@ export async function startPlayedServer(
         body: JSON.stringify({ platform, directive, count: 1, seconds }),
       });
       if (status !== 200) {
-        throw new Error(`The sandbox did not take "${directive}" for ${platform}: ${status}`);
+        throw new Error(`The sandbox rejected "${directive}" for ${platform}: ${status}`);
       }
     },
     grants: async () => (await readDataFile(dataFile, schemas))?.grants ?? [],
@@ -61,10 +61,10 @@ export async function startPlayedServer(
 
 const schemas = Object.fromEntries(networks.map(({ id, postSchema }) => [id, postSchema]));
 
-const isPlain = (post: Post, platform: SandboxPlatform): boolean =>
+const isPlain = (post: SandboxPost, platform: SandboxPlatform): boolean =>
   post.network === platform && !isRefused(post);
 
-function playedPost(post: Post): PlayedPost {
+function playedPost(post: SandboxPost): PlayedPost {
   const network = networkOf(post);
   const { id, text, replyTo } = post;
   return { id, text, replyTo, path: network.pathOf(post), files: network.show(post).files };

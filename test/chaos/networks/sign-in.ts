@@ -1,28 +1,28 @@
 import { registeredApps } from '../../../accounts/oauth-apps.ts';
 import type { Orm } from '../../../db/orm.ts';
 import type { Account } from '../../../networks/network.ts';
-import type { Grant, Oauth } from '../../../networks/oauth.ts';
+import type { Grant, Oauth } from '../../../networks/oauth/contract.ts';
 import { openNetworks } from '../../../networks/registry.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
 import type { Sealer } from '../../../runtime/secrets.ts';
 import { openBrowser } from '../../support/browser.ts';
 import type { SandboxPlatform } from '../plan/platforms.ts';
 
-/** Where the browser comes back to: nothing listens there. */
+/** The browser is redirected here; no server listens. */
 const redirectUri = 'http://127.0.0.1:9/connect/callback/chaos';
 
 export type SignIn = {
   readonly platform: SandboxPlatform;
-  /** Of the line before the sandbox that plays it. */
+  /** The address of the line to the sandbox. */
   readonly url: string;
-  /** With the scopes that every app gets: it may write posts, and see none. */
+  /** With the scopes that every app gets, which allow writing posts but not reading them. */
   readonly isBlind: boolean;
   readonly orm: Orm;
   readonly sealer: Sealer;
   readonly egress: Egress;
 };
 
-/** Connects the demo account as its owner does: by the network's page, in a browser. */
+/** Connects the demo account as its owner does: on the network's page, in a browser. */
 export async function signIn(way: SignIn): Promise<{ account: Account; grant: Grant }> {
   const { platform, url, isBlind, orm, sealer, egress } = way;
   const { oauth, sandboxUrl } = await oauthOf(way);
@@ -45,13 +45,17 @@ export async function signIn(way: SignIn): Promise<{ account: Account; grant: Gr
   const { grant, accounts } = await oauth.finish({ ...context, ...begun, answer });
   const [account] = accounts;
   if (!account) {
-    throw new Error(`The ${isBlind ? 'blind ' : ''}account of ${platform} at ${url} is not there.`);
+    throw new Error(
+      `The ${isBlind ? 'blind ' : ''}account of ${platform} at ${url} was not found.`,
+    );
   }
 
   return { account, grant };
 }
 
-/** For accounts of the sandbox the product asks LinkedIn for all scopes; others are asked for as at LinkedIn itself. */
+/**
+ * At the sandbox the product requests all LinkedIn scopes; with these settings it requests those of the real LinkedIn.
+ */
 async function oauthOf({ platform, url, isBlind }: Pick<SignIn, 'platform' | 'url' | 'isBlind'>) {
   const settings = isBlind
     ? {
@@ -64,7 +68,7 @@ async function oauthOf({ platform, url, isBlind }: Pick<SignIn, 'platform' | 'ur
     : {};
   const entry = openNetworks(settings).oauth[platform];
   if (!entry) {
-    throw new Error(`The product cannot connect accounts of ${platform} in a browser.`);
+    throw new Error(`The product has no OAuth login for ${platform}.`);
   }
 
   return { oauth: (await entry.load()) as Oauth, sandboxUrl: isBlind ? null : url };

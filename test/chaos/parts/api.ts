@@ -1,8 +1,8 @@
 import { runApi } from '../../../api/run-api.ts';
 import { fallIntoTrap } from './traps.ts';
 
-// An API as operators start it, but for this: when the run wants it to, it kills itself between the commit of a post
-// and telling Temporal of it.
+// An API as operators start it, except that it kills itself between a post's commit and the notify when the run asks
+// for it.
 
 const folder = process.env['CHAOS_FOLDER'] ?? '';
 

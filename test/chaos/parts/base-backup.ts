@@ -5,10 +5,10 @@ import { PlainError } from '../../../scripts/terminal.ts';
 import { runCommand } from '../../../scripts/run-command.ts';
 
 /**
- * Copies the data of a PostgreSQL that runs, as operators do without its tools: its log, copied last, makes the copy whole
- * when a server starts on it.
+ * Copies the data folder of a running PostgreSQL without its backup tools. The WAL is copied last and makes the copy
+ * consistent when a server starts on it.
  *
- * @param url Of a superuser.
+ * @param url For a superuser.
  */
 export async function copyCluster(url: string, cluster: string, copy: string): Promise<void> {
   const client = new PgClient({ connectionString: url });
@@ -33,13 +33,13 @@ export async function copyCluster(url: string, cluster: string, copy: string): P
   }
 }
 
-/** Puts a copy in the place of a PostgreSQL's data, which does not run. */
+/** Replaces the data folder of a stopped PostgreSQL with a copy. */
 export async function putBack(copy: string, cluster: string): Promise<void> {
   await rm(cluster, { recursive: true, force: true });
   await copyFolder(copy, cluster);
 }
 
-/** With owners and rights. A file that was removed meanwhile is none of the copy's. */
+/** With owners and permissions. Files that were removed meanwhile are left out. */
 async function copyFolder(from: string, to: string): Promise<void> {
   const copied = await runCommand('cp', ['-a', from, to], { env: { ...process.env, LC_ALL: 'C' } });
   const complaints = copied.ok

@@ -2,24 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PostView } from '../../../domain/post-view.ts';
 import type { Client, Reply } from '../../support/client.ts';
 
-/** A call that was made until it was answered. */
+/** A call that was repeated until it got a response. */
 export type Called = {
   readonly reply: Reply;
-  /** Of the first request, in milliseconds since 1970: from then on it may have had its effect. */
+  /** When the first request was sent, in milliseconds since 1970; it may take effect from then on. */
   readonly sentAtMs: number;
   readonly ackAtMs: number;
-  /** Earlier requests got no answer, so that they may have had their effect all the same. */
+  /** Earlier requests without a response, which may have taken effect. */
   readonly lostAnswers: number;
 };
 
 const againAfterMs = 250;
-/** The API is away for up to a minute on purpose; on a machine at a load of 20 a start alone takes minutes. */
+/** The run stops the API for up to a minute, and a start takes minutes on a machine with a load of 20. */
 const longestMs = 600_000;
 
 /**
- * Calls as a careful program does: again when no answer came, or one that says to come back.
+ * Calls as a careful client does: repeats requests without a response, or with 429 or 503.
  *
- * @throws Error when that lasts ten minutes, or an answer is not as the API's document says.
+ * @throws Error after ten minutes, or when the API returns another 5xx.
  */
 export async function callUntilAnswered(call: () => Promise<Reply>): Promise<Called> {
   const sentAtMs = Date.now();
@@ -31,24 +31,24 @@ export async function callUntilAnswered(call: () => Promise<Reply>): Promise<Cal
       }
 
       if (reply.status !== 503 && reply.status !== 429) {
-        throw new Error(`The API answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+        throw new Error(`The API returned ${reply.status}: ${JSON.stringify(reply.body)}`);
       }
     } catch (error) {
       if (!(error instanceof TypeError)) {
-        throw error; // `fetch` says so of an answer that never came, and of nothing else.
+        throw error; // `fetch` throws a TypeError only when no response arrived.
       }
 
       lostAnswers += 1;
     }
 
     if (Date.now() - sentAtMs > longestMs) {
-      throw new Error('The API could not be reached for ten minutes.');
+      throw new Error('The API was unreachable for ten minutes.');
     }
     await sleep(againAfterMs);
   }
 }
 
-/** The post as the API shows it; null when it knows of none. */
+/** The post in the API, or null when it has none. */
 export async function showPost(client: Client, id: string): Promise<PostView | null> {
   const { reply } = await callUntilAnswered(() => client.get(`/posts/${id}`));
   return reply.status === 404 ? null : reply.body.post;

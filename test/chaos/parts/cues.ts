@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How a line or a worker tells a post's user that now is the moment. */
+/** Signals from a line or a worker to a post's user to act now. */
 export type Cues = {
-  /** @param act What the user does then. */
+  /** @param act The user's action. */
   on(marker: string, act: () => Promise<void>): void;
   /**
-   * Resolves when the user has done it.
+   * Resolves when the user has acted.
    *
-   * @returns false when that failed, or took so long that the moment is over.
+   * @returns false when the action failed or took too long.
    */
   give(marker: string): Promise<boolean>;
 };

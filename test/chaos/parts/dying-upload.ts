@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Step } from '../../../networks/network.ts';
+import type { PublishStep } from '../../../networks/network.ts';
 
-/** How long what was read is given to leave before the process dies, in milliseconds. */
+/** The time for the read bytes to leave before the process dies, in milliseconds. */
 const leavesWithinMs = 200;
 
-/** The same parts, of whose files the first to be read takes the process away when half of it is sent. */
-export const dyingIn = (step: Step, die: () => void): Step => ({
+/** The same parts, but the process dies when half of the first file has been read. */
+export const dyingIn = (step: PublishStep, die: () => void): PublishStep => ({
   ...step,
   parts: step.parts.map((part) => ({
     ...part,

@@ -1,30 +1,30 @@
 import type { Fault } from '../plan/faults.ts';
 
-/** What happened to which post, so that a violation can be explained; and how often each fault came about. */
+/** Records what happened to each post, to explain violations, and how often each fault was applied. */
 export type Journal = {
-  /** In milliseconds from the start of the run. */
+  /** Since the start of the run, in milliseconds. */
   readonly elapsedMs: () => number;
-  /** @param subject A post's marker, or '' for what concerns everybody. */
+  /** @param subject A post's marker, or '' for an event that affects all posts. */
   note(subject: string, what: string): void;
-  /** @param id Of the planned fault, where it was planned for a post or as a trap. */
+  /** @param id The id of the planned fault, if it has one. */
   injected(fault: Fault, id?: string): void;
-  /** Something befalls everybody just now. */
+  /** Records a fault that affects all posts. */
   disturbed(): void;
-  /** When that was, in milliseconds since 1970. */
+  /** When such faults came, in milliseconds since 1970. */
   readonly disturbances: readonly number[];
-  /** Worker processes stood still, from and until when in milliseconds since 1970. */
+  /** When worker processes were suspended, in milliseconds since 1970. */
   readonly pauses: { readonly fromMs: number; untilMs: number }[];
   /** In milliseconds since 1970. */
   readonly restores: { readonly backupAtMs: number; readonly restoredAtMs: number }[];
   readonly cameAbout: (id: string) => boolean;
   readonly countOf: (fault: Fault) => number;
-  /** Lines about a post and about everybody, in order of time. */
+  /** The lines about a post and about all posts, oldest first. */
   storyOf(subject: string): string[];
 };
 
 type Line = { readonly atMs: number; readonly subject: string; readonly what: string };
 
-/** @param startMs The start of the run, in milliseconds since 1970. It is known only when everything runs. */
+/** @param startMs The start of the run in milliseconds since 1970, which is known once everything runs. */
 export function openJournal(startMs: () => number): Journal {
   const lines: Line[] = [];
   const counts = new Map<Fault, number>();

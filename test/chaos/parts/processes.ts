@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { answers, type Stage } from '../../../scripts/parts/part.ts';
+import { respondsAt, type Stage } from '../../../scripts/parts/part.ts';
 import { withoutTemporal } from '../../../scripts/parts/temporal.ts';
 import { freePort } from '../../../scripts/ports.ts';
 import { poll } from '../../support/poll.ts';
@@ -12,14 +12,14 @@ export type ProductSettings = {
   readonly databaseUrl: string;
   readonly temporalEnv: Readonly<Record<string, string>>;
   readonly secretKey: string;
-  /** On 127.0.0.1, that the product may go out to. */
+  /** Ports on 127.0.0.1 that the product may connect to. */
   readonly allowPorts: readonly number[];
 };
 
 const workerNames = ['worker-1', 'worker-2'];
 const readyWithinMs = 300_000;
 
-/** Starts one API and two workers, each under a supervisor, and waits until they do their work. */
+/** Starts one API and two workers, each under a supervisor, and waits until they are ready. */
 export async function startProcesses(
   stage: Stage,
   settings: ProductSettings,
@@ -57,6 +57,6 @@ export async function startProcesses(
     ...workerNames.map((name) => start(name, 'worker.ts')),
   ]);
   const url = `http://127.0.0.1:${port}`;
-  await poll(() => answers(`${url}/status`), Boolean, readyWithinMs);
+  await poll(() => respondsAt(`${url}/status`), Boolean, readyWithinMs);
   return { url, started };
 }

@@ -6,27 +6,27 @@ import type { ExecutionContext } from 'ava';
 import type { Random } from '../../support/simulation/random.ts';
 import type { Received } from '../../support/receiver.ts';
 
-/** A request of a webhook, and what it was answered. */
-export type Taken = Received & { readonly answered: number };
+/** A webhook request, and the status of its response. */
+export type AnsweredEvent = Received & { readonly answered: number };
 
 export type EventReceiver = {
   readonly url: string;
   readonly port: number;
-  readonly taken: readonly Taken[];
+  readonly events: readonly AnsweredEvent[];
 };
 
 /**
- * The user's own server, which receives events. Sometimes it fails, though an event only once: the next attempt is a
- * minute later and the one after that five.
+ * The user's server, which receives events. It fails each event at most once, because the next attempt comes a minute
+ * later and the one after it five minutes later.
  *
- * @param fails Whether it is in a state to fail.
+ * @param fails Whether it may fail now.
  */
 export async function receiveEvents(
   t: ExecutionContext,
   random: Random,
   fails: () => boolean,
 ): Promise<EventReceiver> {
-  const taken: Taken[] = [];
+  const events: AnsweredEvent[] = [];
   const seen = new Set<string>();
   const server = createServer((request, response) => {
     void buffer(request).then((bytes) => {
@@ -34,7 +34,7 @@ export async function receiveEvents(
       const id = String(headers['service-event-id']);
       const answered = !seen.has(id) && fails() && random.chance(0.1) ? 500 : 204;
       seen.add(id);
-      taken.push({ headers, body: bytes.toString('utf8'), answered });
+      events.push({ headers, body: bytes.toString('utf8'), answered });
       response.writeHead(answered).end();
     });
   });
@@ -45,5 +45,5 @@ export async function receiveEvents(
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/events`, port, taken };
+  return { url: `http://127.0.0.1:${port}/events`, port, events: events };
 }

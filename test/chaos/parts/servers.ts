@@ -10,27 +10,26 @@ import { findTemporal } from '../../../scripts/programs/find-temporal.ts';
 import { tcpGate, throughGate, type TcpGate } from '../../support/tcp-gate.ts';
 import { copyCluster, putBack } from './base-backup.ts';
 
-/** A server that the run takes away and gives back. Its users come by the gate. */
+/** A server that the run stops and restarts. Clients connect through the gate. */
 export type Mortal = {
   readonly gate: TcpGate;
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
-  /** Starts it again, with what it had written down. */
+  /** Starts it again with its stored data. */
   revive(): Promise<void>;
 };
 
 export type Database = Mortal & {
-  /** By way of the gate, for the product. */
+  /** Through the gate, for the product. */
   readonly url: string;
-  /** Past the gate, for the run itself. */
+  /** Without the gate, for the run itself. */
   readonly directUrl: string;
-  /** A copy of all that it has. @returns what puts that in its place, while it does not run. */
+  /** Makes a copy of its data. @returns a function that restores the copy while the server is stopped. */
   backUp(): Promise<() => Promise<void>>;
 };
 
 /**
- * PostgreSQL on a folder of this run. It need not survive the machine's end, but its own: what it has acknowledged is
- * with the operating system.
+ * PostgreSQL in a folder of this run, without fsync: it has to survive the end of its process, but not of the machine.
  */
 export async function startDatabase(
   t: ExecutionContext,
@@ -71,9 +70,9 @@ export async function startDatabase(
 }
 
 export type TemporalServer = Mortal & {
-  /** By way of the gate. */
+  /** Through the gate. */
   readonly env: Readonly<Record<string, string>>;
-  /** Past the gate, for the run itself. */
+  /** Without the gate, for the run itself. */
   readonly directAddress: string;
   readonly namespace: string;
 };
@@ -113,7 +112,7 @@ export async function startDevTemporal(
   };
 }
 
-/** @param pid Of a process that this run has started. */
+/** @param pid A process that this run has started. */
 export async function killed(pid: number): Promise<void> {
   const identity = await processIdentity(pid);
   if (identity !== undefined) {

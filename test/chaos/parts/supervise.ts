@@ -1,38 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startPart, type Part, type Stage } from '../../../scripts/parts/part.ts';
+import { startPart, type ProcessPart, type Stage } from '../../../scripts/parts/part.ts';
 
 /** In milliseconds, as supervisors wait. */
 const restartAfterMs = 300;
 
 export type Supervised = {
   readonly name: string;
-  /** How often it was started again. */
+  /** How often it was restarted. */
   readonly restarts: () => number;
   /** When it ended, each time, in milliseconds since 1970. */
   readonly ends: readonly number[];
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): void;
-  /** Ends it, and it stays down until `resume`. Resolves when it is gone. */
+  /** Stops it until `resume`. Resolves when it is gone. */
   hold(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   resume(): void;
-  /** Lets it be, so that it stays down when it ends. */
+  /** Stops restarting it. */
   release(): void;
 };
 
 export type SupervisedPlan = {
   readonly name: string;
-  /** A file that Node runs. */
+  /** A file for Node. */
   readonly script: string;
   readonly env: NodeJS.ProcessEnv;
   readonly logFile: string;
 };
 
-/** Runs a process and starts it again whenever it ends, as a supervisor does. The stage's guard ends it. */
+/** Runs a process and restarts it whenever it ends, as a supervisor does. The stage's guard ends it. */
 export async function supervise(plan: SupervisedPlan, stage: Stage): Promise<Supervised> {
   const { name, script, env, logFile } = plan;
   const command = [process.execPath, script];
   const start = () => startPart({ name, command, env, logFile, rank: 0, graceMs: 50_000 }, stage);
-  let part: Part | undefined = await start();
+  let part: ProcessPart | undefined = await start();
   let restarts = 0;
   const ends: number[] = [];
   let released = false;
@@ -52,9 +52,9 @@ export async function supervise(plan: SupervisedPlan, stage: Stage): Promise<Sup
       part = await start();
     }
   };
-  void keep().catch((error: unknown) => stage.say(`${name} cannot be started: ${String(error)}`));
+  void keep().catch((error: unknown) => stage.say(`could not start ${name}: ${String(error)}`));
   const end = (signal: NodeJS.Signals): void => {
-    // Of a process that is gone the number may be another's by now.
+    // The pid of a process that ended may be reused.
     if (part && part.pid > 0) {
       process.kill(part.pid, signal);
     }
@@ -66,7 +66,7 @@ export async function supervise(plan: SupervisedPlan, stage: Stage): Promise<Sup
     kill: () => end('SIGKILL'),
     hold: async (signal) => {
       held ??= Promise.withResolvers();
-      // One that is just about to start is ended once it has.
+      // A process that is just starting is ended after its start.
       for (let isStarting = true; isStarting; isStarting = part !== undefined) {
         end(signal);
         await part?.ended;

@@ -12,8 +12,8 @@ import { labelsIn } from '../plan/texts.ts';
 import type { PlannedFault, Trap } from '../plan/post-plan.ts';
 import type { TrapFault, WorkerFault } from '../plan/faults.ts';
 
-// Processes that are to die, or to stand still, share a folder with the run that planned it. A file there is taken by removing it, which
-// only one of them can do, and what was taken is written down before the process dies: nothing is counted twice.
+// Processes that should die or be suspended share a folder with the run that planned it. A process takes a file by
+// removing it, which only one process can do, and stores what it took before it dies, so nothing is counted twice.
 
 type Mark = { readonly fault: WorkerFault; readonly marker: string } & Pick<
   PlannedFault,
@@ -33,29 +33,29 @@ export function openTraps(folder: string): void {
   }
 }
 
-/** The next worker that has this part of the post in its hands meets this at the given point. */
+/** Applies the fault to the next worker that handles this part of the post at the fault's point. */
 export function markPost(folder: string, marker: string, { id, ...planned }: PlannedFault): void {
   const { fault, platform, part } = planned;
   const mark = { fault: fault as WorkerFault, marker, platform, part } satisfies Mark;
   writeWhole(folder, path.join(marksFolder(folder), id), mark);
 }
 
-/** It befalls the next process that comes to this point. */
+/** Applies the fault to the next process that reaches its point. */
 export function setTrap(folder: string, { fault, id }: Omit<Trap, 'atMs'>): void {
   writeFileSync(path.join(trapsFolder(folder), `${slug(fault)}.${id}`), fault);
 }
 
 type Death = {
-  /** Of the mark or the trap. */
+  /** The id of the mark or the trap. */
   readonly id: string;
   readonly fault: WorkerFault | TrapFault;
-  /** Of the post that the process had in its hands, or ''. */
+  /** The marker of the post that the process handled, or ''. */
   readonly marker: string;
-  /** Of a process that stands still until it is released. */
+  /** The process, if it was suspended. */
   readonly stopped?: { readonly pid: number; readonly platform: string };
 };
 
-/** Why processes died or stood still since the last call. */
+/** The deaths and suspensions since the last call. */
 export const takeDeaths = (folder: string): Death[] => takeAll(deathsFolder(folder));
 
 function takeAll<T>(folder: string): T[] {
@@ -67,25 +67,25 @@ function takeAll<T>(folder: string): T[] {
   });
 }
 
-/** What a worker wants the run to do, now that it has come to a point. */
+/** A request of a worker to the run. */
 export type Wish =
   | { readonly kind: 'terminate'; readonly id: string; readonly workflowId: string }
   | { readonly kind: 'change'; readonly id: string; readonly marker: string };
 
 export const takeWishes = (folder: string): Wish[] => takeAll(wishesFolder(folder));
 
-/** The run has done what was wished. */
+/** Tells the worker that its request is done. */
 export const grantWish = (folder: string, { id }: Wish): void =>
   writeFileSync(path.join(folder, `granted-${id}`), '');
 
-/** The next try of this post to begin says so first. */
+/** Makes the next attempt of this post announce its start. */
 export function aimAt(folder: string, postId: string, { id, marker }: Omit<Aim, 'kind'>): void {
   writeWhole(folder, path.join(aimsFolder(folder), postId), { kind: 'change', id, marker });
 }
 
 type Aim = Extract<Wish, { kind: 'change' }>;
 
-/** @returns whether this post was aimed at; if so, the run learns that an attempt of it begins. */
+/** @returns whether `aimAt` named this post; if so, the run learns that an attempt begins. */
 export function tellAim(folder: string, postId: string): boolean {
   const file = path.join(aimsFolder(folder), postId);
   const aim = existsSync(file) ? readJson<Aim>(file) : null;
@@ -97,7 +97,7 @@ export function tellAim(folder: string, postId: string): boolean {
   return true;
 }
 
-/** If a trap was set at this point, has the workflow terminated, and goes on when that is done. Stands still meanwhile. */
+/** If a trap was set at this point, has the workflow terminated, and blocks until that is done. */
 export function terminateInTrap(folder: string, fault: TrapFault, workflowId: string): void {
   const id = takeTrap(folder, fault);
   if (id === undefined) {
@@ -113,7 +113,7 @@ export function terminateInTrap(folder: string, fault: TrapFault, workflowId: st
 
 const longestWishMs = 5000;
 
-/** The whole process does nothing for so long, in milliseconds. */
+/** Blocks the whole process for `ms`. */
 export function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -126,7 +126,7 @@ export function fallIntoTrap(folder: string, fault: TrapFault): void {
   }
 }
 
-/** @returns the trap's id if one was set at this point, and no other process took it. */
+/** @returns the trap's id if one was set at this point and no other process took it. */
 function takeTrap(folder: string, fault: TrapFault): string | undefined {
   const prefix = `${slug(fault)}.`;
   const name = readdirSync(trapsFolder(folder)).find((each) => each.startsWith(prefix));
@@ -135,7 +135,10 @@ function takeTrap(folder: string, fault: TrapFault): string | undefined {
     : undefined;
 }
 
-/** Meets what one of the texts was marked for at this point. Marks may be new at any time: see `untilAllCameAbout`. */
+/**
+ * Applies the fault that one of the texts was marked for at this point. Marks may be added at any time: see
+ * `untilAllCameAbout`.
+ */
 export function passMark(
   folder: string,
   point: WorkerFault,
@@ -155,7 +158,7 @@ export function passMark(
   }
 }
 
-/** @returns what kills this process, unless another one was killed by it before; null when no text was marked. */
+/** @returns a function that kills this process unless another one took the mark; null when no text was marked. */
 export function findDeath(
   folder: string,
   point: WorkerFault,
@@ -219,7 +222,7 @@ function took(file: string): boolean {
   }
 }
 
-/** SIGKILL: no clean-up, no goodbye. Nothing of this process runs after it. */
+/** Sends SIGKILL to this process, without any clean-up. */
 function die(folder: string, death: Death): never {
   writeWhole(folder, path.join(deathsFolder(folder), death.id), death);
   process.kill(process.pid, 'SIGKILL');
@@ -228,13 +231,13 @@ function die(folder: string, death: Death): never {
   }
 }
 
-/** SIGSTOP: goes on with the next line after SIGCONT. */
+/** Sends SIGSTOP to this process; it continues here after SIGCONT. */
 function suspend(folder: string, death: Death): void {
   writeWhole(folder, path.join(deathsFolder(folder), death.id), death);
   process.kill(process.pid, 'SIGSTOP');
 }
 
-/** So that the file is found whole. */
+/** Writes through a rename, so that readers never see part of a file. */
 function writeWhole(folder: string, file: string, content: object): void {
   const draft = path.join(folder, `draft-${path.basename(file)}`);
   writeFileSync(draft, JSON.stringify(content));

@@ -3,16 +3,16 @@ import type { Client } from '../../support/client.ts';
 import { playableMp4 } from '../../support/mp4.ts';
 import { fileNames, type FileName } from '../plan/post-plan.ts';
 
-/** In the media library, by the name that plans give a file. */
+/** Ids in the media library, by the names of the plan. */
 export type MediaIds = Readonly<Record<FileName, string>>;
 
-/** What is said of a file for those who do not see it. */
+/** The alt text of a file. */
 export const altTextOf = (name: FileName): string => `This is ${name} of the chaos suite.`;
 
-/** YouTube takes it in three chunks, and LinkedIn none that is shorter. In seconds. */
+/** In seconds. Long enough for three chunks on YouTube and for LinkedIn's minimum. */
 const videoSeconds = 4;
 
-/** Puts the run's files into the media library. @param url Of the API. */
+/** Uploads the run's files to the media library. @param url The API's address. */
 export async function uploadFiles({ key }: Pick<Client, 'key'>, url: string): Promise<MediaIds> {
   const ids: [FileName, string][] = [];
   for (const [index, name] of fileNames.entries()) {
@@ -26,7 +26,7 @@ export async function uploadFiles({ key }: Pick<Client, 'key'>, url: string): Pr
       body: form,
     });
     if (answer.status !== 201) {
-      throw new Error(`${name} was not taken: ${answer.status} ${await answer.text()}`);
+      throw new Error(`The upload of ${name} failed: ${answer.status} ${await answer.text()}`);
     }
 
     const { media } = (await answer.json()) as { media: { id: string } };
@@ -36,7 +36,7 @@ export async function uploadFiles({ key }: Pick<Client, 'key'>, url: string): Pr
   return Object.fromEntries(ids) as MediaIds;
 }
 
-/** Noise that no other file of the run has; 20 kB and more, so that it takes a while to be sent. */
+/** Noise that differs for each file of the run; at least 20 kB, so that sending takes a while. */
 function picture(index: number): Promise<Buffer> {
   const [width, height] = [160, 120];
   let state = index + 1;

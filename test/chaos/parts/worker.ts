@@ -1,7 +1,7 @@
 import { activityInfo, type Info } from '@temporalio/activity';
 import type { ActivityDeps } from '../../../activities/deps.ts';
-import type { Connection, Network, Step } from '../../../networks/network.ts';
-import type { OauthEntry } from '../../../networks/oauth.ts';
+import type { Connection, Network, PublishStep } from '../../../networks/network.ts';
+import type { OauthEntry } from '../../../networks/oauth/contract.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
 import { runWorker } from '../../../worker/run-worker.ts';
 import { dyingIn } from './dying-upload.ts';
@@ -15,25 +15,25 @@ import {
 } from './traps.ts';
 import { uploadHeaders, workerHeader } from '../networks/network-line.ts';
 
-// A worker as operators start it, but for this: it kills or stops itself at the points where the run wants it to, and
-// says its own name to the networks, so that the line before them knows whom to kill.
+// A worker as operators start it, except that it kills or suspends itself at the points that the run asks for, and
+// sends its name to the networks, so that a line knows which worker to kill.
 
 const folder = process.env['CHAOS_FOLDER'] ?? '';
 const name = process.env['CHAOS_NAME'] ?? '';
 
-const textsOf = ({ parts }: Step): string[] => parts.map(({ text }) => text);
+const textsOf = ({ parts }: PublishStep): string[] => parts.map(({ text }) => text);
 
-/** What kills this process when these tries write down what came of them. */
+/** The deaths that are due while these attempts record their results. */
 const deathsInRecord = new Map<
   string,
   { readonly die: () => void; isSent: boolean; asked: number }
 >();
 
-/** A try that was aimed at takes itself for so late, in milliseconds: more than a minute. */
+/** How much the clock of an aimed attempt is ahead, in milliseconds: more than a minute. */
 const lateByMs = 61_000;
-/** It stands still for so long at most whenever it looks at the clock, so that it meets its user anywhere. */
+/** The longest block at each look at the clock, in milliseconds, so that the user acts at a random point. */
 const mostStillMs = 12;
-const lateTries = new Set<string>();
+const lateAttempts = new Set<string>();
 
 const mortal = (network: Network): Network => ({
   ...network,
@@ -53,7 +53,7 @@ const mortal = (network: Network): Network => ({
     passMark(folder, 'suspended before the send', network.id, texts);
     const death = findDeath(folder, 'killed in a late record', network.id, texts);
     if (death) {
-      deathsInRecord.set(tryOf(activityInfo()), { die: death, isSent: false, asked: 0 });
+      deathsInRecord.set(attemptOf(activityInfo()), { die: death, isSent: false, asked: 0 });
     }
 
     const sent = await network.send(connection, step, files);
@@ -64,12 +64,12 @@ const mortal = (network: Network): Network => ({
 });
 
 /**
- * A try that has sent turns to the database to write that down, and once more when its post was cancelled meanwhile: it
- * dies at the second time.
+ * An attempt that has sent uses the database to record it, and again if its post was cancelled meanwhile: it dies at
+ * the second use.
  */
 function passRecord(what: 'sent' | 'asks the database'): void {
   const activity = deathsInRecord.size > 0 ? currentActivity() : undefined;
-  const death = activity && deathsInRecord.get(tryOf(activity));
+  const death = activity && deathsInRecord.get(attemptOf(activity));
   if (death && what === 'sent') {
     death.isSent = true;
   } else if (death?.isSent) {
@@ -87,10 +87,10 @@ const withHeaders = (egress: Egress, headers: Readonly<Record<string, string>>):
 
 const named = (egress: Egress): Egress => withHeaders(egress, { [workerHeader]: name });
 
-const tryOf = ({ activityId, attempt, workflowExecution }: Info): string =>
+const attemptOf = ({ activityId, attempt, workflowExecution }: Info): string =>
   `${workflowExecution?.workflowId} ${activityId} ${attempt}`;
 
-/** The activity that this belongs to, if any. */
+/** The current activity, if any. */
 function currentActivity(): Info | undefined {
   try {
     return activityInfo();
@@ -99,7 +99,7 @@ function currentActivity(): Info | undefined {
   }
 }
 
-/** A try reads the clock before it begins, and again when it has found that it is late. */
+/** An attempt reads the clock before it begins, and again when it is late. */
 function now(deps: ActivityDeps): Date {
   const at = deps.now();
   const activity = currentActivity();
@@ -107,12 +107,12 @@ function now(deps: ActivityDeps): Date {
     return at;
   }
 
-  const current = tryOf(activity);
+  const current = attemptOf(activity);
   const workflowId = activity.workflowExecution?.workflowId ?? '';
-  if (!lateTries.has(current) && tellAim(folder, workflowId.replace('post-', ''))) {
-    lateTries.add(current);
+  if (!lateAttempts.has(current) && tellAim(folder, workflowId.replace('post-', ''))) {
+    lateAttempts.add(current);
   }
-  if (!lateTries.has(current)) {
+  if (!lateAttempts.has(current)) {
     return at;
   }
 
@@ -120,7 +120,7 @@ function now(deps: ActivityDeps): Date {
   return new Date(at.getTime() + lateByMs);
 }
 
-/** Each account is of a sandbox of its own, and the product knows of one. */
+/** Each account has a sandbox of its own, but the product has one setting for all. */
 const atOwnSandbox = (entry: OauthEntry): OauthEntry => ({
   ...entry,
   load: async () => {
@@ -148,7 +148,7 @@ const adapt = (deps: ActivityDeps): ActivityDeps => ({
     passRecord('asks the database');
     return deps.orm;
   },
-  // Read between the statement that reads a post's end and the one that writes it.
+  // `publicUrl` is read between the statement that reads a post's end and the one that writes it.
   get publicUrl() {
     const activity = currentActivity();
     if (activity?.activityType === 'finalizePost') {

@@ -9,23 +9,23 @@ import type { ChannelPlan, PlannedFault, PostPlan } from './post-plan.ts';
 
 type Wishes = {
   readonly isLong: boolean;
-  /** How often each fault is to come about, on all networks together. */
+  /** How often each fault is planned, on all networks together. */
   readonly quota: number;
-  /** The same of those that kill a worker. */
+  /** The same for faults that kill a worker. */
   readonly deaths: number;
   readonly windowMs: number;
-  /** Posts that are due before this meet what takes their fault away, in milliseconds. */
+  /** Posts that are due before this may miss their fault, in milliseconds. */
   readonly firstDueMs: number;
   readonly channels: readonly ChannelPlan[];
 };
 
-/** After the last post is due, everything is to be over in this time, in milliseconds. */
+/** How long after the last due time the run has to end, in milliseconds. */
 const tailMs = 75_000;
 
 /**
- * Gives faults to posts that are not cancelled, so that each fault is sure to come about, and those that take long to
- * posts that are due early. A post has one fault on each network at most, so that it is through in time; where there
- * are too few posts, some faults are not planned. Cancelled posts get some too, which they may miss.
+ * Assigns faults to posts that are not cancelled, so that each fault is certain to be applied; posts that are due early
+ * get the longest ones. A post has at most one fault on each network, so that it ends in time. When there are too few
+ * posts, some faults are not planned. Cancelled posts get some faults too, which they may miss.
  */
 export function assignFaults(
   random: Random,
@@ -56,7 +56,7 @@ function giveOut(
     post.faults.every((planned) => planned.platform !== platform);
   for (const { fault, platform } of inTurn(random, { isLong, quota, deaths })) {
     const fitting = [...given.values()].filter(hasRoom(platform));
-    // Those that have none yet, before any has two.
+    // Posts without a fault come before those with one.
     const post = fitting.toSorted((a, b) => a.faults.length - b.faults.length)[0];
     if (post) {
       const onNetwork = withChannel(random, post, platform, channels);
@@ -69,7 +69,7 @@ function giveOut(
   return given;
 }
 
-/** Those that take longest first: they get posts of their own when there are few. */
+/** Longest faults first: they get posts of their own when posts are few. */
 function inTurn(
   random: Random,
   { isLong, quota, deaths }: Pick<Wishes, 'isLong' | 'quota' | 'deaths'>,
@@ -87,10 +87,10 @@ function inTurn(
   );
 }
 
-/** What takes a process or a workflow away. */
+/** Faults that end or suspend a process or a workflow. */
 const isCostly = (fault: PostFault): boolean => /^(?:killed|suspended|terminated)/v.test(fault);
 
-/** The post, on the network of its fault at least. */
+/** The post with a channel on the network of its fault. */
 function withChannel(
   random: Random,
   post: PostPlan,
@@ -109,14 +109,14 @@ function withChannel(
   return { ...post, channels: [...post.channels, random.pick(fitting)] };
 }
 
-/** The post, made early enough that it sleeps for a while. */
+/** The post, created early enough that its workflow sleeps for a while. */
 const asleep = (post: PostPlan): PostPlan => ({
   ...post,
   dueMs: Math.max(post.dueMs, 6000),
   createMs: Math.max(0, Math.min(post.createMs, post.dueMs - 6000)),
 });
 
-/** The post, due early enough to be through when the run ends. */
+/** The post, due early enough to end within the run. */
 function inTime(
   random: Random,
   post: PostPlan,

@@ -11,11 +11,11 @@ import type {
   Step,
 } from './post-plan.ts';
 
-// Posts that are made for one fault, beside those that the run was asked for.
+// Posts that are made for one fault each, in addition to the requested ones.
 
 export type FaultPostsPlan = {
   readonly isLong: boolean;
-  /** How often each fault is to come about. */
+  /** How often each fault is planned. */
   readonly quota: number;
   readonly windowMs: number;
   /** See `assignFaults`. */
@@ -23,7 +23,7 @@ export type FaultPostsPlan = {
   readonly channels: readonly ChannelPlan[];
   readonly outages: readonly Outage[];
   readonly serverOutages: readonly ServerOutage[];
-  /** What all markers of the run begin with. */
+  /** The prefix of all markers of the run. */
   readonly run: string;
 };
 
@@ -59,10 +59,10 @@ export function faultPosts(random: Random, wishes: FaultPostsPlan): PostPlan[] {
 const between = (random: Random, from: number, to: number): number =>
   from + random.next() * (to - from);
 
-/** After the last post is due, everything is to be over in this time, in milliseconds. */
+/** How long after the last due time the run has to end, in milliseconds. */
 const tailMs = 75_000;
 
-/** A post that is cancelled when its fault comes about, on one channel. */
+/** A post on one channel that is cancelled when its fault is applied. */
 function cancelledPost(
   random: Random,
   { isLong, windowMs, firstDueMs, channels }: FaultPostsPlan,
@@ -101,7 +101,7 @@ const dueAtRestore = 3;
 
 const changes = ['later', 'earlier', 'rewritten', 'cancelled'] as const;
 
-/** A post that its user leaves alone, and that is due about when the database is lost: nothing can tell what became of it. */
+/** A post without user steps that is due about when the database is lost, so that its result is unknown afterwards. */
 function duePost(random: Random, { channels }: FaultPostsPlan, restore: Outage): Bare {
   const { atMs, forMs, backupAtMs } = restore;
   const dueMs = between(random, (backupAtMs ?? atMs) - 1000, atMs + forMs);
@@ -116,7 +116,7 @@ function duePost(random: Random, { channels }: FaultPostsPlan, restore: Outage):
   };
 }
 
-/** A post that is changed after the backup was made: when that is restored, what was acknowledged is forgotten. */
+/** A post that is changed after the backup. The restore loses the acknowledged change. */
 function restoredPost(
   random: Random,
   { channels }: FaultPostsPlan,
@@ -131,7 +131,7 @@ function restoredPost(
     change === 'cancelled'
       ? { kind: 'cancel', atMs: stepMs }
       : { kind: 'move', atMs: stepMs, dueMs: newDueMs, rewrite: change === 'rewritten' };
-  // Some users change it once more when the service is back.
+  // Some users change it again once the service is back.
   const again: Step[] = random.chance(0.5)
     ? [{ kind: 'move', atMs: overMs + 6000, dueMs: dueMs + 4000, rewrite: true }]
     : [];
@@ -146,7 +146,10 @@ function restoredPost(
   };
 }
 
-/** The first server that hangs has a crowd of posts; later ones have as many as show that theirs are safe. */
+/**
+ * The first server that hangs has more posts than it has slots; later ones have enough to show that other servers are
+ * unaffected.
+ */
 const sizeOf = ({ what }: ServerOutage, index: number): number => {
   if (what === 'server hangs') {
     return index === 0 ? 16 : 3;
@@ -155,7 +158,7 @@ const sizeOf = ({ what }: ServerOutage, index: number): number => {
   return 2;
 };
 
-/** A post that is due while its server is in trouble. */
+/** A post that is due while its server has a fault. */
 function frailPost(
   random: Random,
   { channels }: FaultPostsPlan,

@@ -1,18 +1,18 @@
-/** Where a worker kills or stops itself as soon as it has a certain post in its hands. */
+/** Points at which a worker kills or suspends itself when it handles a certain post. */
 export const workerFaults = [
   'killed before the intent',
   'killed after the intent',
   'killed before the record',
   'suspended before the send',
   'killed in mid-upload',
-  // Needs the line as well: the post is cancelled while its request is on the way.
+  // Needs a line as well: the post is cancelled while its request is on the way.
   'killed in a late record',
 ] as const;
 export type WorkerFault = (typeof workerFaults)[number];
 
-/** What the line before a network does to one request that makes posts. */
+/** Faults that a line applies to one request for posts. */
 export const lineFaults = [
-  // The network's answer is held back while the worker is killed, so that it cannot have seen it.
+  // The line holds the response back until the worker is dead, so that the worker cannot receive it.
   "killed after the network's commit",
   'answer lost',
   'answer after the timeout',
@@ -27,30 +27,30 @@ export const lineFaults = [
 ] as const;
 export type LineFault = (typeof lineFaults)[number];
 
-/** What the line before a network does to one request that brings a file, or prepares that. */
+/** Faults that a line applies to one request that carries or prepares a file. */
 export const uploadFaults = ['upload cut off', 'processing slow'] as const;
 export type UploadFault = (typeof uploadFaults)[number];
 
 const withFiles: ReadonlySet<string> = new Set([...uploadFaults, 'killed in mid-upload']);
 
-/** Whether a post that has no file cannot meet it. */
+/** Whether the fault needs a post with a file. */
 export const needsFile = (fault: PostFault): boolean => withFiles.has(fault);
 
-/** What is done to a post from outside, at a time or when a worker says that it is about to begin. */
-export type AimedFault = 'terminated asleep' | 'cancelled as a late try begins';
+/** Faults applied to a post from outside, at a time or when an attempt is about to begin. */
+export type AimedFault = 'terminated asleep' | 'cancelled as a late attempt begins';
 
-/** What befalls one post on one network. */
+/** The faults of one post on one network. */
 export type PostFault = WorkerFault | LineFault | UploadFault | AimedFault;
 
-/** These end with a cancel, so each gets a post of its own. */
+/** Faults that end with a cancel, so each gets a post of its own. */
 export const singlePostFaults = [
   'killed in a late record',
   '429 after a cancel',
-  'cancelled as a late try begins',
+  'cancelled as a late attempt begins',
 ] as const;
 export type SinglePostFault = (typeof singlePostFaults)[number];
 
-/** These befall any post that its user leaves alone. */
+/** Faults for any post without user steps. */
 export const sharedFaults: readonly PostFault[] = [
   'terminated asleep',
   ...workerFaults.filter((fault) => !isOrdeal(fault)),
@@ -62,7 +62,7 @@ function isOrdeal(fault: PostFault): boolean {
   return singlePostFaults.some((each) => each === fault);
 }
 
-/** A point at which a process is stopped or killed by plan, whatever it works on. */
+/** Points at which the next process is stopped or killed, whatever it works on. */
 export const trapFaults = [
   'killed in finalize',
   'API killed after the commit',
@@ -70,7 +70,7 @@ export const trapFaults = [
 ] as const;
 export type TrapFault = (typeof trapFaults)[number];
 
-/** What befalls the next refresh of a channel's grant. */
+/** Faults of the next refresh of a channel's grant. */
 export const refreshFaults = [
   'refresh answered 500',
   'refresh limited',
@@ -81,10 +81,10 @@ export const refreshFaults = [
 ] as const;
 export type RefreshFault = (typeof refreshFaults)[number];
 
-/** What befalls a server that has only a few of the accounts. */
+/** Faults of a server with only a few of the accounts. */
 export type ServerFault = 'server hangs' | 'server answers 502';
 
-/** What befalls everything at once, or a whole account. */
+/** Faults of everything at once, or of a whole account. */
 export type WideFault =
   | 'Temporal away'
   | 'PostgreSQL away'
@@ -94,7 +94,7 @@ export type WideFault =
 
 export type Fault = PostFault | TrapFault | RefreshFault | WideFault;
 
-/** In the order in which the table shows them. */
+/** In the order of the report's table. */
 export const faultTitles: Readonly<Record<Fault, string>> = {
   'killed before the intent': 'worker killed before the intent',
   'killed after the intent': 'worker killed after the intent',
@@ -103,22 +103,22 @@ export const faultTitles: Readonly<Record<Fault, string>> = {
   'killed in mid-upload': 'worker killed in the middle of an upload',
   'killed in finalize': 'worker killed in finalize',
   'API killed after the commit': 'API killed between commit and start',
-  'Temporal away': 'Temporal away for 20 s',
-  'PostgreSQL away': 'PostgreSQL away for 10 s',
+  'Temporal away': 'Temporal unavailable for 20 s',
+  'PostgreSQL away': 'PostgreSQL unavailable for 10 s',
   'PostgreSQL restored': 'PostgreSQL restored from a backup',
   'terminated asleep': 'workflow terminated while its post sleeps',
   'terminated in mid-send': 'workflow terminated in mid-send',
   'terminated in finalize': 'workflow terminated in finalize',
   'suspended before the send': 'worker suspended between intent and send',
-  'cancelled as a late try begins': 'cancelled and edited as a late try begins',
+  'cancelled as a late attempt begins': 'cancelled and edited as a late attempt begins',
   '429 after a cancel': 'cancelled, and a later part met a 429',
   'killed in a late record': 'cancelled in mid-send, and worker killed in the record',
-  'server hangs': 'server takes requests and does not answer',
+  'server hangs': 'server accepts requests and does not respond',
   'server answers 502': 'server answers 502 to everything',
   'upload cut off': 'upload cut off by the network',
   'processing slow': 'file that the network processes slowly',
-  'answer lost': 'answer of the network lost',
-  'answer after the timeout': 'answer later than the timeout',
+  'answer lost': 'response of the network lost',
+  'answer after the timeout': 'response later than the timeout',
   'request after the timeout': 'request that reaches the network after the timeout',
   '429 storm': '429 storm of a whole network',
   '500, not done': '500 in place of the post',

@@ -10,8 +10,8 @@ const isOn = (
 ): boolean => numbers.some((channel) => channels[channel]?.platform === platform);
 
 /**
- * The post with the files that its networks and its faults need, and some others with files that nothing needs: one
- * video, or up to three pictures, since a network that joins a thread has all of them in one post.
+ * Adds the files that the post's networks and faults need, and files to some other posts: one video, or up to three
+ * pictures, because a network that joins a thread has all of them in one post.
  */
 export function withFiles(
   random: Random,
@@ -35,6 +35,6 @@ export function withFiles(
   return { ...post, files: [{ name: first, part }, ...files] };
 }
 
-/** On which part a fault needs a file; all of a post's faults that need one are on the same part. */
+/** The part that needs a file for a fault; all such faults of a post are on one part. */
 export const partWithFile = ({ faults }: Pick<PostPlan, 'faults'>): number | undefined =>
   faults.find(({ fault }) => needsFile(fault))?.part;

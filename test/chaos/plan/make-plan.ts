@@ -9,26 +9,26 @@ import { platforms } from './platforms.ts';
 import { planRefreshFaults } from './refresh-faults.ts';
 import type { ChannelPlan, ChaosPlan } from './post-plan.ts';
 
-/** Below so many posts a run is to be quick: each fault comes about as seldom as it can. */
+/** A run with fewer posts should be quick and plans each fault as rarely as possible. */
 const longRun = 100;
 
-/** In a long run, of so many restores one is in the midst of all else, and the others are at its end. */
+/** A long run has one of this many restores during the other faults, and the others at its end. */
 const restoresAmongOthers = 4;
-/** How long after the other posts are due, at the earliest, in milliseconds: see `inPhases`. */
+/** The shortest time between the other posts and these restores, in milliseconds: see `inPhases`. */
 const calmMs = 60_000;
 
 /** In milliseconds. */
 const shortestWindow = 80_000;
 
-/** How often each fault is planned. 20 times in 500 posts; in a short run on two networks, by turns. */
+/** How often each fault is planned: 20 times in 500 posts; in a short run on two networks, by turns. */
 const quotaOf = (posts: number): number => (posts < longRun ? 2 : Math.floor(posts / 25));
 
-/** The posts of a run, what their users do, and what goes wrong. Equal options make equal plans. */
+/** Plans the posts of a run, the steps of their users, and the faults. Equal options make equal plans. */
 export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPlan {
   const random = seeded(seed);
   const isLong = count >= longRun;
   const quota = quotaOf(count);
-  // Each death costs everything that the process had in its hands 20 s and more, so a short run has one of a kind.
+  // Each death delays everything that the process handled by 20 s and more, so a short run has one of each kind.
   const deaths = isLong ? quota : 1;
   const times = planTimes(random, { isLong, deaths, count, minutes });
   const { windowMs, outages, serverOutages } = times;
@@ -49,7 +49,7 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
     ...doomed.map(({ draft, ...how }) => postLosingAccess(random, draft, how)),
     ...others.map((draft) => liveOf(random, draft)),
   ];
-  // In a short run the database is restored at its beginning.
+  // A short run begins with the restore of the database.
   const firstDueMs = isLong ? 4000 : 26_000;
   const wishes = { isLong, windowMs, firstDueMs, channels, run: `r${run}` };
   const all = [
@@ -57,7 +57,7 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
     ...faultPosts(random, { ...wishes, quota: deaths, outages, serverOutages }),
   ];
   const tried = planRefreshFaults({
-    // A stream of its own: what else is planned stays as it was.
+    // A separate random stream, so that the rest of the plan does not depend on it.
     random: seeded(seed ^ 0x5eed),
     ...wishes,
     quota,
@@ -79,7 +79,7 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
 
 type Times = Pick<ChaosPlan, 'windowMs' | 'outages' | 'serverOutages'>;
 
-/** When everything is in trouble, and how long the run has to be for that. */
+/** The times of all outages, and the length of the run that they need. */
 function planTimes(
   random: Random,
   {
@@ -103,7 +103,7 @@ function planTimes(
   return { windowMs, outages: [...amongPosts, ...late], serverOutages };
 }
 
-/** The channels that all posts share come first; those that lose their access have posts of their own. */
+/** The shared channels come first. Channels that lose their access have posts of their own. */
 function planChannels(
   random: Random,
   {
@@ -114,8 +114,8 @@ function planChannels(
   }: { shared: number; revoked: number; windowMs: number; isLong: boolean },
 ): ChannelPlan[] {
   const platformOf = (index: number) => platforms[index % platforms.length] ?? 'mastodon';
-  // What is in doubt on an account without access stays so for a day, and a short run does not last that long: there the
-  // accounts are those of which a death in mid-send leaves the least in doubt.
+  // An unconfirmed post on an account without access stays so for a day, which is too long for a short run. A short run
+  // only revokes accounts on which a death during a send leaves the fewest posts in doubt.
   const losing = isLong
     ? platforms
     : platforms.filter((each) => each === 'mastodon' || each === 'bluesky');

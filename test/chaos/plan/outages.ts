@@ -4,8 +4,8 @@ import { platforms } from './platforms.ts';
 import type { Outage, ServerOutage, Trap } from './post-plan.ts';
 
 /**
- * In milliseconds: how long before it the backup is made, how long each is away, and how long everything has to recover
- * until the next outage. Of a restore, `forMs` is about what it takes.
+ * In milliseconds: how long before the outage the backup is made, how long the outage lasts, and how long everything
+ * may recover before the next one. For a restore, `forMs` is an estimate.
  */
 const outages = [
   { what: 'Temporal away', leadMs: 0, forMs: 20_000, restMs: 15_000 },
@@ -16,9 +16,9 @@ const outages = [
 const firstAtMs = 9000;
 
 /**
- * Those that befall a run in its midst, one after the other, each as often as `quota` says, but for restores; every
- * second one of a kind takes the server's life. A restore takes a planned fault from every post that is on its way just
- * then, and what was acknowledged: a run that has one of each begins with it.
+ * The outages during a run, one after the other: `quota` of each kind, and `restores` restores. Every second one of a
+ * kind kills the server. A restore takes planned faults and acknowledged calls from the posts that are being sent, so a
+ * run with one of each begins with the restore.
  */
 export function planOutages(
   random: Random,
@@ -33,7 +33,7 @@ export function planOutages(
   );
 }
 
-/** Restores alone, at the end of a long run. */
+/** The restores at the end of a long run. */
 export const planRestores = (random: Random, quota: number, fromMs: number): Outage[] =>
   inTurn(
     random,
@@ -56,7 +56,7 @@ function inTurn(random: Random, kinds: readonly Kind[], firstMs: number): Outage
   });
 }
 
-/** In milliseconds. A request that hangs is given up after 30 s, and the server once that has happened a few times. */
+/** In milliseconds. A hanging request times out after 30 s, and the circuit opens after a few of them. */
 const serverOutages = [
   { what: 'server hangs', forMs: 45_000 },
   { what: 'server answers 502', forMs: 45_000 },
@@ -65,8 +65,8 @@ const serverRestMs = 15_000;
 const firstServerOutageMs = 27_000;
 
 /**
- * Each as often as `quota` says: by turns on the servers of each network, where they follow each other. A short run
- * leaves out YouTube, where a post is in doubt for longer than the run lasts.
+ * `quota` of each kind, by turns on the servers of each network, one after the other there. A short run leaves out
+ * YouTube, where a post stays in doubt for longer than the run lasts.
  */
 export function planServerOutages(
   random: Random,
@@ -85,13 +85,13 @@ export function planServerOutages(
   );
 }
 
-/** Spread over the run, and early enough that a process still reaches it. */
+/** Spread over the run, and early enough that a process still reaches each point. */
 export function planTraps(random: Random, quota: number, windowMs: number): Trap[] {
   return trapFaults.flatMap((fault, kind) =>
     Array.from({ length: quota }, (_, index) => ({
       id: `trap${kind + 1}-${index + 1}`,
       fault,
-      // What a workflow did not come to is found by the sweep, two minutes later.
+      // The sweep finds a post whose workflow is gone only two minutes later.
       atMs:
         fault === 'terminated in finalize' && quota === 1
           ? 25_000

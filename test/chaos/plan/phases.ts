@@ -1,11 +1,11 @@
 import type { ChaosPlan } from './post-plan.ts';
 
-/** What is lived together: see `ChaosPlan`. */
+/** The part of a plan that runs together: see `ChaosPlan`. */
 type Phase = Pick<ChaosPlan, 'posts' | 'outages' | 'serverOutages' | 'traps' | 'channels'>;
 
 /**
- * A run, and what comes of it last: restores, and the posts that are made for them. Whatever is on its way then nothing
- * can tell afterwards, so that they wait for all else, which a busy machine may have held up.
+ * A run and its last phase: restores, and the posts that are made for them. The results of posts that are being sent
+ * then are unknown afterwards, so this phase waits for all others, which a busy machine may delay.
  */
 export function inPhases(plan: ChaosPlan): { readonly first: Phase; readonly last: Phase } {
   const { posts, outages, windowMs } = plan;
@@ -21,7 +21,7 @@ export function inPhases(plan: ChaosPlan): { readonly first: Phase; readonly las
       outages: outages.filter(({ atMs }) => isLast(atMs)),
       serverOutages: [],
       traps: [],
-      // Those that lose their access have lost it.
+      // Their access is already revoked.
       channels: [],
     },
   };

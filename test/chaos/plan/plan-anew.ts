@@ -4,28 +4,28 @@ import { needsFile } from './faults.ts';
 import type { Platform } from './platforms.ts';
 import type { ChaosPlan, PlannedFault, PlannedFile, PostPlan, Trap } from './post-plan.ts';
 
-/** What is known of a run so far. */
+/** The faults of a run that have been applied. */
 export type Seen = {
-  /** @param id A fault's of a post or of a channel, or a trap's. */
+  /** @param id The id of a fault of a post or a channel, or of a trap. */
   readonly cameAbout: (id: string) => boolean;
 };
 
-/** Posts on which faults get another chance, and the traps that are set for them. */
+/** Posts that repeat missed faults, and the traps that are set for them. */
 export type Anew = { readonly posts: readonly PostPlan[]; readonly traps: readonly Trap[] };
 
-/** A fault that had so many more chances and never came about is a fault of the suite, and fails the run. */
+/** A fault that is still missing after this many more rounds is an error of the suite, and fails the run. */
 const mostRounds = 3;
 
-/** In milliseconds: so long after it was created a post is due, and so long after the one before it. */
+/** In milliseconds: how long after its creation a post is due, and how long after the one before it. */
 const leadMs = 3000;
 const apartMs = 10_000;
 
 /**
- * A fault may miss its post: another one kills the worker while the network's answer is on its way, or a busy machine
- * lets the request time out, and the next try finds the post on the network and does not send it again. So once all
- * posts have ended, what did not come about is planned anew on further posts, until nothing is missing.
+ * A fault may miss its post: another one kills the worker while the network responds, or a busy machine lets the
+ * request time out, and the next attempt finds the post and does not send it again. So once all posts have ended,
+ * missed faults are planned again on further posts, until none is missing.
  *
- * @param live Lets these posts come to their end.
+ * @param live Runs these posts until they end.
  */
 export async function untilAllCameAbout(
   plan: ChaosPlan,
@@ -45,7 +45,7 @@ export async function untilAllCameAbout(
 
 type Round = { readonly round: number; readonly atMs: number };
 
-/** A post of its own for each fault that is missing, one after the other so that no death takes another's chance. */
+/** One post for each missing fault, one after the other, so that no death prevents another fault. */
 function planAnew(plan: ChaosPlan, { cameAbout }: Seen, { round, atMs }: Round): Anew {
   const faults = plan.posts.flatMap((post) =>
     post.faults.filter(({ id, mayMiss }) => !mayMiss && !cameAbout(id)),

@@ -1,20 +1,20 @@
 import type { PostFault, RefreshFault, ServerFault, TrapFault } from './faults.ts';
 import type { Platform } from './platforms.ts';
 
-/** A channel of the run: its number is its place in the list. */
+/** A channel of the run. Its number is its index in the list. */
 export type ChannelPlan = {
   readonly platform: Platform;
   /** When its access is revoked, in milliseconds from the start of the run; null: never. */
   readonly revokedAtMs: number | null;
-  /** Its account is on a server of its own, which hangs and breaks now and then. */
+  /** Its account is on a server that hangs and breaks now and then. */
   readonly isFrail: boolean;
-  /** Its access lets it write posts and see none, as most apps on LinkedIn have it. */
+  /** Its access allows writing posts but not reading them, as for most apps on LinkedIn. */
   readonly isBlind: boolean;
-  /** Its account is at a sandbox of its own, and its refreshes meet faults. */
+  /** Its account is at a sandbox of its own, with planned faults of its refreshes. */
   readonly isTried: boolean;
 };
 
-/** What its user does to a post, in milliseconds from the start of the run. */
+/** A step of a post's user. Times are in milliseconds from the start of the run. */
 export type Step =
   | {
       readonly kind: 'move';
@@ -30,25 +30,25 @@ export type PlannedFault = {
   readonly id: string;
   readonly fault: PostFault;
   readonly platform: Platform;
-  /** From 1: which part of the thread it befalls. */
+  /** The part of the thread, from 1. */
   readonly part: number;
-  /** The post may be cancelled before it comes to that. */
+  /** The post may be cancelled before the fault is applied. */
   readonly mayMiss: boolean;
 };
 
-/** The files of a run, each of which is uploaded once. */
+/** The files of a run, each uploaded once. */
 export const fileNames = ['video', 'picture 1', 'picture 2', 'picture 3'] as const;
 export type FileName = (typeof fileNames)[number];
 
-/** Where a post has a file. */
+/** A file of a post. */
 export type PlannedFile = {
   readonly name: FileName;
-  /** Of the thread, from 1. */
+  /** The part of the thread, from 1. */
   readonly part: number;
 };
 
 export type PostPlan = {
-  /** Stands in every text of the post, and in no other post of this run. */
+  /** Part of every text of the post, and of no other post in this run. */
   readonly marker: string;
   readonly parts: number;
   /** Numbers of channels. */
@@ -56,7 +56,7 @@ export type PostPlan = {
   readonly createMs: number;
   readonly dueMs: number;
   readonly steps: readonly Step[];
-  /** The same whatever the texts become. */
+  /** Edits do not change them. */
   readonly files: readonly PlannedFile[];
   readonly faults: readonly PlannedFault[];
 };
@@ -65,13 +65,13 @@ export type Outage = {
   readonly what: 'Temporal away' | 'PostgreSQL away' | 'PostgreSQL restored';
   readonly atMs: number;
   readonly forMs: number;
-  /** The server dies and starts again; otherwise only the way to it is cut. */
+  /** Whether the server is killed and restarted; otherwise only the connection to it is cut. */
   readonly dies: boolean;
-  /** When the backup is made that takes its place afterwards; null: it keeps what it has. */
+  /** When the backup is made that is restored; null: the server keeps its data. */
   readonly backupAtMs: number | null;
 };
 
-/** All frail servers of this network, for so long. */
+/** A fault of all unreliable servers of this network. */
 export type ServerOutage = {
   readonly what: ServerFault;
   readonly platform: Platform;
@@ -79,22 +79,22 @@ export type ServerOutage = {
   readonly forMs: number;
 };
 
-/** From this time on, it befalls the next process that comes to this point. */
+/** A fault of the next process that reaches its point, from `atMs` on. */
 export type Trap = { readonly id: string; readonly fault: TrapFault; readonly atMs: number };
 
-/** From this time on, it befalls the next refresh of this channel. */
+/** A fault of the channel's next refresh, from `atMs` on. */
 export type PlannedRefreshFault = {
   readonly id: string;
   readonly fault: RefreshFault;
-  /** Its number. */
+  /** The channel's number. */
   readonly channel: number;
   readonly atMs: number;
 };
 
 export type ChaosPlan = {
-  /** Each fault comes about many times; otherwise as seldom as it can. */
+  /** Whether each fault is planned many times; otherwise it is planned as rarely as possible. */
   readonly isLong: boolean;
-  /** Over which the posts' times are spread. */
+  /** The length of the period with due times. */
   readonly windowMs: number;
   readonly channels: readonly ChannelPlan[];
   readonly posts: readonly PostPlan[];

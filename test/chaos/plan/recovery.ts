@@ -1,7 +1,7 @@
 import type { PostFault } from './faults.ts';
 import { isPlayed, isSequential, platforms, type Platform } from './platforms.ts';
 
-/** Where a fault can come about. */
+/** The networks that support a fault. */
 const platformsFor = (fault: PostFault): readonly Platform[] =>
   platforms.filter((platform) => {
     switch (fault) {
@@ -15,10 +15,10 @@ const platformsFor = (fault: PostFault): readonly Platform[] =>
   });
 
 /**
- * Until a post that met this fault is through, in seconds: at worst, and with nothing else going wrong.
+ * How long a post with this fault takes to end, in seconds, at worst and without another fault.
  *
- * What is not to be seen on YouTube is not believed to be absent for five minutes. On LinkedIn some accounts see none of
- * their posts, so that what became of one is told when it is sent again: after a minute, or two where that was too early.
+ * An upload that YouTube does not show counts as absent after five minutes. Some accounts on LinkedIn cannot read their
+ * posts, so a resend settles a post: after a minute, or two if that was too early.
  */
 export function recoverySeconds(fault: PostFault, platform: Platform): number {
   const usual = usualSeconds[fault];
@@ -32,7 +32,7 @@ export function recoverySeconds(fault: PostFault, platform: Platform): number {
   }
 }
 
-/** After these the post may be there, and is. */
+/** After these faults the post may be live, and it is. */
 const isLost: ReadonlySet<PostFault> = new Set([
   "killed after the network's commit",
   'killed before the record',
@@ -42,7 +42,7 @@ const isLost: ReadonlySet<PostFault> = new Set([
   '500, done all the same',
 ]);
 
-/** After these it may be there, and is not or not yet. */
+/** After these faults the post may be live, but it is not, or not yet. */
 const isUntold: ReadonlySet<PostFault> = new Set([
   '500, not done',
   'request after the timeout',
@@ -51,24 +51,24 @@ const isUntold: ReadonlySet<PostFault> = new Set([
   'terminated in mid-send',
 ]);
 
-/** A run in which posts have to be through soon has no others, in seconds. */
+/** In seconds. A short run plans no fault that takes longer. */
 const longestOfShortRun = 170;
 
-/** Where a fault can come about in time. */
+/** The networks on which a fault can be applied in time. */
 export const platformsInTime = (fault: PostFault, isLong: boolean): readonly Platform[] =>
   platformsFor(fault).filter(
     (platform) => isLong || recoverySeconds(fault, platform) <= longestOfShortRun,
   );
 
 const usualSeconds: Readonly<Record<PostFault, number>> = {
-  // Mastodon: the first retry comes too early to be sure that nothing will appear, the second after two minutes.
+  // Mastodon: the first retry comes too early to prove the post absent, and the second one after two minutes.
   '500, not done': 160,
-  // The sweep looks for it 30 s after its time, and once more 50 s later.
+  // The sweep scans the post 30 s after its due time, and again 50 s later.
   'terminated in mid-send': 110,
   'terminated asleep': 100,
   'suspended before the send': 100,
   'killed in a late record': 40,
-  'cancelled as a late try begins': 20,
+  'cancelled as a late attempt begins': 20,
   '429 after a cancel': 20,
   'request after the timeout': 70,
   'killed after the intent': 70,

@@ -3,20 +3,20 @@ import { refreshFaults, type RefreshFault } from './faults.ts';
 import type { SandboxPlatform } from './platforms.ts';
 import type { ChannelPlan, Outage, PlannedRefreshFault, PostPlan } from './post-plan.ts';
 
-// Channels whose refreshes meet faults, with posts of their own: whatever they lose takes no other fault's chance.
+// Channels with faults of their refreshes. They have posts of their own, so that a lost access prevents no other fault.
 
 type Wishes = {
   readonly random: Random;
   readonly isLong: boolean;
-  /** How often each fault is to come about. */
+  /** How often each fault is planned. */
   readonly quota: number;
-  /** The same of the one that kills a worker. */
+  /** The same for the fault that kills a worker. */
   readonly deaths: number;
   readonly windowMs: number;
   readonly restores: readonly Outage[];
   /** The number of the first of these channels. */
   readonly firstChannel: number;
-  /** What all markers of the run begin with. */
+  /** The prefix of all markers of the run. */
   readonly run: string;
 };
 
@@ -26,19 +26,20 @@ type Planned = {
   readonly posts: readonly PostPlan[];
 };
 
-/** Of those that take a refresh token once, and of those that take it again and again. */
+/** Networks with single-use refresh tokens, and networks that accept a token repeatedly. */
 const rotating: readonly SandboxPlatform[] = ['x', 'bluesky'];
 const fixed: readonly SandboxPlatform[] = ['linkedin', 'youtube'];
 
-/** After a restore at the beginning, and with time to get over it at the end; in milliseconds. */
+/** In milliseconds: after a restore at the beginning, and with time to recover at the end. */
 const [firstMs, lastBeforeEndMs] = [30_000, 12_000];
 
-/** In milliseconds: a post is due so long after its fault was set. */
+/** How long after its fault is set a post is due, in milliseconds. */
 const leadMs = 1000;
 
 /**
- * After these a grant with single-use refresh tokens is over. So long before and after the post that meets it others are
- * due, in milliseconds: one whose access token may still last, one that may go out with it, and one that must hear of it.
+ * Faults after which a grant with single-use refresh tokens has ended. Their post has others due before and after it by
+ * these offsets, in milliseconds: one with an access token that may still be valid, one that may go out with it, and
+ * one that must meet the lost access.
  */
 const othersMs = [-6000, 7000, 40_000];
 const losing: ReadonlySet<RefreshFault> = new Set([
@@ -48,9 +49,9 @@ const losing: ReadonlySet<RefreshFault> = new Set([
 ]);
 
 /**
- * Each fault as often as `quota` says, in turns on networks with single-use refresh tokens and on others, one after the
- * other on each channel. Each has a post whose try meets it. Where a restore takes new tokens away, a post has them
- * bought, and another one finds that they are lost.
+ * Plans `quota` of each fault, by turns on networks with single-use refresh tokens and on others, one after the other
+ * on each channel. Each fault has a post whose attempt meets it. For each restore that loses new tokens, one post
+ * requests them and another one finds them lost.
  */
 export function planRefreshFaults(wishes: Wishes): Planned {
   const { random, isLong, quota, deaths, windowMs, restores, firstChannel, run } = wishes;
@@ -76,7 +77,7 @@ export function planRefreshFaults(wishes: Wishes): Planned {
       [0, ...(losing.has(fault) ? othersMs : [])].map((afterMs) => ({
         channel,
         dueMs: atMs + leadMs + afterMs,
-        // What is created later belongs to the restores at the end.
+        // Posts that are created later belong to the restores at the end.
         latestMs: windowMs,
       })),
     ),
@@ -113,7 +114,7 @@ export function planRefreshFaults(wishes: Wishes): Planned {
   };
 }
 
-/** At even distances, in an order by chance. */
+/** At even intervals, in random order. */
 function inTurn(
   { random, windowMs }: Wishes,
   channel: number,

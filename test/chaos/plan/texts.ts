@@ -1,21 +1,21 @@
-/** What a text of the run says of itself. */
+/** The facts that a text of the run contains. */
 export type Label = {
   readonly marker: string;
   /** From 1. */
   readonly part: number;
   readonly parts: number;
-  /** 1, and one more for each time that the user rewrote the post. */
+  /** 1, plus one for each edit of the texts. */
   readonly version: number;
 };
 
-/** A text that can be told from every other one, wherever it is found. Plain letters, so that no network changes it. */
+/** A unique text that can be recognized anywhere. Plain letters, so that no network changes it. */
 export const textOf = ({ marker, part, parts, version }: Label): string =>
   `Chaos ${marker} part ${part} of ${parts}, version ${version}. The weather is fine today.`;
 
 const pattern =
   /Chaos (?<marker>[a-z0-9\-]+) part (?<part>\d+) of (?<parts>\d+), version (?<version>\d+)\./gv;
 
-/** Whose texts stand in a request's or an answer's body, in order. */
+/** The labels of the texts in a request or response body, in order. */
 export function labelsIn(body: string): Label[] {
   return [...body.matchAll(pattern)].map(({ groups = {} }) => ({
     marker: groups['marker'] ?? '',

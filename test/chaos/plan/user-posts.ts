@@ -2,7 +2,7 @@ import type { Random } from '../../support/simulation/random.ts';
 import { shuffled } from './outages.ts';
 import type { ChannelPlan, PostPlan, Step } from './post-plan.ts';
 
-/** What every post of a run has. */
+/** The fields that every post of a run has. */
 export type Draft = {
   readonly marker: string;
   readonly windowMs: number;
@@ -12,7 +12,7 @@ export type Draft = {
 const between = (random: Random, from: number, to: number): number =>
   from + random.next() * (to - from);
 
-/** A post that its user leaves alone. */
+/** A post without user steps. */
 export function plainPost(random: Random, draft: Draft): PostPlan {
   const dueMs = between(random, 4000, draft.windowMs);
   return {
@@ -28,9 +28,9 @@ export function plainPost(random: Random, draft: Draft): PostPlan {
 }
 
 /**
- * A post of a channel that loses its access about then, and sometimes of another channel too.
+ * A post on a channel that loses its access about then, and sometimes on another channel too.
  *
- * @param after Whether it is due after that for certain.
+ * @param after Whether it is certainly due after that.
  */
 export function postLosingAccess(
   random: Random,
@@ -44,7 +44,9 @@ export function postLosingAccess(
   return { ...post, channels, dueMs, createMs: createdAt(random, dueMs) };
 }
 
-/** A post that is rescheduled, earlier and later, sometimes just when it is due; now and then very often. */
+/**
+ * A post that is rescheduled to earlier and later times, sometimes just when it is due, and now and then very often.
+ */
 export function movedPost(random: Random, draft: Draft): PostPlan {
   const post = plainPost(random, draft);
   const createMs = Math.max(0, post.dueMs - between(random, 5000, 25_000));
@@ -52,7 +54,7 @@ export function movedPost(random: Random, draft: Draft): PostPlan {
   const times = Array.from({ length: moves }, () =>
     between(random, createMs + 200, post.dueMs - 400),
   ).toSorted((a, b) => a - b);
-  // Each time is meant to be overtaken by the next move, and races with it now and then.
+  // The next move usually comes before each time, and now and then races with it.
   const dueUntil = (nextAtMs: number): number =>
     random.chance(0.1)
       ? nextAtMs + between(random, -150, 150)
@@ -65,7 +67,7 @@ export function movedPost(random: Random, draft: Draft): PostPlan {
   return { ...post, createMs, dueMs: dueUntil(times[0] ?? post.dueMs), steps };
 }
 
-/** A post that is cancelled: before its time, at it, while it is sent, or while it waits for a retry. */
+/** A post that is cancelled before its due time, at it, during the send, or while it waits for a retry. */
 export function cancelledPost(random: Random, draft: Draft): PostPlan {
   const post = plainPost(random, draft);
   const cancelMs = post.dueMs + cancelAfterMs(random);
@@ -100,6 +102,6 @@ function chooseShared(random: Random, { channels }: Draft): number[] {
   return shuffled(random, shared).slice(0, 1 + random.below(3));
 }
 
-/** Some posts are for now, others wait a while. */
+/** Some posts are due at once, and others wait for a while. */
 export const createdAt = (random: Random, dueMs: number): number =>
   Math.max(0, random.chance(0.2) ? dueMs : dueMs - between(random, 1000, 15_000));

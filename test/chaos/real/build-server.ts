@@ -7,13 +7,13 @@ const version = 'v1.31.2';
 const folderName = `temporal-server-${version.slice(1)}`;
 const packages = ['go.temporal.io/server/cmd/server', 'go.temporal.io/server/cmd/tools/sql'];
 
-/** Temporal's production server, and the tool that makes its tables. */
+/** Temporal's production server, and the tool that creates its tables. */
 export type ServerPrograms = { readonly server: string; readonly sql: string };
 
 /**
- * Builds Temporal's production server once, about 6 minutes on two cores; then it lies in the user's cache folder.
+ * Builds Temporal's production server once, which takes about 6 minutes on two cores, into the user's cache folder.
  *
- * @throws PlainError with the reason when there is no Go, or the build fails.
+ * @throws PlainError with the reason when Go is missing or the build fails.
  */
 export async function buildServer(say: Say, signal: AbortSignal): Promise<ServerPrograms> {
   const { env } = process;
@@ -30,7 +30,7 @@ export async function buildServer(say: Say, signal: AbortSignal): Promise<Server
 
   const go = await onPath('go', env);
   if (!go) {
-    throw new PlainError('The production server of Temporal cannot be built: no `go` on PATH.');
+    throw new PlainError('Cannot build the Temporal server: no `go` on PATH.');
   }
 
   const title = `Building Temporal's server ${version} with Go (about 6 minutes, once)`;
@@ -38,12 +38,12 @@ export async function buildServer(say: Say, signal: AbortSignal): Promise<Server
     withProgress(say, title, async () => {
       for (const name of packages) {
         const built = await runCommand(go, ['install', `${name}@${version}`], {
-          // Another GOOS or GOARCH would make a program for another machine, and put it elsewhere.
+          // Another GOOS or GOARCH would build for another machine, into another folder.
           env: { ...env, GOBIN: path.join(workshop, 'programs'), GOOS: '', GOARCH: '' },
           signal,
         });
         if (!built.ok) {
-          throw new PlainError(`${name} could not be built: ${built.stderr.trim().slice(-1000)}`);
+          throw new PlainError(`Could not build ${name}: ${built.stderr.trim().slice(-1000)}`);
         }
       }
 

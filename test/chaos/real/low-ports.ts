@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Temporal's tables keep the ports of its services in 16 bits with a sign. */
+/** Temporal's tables store the ports of its services as signed 16-bit numbers. */
 const highest = 32_767;
 const lowest = 10_000;
 
-/** Ports of the loopback that were free a moment ago, each below 32,768. */
+/** Finds free ports of the loopback interface below 32,768. */
 export async function lowPorts<Name extends string>(
   names: readonly Name[],
 ): Promise<Record<Name, number>> {

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import type { ExecutionContext } from 'ava';
 import {
-  answers,
+  respondsAt,
   startPart,
   untilReady,
-  type Part,
+  type ProcessPart,
   type Stage,
 } from '../../../scripts/parts/part.ts';
 import { startPostgres } from '../../../scripts/parts/postgres.ts';
@@ -23,7 +23,7 @@ import { lowPorts } from './low-ports.ts';
 const readyWithinMs = 120_000;
 const namespace = 'default';
 
-/** Temporal's two databases, and the tables that it has in each. */
+/** Temporal's databases with their schemas. */
 const databases = {
   temporal: 'postgresql/v12/temporal',
   temporal_visibility: 'postgresql/v12/visibility',
@@ -32,8 +32,8 @@ const databases = {
 type Account = { readonly port: string; readonly password: string };
 
 /**
- * Temporal's production server: four services in one process, on a PostgreSQL of its own, so that an outage of the
- * product's database is none of Temporal's.
+ * Temporal's production server: four services in one process, with a PostgreSQL of its own, so that outages of the
+ * product's database do not affect it.
  */
 export async function startRealTemporal(
   t: ExecutionContext,
@@ -45,7 +45,7 @@ export async function startRealTemporal(
   await makeTables(programs, account);
   const ports = await lowPorts(portNames);
   const env = await serverEnv(folder, account, ports);
-  const start = (): Promise<Part> => startServer(programs, { folder, env, ports }, stage);
+  const start = (): Promise<ProcessPart> => startServer(programs, { folder, env, ports }, stage);
   let part = await start();
   await registerNamespace(ports.FRONTEND_GRPC_PORT);
   const gate = await tcpGate(t, { host: '127.0.0.1', port: ports.FRONTEND_GRPC_PORT });
@@ -79,7 +79,7 @@ async function startItsDatabase(folder: string, stage: Stage): Promise<Account> 
   return { port: String(port), password };
 }
 
-/** @throws PlainError with what the tool said. */
+/** @throws PlainError with the tool's output. */
 async function makeTables({ sql }: ServerPrograms, { port, password }: Account): Promise<void> {
   for (const [database, schema] of Object.entries(databases)) {
     const to = ['--endpoint', '127.0.0.1', '--port', port, '--plugin', 'postgres12_pgx'];
@@ -99,7 +99,7 @@ async function makeTables({ sql }: ServerPrograms, { port, password }: Account):
   }
 }
 
-/** Each of its services listens twice: for the others, and to see who else is there. */
+/** Ports for requests and for the membership protocol of each service; the frontend has one more for HTTP. */
 const portNames = [
   'FRONTEND_GRPC_PORT',
   'FRONTEND_HTTP_PORT',
@@ -139,7 +139,7 @@ async function startServer(
   { server }: ServerPrograms,
   { folder, env, ports }: { folder: string; env: NodeJS.ProcessEnv; ports: Ports },
   stage: Stage,
-): Promise<Part> {
+): Promise<ProcessPart> {
   const part = await startPart(
     {
       name: "Temporal's server",
@@ -151,13 +151,13 @@ async function startServer(
     },
     stage,
   );
-  // Before there is such a namespace it says so; once there is, it says that there is no workflow of this name.
+  // Responds 404 both before the namespace exists and after, when the workflow is missing.
   const nowhere = `http://127.0.0.1:${ports.FRONTEND_HTTP_PORT}/api/v1/namespaces/${namespace}/workflows/none`;
-  await untilReady(part, () => answers(nowhere, 404), readyWithinMs, stage.signal);
+  await untilReady(part, () => respondsAt(nowhere, 404), readyWithinMs, stage.signal);
   return part;
 }
 
-/** It can be used a moment later than it is registered, on every service. */
+/** Each service accepts the namespace only a moment after its registration. */
 async function registerNamespace(port: number): Promise<void> {
   const connection = await Connection.connect({ address: `127.0.0.1:${port}` });
   try {

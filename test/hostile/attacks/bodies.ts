@@ -3,7 +3,7 @@ import { must, statusOf, type Attack, type Target } from '../attack.ts';
 
 const mebibyte = 1_048_576;
 
-/** Sends it as JSON, packed or not. @returns status and size of the answer. */
+/** Sends a body as JSON, compressed or not. @returns status and size of the answer. */
 async function post(
   { url, attacker }: Target,
   body: string | Uint8Array<ArrayBuffer>,
@@ -23,7 +23,7 @@ async function post(
 
 const isRefused = (status: number): boolean => status >= 400 && status < 500;
 
-/** Bodies that are refused, and whose refusal is small. */
+/** Bodies that must be refused with a small answer. */
 const bodies: Readonly<Record<string, () => string | Uint8Array<ArrayBuffer>>> = {
   'half a million elements of the wrong type': () =>
     JSON.stringify({ body: 'x', channel_ids: Array(200_000).fill(0) }),
@@ -35,7 +35,7 @@ const bodies: Readonly<Record<string, () => string | Uint8Array<ArrayBuffer>>> =
   'a string that never ends': () => `{"body":"${'x'.repeat(900_000)}`,
   'keys that every object inherits': () =>
     '{"__proto__":{"body":"x"},"constructor":{"prototype":{"a":1}},"body":"x","channel_ids":[]}',
-  'bytes that are no text': () => new Uint8Array(100_000).fill(0xff),
+  'bytes that are not UTF-8': () => new Uint8Array(100_000).fill(0xff),
 };
 
 const packed: Readonly<Record<string, () => Buffer>> = {
@@ -43,7 +43,7 @@ const packed: Readonly<Record<string, () => Buffer>> = {
     gzipSync(JSON.stringify({ body: 'x', channel_ids: Array(500_000).fill(0) })),
   'a gigabyte of zeros in a megabyte': () =>
     Buffer.concat(Array(16).fill(gzipSync(Buffer.alloc(64 * mebibyte)))),
-  'bytes that are not packed': () => Buffer.alloc(100_000, 0x41),
+  'bytes that are not compressed': () => Buffer.alloc(100_000, 0x41),
 };
 
 const refusal = (name: string, make: (target: Target) => ReturnType<typeof post>): Attack => ({

@@ -4,12 +4,12 @@ import { headOf, openSocket } from '../raw-socket.ts';
 const json = ['content-type: application/json'];
 const keyOf = ({ attacker }: Target): string => `authorization: Bearer ${attacker.key}`;
 
-/** Longer than a body may take to come and an answered request to end, in milliseconds. */
+/** Longer than the time limits for bodies and for the end of answered requests, in milliseconds. */
 const patienceMs = 60_000;
 
-/** Bytes that are no request, or two at once. */
+/** Bytes that are not a request, or are two at once. */
 const garbage: Readonly<Record<string, string>> = {
-  'bytes that are no HTTP': '\u0000\u0001\u0002'.repeat(1000),
+  'bytes that are not HTTP': '\u0000\u0001\u0002'.repeat(1000),
   'a TLS handshake': '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003',
   'a length and chunks at once': `${headOf('POST', '/api/v1/posts', ['content-length: 4', 'transfer-encoding: chunked', ...json])}0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n`,
   'two lengths': `${headOf('POST', '/api/v1/posts', ['content-length: 4', 'content-length: 40', ...json])}{}{}`,
@@ -22,7 +22,7 @@ const garbage: Readonly<Record<string, string>> = {
     Array.from({ length: 10_000 }, (_, n) => `x${n}: 1`),
   ),
   'a path of 100 kB': headOf('GET', `/${'a'.repeat(100_000)}`, []),
-  'a method that there is not': headOf('BREW', '/api/v1/posts', []),
+  'an unknown method': headOf('BREW', '/api/v1/posts', []),
 };
 
 const strange = Object.entries(garbage).map(([name, bytes]): Attack => ({
@@ -48,7 +48,7 @@ async function untilAnswered(answer: () => string): Promise<number> {
 }
 
 const stalls: Attack = {
-  name: 'HTTP: a hundred heads and a hundred JSON bodies that stop coming',
+  name: 'HTTP: a hundred heads and a hundred JSON bodies that never end',
   run: async (target) => {
     const head = 'GET /api/v1/posts HTTP/1.1\r\nhost: punctual.example\r\nx-a';
     const body = `${headOf('POST', '/api/v1/posts', [keyOf(target), ...json, 'content-length: 100'])}{`;
@@ -56,7 +56,7 @@ const stalls: Attack = {
   },
 };
 
-/** All are closed by the service, and no other call waits for them meanwhile. */
+/** The service must close all of these connections, and other calls must not wait for them. */
 async function stall(target: Target, count: number, bytes: string): Promise<string[]> {
   const sockets = await Promise.all(Array.from({ length: count }, () => openSocket(target.url)));
   for (const { socket } of sockets) {

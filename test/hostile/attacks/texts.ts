@@ -1,12 +1,12 @@
 import { must, type Attack, type Target } from '../attack.ts';
 
-/** Texts that are slow to check by code that looks at each position again, near the longest that is taken. */
+/** Texts near the longest length allowed that take long in code which rescans at each position. */
 const texts: Readonly<Record<string, string>> = {
-  'mentions without an end': '@a.'.repeat(16_000),
+  'mentions that never end': '@a.'.repeat(16_000),
   'links within links': 'https://a.'.repeat(4900),
-  'half of a link, again and again': 'http://'.repeat(7000),
+  'many beginnings of links': 'http://'.repeat(7000),
   'hash signs': '#'.repeat(49_000),
-  'one family of emoji after the other': '👩‍👩‍👧‍👦'.repeat(4000),
+  'thousands of family emoji': '👩‍👩‍👧‍👦'.repeat(4000),
   'marks on one letter': `e${'\u0301'.repeat(49_000)}`,
   'half of a surrogate pair': '\ud83d'.repeat(49_000),
   'letters from right to left': '\u202e'.repeat(49_000),
@@ -31,7 +31,7 @@ export const textAttacks: readonly Attack[] = [
     },
   })),
   {
-    name: 'text: a thread of the longest texts with a text of its own for each channel',
+    name: 'text: a thread of the longest texts, with separate texts for each channel',
     run: async (target) => {
       const { channels } = target;
       const channel_bodies = Object.fromEntries(

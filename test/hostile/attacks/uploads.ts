@@ -6,7 +6,7 @@ type Part = { readonly head: string; readonly content: Uint8Array };
 
 const disposition = 'content-disposition: form-data; name="file"; filename="a.png"';
 
-/** One upload whose parts are as written here. @returns the status. */
+/** Sends an upload with exactly these parts. @returns the status. */
 function upload({ url, attacker }: Target, ...parts: readonly Part[]): Promise<number> {
   const pieces = parts.flatMap(({ head, content }) => [
     Buffer.from(`--b\r\n${head}\r\n\r\n`, 'latin1'),
@@ -25,10 +25,10 @@ function upload({ url, attacker }: Target, ...parts: readonly Part[]): Promise<n
 
 const isRefused = (status: number): boolean => status >= 400 && status < 500;
 
-/** Parts that are refused, whatever they hold. */
+/** Parts that are refused with any content. */
 const heads: Readonly<Record<string, string>> = {
-  'packed as for mail': `content-transfer-encoding: base64\r\n${disposition}`,
-  'in an encoding that there is not': `content-transfer-encoding: 9bit\r\n${disposition}`,
+  'in base64, as for mail': `content-transfer-encoding: base64\r\n${disposition}`,
+  'in an unknown encoding': `content-transfer-encoding: 9bit\r\n${disposition}`,
   'with 200 kB of quotes in its head': `x-note: ${'"a"-'.repeat(50_000)}\r\n${disposition}`,
   'with a name of 2 MB': disposition.replace('a.png', String.raw`\"a\"-`.repeat(400_000)),
   'with 20 MB of head': `x-note: ${'a'.repeat(20_000_000)}\r\n${disposition}`,
@@ -42,11 +42,11 @@ const wrongHeads = Object.entries(heads).map(([name, head]): Attack => ({
   },
 }));
 
-/** A refused upload may be cut off while it is sent. */
+/** The service may close a refused upload while it is sent. */
 const closed = (): number => 400;
 
 const honest: Attack = {
-  name: 'upload: a part that says 8bit, as honest clients do',
+  name: 'upload: a part with the encoding 8bit, as honest clients send it',
   run: async (target) => {
     const head = `content-transfer-encoding: 8bit\r\n${disposition}`;
     const status = await upload(target, { head, content: await picture() });
@@ -65,7 +65,7 @@ const manyParts: Attack = {
   },
 };
 
-/** Pictures that are cheap to send and dear to look at, four of each at once. */
+/** Images that are cheap to send and expensive to inspect, four of each at once. */
 const pictures: Readonly<Record<string, () => Uint8Array>> = {
   'an animation of 100,000 frames': () => animatedWebp(100_000),
   'a GIF of 100,000 frames': () => longGif(100_000),

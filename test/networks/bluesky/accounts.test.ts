@@ -1,7 +1,7 @@
 import { RichText } from '@atproto/api';
 import type { ExecutionContext } from 'ava';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
-import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
 import { readLimits } from '../../../networks/bluesky/describe-server.ts';
 import type { Account, Connection } from '../../../networks/network.ts';
 import { env } from '../../support/env.ts';
@@ -15,12 +15,12 @@ import { connected } from './bench.ts';
 
 const test = needs('pds');
 
-/** For tests that end nothing of it, and look at none of its posts but their own. */
+/** For tests that do not end its sessions or read posts of others. */
 const shared = beforeTests(test, connected);
 
 // Connecting.
 
-test('an app password is connected with the account behind it', async (t) => {
+test('an app password connects its account', async (t) => {
   const { baseUrl, handle, did, appPassword } = shared().person;
   const login = { baseUrl: `${baseUrl}/`, identifier: `@${handle}`, appPassword };
   const account = await connectBluesky(egressTo(t, baseUrl), login);
@@ -31,12 +31,12 @@ test('an app password is connected with the account behind it', async (t) => {
     handle,
     credentials: { identifier: did, appPassword },
   });
-  // As PDS 0.5.35 comes out of the box.
+  // The default of PDS 0.5.35.
   t.deepEqual(account.settings, { blobUploadLimit: 5 * 1024 * 1024 });
   t.deepEqual(await readLimits(egressTo(t, baseUrl), baseUrl), account.settings);
 });
 
-test('an account is connected by what people paste, with invisible characters and a full stop', async (t) => {
+test('an account connects by the identifiers that people paste, with invisible characters and a full stop', async (t) => {
   const { baseUrl, handle, did, appPassword } = shared().person;
   for (const identifier of [
     `\u202A@${handle}\u202C`,
@@ -57,17 +57,17 @@ test('an account is connected by what people paste, with invisible characters an
   }
 });
 
-test('a post of an account with an app of its own lives in that app', async (t) => {
+test('a post of an account with its own app has its URL in that app', async (t) => {
   const { baseUrl, handle: identifier, did, appPassword } = shared().person;
   const login = { baseUrl, identifier, appPassword, webUrl: 'https://app.example/bluesky/' };
   const account = await connectBluesky(egressTo(t, baseUrl), login);
-  const { sent } = await publish(bluesky, openConnection(t, account), partsOf('Hi'));
+  const { sent } = await publish(blueskyNetwork, openConnection(t, account), partsOf('Hi'));
 
   const rkey = sent[0]?.remoteId.split('/').at(-1);
   t.is(sent[0]?.url, `https://app.example/bluesky/profile/${did}/post/${rkey}`);
 });
 
-test('a wrong password or account is not connected', async (t) => {
+test('a wrong password or account does not connect', async (t) => {
   const { baseUrl, handle, appPassword } = shared().person;
   const wrong = [
     { identifier: handle, appPassword: 'abcd-efgh-ijkl-mnop' },
@@ -77,45 +77,45 @@ test('a wrong password or account is not connected', async (t) => {
   ];
   for (const login of wrong) {
     const error = await t.throwsAsync(connectBluesky(egressTo(t, baseUrl), { baseUrl, ...login }));
-    t.like(error, { code: 'access_lost', taken: 'no' });
+    t.like(error, { code: 'access_lost', accepted: 'no' });
     t.false(error?.message.includes(login.appPassword));
   }
 });
 
-needs('gotosocial', 'pds')('an address without a PDS is not connected', async (t) => {
+needs('gotosocial', 'pds')('an address without a PDS does not connect', async (t) => {
   const addresses = [env('PUNCTUAL_TEST_GOTOSOCIAL_URL'), `http://127.0.0.1:${await freePort()}`];
   for (const baseUrl of addresses) {
     const login = { baseUrl, identifier: 'a.test', appPassword: 'any' };
     const attempt = connectBluesky(egressTo(t, baseUrl), login);
-    t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', taken: 'no' });
+    t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', accepted: 'no' });
   }
 });
 
 // Sessions.
 
-/** A token of the right form that the server never gave. */
+/** A well-formed token that the server never issued. */
 const forged = (expiresInSeconds: number): string => {
   const exp = Math.floor(Date.now() / 1000) + expiresInSeconds;
   const json = [{ typ: 'at+jwt', alg: 'HS256' }, { exp }, {}];
   return json.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
 };
 
-/** Publishes one post and says how: how often somebody logged in and wrote, and what was kept. */
+/** Publishes one post. Returns the number of logins and writes, and the saved session. */
 async function postWith(t: ExecutionContext, account: Account, session: Connection['session']) {
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url, session });
-  await publish(bluesky, connection, partsOf('Hi'));
+  await publish(blueskyNetwork, connection, partsOf('Hi'));
   const calls = (method: string) => proxy.seen.filter(({ path }) => path.endsWith(method)).length;
   const [logins, writes] = [calls('createSession'), calls('applyWrites')];
   return { logins, writes, saved: connection.saved };
 }
 
-test('a session is used again, and the one who posts does not log in', async (t) => {
+test('a stored session is used again, without a login', async (t) => {
   const { account } = shared();
   t.deepEqual(await postWith(t, account, account.session), { logins: 0, writes: 1, saved: [] });
 });
 
-test('without a session one login makes one, kept for the next post', async (t) => {
+test('without a session, one login creates one, which is stored for the next post', async (t) => {
   const { account } = shared();
   const { logins, saved } = await postWith(t, account, null);
   t.is(logins, 1);
@@ -123,7 +123,7 @@ test('without a session one login makes one, kept for the next post', async (t) 
   t.deepEqual(await postWith(t, account, saved[0] ?? null), { logins: 0, writes: 1, saved: [] });
 });
 
-test('a session keeps the access token and nothing that outlives it', async (t) => {
+test('a session stores the access token, and no secret with a longer life', async (t) => {
   const { account } = shared();
   const { saved } = await postWith(t, account, null);
   for (const session of [account.session, ...saved]) {
@@ -134,7 +134,7 @@ test('a session keeps the access token and nothing that outlives it', async (t) 
   }
 });
 
-test('a session at its end is not tried, and renewed by one login', async (t) => {
+test('an expired session is not used, and one login renews it', async (t) => {
   const { account } = shared();
   for (const session of [
     { accessJwt: forged(-60) },
@@ -145,28 +145,28 @@ test('a session at its end is not tried, and renewed by one login', async (t) =>
   }
 });
 
-test('a session that the server refuses is renewed by one login', async (t) => {
+test('one login renews a session that the server refuses', async (t) => {
   const { account } = shared();
   for (const session of [{ accessJwt: forged(3600) }, { accessJwt: 'garbage' }]) {
     t.like(await postWith(t, account, session), { logins: 1, writes: 2, saved: { length: 1 } });
   }
 });
 
-test('forty posts that find the same session ended log in once', async (t) => {
+test('forty posts that find the same expired session log in once', async (t) => {
   const { account } = shared();
   for (const session of [{ accessJwt: forged(-60) }, { accessJwt: forged(3600) }]) {
     const proxy = await lossyProxy(t, account.baseUrl);
     const http = egressTo(t, proxy.url);
     const open = () => openConnection(t, account, { baseUrl: proxy.url, session, http });
     const texts = Array.from({ length: 40 }, (_, index) => `Post ${index}`);
-    await Promise.all(texts.map((text) => publish(bluesky, open(), partsOf(text))));
-    await publish(bluesky, open(), partsOf('One that had read the old session before'));
+    await Promise.all(texts.map((text) => publish(blueskyNetwork, open(), partsOf(text))));
+    await publish(blueskyNetwork, open(), partsOf('One that had read the old session before'));
     const logins = proxy.seen.filter(({ path }) => path.endsWith('createSession'));
     t.is(logins.length, 1);
   }
 });
 
-test('a token of a megabyte, which no honest server gives, is not kept', async (t) => {
+test('a token of a megabyte, which no honest server issues, is not stored', async (t) => {
   const { account } = shared();
   const proxy = await lossyProxy(t, account.baseUrl);
   const body = JSON.stringify({
@@ -179,17 +179,17 @@ test('a token of a megabyte, which no honest server gives, is not kept', async (
     { kind: 'refused', answer: { status: 200, body } },
   );
   const connection = openConnection(t, account, { baseUrl: proxy.url, session: null });
-  await t.throwsAsync(publish(bluesky, connection, partsOf('Hi')), { name: 'NetworkError' });
+  await t.throwsAsync(publish(blueskyNetwork, connection, partsOf('Hi')), { name: 'NetworkError' });
   t.deepEqual(connection.saved, []);
 });
 
-test('a login that failed is made again by the next post', async (t) => {
+test('the next post repeats a failed login', async (t) => {
   const { account } = shared();
   const proxy = await lossyProxy(t, account.baseUrl);
   const http = egressTo(t, proxy.url);
   const post = () =>
     publish(
-      bluesky,
+      blueskyNetwork,
       openConnection(t, account, { baseUrl: proxy.url, session: null, http }),
       partsOf('Hi'),
     );
@@ -201,33 +201,33 @@ test('a login that failed is made again by the next post', async (t) => {
   t.is((await post()).sent.length, 1);
 });
 
-test('after the app password was revoked, access is lost with the next login', async (t) => {
+test('after the app password is revoked, the next login loses access', async (t) => {
   const { account, person } = await connected(t);
   await person.revokeAppPassword();
 
   const error = await t.throwsAsync(postWith(t, account, null));
-  t.like(error, { name: 'NetworkError', code: 'access_lost', taken: 'no' });
+  t.like(error, { name: 'NetworkError', code: 'access_lost', accepted: 'no' });
   t.false(error?.message.includes(person.appPassword));
 });
 
-test('an account that was taken down has lost access, with and without a session', async (t) => {
+test('a suspended account has lost access, with and without a session', async (t) => {
   const { account, person } = await connected(t);
   await person.takeDown();
   const withSession = await t.throwsAsync(postWith(t, account, account.session));
-  t.like(withSession, { code: 'access_lost', taken: 'no' });
-  t.regex(withSession?.message ?? '', /taken down/);
-  t.like(await t.throwsAsync(postWith(t, account, null)), { code: 'access_lost', taken: 'no' });
+  t.like(withSession, { code: 'access_lost', accepted: 'no' });
+  t.regex(withSession?.message ?? '', /accepted down/);
+  t.like(await t.throwsAsync(postWith(t, account, null)), { code: 'access_lost', accepted: 'no' });
 });
 
-test('a handle that went to somebody else does not get the post', async (t) => {
+test('a handle that now belongs to another account does not get the post', async (t) => {
   const { account } = shared();
   const { account: stranger } = await connected(t);
   const { credentials } = stranger;
   const error = await t.throwsAsync(postWith(t, { ...account, credentials }, null));
-  t.like(error, { code: 'access_lost', taken: 'no' });
+  t.like(error, { code: 'access_lost', accepted: 'no' });
 });
 
-test('too many logins are a rate limit, not a lost access', async (t) => {
+test('too many logins are a rate limit, not lost access', async (t) => {
   const { account } = shared();
   const proxy = await lossyProxy(t, account.baseUrl);
   const resetAtMs = Math.ceil(Date.now() / 1000) * 1000 + 300_000;
@@ -237,17 +237,17 @@ test('too many logins are a rate limit, not a lost access', async (t) => {
     { kind: 'refused', answer: { status: 429, headers } },
   );
   const connection = openConnection(t, account, { baseUrl: proxy.url, session: null });
-  const error = await t.throwsAsync(publish(bluesky, connection, partsOf('Hi')));
-  t.like(error, { code: 'rate_limited', taken: 'no', retryAtMs: resetAtMs });
+  const error = await t.throwsAsync(publish(blueskyNetwork, connection, partsOf('Hi')));
+  t.like(error, { code: 'rate_limited', accepted: 'no', retryAtMs: resetAtMs });
 });
 
-// What can be followed in a text: handles, links and tags.
+// Links in a text: handles, URLs and tags.
 
-test('links, mentions and tags of a post can be followed, also behind an emoji', async (t) => {
+test('URLs, mentions and tags of a post become links, also after an emoji', async (t) => {
   const { records, connection } = await connected(t);
   const friend = shared().person;
   const text = `👩‍👩‍👧‍👦 hé @${friend.handle} see https://example.com/x?y=1. And example.org #tag`;
-  await publish(bluesky, connection, partsOf(text));
+  await publish(blueskyNetwork, connection, partsOf(text));
 
   const [post] = await records();
   const { facets = [] } = post?.record ?? {};
@@ -260,25 +260,25 @@ test('links, mentions and tags of a post can be followed, also behind an emoji',
   ]);
 });
 
-test('a handle of nobody and a link to nowhere stay plain text', async (t) => {
+test('an unknown handle and an invalid URL stay plain text', async (t) => {
   const { records, connection } = await connected(t);
   const text = 'Hi @nobody-has-this.test and @nobody.example.com, see https:// and https://[';
-  await publish(bluesky, connection, partsOf(text));
+  await publish(blueskyNetwork, connection, partsOf(text));
 
   const [post] = await records();
   t.like(post?.record, { text, facets: undefined });
 });
 
-test('a thread asks for each handle once', async (t) => {
+test('a thread resolves each handle once', async (t) => {
   const { account, person } = shared();
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
   const parts = partsOf(`@${person.handle} one`, `@${person.handle} two`);
-  await bluesky.prepare(connection, parts, Date.now());
+  await blueskyNetwork.prepare(connection, parts, Date.now());
   t.is(proxy.seen.length, 1);
 });
 
-test('while handles cannot be resolved, the post waits instead of losing its mention', async (t) => {
+test('while handles cannot be resolved, the post waits and keeps its mention', async (t) => {
   const { account, person } = shared();
   const proxy = await lossyProxy(t, account.baseUrl);
   proxy.plan(
@@ -286,6 +286,6 @@ test('while handles cannot be resolved, the post waits instead of losing its men
     { kind: 'refused', answer: { status: 503 } },
   );
   const connection = openConnection(t, account, { baseUrl: proxy.url });
-  const attempt = bluesky.prepare(connection, partsOf(`Hi @${person.handle}`), Date.now());
-  t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', taken: 'no' });
+  const attempt = blueskyNetwork.prepare(connection, partsOf(`Hi @${person.handle}`), Date.now());
+  t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', accepted: 'no' });
 });

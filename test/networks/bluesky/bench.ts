@@ -1,14 +1,14 @@
 import { AppBskyEmbedImages, AppBskyFeedPost, type AtpAgent, type BlobRef } from '@atproto/api';
 import type { ExecutionContext } from 'ava';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
-import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
 import { blueskyAccount } from '../../support/accounts.ts';
 import { egressTo, openConnection } from '../connection.ts';
 import type { Bench, TestAccount } from '../bench.ts';
 
 const collection = 'app.bsky.feed.post';
 
-/** An account of the test's own, connected with its app password and opened for one try. */
+/** An account of one test, connected by its app password and opened for one attempt. */
 export async function connected(t: ExecutionContext) {
   const person = await blueskyAccount();
   const { baseUrl, handle: identifier, appPassword, agent } = person;
@@ -20,7 +20,7 @@ export async function connected(t: ExecutionContext) {
 
 /** Bluesky's own PDS, read back with `@atproto/api`. */
 export const bench: Bench = {
-  network: bluesky,
+  network: blueskyNetwork,
   creates: { method: 'POST', path: /^\/xrpc\/com\.atproto\.repo\.applyWrites$/ },
   uploads: { method: 'POST', path: /^\/xrpc\/com\.atproto\.repo\.uploadBlob$/ },
   tooLong: 'x'.repeat(301),
@@ -38,7 +38,7 @@ export const bench: Bench = {
   makeAccount: async (t) => testAccountOf(await connected(t)),
 };
 
-/** An account as the suite looks at it: by an unrelated client. */
+/** The suite's view of an account, through an independent client. */
 export function testAccountOf({
   account,
   person,
@@ -54,7 +54,7 @@ export function testAccountOf({
         parentId: record.reply?.parent.uri ?? null,
       })),
     textAt: async (url) => {
-      // The page itself lies outside; what it shows is the record that its address names.
+      // The page is not on the test's server; it shows the record that its URL names.
       const [, repo = '', rkey = ''] =
         /^https:\/\/bsky\.app\/profile\/([^/]+)\/post\/([^/]+)$/.exec(url) ?? [];
       const key = { repo, collection, rkey };
@@ -74,7 +74,7 @@ export function testAccountOf({
   };
 }
 
-/** What the server hands out under a blob's name. */
+/** The bytes that the server returns for a blob. */
 export async function blobBytes(agent: AtpAgent, { ref }: BlobRef): Promise<Buffer> {
   const { data } = await agent.com.atproto.sync.getBlob({
     did: agent.assertDid,

@@ -10,7 +10,7 @@ const resolverUrl = 'https://resolver.example';
 
 type Answers = Readonly<Record<string, (request: EgressRequest) => readonly [number, object]>>;
 
-/** A way out on which only these addresses answer. */
+/** Egress on which only these addresses answer. */
 function outside(answers: Answers): Egress & { readonly asked: string[] } {
   const asked: string[] = [];
   const request = async (given: EgressRequest) => {
@@ -43,7 +43,7 @@ const resolveHandle = `${resolverUrl}/xrpc/com.atproto.identity.resolveHandle`;
 const connect = (http: Egress, baseUrl: string) =>
   connectBluesky(http, { baseUrl, identifier: 'me', appPassword: 'any-password', resolverUrl });
 
-test('a server that claims an account of another server is not believed', async (t) => {
+test("a server's claim to an account of another server is refused", async (t) => {
   const claims = () => [200, signIn('taken-over.example', { didDoc })] as const;
   const refusals = {
     'the token is refused': () => [400, { error: 'InvalidToken', message: 'Bad token' }] as const,
@@ -54,17 +54,17 @@ test('a server that claims an account of another server is not believed', async 
   for (const [why, answer] of Object.entries(refusals)) {
     const http = outside({ [hostile + createSession]: claims, [pds + getSession]: answer });
     const error = await t.throwsAsync(connect(http, hostile), { name: 'NetworkError' }, why);
-    t.like(error, { code: 'access_lost', taken: 'no' }, why);
+    t.like(error, { code: 'access_lost', accepted: 'no' }, why);
     t.regex(error?.message ?? '', /pds\.example does not confirm/v, why);
   }
 });
 
-test('while the server of the account does not answer, nothing is connected', async (t) => {
+test("while the account's server does not answer, nothing is connected", async (t) => {
   const http = outside({ [hostile + createSession]: () => [200, signIn('a.test', { didDoc })] });
   await t.throwsAsync(connect(http, hostile), { code: 'network_unavailable' } as object);
 });
 
-test('a provider that signs in for the servers of its accounts is confirmed by them', async (t) => {
+test("an account's server confirms a provider that signs in for it", async (t) => {
   const http = outside({
     [hostile + createSession]: () => [200, signIn('claimed.example', { didDoc })],
     [pds + getSession]: ({ headers }) =>
@@ -73,7 +73,7 @@ test('a provider that signs in for the servers of its accounts is confirmed by t
   t.like(await connect(http, hostile), { baseUrl: pds, remoteId: did, handle: 'me.test' });
 });
 
-test('a handle that a server claims is shown alone only where it is proved', async (t) => {
+test('a handle that a server claims is shown alone only if it is verified', async (t) => {
   const cases = [
     ['famous.example', null, 'famous.example (pds.example)'],
     ['famous.example', 'did:plc:aaaaaaaaaaaaaaaaaaaaaaaa', 'famous.example (pds.example)'],

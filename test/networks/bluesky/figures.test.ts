@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { AtpAgent } from '@atproto/api';
-import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { NetworkError } from '../../../networks/network.ts';
 import { freePort } from '../../../scripts/ports.ts';
@@ -14,9 +14,9 @@ import { partsOf, publish } from '../publish.ts';
 import { connected } from './bench.ts';
 
 const test = needs('pds', 'postgres', 'app-view');
-const reader = readerOf(bluesky);
+const reader = readerOf(blueskyNetwork);
 
-/** A PDS with Bluesky's AppView behind it, an account that has posted a thread of two, and somebody else. */
+/** A PDS with Bluesky's AppView behind it, an account with a thread of two posts, and another account. */
 async function open(t: ExecutionContext) {
   const [port, did] = [await freePort(), 'did:web:app-view.test'];
   const pds = await startPds({ url: `http://127.0.0.1:${port}`, did });
@@ -28,7 +28,7 @@ async function open(t: ExecutionContext) {
   const login = { baseUrl, identifier: 'measured.test', appPassword: data.password };
   const account = await connectBluesky(egressTo(t, baseUrl), login);
   const connection = openConnection(t, account);
-  const { sent } = await publish(bluesky, connection, partsOf('Measure me', 'Second'));
+  const { sent } = await publish(blueskyNetwork, connection, partsOf('Measure me', 'Second'));
   const uris = sent.map(({ remoteId }) => remoteId);
   const someone = await person(baseUrl, 'someone');
   return { appView, owner, account, connection, someone, uris };
@@ -47,7 +47,7 @@ async function cidOf(agent: AtpAgent, uri: string): Promise<string> {
   return data.cid ?? '';
 }
 
-test('what somebody else does to a post is read from the AppView, through the account’s PDS', async (t) => {
+test('the reactions of another account are read from the AppView, through the account’s PDS', async (t) => {
   const { owner, account, connection, someone, uris } = await open(t);
   const [uri = '', second = ''] = uris;
   const post = { uri, cid: await cidOf(owner, uri) };
@@ -64,7 +64,7 @@ test('what somebody else does to a post is read from the AppView, through the ac
     return reading?.kind === 'read' ? reading.metrics.shares : undefined;
   };
   const readings = await poll(read, (seen) => shares(seen) === 2);
-  // The second part of the thread is an answer too.
+  // The second part of the thread counts as a reply.
   t.like(readings[uri], { kind: 'read', metrics: { likes: 1, comments: 2, shares: 2 } });
   t.like(readings[second], { kind: 'read', metrics: { likes: 0, comments: 0, shares: 0 } });
   const followers = async () => reader.followers?.(connection);
@@ -75,7 +75,7 @@ test('what somebody else does to a post is read from the AppView, through the ac
   t.is(without[uri]?.kind, 'read');
 });
 
-test('a post that the AppView took down is not gone while the account has it', async (t) => {
+test('a post that the AppView hides is not gone while the account has it', async (t) => {
   const { appView, owner, connection, uris } = await open(t);
   const [uri = '', second = ''] = uris;
   const read = async () => [...(await reader.read(connection, uris)).keys()];
@@ -84,13 +84,13 @@ test('a post that the AppView took down is not gone while the account has it', a
   t.deepEqual(await read(), [second]);
 });
 
-test('a PDS whose AppView is away tells nothing, and no post is gone by it', async (t) => {
+test('a PDS without its AppView returns no metrics, and no post counts as gone', async (t) => {
   const { connection } = await connected(t);
-  const { sent } = await publish(bluesky, connection, partsOf('Hi'));
+  const { sent } = await publish(blueskyNetwork, connection, partsOf('Hi'));
   const read = reader.read(
     connection,
     sent.map(({ remoteId }) => remoteId),
   );
   const error = await t.throwsAsync(read, { instanceOf: NetworkError });
-  t.like(error, { code: 'network_unavailable', taken: 'no' });
+  t.like(error, { code: 'network_unavailable', accepted: 'no' });
 });

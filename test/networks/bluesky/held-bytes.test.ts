@@ -5,7 +5,7 @@ import type { Connection } from '../../../networks/network.ts';
 const megabyte = 1024 ** 2;
 const newConnection = () => ({}) as Connection;
 
-test('the picture of a link card is at hand for its upload, however many images were made smaller before and after it', (t) => {
+test('a link card’s image is still available for its upload after many images were shrunk', (t) => {
   const connection = newConnection();
   const image = { bytes: Buffer.alloc(2 * megabyte), canBeMadeAgain: true };
   const picture = { bytes: Buffer.alloc(megabyte, 1), canBeMadeAgain: false };
@@ -22,7 +22,7 @@ test('the picture of a link card is at hand for its upload, however many images 
   t.is(heldBytes(newConnection(), 'picture'), undefined);
 });
 
-test('pictures of link cards have a bound as well, and one beyond it is told', (t) => {
+test('link card images have a memory limit too, and one beyond it is reported', (t) => {
   const connection = newConnection();
   const picture = { bytes: Buffer.alloc(megabyte), canBeMadeAgain: false };
   const kept = Array.from({ length: 40 }, (_, n) => holdBytes(connection, `${n}`, picture));

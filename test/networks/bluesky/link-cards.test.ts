@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import sharp from 'sharp';
-import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
 import { pageFacts } from '../../../networks/link-card/page-facts.ts';
 import type { Account, PreparedPart } from '../../../networks/network.ts';
 import { picture } from '../../support/media-files.ts';
@@ -20,7 +20,7 @@ const account: Account = {
   settings: {},
 };
 
-/** A web site of the test's own, and a way out that leads there and nowhere else on this machine. */
+/** A web site of one test, and egress to this site only. */
 async function openSite(t: ExecutionContext, answer: RequestListener) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -50,7 +50,7 @@ const pageWith =
   (_, response) =>
     response.setHeader('content-type', 'text/html; charset=utf-8').end(html(head));
 
-test('the first link of a text has a card: title, description and a small picture', async (t) => {
+test('the first link of a text has a card: title, description and a small image', async (t) => {
   const large = await picture('png', { width: 3000, height: 1500 });
   const site = await openSite(t, (request, response) => {
     if (request.url === '/fox.png') {
@@ -62,7 +62,7 @@ test('the first link of a text has a card: title, description and a small pictur
     }
   });
   const text = `Read ${site.url}/tale and ${site.url}/other`;
-  const [part] = await bluesky.prepare(site.connection, partsOf(text), Date.now());
+  const [part] = await blueskyNetwork.prepare(site.connection, partsOf(text), Date.now());
 
   const { record, thumb, warnings } = dataOf(part);
   t.deepEqual(warnings, []);
@@ -74,14 +74,14 @@ test('the first link of a text has a card: title, description and a small pictur
   t.deepEqual(site.asked, ['/tale', '/fox.png']);
 });
 
-test('a post with files, without a link, or whose owner wants none has no card', async (t) => {
+test('a post with files, without a link, or whose owner disabled cards has no card', async (t) => {
   const site = await openSite(t, pageWith('<title>Never read</title>'));
   const link = `${site.url}/a`;
   const unwanted = partsOf(link).map((part) =>
     Object.assign(part, { options: { link_card: false } }),
   );
   const parts = [...partsWith([await pictureFile()], link), ...partsOf('No link'), ...unwanted];
-  const prepared = await bluesky.prepare(site.connection, parts, Date.now());
+  const prepared = await blueskyNetwork.prepare(site.connection, parts, Date.now());
 
   t.deepEqual(
     prepared.map((part) => String(Object(dataOf(part).record.embed)['$type'])),
@@ -90,10 +90,10 @@ test('a post with files, without a link, or whose owner wants none has no card',
   t.deepEqual(site.asked, []);
 });
 
-test('a link that comes twice in a thread is fetched once', async (t) => {
+test('a link that appears twice in a thread is fetched once', async (t) => {
   const site = await openSite(t, pageWith('<title>Once</title>'));
   const parts = partsOf(`One ${site.url}/a`, `Two ${site.url}/a`);
-  const prepared = await bluesky.prepare(site.connection, parts, Date.now());
+  const prepared = await blueskyNetwork.prepare(site.connection, parts, Date.now());
 
   t.deepEqual(
     prepared.map((part) => dataOf(part).record.embed?.external.title),
@@ -103,11 +103,11 @@ test('a link that comes twice in a thread is fetched once', async (t) => {
 });
 
 const failures: readonly [what: string, answer: RequestListener, says: RegExp][] = [
-  ['is not there', (_, response) => response.writeHead(404).end(), /it answered 404\.$/v],
+  ['does not exist', (_, response) => response.writeHead(404).end(), /it answered 404\.$/v],
   [
     'is a file',
     (_, response) => response.setHeader('content-type', 'application/pdf').end('%PDF'),
-    /it is no web page\.$/v,
+    /it is not a web page\.$/v,
   ],
   [
     'comes compressed',
@@ -131,9 +131,13 @@ const failures: readonly [what: string, answer: RequestListener, says: RegExp][]
   ],
 ];
 for (const [what, answer, says] of failures) {
-  test(`a page that ${what} costs the card and not the post`, async (t) => {
+  test(`a post is published without a card if the page ${what}`, async (t) => {
     const site = await openSite(t, answer);
-    const [part] = await bluesky.prepare(site.connection, partsOf(`${site.url}/a`), Date.now());
+    const [part] = await blueskyNetwork.prepare(
+      site.connection,
+      partsOf(`${site.url}/a`),
+      Date.now(),
+    );
 
     const { record, warnings } = dataOf(part);
     t.is(record.embed, undefined);
@@ -144,17 +148,25 @@ for (const [what, answer, says] of failures) {
 }
 
 const pictures: readonly [what: string, answer: RequestListener, says: RegExp][] = [
-  ['is not there', (_, response) => response.writeHead(410).end(), /has no picture: it answered/v],
-  ['is no picture', (_, response) => response.end('<svg/>'), /cannot be read as one\.$/v],
+  [
+    'does not exist',
+    (_, response) => response.writeHead(410).end(),
+    /has no picture: it answered/v,
+  ],
+  ['is not an image', (_, response) => response.end('<svg/>'), /cannot be read as one\.$/v],
 ];
 for (const [what, answer, says] of pictures) {
-  test(`a picture that ${what} leaves a card without one`, async (t) => {
+  test(`a card has no image if the image ${what}`, async (t) => {
     const site = await openSite(t, (request, response) =>
       request.url === '/p'
         ? answer(request, response)
         : pageWith('<meta property="og:image" content="p">')(request, response),
     );
-    const [part] = await bluesky.prepare(site.connection, partsOf(`${site.url}/a`), Date.now());
+    const [part] = await blueskyNetwork.prepare(
+      site.connection,
+      partsOf(`${site.url}/a`),
+      Date.now(),
+    );
 
     const { record, warnings } = dataOf(part);
     t.deepEqual(record.embed?.external, {
@@ -166,7 +178,7 @@ for (const [what, answer, says] of pictures) {
   });
 }
 
-test('a page without end is read as far as its head may be, in the encoding that it names', async (t) => {
+test('an endless page is read up to the limit for its head, in its declared encoding', async (t) => {
   const head = Buffer.from('<meta charset="iso-8859-1"><title>Für Elise</title>', 'latin1');
   const site = await openSite(t, (_, response) => {
     response.setHeader('content-type', 'text/html');
@@ -177,11 +189,15 @@ test('a page without end is read as far as its head may be, in the encoding that
     response.on('drain', more);
     more();
   });
-  const [part] = await bluesky.prepare(site.connection, partsOf(`${site.url}/a`), Date.now());
+  const [part] = await blueskyNetwork.prepare(
+    site.connection,
+    partsOf(`${site.url}/a`),
+    Date.now(),
+  );
   t.is(dataOf(part).record.embed?.external.title, 'Für Elise');
 });
 
-test('what a page says is one bounded line of text', (t) => {
+test('a page’s title and description become single lines of limited length', (t) => {
   const long = 'x'.repeat(10_000);
   const facts = pageFacts(
     `<title>${long}</title><meta name=description content="a\u0000\n\tb">` +
@@ -193,7 +209,7 @@ test('what a page says is one bounded line of text', (t) => {
   t.is(pageFacts(`<title>${'😀'.repeat(400)}</title>`).title, `${'😀'.repeat(299)}…`);
 });
 
-test('a drawing before the facts of a page hides none of them', (t) => {
+test('an SVG before a page’s metadata hides none of it', (t) => {
   for (const drawing of [
     '<svg><style/></svg>',
     '<svg><script/></svg>',
@@ -207,7 +223,7 @@ test('a drawing before the facts of a page hides none of them', (t) => {
   }
 });
 
-test('a page of tags in tags without end is read in time linear to its length', (t) => {
+test('a page of endlessly nested tags is read in time linear to its length', (t) => {
   for (const piece of ['<b>', '<x></y>', '<svg>', '<title>', '<p a=1 ', '<form>']) {
     const page = `<title>Deep</title>${piece.repeat(1_500_000 / piece.length)}`;
     const seconds = processorSeconds(() => t.is(pageFacts(page).title, 'Deep'));
@@ -215,7 +231,7 @@ test('a page of tags in tags without end is read in time linear to its length', 
   }
 });
 
-test('a picture of a card is decodable, upright and at most 1200 pixels wide', async (t) => {
+test('a card’s image is decodable, upright and at most 1200 pixels wide', async (t) => {
   const bytes = await sharp({
     create: { width: 2400, height: 600, channels: 4, background: '#ff000080' },
   })
@@ -226,6 +242,10 @@ test('a picture of a card is decodable, upright and at most 1200 pixels wide', a
       ? response.end(bytes)
       : pageWith('<meta property="og:image" content="/p.png">')(request, response),
   );
-  const [part] = await bluesky.prepare(site.connection, partsOf(`${site.url}/a`), Date.now());
+  const [part] = await blueskyNetwork.prepare(
+    site.connection,
+    partsOf(`${site.url}/a`),
+    Date.now(),
+  );
   t.like(dataOf(part).thumb, { mimeType: 'image/webp' });
 });

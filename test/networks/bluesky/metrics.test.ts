@@ -1,6 +1,6 @@
 import test from 'ava';
 import { lexicons } from '@atproto/api';
-import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { openSandbox } from '../../sandbox/open-sandbox.ts';
@@ -9,7 +9,7 @@ import { readerOf, readsMetrics, setFigures } from '../metrics-suite.ts';
 import { partsOf, publish } from '../publish.ts';
 import { bench } from './bench.ts';
 
-const reader = readerOf(bluesky);
+const reader = readerOf(blueskyNetwork);
 const reads = { method: 'GET', path: /\/xrpc\/app\.bsky\.feed\.getPosts\?/v };
 
 async function atSandbox(t: Parameters<typeof openSandbox>[0]) {
@@ -26,14 +26,14 @@ readsMetrics(test, {
   connect: atSandbox,
   idOf: keyOf,
   reads,
-  told: { likes: 20, comments: 3, shares: 9, saves: 6 },
+  expectedMetrics: { likes: 20, comments: 3, shares: 9, saves: 6 },
   tellsFollowers: true,
 });
 
-test('what an AppView does not count is absent, and never 0', async (t) => {
+test('a metric that an AppView does not count is absent, and never 0', async (t) => {
   const { url, account } = await atSandbox(t);
   const connection = openConnection(t, account);
-  const [sent] = (await publish(bluesky, connection, partsOf('Hi'))).sent;
+  const [sent] = (await publish(blueskyNetwork, connection, partsOf('Hi'))).sent;
   const uri = sent?.remoteId ?? '';
   const figures = { likes: 1, comments: null, reposts: 2, quotes: null, saves: null };
   await setFigures(url, { platform: 'bluesky', id: keyOf(uri), figures });
@@ -49,13 +49,13 @@ test('a post that the AppView does not show is not gone while the account has it
   const { account } = await atSandbox(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
-  const { sent } = await publish(bluesky, connection, partsOf('Hi'));
+  const { sent } = await publish(blueskyNetwork, connection, partsOf('Hi'));
   const ids = sent.map(({ remoteId }) => remoteId);
   const empty = { status: 200, body: JSON.stringify({ posts: [] }) };
   proxy.plan(reads, { kind: 'overruled', answer: empty });
   t.deepEqual([...(await reader.read(connection, ids))], []);
 
-  // Nor when the account's server cannot tell.
+  // The same if the account's server cannot tell.
   const records = { method: 'GET', path: /getRecord/v };
   const answers = [
     { status: 502, body: '{"error":"UpstreamFailure"}' },
@@ -69,13 +69,13 @@ test('a post that the AppView does not show is not gone while the account has it
   }
 });
 
-test('25 posts are one request, of the shape that the lexicon has, and so is its answer', async (t) => {
+test('25 posts are one request, and it and its answer match the lexicon', async (t) => {
   const { account } = await atSandbox(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
   const ids: string[] = [];
   for (let made = 0; made < 25; made += 1) {
-    const { sent } = await publish(bluesky, connection, partsOf(`Post ${made}`));
+    const { sent } = await publish(blueskyNetwork, connection, partsOf(`Post ${made}`));
     ids.push(...sent.map(({ remoteId }) => remoteId));
   }
   const before = proxy.seen.length;
@@ -92,7 +92,7 @@ test('25 posts are one request, of the shape that the lexicon has, and so is its
   t.notThrows(() => lexicons.assertValidXrpcOutput(method, body));
 });
 
-test('an error that comes as a success takes nobody’s followers away', async (t) => {
+test('an error with a success status does not change the number of followers', async (t) => {
   const { account } = await atSandbox(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });

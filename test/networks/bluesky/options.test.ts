@@ -1,7 +1,7 @@
 import test from 'ava';
 import { choiceOf } from '../../../networks/bluesky/options.ts';
 
-test('an option of another shape than the schema says counts as left out', (t) => {
+test('an option that does not match its schema is ignored', (t) => {
   const nothing = { langs: [], labels: [], hasLinkCard: true };
   t.deepEqual(choiceOf({}), nothing);
   t.deepEqual(choiceOf({ langs: 'en', labels: [5, null], link_card: 'no' }), nothing);

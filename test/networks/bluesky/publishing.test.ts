@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AppBskyEmbedImages } from '@atproto/api';
 import sharp from 'sharp';
-import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { blueskyNetwork as bluesky } from '../../../networks/bluesky/adapter.ts';
 import { recordKey } from '../../../networks/bluesky/prepare.ts';
 import type { PreparedPart } from '../../../networks/network.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
@@ -17,14 +17,14 @@ const test = needs('pds');
 
 passesAsNetwork(test, bench);
 
-// Records that are sent again are the same records.
+// A repeated send creates the same records.
 
 const collection = 'app.bsky.feed.post';
 
 const preparedPostOf = ({ data }: PreparedPart) =>
   data as { rkey: string; cid: string; record: { text: string } };
 
-test('the server gives every part the key and the hash that were computed before', async (t) => {
+test('the server gives every part the key and hash that were computed before', async (t) => {
   const { records, connection } = await connected(t);
   const parts = partsOf('One', 'Two #tag', 'Three');
   const { prepared } = await publish(bluesky, connection, parts);
@@ -40,7 +40,7 @@ test('the server gives every part the key and the hash that were computed before
   );
 });
 
-test('a thread that is sent again is there once, and the answer is that of the first time', async (t) => {
+test('a thread that is sent again exists once, with the first answer', async (t) => {
   const { records, connection } = await connected(t);
   const { prepared, sent } = await publish(bluesky, connection, partsOf('One', 'Two'));
 
@@ -53,7 +53,7 @@ test('a thread that is sent again is there once, and the answer is that of the f
   t.is((await records()).length, 2);
 });
 
-test('a thread that is prepared anew is of another time, and beside it the first one cannot be written any more', async (t) => {
+test('a renewed thread has a new time, and the first version can then no longer be written', async (t) => {
   const { records, connection } = await connected(t);
   const before = await bluesky.prepare(connection, partsOf('One', 'Two'), Date.now() - 36_000_000);
   const nowMs = Date.now();
@@ -73,7 +73,7 @@ test('a thread that is prepared anew is of another time, and beside it the first
   t.is((await records()).length, 2);
 });
 
-test('equal texts in two posts are two posts, each found as itself', async (t) => {
+test('equal texts in two posts are two posts, and each is found separately', async (t) => {
   const { records, connection } = await connected(t);
   const first = await publish(bluesky, connection, partsOf('Same'));
   const second = await publish(bluesky, connection, partsOf('Same'));
@@ -85,7 +85,7 @@ test('equal texts in two posts are two posts, each found as itself', async (t) =
   }
 });
 
-test('a thread whose owner deleted a part since was published', async (t) => {
+test('a thread is found although its owner deleted a part since', async (t) => {
   const { person, connection } = await connected(t);
   const { prepared, sent } = await publish(bluesky, connection, partsOf('One', 'Two'));
   await person.agent.deletePost(sent[0]?.remoteId ?? '');
@@ -94,7 +94,7 @@ test('a thread whose owner deleted a part since was published', async (t) => {
   t.deepEqual(finding, { kind: 'found', candidates: [sent] });
 });
 
-test('a post that is not the one we prepared is left to a person', async (t) => {
+test('a post that differs from the prepared one is left for a person to settle', async (t) => {
   const { person, connection } = await connected(t);
   const { prepared } = await publish(bluesky, connection, partsOf('Original'));
   const [{ rkey, record }] = prepared.map(preparedPostOf) as [ReturnType<typeof preparedPostOf>];
@@ -110,29 +110,29 @@ test('a post that is not the one we prepared is left to a person', async (t) => 
     bluesky.reconcile(connection, step),
     sendStep(bluesky, connection, step),
   ]) {
-    t.like(await t.throwsAsync(attempt), { code: 'unconfirmed', taken: 'unknown' });
+    t.like(await t.throwsAsync(attempt), { code: 'unconfirmed', accepted: 'unknown' });
   }
 });
 
-test('a refused thread leaves none of its parts behind', async (t) => {
+test('a refused thread leaves no parts behind', async (t) => {
   const { records, connection } = await connected(t);
   const parts = partsOf('Fine', 'x'.repeat(301), 'Fine too');
   const attempt = publish(bluesky, connection, parts);
-  t.like(await t.throwsAsync(attempt), { code: 'content_refused', taken: 'no' });
+  t.like(await t.throwsAsync(attempt), { code: 'content_refused', accepted: 'no' });
   t.deepEqual(await records(), []);
 });
 
-test('when nobody can tell after a refusal, the outcome stays open', async (t) => {
+test('if a lookup after a refusal fails too, the outcome stays unknown', async (t) => {
   const { account } = await connected(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   proxy.plan(bench.creates, { kind: 'refused', answer: { status: 500 } });
   proxy.plan({ method: 'GET', path: /getRecord/ }, { kind: 'refused', answer: { status: 500 } });
   const connection = openConnection(t, account, { baseUrl: proxy.url });
   const attempt = publish(bluesky, connection, partsOf('Hi'));
-  t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', taken: 'unknown' });
+  t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', accepted: 'unknown' });
 });
 
-needs()('record keys are the same for the same part, and later parts come later', (t) => {
+needs()('record keys are the same for the same part, and later parts have later keys', (t) => {
   const atMs = Date.UTC(2026, 10, 20);
   t.is(recordKey(atMs, 'a-0'), recordKey(atMs, 'a-0'));
   t.not(recordKey(atMs, 'a-0'), recordKey(atMs, 'b-0'));
@@ -142,7 +142,7 @@ needs()('record keys are the same for the same part, and later parts come later'
   t.true(keys.every((key) => /^[234567abcdefghij][234567a-z]{12}$/.test(key)));
 });
 
-needs()('a record key says its time as every TID does', (t) => {
+needs()('a record key encodes its time like every TID', (t) => {
   const atMs = Date.UTC(2026, 10, 20);
   const digits = '234567abcdefghijklmnopqrstuvwxyz';
   const value = [...recordKey(atMs, 'a-0')].reduce(
@@ -154,7 +154,7 @@ needs()('a record key says its time as every TID does', (t) => {
 
 // Files.
 
-test('a record names its pictures by their bytes, with the room that they need', async (t) => {
+test('a record refers to its images by their bytes, with their aspect ratio', async (t) => {
   const { person, records, connection } = await connected(t);
   const files = [await pictureFile('a.png', 30, 20), await pictureFile('b.png', 7, 9)];
   const { prepared } = await publish(bluesky, connection, partsWith(files, 'Two'));
@@ -176,7 +176,7 @@ test('a record names its pictures by their bytes, with the room that they need',
   }
 });
 
-test('the same picture twice, in one post and in two, is no trouble', async (t) => {
+test('the same image can be used twice, in one post and in two', async (t) => {
   const { records, connection } = await connected(t);
   const file = await pictureFile();
   const { prepared, sent } = await publish(bluesky, connection, partsWith([file, file], 'Twice'));
@@ -191,7 +191,7 @@ test('the same picture twice, in one post and in two, is no trouble', async (t) 
   t.is((await records()).length, 2);
 });
 
-test('the server is believed about what a file is: an animated PNG goes out as one', async (t) => {
+test('the server decides a file’s type: an animated PNG is published as one', async (t) => {
   const { records, connection } = await connected(t);
   const png = (await pictureFile()).bytes;
   const control = Buffer.from('000000086163544c0000000100000000b92d70f3', 'hex'); // acTL: one frame, for ever.
@@ -203,7 +203,7 @@ test('the server is believed about what a file is: an animated PNG goes out as o
   t.like(live?.record.embed, { images: [{ image: { mimeType: 'image/apng' } }] });
 });
 
-test('files that a record cannot show together keep the post back', async (t) => {
+test('files that a record cannot combine prevent the post', async (t) => {
   const { records, connection } = await connected(t);
   const [picture, video] = [await pictureFile(), await videoFile()];
   for (const files of [
@@ -211,37 +211,37 @@ test('files that a record cannot show together keep the post back', async (t) =>
     [video, video],
   ]) {
     const attempt = publish(bluesky, connection, partsWith(files, 'Hi'));
-    t.like(await t.throwsAsync(attempt), { code: 'media_refused', taken: 'no' });
+    t.like(await t.throwsAsync(attempt), { code: 'media_refused', accepted: 'no' });
   }
   t.deepEqual(await records(), []);
 });
 
-test('a file that the server refuses keeps the post back, with the words of the server', async (t) => {
+test("a file that the server refuses prevents the post, with the server's message", async (t) => {
   const { records, account } = await connected(t);
-  // Otherwise the image would be made smaller.
+  // Otherwise the image would be shrunk.
   const connection = openConnection(t, account, { settings: { maxImageBytes: 50_000_000 } });
   const pixels = { raw: { width: 1000, height: 700, channels: 3 as const } };
   const large = await sharp(randomBytes(2_100_000), pixels).png().toBuffer();
   const webm = { name: 'a.webm', type: 'video/webm' };
   const gif = fileOf(await animation('gif', [100, 100]), { name: 'a.gif', type: 'video/mp4' });
   const refused = {
-    'over what the server takes as one file': fileOf(randomBytes(6_000_000), {
+    'over the server’s limit for a file': fileOf(randomBytes(6_000_000), {
       type: 'video/mp4',
     }),
-    'over what a record may name': fileOf(large, { name: 'large.png' }),
-    'another kind of video': fileOf((await videoFile()).bytes.fill('qt  ', 8, 12), webm),
-    'no video at all': gif,
+    'over the limit for a file in a record': fileOf(large, { name: 'large.png' }),
+    'another type of video': fileOf((await videoFile()).bytes.fill('qt  ', 8, 12), webm),
+    'an image instead of a video': gif,
   };
   for (const [what, file] of Object.entries(refused)) {
     const attempt = publish(bluesky, connection, partsWith([file], 'Hi'));
     const error = await t.throwsAsync(attempt, undefined, what);
-    t.like(error, { name: 'NetworkError', code: 'media_refused', taken: 'no' }, what);
+    t.like(error, { name: 'NetworkError', code: 'media_refused', accepted: 'no' }, what);
     t.regex(error?.message ?? '', /HTTP 4\d\d\): ".+"/, what);
   }
   t.deepEqual(await records(), []);
 });
 
-test('without a session one login is enough for the files and the post', async (t) => {
+test('without a session, one login is enough for the files and the post', async (t) => {
   const { account } = await connected(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url, session: null });
@@ -252,7 +252,7 @@ test('without a session one login is enough for the files and the post', async (
   t.deepEqual([count('createSession'), count('uploadBlob'), count('applyWrites')], [1, 3, 1]);
 });
 
-test('a token that ends between two files is renewed, and the file sent again', async (t) => {
+test('a token that expires between two files is renewed, and the file sent again', async (t) => {
   const { account, records } = await connected(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
@@ -265,7 +265,7 @@ test('a token that ends between two files is renewed, and the file sent again', 
   t.is((await records()).length, 1);
 });
 
-test('each way in which an upload can fail leaves no doubt about the post', async (t) => {
+test('every upload failure means that the post was certainly not published', async (t) => {
   const { account, records } = await connected(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
@@ -282,7 +282,7 @@ test('each way in which an upload can fail leaves no doubt about the post', asyn
   ] as const) {
     proxy.plan(bench.uploads, { kind: 'refused', answer });
     const attempt = publish(bluesky, connection, parts);
-    t.like(await t.throwsAsync(attempt), { code, taken: 'no' }, String(answer.status));
+    t.like(await t.throwsAsync(attempt), { code, accepted: 'no' }, String(answer.status));
   }
   t.deepEqual(await records(), []);
 });

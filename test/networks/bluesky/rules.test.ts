@@ -7,7 +7,7 @@ const bluesky = against(blueskyRules);
 
 const tooLong = 'The text is too long for Bluesky: it takes';
 
-test('300 characters fit, whatever each of them is made of', (t) => {
+test('300 characters fit, whatever their code points', (t) => {
   for (const text of ['x'.repeat(300), '한'.repeat(300), '🇫🇷'.repeat(300)]) {
     bluesky.takes(t, textOf(text));
     t.deepEqual(blueskyRules.validate(textOf(text), {}).texts, [
@@ -25,7 +25,7 @@ test('301 characters do not fit', (t) => {
   );
 });
 
-test('3000 bytes fit and no more, also when they are few characters', (t) => {
+test('3000 bytes fit and no more, also if they are few characters', (t) => {
   bluesky.takes(t, textOf(family.repeat(120)));
   const long = textOf(family.repeat(121));
   bluesky.refuses(t, long, `${tooLong} 3000 bytes of UTF-8, and this is 3025.`);
@@ -34,7 +34,7 @@ test('3000 bytes fit and no more, also when they are few characters', (t) => {
   ]);
 });
 
-test('a text that is too long in both ways is told both', (t) => {
+test('a text that exceeds both limits gets both errors', (t) => {
   bluesky.refuses(
     t,
     textOf(family.repeat(301)),
@@ -52,7 +52,7 @@ test('characters are counted as Bluesky counts them', (t) => {
   }
 });
 
-test('links and mentions count as they are', (t) => {
+test('links and mentions count at their full length', (t) => {
   for (const text of ['https://example.com/path', 'example.com', '@alice.example.com hi']) {
     bluesky.measures(t, text, text.length);
   }
@@ -68,7 +68,7 @@ test('up to four images, or one video', (t) => {
   bluesky.refuses(t, filesOf(image(), video()), `${takes} 1 image and 1 video.`);
 });
 
-test('an image of more than 2,000,000 bytes is taken, with a warning that it goes out smaller', (t) => {
+test('an image of more than 2,000,000 bytes is accepted, with a warning that a smaller version is published', (t) => {
   const sized = (sizeBytes: number) => filesOf(image({ sizeBytes }));
   const warning = (limit: string, actual: string) =>
     `Bluesky takes images of up to ${limit}, and "photo.jpg" has ${actual}: it goes out smaller, as a JPEG, or as a WebP where it has transparency.`;
@@ -86,7 +86,7 @@ test('an image of more than 2,000,000 bytes is taken, with a warning that it goe
   older.warns(t, sized(1_500_000), warning('1.0 MB', '1.5 MB'));
 });
 
-test("a video has up to 100 MB, or what the channel's settings say", (t) => {
+test("a video may have up to 100 MB, or the limit in the channel's settings", (t) => {
   const sized = (sizeBytes: number) => filesOf(video({ sizeBytes }));
   bluesky.takes(t, sized(100_000_000));
   const limit = '"clip.mp4" is too large for Bluesky: a video may have up to';
@@ -103,7 +103,7 @@ test("a video has up to 100 MB, or what the channel's settings say", (t) => {
   broken.takes(t, sized(100_000_000));
 });
 
-test('what the server says of its blobs decides the size of videos and images', (t) => {
+test("the server's blob limit decides the size of videos and images", (t) => {
   const clip = (sizeBytes: number) => filesOf(video({ sizeBytes }));
   const small = against(blueskyRules, { blobUploadLimit: 5_242_880 });
   small.takes(t, clip(5_242_880));
@@ -130,7 +130,7 @@ test('what the server says of its blobs decides the size of videos and images', 
   );
 });
 
-test('a video of more than 50 MiB has a warning where the server does not say what it takes', (t) => {
+test("a video of more than 50 MiB has a warning if the server's limit is unknown", (t) => {
   const clip = (sizeBytes: number) => filesOf(video({ sizeBytes }));
   bluesky.warns(t, clip(52_428_800));
   bluesky.takes(t, clip(60_000_000));
@@ -141,7 +141,7 @@ test('a video of more than 50 MiB has a warning where the server does not say wh
   );
 });
 
-test('a video is an mp4', (t) => {
+test('a video must be an mp4', (t) => {
   bluesky.refuses(
     t,
     filesOf(video({ name: 'a.mov', type: 'video/quicktime' })),
@@ -149,7 +149,7 @@ test('a video is an mp4', (t) => {
   );
 });
 
-test('what Bluesky shows in another way than one may think comes with a warning', (t) => {
+test('media that Bluesky shows differently than expected has a warning', (t) => {
   const gif = filesOf(image({ name: 'cat.gif', type: 'image/gif' }));
   bluesky.takes(t, gif);
   bluesky.warns(t, gif, 'Bluesky shows a GIF as a still image, and "cat.gif" is one.');

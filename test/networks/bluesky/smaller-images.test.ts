@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AppBskyEmbedExternal, AppBskyEmbedImages, type BlobRef } from '@atproto/api';
 import sharp from 'sharp';
-import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
 import { picture } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
 import { waysOutTo, openConnection } from '../connection.ts';
@@ -24,10 +24,10 @@ async function largeFile(name: string) {
   return fileOf(bytes, { name, width, height, altText: 'Noise' });
 }
 
-test('an image over the limit is live in a smaller form, and the post says so', async (t) => {
+test('a smaller version of an image over the limit is live, and the post has a warning', async (t) => {
   const { records, connection, person } = await connected(t);
   const files = [await pictureFile('small.png'), await largeFile('large.png')];
-  const { sent } = await publish(bluesky, connection, partsWith(files, 'Look'));
+  const { sent } = await publish(blueskyNetwork, connection, partsWith(files, 'Look'));
 
   t.regex(
     sent[0]?.warning ?? '',
@@ -42,30 +42,30 @@ test('an image over the limit is live in a smaller form, and the post says so', 
   t.like(await sharp(bytes).metadata(), { format: 'jpeg', width: 1000, height: 800 });
 });
 
-test('a try in another process makes the same smaller image, or one of its own', async (t) => {
+test('an attempt in another process encodes an image again, and the post is still found', async (t) => {
   const { account, records, connection } = await connected(t);
   const parts = partsWith([await largeFile('large.png')], 'Look');
-  const prepared = throughDatabase(await bluesky.prepare(connection, parts, Date.now()));
+  const prepared = throughDatabase(await blueskyNetwork.prepare(connection, parts, Date.now()));
   const other = openConnection(t, account);
-  const step = nextStep(bluesky, prepared, []);
+  const step = nextStep(blueskyNetwork, prepared, []);
 
-  const sent = await sendStep(bluesky, other, step);
+  const sent = await sendStep(blueskyNetwork, other, step);
   t.is((await records()).length, 1);
-  t.deepEqual(await bluesky.reconcile(other, step), { kind: 'found', candidates: [sent] });
+  t.deepEqual(await blueskyNetwork.reconcile(other, step), { kind: 'found', candidates: [sent] });
 });
 
-test('an image that cannot be decoded keeps the post back', async (t) => {
+test('an image that cannot be decoded prevents the post', async (t) => {
   const { records, connection } = await connected(t);
   const file = fileOf(randomBytes(2_000_001), { name: 'broken.png' });
-  t.like(await t.throwsAsync(publish(bluesky, connection, partsWith([file], 'Look'))), {
+  t.like(await t.throwsAsync(publish(blueskyNetwork, connection, partsWith([file], 'Look'))), {
     code: 'media_refused',
-    taken: 'no',
+    accepted: 'no',
     message: 'The file "broken.png" is larger than Bluesky takes, and could not be made smaller.',
   });
   t.deepEqual(await records(), []);
 });
 
-test('a link is live with its card, which a post in doubt is found by', async (t) => {
+test("a post is live with its link's card, and is found after a lost answer", async (t) => {
   const page = '<title>A page</title><meta property="og:image" content="/p">';
   const bytes = await picture('png');
   const site = createServer((request, response) => {
@@ -79,13 +79,16 @@ test('a link is live with its card, which a post in doubt is found by', async (t
   const { account, records } = await connected(t);
   const downloads = waysOutTo(t, url);
   const connection = openConnection(t, account, { downloads });
-  const { prepared, sent } = await publish(bluesky, connection, partsOf(`Read ${url}`));
+  const { prepared, sent } = await publish(blueskyNetwork, connection, partsOf(`Read ${url}`));
 
   const [live] = await records();
   const embed = live?.record.embed;
   t.true(AppBskyEmbedExternal.isMain(embed));
   t.like(embed, { external: { uri: url, title: 'A page', description: '' } });
   t.is(sent[0]?.warning, undefined);
-  const finding = await bluesky.reconcile(connection, nextStep(bluesky, prepared, []));
+  const finding = await blueskyNetwork.reconcile(
+    connection,
+    nextStep(blueskyNetwork, prepared, []),
+  );
   t.deepEqual(finding, { kind: 'found', candidates: [sent] });
 });

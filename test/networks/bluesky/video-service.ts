@@ -8,14 +8,14 @@ import type { connected } from './bench.ts';
 
 type Answer = { readonly status?: number; readonly body: unknown };
 
-/** What the service answers in place of doing it, by its method's last name. The last one stays. */
+/** The service's planned answers by the last part of its method's name. The last answer repeats. */
 export type ServiceAnswers = {
   readonly getUploadLimits?: Answer;
   readonly uploadVideo?: Answer;
   readonly getJobStatus?: readonly Answer[];
 };
 
-/** What the service adds to a video, so that its result has another name: an empty box of an MP4. */
+/** An empty MP4 box, which the service adds to a video so that its result has another CID. */
 const emptyBox = Buffer.from('0000000866726565', 'hex');
 
 export const processed = (video: Buffer): Buffer => Buffer.concat([video, emptyBox]);
@@ -25,10 +25,10 @@ type Person = Awaited<ReturnType<typeof connected>>['person'];
 /**
  * Puts a video service before an account's PDS, at the same address.
  *
- * It puts its results on the PDS by the account's own session, and checks what the tokens say that it gets: the PDS of
- * tests cannot look up the key of such a token, as the directory has no name.
+ * It uploads its results to the PDS in the account's own session, and checks the claims of its tokens. It does not
+ * verify their signatures: the tests' directory has no name under which the PDS could look up the key.
  *
- * @param seen The methods that were called.
+ * @param seen Receives the called methods.
  */
 export async function videoServiceBefore(
   t: ExecutionContext,
@@ -58,7 +58,7 @@ export async function videoServiceBefore(
 }
 
 function playService(t: ExecutionContext, { agent, did }: Person, answers: ServiceAnswers) {
-  const looks = [...(answers.getJobStatus ?? [])];
+  const jobStatuses = [...(answers.getJobStatus ?? [])];
   let blob: BlobRef | undefined;
   const checkToken = ({ headers }: IncomingMessage, lxm: string) => {
     const [, claims = ''] = (headers.authorization ?? '').split('.');
@@ -80,11 +80,11 @@ function playService(t: ExecutionContext, { agent, did }: Person, answers: Servi
     }
     const state = 'JOB_STATE_COMPLETED';
     const done = { body: { jobStatus: { jobId: 'job-1', did, state, blob: blob?.toJSON() } } };
-    return (looks.length > 1 ? looks.shift() : looks[0]) ?? done;
+    return (jobStatuses.length > 1 ? jobStatuses.shift() : jobStatuses[0]) ?? done;
   };
 }
 
-/** What the PDS answers. */
+/** Forwards a request to the PDS. */
 async function pass(
   { baseUrl }: Person,
   { url = '', method = 'GET', headers }: IncomingMessage,

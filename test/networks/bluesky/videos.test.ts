@@ -1,6 +1,6 @@
 import { AppBskyEmbedVideo } from '@atproto/api';
 import type { ExecutionContext } from 'ava';
-import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
 import { needs } from '../../support/needs.ts';
 import { openConnection } from '../connection.ts';
 import { fileOf, videoFile } from '../files.ts';
@@ -13,7 +13,7 @@ const test = needs('pds');
 test('a video is live as a video', async (t) => {
   const { person, records, connection } = await connected(t);
   const file = await videoFile();
-  await publish(bluesky, connection, partsWith([file], ''));
+  await publish(blueskyNetwork, connection, partsWith([file], ''));
 
   const [live] = await records();
   const embed = live?.record.embed;
@@ -22,12 +22,12 @@ test('a video is live as a video', async (t) => {
   t.deepEqual(bytes, file.bytes);
 });
 
-test("a video of Apple's brand goes out as the MP4 that it is", async (t) => {
+test("a video with Apple's brand is published as the MP4 that it is", async (t) => {
   const { person, records, connection } = await connected(t);
   for (const brand of ['M4V ', 'M4VH', 'M4VP']) {
     const bytes = Buffer.from((await videoFile()).bytes).fill(brand, 8, 12);
     const file = fileOf(bytes, { name: 'clip.m4v', type: 'video/mp4' });
-    await publish(bluesky, connection, partsWith([file], brand));
+    await publish(blueskyNetwork, connection, partsWith([file], brand));
 
     const embed = (await records()).at(-1)?.record.embed;
     t.like(embed, { video: { mimeType: 'video/mp4' } }, brand);
@@ -38,13 +38,13 @@ test("a video of Apple's brand goes out as the MP4 that it is", async (t) => {
 
 // The video service.
 
-/** An account whose server has a video service before it. */
+/** An account whose server has a video service in front. */
 async function withService(t: ExecutionContext, answers: ServiceAnswers = {}) {
   const { person, account, records } = await connected(t);
   const service = await videoServiceBefore(t, person, answers);
   const connection = openConnection(t, account, { baseUrl: service.url });
   const file = await videoFile();
-  const send = () => publish(bluesky, connection, partsWith([file], 'A video'));
+  const send = () => publish(blueskyNetwork, connection, partsWith([file], 'A video'));
   const bytesOf = async () => {
     const embed = (await records()).at(-1)?.record.embed;
     return AppBskyEmbedVideo.isMain(embed) && blobBytes(person.agent, embed.video);
@@ -54,7 +54,7 @@ async function withService(t: ExecutionContext, answers: ServiceAnswers = {}) {
 
 const working = { body: { jobStatus: { jobId: 'job-1', state: 'JOB_STATE_ENCODING' } } };
 
-test('a video is processed before the post goes out, and the post shows the result', async (t) => {
+test('a video is processed before the post is published, and the post shows the result', async (t) => {
   const { seen, records, file, send, bytesOf } = await withService(t);
   const { sent } = await send();
 
@@ -65,12 +65,12 @@ test('a video is processed before the post goes out, and the post shows the resu
   t.true(seen.lastIndexOf('getJobStatus') < seen.indexOf('applyWrites'));
 });
 
-test('a video that the service knows already is shown by the result of its first job', async (t) => {
+test('a video that the service already has is shown with the result of its first job', async (t) => {
   const { account, person, records } = await connected(t);
   const first = await videoServiceBefore(t, person);
   const file = await videoFile();
   const connectionTo = (baseUrl: string) => openConnection(t, account, { baseUrl });
-  await publish(bluesky, connectionTo(first.url), partsWith([file], 'First'));
+  await publish(blueskyNetwork, connectionTo(first.url), partsWith([file], 'First'));
   const embed = (await records())[0]?.record.embed;
   const blob = AppBskyEmbedVideo.isMain(embed) ? embed.video.toJSON() : t.fail();
 
@@ -93,22 +93,22 @@ test('a video that the service knows already is shown by the result of its first
       },
     ],
   });
-  await publish(bluesky, connectionTo(again.url), partsWith([file], 'Second'));
+  await publish(blueskyNetwork, connectionTo(again.url), partsWith([file], 'Second'));
   t.is((await records()).length, 2);
 });
 
-test('a video that cannot be processed is refused with the words of the service', async (t) => {
+test("a video whose processing fails is refused with the service's message", async (t) => {
   const message = 'Failed to process video';
   const { records, send } = await withService(t, {
     getJobStatus: [working, { body: { jobStatus: { state: 'JOB_STATE_FAILED', message } } }],
   });
   const error = await t.throwsAsync(send());
-  t.like(error, { name: 'NetworkError', code: 'media_refused', taken: 'no' });
+  t.like(error, { name: 'NetworkError', code: 'media_refused', accepted: 'no' });
   t.regex(error?.message ?? '', /"clip\.mp4": "Failed to process video"/v);
   t.deepEqual(await records(), []);
 });
 
-test('an account whose limit of a day is met waits, and one that may upload none is told so', async (t) => {
+test('an account at its daily limit waits, and one that may not upload gets an error', async (t) => {
   const daily = 'User has exceeded daily upload videos limit';
   const young = 'Account is not old enough to upload videos';
   const cases = [
@@ -135,12 +135,12 @@ test('an account whose limit of a day is met waits, and one that may upload none
   for (const { answers, code } of cases) {
     const { send, records } = await withService(t, answers);
     const error = await t.throwsAsync(send());
-    t.like(error, { name: 'NetworkError', code, taken: 'no' });
+    t.like(error, { name: 'NetworkError', code, accepted: 'no' });
     t.deepEqual(await records(), []);
   }
 });
 
-test('without the service a video goes to the server itself, with a warning', async (t) => {
+test('without the service, a video goes to the server itself, with a warning', async (t) => {
   for (const answers of [
     { getUploadLimits: { status: 501, body: {} } },
     { getUploadLimits: { body: 'no limits' } },

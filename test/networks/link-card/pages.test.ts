@@ -27,25 +27,25 @@ const pages: Readonly<Record<string, readonly [Buffer, string]>> = {
     'text/html',
   ],
   'EUC-JP, by the header': [html('<meta charset="utf-8">', eucJp), 'text/html; charset=EUC-JP'],
-  'EUC-JP, behind a header that names nothing known': [
+  'EUC-JP, with an unknown charset in the header': [
     html('<meta charset="euc-jp">', eucJp),
     'text/html; charset=nonsense',
   ],
-  'UTF-16LE with a mark': [utf16('\uFEFF', false), 'text/html'],
-  'UTF-16BE with a mark': [utf16('\uFEFF', true), 'text/html; charset=utf-8'],
-  'UTF-8 with a mark, under another header': [
+  'UTF-16LE with a byte order mark': [utf16('\uFEFF', false), 'text/html'],
+  'UTF-16BE with a byte order mark': [utf16('\uFEFF', true), 'text/html; charset=utf-8'],
+  'UTF-8 with a byte order mark, under another header': [
     Buffer.concat([Buffer.from('\uFEFF'), html('', utf8)]),
     'text/html; charset=iso-8859-1',
   ],
   'UTF-8 whose meta says utf-16': [html('<meta charset="utf-16">', utf8), 'text/html'],
-  'UTF-8 that says nothing': [html('', utf8), ''],
+  'UTF-8 without a declaration': [html('', utf8), ''],
   'UTF-8 with another charset in a comment': [
     html('<!-- <meta charset="euc-jp"> -->', utf8),
     'text/html',
   ],
 };
 for (const [what, [bytes, type]] of Object.entries(pages)) {
-  test(`the title of a page in ${what} can be read`, (t) => {
+  test(`the title is read from a page in ${what}`, (t) => {
     t.is(pageFacts(decodePage(bytes, type)).title, title);
   });
 }

@@ -7,7 +7,7 @@ import { egressTo, openConnection } from '../connection.ts';
 import { partsOf, publish } from '../publish.ts';
 import { connected, linkedin, listed, selfServe, version } from './bench.ts';
 
-test('a member is connected by a token, with a name and an id for good', async (t) => {
+test('a member connects by a token, with a name and a permanent id', async (t) => {
   const { account, url } = await connected(t);
   t.deepEqual(account, {
     baseUrl: `${url}/linkedin`,
@@ -20,7 +20,7 @@ test('a member is connected by a token, with a name and an id for good', async (
   });
 });
 
-test('the page of an organisation is connected by its id or its URN, and posts as itself', async (t) => {
+test('an organisation’s page connects by its id or URN, and posts as itself', async (t) => {
   for (const organization of ['1000', 'urn:li:organization:1000']) {
     const { account } = await connected(t, { organization });
     t.like(account, { remoteId: 'urn:li:organization:1000', handle: 'demo-page' });
@@ -35,13 +35,13 @@ async function refusalOf(t: ExecutionContext, token: string, organization?: stri
   return t.throwsAsync(connectLinkedin(egressTo(t, url), login), { instanceOf: Error });
 }
 
-test('a token that LinkedIn does not accept is refused, and stays out of the message', async (t) => {
+test('a token that LinkedIn refuses does not connect, and is not in the message', async (t) => {
   const error = await refusalOf(t, 'a-wrong-token');
-  t.like(error, { name: 'NetworkError', code: 'access_lost', taken: 'no' });
+  t.like(error, { name: 'NetworkError', code: 'access_lost', accepted: 'no' });
   t.false(error?.message.includes('a-wrong-token'));
 });
 
-test('a page in which the member may not post is refused with the role that the member has', async (t) => {
+test('a page where the member may not post is refused, with the member’s role', async (t) => {
   const error = await refusalOf(t, 'demo', '1001');
   t.like(error, { code: 'permission_missing' });
   t.regex(
@@ -52,13 +52,13 @@ test('a page in which the member may not post is refused with the role that the 
   t.like(await refusalOf(t, selfServe, '1000'), { code: 'permission_missing' });
 });
 
-test('an organisation is named by nothing but an id or a URN', async (t) => {
+test('an organisation can be named only by an id or a URN', async (t) => {
   for (const name of ['acme', 'urn:li:person:x', '../x', '1 2']) {
     t.like(await refusalOf(t, 'demo', name), { name: 'AppError', code: 'invalid_request' });
   }
 });
 
-test('posts of LinkedIn itself are live on its own pages', async (t) => {
+test('the URLs of LinkedIn’s own posts are on its own pages', async (t) => {
   const { account, connection } = await connected(t);
   const settings = { isOrganization: false, webUrl: 'https://www.linkedin.com' };
   const { sent } = await publish(
@@ -74,7 +74,7 @@ test('posts of LinkedIn itself are live on its own pages', async (t) => {
   );
 });
 
-test('settings that are wrong are named, and the ones that are left out hold for LinkedIn itself', (t) => {
+test('an error names wrong settings, and missing ones default to LinkedIn’s own', (t) => {
   const problemsOf = (env: Record<string, string>): string[] => {
     const problems: string[] = [];
     entry(env, problems);

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { createLinkedin } from '../../../networks/linkedin/adapter.ts';
+import { createLinkedinNetwork } from '../../../networks/linkedin/adapter.ts';
 import { connectLinkedin } from '../../../networks/linkedin/connect.ts';
 import type { Account } from '../../../networks/network.ts';
 import { openSandbox } from '../../sandbox/open-sandbox.ts';
@@ -7,7 +7,7 @@ import type { Bench, LivePost } from '../bench.ts';
 import { egressTo, openConnection } from '../connection.ts';
 
 export const version = '202609';
-export const linkedin = createLinkedin(version);
+export const linkedin = createLinkedinNetwork(version);
 
 export const requests = {
   posts: { method: 'POST', path: /^(?:\/linkedin)?\/rest\/posts$/ },
@@ -16,10 +16,10 @@ export const requests = {
   finalize: { method: 'POST', path: /^(?:\/linkedin)?\/rest\/videos\?action=finalizeUpload$/ },
 } as const;
 
-/** An app as everybody gets one: it posts, and may read nothing. */
+/** The token of a self-serve app: it may post, but not read. */
 export const selfServe = 'demo-self-serve';
 
-/** An account of the test's own, on a sandbox of its own, opened for one try. */
+/** An account on a new sandbox, opened for one attempt. */
 export async function connected(
   t: ExecutionContext,
   { token = 'demo', organization }: { token?: string; organization?: string } = {},
@@ -37,7 +37,7 @@ export async function connected(
     account,
     connection: openConnection(t, account),
     posts: () => postsOf(account),
-    /** Makes the sandbox do something to the next requests, as a directive in a text does. */
+    /** Applies a directive to the next requests, as a directive in a text does. */
     control: (directive: string, count = 1) => control(sandbox.url, { directive, count }),
   };
 }
@@ -70,7 +70,7 @@ export type Listed = {
 
 type Comment = { readonly commentUrn: string; readonly message: { readonly text: string } };
 
-/** What another client is told, newest first. */
+/** The items that another client reads, newest first. */
 async function list<T>({ baseUrl }: Account, path: string): Promise<T[]> {
   const answer = await fetch(`${baseUrl}/rest${path}`, {
     headers: {
@@ -105,14 +105,14 @@ async function postsOf(account: Account): Promise<LivePost[]> {
 const plain = (little: string): string =>
   little.replaceAll(/\{hashtag\|\\#\|([^|}]*)\}/g, '#$1').replaceAll(/\\(.)/g, '$1');
 
-/** What the sandbox's page shows of one post. */
+/** The article of one post on the sandbox's page. */
 export async function articleOf({ baseUrl }: Account, remoteId: string): Promise<string> {
   const page = await fetch(`${new URL(baseUrl).origin}/`);
   const [, article = ''] = (await page.text()).split(`id="linkedin-${remoteId}"`);
   return article.split('</article>')[0] ?? '';
 }
 
-/** LinkedIn by the sandbox: there is no other server with this API. */
+/** LinkedIn on the sandbox: no other server has this API. */
 export const bench: Bench = {
   network: linkedin,
   creates: requests.posts,
@@ -123,10 +123,10 @@ export const bench: Bench = {
     { chosen: { visibility: 'CONNECTIONS' }, shown: { visibility: 'CONNECTIONS' } },
     { chosen: { visibility: 'PUBLIC' }, shown: { visibility: 'PUBLIC' } },
     { chosen: { link_card: false }, shown: { visibility: 'PUBLIC' } },
-    // The ledger makes a second part of it.
+    // The ledger makes the comment a second part.
     { chosen: { first_comment: 'More below' }, shown: { visibility: 'PUBLIC' } },
   ],
-  // LinkedIn itself names no time.
+  // LinkedIn itself sends no time.
   resetHeaders: (resetAtMs) => ({ 'retry-after': new Date(resetAtMs).toUTCString() }),
 
   async makeAccount(t) {
@@ -140,7 +140,7 @@ export const bench: Bench = {
         const files = content?.multiImage?.images ?? (content?.media ? [content.media] : []);
         return files.map(({ altText = '' }) => altText);
       },
-      // Of the only post: its comment has no choices of its own.
+      // Only a post has options; its comment has none.
       choicesOf: async () => (await listed(account))[0] ?? {},
       filesOf: async (id) => {
         const article = await articleOf(account, id);

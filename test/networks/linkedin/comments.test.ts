@@ -5,7 +5,7 @@ import { openConnection } from '../connection.ts';
 import { partsOf, publish, sendStep } from '../publish.ts';
 import { connected, linkedin, requests, selfServe } from './bench.ts';
 
-/** A post that is live, and a comment that is to go below it. */
+/** A live post, and a comment that is ready to be sent. */
 async function commenting(t: ExecutionContext, { token = 'demo', text = 'First!' } = {}) {
   const world = await connected(t, { token });
   const proxy = await lossyProxy(t, world.account.baseUrl);
@@ -17,15 +17,15 @@ async function commenting(t: ExecutionContext, { token = 'demo', text = 'First!'
   return { ...world, proxy, connection, step };
 }
 
-test('a comment of an app that may write none says what is missing, and the post stays', async (t) => {
+test('a comment that the app may not write gets an error with the missing permission, and the post stays', async (t) => {
   const { connection, step, posts } = await commenting(t, { token: selfServe });
   const error = await t.throwsAsync(sendStep(linkedin, connection, step));
-  t.like(error, { code: 'permission_missing', taken: 'no' });
+  t.like(error, { code: 'permission_missing', accepted: 'no' });
   t.regex(error?.message ?? '', /without the Community Management API.*w_member_social_feed/);
   t.is((await posts()).length, 1);
 });
 
-test('where the versioned API keeps comments for partners, the older one takes them', async (t) => {
+test('if the versioned API refuses a comment as partners only, the older API accepts it', async (t) => {
   const { proxy, connection, step, posts } = await commenting(t);
   const body = JSON.stringify({
     status: 403,
@@ -41,7 +41,7 @@ test('where the versioned API keeps comments for partners, the older one takes t
   t.is(proxy.seen.at(-1)?.headers['linkedin-version'], undefined);
 });
 
-test('a comment that LinkedIn took is out, however the answer names it', async (t) => {
+test('an accepted comment is published, whatever form its id has in the answer', async (t) => {
   const { account, proxy, connection, step } = await commenting(t);
   const [post] = step.sent;
   const activity = 'urn:li:activity:7001';
@@ -73,11 +73,11 @@ test('a comment that LinkedIn took is out, however the answer names it', async (
   }
 });
 
-test('a comment whose answer was lost is found, and that of somebody else is not', async (t) => {
+test('a comment whose answer was lost is found, and another member’s is not mistaken for it', async (t) => {
   const { account, proxy, connection, step, posts } = await commenting(t);
   t.like(await linkedin.reconcile(connection, step), { kind: 'absent' });
   proxy.plan(requests.comments, { kind: 'lost' });
-  t.like(await t.throwsAsync(sendStep(linkedin, connection, step)), { taken: 'unknown' });
+  t.like(await t.throwsAsync(sendStep(linkedin, connection, step)), { accepted: 'unknown' });
 
   const finding = await linkedin.reconcile(connection, step);
   const [, comment] = await posts();
@@ -87,7 +87,7 @@ test('a comment whose answer was lost is found, and that of somebody else is not
   t.like(await linkedin.reconcile(asOther, step), { kind: 'absent' });
 });
 
-test('a lost comment is found under every name, and elements that do not read are skipped', async (t) => {
+test('a lost comment is found under every form of its id, and invalid elements are skipped', async (t) => {
   const { account, control, proxy, connection, step, posts } = await commenting(t);
   proxy.plan(requests.comments, { kind: 'lost' });
   await t.throwsAsync(sendStep(linkedin, connection, step));
@@ -116,7 +116,7 @@ test('a lost comment is found under every name, and elements that do not read ar
   });
 });
 
-test('a lost comment stays unconfirmed where nobody can look', async (t) => {
+test('a lost comment stays unconfirmed if the app cannot read comments', async (t) => {
   const { proxy, connection, step } = await commenting(t);
   proxy.plan(requests.comments, { kind: 'lost' });
   await t.throwsAsync(sendStep(linkedin, connection, step));
@@ -125,22 +125,22 @@ test('a lost comment stays unconfirmed where nobody can look', async (t) => {
   proxy.plan(reading, { kind: 'refused', answer: { status: 403, body: '{}' } });
   t.like(await t.throwsAsync(linkedin.reconcile(connection, step)), {
     code: 'unconfirmed',
-    taken: 'unknown',
+    accepted: 'unknown',
   });
 });
 
-test('a comment below a post that was deleted is refused', async (t) => {
+test('a comment on a deleted post is refused', async (t) => {
   const { connection, step } = await commenting(t);
   const gone = { ...step, sent: [{ remoteId: 'urn:li:share:1', url: 'https://a.example' }] };
   t.like(await t.throwsAsync(sendStep(linkedin, connection, gone)), {
     code: 'content_refused',
-    taken: 'no',
+    accepted: 'no',
   });
 });
 
-test('a refused comment fails in the words of LinkedIn', async (t) => {
+test('a refused comment fails with LinkedIn’s message', async (t) => {
   const { connection, step } = await commenting(t, { text: 'No #sandbox-refuse' });
   const error = await t.throwsAsync(sendStep(linkedin, connection, step));
-  t.like(error, { code: 'content_refused', taken: 'no' });
+  t.like(error, { code: 'content_refused', accepted: 'no' });
   t.regex(error?.message ?? '', /"The text has #sandbox-refuse in it"/);
 });

@@ -12,7 +12,7 @@ import { articleOf, connected, linkedin, listed, requests, selfServe } from './b
 
 const initialize = { method: 'POST', path: /\/rest\/images\?action=initializeUpload$/ } as const;
 
-/** A web site of the test's own, and an account whose posts may link to it. */
+/** A web site of one test, and an account whose posts may link to it. */
 async function posting(t: ExecutionContext, answer: RequestListener, token = 'demo') {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -44,7 +44,7 @@ const page = (head: string): RequestListener => {
 const tags = `<meta property="og:title" content="The &lt;Fox&gt;"><meta name="description" content="A tale">
   <meta property="og:image" content="/fox.png">`;
 
-/** A page with a picture, which has transparency. */
+/** A page with an image that has transparency. */
 async function foxPage(): Promise<RequestListener> {
   const create = { width: 1600, height: 800, channels: 4, background: '#ff000080' } as const;
   const fox = await sharp({ create }).png().toBuffer();
@@ -54,7 +54,7 @@ async function foxPage(): Promise<RequestListener> {
       : page(tags)(request, response);
 }
 
-test('the first link of a post has a card with the title, the description and a JPEG of the picture', async (t) => {
+test('the first link of a post has a card with the title, the description and a JPEG of the image', async (t) => {
   const { account, url, site, connection, stepOf, asked } = await posting(t, await foxPage());
   const [sent] = await sendStep(linkedin, connection, await stepOf());
 
@@ -75,7 +75,7 @@ test('the first link of a post has a card with the title, the description and a 
   t.like(await sharp(shown).metadata(), { format: 'jpeg', width: 1200, height: 600 });
 });
 
-test('a page that says nothing of itself has a card with its host', async (t) => {
+test('a page without metadata has a card with its host', async (t) => {
   const { account, site, connection, stepOf } = await posting(t, page(''));
   const [sent] = await sendStep(linkedin, connection, await stepOf());
 
@@ -88,7 +88,7 @@ test('a page that says nothing of itself has a card with its host', async (t) =>
   });
 });
 
-test('a page that cannot be fetched costs the card and gives a warning', async (t) => {
+test('a post with a page that cannot be fetched has no card, but a warning', async (t) => {
   const { account, site, connection, stepOf } = await posting(t, (_, response) =>
     response.writeHead(404).end(),
   );
@@ -98,7 +98,7 @@ test('a page that cannot be fetched costs the card and gives a warning', async (
   t.is((await listed(account))[0]?.content, undefined);
 });
 
-test('a picture that LinkedIn does not take costs the picture and gives a warning', async (t) => {
+test('a card whose image LinkedIn refuses has no image, but a warning', async (t) => {
   for (const status of [400, 403, 429, 500]) {
     const { account, site, proxy, connection, stepOf } = await posting(t, await foxPage());
     proxy.plan(initialize, { kind: 'refused', answer: { status } });
@@ -111,20 +111,20 @@ test('a picture that LinkedIn does not take costs the picture and gives a warnin
   }
 });
 
-test('a lost access at the picture of a card is one of the post', async (t) => {
+test('access that is lost during the upload of a card’s image is lost for the post', async (t) => {
   const { proxy, connection, stepOf, posts } = await posting(t, await foxPage());
   const body = '{"status":401,"serviceErrorCode":65601,"code":"REVOKED_ACCESS_TOKEN"}';
   proxy.plan(initialize, { kind: 'refused', answer: { status: 401, body } });
   const step = await stepOf();
   const error = await t.throwsAsync(sendStep(linkedin, connection, step));
-  t.like(error, { code: 'access_lost', taken: 'no' });
+  t.like(error, { code: 'access_lost', accepted: 'no' });
   t.deepEqual(await posts(), []);
 
   await sendStep(linkedin, connection, step);
   t.is((await posts()).length, 1);
 });
 
-test('a post with files, without a link, or whose owner wants no card has none', async (t) => {
+test('a post with files, without a link, or whose owner disabled cards has no card', async (t) => {
   const { account, site, asked, connection, stepOf } = await posting(t, await foxPage());
   const unwanted = partsOf(`No card ${site}/a`).map((part) =>
     Object.assign(part, { options: { link_card: false } }),
@@ -150,12 +150,12 @@ test('a first comment has no card', async (t) => {
   t.deepEqual(asked, []);
 });
 
-test('after a lost answer the same request is sent again, and the post that is there is found', async (t) => {
+test('after a lost answer, the same request is sent again and finds the live post', async (t) => {
   const world = await posting(t, await foxPage(), selfServe);
   const { proxy, connection, stepOf, asked, bodies, posts } = world;
   const step = await stepOf();
   proxy.plan(requests.posts, { kind: 'lost' });
-  t.like(await t.throwsAsync(sendStep(linkedin, connection, step)), { taken: 'unknown' });
+  t.like(await t.throwsAsync(sendStep(linkedin, connection, step)), { accepted: 'unknown' });
 
   const finding = await linkedin.reconcile(connection, step);
   const [data = null] = finding.kind === 'absent' ? (finding.data ?? []) : [];
@@ -170,7 +170,7 @@ test('after a lost answer the same request is sent again, and the post that is t
   t.deepEqual(asked, ['/tale', '/fox.png'], 'the page is not fetched again');
 });
 
-test('a post that LinkedIn refuses with its card goes out without it, with a warning', async (t) => {
+test('a post whose card LinkedIn refuses is published without it, with a warning', async (t) => {
   const { account, site, proxy, connection, stepOf, bodies } = await posting(t, page(tags));
   const body = '{"status":422,"message":"ERROR :: /content/article :: not allowed"}';
   proxy.plan(requests.posts, { kind: 'refused', answer: { status: 422, body } });
@@ -179,20 +179,20 @@ test('a post that LinkedIn refuses with its card goes out without it, with a war
   t.is((await listed(account)).length, 1);
   t.is((await listed(account))[0]?.content, undefined);
   t.is(bodies().length, 2);
-  const says = `LinkedIn refused the post with the card for "${site}/tale", and took it without one. LinkedIn refused the post (HTTP 422): "ERROR :: /content/article :: not allowed".`;
+  const says = `LinkedIn refused the post with the card for "${site}/tale", and accepted it without one. LinkedIn refused the post (HTTP 422): "ERROR :: /content/article :: not allowed".`;
   t.true(sent?.warning?.endsWith(says), sent?.warning);
 });
 
-test('a lost answer to a post without its refused card is not tried again', async (t) => {
+test('after a lost answer to a post without its refused card, nothing is sent again', async (t) => {
   const { proxy, connection, stepOf, posts } = await posting(t, page(tags));
   proxy.plan(requests.posts, { kind: 'refused', answer: { status: 422 } });
   proxy.plan(requests.posts, { kind: 'lost' });
   const error = await t.throwsAsync(sendStep(linkedin, connection, await stepOf()));
-  t.like(error, { code: 'unconfirmed', taken: 'unknown' });
+  t.like(error, { code: 'unconfirmed', accepted: 'unknown' });
   t.is((await posts()).length, 1);
 });
 
-test('in doubt, a refusal of the card is the last word on the post', async (t) => {
+test('a doubted post whose card is refused fails', async (t) => {
   const world = await posting(t, page(tags), selfServe);
   const { proxy, connection, stepOf, posts } = world;
   const step = await stepOf();

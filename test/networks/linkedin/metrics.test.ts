@@ -18,11 +18,11 @@ readsMetrics(test, {
   ...bench,
   connect: connected,
   reads: metric('IMPRESSION'),
-  told: { impressions: 900, likes: 20, comments: 3, shares: 9, saves: 6 },
+  expectedMetrics: { impressions: 900, likes: 20, comments: 3, shares: 9, saves: 6 },
   tellsFollowers: true,
 });
 
-/** A post of a member, or of an organisation, behind a line that can be broken. */
+/** A post of a member or an organisation, through a proxy that can fail. */
 async function onePost(
   t: Parameters<typeof connected>[0],
   as: { token?: string; organization?: string } = {},
@@ -37,7 +37,7 @@ async function onePost(
   return { url, proxy, connection, id };
 }
 
-test('a metric that the app may not read is absent, and the others are told', async (t) => {
+test('a metric that the app may not read is absent, and the others are read', async (t) => {
   const { proxy, connection, id } = await onePost(t);
   proxy.plan(metric('IMPRESSION'), { kind: 'refused', answer: denied });
   proxy.plan(metric('POST_SAVE'), { kind: 'refused', answer: denied });
@@ -47,15 +47,15 @@ test('a metric that the app may not read is absent, and the others are told', as
   });
 });
 
-test('an app as everybody gets one may read nothing, and the error says what it lacks', async (t) => {
+test('a self-serve app may read no metrics, and the error names the missing permission', async (t) => {
   const { connection, id } = await onePost(t, { token: selfServe });
   const error = await t.throwsAsync(reader.read(connection, [id]), { instanceOf: NetworkError });
-  t.like(error, { code: 'permission_missing', taken: 'no' });
+  t.like(error, { code: 'permission_missing', accepted: 'no' });
   t.regex(error.message, /r_member_postAnalytics/v);
   t.is(await reader.followers?.(connection), null);
 });
 
-test('a post whose metrics break off half way keeps its last figures, and those before it are read', async (t) => {
+test('a post whose reading fails half way keeps its last metrics, and earlier posts are read', async (t) => {
   const { proxy, connection, id } = await onePost(t);
   const [second] = (await publish(linkedin, connection, partsOf('Second'))).sent;
   const both = [id, second?.remoteId ?? ''];
@@ -64,7 +64,7 @@ test('a post whose metrics break off half way keeps its last figures, and those 
   t.deepEqual([...(await reader.read(connection, both)).keys()], [id]);
 });
 
-test('hidden figures are absent; a post of which nothing is told is not gone while it is there', async (t) => {
+test('hidden metrics are absent; a post without any metric is not gone while it exists', async (t) => {
   const { url, connection, id } = await onePost(t);
   await setFigures(url, { platform: 'linkedin', id, figures: { likes: null, saves: null } });
   t.deepEqual((await reader.read(connection, [id])).get(id), {
@@ -89,11 +89,11 @@ test('posts of an organisation are read with one request, without saves', async 
     [id]: { kind: 'read', metrics: { impressions: 9, likes: 8, comments: 7, shares: 6 } },
     [gone]: { kind: 'gone' },
   });
-  t.is(proxy.seen.length - before, 2, 'one for both, and one for what is missing');
+  t.is(proxy.seen.length - before, 2, 'one for both, and one for the missing post');
   t.is(await reader.followers?.(connection), 77);
 });
 
-test('a page whose statistics the app may not read says so', async (t) => {
+test('an error says that the app may not read a page’s statistics', async (t) => {
   const { proxy, connection, id } = await onePost(t, { organization });
   const path = /organizationalEntityShareStatistics/v;
   proxy.plan({ method: 'GET', path }, { kind: 'refused', answer: denied });

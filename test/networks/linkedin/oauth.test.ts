@@ -6,7 +6,7 @@ import { contextFor } from '../oauth/context.ts';
 import { startScriptedServer, type Answer, type Asked } from '../oauth/scripted-server.ts';
 
 const dayMs = 86_400_000;
-/** As LinkedIn answers an app of anybody: neither a refresh token nor a kind of token. */
+/** LinkedIn's answer to a self-serve app: without a refresh token and a token type. */
 const selfServe = {
   access_token: 'an-access-token',
   expires_in: 5_184_000,
@@ -34,9 +34,13 @@ const organizations: Answer = {
   },
 };
 
-type Told = { readonly token?: Answer; readonly member?: Answer; readonly roles?: Answer };
+type Answers = { readonly token?: Answer; readonly member?: Answer; readonly roles?: Answer };
 
-async function opened(t: ExecutionContext, told: Told = {}, settings: Record<string, string> = {}) {
+async function opened(
+  t: ExecutionContext,
+  told: Answers = {},
+  settings: Record<string, string> = {},
+) {
   const answers: readonly (readonly [string, Answer])[] = [
     ['/token', told.token ?? { json: selfServe }],
     ['/v2/userinfo', told.member ?? member],
@@ -57,7 +61,7 @@ async function opened(t: ExecutionContext, told: Told = {}, settings: Record<str
   return { server, oauth, context: contextFor(t, [server.url]) };
 }
 
-test('a member connects for 60 days, by an app that has neither PKCE nor a header', async (t) => {
+test('a member connects for 60 days, through an app without PKCE and an authorization header', async (t) => {
   const { server, oauth, context } = await opened(t);
   const { asked, finished } = await connectBy(oauth, context);
   t.is(asked.origin + asked.pathname, `${server.url}/authorize`);
@@ -90,7 +94,7 @@ test('a member connects for 60 days, by an app that has neither PKCE nor a heade
   ]);
 });
 
-test('an app of a partner is authorized for as long as its refresh token lives', async (t) => {
+test('a partner’s app is authorized until its refresh token expires', async (t) => {
   const partner = {
     ...selfServe,
     refresh_token: 'a-refresh-token',
@@ -103,13 +107,13 @@ test('an app of a partner is authorized for as long as its refresh token lives',
   t.is(grant.refreshToken, 'a-refresh-token');
 });
 
-const idsOf = async (t: ExecutionContext, told: Told) => {
+const idsOf = async (t: ExecutionContext, told: Answers) => {
   const { oauth, context } = await opened(t, told);
   const { accounts } = await (await connectBy(oauth, context)).finished;
   return accounts.map(({ remoteId, handle, settings }) => ({ remoteId, handle, settings }));
 };
 
-test('a member chooses among the pages on which they may post, each once', async (t) => {
+test('a member chooses among the pages where they may post, each listed once', async (t) => {
   const found = await idsOf(t, { roles: organizations });
   t.like(found, [
     { remoteId: 'urn:li:person:abc', settings: { isOrganization: false } },
@@ -127,14 +131,14 @@ test('an app for pages only connects pages only', async (t) => {
   );
 });
 
-test('access to nothing that could post says what the app lacks', async (t) => {
+test('if the app may not post anywhere, the error names the missing permission', async (t) => {
   const { oauth, context } = await opened(t, { member: forbidden });
   const error = await t.throwsAsync((await connectBy(oauth, context)).finished);
   t.like(error, { name: 'OauthError', code: 'no_account' });
   t.regex(error?.message ?? '', /Sign In with LinkedIn using OpenID Connect/v);
 });
 
-test('pages that cannot be read for now are no reason to connect without them', async (t) => {
+test('if the pages cannot be read for now, nothing connects without them', async (t) => {
   const away: Answer = { status: 503, json: { status: 503 } };
   for (const told of [{ roles: away }, { member: away }]) {
     const { oauth, context } = await opened(t, told);
@@ -143,7 +147,7 @@ test('pages that cannot be read for now are no reason to connect without them', 
   }
 });
 
-test('each of LinkedIn’s ways to say that a person said no', async (t) => {
+test('each of LinkedIn’s forms of a denial is recognised', async (t) => {
   for (const error of ['access_denied', 'user_cancelled_login', 'user_cancelled_authorize']) {
     const { oauth, context } = await opened(t);
     const { finished } = await connectBy(oauth, context, { error, error_description: 'No.' });
@@ -151,7 +155,7 @@ test('each of LinkedIn’s ways to say that a person said no', async (t) => {
   }
 });
 
-test('a scope that the app does not have is its operator’s matter', async (t) => {
+test('a scope that the app does not have is an error for its operator', async (t) => {
   const { oauth, context } = await opened(t);
   const said = {
     error: 'unauthorized_scope_error',
@@ -162,7 +166,7 @@ test('a scope that the app does not have is its operator’s matter', async (t) 
   t.regex(error?.message ?? '', /Scope "x" is not authorized.*PUNCTUAL_LINKEDIN_CLIENT_ID/v);
 });
 
-test('a code that LinkedIn no longer takes is told as one that came too late', async (t) => {
+test('a code that LinkedIn refuses is reported as expired', async (t) => {
   const words =
     'Unable to retrieve access token: appid/redirect uri/code verifier does not match authorization code. Or authorization code expired.';
   const json = { error: 'invalid_request', error_description: words };
@@ -171,7 +175,7 @@ test('a code that LinkedIn no longer takes is told as one that came too late', a
   t.like(error, { name: 'OauthError', code: 'expired' });
 });
 
-test('the operator names other scopes, and hears of those that are none', async (t) => {
+test('the operator can set other scopes, and gets an error for invalid ones', async (t) => {
   const scopes = 'w_organization_social, rw_organization_admin';
   const { oauth, context } = await opened(t, {}, { PUNCTUAL_LINKEDIN_SCOPES: scopes });
   const { asked } = await connectBy(oauth, context);
@@ -187,7 +191,7 @@ test('the operator names other scopes, and hears of those that are none', async 
   ]);
 });
 
-test('a check tells whether a member or a page can still be entered', async (t) => {
+test('a check finds whether a member or a page still gives access', async (t) => {
   const { url } = await openSandbox(t);
   const { http } = contextFor(t, [url]);
   const { check } = linkedin({}, []);

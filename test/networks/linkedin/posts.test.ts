@@ -1,13 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
-import { createLinkedin } from '../../../networks/linkedin/adapter.ts';
-import { NetworkError, type PreparedPart, type Step } from '../../../networks/network.ts';
+import { createLinkedinNetwork } from '../../../networks/linkedin/adapter.ts';
+import { NetworkError, type PreparedPart, type PublishStep } from '../../../networks/network.ts';
 import { lossyProxy, type Answer } from '../../support/lossy-proxy.ts';
 import { openConnection } from '../connection.ts';
 import { pictureFile } from '../files.ts';
 import { nextStep, partsOf, partsWith, publish, sendStep } from '../publish.ts';
 import { articleOf, connected, linkedin, listed, requests, selfServe, version } from './bench.ts';
 
-/** What a browser shows of a post's text. */
+/** The text of a post in a browser. */
 async function shownOn(t: ExecutionContext, text: string): Promise<string> {
   const { account, connection } = await connected(t);
   const { sent } = await publish(linkedin, connection, partsOf(text));
@@ -22,13 +22,13 @@ async function shownOn(t: ExecutionContext, text: string): Promise<string> {
     .replaceAll('&amp;', '&');
 }
 
-test('what LinkedIn reserves is shown as it was written, and nothing is cut off', async (t) => {
+test('LinkedIn’s reserved characters appear as written, and no text is cut off', async (t) => {
   const text =
     'Hi (all) [of] {you} <b> a_b *c* ~d~ e|f \\g @ana #1\nhttps://a.example/x_(y)#z and the end.';
   t.is(await shownOn(t, text), text);
 });
 
-test('3000 characters are published whole, however many of them are escaped', async (t) => {
+test('3000 characters are published completely, however many are escaped', async (t) => {
   for (const text of ['('.repeat(3000), '👍'.repeat(1500), '日'.repeat(3000)]) {
     t.is(await shownOn(t, text), text);
   }
@@ -56,7 +56,7 @@ test('one image is the media of its post, several are a multi-image, each with i
   );
 });
 
-// What becomes of a lost answer where LinkedIn shows no posts.
+// The outcome of a lost answer if LinkedIn shows no posts.
 
 async function lostWith(t: ExecutionContext, token: string, text = 'Hello') {
   const world = await connected(t, { token });
@@ -65,15 +65,15 @@ async function lostWith(t: ExecutionContext, token: string, text = 'Hello') {
   const prepared = await linkedin.prepare(connection, partsOf(text), Date.now());
   const step = nextStep(linkedin, prepared, []);
   proxy.plan(requests.posts, { kind: 'lost' });
-  t.like(await t.throwsAsync(sendStep(linkedin, connection, step)), { taken: 'unknown' });
+  t.like(await t.throwsAsync(sendStep(linkedin, connection, step)), { accepted: 'unknown' });
   return { ...world, proxy, connection, step };
 }
 
-/** The step as the ledger sends it again. */
+/** The step when the ledger sends it again. */
 async function again(
   t: ExecutionContext,
   lost: Awaited<ReturnType<typeof lostWith>>,
-): Promise<Step> {
+): Promise<PublishStep> {
   const finding = await linkedin.reconcile(lost.connection, lost.step);
   t.like(finding, { kind: 'absent', isHidden: true });
   const [data] = finding.kind === 'absent' ? (finding.data ?? []) : [];
@@ -81,7 +81,7 @@ async function again(
   return { ...lost.step, parts: [{ ...(part as PreparedPart), data: data ?? null }] };
 }
 
-test('an app that may read nothing settles a lost answer by sending the post again', async (t) => {
+test('for an app that may not read posts, sending again settles a lost answer', async (t) => {
   const lost = await lostWith(t, selfServe);
   const step = await again(t, lost);
   const error = await t.throwsAsync(sendStep(linkedin, lost.connection, step), {
@@ -90,23 +90,23 @@ test('an app that may read nothing settles a lost answer by sending the post aga
   const [live, ...more] = await listed(lost.account);
 
   t.is(more.length, 0);
-  t.like(error, { code: 'duplicate', taken: 'no' });
+  t.like(error, { code: 'duplicate', accepted: 'no' });
   t.deepEqual(error.existing, [
     { remoteId: live?.id ?? '', url: `${lost.account.baseUrl}/feed/update/${live?.id}/` },
   ]);
 });
 
-test('a post that nobody doubts is a duplicate when LinkedIn has its text', async (t) => {
+test('without a doubted part, a duplicate is an error', async (t) => {
   const { connection } = await connected(t);
   await publish(linkedin, connection, partsOf('The same'));
   const error = await t.throwsAsync(publish(linkedin, connection, partsOf('The same')), {
     instanceOf: NetworkError,
   });
-  t.like(error, { code: 'duplicate', taken: 'no', existing: undefined });
+  t.like(error, { code: 'duplicate', accepted: 'no', existing: undefined });
   t.regex(error.message, /has this post already.*duplicate of urn:li:share:\d+/);
 });
 
-test('a post of last year is not taken for the one that is in doubt', async (t) => {
+test('a post of last year is not taken for a doubted one', async (t) => {
   const { account, connection } = await connected(t, { token: selfServe });
   const prepared = await linkedin.prepare(
     connection,
@@ -119,20 +119,20 @@ test('a post of last year is not taken for the one that is in doubt', async (t) 
   });
   const attempt = sendStep(linkedin, connection, nextStep(linkedin, doubted, []));
   const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
-  t.like(error, { code: 'duplicate', taken: 'no', existing: undefined });
+  t.like(error, { code: 'duplicate', accepted: 'no', existing: undefined });
   t.deepEqual(await listed(account), []);
 });
 
-test('while LinkedIn says nothing about a post in doubt, it stays in doubt', async (t) => {
+test('while LinkedIn gives no clear answer about a doubted post, it stays doubted', async (t) => {
   const lost = await lostWith(t, selfServe);
   const step = await again(t, lost);
   for (const status of [401, 403, 429, 426, 503]) {
     lost.proxy.plan(requests.posts, { kind: 'refused', answer: { status, body: '{}' } });
-    t.like(await t.throwsAsync(sendStep(linkedin, lost.connection, step)), { taken: 'unknown' });
+    t.like(await t.throwsAsync(sendStep(linkedin, lost.connection, step)), { accepted: 'unknown' });
   }
 });
 
-test('a second send names the same images, so that LinkedIn knows the post again', async (t) => {
+test('a second send refers to the same images, so that LinkedIn detects the duplicate', async (t) => {
   const { account } = await connected(t, { token: selfServe });
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
@@ -153,7 +153,7 @@ test('a second send names the same images, so that LinkedIn knows the post again
   t.is((await listed(account)).length, 1);
 });
 
-test('a lost post of a picture alone stays unconfirmed where nobody can look', async (t) => {
+test('a lost post with only an image stays unconfirmed if the app cannot read posts', async (t) => {
   const { account } = await connected(t, { token: selfServe });
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
@@ -167,11 +167,11 @@ test('a lost post of a picture alone stays unconfirmed where nobody can look', a
   await t.throwsAsync(sendStep(linkedin, connection, step));
   t.like(await t.throwsAsync(linkedin.reconcile(connection, step)), {
     code: 'unconfirmed',
-    taken: 'unknown',
+    accepted: 'unknown',
   });
 });
 
-// What LinkedIn refuses.
+// LinkedIn's refusals.
 
 async function failureAfter(t: ExecutionContext, answer: Answer): Promise<NetworkError> {
   const { account } = await connected(t);
@@ -183,7 +183,7 @@ async function failureAfter(t: ExecutionContext, answer: Answer): Promise<Networ
   }) as Promise<NetworkError>;
 }
 
-test('a limit holds until midnight UTC, for all channels when it is the app that met it', async (t) => {
+test('a rate limit ends at midnight UTC, and covers all channels if it is the app’s', async (t) => {
   const day = 24 * 60 * 60 * 1000;
   for (const [who, limit] of [
     ['MEMBER', 'channel'],
@@ -191,7 +191,7 @@ test('a limit holds until midnight UTC, for all channels when it is the app that
   ] as const) {
     const message = `Resource level throttle ${who} DAY limit for calls to this resource is reached.`;
     const error = await failureAfter(t, { status: 429, body: JSON.stringify({ message }) });
-    t.like(error, { code: 'rate_limited', taken: 'no', limit });
+    t.like(error, { code: 'rate_limited', accepted: 'no', limit });
     const atMs = error.retryAtMs ?? 0;
     t.is(atMs % day, 0);
     t.true(atMs > Date.now() && atMs <= Date.now() + day);
@@ -203,22 +203,22 @@ test('a revoked token loses access', async (t) => {
   await control('revoked');
   t.like(await t.throwsAsync(publish(linkedin, connection, partsOf('Hi'))), {
     code: 'access_lost',
-    taken: 'no',
+    accepted: 'no',
   });
 });
 
-test('a refused post fails in the words of LinkedIn', async (t) => {
+test('a refused post fails with LinkedIn’s message', async (t) => {
   const { connection } = await connected(t);
   const error = await t.throwsAsync(publish(linkedin, connection, partsOf('No #sandbox-refuse')));
-  t.like(error, { code: 'content_refused', taken: 'no' });
+  t.like(error, { code: 'content_refused', accepted: 'no' });
   t.regex(error?.message ?? '', /"The text has #sandbox-refuse in it"/);
 });
 
-test('a version that is over is told to whoever runs the service, with the setting to change', async (t) => {
+test('an expired API version is an error for the operator, with the setting to change', async (t) => {
   const { connection } = await connected(t);
-  const old = createLinkedin('202401');
+  const old = createLinkedinNetwork('202401');
   const error = await t.throwsAsync(publish(old, connection, partsOf('Hi')));
-  t.like(error, { code: 'internal', taken: 'no' });
+  t.like(error, { code: 'internal', accepted: 'no' });
   t.regex(error?.message ?? '', /version 202401 .*PUNCTUAL_LINKEDIN_VERSION/);
-  t.notThrows(() => createLinkedin(version));
+  t.notThrows(() => createLinkedinNetwork(version));
 });

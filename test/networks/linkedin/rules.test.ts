@@ -31,14 +31,14 @@ const little: readonly [text: string, sent: string][] = [
   ['a\nb\\n', 'a\nb\\\\n'],
 ];
 for (const [text, sent] of little) {
-  test(`${JSON.stringify(text)} is sent as little text that shows the same`, (t) => {
+  test(`${JSON.stringify(text)} is escaped so that LinkedIn shows it unchanged`, (t) => {
     t.is(littleText(text), sent);
-    t.is(shownText(littleText(text)), text, 'the sandbox shows it so');
+    t.is(shownText(littleText(text)), text, 'the sandbox shows it unchanged');
     t.is(plainText(littleText(text)), text);
   });
 }
 
-test('3000 characters fit, escapes not counted, and no more', (t) => {
+test('3000 characters fit without counting escapes, and no more', (t) => {
   linkedin.takes(t, textOf('x'.repeat(3000)));
   linkedin.takes(t, textOf('('.repeat(3000)));
   linkedin.takes(t, textOf('👍'.repeat(1500)));
@@ -48,7 +48,7 @@ test('3000 characters fit, escapes not counted, and no more', (t) => {
   linkedin.refuses(t, textOf('👍'.repeat(1501)), sentence(3002));
 });
 
-test('a thread that comes in parts is validated as the one text that it becomes', (t) => {
+test('a thread is validated as the single text that it becomes', (t) => {
   t.false(linkedinRules.threads);
   const parts = textOf('x'.repeat(1499), 'x'.repeat(1499));
   linkedin.takes(t, parts);
@@ -60,7 +60,7 @@ test('a thread that comes in parts is validated as the one text that it becomes'
   );
 });
 
-test('files may go out without a text', (t) => {
+test('files may be published without a text', (t) => {
   linkedin.takes(t, contentOf({ media: [image()] }));
   linkedin.takes(t, contentOf({ texts: [''], media: [image()] }));
 });
@@ -116,7 +116,7 @@ test('a video has from 75 KB to 500 MB and lasts from 3 s to 30 min', (t) => {
   );
 });
 
-test('a kind of file that LinkedIn does not take is named', (t) => {
+test('an error names a type of file that LinkedIn does not accept', (t) => {
   const takes = 'LinkedIn: it takes image/jpeg, image/png, image/gif and video/mp4';
   for (const file of [image({ type: 'image/webp' }), video({ type: 'video/quicktime' })]) {
     const sentence = `"${file.name}" is of the wrong kind for ${takes}, and this is "${file.type}".`;
@@ -143,12 +143,12 @@ test('a member may post for connections only, and a page may not', (t) => {
   page.refuses(
     t,
     content,
-    'The page of an organisation has no connections: its visibility on LinkedIn is PUBLIC, and this is CONNECTIONS.',
+    'The page of an organisation has no connections: its visibility on LinkedIn must be PUBLIC, not CONNECTIONS.',
   );
   page.takes(t, contentOf({ texts: ['Hi'], options: { visibility: 'PUBLIC' } }));
 });
 
-test('the alt text of a video is left out, and its owner is told', (t) => {
+test('the alt text of a video is left out, with a warning', (t) => {
   linkedin.warns(
     t,
     filesOf(video({ altText: 'A fox' })),

@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Json } from '../../../domain/json-schema.ts';
-import type { Connection, Part } from '../../../networks/network.ts';
+import type { Connection, ThreadPart } from '../../../networks/network.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { egressTo, openConnection } from '../connection.ts';
 import { fileOf, pictureFile, videoFile, type TestPartMedia } from '../files.ts';
 import { nextStep, partsWith, publish, sendStep } from '../publish.ts';
 import { articleOf, bench, connected, linkedin, requests, selfServe } from './bench.ts';
 
-/** A video of three ranges: the free space behind the film is part of the format. */
+/** A video of three ranges, extended by a free box, which is part of the format. */
 async function longVideo(): Promise<TestPartMedia> {
   const { bytes, type } = await videoFile();
   const free = Buffer.alloc(9 * 1024 * 1024);
@@ -26,12 +26,12 @@ const sizes = (proxy: Awaited<ReturnType<typeof lossyProxy>>): number[] =>
     .map(({ headers }) => Number(headers['content-length']));
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
-/** What the ledger keeps of uploads, over tries that are each a new process. */
+/** The uploads that the ledger stores, across attempts in separate processes. */
 function ledger() {
   const kept = new Map<string, string>();
   return {
-    uploadsOf: ({ key }: Part) => JSON.parse(kept.get(key) ?? 'null') as Json,
-    saveUploads: async ({ key }: Part, uploads: Json) => {
+    uploadsOf: ({ key }: ThreadPart) => JSON.parse(kept.get(key) ?? 'null') as Json,
+    saveUploads: async ({ key }: ThreadPart, uploads: Json) => {
       kept.set(key, JSON.stringify(uploads));
     },
   } satisfies Partial<Connection>;
@@ -48,7 +48,7 @@ async function posting(t: ExecutionContext, files: readonly TestPartMedia[], tok
   return { ...world, proxy, uploads, attempt, step };
 }
 
-test('a video is live, and goes out in ranges', async (t) => {
+test('a video is live, and is uploaded in ranges', async (t) => {
   const file = await longVideo();
   const { account, url, proxy, attempt, step } = await posting(t, [file]);
   const [sent] = await sendStep(linkedin, attempt(), step);
@@ -62,7 +62,7 @@ test('a video is live, and goes out in ranges', async (t) => {
   t.is(sum(sizes(proxy)), file.sizeBytes);
 });
 
-test('a worker that is killed midway goes on at the next range: no byte is sent twice', async (t) => {
+test('after a worker is killed midway, the next attempt continues at the next range: no byte is sent twice', async (t) => {
   const file = await longVideo();
   const { proxy, uploads, attempt, step, posts } = await posting(t, [file]);
   let saved = 0;
@@ -83,11 +83,11 @@ test('a worker that is killed midway goes on at the next range: no byte is sent 
 });
 
 for (const request of ['bytes', 'finalize'] as const) {
-  test(`a lost answer to ${request} of a video leaves one video, and one post`, async (t) => {
+  test(`after a lost answer to ${request} of a video there is one video, and one post`, async (t) => {
     const file = await longVideo();
     const { proxy, attempt, step, posts } = await posting(t, [file]);
     proxy.plan(requests[request], { kind: 'lost' });
-    const lost = { code: 'network_unavailable', taken: 'no' };
+    const lost = { code: 'network_unavailable', accepted: 'no' };
     t.like(await t.throwsAsync(sendStep(linkedin, attempt(), step)), lost);
     await sendStep(linkedin, attempt(), step);
 
@@ -111,11 +111,11 @@ test('an app that may not see the status of files uploads a video again after a 
   t.is((await posts()).length, 1);
 });
 
-test('an address that has expired is left, and the upload begins anew', async (t) => {
+test('after an upload URL expires, the upload starts again', async (t) => {
   const { proxy, attempt, step, posts } = await posting(t, [await longVideo()]);
   proxy.plan(requests.bytes, { kind: 'none' });
   proxy.plan(requests.bytes, { kind: 'refused', answer: { status: 403 } });
-  const expired = { code: 'network_unavailable', taken: 'no' };
+  const expired = { code: 'network_unavailable', accepted: 'no' };
   t.like(await t.throwsAsync(sendStep(linkedin, attempt(), step)), expired);
   await sendStep(linkedin, attempt(), step);
 
@@ -123,7 +123,7 @@ test('an address that has expired is left, and the upload begins anew', async (t
   t.is((await posts()).length, 1);
 });
 
-test('a post waits for LinkedIn to work on its video', async (t) => {
+test('a post waits while LinkedIn processes its video', async (t) => {
   const { control, proxy, attempt, step, posts } = await posting(t, [await videoFile()]);
   await control('slow');
   await sendStep(linkedin, attempt(), step);
@@ -134,7 +134,7 @@ test('a post waits for LinkedIn to work on its video', async (t) => {
   t.regex(asked.at(-1) ?? '', /^POST .*\/posts$/);
 });
 
-test('an image whose status LinkedIn does not show is posted by a later try when it is not ready yet', async (t) => {
+test('if LinkedIn does not show an image’s status, a later attempt posts it once it is ready', async (t) => {
   const { control, proxy, attempt, step, posts } = await posting(
     t,
     [await pictureFile()],
@@ -142,8 +142,8 @@ test('an image whose status LinkedIn does not show is posted by a later try when
   );
   await control('slow');
   const early = await t.throwsAsync(sendStep(linkedin, attempt(), step));
-  t.like(early, { code: 'network_unavailable', taken: 'no' });
-  t.regex(early?.message ?? '', /still processes a file of the post \(HTTP 400\)/v);
+  t.like(early, { code: 'network_unavailable', accepted: 'no' });
+  t.regex(early?.message ?? '', /is still processing a file of the post \(HTTP 400\)/v);
   t.deepEqual(await posts(), []);
 
   await sleep(4000);
@@ -152,7 +152,7 @@ test('an image whose status LinkedIn does not show is posted by a later try when
   t.is((await posts()).length, 1);
 });
 
-test('a post waits some seconds for a video whose status LinkedIn does not show, once', async (t) => {
+test('a post waits once, for some seconds, for a video whose status LinkedIn does not show', async (t) => {
   const { control, proxy, attempt, step, posts } = await posting(t, [await videoFile()], selfServe);
   await control('slow');
   await sendStep(linkedin, attempt(), step);
@@ -162,31 +162,31 @@ test('a post waits some seconds for a video whose status LinkedIn does not show,
   const beforeMs = performance.now();
   const again = sendStep(linkedin, attempt(), step);
   t.like(await t.throwsAsync(again), { code: 'duplicate' });
-  t.true(performance.now() - beforeMs < 9000, 'a later try does not wait');
+  t.true(performance.now() - beforeMs < 9000, 'a later attempt does not wait');
   t.is(proxy.seen.filter(({ path }) => /videos\?action=initialize/.test(path)).length, 1);
 });
 
-test('a try that ends while it waits for such a video leaves it to the next one', async (t) => {
+test('an attempt that ends during this wait leaves the video to the next one', async (t) => {
   const { attempt, step, posts } = await posting(t, [await videoFile()], selfServe);
   const over = new AbortController();
   const ended = sendStep(linkedin, attempt({ signal: over.signal }), step);
-  setTimeout(() => over.abort(new Error('The time of the try is over.')), 3000);
-  t.like(await t.throwsAsync(ended), { code: 'network_unavailable', taken: 'no' });
+  setTimeout(() => over.abort(new Error('The attempt has timed out.')), 3000);
+  t.like(await t.throwsAsync(ended), { code: 'network_unavailable', accepted: 'no' });
   await sendStep(linkedin, attempt(), step);
   t.is((await posts()).length, 1);
 });
 
-test('a try that ends while LinkedIn works on a video leaves it to the next one', async (t) => {
+test('an attempt that ends while LinkedIn processes a video leaves it to the next one', async (t) => {
   const { control, proxy, attempt, step, posts } = await posting(t, [await videoFile()]);
   await control('slow');
   const over = new AbortController();
   const isProcessing = { method: 'GET', path: /\/videos\// };
   proxy.plan(isProcessing, {
     kind: 'held',
-    taken: () => over.abort(new Error('The time of the try is over.')),
+    onReceived: () => over.abort(new Error('The attempt has timed out.')),
   });
   const ended = sendStep(linkedin, attempt({ signal: over.signal }), step);
-  t.like(await t.throwsAsync(ended), { code: 'network_unavailable', taken: 'no' });
+  t.like(await t.throwsAsync(ended), { code: 'network_unavailable', accepted: 'no' });
   const bytes = sum(sizes(proxy));
 
   await sendStep(linkedin, attempt(), step);
@@ -194,18 +194,18 @@ test('a try that ends while LinkedIn works on a video leaves it to the next one'
   t.is((await posts()).length, 1);
 });
 
-test('a file that LinkedIn cannot process is refused by its name, and nothing is posted', async (t) => {
+test('an error names a file that LinkedIn cannot process, and nothing is posted', async (t) => {
   for (const file of [await videoFile(), await pictureFile()]) {
     const { control, attempt, step, posts } = await posting(t, [file]);
     await control('broken');
     const error = await t.throwsAsync(sendStep(linkedin, attempt(), step));
-    t.like(error, { code: 'media_refused', taken: 'no' });
+    t.like(error, { code: 'media_refused', accepted: 'no' });
     t.true(error?.message.includes(`"${file.name}"`));
     t.deepEqual(await posts(), []);
   }
 });
 
-test('images that are there since an earlier try are not sent again', async (t) => {
+test('images from an earlier attempt are not sent again', async (t) => {
   const files = [await pictureFile('a.png'), await pictureFile('b.png')];
   const { proxy, attempt, step, posts } = await posting(t, files);
   proxy.plan(requests.bytes, { kind: 'none' });
@@ -217,7 +217,7 @@ test('images that are there since an earlier try are not sent again', async (t) 
   t.is((await posts()).length, 1);
 });
 
-/** Some other server, which notes what it is told. */
+/** A server other than LinkedIn's, which records the credentials that it gets. */
 async function foreignServer(t: ExecutionContext) {
   const told: (string | undefined)[] = [];
   const server = createServer((request, response) => {
@@ -230,7 +230,7 @@ async function foreignServer(t: ExecutionContext) {
   return { told, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/upload` };
 }
 
-test('an address for an upload gets no token unless it is one of LinkedIn, and leads nowhere that egress does not', async (t) => {
+test('an upload URL gets no token unless it is LinkedIn’s, and none that egress blocks is opened', async (t) => {
   const { account, proxy, attempt, step } = await posting(t, [await pictureFile()]);
   const foreign = await foreignServer(t);
   const answer = {
@@ -251,7 +251,7 @@ test('an address for an upload gets no token unless it is one of LinkedIn, and l
   t.deepEqual(foreign.told, [undefined]);
 });
 
-test('an answer that names ranges with a gap is not believed', async (t) => {
+test('an answer with a gap between ranges is refused', async (t) => {
   const file = await longVideo();
   const { proxy, attempt, step } = await posting(t, [file]);
   const uploadUrl = `${proxy.url}/dms-uploads/x/0`;
@@ -267,12 +267,12 @@ test('an answer that names ranges with a gap is not believed', async (t) => {
   proxy.plan(begin, { kind: 'refused', answer: { status: 200, body: JSON.stringify({ value }) } });
   t.like(await t.throwsAsync(sendStep(linkedin, attempt(), step)), {
     code: 'network_unavailable',
-    taken: 'no',
+    accepted: 'no',
   });
   t.deepEqual(sizes(proxy), []);
 });
 
-test('a comment takes no files', async (t) => {
+test('a comment accepts no files', async (t) => {
   const { connection } = await connected(t);
   const parts = partsWith([], 'Post', 'Comment');
   const { sent } = await publish(linkedin, connection, parts.slice(0, 1));
@@ -285,6 +285,6 @@ test('a comment takes no files', async (t) => {
   const step = { parts: withFile ? [withFile] : [], sent };
   t.like(await t.throwsAsync(sendStep(linkedin, connection, step)), {
     code: 'media_refused',
-    taken: 'no',
+    accepted: 'no',
   });
 });

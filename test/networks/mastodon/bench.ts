@@ -1,11 +1,11 @@
 import type { ExecutionContext } from 'ava';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
-import { mastodon } from '../../../networks/mastodon/adapter.ts';
+import { mastodonNetwork } from '../../../networks/mastodon/adapter.ts';
 import { defaultScopes, mastodonAccount } from '../../support/accounts.ts';
 import { egressTo, openConnection } from '../connection.ts';
 import type { Bench } from '../bench.ts';
 
-/** An account of the test's own, connected with its token and opened for one try. */
+/** An account of one test, connected by its token and opened for one attempt. */
 export async function connected(t: ExecutionContext, scopes = defaultScopes) {
   const person = await mastodonAccount(scopes);
   const { baseUrl, accessToken, client } = person;
@@ -13,9 +13,9 @@ export async function connected(t: ExecutionContext, scopes = defaultScopes) {
   return { person, client, account, connection: openConnection(t, account) };
 }
 
-/** Mastodon's API by GoToSocial, read back with `masto`. */
+/** Mastodon's API on GoToSocial, read with `masto`. */
 export const bench: Bench = {
-  network: mastodon,
+  network: mastodonNetwork,
   creates: { method: 'POST', path: /^\/api\/v1\/statuses$/ },
   uploads: { method: 'POST', path: /^\/api\/v2\/media$/ },
   tooLong: 'x'.repeat(5001),

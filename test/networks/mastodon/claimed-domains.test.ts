@@ -10,7 +10,7 @@ type Answer = {
   readonly headers?: Record<string, string>;
 };
 
-/** Connects `demo` at a server that claims a domain, where WebFinger answers so. @returns the handle. */
+/** Connects `demo` on a server that claims a domain with this WebFinger answer. @returns the handle. */
 async function shown(domain: string | undefined, webFinger: Answer = { status: 404 }) {
   const asked: string[] = [];
   const answers: Record<string, Answer> = {
@@ -31,11 +31,11 @@ async function shown(domain: string | undefined, webFinger: Answer = { status: 4
 
 const leadsTo = (href: string, rel = 'self'): Answer => ({ json: { links: [{ rel, href }] } });
 
-test('a domain that does not name this server is followed by the server', async (t) => {
+test("a handle whose domain does not confirm this server is shown with the server's name", async (t) => {
   const refusals: Record<string, Answer> = {
     'it has no such account': { status: 404 },
-    'the account lives elsewhere': leadsTo('https://mastodon.social/users/demo'),
-    'a link that is no account': leadsTo(
+    'the account is on another server': leadsTo('https://mastodon.social/users/demo'),
+    'a link with another relation': leadsTo(
       `${baseUrl}/users/demo`,
       'http://webfinger.net/rel/avatar',
     ),
@@ -60,7 +60,7 @@ test('a domain that does not name this server is followed by the server', async 
   }
 });
 
-test('a domain whose WebFinger leads to this server is shown alone', async (t) => {
+test('a handle whose WebFinger confirms this server is shown alone', async (t) => {
   for (const answer of [
     leadsTo(`${baseUrl}/users/demo`),
     { status: 301, headers: { location: `${baseUrl}/.well-known/webfinger` } },
@@ -69,7 +69,7 @@ test('a domain whose WebFinger leads to this server is shown alone', async (t) =
   }
 });
 
-test('the name of the server itself needs no proof', async (t) => {
+test("a handle with the server's own name needs no proof", async (t) => {
   for (const domain of ['server.example', 'Server.Example', undefined]) {
     t.like(await shown(domain), { handle: '@demo@server.example', webFinger: [] });
   }

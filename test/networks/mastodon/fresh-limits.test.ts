@@ -20,7 +20,7 @@ import { against, textOf } from '../content.ts';
 
 const day = 24 * 60 * 60_000;
 
-/** Servers whose limits change, and channels on them. */
+/** Servers with changing limits, and channels on them. */
 async function watched(t: ExecutionContext) {
   const { orm } = await freshDatabase(t);
   const workspaceId = await createWorkspace(orm.em.fork(), 'Test');
@@ -39,7 +39,7 @@ async function watched(t: ExecutionContext) {
           asked.push(baseUrl);
           const maxCharacters = told[baseUrl];
           if (maxCharacters === undefined) {
-            throw new NetworkError('network_unavailable', 'It is away.', { taken: 'no' });
+            throw new NetworkError('network_unavailable', 'It is away.', { accepted: 'no' });
           }
           return { maxCharacters };
         },
@@ -65,7 +65,7 @@ async function watched(t: ExecutionContext) {
   return { told, asked, round, addChannel, pass: (ms: number) => (nowMs += ms) };
 }
 
-test('posts are validated by what a server takes now, which is asked once a day', async (t) => {
+test("posts are validated by a server's current limits, which are fetched once a day", async (t) => {
   const { told, asked, round, addChannel, pass } = await watched(t);
   const [first, second] = [
     await addChannel('https://a.example'),
@@ -88,7 +88,7 @@ test('posts are validated by what a server takes now, which is asked once a day'
   t.deepEqual(asked, ['https://a.example', 'https://a.example']);
 });
 
-test('a server that does not answer keeps its limits, and holds up no other', async (t) => {
+test('a server that does not answer keeps its stored limits, and delays no other server', async (t) => {
   const { told, asked, round, addChannel } = await watched(t);
   const away = await addChannel('https://away.example');
   const there = await addChannel('https://b.example');
@@ -103,15 +103,15 @@ test('a server that does not answer keeps its limits, and holds up no other', as
   t.deepEqual(asked.toSorted(), ['https://away.example', 'https://b.example']);
 });
 
-test('a server tells its limits to anybody, and one that is none tells nothing', async (t) => {
+test('limits are read without credentials, and not from a server of another kind', async (t) => {
   const { url } = await openSandbox(t);
   const limits = await readLimits(egressTo(t, url), `${url}/mastodon`);
   t.like(limits, { maxCharacters: 500, maxDescription: 1500, maxMediaAttachments: 4 });
   const attempt = readLimits(egressTo(t, url), `${url}/nowhere`);
-  t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', taken: 'no' });
+  t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', accepted: 'no' });
 });
 
-test('a server that knows only the first version of the call tells its limits too', async (t) => {
+test('limits are also read from a server with only the first version of the call', async (t) => {
   const instance = {
     uri: 'https://pleroma.example',
     max_toot_chars: 5000,

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { mastodon } from '../../../networks/mastodon/adapter.ts';
+import { mastodonNetwork } from '../../../networks/mastodon/adapter.ts';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import { mastodonOauth } from '../../../networks/mastodon/oauth.ts';
 import { openConnection } from '../connection.ts';
@@ -8,7 +8,7 @@ import { startScriptedServer, type Answer } from '../oauth/scripted-server.ts';
 
 const account: Answer = { json: { id: '1', username: 'ana' } };
 
-test('an id that no database takes is none', async (t) => {
+test('an account id that the database cannot store is refused', async (t) => {
   for (const id of ['1\u0000', '1\n', '\ud800', ' ', '']) {
     const server = await startScriptedServer(t, () => ({ json: { id, username: 'ana' } }));
     const { http } = contextFor(t, [server.url]);
@@ -19,7 +19,7 @@ test('an id that no database takes is none', async (t) => {
   }
 });
 
-test('an address that is none, or as long as no link is, is not taken for that of the post', async (t) => {
+test('a post URL that is invalid or too long is not accepted', async (t) => {
   const server = await startScriptedServer(t, () => ({ json: status }));
   let status = {};
   const hostile = {
@@ -31,7 +31,8 @@ test('an address that is none, or as long as no link is, is not taken for that o
     settings: {},
   };
   const part = { key: 'k', text: 'Hello', media: [], options: {}, data: { sinceId: null } };
-  const send = () => mastodon.send(openConnection(t, hostile), { parts: [part], sent: [] }, []);
+  const send = () =>
+    mastodonNetwork.send(openConnection(t, hostile), { parts: [part], sent: [] }, []);
   for (const url of [
     'https://x/\u0000',
     'https://[\ud800',
@@ -44,7 +45,7 @@ test('an address that is none, or as long as no link is, is not taken for that o
     for (const addresses of [{ url, uri: 'https://x/1' }, { uri: url }]) {
       status = { id: '1', content: '<p>Hello</p>', ...addresses };
       const error = await t.throwsAsync(send());
-      t.like(error, { code: 'network_unavailable', taken: 'unknown' }, url.slice(0, 20));
+      t.like(error, { code: 'network_unavailable', accepted: 'unknown' }, url.slice(0, 20));
     }
   }
 
@@ -52,7 +53,7 @@ test('an address that is none, or as long as no link is, is not taken for that o
   t.like(await send(), [{ remoteId: '1' }]);
 });
 
-test('types of files that are none are left out of what a server takes', async (t) => {
+test("invalid media types are left out of a server's list", async (t) => {
   const types = ['image/\u0000x', 'image/png', 'video/\n', 'audio/ogg'];
   const configuration = { media_attachments: { supported_mime_types: types } };
   const server = await startScriptedServer(t, ({ path }) =>
@@ -63,7 +64,7 @@ test('types of files that are none are left out of what a server takes', async (
   t.deepEqual(settings, { mediaTypes: ['image/png'] });
 });
 
-test('a server that registers this service under a name of control characters is none', async (t) => {
+test('a client id with control characters counts as an unsupported server', async (t) => {
   for (const client_id of ['a\u0000', 'a\nb', '\ud800']) {
     const server = await startScriptedServer(t, ({ path }) =>
       path === '/api/v1/apps'

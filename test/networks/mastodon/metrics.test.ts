@@ -1,5 +1,5 @@
 import test from 'ava';
-import { mastodon } from '../../../networks/mastodon/adapter.ts';
+import { mastodonNetwork } from '../../../networks/mastodon/adapter.ts';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import { NetworkError } from '../../../networks/network.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
@@ -9,7 +9,7 @@ import { readerOf, readsMetrics, setFigures } from '../metrics-suite.ts';
 import { partsOf, publish } from '../publish.ts';
 import { bench } from './bench.ts';
 
-const reader = readerOf(mastodon);
+const reader = readerOf(mastodonNetwork);
 const reads = { method: 'GET', path: /\/api\/v1\/statuses\/[^\/]+$/v };
 
 async function atSandbox(t: Parameters<typeof openSandbox>[0]) {
@@ -23,14 +23,14 @@ readsMetrics(test, {
   ...bench,
   connect: atSandbox,
   reads,
-  told: { likes: 20, comments: 3, shares: 9 },
+  expectedMetrics: { likes: 20, comments: 3, shares: 9 },
   tellsFollowers: true,
 });
 
-test('a server that is no Mastodon tells less, and what it does not tell is absent', async (t) => {
+test('a metric that a server other than Mastodon leaves out is absent', async (t) => {
   const { url, account } = await atSandbox(t);
   const connection = openConnection(t, account);
-  const [sent] = (await publish(mastodon, connection, partsOf('Hi'))).sent;
+  const [sent] = (await publish(mastodonNetwork, connection, partsOf('Hi'))).sent;
   const id = sent?.remoteId ?? '';
   const figures = { likes: null, comments: 2, reposts: 3, quotes: null };
   await setFigures(url, { platform: 'mastodon', id, figures });
@@ -40,11 +40,11 @@ test('a server that is no Mastodon tells less, and what it does not tell is abse
   });
 });
 
-test('reading stops while a quarter of what the server takes is left for posts, and goes on after the reset', async (t) => {
+test("reading stops at a quarter of the server's remaining requests, which are left for posts, and continues after the reset", async (t) => {
   const { account } = await atSandbox(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
-  const { sent } = await publish(mastodon, connection, partsOf('One', 'Two', 'Three'));
+  const { sent } = await publish(mastodonNetwork, connection, partsOf('One', 'Two', 'Three'));
   const ids = sent.map(({ remoteId }) => remoteId);
   const resetAtMs = Math.ceil(Date.now() / 1000) * 1000 + 60_000;
   const limit = (remaining: number, atMs: number) => ({
@@ -67,18 +67,20 @@ test('reading stops while a quarter of what the server takes is left for posts, 
   t.is(proxy.seen.length - before, 2);
 
   const error = await t.throwsAsync(reader.read(connection, ids), { instanceOf: NetworkError });
-  t.like(error, { code: 'rate_limited', taken: 'no', retryAtMs: resetAtMs });
-  t.is(proxy.seen.length - before, 2, 'the server is not asked');
-  await t.notThrowsAsync(publish(mastodon, connection, partsOf('A post does not wait for it')));
+  t.like(error, { code: 'rate_limited', accepted: 'no', retryAtMs: resetAtMs });
+  t.is(proxy.seen.length - before, 2, 'the server gets no request');
+  await t.notThrowsAsync(
+    publish(mastodonNetwork, connection, partsOf('A post does not wait for it')),
+  );
   const another = { baseUrl: proxy.url, remoteId: 'another-account', http: connection.http };
   t.is((await reader.read(openConnection(t, account, another), ids)).size, 3);
 });
 
-test('what was read before a failure is kept', async (t) => {
+test('posts that were read before a failure are kept', async (t) => {
   const { account } = await atSandbox(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
-  const { sent } = await publish(mastodon, connection, partsOf('One', 'Two'));
+  const { sent } = await publish(mastodonNetwork, connection, partsOf('One', 'Two'));
   const ids = sent.map(({ remoteId }) => remoteId);
   proxy.plan(reads, { kind: 'none' });
   proxy.plan(reads, { kind: 'lost' });
@@ -89,7 +91,7 @@ test('what was read before a failure is kept', async (t) => {
   );
 });
 
-test('an error that comes as a success takes nobody’s followers away', async (t) => {
+test('an error with a success status does not change the number of followers', async (t) => {
   const { account } = await atSandbox(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });

@@ -1,18 +1,18 @@
 import test, { type ExecutionContext } from 'ava';
 import { mastodon } from '../../../networks/mastodon/entry.ts';
-import { serverIn } from '../../../networks/mastodon/server-in.ts';
-import type { OauthContext } from '../../../networks/oauth.ts';
+import { serverNameIn } from '../../../networks/mastodon/server-name-in.ts';
+import type { OauthContext } from '../../../networks/oauth/contract.ts';
 import { loaded } from '../oauth/connect-by.ts';
 import { beginning, contextFor, redirectUri, registeredApps, state } from '../oauth/context.ts';
 import { startScriptedServer, type Answer, type Asked } from '../oauth/scripted-server.ts';
 
-/** Servers that are not in the test kit: what they answer by path. The first path that fits counts. */
-type Told = Readonly<Record<string, Json | ((asked: Asked, url: string) => Answer)>>;
+/** Answers by path of servers that the tests cannot run. The first matching path counts. */
+type Answers = Readonly<Record<string, Json | ((asked: Asked, url: string) => Answer)>>;
 type Json = { readonly status: number; readonly json: unknown };
 
 const json = (value: unknown, status = 200): Json => ({ status, json: value });
 const refused = (error: string) => json({ error }, 401);
-const usual: Told = {
+const usual: Answers = {
   '/api/v1/apps': ({ body }) => {
     const { client_name: name, website, scopes } = JSON.parse(body);
     return json({ client_id: `${name} ${website} ${scopes}`, client_secret: 'a-secret' });
@@ -24,7 +24,7 @@ const usual: Told = {
 
 async function opened(
   t: ExecutionContext,
-  told: Told = {},
+  told: Answers = {},
   differently: (url: string) => Partial<OauthContext> = () => ({}),
 ) {
   const answers = { ...told, ...usual, ...told };
@@ -38,15 +38,15 @@ async function opened(
   const context = contextFor(t, [server.url], { apps, ...differently(server.url) });
   const oauth = await loaded(t, mastodon({}, []).oauth);
   const begin = (url = server.url) => oauth.begin(beginning(context, { url }));
-  const connect = async (said: Record<string, string> = {}) => {
+  const connect = async (parameters: Record<string, string> = {}) => {
     const begun = await begin();
-    const answer = new URLSearchParams({ state, code: 'a-code', ...said });
+    const answer = new URLSearchParams({ state, code: 'a-code', ...parameters });
     return oauth.finish({ ...context, answer, redirectUri, kept: begun.kept });
   };
   return { server, apps, context, oauth, begin, connect };
 }
 
-const metadata: Told = {
+const metadata: Answers = {
   '/.well-known/oauth-authorization-server': (_asked, url) =>
     json({
       issuer: `${url}/`,
@@ -55,7 +55,7 @@ const metadata: Told = {
     }),
 };
 
-test('an app is registered under a name that people see, for the scopes that are used', async (t) => {
+test('an app is registered under a name that people see, for the used scopes', async (t) => {
   const { begin, server } = await opened(t);
   const { url } = await begin();
   const scopes = 'read:accounts read:statuses write:statuses write:media';
@@ -66,16 +66,16 @@ test('an app is registered under a name that people see, for the scopes that are
   t.is(server.asked.filter(({ path }) => path === '/api/v1/apps').length, 1);
 });
 
-test('a server is told to ask the person, whom another workspace may have connected before', async (t) => {
+test('the server must ask the person for consent, even after a connection in another workspace', async (t) => {
   const { begin } = await opened(t);
   t.is(new URL((await begin()).url).searchParams.get('force_login'), 'true');
 });
 
-test('a server that announces PKCE and its name in answers gets the one and is held to the other', async (t) => {
+test('a server that announces PKCE and issuers gets a challenge, and must name itself in answers', async (t) => {
   const { begin, connect, server } = await opened(t, metadata);
   t.is(new URL((await begin()).url).searchParams.get('code_challenge_method'), 'S256');
-  for (const said of [{}, { iss: 'https://other.example/' }]) {
-    t.like(await t.throwsAsync(connect(said)), { name: 'OauthError', code: 'expired' });
+  for (const parameters of [{}, { iss: 'https://other.example/' }]) {
+    t.like(await t.throwsAsync(connect(parameters)), { name: 'OauthError', code: 'expired' });
   }
   const { accounts } = await connect({ iss: `${server.url}/` });
   const { host } = new URL(server.url);
@@ -84,7 +84,7 @@ test('a server that announces PKCE and its name in answers gets the one and is h
   t.regex(form?.get('code_verifier') ?? '', /^[\w\-]{43}$/v);
 });
 
-test('what a server announces in another’s name, or in nonsense, is not used', async (t) => {
+test('metadata that is invalid or has another issuer is ignored', async (t) => {
   const other = { issuer: 'https://other.example/', code_challenge_methods_supported: ['S256'] };
   for (const answer of [json(other), json([]), json({ issuer: 7 }), json({}, 500)]) {
     const { begin } = await opened(t, { '/.well-known/oauth-authorization-server': answer });
@@ -92,7 +92,7 @@ test('what a server announces in another’s name, or in nonsense, is not used',
   }
 });
 
-test('an app that the server forgot is registered anew', async (t) => {
+test('an app that the server forgot is registered again', async (t) => {
   const { apps, begin, context, server } = await opened(t, {
     '/oauth/token': ({ form }) =>
       form.get('client_id') === 'forgotten' ? refused('invalid_client') : refused('invalid_grant'),
@@ -106,7 +106,7 @@ test('an app that the server forgot is registered anew', async (t) => {
   t.is(server.asked.filter(({ path }) => path === '/api/v1/apps').length, 1);
 });
 
-test('an address without a server of this kind is told as such', async (t) => {
+test('an address without a Mastodon server is reported as unsupported', async (t) => {
   const nothing = await opened(t, { '/api/v1/apps': json({}, 404) });
   t.like(await t.throwsAsync(nothing.begin()), { name: 'OauthError', code: 'unsupported' });
   const page = await opened(t, { '/api/v1/apps': () => (response) => void response.end('<html>') });
@@ -121,7 +121,7 @@ test('an address without a server of this kind is told as such', async (t) => {
   }
 });
 
-test('people name their server in their own ways', (t) => {
+test('people may name their server in different forms', (t) => {
   for (const typed of [
     'mastodon.example',
     ' mastodon.example ',
@@ -131,13 +131,13 @@ test('people name their server in their own ways', (t) => {
     '@me@mastodon.example.',
     '\u200Bmastodon.example',
   ]) {
-    t.is(serverIn(typed), 'mastodon.example');
+    t.is(serverNameIn(typed), 'mastodon.example');
   }
-  t.is(serverIn('https://mastodon.example/@me'), 'https://mastodon.example');
-  t.is(serverIn('https://me:pass@mastodon.example'), 'https://me:pass@mastodon.example');
+  t.is(serverNameIn('https://mastodon.example/@me'), 'https://mastodon.example');
+  t.is(serverNameIn('https://me:pass@mastodon.example'), 'https://me:pass@mastodon.example');
 });
 
-test('access that ends at some servers is renewed with the app that it was given to', async (t) => {
+test('a grant that expires on some servers is renewed with its own app', async (t) => {
   const pair = { access_token: 'newer', refresh_token: 'r2', expires_in: 600 };
   const { connect, context, oauth, server } = await opened(t, {
     '/oauth/token': ({ form }) =>
@@ -152,12 +152,12 @@ test('access that ends at some servers is renewed with the app that it was given
   const renewed = await oauth.refresh({ ...request, grant });
   t.like(renewed, { accessToken: 'newer', refreshToken: 'r2', data: grant.data });
   t.like(Object.fromEntries(server.asked.at(-1)?.form ?? []), { client_secret: 'a-secret' });
-  // The server forgot the app, and with it all that it was given.
+  // The server forgot the app and with it the app's grants.
   const lost = oauth.refresh({ ...request, grant: renewed });
   t.like(await t.throwsAsync(lost), { name: 'NetworkError', code: 'access_lost' });
 });
 
-test('a code is bought with the app of its server only', async (t) => {
+test("a code is redeemed only with its server's app", async (t) => {
   const { apps, begin, context, oauth } = await opened(t);
   const { kept } = await begin();
   apps.kept.clear();
@@ -166,7 +166,7 @@ test('a code is bought with the app of its server only', async (t) => {
   t.like(await t.throwsAsync(finished), { name: 'OauthError', code: 'expired' });
 });
 
-test('an account of the sandbox needs no server to be named', async (t) => {
+test('an account of the sandbox needs no server name', async (t) => {
   const { oauth, context, server } = await opened(t, {}, (url) => ({ sandboxUrl: url }));
   const { url } = await oauth.begin(beginning(context));
   t.true(url.startsWith(`${server.url}/mastodon/oauth/authorize?`));

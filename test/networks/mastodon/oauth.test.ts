@@ -19,7 +19,7 @@ async function opened(t: ExecutionContext) {
   return { url, apps, context, oauth, begin };
 }
 
-/** Signs in and allows it, as an account's owner does. @returns what the browser came back with. */
+/** Signs in and allows access, as an account's owner does. @returns the parameters of the callback. */
 async function allow(link: string) {
   const { email, password, username } = await takeGoToSocialAccount();
   const browser = openBrowser(redirectUri);
@@ -29,7 +29,7 @@ async function allow(link: string) {
   return { username, asked: asked.text, answer: new URL(url).searchParams };
 }
 
-test('an account connects at its server, and its token publishes', async (t) => {
+test('an account connects on its server, and its token publishes', async (t) => {
   const { url, context, oauth, begin } = await opened(t);
   const begun = await begin();
   const { username, asked, answer } = await allow(begun.url);
@@ -56,12 +56,12 @@ test('an account connects at its server, and its token publishes', async (t) => 
   t.deepEqual(await checked(grant.accessToken), owner);
   t.like(await t.throwsAsync(checked('nobodys')), { code: 'access_lost' });
 
-  // The code is used up.
+  // The code works only once.
   const again = await t.throwsAsync(oauth.finish(finish));
   t.is(again?.name, 'OauthError');
 });
 
-test('a server registers this service once, and anew where it does not know it', async (t) => {
+test('a server registers this service once, and again if it does not know the app', async (t) => {
   const { url, apps, begin } = await opened(t);
   const [first, second] = [await begin(), await begin()];
   const idIn = (link: string) => new URL(link).searchParams.get('client_id') ?? '';
@@ -73,7 +73,7 @@ test('a server registers this service once, and anew where it does not know it',
   t.is(apps.kept.get(`${url} ${redirectUri}`)?.clientId, idIn(third.url));
 });
 
-test('an answer in another state connects nothing', async (t) => {
+test('a callback with another state connects nothing', async (t) => {
   const { context, oauth, begin } = await opened(t);
   const { kept } = await begin();
   const answer = new URLSearchParams({ state: `${state}x`, code: 'a-code' });

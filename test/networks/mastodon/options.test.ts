@@ -5,7 +5,7 @@ import { against, contentOf, image } from '../content.ts';
 
 const mastodon = against(rules);
 
-test('a content warning counts as if it stood in the text', (t) => {
+test('a content warning counts as part of the text', (t) => {
   const with10 = (length: number) =>
     contentOf({ texts: ['x'.repeat(length)], options: { spoiler_text: '0123456789' } });
   mastodon.takes(t, with10(490));
@@ -16,7 +16,7 @@ test('a content warning counts as if it stood in the text', (t) => {
   );
 });
 
-test('a content warning without a text, and a direct post to nobody, are warned of', (t) => {
+test('a content warning without a text, and a direct post without a mention, have warnings', (t) => {
   const options = { spoiler_text: 'Spiders' };
   mastodon.warns(t, contentOf({ texts: ['Look'], media: [image()], options }));
   mastodon.warns(
@@ -29,11 +29,11 @@ test('a content warning without a text, and a direct post to nobody, are warned 
   mastodon.warns(
     t,
     contentOf({ texts: ['Write to me@a.example'], options: direct }),
-    'A direct post is seen by those whom it mentions, and here is a text that mentions nobody.',
+    'A direct post is seen only by the accounts that it mentions, and one of its texts mentions no account.',
   );
 });
 
-test('an option of another shape than the schema says counts as left out', (t) => {
+test('an option that does not match its schema is ignored', (t) => {
   const options = { visibility: 'everybody', spoiler_text: 5, sensitive: 'yes', language: null };
   t.deepEqual(choiceOf(options), { visibility: 'public' });
 });

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
-import { mastodon } from '../../../networks/mastodon/adapter.ts';
+import { mastodonNetwork } from '../../../networks/mastodon/adapter.ts';
 import { rules } from '../../../networks/mastodon/rules.ts';
 import { defaultScopes, mastodonAccount } from '../../support/accounts.ts';
 import { env } from '../../support/env.ts';
@@ -21,7 +21,7 @@ passesAsNetwork(test, bench);
 
 // Connecting.
 
-test('a token is connected with the account behind it and the limits of its server', async (t) => {
+test("a token connects its account, with the server's limits", async (t) => {
   const { baseUrl, accessToken, username, client } = await mastodonAccount();
   const login = { baseUrl: `${baseUrl}/`, accessToken: ` ${accessToken}\n` };
   const account = await connectMastodon(egressTo(t, baseUrl), login);
@@ -52,7 +52,7 @@ test('a token is connected with the account behind it and the limits of its serv
   });
 });
 
-test('what a connected server says of its limits is what its posts are validated by', async (t) => {
+test("posts are validated by the connected server's limits", async (t) => {
   const { settings } = (await connected(t)).account;
   const server = against(rules, JSON.parse(JSON.stringify(settings)));
 
@@ -69,7 +69,7 @@ test('what a connected server says of its limits is what its posts are validated
   }
 });
 
-test('a token that nobody granted is not connected', async (t) => {
+test('an invalid token does not connect', async (t) => {
   const baseUrl = env('PUNCTUAL_TEST_GOTOSOCIAL_URL');
   for (const accessToken of ['wrong', 'not a token', '']) {
     const attempt = connectMastodon(egressTo(t, baseUrl), { baseUrl, accessToken });
@@ -77,20 +77,20 @@ test('a token that nobody granted is not connected', async (t) => {
   }
 });
 
-needs('gotosocial', 'pds')('an address without a Mastodon API is not connected', async (t) => {
+needs('gotosocial', 'pds')('an address without a Mastodon API does not connect', async (t) => {
   const addresses = [env('PUNCTUAL_TEST_PDS_URL'), `http://127.0.0.1:${await freePort()}`];
   for (const baseUrl of addresses) {
     const attempt = connectMastodon(egressTo(t, baseUrl), { baseUrl, accessToken: 'any' });
-    t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', taken: 'no' });
+    t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', accepted: 'no' });
   }
 });
 
 // Files.
 
 const uploads = { method: 'POST', path: /\/api\/v2\/media$/ };
-const looks = { method: 'GET', path: /\/api\/v1\/media\// };
+const pollRequest = { method: 'GET', path: /\/api\/v1\/media\// };
 
-/** An account whose server is reached through a line that can be broken. */
+/** An account whose server is behind a proxy that can fail. */
 async function behindProxy(t: ExecutionContext, scopes = defaultScopes) {
   const { client, account } = await connected(t, scopes);
   const proxy = await lossyProxy(t, account.baseUrl);
@@ -99,11 +99,11 @@ async function behindProxy(t: ExecutionContext, scopes = defaultScopes) {
   return { proxy, connection, statuses };
 }
 
-test('a video and an animation are live, the one as a video', async (t) => {
+test('a video and an animation are live, the first as a video', async (t) => {
   const { connection, statuses } = await behindProxy(t);
   const gif = fileOf(await animation('gif', [100, 100]), { name: 'a.gif', type: 'image/gif' });
-  await publish(mastodon, connection, partsWith([await playableVideo()], 'A video'));
-  await publish(mastodon, connection, partsWith([gif], ''));
+  await publish(mastodonNetwork, connection, partsWith([await playableVideo()], 'A video'));
+  await publish(mastodonNetwork, connection, partsWith([gif], ''));
 
   const attachments = (await statuses()).map(({ mediaAttachments }) => mediaAttachments);
   t.deepEqual(
@@ -113,10 +113,10 @@ test('a video and an animation are live, the one as a video', async (t) => {
   t.like(attachments[1]?.[0]?.meta?.original, { width: 64, height: 48 });
 });
 
-test('the name that a file has in the library stays there', async (t) => {
+test("a file's name in the library is not sent", async (t) => {
   const { proxy, connection } = await behindProxy(t);
   await publish(
-    mastodon,
+    mastodonNetwork,
     connection,
     partsWith([await pictureFile('for "Ms. Private".png')], 'Hi'),
   );
@@ -126,59 +126,63 @@ test('the name that a file has in the library stays there', async (t) => {
   t.regex(sent?.body ?? '', /name="file"; filename="file\.png"\r\nContent-Type: image\/png\r\n/);
 });
 
-test('a server that works on a file for a while is waited for', async (t) => {
+test('the adapter waits for a server that processes a file', async (t) => {
   const { proxy, connection, statuses } = await behindProxy(t);
   const file = await pictureFile();
-  // The server is quick; the line makes it look as if it were not. It names the file only in its last answer.
+  // The server is too fast for this test, so the proxy answers: 202 to the upload, 206 to two polls, then 200.
   const working = (status: number) =>
     ({ kind: 'refused', answer: { status, body: '{"id":"placeholder","url":null}' } }) as const;
-  proxy.plan(looks, working(206));
-  proxy.plan(looks, working(206));
-  proxy.plan(looks, working(200));
+  proxy.plan(pollRequest, working(206));
+  proxy.plan(pollRequest, working(206));
+  proxy.plan(pollRequest, working(200));
   proxy.plan(uploads, working(202));
-  const prepared = await mastodon.prepare(connection, partsWith([file], 'Patience'), Date.now());
-  const ids = await mastodon.upload(connection, nextStep(mastodon, prepared, []));
+  const prepared = await mastodonNetwork.prepare(
+    connection,
+    partsWith([file], 'Patience'),
+    Date.now(),
+  );
+  const ids = await mastodonNetwork.upload(connection, nextStep(mastodonNetwork, prepared, []));
 
   t.deepEqual(ids, ['placeholder']);
   t.is(proxy.seen.filter(({ path }) => path === '/api/v1/media/placeholder').length, 3);
   t.deepEqual(await statuses(), []);
 });
 
-test('a file that the server cannot work with is refused with its name and the words of the server', async (t) => {
+test("a file that the server cannot process is refused with its name and the server's message", async (t) => {
   const { proxy, connection, statuses } = await behindProxy(t);
   const noPicture = fileOf(Buffer.from('no picture '.repeat(30)), { name: 'notes.png' });
-  const attempt = publish(mastodon, connection, partsWith([noPicture], 'Hi'));
+  const attempt = publish(mastodonNetwork, connection, partsWith([noPicture], 'Hi'));
   const error = await t.throwsAsync(attempt);
-  t.like(error, { name: 'NetworkError', code: 'media_refused', taken: 'no' });
+  t.like(error, { name: 'NetworkError', code: 'media_refused', accepted: 'no' });
   t.regex(error?.message ?? '', /refused the file "notes\.png" \(HTTP 422\): ".+"/);
 
   proxy.plan(uploads, { kind: 'refused', answer: { status: 202, body: '{"id":"1"}' } });
-  proxy.plan(looks, { kind: 'refused', answer: { status: 422, body: '{"error":"Broken"}' } });
-  const late = publish(mastodon, connection, partsWith([await pictureFile()], 'Hi'));
-  t.like(await t.throwsAsync(late), { code: 'media_refused', taken: 'no' });
+  proxy.plan(pollRequest, { kind: 'refused', answer: { status: 422, body: '{"error":"Broken"}' } });
+  const late = publish(mastodonNetwork, connection, partsWith([await pictureFile()], 'Hi'));
+  t.like(await t.throwsAsync(late), { code: 'media_refused', accepted: 'no' });
   t.deepEqual(await statuses(), []);
 });
 
-test('of several files one that is refused keeps the post back', async (t) => {
+test('one refused file of several prevents the post', async (t) => {
   const { connection, statuses } = await behindProxy(t);
   const noPicture = fileOf(Buffer.from('no picture '.repeat(30)), { name: 'notes.png' });
   const files = [await pictureFile(), noPicture];
-  const attempt = publish(mastodon, connection, partsWith(files, 'Hi'));
+  const attempt = publish(mastodonNetwork, connection, partsWith(files, 'Hi'));
   t.like(await t.throwsAsync(attempt), { code: 'media_refused' });
   t.deepEqual(await statuses(), []);
 });
 
-test('a token that may not bring files lacks the permission', async (t) => {
+test('a token that may not upload files lacks the permission', async (t) => {
   const { connection, statuses } = await behindProxy(
     t,
     'read:accounts read:statuses write:statuses',
   );
-  const attempt = publish(mastodon, connection, partsWith([await pictureFile()], 'Hi'));
-  t.like(await t.throwsAsync(attempt), { code: 'permission_missing', taken: 'no' });
+  const attempt = publish(mastodonNetwork, connection, partsWith([await pictureFile()], 'Hi'));
+  t.like(await t.throwsAsync(attempt), { code: 'permission_missing', accepted: 'no' });
   t.deepEqual(await statuses(), []);
 });
 
-test('each way in which an upload can fail leaves no doubt about the post', async (t) => {
+test('every upload failure means that the post was certainly not published', async (t) => {
   const { proxy, connection, statuses } = await behindProxy(t);
   const parts = partsWith([await pictureFile()], 'Hi');
   for (const [answer, code] of [
@@ -190,8 +194,8 @@ test('each way in which an upload can fail leaves no doubt about the post', asyn
     [{ status: 200, body: '<html>' }, 'network_unavailable'],
   ] as const) {
     proxy.plan(uploads, { kind: 'refused', answer });
-    const attempt = publish(mastodon, connection, parts);
-    t.like(await t.throwsAsync(attempt), { code, taken: 'no' }, String(answer.status));
+    const attempt = publish(mastodonNetwork, connection, parts);
+    t.like(await t.throwsAsync(attempt), { code, accepted: 'no' }, String(answer.status));
   }
   t.deepEqual(await statuses(), []);
 });

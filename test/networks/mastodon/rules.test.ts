@@ -7,7 +7,7 @@ import { against, contentOf, filesOf, image, textOf, times, video } from '../con
 const mastodon = against(rules);
 const mebibyte = 1024 * 1024;
 
-test('a text fits up to the limit of its server and no further', (t) => {
+test("a text may have up to its server's limit", (t) => {
   const settings = { maxCharacters: 30, charactersReservedPerUrl: 25 };
   const small = against(rules, settings);
   small.takes(t, textOf(`1234 https://a.example.com`));
@@ -20,7 +20,7 @@ test('a text fits up to the limit of its server and no further', (t) => {
   t.is(rules.validate(textOf('Hi'), settings).texts[0]?.limit, 30);
 });
 
-test('500 characters of any language fit, be they families and flags or all the links that fit', (t) => {
+test('500 characters of any language fit, including emoji families, flags, and as many links as possible', (t) => {
   const longest = '👨🏽\u200d👩🏽\u200d👧🏽\u200d👦🏽';
   const kiss = '👩🏽\u200d❤️\u200d💋\u200d👨🏽';
   for (const character of ['日', 'བསྒྲུ', 'क्षि', 'ệ', 'a\u0301\u0323', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '🇫🇷', kiss, longest]) {
@@ -34,7 +34,7 @@ test('500 characters of any language fit, be they families and flags or all the 
   mastodon.takes(t, textOf(`${link.repeat(10)}${longest.repeat(260)}`));
 });
 
-test('a text of few characters that is far too many bytes is refused', (t) => {
+test('a text of few characters but too many bytes is refused', (t) => {
   const most = '25000 bytes of UTF-8 (a link counts 23)';
   const refusal = (bytes: number) =>
     `The text is too long for this Mastodon server: it takes ${most}, and this is ${bytes}.`;
@@ -45,7 +45,7 @@ test('a text of few characters that is far too many bytes is refused', (t) => {
   against(rules, { maxCharacters: 5000 }).takes(t, textOf(marks(12_500)));
 });
 
-test('a channel without settings, or with broken ones, has the limits of Mastodon', (t) => {
+test("a channel without settings, or with invalid ones, has Mastodon's limits", (t) => {
   const broken = [{}, null, { maxCharacters: 'many' }, { mediaTypes: ['text/html'] }, 'none'];
   for (const settings of broken) {
     const channel = against(rules, settings);
@@ -70,7 +70,7 @@ test('up to four images, or one video', (t) => {
   mastodon.refuses(t, filesOf(image(), video()), `${takes} 1 image and 1 video.`);
 });
 
-test('as many images as its server takes', (t) => {
+test('a post may have as many images as its server allows', (t) => {
   const six = against(rules, { maxMediaAttachments: 6 });
   six.takes(t, filesOf(...times(6, image())));
   six.refuses(
@@ -88,7 +88,7 @@ test('as many images as its server takes', (t) => {
   );
 });
 
-test('files fit up to the limits of Mastodon and no further', (t) => {
+test("files may have up to Mastodon's limits", (t) => {
   const large = 'is too large for this Mastodon server';
   mastodon.refuses(
     t,
@@ -103,7 +103,7 @@ test('files fit up to the limits of Mastodon and no further', (t) => {
   );
 });
 
-test('files fit up to the limits of their server and no further', (t) => {
+test("files may have up to their server's limits", (t) => {
   const strict = against(rules, {
     mediaTypes: ['image/png', 'video/x-matroska'],
     maxImageBytes: 1000,
@@ -135,7 +135,7 @@ test('files fit up to the limits of their server and no further', (t) => {
   );
 });
 
-test('a GIF that many servers find too large comes with a warning', (t) => {
+test('a GIF that exceeds the limits of many servers has a warning', (t) => {
   const gif = { name: 'cat.gif', type: 'image/gif', width: 1280 };
   mastodon.warns(t, filesOf(image({ ...gif, height: 720 })));
   const tall = filesOf(image({ ...gif, height: 721 }));
@@ -147,19 +147,19 @@ test('a GIF that many servers find too large comes with a warning', (t) => {
   );
 });
 
-// What a server says of its limits.
+// The limits that a server announces.
 
-test('an animated WebP comes with a warning that it stands still', (t) => {
+test('an animated WebP has a warning that it does not move', (t) => {
   const webp = image({ name: 'cat.webp', type: 'image/webp' });
   mastodon.warns(t, filesOf({ ...webp, details: { frames: 1 } }));
   mastodon.warns(
     t,
     filesOf({ ...webp, details: { frames: 3 } }),
-    'Mastodon shows an animated WebP as a still image, and "cat.webp" is one. A GIF moves.',
+    'Mastodon shows an animated WebP as a still image, and "cat.webp" is one. Use a GIF for an animation.',
   );
 });
 
-test('a video has as many frames per second as its server takes, 120 where it tells none', (t) => {
+test("a video may have the server's limit of frames per second, 120 by default", (t) => {
   const film = (frameRate: number) => filesOf(video({ details: { frameRate } }));
   const words = (limit: number, actual: number) =>
     `"clip.mp4" has too many frames per second for this Mastodon server: a video may have up to ${limit}, and this has ${actual}.`;
@@ -170,14 +170,14 @@ test('a video has as many frames per second as its server takes, 120 where it te
   strict.refuses(t, film(120), words(60, 120));
 });
 
-test('a server that tells nothing of its limits has those of Mastodon', (t) => {
+test('a server that announces no limits has those of Mastodon', (t) => {
   for (const instance of [{}, { configuration: {} }, { configuration: { statuses: {} } }]) {
     t.deepEqual(settingsOf(instance), {});
   }
   t.like(mastodonSettings({}), { maxCharacters: 500, maxMediaAttachments: 4 });
 });
 
-test('every limit that a server tells is kept', (t) => {
+test('every limit that a server announces is stored', (t) => {
   const settings = settingsOf({
     configuration: {
       statuses: {
@@ -211,7 +211,7 @@ test('every limit that a server tells is kept', (t) => {
   t.deepEqual(mastodonSettings(settings), settings);
 });
 
-test('a limit that a server tells wrong is left out, and its other limits are kept', (t) => {
+test("an invalid limit is left out, and the server's other limits are stored", (t) => {
   const settings = settingsOf({
     configuration: {
       statuses: {
@@ -231,7 +231,7 @@ test('a limit that a server tells wrong is left out, and its other limits are ke
   t.deepEqual(settings, { maxCharacters: 1000, maxVideoBytes: 1024 });
 });
 
-test('of the types that a server takes, images and videos are kept', (t) => {
+test("of a server's media types, images and videos are stored", (t) => {
   const typesIn = (told: unknown) =>
     settingsOf({ configuration: { media_attachments: { supported_mime_types: told } } }).mediaTypes;
   const told = ['audio/ogg', 'image/png', 7, null, { toString: 1 }, 'text/html', 'video/mp4'];

@@ -12,19 +12,19 @@ const isSameContent = (status: Parameters<typeof sameText.isSameContent>[0], tex
 
 const page = (content: string) => ({ id: '1', uri: 'https://a.example/1', content });
 
-test('a source is the text that was sent, but for what servers trim and compose', (t) => {
+test('a source matches the sent text, except for trimmed and composed characters', (t) => {
   t.true(isSameSource('Cafe\u0301 now\r\nor later', ' Café now\nor later\n'));
   t.false(isSameSource('Café now', 'Café now!'));
 });
 
-test('a status that begins as the text and goes on for long is another one', (t) => {
+test('a status that starts with the text and continues is another post', (t) => {
   const longer = `Hi! ${'🟩'.repeat(2200)} I won the whole thing today`;
   t.false(isSameContent(page(`<p>${longer}</p>`), 'Hi!'));
   t.false(isSameSource(longer, 'Hi!'));
   t.false(sameText.isAlikeSource(longer, soughtText('Hi!')));
 });
 
-test('a page says the same as the text, whatever became of its marks', (t) => {
+test('a page matches the text with any change of its marks by the server', (t) => {
   const shortened =
     '<p>Read <a href="https://example.com/a/long/path?x=1&amp;y=2" rel="nofollow">' +
     '<span class="invisible">https://</span><span class="ellipsis">example.com/a/lo</span></a> — “now”</p>';
@@ -43,7 +43,7 @@ test('a page says the same as the text, whatever became of its marks', (t) => {
   t.true(isSameContent(page(open), 'https://a.example/1 and https://a.example/2 three'));
 });
 
-test('a page may write its letters, marks and links in any way that HTML has', (t) => {
+test('a page may use any HTML form of its letters, marks and links', (t) => {
   const entities =
     '<p>Caf&eacute; &Ouml;l &alpha;&#x301; &frac12; &notin; &hellip; &CounterClockwiseContourIntegral; R&ampD</p>';
   t.true(isSameContent(page(entities), 'Café Öl ά ½ ∉ … ∳ R&D'));
@@ -56,18 +56,18 @@ test('a page may write its letters, marks and links in any way that HTML has', (
   t.false(isSameContent(page('<p>5 &lt; 6 &amp;eacute;</p>'), '5 < 6 é'));
 });
 
-test('a page that says something else is another post', (t) => {
+test('a page with another text is another post', (t) => {
   t.false(isSameContent(page('<p>Part 1</p>'), 'Part 2'));
   t.false(isSameContent(page('<p>See https://a.example</p>'), 'See https://b.example'));
   t.false(isSameContent({ id: '1', uri: 'https://a.example/1' }, 'Part 2'));
 });
 
-test('texts of emoji alone are told apart', (t) => {
+test('different texts of only emoji are different posts', (t) => {
   t.true(isSameContent(page('<p>👋 🌍</p>'), '👋 🌍'));
   t.false(isSameContent(page('<p>👋 🌍</p>'), '👋 🌎'));
 });
 
-test('a page made to be slow is validated all the same', (t) => {
+test('a page that was made to be slow is compared in time', (t) => {
   for (const piece of [
     '<',
     '<a ',
@@ -82,9 +82,9 @@ test('a page made to be slow is validated all the same', (t) => {
   }
 });
 
-test('a page of tags in tags without end is read in time linear to its length', (t) => {
+test('a page of endlessly nested tags is read in time linear to its length', (t) => {
   const seconds = processorSeconds(() => {
-    // A long text, as of any status only so much is read as its text can have become.
+    // A long text, because only as much of a status is read as its text can have become.
     const sought = soughtText('Hello '.repeat(3000));
     const content = '<b>'.repeat(400_000);
     t.false(sameText.isSameContent(page(content), sought));

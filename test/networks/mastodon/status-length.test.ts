@@ -54,12 +54,12 @@ for (const [text, length] of samples) {
   });
 }
 
-test('a link counts what its server says, however much or little that is', (t) => {
+test('a link counts as many characters as its server says, however many that is', (t) => {
   t.is(statusLength('a https://a.example.com b', 0), 4);
   t.is(statusLength('https://a.example.com '.repeat(50_000), 10_000), 50_000 * 10_001);
 });
 
-test('a text made to be slow is measured all the same', (t) => {
+test('a text that was made to be slow is measured in time', (t) => {
   for (const text of ['.', '(', ')', '@a', '@a@', 'https://', 'https://a.b/.']) {
     t.true(statusLength(`https://a.example.com/${text.repeat(100_000)}x`, 23) > 0);
     t.true(statusLength(text.repeat(100_000), 23) > 0);

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { NetworkError, type Account } from '../../../networks/network.ts';
-import { OauthError, type Grant } from '../../../networks/oauth.ts';
+import { OauthError, type Grant } from '../../../networks/oauth/contract.ts';
 import { codeFlowOauth } from '../../../networks/oauth/code-flow.ts';
 import { beginning, contextFor, redirectUri, state } from './context.ts';
 import { startOidcServer } from './oidc-server.ts';
@@ -39,7 +39,7 @@ const failure = async (t: ExecutionContext, attempt: Promise<unknown>) => {
   return error as OauthError | NetworkError;
 };
 
-test('an account is connected by a code, with PKCE and the secret in the header', async (t) => {
+test('an account connects by a code, with PKCE and the secret in the header', async (t) => {
   const { begun, authorized } = await connected(t);
   t.like(begun, { state, redirectUri });
   const asked = new URL(begun.url);
@@ -54,7 +54,7 @@ test('an account is connected by a code, with PKCE and the secret in the header'
   t.is(grant.endsAtMs, null);
 });
 
-test('each refresh buys a new pair, and a refresh token that was used already ends all of them', async (t) => {
+test('each refresh gives a new pair, and a second use of a refresh token ends all of them', async (t) => {
   const { refresh, authorized } = await connected(t);
   const first = authorized.grant;
   const second = await refresh(first);
@@ -64,17 +64,17 @@ test('each refresh buys a new pair, and a refresh token that was used already en
 
   t.like(await failure(t, refresh(first)), { name: 'NetworkError', code: 'access_lost' });
   const error = await failure(t, refresh(third));
-  t.like(error, { name: 'NetworkError', code: 'access_lost', taken: 'no' });
+  t.like(error, { name: 'NetworkError', code: 'access_lost', accepted: 'no' });
   t.regex(error.message, /^The network does not accept the refresh token \(HTTP 400\): "/v);
 });
 
-test('a code is taken once', async (t) => {
+test('a code works once', async (t) => {
   const { oauth, finish } = await connected(t);
   const error = await failure(t, oauth.finish(finish));
   t.like(error, { name: 'OauthError', code: 'expired' });
 });
 
-test('a code buys nothing without its own verifier, redirect and state', async (t) => {
+test('a code gives nothing without its own verifier, redirect and state', async (t) => {
   const { server, oauth, context } = await opened(t);
   const begin = async () => {
     const begun = await oauth.begin(beginning(context));
@@ -97,7 +97,7 @@ test('a code buys nothing without its own verifier, redirect and state', async (
   await t.notThrowsAsync(oauth.finish(own));
 });
 
-test('an answer in the name of another server is not used', async (t) => {
+test('a callback in the name of another server is not used', async (t) => {
   const { server, oauth, context } = await opened(t);
   const begun = await oauth.begin(beginning(context));
   const answer = await server.allow(begun.url);
@@ -112,7 +112,7 @@ test('an answer in the name of another server is not used', async (t) => {
   await t.notThrowsAsync(oauth.finish({ ...finish, answer }));
 });
 
-test('a person who says no is told so', async (t) => {
+test('a person who denies gets an error that says so', async (t) => {
   const { server, oauth, context } = await opened(t);
   const begun = await oauth.begin(beginning(context));
   const answer = await server.deny(begun.url);
@@ -125,7 +125,7 @@ test('a person who says no is told so', async (t) => {
   t.regex(error.message, /^The network says that you declined. Nothing was connected/v);
 });
 
-test('an app that the server does not know is its operator’s matter, and its secret is in no message', async (t) => {
+test('an app that the server does not know is an error for its operator, and no message has its secret', async (t) => {
   const { server, oauth, context, refresh } = await opened(t);
   const begun = await oauth.begin(beginning(context));
   const answer = await server.allow(begun.url);

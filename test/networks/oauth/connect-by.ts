@@ -1,22 +1,27 @@
 import type { ExecutionContext } from 'ava';
-import type { Authorized, Oauth, OauthContext, OauthEntry } from '../../../networks/oauth.ts';
+import type {
+  Authorized,
+  Oauth,
+  OauthContext,
+  OauthEntry,
+} from '../../../networks/oauth/contract.ts';
 import { beginning, redirectUri, state } from './context.ts';
 
-/** Begins at a network and comes back with what its browser is told. @returns how both halves went. */
+/** Begins a connection and finishes it with these callback parameters. @returns the results of both halves. */
 export async function connectBy(
   oauth: Oauth,
   context: OauthContext,
-  said: Readonly<Record<string, string>> = { code: 'a-code' },
+  parameters: Readonly<Record<string, string>> = { code: 'a-code' },
 ): Promise<{ readonly asked: URL; readonly finished: Promise<Authorized> }> {
   const begun = await oauth.begin(beginning(context));
-  const answer = new URLSearchParams({ state, ...said });
+  const answer = new URLSearchParams({ state, ...parameters });
   const finished = oauth.finish({ ...context, answer, redirectUri, kept: begun.kept });
-  // A test may look at what was asked first.
+  // A test may examine the request first.
   finished.catch(() => undefined);
   return { asked: new URL(begun.url), finished };
 }
 
-/** A network's OAuth; fails the test where it has none. */
+/** A network's OAuth; fails the test if it has none. */
 export async function loaded(t: ExecutionContext, entry: OauthEntry | undefined): Promise<Oauth> {
   if (!entry) {
     return t.fail('The network has no OAuth.') as never;

@@ -1,14 +1,20 @@
 import type { ExecutionContext } from 'ava';
-import type { OauthApp, OauthContext, RegisteredApps } from '../../../networks/oauth.ts';
+import type {
+  OauthAppCredentials,
+  OauthContext,
+  RegisteredApps,
+} from '../../../networks/oauth/contract.ts';
 import { createSealer } from '../../../runtime/secrets.ts';
 import { egressTo } from '../connection.ts';
 
 export const redirectUri = 'http://localhost:9/connect/callback/key';
 export const state = 'a-state-of-43-characters-as-the-core-makes-i';
 
-/** The apps that a test's networks registered, as the core keeps them. */
-export function registeredApps(): RegisteredApps & { readonly kept: Map<string, OauthApp> } {
-  const kept = new Map<string, OauthApp>();
+/** Stores registered apps in memory, as the core does in the database. */
+export function registeredApps(): RegisteredApps & {
+  readonly kept: Map<string, OauthAppCredentials>;
+} {
+  const kept = new Map<string, OauthAppCredentials>();
   const keyOf = (baseUrl: string, uri: string) => `${baseUrl} ${uri}`;
   return {
     kept,
@@ -27,7 +33,7 @@ export function registeredApps(): RegisteredApps & { readonly kept: Map<string, 
   };
 }
 
-/** What the core hands to a network's OAuth, with the real way out opened for these servers. */
+/** The core's context for a network's OAuth, with real egress to these servers. */
 export const contextFor = (
   t: ExecutionContext,
   urls: readonly string[],
@@ -42,7 +48,7 @@ export const contextFor = (
   ...differently,
 });
 
-/** What the core adds to it for the first half of a connection. */
+/** The additional inputs of a connection's first half. */
 export const beginning = (
   context: OauthContext,
   values: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-/** The package brings no types. What is used of it. */
+/** The package has no types. These cover the used part. */
 declare module 'oidc-provider' {
   import type { RequestListener } from 'node:http';
 

@@ -7,13 +7,10 @@ import type { AuthorizationServer } from '../../../networks/oauth/authorization-
 import { openBrowser } from '../../support/browser.ts';
 import { redirectUri } from './context.ts';
 
-/** With all that form encoding changes, and what it must not change. */
+/** Contains all characters that form encoding changes, and some that it must not change. */
 const app = { clientId: 'punctual-app', clientSecret: 'a-secret_with +/=%:signs' };
 
-/**
- * A certified authorization server: PKCE is required, refresh tokens are taken once, and one that was used already ends
- * its grant.
- */
+/** A certified authorization server: it requires PKCE, refresh tokens work once, and a second use ends the grant. */
 export async function startOidcServer(t: ExecutionContext) {
   const server = createServer();
   server.listen(0, '127.0.0.1');
@@ -62,7 +59,7 @@ export async function startOidcServer(t: ExecutionContext) {
   return { issuer, known, allow, deny };
 }
 
-/** Signs in and allows what is asked for, as a person does. @returns what the browser came back with. */
+/** Signs in and allows access, as a person does. @returns the parameters of the callback. */
 async function allow(link: string): Promise<URLSearchParams> {
   const browser = openBrowser(redirectUri);
   const signIn = await browser.open(link);
@@ -70,7 +67,7 @@ async function allow(link: string): Promise<URLSearchParams> {
   return new URL((await browser.press(asked, 'Continue')).url).searchParams;
 }
 
-/** Turns away at the first page. */
+/** Cancels on the first page. */
 async function deny(link: string): Promise<URLSearchParams> {
   const browser = openBrowser(redirectUri);
   const signIn = await browser.open(link);

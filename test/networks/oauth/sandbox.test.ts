@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import type { Grant } from '../../../networks/oauth.ts';
+import type { Grant } from '../../../networks/oauth/contract.ts';
 import { openNetworks } from '../../../networks/registry.ts';
 import { openBrowser } from '../../support/browser.ts';
 import { openSandbox } from '../../sandbox/open-sandbox.ts';
@@ -8,12 +8,12 @@ import { loaded } from './connect-by.ts';
 import { beginning, contextFor, redirectUri, registeredApps } from './context.ts';
 
 const networks = openNetworks({});
-/** Whose grants can be renewed, and whose cannot. */
+/** Whether a platform's grants can be renewed. */
 const platforms = { x: true, linkedin: false, mastodon: false, youtube: true } as const;
 
 type Decision = { readonly button: 'Allow' | 'Deny'; readonly account?: 'demo' | 'second' };
 
-/** A sandbox of the test's own, and the whole way through it. */
+/** Opens a sandbox, with functions for each step of signing in to it. */
 async function opened(t: ExecutionContext, platform: string) {
   const { url } = await openSandbox(t);
   const context = contextFor(t, [url], { sandboxUrl: url, apps: registeredApps() });
@@ -29,7 +29,7 @@ async function opened(t: ExecutionContext, platform: string) {
 }
 
 for (const [platform, isRenewed] of Object.entries(platforms)) {
-  test(`at the sandbox an account of ${platform} connects, and is checked with its token`, async (t) => {
+  test(`on the sandbox an account of ${platform} connects, and its token passes a check`, async (t) => {
     const { url, context, connect } = await opened(t, platform);
     const { grant, accounts } = await connect({ button: 'Allow' });
     const [account] = accounts;
@@ -54,7 +54,7 @@ for (const [platform, isRenewed] of Object.entries(platforms)) {
     t.deepEqual({ ...demo, credentials: {} }, { ...account });
   });
 
-  test(`at the sandbox the other account of ${platform} is another one`, async (t) => {
+  test(`on the sandbox ${platform} has a second account`, async (t) => {
     const { connect } = await opened(t, platform);
     const [first] = (await connect({ button: 'Allow' })).accounts;
     const [second] = (await connect({ button: 'Allow', account: 'second' })).accounts;
@@ -62,7 +62,7 @@ for (const [platform, isRenewed] of Object.entries(platforms)) {
     t.is(first?.baseUrl, second?.baseUrl);
   });
 
-  test(`at the sandbox a person says no to ${platform}`, async (t) => {
+  test(`on the sandbox a person denies access to ${platform}`, async (t) => {
     const { connect } = await opened(t, platform);
     const error = await t.throwsAsync(connect({ button: 'Deny' }));
     t.like(error, { name: 'OauthError', code: 'denied' });
@@ -70,10 +70,10 @@ for (const [platform, isRenewed] of Object.entries(platforms)) {
 }
 
 for (const platform of ['x', 'linkedin', 'youtube']) {
-  test(`at the sandbox access to ${platform} is renewed until it is revoked`, async (t) => {
+  test(`on the sandbox access to ${platform} is renewed until it is revoked`, async (t) => {
     const { url, context, oauth, connect } = await opened(t, platform);
     if (platform === 'linkedin') {
-      // As for an app of a partner.
+      // As for a partner's app.
       await control(url, { platform, directive: 'refresh-tokens' });
     }
 
@@ -87,7 +87,7 @@ for (const platform of ['x', 'linkedin', 'youtube']) {
   });
 }
 
-test('at the sandbox a refresh token of X that was used already ends the newer one', async (t) => {
+test("on the sandbox a second use of X's refresh token ends the newer one", async (t) => {
   const { context, oauth, connect } = await opened(t, 'x');
   const { grant, accounts } = await connect({ button: 'Allow' });
   const { baseUrl = '', remoteId = '' } = accounts[0] ?? {};
@@ -97,7 +97,7 @@ test('at the sandbox a refresh token of X that was used already ends the newer o
   t.like(await t.throwsAsync(refresh(renewed)), { code: 'access_lost' });
 });
 
-test('at the sandbox a member of LinkedIn chooses among their account and a page', async (t) => {
+test('on the sandbox a member of LinkedIn chooses among their account and a page', async (t) => {
   const { connect } = await opened(t, 'linkedin');
   const { accounts } = await connect({ button: 'Allow' });
   t.deepEqual(

@@ -6,20 +6,20 @@ import type { ExecutionContext } from 'ava';
 
 export type Asked = {
   readonly method: string;
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Of a body that is a form. */
+  /** The body as a form. */
   readonly form: URLSearchParams;
   readonly body: string;
 };
 
-/** What a test answers: a status with JSON, or whatever it writes itself. */
+/** A status with JSON, or a function that writes the response itself. */
 export type Answer =
   | { readonly status?: number; readonly headers?: Record<string, string>; readonly json: unknown }
   | ((response: ServerResponse) => void);
 
-/** A server on a real socket that answers as its test says. */
+/** A server on a real socket with the test's answers. */
 export async function startScriptedServer(
   t: ExecutionContext,
   answer: (asked: Asked) => Answer | Promise<Answer>,

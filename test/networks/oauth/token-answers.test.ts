@@ -1,12 +1,17 @@
 import test, { type ExecutionContext } from 'ava';
 import { NetworkError } from '../../../networks/network.ts';
-import { OauthError, type Grant, type Oauth, type OauthContext } from '../../../networks/oauth.ts';
+import {
+  OauthError,
+  type Grant,
+  type Oauth,
+  type OauthContext,
+} from '../../../networks/oauth/contract.ts';
 import { codeFlowOauth } from '../../../networks/oauth/code-flow.ts';
-import { asking } from '../../support/patient-egress.ts';
+import { withOptions } from '../../support/egress-without-timeouts.ts';
 import { beginning, contextFor, redirectUri, state } from './context.ts';
 import { startScriptedServer, type Answer, type Asked } from './scripted-server.ts';
 
-/** Whatever goes out, so that a test can look for it in what is said. */
+/** The secrets in all requests, which no message may contain. */
 const secrets = {
   clientSecret: 'planted-client-secret+1',
   code: 'planted-code/2',
@@ -47,7 +52,7 @@ async function attempts(url: string, context: OauthContext) {
   };
 }
 
-/** What an answer of the token endpoint does to a connection, and to a refresh. */
+/** The results of a connection and of a refresh for a token endpoint's answer. */
 const outcomes = (t: ExecutionContext, answer: Answer, timeoutMs?: number) =>
   outcomesOf(t, () => answer, timeoutMs);
 
@@ -58,7 +63,7 @@ async function outcomesOf(
 ) {
   const server = await startScriptedServer(t, answerTo);
   const plain = contextFor(t, [server.url]);
-  const context = { ...plain, http: asking(plain.http, () => ({ timeoutMs })) };
+  const context = { ...plain, http: withOptions(plain.http, () => ({ timeoutMs })) };
   const { finish, refresh, verifier } = await attempts(server.url, context);
   const errors = {
     finish: (await t.throwsAsync(finish(), { instanceOf: OauthError })) as OauthError,
@@ -70,7 +75,7 @@ async function outcomesOf(
   return { ...errors, server };
 }
 
-/** Nor in what a logger would write of it. */
+/** Also checks the causes, stacks and fields, which a logger may write. */
 function holdsNoSecret(t: ExecutionContext, error: Error, verifier: string): void {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     const written = `${at.stack} ${JSON.stringify(at)}`;
@@ -81,36 +86,38 @@ function holdsNoSecret(t: ExecutionContext, error: Error, verifier: string): voi
   }
 }
 
-test('a network’s bad hour ends no access, and is told to the person as what passes', async (t) => {
+test('a network’s temporary failure ends no access, and the person sees that it is temporary', async (t) => {
   const invalidGrant = { error: 'invalid_grant' };
   const raw = (status: number, body: string, headers: Record<string, string> = {}): Answer => {
     return (response) => void response.writeHead(status, headers).end(body);
   };
   const answers: Readonly<Record<string, Answer>> = {
     'a server error': { status: 500, json: { error: 'server_error' } },
-    'a server error in the words of an end': { status: 503, json: invalidGrant },
+    'a server error with an invalid_grant body': { status: 503, json: invalidGrant },
     'a page of a proxy': raw(502, '<html>Bad gateway</html>', { 'content-type': 'text/html' }),
-    'a page that says yes': raw(200, '<html>Welcome</html>', { 'content-type': 'text/html' }),
+    'a page with a success status': raw(200, '<html>Welcome</html>', {
+      'content-type': 'text/html',
+    }),
     nothing: raw(200, ''),
     'no content': raw(204, ''),
     'half of an answer': raw(200, '{"access_token":"planted-access-token-3","token_ty'),
     'no object': { json: [secrets.accessToken] },
     'no token': { json: { token_type: 'bearer', refresh_token: secrets.refreshToken } },
-    'a token that is none': { json: { token_type: 'bearer', access_token: 'a\r\nb' } },
-    'a token of another kind': { json: { token_type: 'mac', access_token: 'a' } },
-    'a token of many arrays in each other': raw(
+    'a token with a line break': { json: { token_type: 'bearer', access_token: 'a\r\nb' } },
+    'a token of another type': { json: { token_type: 'mac', access_token: 'a' } },
+    'a deeply nested array as the token': raw(
       200,
       `{"token_type":"bearer","access_token":${'['.repeat(50_000)}${']'.repeat(50_000)}}`,
     ),
     'a bare refusal': { status: 400, json: {} },
     'a redirect': raw(302, '', { location: 'https://elsewhere.example/token' }),
-    'a redirect in the words of an end': { status: 307, json: invalidGrant },
+    'a redirect with an invalid_grant body': { status: 307, json: invalidGrant },
     'nothing at this address': { status: 404, json: { message: 'Not found' } },
   };
   for (const [name, answer] of Object.entries(answers)) {
     const { finish, refresh, server } = await outcomes(t, answer);
     t.is(finish.code, 'unavailable', name);
-    t.like(refresh, { code: 'network_unavailable', taken: 'no', server: 'answered' }, name);
+    t.like(refresh, { code: 'network_unavailable', accepted: 'no', server: 'answered' }, name);
     t.deepEqual(
       server.asked.map(({ path }) => path),
       ['/token', '/token'],
@@ -119,7 +126,7 @@ test('a network’s bad hour ends no access, and is told to the person as what p
   }
 });
 
-test('an answer with two codes is redeemed nowhere', async (t) => {
+test('a callback with two codes is not redeemed', async (t) => {
   const server = await startScriptedServer(t, () => ({ json: {} }));
   const oauth = flowTo(server.url);
   const context = contextFor(t, [server.url]);
@@ -131,7 +138,7 @@ test('an answer with two codes is redeemed nowhere', async (t) => {
   t.deepEqual(server.asked, []);
 });
 
-test('an answer without an end is given up', async (t) => {
+test('an endless or silent answer ends in a timeout', async (t) => {
   const endless = await outcomes(t, (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     const more = () => {
@@ -156,7 +163,7 @@ test('an answer without an end is given up', async (t) => {
   t.like(slow.refresh, { code: 'network_unavailable' });
 });
 
-test('an address that is closed to this service, or has no server, is told as such', async (t) => {
+test('an address that is blocked or has no server is reported as such', async (t) => {
   const context = contextFor(t, ['http://127.0.0.1:9']);
   for (const [url, message] of [
     ['http://127.0.0.1:9', 'The network refused the connection.'],
@@ -169,7 +176,7 @@ test('an address that is closed to this service, or has no server, is told as su
   }
 });
 
-test('a limit is told with the time at which it ends', async (t) => {
+test('a rate limit is reported with its end time', async (t) => {
   const headers = { 'retry-after': '120' };
   const { finish, refresh } = await outcomes(t, { status: 429, headers, json: {} });
   t.is(finish.code, 'unavailable');
@@ -178,7 +185,7 @@ test('a limit is told with the time at which it ends', async (t) => {
   t.true(waitMs > 60_000 && waitMs <= 120_000, String(waitMs));
 });
 
-test('only a refusal that is known to say so ends the access', async (t) => {
+test('only a refusal that is known to mean it ends the access', async (t) => {
   const codes: Readonly<Record<string, readonly [string, string]>> = {
     invalid_grant: ['expired', 'access_lost'],
     invalid_client: ['misconfigured', 'internal'],
@@ -196,7 +203,7 @@ test('only a refusal that is known to say so ends the access', async (t) => {
   }
 });
 
-test('a server’s words are quoted without what it was sent', async (t) => {
+test('a server’s message is quoted without the sent secrets', async (t) => {
   const { finish, refresh } = await outcomesOf(t, ({ form, body }) => {
     const words = `No: ${[...form.values()].join(', ')}, or ${body}`;
     return { status: 400, json: { error: 'invalid_grant', error_description: words } };
@@ -217,12 +224,12 @@ async function refreshed(t: ExecutionContext, json: object, before: Grant, nowMs
   return flowTo(server.url).refresh(request);
 }
 
-test('a refresh keeps what the answer leaves out', async (t) => {
+test('a refresh keeps the fields that the answer leaves out', async (t) => {
   const nowMs = Date.parse('2026-11-23T12:00:00Z');
   const before = { ...grant, endsAtMs: nowMs + 5_000_000, data: { key: 'kept' } };
   const kept = { refreshToken: secrets.refreshToken, data: { key: 'kept' } };
 
-  // Neither a new refresh token nor a kind of token.
+  // Neither a new refresh token nor a token type.
   t.deepEqual(await refreshed(t, { access_token: 'new', expires_in: 3600 }, before, nowMs), {
     ...kept,
     accessToken: 'new',
@@ -233,15 +240,15 @@ test('a refresh keeps what the answer leaves out', async (t) => {
   t.like(await refreshed(t, withNulls, before, nowMs), { ...kept, accessEndsAtMs: null });
   const longer = { access_token: 'new', refresh_token_expires_in: 7200 };
   t.like(await refreshed(t, longer, before, nowMs), { ...kept, endsAtMs: nowMs + 7_200_000 });
-  // What ended the old refresh token says nothing of the new one.
+  // The old refresh token's expiry does not apply to the new one.
   const rotated = { access_token: 'new', refresh_token: 'newer' };
   t.like(await refreshed(t, rotated, before, nowMs), { refreshToken: 'newer', endsAtMs: null });
-  // More than a date can say.
+  // Beyond the range of dates.
   const endless = { access_token: 'new', expires_in: 1e300 };
   t.like(await refreshed(t, endless, before, nowMs), { accessEndsAtMs: null });
 });
 
-test('a grant that cannot be renewed is over when its access is', async (t) => {
+test('a grant without a refresh token ends with its access token', async (t) => {
   const context = contextFor(t, ['http://127.0.0.1:9']);
   const only = { ...grant, refreshToken: null };
   const refresh = (accessEndsAtMs: number | null) =>

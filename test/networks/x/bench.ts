@@ -1,7 +1,7 @@
 import { Client } from '@xdevplatform/xdk';
 import type { ExecutionContext } from 'ava';
 import { connectX } from '../../../networks/x/connect.ts';
-import { xNetwork } from '../../../networks/x/adapter.ts';
+import { createXNetwork } from '../../../networks/x/adapter.ts';
 import { xRules } from '../../../networks/x/rules.ts';
 import { postUrl } from '../../../networks/x/settings.ts';
 import type { Sandbox } from '../../../sandbox/server.ts';
@@ -10,13 +10,13 @@ import type { Bench } from '../bench.ts';
 import { egressTo, openConnection } from '../connection.ts';
 
 /** Without prices. */
-export const x = xNetwork(xRules({ post: 0, linkPost: 0 }, 24));
+export const x = createXNetwork(xRules({ post: 0, linkPost: 0 }, 24));
 
 /** X's own client. */
 export const clientOf = ({ url }: Sandbox): Client =>
   new Client({ baseUrl: `${url}/x`, accessToken: 'demo' });
 
-/** The posts of the account, oldest first, with what they have. */
+/** The posts of the account, oldest first, with their files and links. */
 export async function postsOf(client: Client, accountId: string) {
   const { data = [], includes } = await client.users.getPosts(accountId, {
     maxResults: 100,
@@ -31,7 +31,7 @@ export async function postsOf(client: Client, accountId: string) {
   });
 }
 
-/** A sandbox of the test's own, with its account connected and opened for one try. */
+/** A new sandbox, with its account connected and opened for one attempt. */
 export async function connected(t: ExecutionContext) {
   const sandbox = await openSandbox(t);
   const baseUrl = `${sandbox.url}/x`;
@@ -42,7 +42,7 @@ export async function connected(t: ExecutionContext) {
   return { sandbox, account, client, posts, connection: openConnection(t, account) };
 }
 
-/** X by the sandbox, read back with X's own client. */
+/** X on the sandbox, read with X's own client. */
 export const bench: Bench = {
   network: x,
   creates: { method: 'POST', path: /\/2\/tweets$/ },
@@ -68,7 +68,7 @@ export const bench: Bench = {
       posts: async () =>
         (await posts()).map(({ post: { id = '', text = '', referencedPosts = [] } }) => ({
           remoteId: id,
-          // Behind the text stands a link to the files.
+          // X appends a link to the files.
           text: text.replace(/ ?https:\/\/t\.co\/\w+$/v, ''),
           parentId: referencedPosts[0]?.id ?? null,
         })),
@@ -78,7 +78,7 @@ export const bench: Bench = {
       },
       choicesOf: async (remoteId) => {
         const found = await findPost(remoteId);
-        // X tells no client of it, only people.
+        // X's API does not return this label; only the page shows it.
         const page = await (await fetch(postUrl(account.settings, remoteId))).text();
         return {
           paidPartnership: found?.post.paidPartnership ?? false,

@@ -11,7 +11,7 @@ import { fileOf, type TestPartMedia } from '../files.ts';
 import { nextStep, partsWith, sendStep, throughDatabase } from '../publish.ts';
 import { connected, x } from './bench.ts';
 
-/** A film of so many segments: behind what a player reads stands a box of nothing. */
+/** A video of this many segments: a free box after the playable content fills the size. */
 export async function filmOf(segments: number): Promise<TestPartMedia> {
   const film = await video('mp4');
   const box = Buffer.alloc((segments - 1) * segmentBytes + 1000);
@@ -21,7 +21,7 @@ export async function filmOf(segments: number): Promise<TestPartMedia> {
   return fileOf(Buffer.concat([film, box]), facts);
 }
 
-/** An account behind a line that can be broken. */
+/** An account behind a proxy that can fail. */
 export async function onBrokenLine(t: ExecutionContext) {
   const { sandbox, account, posts } = await connected(t);
   const proxy = await lossyProxy(t, account.baseUrl);
@@ -29,11 +29,11 @@ export async function onBrokenLine(t: ExecutionContext) {
   return { sandbox, account, posts, proxy, connection };
 }
 
-/** The same with a file to send, and tries that each know what the one before kept. */
+/** The same with a file to send. Each attempt gets the uploads that earlier ones stored. */
 export async function sending(t: ExecutionContext, file: TestPartMedia) {
   const { sandbox, account, posts, proxy } = await onBrokenLine(t);
   const kept = new Map<string, Json>();
-  const openTry = (differently: Partial<Connection> = {}) =>
+  const openAttempt = (differently: Partial<Connection> = {}) =>
     openConnection(t, account, {
       baseUrl: proxy.url,
       uploadsOf: ({ key }) => JSON.parse(JSON.stringify(kept.get(key) ?? null)),
@@ -43,23 +43,23 @@ export async function sending(t: ExecutionContext, file: TestPartMedia) {
       ...differently,
     });
   const parts = partsWith([file], 'With a file');
-  const prepared = throughDatabase(await x.prepare(openTry(), parts, Date.now()));
+  const prepared = throughDatabase(await x.prepare(openAttempt(), parts, Date.now()));
   const step = nextStep(x, prepared, []);
-  /** What was asked since the last call of this. */
+  /** Returns the requests since the last call. */
   let from = 0;
   const asked = (): string[] => {
     const since = proxy.seen.slice(from);
     from = proxy.seen.length;
     return since.map(({ path }) => path.replace(/^.*\/2\//v, '').replace(/\d{5,}/v, 'ID'));
   };
-  /** Whether the one post has the file, byte by byte. */
+  /** Whether the account has one post with exactly this file. */
   const hasFile = async () => {
     const [{ files } = { files: [] }] = await posts();
     const live = await (await fetch(files[0]?.url ?? '')).arrayBuffer();
     return files.length === 1 && Buffer.from(live).equals(file.bytes);
   };
-  const sendOnce = (connection = openTry()) => sendStep(x, connection, step);
-  return { sandbox, proxy, kept, step, openTry, posts, asked, hasFile, sendOnce };
+  const sendOnce = (connection = openAttempt()) => sendStep(x, connection, step);
+  return { sandbox, proxy, kept, step, openAttempt: openAttempt, posts, asked, hasFile, sendOnce };
 }
 
 export async function order(sandbox: Sandbox, directive: Directive): Promise<void> {
@@ -70,7 +70,7 @@ export async function order(sandbox: Sandbox, directive: Directive): Promise<voi
   });
 }
 
-/** What a try kept, as if it had been later. */
+/** Moves the times in stored uploads into the past. */
 export function agedBy(kept: Map<string, Json>, ageMs: number): void {
   for (const [key, uploads] of kept) {
     const aged = JSON.stringify(uploads).replaceAll(

@@ -93,7 +93,7 @@ const doubtful: readonly [details: MediaDetails, words: string][] = [
   [{ videoCodec: 'hevc' }, 'it is made for videos in H.264, and this is in hevc'],
 ];
 for (const [details, words] of doubtful) {
-  test(`a video with ${JSON.stringify(details)} is taken with a warning`, (t) => {
+  test(`a video with ${JSON.stringify(details)} is accepted with a warning`, (t) => {
     const film = filesOf(video({ details: { ...plainVideo, ...details } }));
     x.takes(t, film);
     x.warns(t, film, `X may refuse "clip.mp4": ${words}.`);

@@ -13,11 +13,11 @@ readsMetrics(test, {
     return { url: sandbox.url, account };
   },
   reads: { method: 'GET', path: /\/2\/tweets\?/ },
-  told: { impressions: 900, likes: 20, comments: 3, shares: 9, saves: 6 },
+  expectedMetrics: { impressions: 900, likes: 20, comments: 3, shares: 9, saves: 6 },
   tellsFollowers: false,
 });
 
-test('what X hides of a post is absent, and never 0', async (t) => {
+test('a metric that X hides is absent, and never 0', async (t) => {
   const { sandbox, connection } = await connected(t);
   const [sent] = (await publish(x, connection, partsOf('Hi'))).sent;
   const id = sent?.remoteId ?? '';
@@ -29,7 +29,7 @@ test('what X hides of a post is absent, and never 0', async (t) => {
   });
 });
 
-test('a hundred posts of X are one request, and what costs money is bounded and asked for once a day', async (t) => {
+test('a hundred posts of X are one request, and paid reads are limited and happen once a day', async (t) => {
   const { proxy, connection } = await onBrokenLine(t);
   const ids = Array.from({ length: 100 }, (_, index) => String(10n ** 18n + BigInt(index)));
   const readings = await readerOf(x).read(connection, ids);
@@ -39,7 +39,7 @@ test('a hundred posts of X are one request, and what costs money is bounded and 
   t.is(x.rules.metricsEveryMs, 24 * 3_600_000);
 });
 
-test('what X says of a post that was made of other numbers, or is closed to the account, is not believed', async (t) => {
+test('invalid metrics, and a post that the account may not read, give no readings', async (t) => {
   const { proxy, connection, account } = await onBrokenLine(t);
   const body = JSON.stringify({
     data: [
@@ -66,7 +66,7 @@ test('what X says of a post that was made of other numbers, or is closed to the 
   });
 });
 
-test('the operator says how often X is read and how much of it in a month; 0 turns it off', async (t) => {
+test('settings decide how often X is read and how much of it per month; 0 turns it off', async (t) => {
   const open = async (env: Record<string, string>) => (await openNetworks(env).load())['x'];
   t.is((await open({ PUNCTUAL_X_METRIC_READS_PER_MONTH: '0' }))?.metrics, undefined);
   t.like(

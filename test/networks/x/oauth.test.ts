@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
-import type { Grant, OauthContext } from '../../../networks/oauth.ts';
+import type { Grant, OauthContext } from '../../../networks/oauth/contract.ts';
 import { x } from '../../../networks/x/entry.ts';
-import { patient } from '../../support/patient-egress.ts';
+import { withoutTimeouts } from '../../support/egress-without-timeouts.ts';
 import { openSandbox } from '../../sandbox/open-sandbox.ts';
 import { beginning, contextFor, redirectUri, state } from '../oauth/context.ts';
 import { startScriptedServer, type Answer, type Asked } from '../oauth/scripted-server.ts';
@@ -14,7 +14,7 @@ const pair = {
   refresh_token: 'a-refresh-token',
 };
 
-/** X as far as a connection needs it. */
+/** The part of X that a connection needs. */
 async function opened(
   t: ExecutionContext,
   token: (asked: Asked) => Answer = () => ({ json: pair }),
@@ -58,7 +58,7 @@ test('the browser is sent to X with all scopes and PKCE', async (t) => {
   t.false(begun.url.includes('app-secret'));
 });
 
-test('a code opens the account, with a grant that lives for two hours and can be renewed', async (t) => {
+test('a code gives access, with a grant that lasts two hours and can be renewed', async (t) => {
   const { server, oauth, context, begun } = await begin(t);
   const finish = { ...context, answer: answerOf('c1'), redirectUri, kept: begun.kept };
   const { grant, accounts } = await oauth.finish(finish);
@@ -100,7 +100,7 @@ const refresh = async (t: ExecutionContext, answer: Answer) => {
   return oauth.refresh({ ...context, baseUrl: 'https://api.x.com', remoteId: '42', grant });
 };
 
-test('both of X’s ways to refuse a refresh token that is over end the access', async (t) => {
+test('both of X’s answers to an expired refresh token end the access', async (t) => {
   for (const json of [
     { error: 'invalid_request', error_description: 'Value passed for the token was invalid.' },
     { error: 'invalid_grant' },
@@ -110,25 +110,25 @@ test('both of X’s ways to refuse a refresh token that is over end the access',
   }
 });
 
-test('any other refusal of X leaves the access as it is', async (t) => {
+test('any other refusal of X keeps the access', async (t) => {
   const other = { error: 'invalid_request', error_description: 'Missing required parameter.' };
   const error = await t.throwsAsync(refresh(t, { status: 400, json: other }));
   t.like(error, { name: 'NetworkError', code: 'network_unavailable' });
 });
 
-test('at the spend cap of the app a refresh waits, and says so', async (t) => {
+test('at the app’s spend cap a refresh waits, and the message says so', async (t) => {
   const detail = 'Your monthly spend cap has been reached.';
   for (const json of [
     { title: 'SpendCapReached', detail, reset_date: '2026-12-01' },
     { title: 'Forbidden', reason: 'SpendCapReached', detail, reset_date: '2026-12-01' },
   ]) {
     const error = await t.throwsAsync(refresh(t, { status: 403, json }));
-    t.like(error, { name: 'NetworkError', code: 'rate_limited', taken: 'no' });
+    t.like(error, { name: 'NetworkError', code: 'rate_limited', accepted: 'no' });
     t.regex(error?.message ?? '', /until 2026-12-01, because .* spend cap \(HTTP 403\): "Your/v);
   }
 });
 
-test('a code that X no longer takes is told as one that came too late', async (t) => {
+test('a code that X refuses is reported as expired', async (t) => {
   const words = 'Value passed for the authorization code was invalid.';
   const { oauth, context } = await opened(t, () => ({
     status: 400,
@@ -139,7 +139,7 @@ test('a code that X no longer takes is told as one that came too late', async (t
   t.like(await t.throwsAsync(oauth.finish(finish)), { name: 'OauthError', code: 'expired' });
 });
 
-test('without an app its settings are named, and nothing is begun', async (t) => {
+test('without an app, the error names its settings, and no connection begins', async (t) => {
   const { oauth } = x({ PUNCTUAL_X_CLIENT_ID: 'app-1' }, []);
   t.deepEqual(oauth?.missing, ['PUNCTUAL_X_CLIENT_SECRET']);
   t.deepEqual(x({}, []).oauth?.missing, ['PUNCTUAL_X_CLIENT_ID', 'PUNCTUAL_X_CLIENT_SECRET']);
@@ -152,7 +152,7 @@ test('without an app its settings are named, and nothing is begun', async (t) =>
   t.like(await t.throwsAsync(lost), { name: 'NetworkError', code: 'internal' });
 });
 
-test('accounts of the sandbox need no settings, and stay at the sandbox', async (t) => {
+test('accounts of the sandbox need no settings, and use only the sandbox', async (t) => {
   const { server } = await opened(t);
   const loaded = await x({}, []).oauth!.load();
   const context: OauthContext = contextFor(t, [server.url], { sandboxUrl: server.url });
@@ -164,7 +164,7 @@ test('accounts of the sandbox need no settings, and stay at the sandbox', async 
   t.is(server.asked[0]?.path, '/x/2/oauth2/token');
 });
 
-test('a check asks X whose account it is, and tells when the token is over', async (t) => {
+test('a check asks X for the token’s account, and finds when the token has expired', async (t) => {
   const { url } = await openSandbox(t);
   const { check } = x({}, []);
   const { http } = contextFor(t, [url]);
@@ -176,7 +176,7 @@ test('a check asks X whose account it is, and tells when the token is over', asy
   t.like(await t.throwsAsync(wrong), { name: 'NetworkError', code: 'access_lost' });
 });
 
-test('a step that takes too long ends, also while X is asked whose account it is', async (t) => {
+test('a step that takes too long ends, also during X’s lookup of the account', async (t) => {
   const stopped = new AbortController();
   const server = await startScriptedServer(t, ({ path }) => {
     if (path === '/x/2/oauth2/token') {
@@ -188,13 +188,13 @@ test('a step that takes too long ends, also while X is asked whose account it is
   const { oauth } = await opened(t);
   const { url } = server;
   const plain = contextFor(t, [url], { sandboxUrl: url, signal: stopped.signal });
-  const context = { ...plain, http: patient(plain.http) };
+  const context = { ...plain, http: withoutTimeouts(plain.http) };
   const { kept } = await oauth.begin(beginning(context));
   const finished = oauth.finish({ ...context, answer: answerOf('c1'), redirectUri, kept });
   t.like(await t.throwsAsync(finished), { name: 'OauthError', code: 'unavailable' });
 });
 
-test('whatever X repeats when it is asked whose account it is, the token is in no message', async (t) => {
+test('no message has the token, whatever X’s lookup of the account repeats', async (t) => {
   const server = await startScriptedServer(t, ({ path, headers }) =>
     path === '/x/2/oauth2/token'
       ? { json: pair }

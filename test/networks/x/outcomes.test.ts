@@ -11,7 +11,7 @@ import { onBrokenLine, order } from './broken-line.ts';
 
 // Connecting.
 
-test('a token is connected with the account behind it', async (t) => {
+test('a token connects its account', async (t) => {
   const { sandbox, account } = await connected(t);
   t.deepEqual(account, {
     baseUrl: `${sandbox.url}/x`,
@@ -29,7 +29,7 @@ test('a token is connected with the account behind it', async (t) => {
   t.like(own, { credentials: { accessToken: 'demo' }, settings: {} });
 });
 
-test('a token that X does not know is not connected, nor one whose app may not', async (t) => {
+test('an invalid token does not connect, nor one whose app may not post', async (t) => {
   const { proxy, account } = await onBrokenLine(t);
   const connect = (accessToken: string) =>
     connectX(egressTo(t, proxy.url), { baseUrl: proxy.url, accessToken });
@@ -41,18 +41,18 @@ test('a token that X does not know is not connected, nor one whose app may not',
     { method: 'GET', path: /\/users\/me$/ },
     { kind: 'refused', answer: { status: 403, body } },
   );
-  t.like(await t.throwsAsync(connect('demo')), { code: 'permission_missing', taken: 'no' });
+  t.like(await t.throwsAsync(connect('demo')), { code: 'permission_missing', accepted: 'no' });
   t.is(account.settings === null, false);
 });
 
-test('a post has the address at x.com unless the account lies elsewhere', async (t) => {
+test('a post has its URL at x.com unless the account is on another server', async (t) => {
   const { account } = await connected(t);
   const plain = openConnection(t, account, { settings: {} });
   const { sent } = await publish(x, plain, partsOf('Hi'));
   t.is(sent[0]?.url, `https://x.com/i/web/status/${sent[0]?.remoteId}`);
 });
 
-// What fits.
+// Limits.
 
 const link = `https://example.com/${'y'.repeat(100)}`;
 const filled = (mark: string, weight: number) => mark + 'x'.repeat(280 - weight);
@@ -61,7 +61,7 @@ for (const [what, text] of [
   ['Japanese', filled('日本語'.repeat(20), 120)],
   ['links', filled(`${link} example.com/a `, 48)],
 ] as const) {
-  test(`a text of ${what} at the limit is taken and found again, and one more is refused by the rules and by X`, async (t) => {
+  test(`a text of ${what} at the limit is accepted and found again, and the rules and X refuse one more`, async (t) => {
     const { proxy, connection, posts } = await onBrokenLine(t);
     const errorsOf = (body: string) =>
       x.rules.validate({ texts: [body], media: [], video: null, options: {} }, {}).errors;
@@ -79,25 +79,28 @@ for (const [what, text] of [
     });
 
     const over = await t.throwsAsync(publish(x, connection, partsOf(`${text}x`)));
-    t.like(over, { code: 'content_refused', taken: 'no' });
+    t.like(over, { code: 'content_refused', accepted: 'no' });
   });
 }
 
 // Threads.
 
-test('a thread that X stops at its second part keeps its first, and says so', async (t) => {
+test('a thread that X refuses at its second part keeps its first, and the error says so', async (t) => {
   const { connection, posts } = await onBrokenLine(t);
   const attempt = publish(x, connection, partsOf('One', 'Two #sandbox-refuse', 'Three'));
   const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
-  t.like(error, { code: 'content_refused', taken: 'no' });
-  t.regex(error.message, /^X does not let this post continue the one before it, .*403.*sandbox/v);
+  t.like(error, { code: 'content_refused', accepted: 'no' });
+  t.regex(
+    error.message,
+    /^X does not allow this post to continue the previous one, .*403.*sandbox/v,
+  );
   t.deepEqual(
     (await posts()).map(({ post }) => post.text),
     ['One'],
   );
 });
 
-test('a part is looked for only in its thread, and one that begins none only where threads begin', async (t) => {
+test('a reply is searched for only in its thread, and a first part only among first parts', async (t) => {
   const { connection } = await onBrokenLine(t);
   const equal = async () => partsWith([await pictureFile()], 'Equal');
   const [begins, continues] = [partsOf('One'), await equal()];
@@ -114,9 +117,9 @@ test('a part is looked for only in its thread, and one that begins none only whe
   });
 });
 
-// What is refused, and why.
+// Refusals and their causes.
 
-/** What becomes of a post when X answers something of our choosing. */
+/** The error of a post after this answer of X. */
 async function failureAfter(
   t: ExecutionContext,
   answer: Answer,
@@ -132,58 +135,64 @@ async function failureAfter(
 
 const problem = (fields: object): string => JSON.stringify({ title: 'Problem', ...fields });
 const kind = (name: string) => problem({ type: `https://api.x.com/2/problems/${name}` });
-const cases: readonly (readonly [status: number, body: string, code: string, taken: string])[] = [
-  [400, problem({ detail: 'One or more parameters' }), 'content_refused', 'no'],
-  [401, problem({ detail: 'Unauthorized' }), 'access_lost', 'no'],
-  [403, kind('unsupported-authentication'), 'access_lost', 'no'],
-  [402, kind('credits-depleted'), 'rate_limited', 'no'],
-  [403, kind('client-forbidden'), 'permission_missing', 'no'],
-  [403, problem({ reason: 'client-not-enrolled' }), 'permission_missing', 'no'],
-  [403, kind('oauth2-insufficient-scope'), 'permission_missing', 'no'],
+const cases: readonly (readonly [status: number, body: string, code: string, accepted: string])[] =
   [
-    403,
-    problem({ detail: 'You are not permitted to perform this action.' }),
-    'permission_missing',
-    'no',
-  ],
-  [403, problem({ detail: 'Your account is suspended' }), 'permission_missing', 'no'],
-  [403, problem({ detail: 'Your account is temporarily locked.' }), 'permission_missing', 'no'],
-  [403, problem({ detail: 'You have been blocked from replying.' }), 'content_refused', 'no'],
-  [403, problem({ detail: 'Your Tweet text is too long.' }), 'content_refused', 'no'],
-  [403, problem({ detail: 'Over the limit of characters.' }), 'content_refused', 'no'],
-  [403, problem({ detail: 'User is over daily status update limit.' }), 'rate_limited', 'no'],
-  [403, problem({ detail: 'You have reached your daily limit for posts.' }), 'rate_limited', 'no'],
-  [403, problem({ title: 'SpendCapReached', reason: 'other' }), 'rate_limited', 'no'],
-  [403, problem({ reason: 'SpendCapReached' }), 'rate_limited', 'no'],
-  [403, kind('credits'), 'rate_limited', 'no'],
-  [400, problem({ detail: 'The spending limit is reached.' }), 'rate_limited', 'no'],
-  [401, problem({ errors: [{ message: 'Spend cap reached' }] }), 'rate_limited', 'no'],
-  [500, problem({ detail: 'The spending limit is reached.' }), 'network_unavailable', 'unknown'],
-  [404, '', 'network_unavailable', 'no'],
-  [429, problem({}), 'rate_limited', 'no'],
-  [403, kind('usage-capped'), 'rate_limited', 'no'],
-  [301, '', 'network_unavailable', 'no'],
-  [408, '', 'network_unavailable', 'unknown'],
-  [500, '', 'network_unavailable', 'unknown'],
-  [503, '', 'network_unavailable', 'unknown'],
-  [201, '{"errors":[]}', 'network_unavailable', 'unknown'],
-  [201, '{"data":{"id":"../../"}}', 'network_unavailable', 'unknown'],
-];
-for (const [status, body, code, taken] of cases) {
+    [400, problem({ detail: 'One or more parameters' }), 'content_refused', 'no'],
+    [401, problem({ detail: 'Unauthorized' }), 'access_lost', 'no'],
+    [403, kind('unsupported-authentication'), 'access_lost', 'no'],
+    [402, kind('credits-depleted'), 'rate_limited', 'no'],
+    [403, kind('client-forbidden'), 'permission_missing', 'no'],
+    [403, problem({ reason: 'client-not-enrolled' }), 'permission_missing', 'no'],
+    [403, kind('oauth2-insufficient-scope'), 'permission_missing', 'no'],
+    [
+      403,
+      problem({ detail: 'You are not permitted to perform this action.' }),
+      'permission_missing',
+      'no',
+    ],
+    [403, problem({ detail: 'Your account is suspended' }), 'permission_missing', 'no'],
+    [403, problem({ detail: 'Your account is temporarily locked.' }), 'permission_missing', 'no'],
+    [403, problem({ detail: 'You have been blocked from replying.' }), 'content_refused', 'no'],
+    [403, problem({ detail: 'Your Tweet text is too long.' }), 'content_refused', 'no'],
+    [403, problem({ detail: 'Over the limit of characters.' }), 'content_refused', 'no'],
+    [403, problem({ detail: 'User is over daily status update limit.' }), 'rate_limited', 'no'],
+    [
+      403,
+      problem({ detail: 'You have reached your daily limit for posts.' }),
+      'rate_limited',
+      'no',
+    ],
+    [403, problem({ title: 'SpendCapReached', reason: 'other' }), 'rate_limited', 'no'],
+    [403, problem({ reason: 'SpendCapReached' }), 'rate_limited', 'no'],
+    [403, kind('credits'), 'rate_limited', 'no'],
+    [400, problem({ detail: 'The spending limit is reached.' }), 'rate_limited', 'no'],
+    [401, problem({ errors: [{ message: 'Spend cap reached' }] }), 'rate_limited', 'no'],
+    [500, problem({ detail: 'The spending limit is reached.' }), 'network_unavailable', 'unknown'],
+    [404, '', 'network_unavailable', 'no'],
+    [429, problem({}), 'rate_limited', 'no'],
+    [403, kind('usage-capped'), 'rate_limited', 'no'],
+    [301, '', 'network_unavailable', 'no'],
+    [408, '', 'network_unavailable', 'unknown'],
+    [500, '', 'network_unavailable', 'unknown'],
+    [503, '', 'network_unavailable', 'unknown'],
+    [201, '{"errors":[]}', 'network_unavailable', 'unknown'],
+    [201, '{"data":{"id":"../../"}}', 'network_unavailable', 'unknown'],
+  ];
+for (const [status, body, code, accepted] of cases) {
   test(`HTTP ${status} ${body} is ${code}`, async (t) => {
-    t.like(await failureAfter(t, { status, body }), { code, taken });
+    t.like(await failureAfter(t, { status, body }), { code, accepted });
   });
 }
 
-test('a part whose post before it was deleted does not go out', async (t) => {
+test('a part is not published if the post before it was deleted', async (t) => {
   const before = { remoteId: '1', url: 'https://x.com/i/web/status/1' };
   for (const status of [403, 404]) {
     const error = await failureAfter(t, { status, body: problem({ detail: 'Deleted' }) }, [before]);
-    t.like(error, { code: 'content_refused', taken: 'no' });
+    t.like(error, { code: 'content_refused', accepted: 'no' });
   }
 });
 
-test('of the windows that X names the one with nothing left counts, and the latest of those', async (t) => {
+test('of X’s rate limit windows, those without remaining requests count, and the latest of them', async (t) => {
   const inSecs = (secs: number) => Math.ceil(Date.now() / 1000) + secs;
   const quarter = inSecs(900);
   const day = inSecs(20_000);
@@ -214,7 +223,7 @@ test('of the windows that X names the one with nothing left counts, and the late
   t.like(await failureAfter(t, { status: 429 }), { retryAtMs: undefined, limit: 'channel' });
 });
 
-test('an app without credits, or at its usage cap, keeps every account waiting', async (t) => {
+test('an app without credits, or at its usage cap, makes every account wait', async (t) => {
   const beforeMs = Date.now();
   const broke = await failureAfter(t, { status: 402, body: kind('credits-depleted') });
   t.is(broke.limit, 'network');
@@ -229,13 +238,13 @@ const monthCap = {
   reset_date: '2026-12-01',
 };
 
-test('at the spend cap of the app every account waits, for posts, parts, files and looks alike', async (t) => {
+test('at the app’s spend cap every account waits, for posts, parts, files and lookups', async (t) => {
   const capped = { status: 403, body: JSON.stringify(monthCap) };
   const beforeMs = Date.now();
   const before = { remoteId: '1', url: 'https://x.com/i/web/status/1' };
   for (const sent of [[], [before]]) {
     const error = await failureAfter(t, capped, sent);
-    t.like(error, { code: 'rate_limited', limit: 'network', taken: 'no', server: 'answered' });
+    t.like(error, { code: 'rate_limited', limit: 'network', accepted: 'no', server: 'answered' });
     const waitMs = (error.retryAtMs ?? 0) - beforeMs;
     t.true(waitMs >= 15 * 60_000 && waitMs < 17 * 60_000, `${waitMs}`);
     t.is(
@@ -250,28 +259,28 @@ test('at the spend cap of the app every account waits, for posts, parts, files a
   const waits = { code: 'rate_limited', limit: 'network' } as const;
   await order(sandbox, 'spend-cap');
   const uploading = await t.throwsAsync(sendStep(x, connection, step));
-  t.like(uploading, { ...waits, taken: 'no' });
+  t.like(uploading, { ...waits, accepted: 'no' });
   t.regex(uploading?.message ?? '', /until \d{4}-\d{2}-01, .*spend cap/v);
   await order(sandbox, 'spend-cap');
-  t.like(await t.throwsAsync(x.reconcile(connection, step)), { ...waits, taken: 'unknown' });
+  t.like(await t.throwsAsync(x.reconcile(connection, step)), { ...waits, accepted: 'unknown' });
   await order(sandbox, 'no-credits');
   const broke = await t.throwsAsync(sendStep(x, connection, step));
-  t.like(broke, { ...waits, taken: 'no' });
+  t.like(broke, { ...waits, accepted: 'no' });
   t.regex(broke?.message ?? '', /HTTP 402/v);
   await sendStep(x, connection, step);
   t.is((await posts()).length, 1);
 });
 
-test('an account that is over its posts of a day waits an hour, and no other does', async (t) => {
+test('an account at its daily post limit waits an hour, and no other does', async (t) => {
   const beforeMs = Date.now();
   const body = problem({ detail: 'User is over daily status update limit.' });
   const error = await failureAfter(t, { status: 403, body });
-  t.like(error, { code: 'rate_limited', limit: 'channel', taken: 'no' });
+  t.like(error, { code: 'rate_limited', limit: 'channel', accepted: 'no' });
   const waitMs = (error.retryAtMs ?? 0) - beforeMs;
   t.true(waitMs >= 60 * 60_000 && waitMs < 62 * 60_000, `${waitMs}`);
 });
 
-test('a token that X repeats in its answer stays out of the message', async (t) => {
+test('a token that X repeats in its answer is not in the message', async (t) => {
   const body = problem({ detail: 'Bad header: Bearer demo' });
   const { message } = await failureAfter(t, { status: 400, body });
   t.is(message, 'X refused the post (HTTP 400): "Bad header: Bearer …".');
@@ -283,9 +292,9 @@ test('a revoked token loses access at each step', async (t) => {
   await order(sandbox, 'revoke');
   const step = nextStep(x, prepared, []);
   const sending = sendStep(x, connection, step);
-  t.like(await t.throwsAsync(sending), { code: 'access_lost', taken: 'no' });
+  t.like(await t.throwsAsync(sending), { code: 'access_lost', accepted: 'no' });
   const looking = x.reconcile(connection, step);
-  t.like(await t.throwsAsync(looking), { code: 'access_lost', taken: 'unknown' });
+  t.like(await t.throwsAsync(looking), { code: 'access_lost', accepted: 'unknown' });
   await fetch(`${sandbox.url}/control`, { method: 'DELETE' });
   t.deepEqual(await posts(), []);
 });

@@ -44,7 +44,7 @@ test('280 characters fit and no more', (t) => {
   x.refuses(t, textOf(`${'x'.repeat(257)} https://example.com/`), sentence(281));
 });
 
-test('a text of several long links fits when they count little', (t) => {
+test('a text of several long links fits if their counted lengths do', (t) => {
   const link = `https://example.com/${'y'.repeat(4000)}`;
   x.takes(t, textOf(times(11, link).join(' ')));
   x.refuses(
@@ -54,19 +54,19 @@ test('a text of several long links fits when they count little', (t) => {
   );
 });
 
-test('a text that is far too long is told its plain length', (t) => {
+test('the error for a very long text has its plain length', (t) => {
   x.measures(t, 'word '.repeat(10_000), 50_000);
   x.measures(t, 'a.b.'.repeat(10_000), 40_000);
 });
 
-test('long words of flags and of families, and a long link, count as they do in the library of X', (t) => {
+test("long words of flags and families, and a long link, count as in X's library", (t) => {
   x.takes(t, textOf('🇫🇷'.repeat(140)));
   x.takes(t, textOf(family.repeat(100)));
   x.measures(t, `https://example.com/${'a/b?c=d&'.repeat(500)}`, 23);
   x.measures(t, `見てhttps://example.com/${'a'.repeat(700)}`, 27);
 });
 
-test('a part of a thread is named when it does not fit', (t) => {
+test('an error names the part of a thread that does not fit', (t) => {
   x.refuses(
     t,
     textOf('x'.repeat(280), 'x'.repeat(281), '日'.repeat(150)),
@@ -75,7 +75,7 @@ test('a part of a thread is named when it does not fit', (t) => {
   );
 });
 
-test('one cashtag is taken in a post, and not two', (t) => {
+test('a post may have one cashtag, but not two', (t) => {
   x.takes(t, textOf('Buy $AAPL for $20', 'And $MSFT'));
   x.refuses(
     t,
@@ -84,11 +84,11 @@ test('one cashtag is taken in a post, and not two', (t) => {
   );
 });
 
-test('an invisible character that X calls invalid is refused', (t) => {
+test("an invisible character that X's library calls invalid is refused", (t) => {
   x.refuses(
     t,
     textOf('a\uFEFFb'),
-    'X takes no text with the invisible character U+FEFF in it, and this has one.',
+    'X refuses texts with the invisible character U+FEFF, and this one contains it.',
   );
 });
 
@@ -107,7 +107,7 @@ test('four images, or one GIF, or one video', (t) => {
   x.refuses(t, filesOf(image(), image(), video()), `${takes} 2 images and 1 video.`);
 });
 
-test('files fit up to their size, and not a byte beyond', (t) => {
+test('files may have up to their size limit, to the byte', (t) => {
   const gif = { name: 'cat.gif', type: 'image/gif' };
   x.takes(t, filesOf(image({ type: 'image/webp', sizeBytes: 5 * mebibyte })));
   x.takes(t, filesOf(image({ ...gif, sizeBytes: 15 * mebibyte })));
@@ -141,7 +141,7 @@ test('a video lasts from 0.5 s to 20 minutes', (t) => {
   );
 });
 
-test('a video is shaped from 1:3 to 3:1', (t) => {
+test("a video's aspect ratio may be from 1:3 to 3:1", (t) => {
   x.takes(t, filesOf(video({ width: 900, height: 300 })));
   x.takes(t, filesOf(video({ width: 300, height: 900 })));
   const limit = 'for X: a video may be shaped from 1:3 to 3:1, and this is';
@@ -154,7 +154,7 @@ test('a video is shaped from 1:3 to 3:1', (t) => {
   }
 });
 
-test('a kind of file that X does not take is named', (t) => {
+test('an error names a type of file that X does not accept', (t) => {
   x.refuses(
     t,
     filesOf(image({ name: 'a.heic', type: 'image/heic' })),
@@ -162,18 +162,18 @@ test('a kind of file that X does not take is named', (t) => {
   );
 });
 
-test('a video of which nothing is known is taken, with a warning', (t) => {
+test('a video without known details is accepted, with a warning', (t) => {
   const unknown = filesOf(video({ width: null, height: null, durationMs: null }));
   x.takes(t, unknown);
   x.warns(
     t,
     unknown,
-    'It could not be told what shape "clip.mp4" has; on X a video may be shaped from 1:3 to 3:1.',
-    'It could not be told what length "clip.mp4" has; on X a video may last from 0.5 s to 20 min.',
+    'It is unknown what shape "clip.mp4" has; on X a video may be shaped from 1:3 to 3:1.',
+    'It is unknown what length "clip.mp4" has; on X a video may last from 0.5 s to 20 min.',
   );
 });
 
-test('files of each part of a thread are looked at, with the part that they are on', (t) => {
+test('the files of each part of a thread are validated, and errors name the part', (t) => {
   const later = [[], times(5, image())];
   x.refuses(
     t,
@@ -182,7 +182,7 @@ test('files of each part of a thread are looked at, with the part that they are 
   );
 });
 
-test('an alt text has up to 1000 characters, and one of a video is left out', (t) => {
+test("an alt text has up to 1000 characters, and a video's is left out", (t) => {
   x.takes(t, filesOf(image({ altText: 'x'.repeat(1000) })));
   const gif = image({ name: 'a.gif', type: 'image/gif', altText: 'x'.repeat(1001) });
   t.regex(
@@ -194,7 +194,7 @@ test('an alt text has up to 1000 characters, and one of a video is left out', (t
   x.warns(t, film, 'X shows no alt text of videos: that of "clip.mp4" is left out.');
 });
 
-test('a video that is larger than X makes them is taken with a warning', (t) => {
+test("a video above X's recommended size is accepted with a warning", (t) => {
   x.warns(t, filesOf(video({ width: 1080, height: 1920 })));
   x.warns(
     t,
@@ -203,7 +203,7 @@ test('a video that is larger than X makes them is taken with a warning', (t) => 
   );
 });
 
-test('a part that says the same as one before it may be refused, unless it has files', (t) => {
+test('a part with the same text as an earlier one has a warning, unless it has files', (t) => {
   const texts = ['Same', 'Other', ' Same'];
   x.warns(t, textOf(...texts), 'X may refuse part 3 as a duplicate: it says the same as part 1.');
   x.warns(t, contentOf({ texts, later: [[], [image()]] }));
@@ -220,21 +220,21 @@ for (const [texts, price] of [
   [['One https://a.com/b', 'Two'], 0.215],
   [['a.co', 'b.co', 'Three'], 0.415],
 ] as const) {
-  test(`the price of ${JSON.stringify(texts)} is told beforehand`, (t) => {
+  test(`the price of ${JSON.stringify(texts)} is announced before publishing`, (t) => {
     t.is(priceOf(textOf(...texts)), price);
     t.deepEqual(openNetworks({}).rules.x.validate(textOf(...texts), {}).warnings, []);
   });
 }
 
-test('what does not go out has no price', (t) => {
+test('a post that cannot be published has no price', (t) => {
   t.is(priceOf(textOf('x'.repeat(281))), undefined);
 });
 
-test('a post of a picture alone costs as one', (t) => {
+test('a post with only an image costs as much as one with a text', (t) => {
   t.is(priceOf(contentOf({ media: [image()] })), 0.015);
 });
 
-test('alt texts of images cost too, and those of videos do not go out', (t) => {
+test("alt texts of images cost too, and a video's, which is left out, does not", (t) => {
   const described = image({ altText: 'A fox' });
   const two = contentOf({ texts: ['See example.com'], media: [described, described] });
   t.is(priceOf(two), 0.21);
@@ -245,7 +245,7 @@ test('alt texts of images cost too, and those of videos do not go out', (t) => {
   t.is(priceBy(free.rules.x, two), 0);
 });
 
-test('prices are settings, and what is no price is refused', (t) => {
+test('prices are settings, and an invalid price is refused', (t) => {
   const rulesOf = (post: string, linkPost: string) =>
     openNetworks({ PUNCTUAL_X_PRICE_POST: post, PUNCTUAL_X_PRICE_LINK_POST: linkPost }).rules.x;
   t.is(priceBy(rulesOf('0', '1.5'), textOf('Hi')), 0);

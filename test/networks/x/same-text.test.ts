@@ -8,7 +8,7 @@ type Shown = Parameters<typeof isSameText>[0];
 
 const file = { id: '2', cid: 'bafkfile', type: 'image/png', altText: '' };
 
-/** A post as X answers with it, by what the sandbox makes of a text. */
+/** A post as X returns it, from the sandbox's version of a text. */
 function shownAs(text: string, files: XPost['files'] = []): Shown {
   const post: XPost = {
     network: 'x',
@@ -40,13 +40,13 @@ const texts = [
   ' \n spaces\r\nand lines \n\n',
 ];
 for (const text of texts) {
-  test(`X shows ${JSON.stringify(text)} in its own way, and it is found`, (t) => {
+  test(`${JSON.stringify(text)} is found in X’s version of it`, (t) => {
     t.true(isSameText(shownAs(text.trim().normalize('NFC')), text));
     t.true(isSameText(shownAs(text.trim(), [file]), text), 'with a file');
   });
 }
 
-test('where X does not say whether a post has files, its text decides', (t) => {
+test('if X does not say whether a post has files, its text decides', (t) => {
   for (const text of ['Hello', 'See https://example.com', 'https://example.com/a?b']) {
     for (const files of [[], [file]]) {
       const shown = shownAs(text, files);
@@ -58,7 +58,7 @@ test('where X does not say whether a post has files, its text decides', (t) => {
   }
 });
 
-test('a text that has a link of X’s own is found, wherever X says that it leads', (t) => {
+test('a text with one of X’s own links is found, whatever target X gives for the link', (t) => {
   const sent = 'Read https://t.co/AbCdEf1234 and https://example.com/a';
   const leadsTo = (
     expanded_url: string,
@@ -82,7 +82,7 @@ test('a text that has a link of X’s own is found, wherever X says that it lead
   t.false(isSameText(leadsTo('https://elsewhere.example/page'), sent.replace('Read', 'Write')));
 });
 
-test('a post of files alone has no text', (t) => {
+test('a post with only files has no text', (t) => {
   t.true(isSameText(shownAs('', [file, file]), ''));
   t.false(isSameText(shownAs('Words', [file]), ''));
 });
@@ -102,10 +102,10 @@ for (const [sent, shown] of others) {
   });
 }
 
-test('a link of which X does not say where it leads may be any link, and is still one', (t) => {
+test('a link without a target from X matches any link, but must be a link', (t) => {
   const mute = (text: string): Shown => ({ ...shownAs(text), entities: {} });
   t.true(isSameText(mute('See https://example.com/a'), 'See https://example.com/a'));
   t.false(isSameText(mute('See https://example.com/a'), 'See'));
   const withFile = { ...shownAs('See', [file]), entities: {} };
-  t.true(isSameText(withFile, 'See'), 'the last one leads to the files');
+  t.true(isSameText(withFile, 'See'), 'the last link leads to the files');
 });

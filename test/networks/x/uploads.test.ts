@@ -11,11 +11,11 @@ import { agedBy, sending, filmOf, order } from './broken-line.ts';
 
 const append = { method: 'POST', path: /\/append$/ };
 const finalize = { method: 'POST', path: /\/finalize$/ };
-const look = { method: 'GET', path: /command=STATUS/ };
+const statusRequest = { method: 'GET', path: /command=STATUS/ };
 const away = { kind: 'refused', answer: { status: 503 } } as const;
-const lookAt = 'media/upload?command=STATUS&media_id=ID';
+const statusRequestPath = 'media/upload?command=STATUS&media_id=ID';
 
-test('a video goes up in segments and is live, byte by byte', async (t) => {
+test('a video is uploaded in segments and is live, byte by byte', async (t) => {
   const film = await filmOf(3);
   const { asked, hasFile, sendOnce, posts } = await sending(t, film);
   await sendOnce();
@@ -40,14 +40,14 @@ test('a GIF is live with its alt text', async (t) => {
   t.like(await posts(), [{ files: [{ altText: 'It turns' }] }]);
 });
 
-test('an upload that broke off in the middle goes on at the segment that was on its way', async (t) => {
+test('an upload that failed in the middle continues at its last segment', async (t) => {
   const film = await filmOf(5);
   const { proxy, asked, hasFile, sendOnce } = await sending(t, film);
   for (let segment = 0; segment < 3; segment += 1) {
     proxy.plan(append, { kind: 'none' });
   }
   proxy.plan(append, away);
-  const broken = { code: 'network_unavailable', taken: 'no' };
+  const broken = { code: 'network_unavailable', accepted: 'no' };
   t.like(await t.throwsAsync(sendOnce(), { instanceOf: NetworkError }), broken);
   t.is(asked().filter((path) => path.endsWith('/append')).length, 4);
   const opened: number[] = [];
@@ -66,11 +66,11 @@ test('an upload that broke off in the middle goes on at the segment that was on 
     'media/upload/ID/finalize',
     'tweets',
   ]);
-  t.deepEqual(opened, [3 * segmentBytes], 'what is there is not even read again');
+  t.deepEqual(opened, [3 * segmentBytes], 'uploaded segments are not read again');
   t.true(await hasFile());
 });
 
-test('a segment whose answer was lost is sent once more, and the video is whole', async (t) => {
+test('a segment whose answer was lost is sent once more, and the video is complete', async (t) => {
   const film = await filmOf(2);
   const { proxy, hasFile, sendOnce } = await sending(t, film);
   proxy.plan(append, { kind: 'lost' });
@@ -80,7 +80,7 @@ test('a segment whose answer was lost is sent once more, and the video is whole'
   t.true(await hasFile());
 });
 
-test('a worker that died between the last segment and the end of the upload costs one request', async (t) => {
+test('after a worker dies between the last segment and the end of the upload, one more request completes it', async (t) => {
   const film = await filmOf(2);
   const { proxy, asked, hasFile, sendOnce } = await sending(t, film);
   proxy.plan(finalize, away);
@@ -92,7 +92,7 @@ test('a worker that died between the last segment and the end of the upload cost
   t.true(await hasFile());
 });
 
-test('an end of the upload whose answer was lost is not said twice for nothing', async (t) => {
+test('after a lost answer to the end of the upload, the status says that it is complete', async (t) => {
   const film = await filmOf(2);
   const { proxy, asked, hasFile, sendOnce } = await sending(t, film);
   proxy.plan(finalize, { kind: 'lost' });
@@ -100,71 +100,76 @@ test('an end of the upload whose answer was lost is not said twice for nothing',
   asked();
 
   await sendOnce();
-  t.deepEqual(asked(), ['media/upload/ID/finalize', lookAt, 'tweets']);
+  t.deepEqual(asked(), ['media/upload/ID/finalize', statusRequestPath, 'tweets']);
   t.true(await hasFile());
 });
 
-test('a video that X works on for a while is waited for', async (t) => {
+test('an attempt waits while X processes a video', async (t) => {
   const { sandbox, asked, posts, sendOnce } = await sending(t, await filmOf(1));
   await order(sandbox, 'slow');
   await sendOnce();
 
-  t.deepEqual(asked().slice(-4), [lookAt, lookAt, lookAt, 'tweets']);
+  t.deepEqual(asked().slice(-4), [
+    statusRequestPath,
+    statusRequestPath,
+    statusRequestPath,
+    'tweets',
+  ]);
   t.is((await posts()).length, 1);
 });
 
-test('a video that X works on longer than a try may take is waited for by the next one', async (t) => {
+test('a video that X processes for longer than one attempt is left to the next one', async (t) => {
   const { sandbox, proxy, asked, posts, sendOnce } = await sending(t, await filmOf(1));
   await order(sandbox, 'slow');
   const info = { state: 'in_progress', check_after_secs: 1e9 };
   const body = JSON.stringify({ data: { id: '1', processing_info: info } });
-  proxy.plan(look, { kind: 'overruled', answer: { status: 200, body } });
+  proxy.plan(statusRequest, { kind: 'overruled', answer: { status: 200, body } });
   const beforeMs = Date.now();
   const error = await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
-  t.like(error, { code: 'network_unavailable', taken: 'no' });
-  t.is(error.message, 'X still works on the file "clip.mp4".');
+  t.like(error, { code: 'network_unavailable', accepted: 'no' });
+  t.is(error.message, 'X is still processing the file "clip.mp4".');
   const waitMs = (error.retryAtMs ?? 0) - beforeMs;
   t.true(waitMs >= 10 * 60_000 && waitMs < 20 * 60_000, `${waitMs}`);
   asked();
 
   await sendOnce();
-  t.deepEqual([...new Set(asked())], [lookAt, 'tweets'], 'nothing is uploaded again');
+  t.deepEqual([...new Set(asked())], [statusRequestPath, 'tweets'], 'nothing is uploaded again');
   t.is((await posts()).length, 1);
 });
 
-test('a video that X cannot work with is refused with its name, and nothing is posted', async (t) => {
+test('an error names a video that X cannot process, and nothing is posted', async (t) => {
   const { sandbox, posts, sendOnce } = await sending(t, await filmOf(1));
   await order(sandbox, 'broken');
   const error = await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
-  t.like(error, { code: 'media_refused', taken: 'no' });
+  t.like(error, { code: 'media_refused', accepted: 'no' });
   t.is(error.message, 'X could not process the file "clip.mp4".');
   t.deepEqual(await posts(), []);
 });
 
-test('X names the reason why it cannot work with a video beside what its document has', async (t) => {
+test('X’s reason for a failed processing is read, although its documentation does not have the field', async (t) => {
   const { proxy, sendOnce } = await sending(t, await filmOf(1));
   const info = { state: 'failed', error: { name: 'InvalidMedia', message: 'No video in it.' } };
   const body = JSON.stringify({ data: { id: '1', processing_info: info } });
   proxy.plan(finalize, { kind: 'overruled', answer: { status: 200, body } });
   const error = await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
-  t.like(error, { code: 'media_refused', taken: 'no' });
+  t.like(error, { code: 'media_refused', accepted: 'no' });
   t.is(error.message, 'X could not process the file "clip.mp4": "No video in it.".');
 });
 
-test('a file that is none of its kind is refused with its name and the words of X', async (t) => {
+test('a file with a wrong type is refused with its name and X’s message', async (t) => {
   const noFilm = fileOf(Buffer.from('no film '.repeat(50)), { name: 'a.mp4', type: 'video/mp4' });
   const { posts, sendOnce } = await sending(t, noFilm);
   const error = await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
-  t.like(error, { code: 'media_refused', taken: 'no' });
+  t.like(error, { code: 'media_refused', accepted: 'no' });
   t.is(error.message, 'X refused the file "a.mp4" (HTTP 400): "media type unrecognized.".');
   t.deepEqual(await posts(), []);
 });
 
 for (const [what, target] of [
-  ['the look at its processing', look],
+  ['the lookup of its status', statusRequest],
   ['the next segment', append],
 ] as const) {
-  test(`an upload that X knows nothing of any more at ${what} begins anew in the same try`, async (t) => {
+  test(`an upload that X no longer has at ${what} starts again in the same attempt`, async (t) => {
     const film = await filmOf(2);
     const { sandbox, proxy, asked, hasFile, sendOnce } = await sending(t, film);
     await order(sandbox, 'slow');
@@ -183,10 +188,10 @@ for (const [what, target] of [
   });
 }
 
-test('a picture that is there is not brought again, nor described again, unless X has forgotten it', async (t) => {
+test('an uploaded image and its alt text are not sent again, unless they have expired', async (t) => {
   const file = { ...(await pictureFile()), altText: 'A picture' };
-  const { openTry, step, asked, kept } = await sending(t, file);
-  const upload = () => x.upload(openTry(), step);
+  const { openAttempt, step, asked, kept } = await sending(t, file);
+  const upload = () => x.upload(openAttempt(), step);
   const [id] = await upload();
   t.deepEqual(asked(), ['media/upload', 'media/metadata']);
   t.deepEqual(await upload(), [id]);
@@ -197,10 +202,10 @@ test('a picture that is there is not brought again, nor described again, unless 
   t.deepEqual(asked(), ['media/upload', 'media/metadata']);
 });
 
-test('what was kept in another shape, or of another file, is no obstacle', async (t) => {
-  const { openTry, step, kept, asked } = await sending(t, await pictureFile());
+test('stored uploads of another shape, or of another file, are ignored', async (t) => {
+  const { openAttempt, step, kept, asked } = await sending(t, await pictureFile());
   const [part] = step.parts as [PreparedPart];
-  await x.upload(openTry(), step);
+  await x.upload(openAttempt(), step);
   for (const odd of [
     'odd',
     { files: [{ id: 'odd' }] },
@@ -208,29 +213,29 @@ test('what was kept in another shape, or of another file, is no obstacle', async
   ]) {
     kept.set(part.key, odd);
     asked();
-    await x.upload(openTry(), step);
+    await x.upload(openAttempt(), step);
     t.deepEqual(asked(), ['media/upload']);
   }
 });
 
-test('a file that X does not know yet when the post names it is tried again, and refused when that does not help', async (t) => {
+test('a file that X does not find yet is retried, and refused if that does not help', async (t) => {
   const { proxy, kept, sendOnce, posts } = await sending(t, await pictureFile());
   const body = JSON.stringify({ title: 'Bad Request', detail: 'Your media IDs are invalid.' });
   const invalid = { kind: 'refused', answer: { status: 400, body } } as const;
   const creates = { method: 'POST', path: /\/2\/tweets$/ };
   proxy.plan(creates, invalid);
   const early = await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
-  t.like(early, { code: 'network_unavailable', taken: 'no' });
+  t.like(early, { code: 'network_unavailable', accepted: 'no' });
 
   agedBy(kept, 3 * 60_000);
   proxy.plan(creates, invalid);
   const late = await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
-  t.like(late, { code: 'media_refused', taken: 'no' });
+  t.like(late, { code: 'media_refused', accepted: 'no' });
   t.true(late.message.includes('Your media IDs are invalid.'));
   t.deepEqual(await posts(), []);
 });
 
-test('the name that a file has in the library stays there', async (t) => {
+test('a file’s name in the library is not sent', async (t) => {
   const { account } = await connected(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });

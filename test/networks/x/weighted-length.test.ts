@@ -49,15 +49,15 @@ const longTexts: readonly [what: string, text: string][] = [
   ['a label of Chinese that is too long in Punycode', `https://${'日本'.repeat(30)}.com`],
   ['a label of Chinese', `https://${'日'.repeat(30)}.com/a`],
   ['many accents in a link', `https://a.com/${'e\u0323\u0301'.repeat(1000)}`],
-  ['an emoji in the middle of which a link ends', `example.com${family}.co/a`],
+  ['a link that ends inside an emoji', `example.com${family}.co/a`],
 ];
 for (const [what, text] of longTexts) {
-  test(`${what}: counts as in the library of X`, (t) => {
+  test(`${what}: counts as in X’s library`, (t) => {
     t.is(weightedLength(text), inLibrary(text));
   });
 }
 
-/** Each round has few pieces of its own, so that the same come together again and again. */
+/** Each round picks from a few pieces, so that the same ones often meet. */
 function textsOf(pieces: readonly string[], rounds: number): string[] {
   const random = seeded(280);
   return Array.from({ length: rounds }, () => {
@@ -69,7 +69,7 @@ function textsOf(pieces: readonly string[], rounds: number): string[] {
   });
 }
 
-/** Separated by single spaces. */
+/** Splits at single spaces. */
 const list = (pieces: string): string[] => pieces.split(' ');
 
 const blanks = [' ', '\n', '\u3000', '\u2028', '\u0085'];
@@ -89,7 +89,7 @@ const anything = [
   '日.'.repeat(3),
 ];
 
-test('texts of anything count as in the library of X', (t) => {
+test('random texts count as in X’s library', (t) => {
   for (const text of textsOf(anything, 10_000)) {
     t.is(weightedLength(text), inLibrary(text), JSON.stringify(text));
   }
@@ -132,7 +132,7 @@ const linkOf = ({ pick, chance }: Random): string =>
   pick(paths) +
   (chance(0.5) ? pick(queries) : '');
 
-test('texts as people write them count as in the library of X', (t) => {
+test('texts as people write them count as in X’s library', (t) => {
   const random = seeded(23);
   for (let round = 0; round < 5000; round += 1) {
     const text = times(2 + random.below(8), '')
@@ -142,7 +142,7 @@ test('texts as people write them count as in the library of X', (t) => {
   }
 });
 
-test('no text of 50,000 is counted as short that is too long for X', (t) => {
+test('no text of 50,000 characters that is too long for X counts as short', (t) => {
   for (const piece of [
     '日',
     family,
@@ -157,7 +157,7 @@ test('no text of 50,000 is counted as short that is too long for X', (t) => {
   }
 });
 
-test('a post of 300,000 characters made to be slow takes little longer than the library does for flags without a link', (t) => {
+test('a post of 300,000 characters that was made to be slow takes little longer than flags in X’s library', (t) => {
   const fill = (piece: string, length = 50_000): string => piece.repeat(length / piece.length);
   const links = (piece: string): string =>
     times(11, `https://a.com/${fill(piece, 4400)} `).join('');

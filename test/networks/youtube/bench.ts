@@ -2,28 +2,28 @@ import { randomInt } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import type { youtube_v3 } from '@googleapis/youtube';
 import type { Options } from '../../../networks/content-rules.ts';
-import type { Account, Part } from '../../../networks/network.ts';
+import type { Account, ThreadPart } from '../../../networks/network.ts';
 import { connectYoutube } from '../../../networks/youtube/connect.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../../sandbox/server.ts';
-import { youtube } from '../../../networks/youtube/adapter.ts';
+import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
 import type { Bench, LivePost } from '../bench.ts';
 import { egressTo } from '../connection.ts';
 import { pictureFile, playableVideo, type TestPartMedia } from '../files.ts';
 
 export const videoOptions: Options = { title: 'A film', made_for_kids: false };
 
-/** A sandbox of the test's own, with its channel connected. */
+/** A new sandbox, with its channel connected. */
 export async function openYoutube(t: ExecutionContext, options: Partial<SandboxOptions> = {}) {
   const sandbox = await startSandbox({ host: '127.0.0.1', port: 0, ...options });
   t.teardown(() => sandbox.close());
   const baseUrl = `${sandbox.url}/youtube`;
   const login = { baseUrl, accessToken: 'demo' };
   const account: Account = await connectYoutube(egressTo(t, baseUrl), login);
-  return { sandbox, account, look: looker(sandbox) };
+  return { sandbox, account, stored: sandboxReader(sandbox) };
 }
 
-/** The channel as another client sees it. */
-function looker({ url }: Sandbox) {
+/** The channel through another client. */
+function sandboxReader({ url }: Sandbox) {
   const get = async <T>(path: string): Promise<T> => {
     const response = await fetch(`${url}/youtube/youtube/v3/${path}`, {
       headers: { authorization: 'Bearer demo' },
@@ -51,11 +51,11 @@ function looker({ url }: Sandbox) {
   return { uploads, comments };
 }
 
-/** A post: a video, and under it a comment where a second text is given. */
+/** A post: a video, and a comment if there is a second text. */
 export async function filmParts(
   texts: readonly string[],
   given: { readonly file?: TestPartMedia; readonly options?: Options } = {},
-): Promise<Part[]> {
+): Promise<ThreadPart[]> {
   const { file = await anyVideo(), options } = given;
   const run = crypto.randomUUID().slice(0, 18);
   return texts.map((text, index) => ({
@@ -66,7 +66,7 @@ export async function filmParts(
   }));
 }
 
-/** A video that no other is like. */
+/** A unique video. */
 export const anyVideo = (): Promise<TestPartMedia> =>
   playableVideo('clip.webm', 2 * randomInt(8, 400), 2 * randomInt(8, 400));
 
@@ -75,9 +75,9 @@ const picture = {
   id: '7d0c6a0e-4a52-4b0e-9d7c-0f6c3b8f1a11',
 };
 
-/** YouTube by the sandbox, read back without our adapter. */
+/** YouTube on the sandbox, read without our adapter. */
 export const bench: Bench = {
-  network: youtube,
+  network: youtubeNetwork,
   shape: {
     needsFile: true,
     parts: (texts, [file] = []) => filmParts(texts, file ? { file } : {}),
@@ -97,7 +97,7 @@ export const bench: Bench = {
     { chosen: { tags: ['one', 'two words'] }, shown: { ownTags: ['one', 'two words'] } },
     { chosen: { category: '27' }, shown: { categoryId: '27' } },
     { chosen: { synthetic_media: true }, shown: { containsSyntheticMedia: true } },
-    // The ledger makes a second part of it, as the suite's threads have.
+    // The ledger makes the comment a second part, like the suite's threads.
     { chosen: { first_comment: 'First' }, shown: { title: 'A film' } },
     {
       chosen: { thumbnail: picture.id },
@@ -107,7 +107,7 @@ export const bench: Bench = {
   ],
 
   async makeAccount(t) {
-    const { account, sandbox, look } = await openYoutube(t);
+    const { account, sandbox, stored: look } = await openYoutube(t);
     return {
       account,
       posts: async () => {
@@ -139,7 +139,7 @@ export const bench: Bench = {
   },
 };
 
-/** The files that the page of a post shows. */
+/** The files on a post's page. */
 async function filesAt({ url }: Sandbox, id: string, element: 'video' | 'img'): Promise<Buffer[]> {
   const page = await (await fetch(`${url}/youtube/watch?v=${encodeURIComponent(id)}`)).text();
   const [, post = ''] = page.split(`id="youtube-${id}"`);

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
-import { youtube } from '../../../networks/youtube/adapter.ts';
+import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
 import { env } from '../../support/env.ts';
 import { needs } from '../../support/needs.ts';
 import { openConnection } from '../connection.ts';
@@ -14,10 +14,10 @@ import { filmParts } from './bench.ts';
 const test = needs('gcs-emulator');
 
 /**
- * Sessions of Google's storage in the place of YouTube's. Only what a session is begun with, and what it ends with, is
- * another resource there; chunks and all that is said of them pass as they are.
+ * Replaces YouTube's upload sessions by those of Google's storage. Only a session's start and final answer differ
+ * there; chunks and their answers are forwarded unchanged.
  *
- * @returns what is called before each chunk; it may refuse it.
+ * @returns a hook that is called before each chunk; it may refuse the chunk.
  */
 async function gateway(t: ExecutionContext) {
   const storage = env('PUNCTUAL_TEST_GCS_URL');
@@ -39,7 +39,7 @@ async function gateway(t: ExecutionContext) {
       return;
     }
 
-    // The length is that of another body for a beginning.
+    // The length belongs to the original body, which is replaced at the start of a session.
     const { host: _, connection: __, 'content-length': ___, ...own } = headers;
     const answer = await fetch(storage + path, {
       method,
@@ -72,7 +72,7 @@ async function gateway(t: ExecutionContext) {
   return { url: url0(), seen, line, stored };
 }
 
-test('an upload to Google’s own protocol goes on where it broke off, and arrives whole', async (t) => {
+test('an upload in Google’s own protocol continues after an interruption, and arrives complete', async (t) => {
   const { url, seen, line, stored } = await gateway(t);
   const bytes = Buffer.alloc(3_000_007, 'a film that is longer than a chunk; ');
   const file = fileOf(bytes, { name: 'film.mp4', type: 'video/mp4' });
@@ -86,17 +86,17 @@ test('an upload to Google’s own protocol goes on where it broke off, and arriv
   };
   const connection = openConnection(t, account);
   const parts = await filmParts(['Long'], { file });
-  const prepared = throughDatabase(await youtube.prepare(connection, parts, Date.now()));
-  const step = nextStep(youtube, prepared, []);
+  const prepared = throughDatabase(await youtubeNetwork.prepare(connection, parts, Date.now()));
+  const step = nextStep(youtubeNetwork, prepared, []);
 
   line.breaksAfter = 6;
-  t.like(await t.throwsAsync(sendStep(youtube, connection, step)), {
+  t.like(await t.throwsAsync(sendStep(youtubeNetwork, connection, step)), {
     code: 'network_unavailable',
-    taken: 'no',
+    accepted: 'no',
   });
-  t.deepEqual(await youtube.reconcile(connection, step), { kind: 'absent' });
+  t.deepEqual(await youtubeNetwork.reconcile(connection, step), { kind: 'absent' });
   line.breaksAfter = Number.POSITIVE_INFINITY;
-  const [sent] = await sendStep(youtube, connection, step);
+  const [sent] = await sendStep(youtubeNetwork, connection, step);
 
   t.is(sent?.remoteId, 'dQw4w9WgXcQ');
   t.true((await stored()).equals(bytes));

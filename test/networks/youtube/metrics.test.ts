@@ -1,13 +1,13 @@
 import test from 'ava';
 import type { Json } from '../../../domain/json-schema.ts';
-import { youtube } from '../../../networks/youtube/adapter.ts';
+import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { openConnection } from '../connection.ts';
 import { readerOf, readsMetrics, setFigures } from '../metrics-suite.ts';
 import { publish } from '../publish.ts';
 import { bench, filmParts, openYoutube } from './bench.ts';
 
-const reader = readerOf(youtube);
+const reader = readerOf(youtubeNetwork);
 const reads = { method: 'GET', path: /\/videos\?/v };
 const answering = (body: Json) => ({
   kind: 'overruled' as const,
@@ -21,14 +21,14 @@ readsMetrics(test, {
     return { url: sandbox.url, account };
   },
   reads,
-  told: { likes: 20, comments: 3 },
+  expectedMetrics: { likes: 20, comments: 3 },
   tellsFollowers: true,
 });
 
 test('likes, comments and subscribers that an owner hides are absent, and never 0', async (t) => {
   const { sandbox, account } = await openYoutube(t);
   const connection = openConnection(t, account);
-  const [sent] = (await publish(youtube, connection, await filmParts(['Hi']))).sent;
+  const [sent] = (await publish(youtubeNetwork, connection, await filmParts(['Hi']))).sent;
   const id = sent?.remoteId ?? '';
   const figures = { likes: null, comments: null };
   await setFigures(sandbox.url, { platform: 'youtube', id, figures });
@@ -37,16 +37,16 @@ test('likes, comments and subscribers that an owner hides are absent, and never 
   t.is(await reader.followers?.(connection), null);
 });
 
-test('a video that YouTube leaves out is gone only when it is missing twice, and the channel is the token’s', async (t) => {
+test('a missing video is gone only if it is missing twice, and the token belongs to its channel', async (t) => {
   const { account } = await openYoutube(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
-  const { sent } = await publish(youtube, connection, await filmParts(['Hi']));
+  const { sent } = await publish(youtubeNetwork, connection, await filmParts(['Hi']));
   const ids = sent.map(({ remoteId }) => remoteId);
   const channels = { method: 'GET', path: /\/channels\?/v };
 
   proxy.plan(reads, answering({ items: [] }));
-  t.is((await reader.read(connection, ids)).size, 0, 'it is there when asked again');
+  t.is((await reader.read(connection, ids)).size, 0, 'the second lookup finds it');
   for (const body of [{}, { items: [] }, { items: [{ id: 'UCanother' }] }]) {
     proxy.plan(reads, answering({ items: [] }));
     proxy.plan(channels, answering(body));
@@ -54,7 +54,7 @@ test('a video that YouTube leaves out is gone only when it is missing twice, and
   }
 });
 
-test('numbers that are none are absent', async (t) => {
+test('invalid numbers are absent', async (t) => {
   const { account } = await openYoutube(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });

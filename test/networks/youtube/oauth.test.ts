@@ -17,12 +17,12 @@ const tokens = {
 };
 const channel = { id: 'UC1', snippet: { title: 'Alice', customUrl: '@alice' } };
 
-type Told = { readonly token?: object; readonly channels?: readonly object[] };
+type Answers = { readonly token?: object; readonly channels?: readonly object[] };
 
-async function opened(t: ExecutionContext, told: Told = {}) {
+async function opened(t: ExecutionContext, answers: Answers = {}) {
   const server = await startScriptedServer(t, ({ path }): Answer => {
     const isToken = path === '/token';
-    return { json: isToken ? (told.token ?? tokens) : { items: told.channels ?? [channel] } };
+    return { json: isToken ? (answers.token ?? tokens) : { items: answers.channels ?? [channel] } };
   });
   const env = {
     PUNCTUAL_YOUTUBE_API_URL: server.url,
@@ -66,7 +66,7 @@ test('a channel connects, with access that can be renewed without its owner', as
   t.regex(form?.get('code_verifier') ?? '', /^[\w\-]{43}$/v);
 });
 
-test('a person chooses where a grant opens several channels', async (t) => {
+test('a person chooses if a grant covers several channels', async (t) => {
   const channels = [channel, { id: 'UC2', snippet: { title: 'A brand' } }];
   const { oauth, context } = await opened(t, { channels });
   const { accounts } = await (await connectBy(oauth, context)).finished;
@@ -79,7 +79,7 @@ test('a person chooses where a grant opens several channels', async (t) => {
   );
 });
 
-test('a person who did not tick all boxes is told which', async (t) => {
+test('a person who did not tick all boxes gets an error with the missing ones', async (t) => {
   const token = { ...tokens, scope: scopes.slice(0, 2).join(' ') };
   const { oauth, context } = await opened(t, { token });
   const error = await t.throwsAsync((await connectBy(oauth, context)).finished);
@@ -88,42 +88,42 @@ test('a person who did not tick all boxes is told which', async (t) => {
   t.notRegex(error?.message ?? '', /"View your/v);
 });
 
-test('access that could not be renewed is not kept', async (t) => {
+test('access that could not be renewed is not stored', async (t) => {
   const { refresh_token: _none, ...token } = tokens;
   const { oauth, context } = await opened(t, { token });
   const error = await t.throwsAsync((await connectBy(oauth, context)).finished);
   t.like(error, { name: 'OauthError', code: 'unavailable' });
 });
 
-test('a Google account without a channel is told so', async (t) => {
+test('a Google account without a channel gets an error that says so', async (t) => {
   const { oauth, context } = await opened(t, { channels: [] });
   const error = await t.throwsAsync((await connectBy(oauth, context)).finished);
   t.like(error, { code: 'no_account', message: 'This Google account has no YouTube channel.' });
 });
 
-test('Google’s own answers are taken in no other name', async (t) => {
+test('a callback in another issuer’s name than Google’s is refused', async (t) => {
   const env = { PUNCTUAL_YOUTUBE_CLIENT_ID: 'app-1', PUNCTUAL_YOUTUBE_CLIENT_SECRET: 's' };
   const oauth = await loaded(t, youtube(env, []).oauth);
-  // No request gets out: what passes the check fails at the connection.
+  // No request is sent: a callback that passes the check fails at the connection.
   const context = contextFor(t, ['http://127.0.0.1:9'], {
     http: {
-      request: () => Promise.reject(new Error('a request went out')),
+      request: () => Promise.reject(new Error('a request was sent')),
       close: async () => undefined,
     },
   });
   const finished = async (iss: string) =>
     (await connectBy(oauth, context, { code: 'a-code', iss })).finished;
-  const message = 'a request went out';
+  const message = 'a request was sent';
   await t.throwsAsync(
     finished('https://accounts.google.com'),
-    { message: /given up on/v },
+    { message: /did not complete the request/v },
     message,
   );
   const error = await t.throwsAsync(finished('https://accounts.example.com'));
   t.like(error, { name: 'OauthError', code: 'expired' });
 });
 
-test('a check tells whether a channel can still be entered', async (t) => {
+test('a check finds whether a channel still gives access', async (t) => {
   const { url } = await openSandbox(t);
   const { http } = contextFor(t, [url]);
   const { check } = youtube({}, []);
@@ -140,7 +140,7 @@ test('a check tells whether a channel can still be entered', async (t) => {
   t.like(await t.throwsAsync(checked('nobodys')), { code: 'access_lost' });
 });
 
-test('the settings that an app needs are named', (t) => {
+test('an error names the settings that an app needs', (t) => {
   t.deepEqual(youtube({}, []).oauth?.missing, [
     'PUNCTUAL_YOUTUBE_CLIENT_ID',
     'PUNCTUAL_YOUTUBE_CLIENT_SECRET',

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Answer, Target } from '../../support/lossy-proxy.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { NetworkError } from '../../../networks/network.ts';
-import { youtube } from '../../../networks/youtube/adapter.ts';
+import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
 import { connectYoutube } from '../../../networks/youtube/connect.ts';
 import { nextPacificMidnight } from '../../../networks/youtube/quota-reset.ts';
 import { egressTo, openConnection } from '../connection.ts';
@@ -11,11 +11,11 @@ import { nextStep, publish, sendStep, untilReady } from '../publish.ts';
 import { filmParts, openYoutube } from './bench.ts';
 
 const begins: Target = { method: 'POST', path: /\/upload\/youtube\/v3\/videos\?/ };
-const looks: Target = { method: 'GET', path: /\/youtube\/v3\/videos\?/ };
+const pollRequest: Target = { method: 'GET', path: /\/youtube\/v3\/videos\?/ };
 const channels: Target = { method: 'GET', path: /\/youtube\/v3\/channels\?/ };
 const thumbnails: Target = { method: 'POST', path: /\/upload\/youtube\/v3\/thumbnails\/set\?/ };
 
-/** How Google's APIs say no. */
+/** An error of Google's APIs. */
 const google = (status: number, reason: string, message = 'No.'): Answer => ({
   status,
   body: JSON.stringify({ error: { code: status, message, errors: [{ message, reason }] } }),
@@ -37,14 +37,14 @@ for (const [status, reason, message] of [
   [403, 'quotaExceeded', 'You have exceeded your <a href="/quota">quota</a>.'],
   [403, 'dailyLimitExceeded', 'Daily Limit Exceeded.'],
 ] as const) {
-  test(`a quota of the day (${status} ${reason}) parks the whole network until midnight Pacific`, async (t) => {
-    const { proxy, connection, look } = await throughProxy(t);
+  test(`a daily quota (${status} ${reason}) stops the whole network until midnight Pacific`, async (t) => {
+    const { proxy, connection, stored: look } = await throughProxy(t);
     proxy.plan(begins, { kind: 'refused', answer: google(status, reason, message) });
-    const attempt = publish(youtube, connection, await filmParts(['Hi']));
+    const attempt = publish(youtubeNetwork, connection, await filmParts(['Hi']));
     const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
     t.like(error, {
       code: 'rate_limited',
-      taken: 'no',
+      accepted: 'no',
       limit: 'network',
       retryAtMs: nextPacificMidnight(Date.now()),
     });
@@ -53,13 +53,13 @@ for (const [status, reason, message] of [
   });
 }
 
-test('a channel that may upload no more for now parks itself alone', async (t) => {
+test('a channel at its upload limit waits alone', async (t) => {
   const { proxy, connection } = await throughProxy(t);
   const answer = google(400, 'uploadLimitExceeded', 'The user has exceeded the number of videos.');
   proxy.plan(begins, { kind: 'refused', answer });
-  const attempt = publish(youtube, connection, await filmParts(['Hi']));
+  const attempt = publish(youtubeNetwork, connection, await filmParts(['Hi']));
   const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
-  t.like(error, { code: 'rate_limited', taken: 'no', limit: 'channel' });
+  t.like(error, { code: 'rate_limited', accepted: 'no', limit: 'channel' });
   t.true((error.retryAtMs ?? 0) > Date.now() + 30 * 60_000);
 });
 
@@ -79,13 +79,13 @@ const refusals: readonly [status: number, reason: string, code: string][] = [
   [503, 'backendError', 'network_unavailable'],
 ];
 for (const [status, reason, code] of refusals) {
-  test(`a video that is refused as ${reason} (${status}) is ${code}, in YouTube’s words`, async (t) => {
-    const { proxy, connection, look } = await throughProxy(t);
+  test(`a video that is refused as ${reason} (${status}) is ${code}, with YouTube’s message`, async (t) => {
+    const { proxy, connection, stored: look } = await throughProxy(t);
     const answer = google(status, reason, 'Because of demo.');
     proxy.plan(begins, { kind: 'refused', answer });
-    const attempt = publish(youtube, connection, await filmParts(['Hi']));
+    const attempt = publish(youtubeNetwork, connection, await filmParts(['Hi']));
     const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
-    t.like(error, { code, taken: 'no' });
+    t.like(error, { code, accepted: 'no' });
     t.regex(error.message, /^YouTube .+\(HTTP \d{3}\): "Because of …\."$/v);
     t.deepEqual(await look.uploads(), []);
   });
@@ -95,8 +95,8 @@ for (const status of [401, 403]) {
   test(`a ${status} that is not Google’s loses no access`, async (t) => {
     const { proxy, connection } = await throughProxy(t);
     proxy.plan(begins, { kind: 'refused', answer: { status, body: '<html>Firewall</html>' } });
-    const attempt = publish(youtube, connection, await filmParts(['Hi']));
-    t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', taken: 'no' });
+    const attempt = publish(youtubeNetwork, connection, await filmParts(['Hi']));
+    t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', accepted: 'no' });
   });
 }
 
@@ -105,17 +105,17 @@ for (const status of [401, 403]) {
 test('a video is processed for a while, and then ready', async (t) => {
   const { connection } = await throughProxy(t);
   const parts = await filmParts(['#sandbox-slow']);
-  const prepared = await youtube.prepare(connection, parts, Date.now());
-  const [sent] = await sendStep(youtube, connection, nextStep(youtube, prepared, []));
+  const prepared = await youtubeNetwork.prepare(connection, parts, Date.now());
+  const [sent] = await sendStep(youtubeNetwork, connection, nextStep(youtubeNetwork, prepared, []));
   const [part] = prepared;
   if (!part || !sent) {
-    throw new Error('There is no part.');
+    throw new Error('The post has no part.');
   }
 
-  const first = await youtube.readiness?.(connection, part, sent);
+  const first = await youtubeNetwork.readiness?.(connection, part, sent);
   t.is(first?.kind, 'processing');
   t.true(first?.kind === 'processing' && first.checkAfterMs >= 5000);
-  t.is(await untilReady(youtube, connection, part, sent), undefined);
+  t.is(await untilReady(youtubeNetwork, connection, part, sent), undefined);
 });
 
 const givenUp: readonly [what: string, text: string, reason: RegExp][] = [
@@ -123,30 +123,30 @@ const givenUp: readonly [what: string, text: string, reason: RegExp][] = [
   ['is a duplicate', '#sandbox-duplicate', /rejected the video: the channel has the same video/v],
 ];
 for (const [what, text, reason] of givenUp) {
-  test(`a video that ${what} is refused with the reason in words`, async (t) => {
+  test(`a video that ${what} is refused with a sentence that gives the reason`, async (t) => {
     const { connection } = await throughProxy(t);
-    const attempt = publish(youtube, connection, await filmParts([text]));
+    const attempt = publish(youtubeNetwork, connection, await filmParts([text]));
     const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
     t.is(error.code, 'media_refused');
     t.regex(error.message, reason);
   });
 }
 
-test('a file that is no video is refused once YouTube has looked at it', async (t) => {
+test('a file that is not a video is refused after YouTube has examined it', async (t) => {
   const { connection } = await throughProxy(t);
   const file = fileOf(Buffer.from('No film at all.'), { type: 'video/mp4' });
-  const attempt = publish(youtube, connection, await filmParts(['Hi'], { file }));
+  const attempt = publish(youtubeNetwork, connection, await filmParts(['Hi'], { file }));
   t.regex((await t.throwsAsync(attempt)).message, /in no format that YouTube knows\.$/v);
 });
 
-test('a video that YouTube locks as private is published, and its warning says so', async (t) => {
+test('a video that YouTube makes private is published, with a warning', async (t) => {
   const { account } = await openYoutube(t);
   const connection = openConnection(t, account);
   const warningOf = async (privacy: string) => {
     const parts = await filmParts(['#sandbox-locked'], { options: { privacy } });
-    const { prepared, sent } = await publish(youtube, connection, parts);
+    const { prepared, sent } = await publish(youtubeNetwork, connection, parts);
     const [part, post] = [prepared[0], sent[0]];
-    return part && post ? untilReady(youtube, connection, part, post) : null;
+    return part && post ? untilReady(youtubeNetwork, connection, part, post) : null;
   };
   t.regex(
     (await warningOf('public')) ?? '',
@@ -156,11 +156,11 @@ test('a video that YouTube locks as private is published, and its warning says s
   t.is(await warningOf('private'), undefined);
 });
 
-test('a look at the video that fails is made again', async (t) => {
+test('a failed lookup of the video is repeated', async (t) => {
   const { proxy, connection } = await throughProxy(t);
   const looked = async (answer: Answer) => {
-    proxy.plan(looks, { kind: 'overruled', answer });
-    return t.throwsAsync(publish(youtube, connection, await filmParts(['Hi'])), {
+    proxy.plan(pollRequest, { kind: 'overruled', answer });
+    return t.throwsAsync(publish(youtubeNetwork, connection, await filmParts(['Hi'])), {
       instanceOf: NetworkError,
     });
   };
@@ -171,16 +171,20 @@ test('a look at the video that fails is made again', async (t) => {
 
 // Thumbnails.
 
-test('a thumbnail that YouTube does not take is told, and the video is published without', async (t) => {
+test('a video whose thumbnail YouTube refuses is published without it, with a warning', async (t) => {
   const { proxy, connection } = await throughProxy(t);
   const warningOf = async (thumbnail: Awaited<ReturnType<typeof pictureFile>>) => {
     const parts = (await filmParts(['Hi'])).map((part) =>
       Object.assign(part, { optionFiles: { thumbnail } }),
     );
-    const prepared = await youtube.prepare(connection, parts, Date.now());
-    const [sent] = await sendStep(youtube, connection, nextStep(youtube, prepared, []));
+    const prepared = await youtubeNetwork.prepare(connection, parts, Date.now());
+    const [sent] = await sendStep(
+      youtubeNetwork,
+      connection,
+      nextStep(youtubeNetwork, prepared, []),
+    );
     const [part] = prepared;
-    return part && sent ? untilReady(youtube, connection, part, sent) : null;
+    return part && sent ? untilReady(youtubeNetwork, connection, part, sent) : null;
   };
   const picture = await pictureFile();
   t.is(await warningOf(picture), undefined);
@@ -198,18 +202,18 @@ test('a thumbnail that YouTube does not take is told, and the video is published
   t.like(await t.throwsAsync(warningOf(picture)), { code: 'network_unavailable' });
 });
 
-test('a thumbnail that is not in the library is told', async (t) => {
+test('a thumbnail that is missing in the library has a warning', async (t) => {
   const { connection } = await throughProxy(t);
   const parts = await filmParts(['Hi'], { options: { thumbnail: crypto.randomUUID() } });
-  const { prepared, sent } = await publish(youtube, connection, parts);
+  const { prepared, sent } = await publish(youtubeNetwork, connection, parts);
   const [part, post] = [prepared[0], sent[0]];
-  const warning = part && post && (await untilReady(youtube, connection, part, post));
+  const warning = part && post && (await untilReady(youtubeNetwork, connection, part, post));
   t.regex(warning ?? '', /no thumbnail of its own: the picture is not in the media library/v);
 });
 
 // Connecting.
 
-test('a token is connected with its channel, its handle and its uploads', async (t) => {
+test('a token connects its channel, with its handle and its uploads', async (t) => {
   const { account } = await openYoutube(t);
   t.like(account, {
     remoteId: 'UCsandboxDemoChannel0000',
@@ -219,7 +223,7 @@ test('a token is connected with its channel, its handle and its uploads', async 
   });
 });
 
-test('a token that opens no channel is not connected', async (t) => {
+test('a token without a channel does not connect', async (t) => {
   const { account, proxy } = await throughProxy(t);
   const http = egressTo(t, proxy.url);
   const connect = (accessToken: string) =>
@@ -235,19 +239,23 @@ test('a token that opens no channel is not connected', async (t) => {
   t.is(account.session, null);
 });
 
-test('what was sent is found when YouTube falls silent, in whichever way', async (t) => {
+test('a sent video is found after any kind of missing answer', async (t) => {
   let nowMs = Date.now();
-  const { account, look } = await openYoutube(t, { now: () => nowMs });
+  const { account, stored: look } = await openYoutube(t, { now: () => nowMs });
   for (const text of ['#sandbox-lost', '#sandbox-error', '#sandbox-late']) {
     const connection = openConnection(t, account);
-    const prepared = await youtube.prepare(connection, await filmParts([text]), nowMs);
-    const step = nextStep(youtube, prepared, []);
-    t.like(await t.throwsAsync(sendStep(youtube, connection, step)), { taken: 'unknown' }, text);
+    const prepared = await youtubeNetwork.prepare(connection, await filmParts([text]), nowMs);
+    const step = nextStep(youtubeNetwork, prepared, []);
+    t.like(
+      await t.throwsAsync(sendStep(youtubeNetwork, connection, step)),
+      { accepted: 'unknown' },
+      text,
+    );
     if (text === '#sandbox-late') {
-      t.deepEqual(await youtube.reconcile(connection, step), { kind: 'absent' });
+      t.deepEqual(await youtubeNetwork.reconcile(connection, step), { kind: 'absent' });
     }
     nowMs += 61_000;
-    const finding = await youtube.reconcile(connection, step);
+    const finding = await youtubeNetwork.reconcile(connection, step);
     const newest = (await look.uploads()).at(-1)?.id ?? '-';
     t.like(finding, { kind: 'found', candidates: { 0: { 0: { remoteId: newest } } } }, text);
   }

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { youtube } from '../../../networks/youtube/adapter.ts';
+import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
 import { openConnection } from '../connection.ts';
 import { publish } from '../publish.ts';
 import { passesAsNetwork } from '../suite.ts';
@@ -7,8 +7,8 @@ import { bench, filmParts, openYoutube } from './bench.ts';
 
 passesAsNetwork(test, bench);
 
-test('a video is live at its address, as it was chosen', async (t) => {
-  const { account, look } = await openYoutube(t);
+test('a video is live at its address, with the chosen options', async (t) => {
+  const { account, stored: look } = await openYoutube(t);
   const options = {
     title: 'Mine',
     privacy: 'unlisted',
@@ -18,7 +18,7 @@ test('a video is live at its address, as it was chosen', async (t) => {
     synthetic_media: true,
   };
   const parts = await filmParts(['About it\n\nMore'], { options });
-  const { sent } = await publish(youtube, openConnection(t, account), parts);
+  const { sent } = await publish(youtubeNetwork, openConnection(t, account), parts);
 
   const [video] = await look.uploads();
   t.is(video?.id, sent[0]?.remoteId);
@@ -33,10 +33,10 @@ test('a video is live at its address, as it was chosen', async (t) => {
   });
 });
 
-test('a first comment stands under its video', async (t) => {
-  const { account, look } = await openYoutube(t);
+test('a first comment appears under its video', async (t) => {
+  const { account, stored: look } = await openYoutube(t);
   const parts = await filmParts(['About it', 'Mine is the first']);
-  const { sent } = await publish(youtube, openConnection(t, account), parts);
+  const { sent } = await publish(youtubeNetwork, openConnection(t, account), parts);
 
   const [video, comment] = sent;
   const comments = await look.comments(video?.remoteId ?? '');

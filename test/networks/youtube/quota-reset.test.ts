@@ -13,7 +13,7 @@ const midnights: readonly [now: string, midnight: string][] = [
   ['2026-10-31T12:00:00Z', '2026-11-01T07:00:00Z'],
 ];
 for (const [now, midnight] of midnights) {
-  test(`quotas that are used up at ${now} begin anew at ${midnight}`, (t) => {
+  test(`quotas that are used up at ${now} reset at ${midnight}`, (t) => {
     t.is(
       new Date(nextPacificMidnight(Date.parse(now))).toISOString(),
       midnight.replace('Z', '.000Z'),

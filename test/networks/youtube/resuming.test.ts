@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import type { Json } from '../../../domain/json-schema.ts';
 import { NetworkError } from '../../../networks/network.ts';
-import { youtube } from '../../../networks/youtube/adapter.ts';
+import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
 import { lossyProxy, type Target } from '../../support/lossy-proxy.ts';
 import { openConnection } from '../connection.ts';
 import { fileOf, playableVideo } from '../files.ts';
@@ -16,14 +16,14 @@ const unit = 256 * 1024;
 const uploads: Target = { method: 'PUT', path: /\/upload\/youtube\/v3\/videos\?/ };
 const begins: Target = { method: 'POST', path: /\/upload\/youtube\/v3\/videos\?/ };
 
-/** A playable video with so many bytes: what stands after its end is not looked at. */
+/** A playable video of this size; bytes after its end are ignored. */
 async function videoOf(sizeBytes: number) {
   const { bytes, ...facts } = await playableVideo();
   const whole = Buffer.concat([bytes, randomBytes(sizeBytes - bytes.length)]);
   return fileOf(whole, { name: facts.name, type: facts.type });
 }
 
-/** A line that counts what goes up, and breaks off once so much of it went through. */
+/** A proxy that counts uploaded bytes, and breaks after this many. */
 async function breakingLine(t: ExecutionContext, serverUrl: string, breaksAt: number) {
   const server = new URL(serverUrl);
   let sent = 0;
@@ -67,168 +67,179 @@ async function breakingLine(t: ExecutionContext, serverUrl: string, breaksAt: nu
   return { url: `http://127.0.0.1:${port}`, sentBytes: () => sent };
 }
 
-// Below 5 MB one chunk is more: the protocol has none smaller.
+// Below 5 MB, one chunk is more than 5 %, and the protocol has no smaller chunks.
 for (const megabytes of [8, 30]) {
-  test(`an upload of ${megabytes} MB that is killed at 60 % goes on there: less than 5 % goes up twice`, async (t) => {
-    const { account, look } = await openYoutube(t);
+  test(`an upload of ${megabytes} MB that is killed at 60 % continues there: less than 5 % is uploaded twice`, async (t) => {
+    const { account, stored: look } = await openYoutube(t);
     const file = await videoOf(megabytes * 1_000_000);
     const line = await breakingLine(t, account.baseUrl, file.sizeBytes * 0.6);
     const kept = new Map<string, Json>();
-    // A process of its own for each try: what is shared is the ledger.
+    // Each attempt is a new process; they share only the ledger.
     const freshProcess = () =>
       openConnection(t, account, {
         baseUrl: line.url,
         uploadsOf: ({ key }) => kept.get(key) ?? null,
         saveUploads: async ({ key }, uploaded) => {
-          t.is(line.sentBytes(), 0, 'the session is kept before the first byte');
+          t.is(line.sentBytes(), 0, 'the session is stored before the first byte');
           kept.set(key, JSON.parse(JSON.stringify(uploaded)));
         },
       });
     const parts = await filmParts(['Long'], { file });
-    const prepared = throughDatabase(await youtube.prepare(freshProcess(), parts, Date.now()));
-    const step = nextStep(youtube, prepared, []);
+    const prepared = throughDatabase(
+      await youtubeNetwork.prepare(freshProcess(), parts, Date.now()),
+    );
+    const step = nextStep(youtubeNetwork, prepared, []);
 
-    const killed = await t.throwsAsync(sendStep(youtube, freshProcess(), step), {
+    const killed = await t.throwsAsync(sendStep(youtubeNetwork, freshProcess(), step), {
       instanceOf: NetworkError,
     });
-    t.like(killed, { code: 'network_unavailable', taken: 'no', hasProgressed: true });
+    t.like(killed, { code: 'network_unavailable', accepted: 'no', hasProgressed: true });
     t.true(line.sentBytes() >= file.sizeBytes * 0.6);
     t.deepEqual(await look.uploads(), []);
 
-    const [sent] = await sendStep(youtube, freshProcess(), step);
+    const [sent] = await sendStep(youtubeNetwork, freshProcess(), step);
     t.deepEqual(
       (await look.uploads()).map(({ id }) => id),
       [sent?.remoteId],
     );
     const twice = line.sentBytes() - file.sizeBytes;
-    t.true(twice < file.sizeBytes * 0.05, `${twice} of ${file.sizeBytes} bytes went up twice`);
+    t.true(
+      twice < file.sizeBytes * 0.05,
+      `${twice} of ${file.sizeBytes} bytes were uploaded twice`,
+    );
   });
 }
 
-test('no byte of the last chunk goes up before the send', async (t) => {
-  const { account, look } = await openYoutube(t);
+test('no byte of the last chunk is uploaded before the send', async (t) => {
+  const { account, stored: look } = await openYoutube(t);
   const file = await videoOf(4 * unit);
   const connection = openConnection(t, account);
   const parts = await filmParts(['Whole'], { file });
-  const prepared = await youtube.prepare(connection, parts, Date.now());
-  const step = nextStep(youtube, prepared, []);
+  const prepared = await youtubeNetwork.prepare(connection, parts, Date.now());
+  const step = nextStep(youtubeNetwork, prepared, []);
 
-  const files = await youtube.upload(connection, step);
+  const files = await youtubeNetwork.upload(connection, step);
   t.deepEqual(await look.uploads(), []);
-  t.deepEqual(await youtube.reconcile(connection, step), { kind: 'absent' });
-  await youtube.send(connection, step, files);
+  t.deepEqual(await youtubeNetwork.reconcile(connection, step), { kind: 'absent' });
+  await youtubeNetwork.send(connection, step, files);
   t.is((await look.uploads()).length, 1);
 });
 
-test('a video of which all went up, and whose answer was lost, is not uploaded again', async (t) => {
-  const { account, look } = await openYoutube(t);
+test('a complete video whose answer was lost is not uploaded again', async (t) => {
+  const { account, stored: look } = await openYoutube(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
   const parts = await filmParts(['Lost']);
-  const prepared = throughDatabase(await youtube.prepare(connection, parts, Date.now()));
-  const step = nextStep(youtube, prepared, []);
+  const prepared = throughDatabase(await youtubeNetwork.prepare(connection, parts, Date.now()));
+  const step = nextStep(youtubeNetwork, prepared, []);
   proxy.plan(uploads, { kind: 'lost' });
-  await t.throwsAsync(sendStep(youtube, connection, step));
+  await t.throwsAsync(sendStep(youtubeNetwork, connection, step));
 
-  const [sent] = await sendStep(youtube, connection, step);
+  const [sent] = await sendStep(youtubeNetwork, connection, step);
   t.is(sent?.remoteId, (await look.uploads())[0]?.id ?? '-');
   t.is((await look.uploads()).length, 1);
   t.is(proxy.seen.filter(({ method }) => method === 'POST').length, 1);
 });
 
-test('a session that has expired is begun anew, and what came of it is found by the mark in its tags', async (t) => {
+test('an expired session is replaced, and its video is found by the mark in its tags', async (t) => {
   let nowMs = Date.now();
-  const { account, look } = await openYoutube(t, { now: () => nowMs });
+  const { account, stored: look } = await openYoutube(t, { now: () => nowMs });
   const connection = openConnection(t, account);
   const [first, second] = [await filmParts(['The same']), await filmParts(['The same'])];
   const prepare = async (parts: typeof first) =>
-    nextStep(youtube, await youtube.prepare(connection, parts, Date.now()), []);
+    nextStep(youtubeNetwork, await youtubeNetwork.prepare(connection, parts, Date.now()), []);
   const [step, other] = [await prepare(first), await prepare(second)];
-  const [sent] = await sendStep(youtube, connection, step);
-  await youtube.upload(connection, other);
+  const [sent] = await sendStep(youtubeNetwork, connection, step);
+  await youtubeNetwork.upload(connection, other);
   nowMs += 8 * 24 * 60 * 60_000;
 
-  t.deepEqual(await youtube.reconcile(connection, step), {
+  t.deepEqual(await youtubeNetwork.reconcile(connection, step), {
     kind: 'found',
     candidates: [[{ remoteId: sent?.remoteId, url: sent?.url }]],
   });
-  t.deepEqual(await youtube.reconcile(connection, other), { kind: 'absent' });
-  await sendStep(youtube, connection, other);
+  t.deepEqual(await youtubeNetwork.reconcile(connection, other), { kind: 'absent' });
+  await sendStep(youtubeNetwork, connection, other);
   t.is((await look.uploads()).length, 2);
 });
 
-test('a video whose tags leave no room for the mark is found by all that was said of it', async (t) => {
+test('a video whose tags leave no room for the mark is found by its other details', async (t) => {
   const { account } = await openYoutube(t);
   const connection = openConnection(t, account);
   const tags = ['x'.repeat(490)];
   const parts = await filmParts(['Full'], { options: { tags } });
   const others = await filmParts(['Full'], { options: { tags: ['y'.repeat(490)] } });
-  const [sent] = (await publish(youtube, connection, parts)).sent;
-  await publish(youtube, connection, others);
+  const [sent] = (await publish(youtubeNetwork, connection, parts)).sent;
+  await publish(youtubeNetwork, connection, others);
 
   const forgotten = openConnection(t, account);
-  const prepared = await youtube.prepare(forgotten, parts, Date.now());
-  t.like(await youtube.reconcile(forgotten, nextStep(youtube, prepared, [])), {
+  const prepared = await youtubeNetwork.prepare(forgotten, parts, Date.now());
+  t.like(await youtubeNetwork.reconcile(forgotten, nextStep(youtubeNetwork, prepared, [])), {
     kind: 'found',
     candidates: { length: 1, 0: { 0: { remoteId: sent?.remoteId } } },
   });
 });
 
-test('what was uploaded before the post began is another video', async (t) => {
+test('a video from before the post is another video', async (t) => {
   const { account } = await openYoutube(t);
   const connection = openConnection(t, account);
   const parts = await filmParts(['Mine']);
-  await publish(youtube, connection, parts);
+  await publish(youtubeNetwork, connection, parts);
 
   const forgotten = openConnection(t, account);
   const tomorrow = Date.now() + 24 * 60 * 60_000;
-  const prepared = await youtube.prepare(forgotten, parts, tomorrow);
-  const finding = await youtube.reconcile(forgotten, nextStep(youtube, prepared, []));
+  const prepared = await youtubeNetwork.prepare(forgotten, parts, tomorrow);
+  const finding = await youtubeNetwork.reconcile(forgotten, nextStep(youtubeNetwork, prepared, []));
   t.deepEqual(finding, { kind: 'absent' });
 });
 
-test('options that change between two tries change nothing of a video that was begun', async (t) => {
-  const { account, look } = await openYoutube(t);
+test('an edit of the options between two attempts does not change a video whose upload has begun', async (t) => {
+  const { account, stored: look } = await openYoutube(t);
   const connection = openConnection(t, account);
   const parts = await filmParts(['First words']);
-  const prepared = await youtube.prepare(connection, parts, Date.now());
-  await youtube.upload(connection, nextStep(youtube, prepared, []));
+  const prepared = await youtubeNetwork.prepare(connection, parts, Date.now());
+  await youtubeNetwork.upload(connection, nextStep(youtubeNetwork, prepared, []));
 
   const edited = prepared.map((part) => Object.assign(part, { options: { title: 'Another' } }));
-  await sendStep(youtube, connection, nextStep(youtube, edited, []));
+  await sendStep(youtubeNetwork, connection, nextStep(youtubeNetwork, edited, []));
   t.deepEqual(
     (await look.uploads()).map(({ snippet }) => snippet?.title),
     ['A film'],
   );
 });
 
-test('an address for the upload that is not the server’s own gets no token', async (t) => {
+test('an upload URL on another server gets no token', async (t) => {
   const { account } = await openYoutube(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   for (const location of ['http://127.0.0.1:1/upload', 'https://evil.example/', 'ftp://x/']) {
     proxy.plan(begins, { kind: 'overruled', answer: { status: 200, headers: { location } } });
     const connection = openConnection(t, account, { baseUrl: proxy.url });
-    const error = await t.throwsAsync(publish(youtube, connection, await filmParts(['Hi'])));
-    t.like(error, { code: 'network_unavailable', taken: 'no' });
+    const error = await t.throwsAsync(publish(youtubeNetwork, connection, await filmParts(['Hi'])));
+    t.like(error, { code: 'network_unavailable', accepted: 'no' });
     t.regex(error.message, /not its own/v);
   }
 });
 
-const odd: readonly { what: string; status: number; range?: string; taken: 'no' | 'unknown' }[] = [
-  { what: 'it has nothing', status: 308, taken: 'no' },
-  { what: 'it has all, and no video', status: 308, range: 'all', taken: 'unknown' },
-  { what: 'it has more than there is', status: 308, range: 'bytes=0-99999999', taken: 'unknown' },
-  { what: 'it has what makes no sense', status: 308, range: 'bytes=5-9', taken: 'unknown' },
-  { what: 'it is not there', status: 404, taken: 'unknown' },
-  { what: 'it is gone', status: 410, taken: 'unknown' },
-  { what: 'it could not', status: 503, taken: 'unknown' },
-  { what: 'it takes too long', status: 408, taken: 'unknown' },
-  { what: 'the request is wrong', status: 400, taken: 'no' },
-  { what: 'somebody else says no', status: 403, taken: 'no' },
-];
-for (const { what, status, range, taken } of odd) {
-  test(`a session that says at the last chunk that ${what} (${status}) has ${taken === 'no' ? 'no video' : 'one, or none'}`, async (t) => {
-    const { account, look } = await openYoutube(t);
+const odd: readonly { what: string; status: number; range?: string; accepted: 'no' | 'unknown' }[] =
+  [
+    { what: 'it has nothing', status: 308, accepted: 'no' },
+    { what: 'it has all bytes, and no video', status: 308, range: 'all', accepted: 'unknown' },
+    {
+      what: 'it has more bytes than the file',
+      status: 308,
+      range: 'bytes=0-99999999',
+      accepted: 'unknown',
+    },
+    { what: 'it has a range with a gap', status: 308, range: 'bytes=5-9', accepted: 'unknown' },
+    { what: 'it is not found', status: 404, accepted: 'unknown' },
+    { what: 'it is gone', status: 410, accepted: 'unknown' },
+    { what: 'it failed', status: 503, accepted: 'unknown' },
+    { what: 'it takes too long', status: 408, accepted: 'unknown' },
+    { what: 'the request is wrong', status: 400, accepted: 'no' },
+    { what: 'another server refuses', status: 403, accepted: 'no' },
+  ];
+for (const { what, status, range, accepted } of odd) {
+  test(`a session that says at the last chunk that ${what} (${status}) leaves ${accepted === 'no' ? 'no video' : 'the outcome unknown'}`, async (t) => {
+    const { account, stored: look } = await openYoutube(t);
     const proxy = await lossyProxy(t, account.baseUrl);
     const connection = openConnection(t, account, { baseUrl: proxy.url });
     const [part] = await filmParts(['Odd']);
@@ -236,22 +247,22 @@ for (const { what, status, range, taken } of odd) {
     const headers = range && { range: range === 'all' ? `bytes=0-${size - 1}` : range };
     const answer = { status, body: '', ...(headers && { headers }) };
     proxy.plan(uploads, { kind: 'refused', answer });
-    const prepared = await youtube.prepare(connection, part ? [part] : [], Date.now());
-    const step = nextStep(youtube, prepared, []);
-    t.like(await t.throwsAsync(sendStep(youtube, connection, step)), {
+    const prepared = await youtubeNetwork.prepare(connection, part ? [part] : [], Date.now());
+    const step = nextStep(youtubeNetwork, prepared, []);
+    t.like(await t.throwsAsync(sendStep(youtubeNetwork, connection, step)), {
       name: 'NetworkError',
       code: 'network_unavailable',
-      taken,
+      accepted,
     });
 
-    t.deepEqual(await youtube.reconcile(connection, step), { kind: 'absent' });
-    await sendStep(youtube, connection, step);
+    t.deepEqual(await youtubeNetwork.reconcile(connection, step), { kind: 'absent' });
+    await sendStep(youtubeNetwork, connection, step);
     t.is((await look.uploads()).length, 1);
   });
 }
 
-test('a session that has all of a video and does not say that it made one is no proof that there is none', async (t) => {
-  const { account, look } = await openYoutube(t);
+test('a session with all bytes but no confirmed video does not prove that there is none', async (t) => {
+  const { account, stored: look } = await openYoutube(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
   const [part] = await filmParts(['There']);
@@ -259,11 +270,11 @@ test('a session that has all of a video and does not say that it made one is no 
   const answer = { status: 308, headers: { range: `bytes=0-${size - 1}` } };
   proxy.plan(uploads, { kind: 'overruled', answer });
   proxy.plan(uploads, { kind: 'refused', answer });
-  const prepared = await youtube.prepare(connection, part ? [part] : [], Date.now());
-  const step = nextStep(youtube, prepared, []);
-  t.like(await t.throwsAsync(sendStep(youtube, connection, step)), { taken: 'unknown' });
+  const prepared = await youtubeNetwork.prepare(connection, part ? [part] : [], Date.now());
+  const step = nextStep(youtubeNetwork, prepared, []);
+  t.like(await t.throwsAsync(sendStep(youtubeNetwork, connection, step)), { accepted: 'unknown' });
 
   const [video] = await look.uploads();
-  const finding = await youtube.reconcile(connection, step);
+  const finding = await youtubeNetwork.reconcile(connection, step);
   t.is(finding.kind === 'found' ? finding.candidates[0]?.[0]?.remoteId : null, video?.id ?? '');
 });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { VideoOptions } from '../../../domain/post-view.ts';
-import type { Content, MediaFacts } from '../../../networks/content-rules.ts';
+import type { Content, AttachmentFacts } from '../../../networks/content-rules.ts';
 import { rules as youtubeRules } from '../../../networks/youtube/rules.ts';
 import { choiceOf, tagsLength } from '../../../networks/youtube/options.ts';
 import { titleOf } from '../../../networks/youtube/title.ts';
@@ -10,13 +10,13 @@ const youtube = against(youtubeRules);
 
 const options: VideoOptions = { title: 'A film', made_for_kids: false };
 
-/** A video that YouTube takes, apart from what the test changes. */
+/** A video that YouTube accepts, except for the test's changes. */
 const film = (given: Given = {}): Content =>
   contentOf({ texts: ['About it'], media: [video()], video: options, ...given });
 
 const titled = (title: string): Content => film({ video: { ...options, title } });
 
-test('a video with a title, a text and a word on children is taken', (t) => {
+test('a video with a title, a text and made_for_kids is accepted', (t) => {
   youtube.takes(t, film());
   youtube.takes(t, film({ video: { ...options, made_for_kids: true, privacy: 'private' } }));
   youtube.takes(t, film({ texts: [''] }));
@@ -24,9 +24,9 @@ test('a video with a title, a text and a word on children is taken', (t) => {
   youtube.warns(t, film());
 });
 
-test('it must be said whether a video is made for kids', (t) => {
+test('made_for_kids is required', (t) => {
   const sentence =
-    'YouTube must be told whether the video is made for kids: set video.made_for_kids to true or false.';
+    'YouTube requires a statement whether the video is made for kids: set video.made_for_kids to true or false.';
   youtube.refuses(t, film({ video: { title: 'A film' } }), sentence);
   youtube.refuses(t, film({ video: null }), sentence);
 });
@@ -42,7 +42,7 @@ test('a post is exactly one video', (t) => {
   youtube.refuses(t, film({ media: [sound] }), `${needs} is none.`, wrong('audio/mpeg'));
 });
 
-test('any type of video is taken', (t) => {
+test('any type of video is accepted', (t) => {
   for (const type of ['video/mp4', 'video/quicktime', 'video/webm', 'video/matroska']) {
     youtube.takes(t, film({ media: [video({ type })] }));
   }
@@ -58,7 +58,7 @@ test('a title has 1 to 100 characters', (t) => {
   youtube.refuses(t, titled('👍'.repeat(51)), sentence(102));
 });
 
-test('a video without a title has that of its text, with a warning', (t) => {
+test("a video without a title gets its text's first line, with a warning", (t) => {
   const untitled = film({ texts: ['\n First line \nSecond'], video: { made_for_kids: false } });
   youtube.takes(t, untitled);
   youtube.warns(
@@ -115,7 +115,7 @@ test('a description has up to 5000 bytes', (t) => {
   ]);
 });
 
-test('a thread is validated as the one description that it becomes', (t) => {
+test('a thread is validated as the single description that it becomes', (t) => {
   t.false(youtubeRules.threads);
   youtube.takes(t, film({ texts: ['x'.repeat(2499), 'x'.repeat(2499)] }));
   youtube.refuses(
@@ -139,7 +139,7 @@ test('neither title nor description has angle brackets', (t) => {
   );
 });
 
-test('a video has up to 256 GB and 12 h, and over 15 min not on every channel', (t) => {
+test('a video has up to 256 GB and 12 h; one over 15 min has a warning', (t) => {
   const mostBytes = 256 * 1024 ** 3;
   const sized = (sizeBytes: number, durationMs: number) =>
     film({ media: [video({ sizeBytes, durationMs })] });
@@ -158,18 +158,18 @@ test('a video has up to 256 GB and 12 h, and over 15 min not on every channel', 
   );
 });
 
-test('nothing at all is refused for all that is missing', (t) => {
+test('an empty post gets an error for each missing field', (t) => {
   youtube.refuses(
     t,
     contentOf({}),
     'There is neither a text nor a file for YouTube.',
     'YouTube takes exactly 1 video in a post, and there is none.',
     'YouTube needs a title: give video.title, or a text whose first line becomes it.',
-    'YouTube must be told whether the video is made for kids: set video.made_for_kids to true or false.',
+    'YouTube requires a statement whether the video is made for kids: set video.made_for_kids to true or false.',
   );
 });
 
-test('options win over the video of the post', (t) => {
+test("options take precedence over the post's video fields", (t) => {
   const chosen = (chosenOptions: Content['options'], own: VideoOptions | null = null) =>
     film({ options: chosenOptions, video: own });
   youtube.takes(t, chosen({ title: 'Mine', made_for_kids: true, privacy: 'unlisted' }));
@@ -193,12 +193,12 @@ test('tags have 500 characters in all, with their commas and quotation marks', (
   youtube.refuses(t, tagged('x'.repeat(501)), sentence);
   youtube.refuses(t, tagged(`${'x'.repeat(250)} ${'x'.repeat(248)}`), sentence);
   youtube.refuses(t, tagged(' '), 'YouTube takes no empty tag.');
-  youtube.refuses(t, tagged('one, two'), 'A tag for YouTube has no comma in it.');
+  youtube.refuses(t, tagged('one, two'), 'A tag for YouTube must not contain a comma.');
   youtube.refuses(t, tagged('<b>'), 'YouTube takes no < and no > in tags, and this has 2.');
 });
 
 test('a thumbnail is a JPEG or PNG of up to 50 MiB', (t) => {
-  const pictured = (thumbnail: Partial<MediaFacts>) =>
+  const pictured = (thumbnail: Partial<AttachmentFacts>) =>
     film({ options: { thumbnail: 'id' }, optionFiles: { thumbnail: image(thumbnail) } });
   const most = 50 * 1024 ** 2;
   youtube.takes(t, film({ options: { thumbnail: 'of a file that is not known' } }));
@@ -218,7 +218,7 @@ test('a thumbnail is a JPEG or PNG of up to 50 MiB', (t) => {
   }
 });
 
-test('a first comment needs a video that has comments', (t) => {
+test('a first comment needs a video with comments enabled', (t) => {
   const commented = (more: Content['options'] = {}, comment = 'First') =>
     film({ options: { first_comment: comment, ...more } });
   youtube.takes(t, commented());

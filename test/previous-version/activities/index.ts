@@ -1,4 +1,4 @@
-/** The activities as the workflows of the version before called them. Only their types: a bundle holds no more. */
+/** The types of the activities as the previous version's workflows called them. */
 
 export type Activities = {
   readonly claimPost: (request: {

@@ -5,16 +5,16 @@ import { replay, webhooksQueue, type DeliverWebhookInput } from './messages.ts';
 const { attemptDelivery } = proxyActivities<Activities>({
   taskQueue: webhooksQueue,
   summary: 'POST to the endpoint',
-  // A request may take 10 s; the rest is our own database.
+  // A request takes 10 s at most; the rest is for our database.
   startToCloseTimeout: '30 seconds',
-  // The waits between attempts come with each failure (nextRetryDelay) and a round's sixth attempt ends it, both
-  // counted in the database. These are for what cannot carry a delay: a crash, a database that is away.
+  // Failures carry the wait before the next attempt (`nextRetryDelay`), and the sixth attempt of a round ends it; the
+  // database counts both. These intervals are for errors without a delay: a crash, or a database that is unavailable.
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '10 minutes' },
 });
 
 /**
- * Delivers one event to one endpoint: one activity with six attempts, which costs 11 events of history. A replay
- * comes by `signalWithStart`, so it reaches a workflow that is about to end as surely as one that never was.
+ * Delivers one event to one endpoint with one activity of six attempts, which costs 11 history events. A replay uses
+ * `signalWithStart`, so it also reaches a workflow that is about to end or has ended.
  */
 export async function deliverWebhook({
   workspaceId,

@@ -1,17 +1,17 @@
 import { defineSignal } from '@temporalio/workflow';
 
-/** Everything that another process may say to a workflow, and what it is called. Ids, times and codes only. */
+/** Names and payloads of all messages to workflows. Payloads hold only ids, times and codes. */
 
-/** Workflows, and the quick steps on our own database. */
+/** Workflows and local activities. */
 export const postsQueue = 'posts';
 
-/** Webhook requests: apart, so that slow receivers hold no slot that a post needs. */
+/** Webhook requests, apart from posts, so that slow receivers occupy no slot of a post. */
 export const webhooksQueue = 'webhooks';
 
-/** A queue per network, so that each can be limited and scaled alone. */
+/** One queue per network, so that each can be limited and scaled alone. */
 export const publishQueue = (network: string): string => `publish-${network}`;
 
-/** One post has one workflow, so starting it twice is harmless, and the Temporal UI finds it from the post. */
+/** One workflow per post makes a repeated start harmless, and the Temporal UI finds it by the post's id. */
 export const postWorkflowId = (postId: string): string => `post-${postId}`;
 
 export const deliveryWorkflowId = (deliveryId: string): string => `delivery-${deliveryId}`;
@@ -19,7 +19,7 @@ export const deliveryWorkflowId = (deliveryId: string): string => `delivery-${de
 export type PublishPostInput = {
   readonly workspaceId: string;
   readonly postId: string;
-  /** A message with a lower revision than one already seen is ignored. */
+  /** A message with a lower revision than one already received is ignored. */
   readonly revision: number;
   /** ISO 8601 instant in UTC. */
   readonly dueAt: string;
@@ -28,12 +28,12 @@ export type PublishPostInput = {
 export type DeliverWebhookInput = {
   readonly workspaceId: string;
   readonly deliveryId: string;
-  /** 1, and one more for each replay. A delivery's first workflow has none. */
+  /** 1, plus one for each replay. Absent for the first round. */
   readonly round?: number;
 };
 
 export const reschedule = defineSignal<[{ revision: number; dueAt: string }]>('reschedule');
 export const cancel = defineSignal<[{ revision: number }]>('cancel');
 
-/** Deliver once more. A round that was heard of before changes nothing. */
+/** Requests another round. A known round changes nothing. */
 export const replay = defineSignal<[{ round: number }]>('replay');

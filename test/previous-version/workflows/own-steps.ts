@@ -2,8 +2,8 @@ import { proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 
 /**
- * Quick steps on our own database. Local, because each history event is a write to the cluster: a post costs
- * 18 events this way and 28 with regular activities. Safe to repeat, so Temporal retries until the database is back.
+ * Local activities, because each history event is a write to the cluster: a post costs 18 events this way and 28 with
+ * regular activities. They can be repeated, so Temporal retries until the database is back.
  */
 export const { claimPost, finalizePost } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '10 seconds',

@@ -15,8 +15,8 @@ export type Target = {
 };
 
 /**
- * Sends a post to its channels, side by side. No channel's failure reaches its siblings: what became of each
- * is in the database, and `finalizePost` reads it there.
+ * Sends a post to its channels in parallel. A channel's failure does not affect the others: the database has each
+ * result, and `finalizePost` reads it there.
  */
 export async function publishChannels(
   { workspaceId, postId }: PublishPostInput,
@@ -32,7 +32,7 @@ async function publishTo(workspaceId: string, postId: string, target: Target): P
     const { deliveryIds } = await publishChannel({ workspaceId, postId, postChannelId });
     await CancellationScope.nonCancellable(() => startDeliveries(workspaceId, deliveryIds));
   } catch (error) {
-    // Cancelled before it began, or out of time: the row is not final, and finalizePost says how it ends.
+    // Cancelled before it began, or timed out. The row is not final; `finalizePost` ends it.
     if (!isCancellation(error) && !(error instanceof ActivityFailure)) {
       throw error;
     }
@@ -43,15 +43,15 @@ const activitiesFor = (network: string, channelId: string) =>
   proxyActivities<Activities>({
     taskQueue: publishQueue(network),
     summary: `${network} channel ${channelId}`,
-    // A channel that is being sent finishes in spite of a cancel; the post's end waits for its result.
+    // A channel that is being sent finishes in spite of a cancel, and the finalize waits for it.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-    // Above the time that one try may take in all, so that a try ends by its own clock.
+    // Longer than one attempt may take, so that an attempt ends by its own clock.
     startToCloseTimeout: '5 minutes',
-    // A killed worker is noticed this soon. A try first heartbeats after 5 s, so a usual one records none.
+    // Detects a killed worker. An attempt heartbeats after 5 s first, so a usual one records none.
     heartbeatTimeout: '20 seconds',
-    // The activity gives a channel up 24 h after its time by itself; this is the bound behind it.
+    // Backstop: the activity fails a channel 24 h after its due time.
     scheduleToCloseTimeout: '26 hours',
-    // Waits that mean something come with the failure (nextRetryDelay); these are for crashes. Each try
-    // starts at the ledger, so a repeat never sends what may have been sent.
+    // Failures carry their delay (`nextRetryDelay`); these intervals are for crashes. Each attempt starts at the
+    // ledger, so a repeat never resends a part that may be live.
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   });

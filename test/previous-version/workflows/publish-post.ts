@@ -5,17 +5,17 @@ import { publishChannels, type Target } from './publish-channels.ts';
 import { followMessages, untilDue, type Schedule } from './schedule.ts';
 import { startDeliveries } from './start-deliveries.ts';
 
-/** How the workflow of a post ended. The post itself is in the database. */
+/** The result of a post's workflow. The post itself is in the database. */
 export type PublishPostResult = 'published' | 'failed' | 'draft' | 'gone' | 'canceled';
 
-/** Waits until a post is due, publishes it on each of its channels, and hands its final event to the webhooks. */
+/** Waits until a post is due, publishes it to each channel, and starts the webhook deliveries of its final event. */
 export async function publishPost(input: PublishPostInput): Promise<PublishPostResult> {
   const schedule = followMessages(input);
   try {
     return await followSchedule(input, schedule);
   } catch (error) {
     if (isCancellation(error)) {
-      // Somebody pressed Cancel in the Temporal UI: the row must say so as well.
+      // Cancelled in the Temporal UI: the row must become a draft too.
       await CancellationScope.nonCancellable(() => settle(input, schedule, true));
     }
 
@@ -35,11 +35,11 @@ async function followSchedule(
       return 'canceled';
     }
 
-    // From here the database decides: a lost message can delay a post but never publish a wrong one.
+    // The database decides from here: a lost message can delay a post, but never publish a wrong one.
     const heard = schedule.revision;
     const claim = await claimPost({ workspaceId, postId, nowMs: Date.now() });
     if (claim.kind === 'gone' && schedule.revision !== heard) {
-      continue; // News came while we asked: what the database said may be older.
+      continue; // A message arrived during the claim, so the claim's result may be stale.
     }
 
     if (claim.kind === 'gone') {
@@ -52,17 +52,17 @@ async function followSchedule(
       continue;
     }
 
-    const { targets, revision: claimed = heard } = claim; // Claims in older histories say nothing of revisions.
+    const { targets, revision: claimed = heard } = claim; // Claims in older histories have no revision.
     learn(schedule, claimed, schedule.dueAtMs);
     const result = await publish(input, schedule, claimed, targets);
     if (schedule.canceled || schedule.revision === claimed) {
       return result;
     }
-    // It was retried, or cancelled and scheduled anew, since the claim: this workflow is the one that was told.
+    // The post was retried or rescheduled since the claim, and this workflow received the message.
   }
 }
 
-/** Takes over what the database said, unless a message that came meanwhile is newer. */
+/** Takes over the database's state, unless a message that arrived meanwhile is newer. */
 function learn(schedule: Schedule, revision: number, dueAtMs: number): void {
   if (revision > schedule.revision) {
     Object.assign(schedule, { revision, dueAtMs, canceled: false });
@@ -79,19 +79,19 @@ async function publish(
 ): Promise<PublishPostResult> {
   setCurrentDetails(`Publishing to ${targets.map(({ network }) => network).join(', ')}.`);
   const sending = new CancellationScope();
-  // A new time stops it as well: it means that there was a cancel, the message of which was lost or is late.
+  // A new time also stops the sends: it implies a cancel whose message was lost or is late.
   schedule.onNews = () => sending.cancel();
   if (schedule.revision > claimed) {
-    sending.cancel(); // The news came while the claim was made.
+    sending.cancel(); // The message arrived during the claim.
   }
 
   await sending.run(() => publishChannels(input, targets));
-  // A post that was scheduled anew meanwhile is not cancelled any more.
+  // A post that was rescheduled meanwhile is no longer cancelled.
   const canceled = sending.consideredCancelled && schedule.canceled;
   return settle(input, schedule, canceled, claimed);
 }
 
-/** Writes the post's end, once, and starts what follows from it. */
+/** Finalizes the post, once, and starts the deliveries. */
 async function settle(
   input: PublishPostInput,
   { revision }: Schedule,

@@ -8,17 +8,17 @@ import {
 import { cancel, reschedule, type PublishPostInput } from './messages.ts';
 import type { publishPost } from './publish-post.ts';
 
-/** What the messages have said so far. The highest revision wins, in whatever order they arrive. */
+/** The state that the messages describe. The highest revision wins, in any order of arrival. */
 export type Schedule = {
   revision: number;
   dueAtMs: number;
   canceled: boolean;
-  /** Called when a message says something new. */
+  /** Called for each message with a newer revision. */
   onNews: () => void;
 };
 
-// Frozen: posts sleep in these two functions for months and replay them, so nothing is ever added before the
-// first timer. test/histories/ holds sleeping posts that guard it.
+// Frozen: sleeping posts replay these two functions for months, so no command may be added before the first timer.
+// `test/histories/` has sleeping posts that check it.
 
 export function followMessages(input: PublishPostInput): Schedule {
   const schedule: Schedule = {
@@ -50,7 +50,7 @@ export function followMessages(input: PublishPostInput): Schedule {
   return schedule;
 }
 
-/** Sleeps until the schedule's time, whatever it becomes meanwhile, or until a cancel. */
+/** Sleeps until the due time, also when it changes meanwhile, or until a cancel. */
 export async function untilDue(input: PublishPostInput, schedule: Schedule): Promise<void> {
   while (!schedule.canceled && Date.now() < schedule.dueAtMs) {
     const { revision, dueAtMs } = schedule;

@@ -4,8 +4,8 @@ import { deliverWebhook } from './deliver-webhook.ts';
 import { deliveryWorkflowId, postsQueue } from './messages.ts';
 
 /**
- * Starts one child per delivery and waits until each has begun: an abandoned child that has not begun when
- * its parent ends is lost. One that exists already is left alone, so a reset of the post repeats nothing.
+ * Starts one child per delivery and waits until each has begun, because an abandoned child that has not begun when its
+ * parent ends is lost. An existing one is left alone, so a reset of the post repeats nothing.
  */
 export async function startDeliveries(
   workspaceId: string,

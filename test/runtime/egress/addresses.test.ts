@@ -40,7 +40,7 @@ const edges: readonly (readonly [before: string, first: string, last: string, af
 ];
 
 for (const [before, first, last, after] of edges) {
-  test(`${first} to ${last} is not public, its neighbours are`, (t) => {
+  test(`${first} to ${last} is not public, and its neighbours are`, (t) => {
     t.true(isPublic(before), before);
     t.false(isPublic(first), first);
     t.false(isPublic(last), last);
@@ -48,7 +48,7 @@ for (const [before, first, last, after] of edges) {
   });
 }
 
-test('only the plain spellings of an address are read', (t) => {
+test('only the standard notations of an address are read', (t) => {
   for (const text of [
     '',
     '127.1',
@@ -73,8 +73,8 @@ test('only the plain spellings of an address are read', (t) => {
 });
 
 /**
- * What may not be dialled, written down a second time from the policy, and looked up by Node's own `BlockList`: neither
- * its reader of addresses nor its comparison is the product's.
+ * The refused ranges, written a second time from the policy and checked by Node's own `BlockList`: its parser and its
+ * comparison are independent of the product's.
  */
 const refused4 = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
   192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 168.63.129.16/32`;
@@ -109,7 +109,7 @@ const spell = { 4: dotted, 6: grouped } as const;
 const bitsOf = (net: string): bigint =>
   BigInt(`0x${Buffer.from(parseAddress(net)?.parsed.toByteArray() ?? []).toString('hex')}`);
 
-/** Both ends of each range, what lies just outside of them, and addresses within; and as many from anywhere. */
+/** Both ends of each range, their neighbours outside, addresses within, and as many random ones. */
 function* cases(family: 4 | 6, ranges: string, each: number): Generator<string> {
   const width = widths[family];
   const random = randomBits(width);
@@ -139,7 +139,7 @@ for (const [family, ranges, each] of [
   [4, refused4, 150],
   [6, `${refused6} 2000::/3 2001::/16 2620::/16`, 300],
 ] as const) {
-  test(`of thousands of IPv${family} addresses, those are public that another reading of the policy says`, (t) => {
+  test(`thousands of IPv${family} addresses get the verdict of an independent implementation of the policy`, (t) => {
     const wrong: string[] = [];
     let [dialled, refused] = [0, 0];
     for (const text of cases(family, ranges, each)) {
@@ -159,11 +159,11 @@ for (const [family, ranges, each] of [
 
 const isAccepted = (host: string): boolean => checkUrl(`https://${host}/`, { allow: [] }) === null;
 
-/** First octets of what is not public, which chance alone would seldom meet. */
+/** First octets of refused ranges, which random addresses would seldom have. */
 const privateStarts = [0n, 10n, 127n, 224n, 255n];
 const privatePrefixes = [0xa9fen, 0xc0a8n, 0xac10n, 0x6440n, 0xc612n];
 
-/** Addresses of which half are not public. */
+/** Random addresses; half of them are not public. */
 function addresses(seed: number, count: number): bigint[] {
   const random = randomBits(seed);
   return Array.from({ length: count }, (_, index) => {
@@ -179,7 +179,7 @@ function addresses(seed: number, count: number): bigint[] {
   });
 }
 
-test('every spelling of an IPv4 address in a URL gets the verdict of the address', (t) => {
+test('every notation of an IPv4 address in a URL gets the verdict of the address', (t) => {
   const [laxer, stricter]: string[][] = [[], []];
   let [judged, refused] = [0, 0];
   for (const bits of addresses(5, 200)) {
@@ -197,7 +197,7 @@ test('every spelling of an IPv4 address in a URL gets the verdict of the address
   t.true(judged > 5000 && refused > 50 && refused < 150);
 });
 
-test('no way to wrap an IPv4 address in IPv6 makes it public', (t) => {
+test('an IPv4 address in any IPv6 form never becomes public', (t) => {
   const random = randomBits(4);
   const accepted: string[] = [];
   let judged = 0;
@@ -237,7 +237,7 @@ test('no IPv6 address outside 2000::/3 is public', (t) => {
   t.false(isAccepted('[4000::]'));
 });
 
-test('what a URL accepts by its address, the address alone is public by too', (t) => {
+test('an address that is accepted in a URL is public on its own too', (t) => {
   const random = randomBits(7);
   for (let count = 0; count < 2000; count += 1) {
     const text = count % 2 ? dotted(random(32)) : grouped((1n << 125n) | (random(128) >> 3n));

@@ -8,7 +8,7 @@ const [goOn, early] = [
   'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n',
 ];
 for (const announced of [early.repeat(3), goOn, goOn + early + goOn]) {
-  test(`what only announces the answer is passed over: ${announced.match(/1\d\d/gv)}`, async (t) => {
+  test(`informational responses before the answer are skipped: ${announced.match(/1\d\d/gv)}`, async (t) => {
     const server = await rawServer(t, (socket) =>
       socket.on('data', () => socket.write(announced + okay)),
     );
@@ -22,7 +22,7 @@ for (const announced of [early.repeat(3), goOn, goOn + early + goOn]) {
   });
 }
 
-test('a receiver that says go on, and answers when it has read', async (t) => {
+test('an answer after a separate 100 Continue is complete', async (t) => {
   const { server, answered } = await answeringServer(t, goOn);
   const { egress, came } = watchedEgress(t, server);
   const answer = egress.request(post(at(server)));

@@ -22,13 +22,13 @@ const counting = (serve: (socket: Socket, number: number) => void) => (socket: S
   socket.on('data', () => serve(socket, (requests += 1)));
 };
 
-test('requests one after the other share a connection', async (t) => {
+test('consecutive requests share a connection', async (t) => {
   const server = await httpServer(t, (_request, response) => response.end());
   const egress = egressTo(t, server);
 
   for (let count = 0; count < 5; count += 1) {
     await egress.request(post(at(server)));
-    // A connection goes back to the pool in the turn after its answer.
+    // A connection returns to the pool in the turn after its answer.
     await turns();
   }
 
@@ -36,7 +36,7 @@ test('requests one after the other share a connection', async (t) => {
   t.is(server.connections, 1);
 });
 
-test('requests at the same time do not wait for each other', async (t) => {
+test('concurrent requests do not wait for each other', async (t) => {
   const arrived: (() => void)[] = [];
   const server = await httpServer(t, (_request, response) => {
     arrived.push(() => response.end());
@@ -51,7 +51,7 @@ test('requests at the same time do not wait for each other', async (t) => {
 });
 
 test('no more than 256 connections to one receiver are open at a time', async (t) => {
-  // The first 256 are answered together, so that as many are open at once.
+  // The first 256 are answered together, so that 256 connections are open at once.
   const held: ServerResponse[] = [];
   const server = await httpServer(t, (_request, response) => {
     held.push(response);
@@ -67,7 +67,7 @@ test('no more than 256 connections to one receiver are open at a time', async (t
   t.true(server.connections <= 256, `${server.connections} connections`);
 });
 
-test('a receiver that holds all of its connections holds up no other', async (t) => {
+test('a receiver that holds all its connections does not delay others', async (t) => {
   const arrived = Promise.withResolvers<void>();
   let received = 0;
   const hanging = await rawServer(
@@ -94,7 +94,7 @@ test('a receiver that holds all of its connections holds up no other', async (t)
   t.is(hanging.connections, 256);
 });
 
-test('failed requests free their place', async (t) => {
+test('failed requests release their connections', async (t) => {
   let isWell = false;
   const server = await rawServer(
     t,
@@ -102,7 +102,7 @@ test('failed requests free their place', async (t) => {
   );
   const egress = egressTo(t, server);
 
-  // More than there are places.
+  // More than the limit of connections.
   const failing = Array.from({ length: 300 }, () => failure(t, egress.request(get(at(server)))));
   t.deepEqual(new Set(await Promise.all(failing)), new Set(['connection_reset, maybe sent']));
   isWell = true;
@@ -128,7 +128,7 @@ const deaths: Readonly<Record<string, (socket: Socket) => void>> = {
   reset: (socket) => socket.resetAndDestroy(),
 };
 for (const [name, die] of Object.entries(deaths)) {
-  test(`a shared connection that is ${name} by the second request: never sent again, maybe sent`, async (t) => {
+  test(`a shared connection that is ${name} by the second request: the request is not repeated, maybe sent`, async (t) => {
     let received = 0;
     const server = await rawServer(
       t,
@@ -146,7 +146,7 @@ for (const [name, die] of Object.entries(deaths)) {
     await egress.request(post(at(server)));
     await turns();
     t.is(await failure(t, egress.request(post(at(server)))), 'connection_reset, maybe sent');
-    // The answer to a third request comes after that to a second one that was sent again.
+    // If the second request had been repeated, the third one's answer would come after it.
     t.is(server.connections, 1);
     await egress.request(post(at(server)));
     t.is(received, 3);
@@ -154,12 +154,12 @@ for (const [name, die] of Object.entries(deaths)) {
   });
 }
 
-test('a connection that dies as the request leaves: sent once at most, however often it is tried', async (t) => {
+test('a connection that closes while a request leaves: each request is sent at most once', async (t) => {
   const bodies: string[] = [];
   const server = await rawServer(t, (socket) => {
     socket.on('data', (chunk) => {
       bodies.push(...(chunk.toString().match(/try-\d+/gv) ?? []));
-      // Promises to stay and leaves: the next request meets the closing connection at a random moment.
+      // Promises to keep the connection and closes it: the next request meets the close at a random moment.
       socket.write(okay);
       setTimeout(() => socket.destroy(), Math.random() * 4);
     });
@@ -173,15 +173,15 @@ test('a connection that dies as the request leaves: sent once at most, however o
       () => 'sent',
       ({ maybeSent }) => (maybeSent ? 'maybe' : 'not sent'),
     );
-    t.not(code, 'not sent', 'the receiver always accepts');
+    t.not(code, 'not sent', 'the receiver accepts every connection');
     t.true(server.connections - before <= 1);
     await sleep(Math.random() * 4);
   }
 
-  t.is(new Set(bodies).size, bodies.length, 'no body came twice');
+  t.is(new Set(bodies).size, bodies.length, 'no body arrived twice');
 });
 
-test('bytes that nobody asked for are not taken for the next answer', async (t) => {
+test('unrequested bytes are not taken for the next answer', async (t) => {
   const sockets: Socket[] = [];
   const server = await rawServer(t, (socket) => {
     sockets.push(socket.on('data', () => socket.write(okay)));
@@ -198,7 +198,7 @@ test('bytes that nobody asked for are not taken for the next answer', async (t) 
 });
 
 test.serial(
-  'an idle connection is given up after a few seconds, whatever the receiver asks for',
+  'an idle connection is closed after a few seconds, even if the receiver asks for more',
   async (t) => {
     const { pass } = stopClock(t);
     const server = await rawServer(
@@ -225,7 +225,7 @@ test.serial(
 
 const signal = new AbortController().signal;
 
-test('those who come late wait in line until someone leaves', async (t) => {
+test('later callers wait in line until a slot is released', async (t) => {
   const enter = createKeyedSemaphore(2);
   const order: string[] = [];
   const [leaveFirst, leaveSecond] = await Promise.all([enter('a', signal), enter('a', signal)]);
@@ -247,7 +247,7 @@ test('those who come late wait in line until someone leaves', async (t) => {
   t.deepEqual(order, ['third', 'fourth']);
 });
 
-test('who gives up waiting takes nobody’s turn', async (t) => {
+test('a caller that stops waiting takes no slot', async (t) => {
   const enter = createKeyedSemaphore(1);
   const leave = await enter('a', signal);
   const impatient = new AbortController();
@@ -260,13 +260,13 @@ test('who gives up waiting takes nobody’s turn', async (t) => {
   await t.notThrowsAsync(patient);
 });
 
-test('who has given up before does not get in', async (t) => {
+test('a caller with an aborted signal gets no slot', async (t) => {
   await t.throwsAsync(createKeyedSemaphore(1)('a', AbortSignal.abort(new Error('enough'))), {
     message: 'enough',
   });
 });
 
-test('a request that has become too late while its host was looked for writes nothing, and says so', async (t) => {
+test('a request that may no longer start after its DNS lookup sends nothing, and reports it', async (t) => {
   const server = await httpServer(t, (_request, response) => response.end());
   const found = Promise.withResolvers<string[]>();
   const asked = Promise.withResolvers<void>();

@@ -12,7 +12,7 @@ import { answering, httpServer, okay, rawServer } from './support/servers.ts';
 const hook = 'https://hook.example.com/';
 const open = '93.184.216.34';
 
-/** Asks a real name server with these answers, and waits for them, so that no question is asked twice. */
+/** A resolver with a real name server that gives these answers. Its long timeout prevents repeated queries. */
 const resolverWith = async (t: ExecutionContext, answers: DnsAnswers) =>
   createResolver({ servers: [await dnsServer(t, answers)], timeoutMs: 60_000 });
 
@@ -40,7 +40,7 @@ test('one family without addresses leaves the other', async (t) => {
 
 const broken: readonly DnsAnswer[] = ['SERVFAIL', 'silence'];
 for (const answer of broken) {
-  test(`one family that fails (${answer}) fails the whole`, async (t) => {
+  test(`one family that fails (${answer}) fails the lookup`, async (t) => {
     const server = await dnsServer(t, { A: ['192.0.2.1'], AAAA: answer });
     const timeoutMs = answer === 'silence' ? 500 : 60_000;
     const resolve = createResolver({ servers: [server], timeoutMs });
@@ -49,7 +49,7 @@ for (const answer of broken) {
   });
 }
 
-/** An egress that asks a real name server with these answers, and keeps what it would dial. */
+/** An egress with a real name server that gives these answers. Records the dialled addresses. */
 async function egressWith(t: ExecutionContext, answers: DnsAnswers) {
   const resolve = await resolverWith(t, answers);
   const { dialled, connect } = recordingConnector();
@@ -58,7 +58,7 @@ async function egressWith(t: ExecutionContext, answers: DnsAnswers) {
   return { resolve, dialled, send };
 }
 
-test('R61: a name that turns private between the check and the connection is not dialled', async (t) => {
+test('R61: a name that becomes private between the check and the connection is not dialled', async (t) => {
   let address = open;
   const { resolve, dialled, send } = await egressWith(t, ({ type }) =>
     type === 'A' ? [address] : [],
@@ -70,7 +70,7 @@ test('R61: a name that turns private between the check and the connection is not
   t.deepEqual(dialled, []);
 });
 
-test('R70: a name that turns private between two attempts is dialled for the first one only', async (t) => {
+test('R70: a name that becomes private between two attempts is dialled only for the first one', async (t) => {
   let address = open;
   const { dialled, send } = await egressWith(t, ({ type }) => (type === 'A' ? [address] : []));
 
@@ -82,7 +82,7 @@ test('R70: a name that turns private between two attempts is dialled for the fir
   t.deepEqual(dialled, [open, open]);
 });
 
-test('a name whose answers flip with each query never gets a connection to the private address', async (t) => {
+test('a name whose answers alternate per query never gets a connection to the private address', async (t) => {
   let queries = 0;
   const { dialled, send } = await egressWith(t, ({ type }) =>
     type === 'A' ? [queries++ % 2 ? '127.0.0.1' : open] : [],
@@ -100,7 +100,7 @@ test('a name whose answers flip with each query never gets a connection to the p
   );
 });
 
-test('whatever mixture of both families a name server makes up, only public addresses are dialled', async (t) => {
+test('for any mixture of both families in DNS answers, only public addresses are dialled', async (t) => {
   const random = randomBits(40);
   const pools = {
     A: [open, '8.8.8.8', '127.0.0.1', '169.254.169.254', '10.0.0.5'],
@@ -138,7 +138,7 @@ const privateAnswers: Readonly<Record<string, DnsAnswers>> = {
   },
 };
 for (const [name, answers] of Object.entries(privateAnswers)) {
-  test(`${name}: such answers of a name server are refused at once and at the connection`, async (t) => {
+  test(`${name}: these DNS answers are refused by the check and at the connection`, async (t) => {
     const { resolve, dialled, send } = await egressWith(t, answers);
 
     t.not(await checkDestination(hook, { resolve, allow: [] }), null);
@@ -147,14 +147,14 @@ for (const [name, answers] of Object.entries(privateAnswers)) {
   });
 }
 
-test('a name that stands for another one, which is public, is dialled there', async (t) => {
+test('an alias of a public name is dialled at that name’s address', async (t) => {
   const { dialled, send } = await egressWith(t, { A: ['cdn.example.net', open], AAAA: [] });
 
   t.is(await send(), 'connection_refused');
   t.deepEqual(dialled, [open]);
 });
 
-test('with real sockets too, what is connected to is always an address that was judged', async (t) => {
+test('with real sockets too, every connection goes to an address that was checked', async (t) => {
   const server = await httpServer(t, (_request, response) => {
     response.setHeader('connection', 'close').end();
   });
@@ -194,7 +194,7 @@ test('with real sockets too, what is connected to is always an address that was 
   t.is(server.connections, 10);
 });
 
-test('R70: a connection that was left idle is gone, and the name is asked for again', async (t) => {
+test('R70: after an idle connection has closed, the name is resolved again', async (t) => {
   const closed = Promise.withResolvers<unknown>();
   const server = await rawServer(t, (socket) => {
     void once(socket, 'close').then(closed.resolve);
@@ -212,7 +212,7 @@ test('R70: a connection that was left idle is gone, and the name is asked for ag
   t.is(server.connections, 1);
 });
 
-test('fifty receivers whose name server is silent hold up neither a file nor another receiver', async (t) => {
+test('fifty receivers with a silent name server delay neither a file nor another receiver', async (t) => {
   const server = await httpServer(t, (_request, response) => response.end());
   const asked = new Set<string>();
   const allAsked = Promise.withResolvers<void>();
@@ -250,7 +250,7 @@ test('fifty receivers whose name server is silent hold up neither a file nor ano
   t.deepEqual([...new Set(await Promise.all(slow))], ['timeout']);
 });
 
-test('a name server that stays silent ends in a DNS error, certainly not sent', async (t) => {
+test('a silent name server causes a DNS error, certainly not sent', async (t) => {
   const name = await dnsServer(t, () => 'silence');
   const resolve = createResolver({ servers: [name], timeoutMs: 100 });
 

@@ -20,7 +20,7 @@ import { answering, at, httpServer, rawServer, tlsServer } from './support/serve
 const okay = (body: string, length = body.length) =>
   `HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: ${length}\r\n\r\n${body}`;
 
-test('a file comes as a stream, with its status, headers and address', async (t) => {
+test('a file arrives as a stream, with its status, headers and address', async (t) => {
   const server = await httpServer(t, (_request, response) =>
     response.setHeader('Content-Type', 'image/png').end('picture'),
   );
@@ -31,7 +31,7 @@ test('a file comes as a stream, with its status, headers and address', async (t)
   t.is((await buffer(found.body)).toString(), 'picture');
 });
 
-test('a file comes over TLS from a name that resolves to an address that is allowed', async (t) => {
+test('a file arrives over TLS from a name that resolves to an allowed address', async (t) => {
   const authority = createAuthority();
   const server = await tlsServer(
     t,
@@ -48,7 +48,7 @@ test('a file comes over TLS from a name that resolves to an address that is allo
   t.is((await buffer(found.body)).toString(), 'picture');
 });
 
-test('a failure of the server is handed over, and its body may be left', async (t) => {
+test('an error status is returned, and its body may be left unread', async (t) => {
   const server = await httpServer(t, (_request, response) => response.writeHead(404).end('no'));
   const egress = egressTo(t, server);
   const found = await egress.download(file(at(server)));
@@ -58,7 +58,7 @@ test('a failure of the server is handed over, and its body may be left', async (
   await t.notThrowsAsync(egress.close());
 });
 
-test('a first address is judged too, and nothing is dialled for a private one', async (t) => {
+test('the first address is checked too, and a private one is not dialled', async (t) => {
   const { connect, dialled } = recordingConnector();
   const egress = testEgress(t, { connect });
 
@@ -67,7 +67,7 @@ test('a first address is judged too, and nothing is dialled for a private one', 
   t.deepEqual(dialled, []);
 });
 
-test('a length over the limit is refused before the body comes', async (t) => {
+test('a length over the limit is refused before the body arrives', async (t) => {
   const left = Promise.withResolvers<void>();
   const server = await rawServer(t, (socket) => {
     socket.on('close', () => left.resolve());
@@ -85,7 +85,7 @@ const endless: Readonly<Record<string, string>> = {
   'in chunks': 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n',
 };
 for (const [name, head] of Object.entries(endless)) {
-  test(`a body ${name} is stopped at the limit, and the server is left`, async (t) => {
+  test(`a body ${name} is stopped at the limit, and the connection closes`, async (t) => {
     const left = Promise.withResolvers<void>();
     const server = await rawServer(t, (socket) => {
       socket.on('close', () => left.resolve());
@@ -111,14 +111,14 @@ for (const [name, head] of Object.entries(endless)) {
   });
 }
 
-test('a body that is longer than its length says is cut there, whatever the server sends', async (t) => {
+test('a body longer than its Content-Length is cut there', async (t) => {
   const server = await rawServer(t, answering(`${okay('picture', 7)}${'x'.repeat(5000)}`));
   const { body } = await egressTo(t, server).download(file(at(server)));
 
   t.is((await buffer(body)).toString(), 'picture');
 });
 
-test('a body that breaks off fails, and never looks whole', async (t) => {
+test('a body that breaks off fails, and never looks complete', async (t) => {
   const server = await rawServer(t, (socket) => {
     socket.once('data', () => socket.end(okay('beginning', 100)));
   });
@@ -127,7 +127,7 @@ test('a body that breaks off fails, and never looks whole', async (t) => {
   t.is(await failure(t, buffer(found.body)), 'connection_reset, maybe sent');
 });
 
-test('the signal of the caller ends a download in the middle', async (t) => {
+test("the caller's signal ends a download in the middle", async (t) => {
   const controller = new AbortController();
   const left = Promise.withResolvers<void>();
   const server = await rawServer(t, (socket) => {
@@ -142,7 +142,7 @@ test('the signal of the caller ends a download in the middle', async (t) => {
   await left.promise;
 });
 
-test('nothing is held in memory: what nobody reads, the server keeps', async (t) => {
+test('nothing is buffered in memory: the server keeps the bytes that are not read', async (t) => {
   let sent = 0;
   const total = 100_000_000;
   const server = await rawServer(t, (socket) => {
@@ -155,9 +155,9 @@ test('nothing is held in memory: what nobody reads, the server keeps', async (t)
     socket.on('drain', more).once('data', () => socket.write(okay('', total), more));
   });
   const found = await egressTo(t, server).download(file(at(server), { maxBytes: total }));
-  // Enough to send all of it.
+  // Enough turns to send all of it.
   await turns(5000);
-  // The two sides of a loopback connection may buffer a few megabytes in the kernel.
+  // Both sides of a loopback connection may buffer a few megabytes in the kernel.
   t.true(sent < 30_000_000, `the server could send ${sent} bytes`);
   found.body.destroy();
 });
@@ -165,7 +165,7 @@ test('nothing is held in memory: what nobody reads, the server keeps', async (t)
 const redirect = (to: string) =>
   `HTTP/1.1 302 Found\r\nlocation: ${to}\r\ncontent-length: 0\r\n\r\n`;
 
-test('A20: three redirects are followed, relative ones too; the fourth is refused', async (t) => {
+test('A20: three redirects are followed, including relative ones; the fourth is refused', async (t) => {
   const server = await httpServer(t, ({ url = '' }, response) => {
     const count = Number(url.slice(1));
     response.writeHead(count > 0 ? 302 : 200, count > 0 ? { location: `/${count - 1}` } : {});
@@ -181,7 +181,7 @@ test('A20: three redirects are followed, relative ones too; the fourth is refuse
   t.is(server.requests.length, 8);
 });
 
-test('a redirect to an address in raw UTF-8 leads to these bytes, and one in Latin-1 to its letters', async (t) => {
+test('a redirect in raw UTF-8 keeps its bytes, and one in Latin-1 its letters', async (t) => {
   const locations = {
     '/utf-8': Buffer.from('/ziel-ü-日本.jpg').toString('latin1'),
     '/latin-1': '/ziel-ü.jpg',
@@ -208,7 +208,7 @@ test('a redirect to an address in raw UTF-8 leads to these bytes, and one in Lat
   );
 });
 
-test('an answer whose headers are too large is refused with a sentence that says so', async (t) => {
+test('an answer whose headers are too large is refused with a clear message', async (t) => {
   const server = await rawServer(
     t,
     answering(`HTTP/1.1 200 OK\r\na: ${'b'.repeat(20_000)}\r\n\r\n`),
@@ -223,7 +223,7 @@ test('an answer whose headers are too large is refused with a sentence that says
   }
 });
 
-test('A20: a redirect from https to https of another name is followed, with the certificate of each', async (t) => {
+test('A20: a redirect from https to https on another name is followed, with each name’s certificate checked', async (t) => {
   const authority = createAuthority();
   const picture = 'HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\npicture';
   const cdn = await tlsServer(t, authority.issueFor(['cdn.example.net']), answering(picture));
@@ -255,7 +255,7 @@ const traps = {
   'another scheme': 'file:///etc/passwd',
   'an address with a user': 'https://user@files.example.com/',
   'an address with a password': 'https://me:secret@files.example.com/',
-  'no address at all': 'https://',
+  'a URL without a host': 'https://',
 };
 for (const [name, to] of Object.entries(traps)) {
   test(`R71: a redirect to ${name} is refused, and nothing is dialled for it`, async (t) => {
@@ -275,7 +275,7 @@ for (const [name, to] of Object.entries(traps)) {
   });
 }
 
-test('R71: a circle of redirects ends after the third', async (t) => {
+test('R71: a redirect loop ends after the third redirect', async (t) => {
   const server = await httpServer(t, (_request, response) =>
     response.writeHead(302, { location: '/' }).end(),
   );

@@ -26,7 +26,7 @@ import {
 const beginning = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nbeginning';
 const soon = { timeoutMs: 900 };
 
-test('a port where nobody listens: refused, certainly not sent', async (t) => {
+test('a port without a server: refused, certainly not sent', async (t) => {
   const egress = testEgress(t, { allow: '127.0.0.1/32:1' });
 
   t.is(await failure(t, egress.request(post('http://127.0.0.1:1/'))), 'connection_refused');
@@ -38,7 +38,7 @@ const silent = {
 };
 for (const [name, { serve, drop }] of Object.entries(silent)) {
   test.serial(
-    `a receiver that answers ${name}: a timeout on time, maybe sent, and it is left`,
+    `a receiver that answers ${name}: a timeout on time, maybe sent, and the connection closes`,
     async (t) => {
       const { pass } = stopClock(t);
       const { server, asked, left } = await silentServer(t, serve);
@@ -80,7 +80,7 @@ for (const [name, end] of Object.entries(endings)) {
   });
 }
 
-test('a body that comes in a great many chunks of one byte is cut, where a few thousand are taken', async (t) => {
+test('a body of very many one-byte chunks is cut, and one of a few thousand is read', async (t) => {
   const chunks = (count: number) => '1\r\nx\r\n'.repeat(count);
   const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
   const take = async (count: number) => {
@@ -105,8 +105,8 @@ test('a signal after the status line cuts the body: the status decides', async (
 });
 
 const resets: Readonly<Record<string, (socket: Socket) => void>> = {
-  'resets after it read': (socket) => socket.once('data', () => socket.resetAndDestroy()),
-  'closes after it read': (socket) => socket.once('data', () => socket.end()),
+  'resets after reading': (socket) => socket.once('data', () => socket.resetAndDestroy()),
+  'closes after reading': (socket) => socket.once('data', () => socket.end()),
   'closes half-way through its headers': (socket) =>
     socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\na: b\r\n')),
 };
@@ -123,7 +123,7 @@ for (const [name, serve] of Object.entries(resets)) {
 test('a receiver that resets at once is not tried again', async (t) => {
   const server = await rawServer(t, (socket) => socket.resetAndDestroy());
 
-  // Which comes first, the reset or the request, is a race, so either may be true of what was sent.
+  // The reset and the request race, so the request may or may not have been sent.
   t.regex(await failure(t, egressTo(t, server).request(post(at(server)))), /^connection_reset/v);
   t.is(server.connections, 1);
 });
@@ -145,27 +145,30 @@ test.serial(
   },
 );
 
-test.serial('a connection that is never made: a timeout on time, certainly not sent', async (t) => {
-  const { pass } = stopClock(t);
-  const server = await rawServer(t, answering(okay));
-  const dialled = Promise.withResolvers<buildConnector.Callback>();
-  const egress = testEgress(t, {
-    allow: `127.0.0.1/32:${server.port}`,
-    connect: (_options, callback) => dialled.resolve(callback),
-  });
-  const outcome = failure(t, egress.request(post(at(server), { timeoutMs: 50 })));
-  const fail = await dialled.promise;
+test.serial(
+  'a connection that is never established: a timeout on time, certainly not sent',
+  async (t) => {
+    const { pass } = stopClock(t);
+    const server = await rawServer(t, answering(okay));
+    const dialled = Promise.withResolvers<buildConnector.Callback>();
+    const egress = testEgress(t, {
+      allow: `127.0.0.1/32:${server.port}`,
+      connect: (_options, callback) => dialled.resolve(callback),
+    });
+    const outcome = failure(t, egress.request(post(at(server), { timeoutMs: 50 })));
+    const fail = await dialled.promise;
 
-  pass(49);
-  t.is(await Promise.race([outcome, turns()]), undefined);
-  pass(1);
-  t.is(await outcome, 'timeout');
-  fail(Object.assign(new Error('refused late'), { code: 'ECONNREFUSED' }), null);
-  t.is(server.connections, 0);
-});
+    pass(49);
+    t.is(await Promise.race([outcome, turns()]), undefined);
+    pass(1);
+    t.is(await outcome, 'timeout');
+    fail(Object.assign(new Error('refused late'), { code: 'ECONNREFUSED' }), null);
+    t.is(server.connections, 0);
+  },
+);
 
 test.serial(
-  'a request that was given up while it connected is not sent when the connection comes',
+  'a request that was aborted during its connection is not sent when the connection opens',
   async (t) => {
     const { pass } = stopClock(t);
     const received: string[] = [];
@@ -191,7 +194,7 @@ test.serial(
   },
 );
 
-test('the signal of the caller ends a request like the end of its time, and says why', async (t) => {
+test('the caller’s signal ends a request like a timeout, with the same error', async (t) => {
   const server = await rawServer(t, (socket) =>
     socket.once('data', () => controller.abort(new Error('the worker stops'))),
   );
@@ -199,11 +202,11 @@ test('the signal of the caller ends a request like the end of its time, and says
   const egress = egressTo(t, server);
   const error = await t.throwsAsync(egress.request(get(at(server), { signal: controller.signal })));
 
-  t.like(error, { code: 'timeout', maybeSent: true, message: 'No answer came in time.' });
+  t.like(error, { code: 'timeout', maybeSent: true, message: 'No response arrived in time.' });
   t.like(error?.cause, { message: 'the worker stops' });
 });
 
-test('a signal that has aborted already: nothing is dialled', async (t) => {
+test('a signal that has already aborted: nothing is dialled', async (t) => {
   const server = await rawServer(t, () => {});
   const request = post(at(server), { signal: AbortSignal.abort() });
 
@@ -212,21 +215,24 @@ test('a signal that has aborted already: nothing is dialled', async (t) => {
 });
 
 for (const [name, { serve, drop }] of Object.entries(neverEnding)) {
-  test.serial(`a server that answers ${name} is left after the silence`, async (t) => {
-    const { pass } = stopClock(t);
-    const { server, asked, left } = await silentServer(t, serve);
-    const { egress, came } = watchedEgress(t, server);
-    const outcome = failure(t, egress.download(file(at(server), { stallMs: 300 })));
-    await dripUntil(300, { socket: await asked, drop, came, pass });
+  test.serial(
+    `the connection to a server that answers ${name} closes after the silence`,
+    async (t) => {
+      const { pass } = stopClock(t);
+      const { server, asked, left } = await silentServer(t, serve);
+      const { egress, came } = watchedEgress(t, server);
+      const outcome = failure(t, egress.download(file(at(server), { stallMs: 300 })));
+      await dripUntil(300, { socket: await asked, drop, came, pass });
 
-    t.is(await Promise.race([outcome, turns()]), undefined);
-    pass(1);
-    t.is(await outcome, 'timeout, maybe sent');
-    await left;
-  });
+      t.is(await Promise.race([outcome, turns()]), undefined);
+      pass(1);
+      t.is(await outcome, 'timeout, maybe sent');
+      await left;
+    },
+  );
 }
 
-test.serial('a body that falls silent fails; one that comes slowly does not', async (t) => {
+test.serial('a body that stalls fails, and a slow one does not', async (t) => {
   const { pass } = stopClock(t);
   const head = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n';
   const begin = async () => {
@@ -255,7 +261,7 @@ test.serial('a body that falls silent fails; one that comes slowly does not', as
   t.is(await outcome, 'timeout, maybe sent');
 });
 
-test.serial('a reader that is slow is no silence of the server', async (t) => {
+test.serial('a slow reader does not count as a stalled server', async (t) => {
   const { pass } = stopClock(t);
   const server = await httpServer(t, (_request, response) =>
     response.end(Buffer.alloc(1_000_000, 'x')),
@@ -272,7 +278,7 @@ test.serial('a reader that is slow is no silence of the server', async (t) => {
   t.is((await buffer(found.body)).length, 1_000_000);
 });
 
-test.serial('a server that drips for ever is left when the whole time is up', async (t) => {
+test.serial('a server that sends forever is cut off at the total time limit', async (t) => {
   const { pass } = stopClock(t);
   const { server, answered } = await answeringServer(t, 'HTTP/1.1 200 OK\r\n\r\n');
   const { egress, came } = watchedEgress(t, server);

@@ -22,7 +22,7 @@ import {
 
 const hook = 'https://hook.example.com/';
 
-test('no connection is attempted to any refused URL', async (t) => {
+test('no refused URL causes a connection', async (t) => {
   const { dialled, connect } = recordingConnector();
   const asked: string[] = [];
   const egress = testEgress(t, {
@@ -42,7 +42,7 @@ test('no connection is attempted to any refused URL', async (t) => {
   t.deepEqual({ dialled, asked }, { dialled: [], asked: [] });
 });
 
-test('the connector lets through what the check accepts', async (t) => {
+test('the connector allows what the check accepts', async (t) => {
   const { dialled, connect } = recordingConnector();
   const egress = testEgress(t, { connect, resolve: async () => ['93.184.216.34'] });
   const urls = Object.values(acceptedUrls).flat();
@@ -65,7 +65,7 @@ for (const [id, answers] of Object.entries(privateAnswers)) {
   });
 }
 
-test('a socket that turns out to be connected to a private address gets no byte', async (t) => {
+test('a socket that is connected to a private address gets no byte', async (t) => {
   const received: Buffer[] = [];
   const server = await rawServer(t, (socket) => socket.on('data', (chunk) => received.push(chunk)));
   const { dialled, connect } = recordingConnector(server.port);
@@ -77,7 +77,7 @@ test('a socket that turns out to be connected to a private address gets no byte'
   t.deepEqual(received, []);
 });
 
-test('what DNS leaves open is a DNS error, and nothing is dialled', async (t) => {
+test('an unclear DNS answer is a DNS error, and nothing is dialled', async (t) => {
   const { dialled, connect } = recordingConnector();
   for (const resolve of [
     async () => [],
@@ -94,7 +94,7 @@ test('what DNS leaves open is a DNS error, and nothing is dialled', async (t) =>
   t.deepEqual(dialled, []);
 });
 
-test('the next address of a name is tried when the first does not answer', async (t) => {
+test('the next address of a name is tried if the first does not answer', async (t) => {
   const { dialled, connect } = recordingConnector();
   const addresses = ['93.184.216.34', '2606:4700:4700::1111', '8.8.8.8'];
   const egress = testEgress(t, { connect, resolve: async () => addresses });
@@ -125,7 +125,7 @@ test('plain http to an address that is not allowed is refused', async (t) => {
   t.is(server.connections, 0);
 });
 
-test('a refusal tells nothing of the inside', async (t) => {
+test('a refusal reveals nothing about the internal network', async (t) => {
   const egress = testEgress(t, { resolve: async () => ['10.1.2.3'] });
   const error = await t.throwsAsync(egress.request(post(hook)));
 
@@ -135,13 +135,13 @@ test('a refusal tells nothing of the inside', async (t) => {
 const itself = 'The URL leads to this service itself.';
 const open = async () => ['93.184.216.34'];
 
-test('R56: the service’s own host is refused in every spelling and at every port, and DNS is not asked', async (t) => {
+test('R56: the service’s own host is refused in every notation and at every port, without DNS', async (t) => {
   for (const url of ownUrls) {
     t.is(await checkDestination(url, { allow: [], resolve: noDns, ownUrl }), itself, url);
   }
 });
 
-test('R56: other hosts are none of its own, nor is any where the service knows none', async (t) => {
+test('R56: other hosts are not its own, and a service without a public URL has no own host', async (t) => {
   for (const url of otherUrls) {
     t.is(await checkDestination(url, { allow: [], resolve: open, ownUrl }), null, url);
   }
@@ -150,7 +150,7 @@ test('R56: other hosts are none of its own, nor is any where the service knows n
   }
 });
 
-test('R56: an address of its own is refused in every spelling', async (t) => {
+test('R56: the service’s own address is refused in every notation', async (t) => {
   const own = { allow: [], resolve: noDns, ownUrl: 'https://93.184.216.34' };
   for (const url of [
     'https://93.184.216.34/',
@@ -162,7 +162,7 @@ test('R56: an address of its own is refused in every spelling', async (t) => {
   t.is(await checkDestination('https://93.184.216.35/', own), null);
 });
 
-test('R56: another port of the loopback that a Punctual for trying out is on is refused as not public, with the operator’s setting', async (t) => {
+test('R56: on a local trial installation, another loopback port is refused as not public, and the message names the operator’s setting', async (t) => {
   const judging = { allow: [], resolve: noDns };
   for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
     const own = { ...judging, ownUrl: `http://${host}:3000` };
@@ -176,7 +176,7 @@ test('R56: another port of the loopback that a Punctual for trying out is on is 
   }
 });
 
-test('R56: a request that must not lead back to the service does not', async (t) => {
+test('R56: a request that must not lead back to the service is refused', async (t) => {
   const { dialled, connect } = recordingConnector();
   const egress = testEgress(t, { ownUrl, connect, resolve: open });
 
@@ -192,7 +192,7 @@ test('R56: a request that must not lead back to the service does not', async (t)
   t.is(dialled.length, otherUrls.length);
 });
 
-test('R56: another request may: a file of the service’s own library, or a network on the same host', async (t) => {
+test('R56: other requests may: to a file of the service’s own library, or a network on the same host', async (t) => {
   const { dialled, connect } = recordingConnector();
   const egress = testEgress(t, { ownUrl, connect, resolve: open });
 

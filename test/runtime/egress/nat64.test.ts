@@ -9,7 +9,7 @@ const hook = 'https://hook.example.com/';
 const known = '64:ff9b::/96';
 const own = '2600:1f18:64::/96';
 
-/** What a request to a name with these addresses ends in, and what was dialled for it. */
+/** The result of a request to a name with these addresses, and the addresses that were dialled for it. */
 async function outcome(t: ExecutionContext, addresses: readonly string[], prefixes: string) {
   const resolve = dns({ 'hook.example.com': addresses });
   const { dialled, connect } = recordingConnector();
@@ -19,17 +19,17 @@ async function outcome(t: ExecutionContext, addresses: readonly string[], prefix
   return { code: await failure(t, egress.request(post(hook))), dialled, isTaken: refusal === null };
 }
 
-test('behind DNS64 a receiver that has IPv4 only is reached by what the name server made of its address', async (t) => {
-  // 8.8.8.8, as it is and translated.
+test('behind DNS64 an IPv4-only receiver is reached by its synthesised address', async (t) => {
+  // 8.8.8.8, untranslated and translated.
   const addresses = ['8.8.8.8', '64:ff9b::808:808'];
   const told = await outcome(t, addresses, known);
   t.deepEqual(told, { code: 'connection_refused', dialled: addresses, isTaken: true });
 
-  const untold = await outcome(t, addresses, '');
-  t.deepEqual(untold, { code: 'blocked_destination', dialled: [], isTaken: false });
+  const unknownPrefix = await outcome(t, addresses, '');
+  t.deepEqual(unknownPrefix, { code: 'blocked_destination', dialled: [], isTaken: false });
 });
 
-test('what the operator’s own translator would bring inside is refused, as public as its address looks', async (t) => {
+test('an address that the operator’s own translator maps to an internal one is refused, although it looks public', async (t) => {
   for (const inside of ['a00:5', '7f00:1', 'a9fe:a9fe', 'c0a8:1']) {
     for (const prefix of ['2600:1f18:64::', '64:ff9b::']) {
       const told = await outcome(t, [`${prefix}${inside}`], `${known}, ${own}`);
@@ -38,7 +38,7 @@ test('what the operator’s own translator would bring inside is refused, as pub
   }
 });
 
-test('every address behind NAT64 gets the verdict of the IPv4 address that it leads to, and no other one is changed', (t) => {
+test('every address behind NAT64 gets the verdict of its IPv4 address, and other addresses keep theirs', (t) => {
   const random = randomBits(64);
   const nat64 = parseNat64Prefixes(own);
   let refused = 0;
@@ -54,14 +54,14 @@ test('every address behind NAT64 gets the verdict of the IPv4 address that it le
   t.true(refused > 100 && refused < 1900, String(refused));
 });
 
-test('an address that the operator allows is allowed behind NAT64 too', (t) => {
+test('an allowed address is allowed behind NAT64 too', (t) => {
   const allow = parseAllowList('10.0.0.5/32:443');
   const nat64 = parseNat64Prefixes(known);
   t.is(checkUrl('https://[64:ff9b::a00:5]/', { allow, nat64 }), null);
   t.not(checkUrl('https://[64:ff9b::a00:6]/', { allow, nat64 }), null);
 });
 
-test('a prefix of another length, or that is none, is named', (t) => {
+test('an error names an invalid prefix, or one with another length', (t) => {
   for (const wrong of ['64:ff9b::/64', '64:ff9b:1::/48', '10.0.0.0/8', '64:ff9b::1/96', 'nat64']) {
     t.throws(() => parseNat64Prefixes(`${known},${wrong}`), { message: new RegExp(wrong, 'v') });
   }

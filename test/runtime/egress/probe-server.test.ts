@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import test from 'ava';
 import { probeServer } from '../../../runtime/egress/probe-server.ts';
 
-test('a server that accepts connections and closes them counts as unreachable, not as one that refuses TLS', async (t) => {
+test('a server that closes accepted connections counts as unreachable, not as one without TLS', async (t) => {
   const server = createServer((socket) => socket.destroy());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -8,7 +8,7 @@ import { EgressError } from '../../../runtime/egress/egress-error.ts';
 import { egressTo, failure, get, post, testEgress, turns } from './support/egress.ts';
 import { answering, at, httpServer, okay, rawServer } from './support/servers.ts';
 
-test('the request arrives as it was given', async (t) => {
+test('the request arrives unchanged', async (t) => {
   const seen: unknown[] = [];
   const server = await httpServer(t, (request, response) => {
     seen.push(request.headers);
@@ -36,7 +36,7 @@ test('the request arrives as it was given', async (t) => {
   ]);
 });
 
-test('the answer comes with its status, headers and body', async (t) => {
+test('the answer has its status, headers and body', async (t) => {
   const server = await httpServer(t, (_request, response) => {
     response.setHeader('X-One', 'a');
     response.setHeader('Set-Cookie', ['first=1', 'second=2']);
@@ -70,7 +70,7 @@ const sizes = [
   { size: 1_000_000, truncated: true },
 ];
 for (const { size, truncated } of sizes) {
-  test(`a body of ${size} bytes is ${truncated ? 'cut' : 'whole'} where 100 are wanted`, async (t) => {
+  test(`a body of ${size} bytes is ${truncated ? 'cut' : 'whole'} with a limit of 100`, async (t) => {
     const server = await httpServer(t, (_request, response) => response.end('x'.repeat(size)));
     const answer = await egressTo(t, server).request(get(at(server), { maxBytes: 100 }));
 
@@ -79,7 +79,7 @@ for (const { size, truncated } of sizes) {
   });
 }
 
-test('an endless body is cut, and the sender is cut off', async (t) => {
+test('an endless body is cut, and the connection closes', async (t) => {
   const server = await rawServer(t, (socket) => {
     socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
     const drip = () =>
@@ -116,7 +116,7 @@ const broken = {
   'that switches protocols unasked': 'HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
 };
 for (const [name, text] of Object.entries(broken)) {
-  test(`an answer ${name} is not a valid one`, async (t) => {
+  test(`an answer ${name} is invalid`, async (t) => {
     const server = await rawServer(t, answering(text));
 
     t.is(
@@ -127,7 +127,7 @@ for (const [name, text] of Object.entries(broken)) {
   });
 }
 
-test('headers in Latin-1 do no harm', async (t) => {
+test('headers in Latin-1 are accepted', async (t) => {
   const server = await rawServer(t, (socket) => {
     socket.once('data', () =>
       socket.write(
@@ -139,7 +139,7 @@ test('headers in Latin-1 do no harm', async (t) => {
   t.like(await egressTo(t, server).request(get(at(server))), { status: 200 });
 });
 
-test('a header that would break out of its line is our own mistake, and nothing is sent', async (t) => {
+test('a header with a line break is a fault of our own, and nothing is sent', async (t) => {
   const server = await rawServer(t, answering(okay));
   const egress = egressTo(t, server);
   const send = (headers: Record<string, string>) => egress.request(post(at(server), { headers }));
@@ -152,7 +152,7 @@ test('a header that would break out of its line is our own mistake, and nothing 
 
 const piece = Buffer.alloc(64 * 1024, 7);
 
-/** A stream of `count` pieces that notes how many were taken from it. */
+/** A stream of `count` pieces that counts the ones taken from it. */
 function pieces(count: number) {
   const state = { taken: 0, stream: Readable.from([]) as Readable };
   async function* all() {
@@ -164,7 +164,7 @@ function pieces(count: number) {
   return state;
 }
 
-test('a body comes over as it is read, with its length', async (t) => {
+test('a body is sent as it is read, with its length', async (t) => {
   const server = await httpServer(t, (request, response) =>
     response.end(JSON.stringify(request.headers)),
   );
@@ -179,7 +179,7 @@ test('a body comes over as it is read, with its length', async (t) => {
   t.is(headers['transfer-encoding'], undefined);
 });
 
-test('of a large body only a little is read ahead of a slow server', async (t) => {
+test('only a little of a large body is read ahead of a slow server', async (t) => {
   const taken = Promise.withResolvers<Socket>();
   const server = await rawServer(t, (socket) => {
     socket.once('readable', () => taken.resolve(socket));
@@ -190,7 +190,7 @@ test('of a large body only a little is read ahead of a slow server', async (t) =
     post(at(server), { body: { stream: source.stream, sizeBytes } }),
   );
   const socket = await taken.promise;
-  // Enough to read all of it.
+  // Enough turns to read all of it.
   await turns(5000);
   const ahead = source.taken;
 
@@ -217,7 +217,7 @@ test('of a large body only a little is read ahead of a slow server', async (t) =
   t.is(hash.digest('hex'), whole.digest('hex'));
 });
 
-test('a server that refuses before it has read all is heard', async (t) => {
+test('an early refusal by the server is received before the whole body is sent', async (t) => {
   const refusal = 'HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno';
   const server = await rawServer(t, answering(refusal));
   const source = pieces(10_000);
@@ -232,7 +232,7 @@ test('a server that refuses before it has read all is heard', async (t) => {
   await egress.close();
 });
 
-test('a body that fails ends the request with the cause, and counts as maybe sent', async (t) => {
+test('a failing body ends the request with its cause, and counts as maybe sent', async (t) => {
   const server = await rawServer(t, () => {});
   const diskBroke = new Error('The disk broke.');
   async function* breaking() {
@@ -252,7 +252,7 @@ for (const [what, sizeBytes] of [
   ['shorter', piece.length + 1],
   ['longer', piece.length - 1],
 ] as const) {
-  test(`a body that is ${what} than it was said to be does not count as sent`, async (t) => {
+  test(`a body that is ${what} than its announced length does not count as sent`, async (t) => {
     const server = await httpServer(t, (_request, response) => response.end('taken'));
     const body = { stream: pieces(1).stream, sizeBytes };
     const request = egressTo(t, server).request(post(at(server), { body }));
@@ -262,7 +262,7 @@ for (const [what, sizeBytes] of [
   });
 }
 
-test('a body whose request never leaves is not read, and let go', async (t) => {
+test('the body of a request that is never sent is destroyed unread', async (t) => {
   const { stream } = pieces(1);
   const body = { stream, sizeBytes: piece.length };
   const attempt = testEgress(t).request(post('https://10.0.0.1/', { body }));
@@ -271,7 +271,7 @@ test('a body whose request never leaves is not read, and let go', async (t) => {
   t.true(stream.destroyed);
 });
 
-test('a request that is given up lets its body go', async (t) => {
+test('an aborted request destroys its body', async (t) => {
   const enough = new AbortController();
   const server = await rawServer(t, (socket) => socket.once('readable', () => enough.abort()));
   const source = pieces(10_000);

@@ -8,15 +8,15 @@ import { stopClock } from './support/silent-servers.ts';
 
 const refused = (): Error => Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
 
-/** One address that was dialled, and what becomes of it: as the test says. */
+/** One dialled address; the test decides its outcome. */
 type Dialled = {
   readonly address: string;
   readonly fail: (error?: Error) => void;
-  /** Connects it to a server, and tells of it. @returns our end of the connection. */
+  /** Connects it to a server and reports success. @returns our end of the connection. */
   readonly connect: (server: TestServer) => Promise<Socket>;
 };
 
-/** A connector that does nothing by itself. Each dialled address waits for the test. */
+/** A connector in which each dialled address waits for the test. */
 function heldConnector() {
   const dialled: Dialled[] = [];
   const connect: buildConnector.connector = ({ hostname }, callback) => {
@@ -48,7 +48,7 @@ function requestTo(
   return egress.request(post(`http://hook.example.com:${port}/`));
 }
 
-test('two dead addresses of one family hide no live one of the other', async (t) => {
+test('two dead addresses of one family do not hide a live one of the other', async (t) => {
   const server = await httpServer(t, (_request, response) => response.end());
   const { dialled, connect } = recordingConnector(server.port);
   const answer = requestTo(t, server, {
@@ -67,7 +67,7 @@ test('two dead addresses of one family hide no live one of the other', async (t)
   t.deepEqual(dialled, [first, sixth]);
 });
 
-test('addresses are dialled by turns of their families, eight at most', async (t) => {
+test('addresses are dialled in turn from both families, eight at most', async (t) => {
   const { dialled, connect } = recordingConnector();
   const many = ['8.8.8.1', '8.8.8.2', '8.8.8.3', '8.8.8.4', '8.8.8.5', '8.8.8.6', '8.8.8.7'];
   const resolve = async () => [...many, '2606:4700::1', '2606:4700::2'];
@@ -86,29 +86,26 @@ test('addresses are dialled by turns of their families, eight at most', async (t
   ]);
 });
 
-test.serial(
-  'an address that is silent holds the next one up for a quarter of a second',
-  async (t) => {
-    const { pass } = stopClock(t);
-    const server = await httpServer(t, (_request, response) => response.end());
-    const { dialled, addresses, connect } = heldConnector();
-    const answer = requestTo(t, server, { answers: [first, second, sixth], connect });
-    await turns(2);
-    t.deepEqual(addresses(), [first]);
-    pass(249);
-    t.deepEqual(addresses(), [first]);
-    pass(1);
-    t.deepEqual(addresses(), [first, sixth]);
-    pass(250);
-    t.deepEqual(addresses(), [first, sixth, second]);
+test.serial('a silent address delays the next one by a quarter of a second', async (t) => {
+  const { pass } = stopClock(t);
+  const server = await httpServer(t, (_request, response) => response.end());
+  const { dialled, addresses, connect } = heldConnector();
+  const answer = requestTo(t, server, { answers: [first, second, sixth], connect });
+  await turns(2);
+  t.deepEqual(addresses(), [first]);
+  pass(249);
+  t.deepEqual(addresses(), [first]);
+  pass(1);
+  t.deepEqual(addresses(), [first, sixth]);
+  pass(250);
+  t.deepEqual(addresses(), [first, sixth, second]);
 
-    await dialled[1]?.connect(server);
-    t.is((await answer).status, 200);
-    t.is(server.requests.length, 1);
-  },
-);
+  await dialled[1]?.connect(server);
+  t.is((await answer).status, 200);
+  t.is(server.requests.length, 1);
+});
 
-test.serial('an address that fails holds the next one up for no time', async (t) => {
+test.serial('an address that fails does not delay the next one', async (t) => {
   const { pass } = stopClock(t);
   const server = await httpServer(t, (_request, response) => response.end());
   const { dialled, addresses, connect } = heldConnector();
@@ -126,7 +123,7 @@ test.serial('an address that fails holds the next one up for no time', async (t)
   t.is((await answer).status, 200);
 });
 
-test.serial('the first that connects is used, and the others are closed unused', async (t) => {
+test.serial('the first connection is used, and the others close unused', async (t) => {
   const { pass } = stopClock(t);
   const server = await httpServer(t, (_request, response) => response.end());
   const received: Buffer[] = [];
@@ -146,34 +143,31 @@ test.serial('the first that connects is used, and the others are closed unused',
   t.deepEqual(received, []);
 });
 
-test.serial(
-  'a connection that is still being made is closed when another was faster',
-  async (t) => {
-    const { pass } = stopClock(t);
-    const server = await httpServer(t, (_request, response) => response.end());
-    const { dialled, connect } = heldConnector();
-    const pending: Socket[] = [];
-    const answer = requestTo(t, server, {
-      answers: [first, second],
-      // undici's own connector returns the socket at once.
-      connect: (options, callback) => {
-        connect(options, callback);
-        const socket = dial(server.port, '127.0.0.1').on('error', () => undefined);
-        pending.push(socket);
-        return socket;
-      },
-    });
-    await turns(2);
-    pass(250);
-    await dialled[1]?.connect(server);
+test.serial('a connection in progress closes when another was faster', async (t) => {
+  const { pass } = stopClock(t);
+  const server = await httpServer(t, (_request, response) => response.end());
+  const { dialled, connect } = heldConnector();
+  const pending: Socket[] = [];
+  const answer = requestTo(t, server, {
+    answers: [first, second],
+    // undici's own connector returns the socket at once.
+    connect: (options, callback) => {
+      connect(options, callback);
+      const socket = dial(server.port, '127.0.0.1').on('error', () => undefined);
+      pending.push(socket);
+      return socket;
+    },
+  });
+  await turns(2);
+  pass(250);
+  await dialled[1]?.connect(server);
 
-    t.is((await answer).status, 200);
-    t.is(pending.length, 2);
-    t.true(pending[0]?.destroyed);
-  },
-);
+  t.is((await answer).status, 200);
+  t.is(pending.length, 2);
+  t.true(pending[0]?.destroyed);
+});
 
-test('where no address answers, the request was certainly not sent', async (t) => {
+test('if no address answers, the request was certainly not sent', async (t) => {
   const { dialled, connect } = heldConnector();
   const outcome = failure(t, requestTo(t, { port: 1 }, { answers: [first, sixth], connect }));
   await turns(2);
@@ -183,7 +177,7 @@ test('where no address answers, the request was certainly not sent', async (t) =
   t.is(await outcome, 'timeout');
 });
 
-test('an address that turns out to be another is used for nothing, and no other is dialled', async (t) => {
+test('an address that turns out to be another one is not used, and no other is dialled', async (t) => {
   const server = await rawServer(t, () => {});
   const { dialled, addresses, connect } = heldConnector();
   const egress = testEgress(t, {

@@ -16,7 +16,7 @@ const egressFor = (t: Parameters<typeof testEgress>[0], { port }: { port: number
     resolve: dns({ 'hook.example.com': ['127.0.0.1'] }),
   });
 
-test('a receiver with a good certificate is reached by name, and is told the name', async (t) => {
+test('a receiver with a valid certificate is reached by name, and gets the name (SNI)', async (t) => {
   const names: unknown[] = [];
   const server = await tlsServer(t, {
     ...authority.issueFor(['hook.example.com']),
@@ -39,12 +39,12 @@ test('a receiver with a certificate for its address is reached by the address', 
   t.like(await egress.request(post(`https://127.0.0.1:${server.port}/`)), { status: 200 });
 });
 
-test('a receiver at an IPv6 address is asked for a certificate of its address, not of a name', async (t) => {
+test('a receiver at an IPv6 address must have a certificate for its address, not for a name', async (t) => {
   const server = await tlsServer(t, authority.issueFor(['127.0.0.1']));
   const dial = buildConnector({ ca: authority.ca, allowH2: false });
   const egress = testEgress(t, {
     allow: `127.0.0.1/32:${server.port},[2001:db8::1]/128:${server.port}`,
-    // The machine may have no IPv6, so the same options go to an IPv4 address.
+    // The machine may lack IPv6, so the same options connect to an IPv4 address.
     connect: (options, callback) => {
       t.is(options.hostname, '2001:db8::1');
       dial({ ...options, hostname: '127.0.0.1' }, callback);
@@ -57,13 +57,13 @@ test('a receiver at an IPv6 address is asked for a certificate of its address, n
 const untrusted = {
   'for another name': () => authority.issueFor(['other.example.com']),
   'for its address alone': () => authority.issueFor(['127.0.0.1']),
-  'of its own making': () => selfSigned('hook.example.com'),
+  'that is self-signed': () => selfSigned('hook.example.com'),
   'that has expired': () =>
     authority.issueFor(['hook.example.com'], {
       fromMs: Date.now() - 2 * dayMs,
       untilMs: Date.now() - dayMs,
     }),
-  'of tomorrow': () =>
+  'that is not valid yet': () =>
     authority.issueFor(['hook.example.com'], {
       fromMs: Date.now() + dayMs,
       untilMs: Date.now() + 2 * dayMs,
@@ -78,7 +78,7 @@ for (const [name, issue] of Object.entries(untrusted)) {
       );
       const egress = egressFor(t, server);
 
-      // More than once, because a resumed session would skip the look at the certificate's name.
+      // Several times, because a resumed session would skip the check of the certificate's name.
       for (let count = 0; count < 3; count += 1) {
         const request = post(`https://hook.example.com:${server.port}/`);
         t.is(await failure(t, egress.request(request)), 'tls_error');
@@ -88,7 +88,7 @@ for (const [name, issue] of Object.entries(untrusted)) {
   }
 }
 
-test('an authority that the system does not know is not trusted', async (t) => {
+test('a certificate authority that the system does not have is not trusted', async (t) => {
   const server = await tlsServer(t, authority.issueFor(['127.0.0.1']));
 
   t.is(
@@ -119,7 +119,7 @@ test('a handshake that stalls: a timeout on time, certainly not sent', async (t)
   t.is(await failure(t, egressFor(t, server).request(request)), 'timeout');
 });
 
-test('a handshake that is cut off: a reset, certainly not sent', async (t) => {
+test('a handshake that breaks off: a reset, certainly not sent', async (t) => {
   const server = await rawServer(t, (socket) => socket.once('data', () => socket.end()));
   const request = post(`https://hook.example.com:${server.port}/`);
 
@@ -127,7 +127,7 @@ test('a handshake that is cut off: a reset, certainly not sent', async (t) => {
 });
 
 for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
-  test(`a receiver that speaks before it is asked (${maxVersion}) gets one connection`, async (t) => {
+  test(`a receiver that sends before the request (${maxVersion}) gets one connection`, async (t) => {
     const server = await tlsServer(
       t,
       { ...authority.issueFor(['hook.example.com']), maxVersion },
@@ -156,7 +156,7 @@ test('an answer over TLS is complete', async (t) => {
 const source = (name: string) =>
   new URL(`../../../runtime/egress/${name}.ts`, import.meta.url).href;
 
-/** Asks for a URL in a process with this environment; the answer's body, or the code of the failure. */
+/** Requests a URL in a process with this environment. Returns the answer's body, or the code of the failure. */
 async function ask(url: string, port: number, env: Readonly<Record<string, string>>) {
   const script = `
     import { createEgress } from '${source('create-egress')}';
@@ -174,7 +174,7 @@ async function ask(url: string, port: number, env: Readonly<Record<string, strin
   return stdout;
 }
 
-test('proxies of the environment are not used', async (t) => {
+test('proxies from the environment are not used', async (t) => {
   const proxy = await httpServer(t, (_request, response) => response.end('proxy'));
   const server = await httpServer(t, (_request, response) => response.end('receiver'));
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy'];
@@ -185,7 +185,7 @@ test('proxies of the environment are not used', async (t) => {
   t.is(proxy.connections, 0);
 });
 
-test('the environment cannot switch the look at certificates off', async (t) => {
+test('the environment cannot disable the check of certificates', async (t) => {
   const { port } = await tlsServer(t, selfSigned('127.0.0.1'));
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
 

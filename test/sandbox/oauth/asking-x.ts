@@ -1,6 +1,6 @@
 import { callWith, challenge, type Asking } from './sign-in.ts';
 
-/** How X is asked for all that there is. */
+/** A request to X for all scopes. */
 export const askingX: Asking = {
   authorize: '/x/i/oauth2/authorize',
   token: '/x/2/oauth2/token',
@@ -13,7 +13,7 @@ export const askingX: Asking = {
   authentication: 'basic',
 };
 
-/** Whose token it is. */
+/** Returns the account of a token. */
 export const me = (url: string, token: string): Promise<Response> =>
   callWith(token, `${url}/x/2/users/me`);
 

@@ -1,11 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
 import { credentialsOf } from '../../../accounts/grants.ts';
-import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
 import { checkAccount } from '../../../networks/bluesky/account.ts';
 import { nonces } from '../../../networks/bluesky/oauth/nonces.ts';
 import { blueskyOauth } from '../../../networks/bluesky/oauth/oauth.ts';
 import type { Account } from '../../../networks/network.ts';
-import type { Grant } from '../../../networks/oauth.ts';
+import type { Grant } from '../../../networks/oauth/contract.ts';
 import { openConnection } from '../../networks/connection.ts';
 import { pictureFile } from '../../networks/files.ts';
 import { beginning, contextFor } from '../../networks/oauth/context.ts';
@@ -18,7 +18,7 @@ const nowhere = 'https://nowhere.invalid';
 const oauth = blueskyOauth({ plcUrl: nowhere, resolverUrl: nowhere });
 const loopback = 'http://127.0.0.1:9';
 
-/** A sandbox of the test's own, and the whole way through it. */
+/** Opens a sandbox, with functions for each step of signing in to it. */
 async function opened(t: ExecutionContext, publicUrl = loopback) {
   const { url } = await openSandbox(t);
   const context = contextFor(t, [url], { sandboxUrl: url, publicUrl });
@@ -48,7 +48,7 @@ function connectionOf(t: ExecutionContext, account: Account | undefined, grant: 
 }
 
 for (const publicUrl of [loopback, 'https://punctual.example.com']) {
-  test(`from ${publicUrl} the account connects and posts, with pictures and threads`, async (t) => {
+  test(`from ${publicUrl} the account connects and posts, with images and threads`, async (t) => {
     const { url, connect } = await opened(t, publicUrl);
     const { grant, accounts } = await connect();
     const connection = connectionOf(t, accounts[0], grant);
@@ -58,9 +58,9 @@ for (const publicUrl of [loopback, 'https://punctual.example.com']) {
       remoteId: connection.remoteId,
       handle: 'demo.sandbox.test',
     });
-    const { sent } = await publish(bluesky, connection, partsOf('One', 'Two'));
+    const { sent } = await publish(blueskyNetwork, connection, partsOf('One', 'Two'));
     const parts = partsWith([await pictureFile()], 'A picture');
-    const pictures = await publish(bluesky, connection, parts);
+    const pictures = await publish(blueskyNetwork, connection, parts);
     for (const { url: live } of [...sent, ...pictures.sent]) {
       t.true(live.startsWith(`${url}/bluesky/profile/`), live);
       t.is((await fetch(live)).status, 200);
@@ -68,23 +68,23 @@ for (const publicUrl of [loopback, 'https://punctual.example.com']) {
   });
 }
 
-test('a person sees who asks and for what', async (t) => {
+test('a person sees the app’s name and its scopes', async (t) => {
   const { begin } = await opened(t);
   const page = await openBrowser(loopback).open((await begin('second.sandbox.test')).url);
 
   t.regex(page.text, /Punctual wants to use your account .*Demo @demo.*Second @second/v);
   t.regex(page.text, /transition:generic/v);
-  t.is(page.forms[0]?.fields['account'], 'second', 'the one that was named');
+  t.is(page.forms[0]?.fields['account'], 'second', 'the named account is preselected');
 });
 
-test('a denial, and another account than the named one, connect nothing', async (t) => {
+test('a denial connects nothing, and neither does an account other than the named one', async (t) => {
   const { connect } = await opened(t);
   t.like(await t.throwsAsync(connect('Deny')), { name: 'OauthError', code: 'denied' });
   const other = await t.throwsAsync(connect('Allow', { account: 'second' }));
   t.like(other, { name: 'OauthError', code: 'no_account' });
 });
 
-test('a pushed request is answered once', async (t) => {
+test('a pushed request works once', async (t) => {
   const { begin } = await opened(t);
   const { url } = await begin();
   const browser = openBrowser(loopback);
@@ -95,7 +95,7 @@ test('a pushed request is answered once', async (t) => {
   t.is((await browser.open(url)).status, 400);
 });
 
-test('a refresh token is good once: its second use ends the session', async (t) => {
+test('a refresh token works once: its second use ends the session', async (t) => {
   const { connect, refresh } = await opened(t);
   const { grant } = await connect();
   const next = await refresh(grant);
@@ -105,23 +105,23 @@ test('a refresh token is good once: its second use ends the session', async (t) 
   t.like(await t.throwsAsync(refresh(next)), { code: 'access_lost' });
 });
 
-test('an ended token is refused and a refresh mends it, a revoked session needs its owner', async (t) => {
+test('after an expired token a refresh works, and after a revoked session only a new sign-in', async (t) => {
   const { url, connect, refresh } = await opened(t);
   const { grant, accounts } = await connect();
   const post = (by: Grant) =>
-    publish(bluesky, connectionOf(t, accounts[0], by), partsOf(`Hi ${crypto.randomUUID()}`));
+    publish(blueskyNetwork, connectionOf(t, accounts[0], by), partsOf(`Hi ${crypto.randomUUID()}`));
 
   await control(url, { platform: 'bluesky', directive: 'expire' });
-  t.like(await t.throwsAsync(post(grant)), { code: 'access_lost', taken: 'no' });
+  t.like(await t.throwsAsync(post(grant)), { code: 'access_lost', accepted: 'no' });
   const next = await refresh(grant);
   t.is((await post(next)).sent.length, 1);
 
   await control(url, { platform: 'bluesky', directive: 'revoke' });
-  t.like(await t.throwsAsync(post(next)), { code: 'access_lost', taken: 'no' });
+  t.like(await t.throwsAsync(post(next)), { code: 'access_lost', accepted: 'no' });
   t.like(await t.throwsAsync(refresh(next)), { code: 'access_lost' });
 });
 
-test('an account of a server whose tokens end within seconds stays connected', async (t) => {
+test('an account stays connected on a server whose tokens expire within seconds', async (t) => {
   const { url, connect, refresh } = await opened(t);
   await control(url, { platform: 'bluesky', directive: 'lifetime', seconds: 5 });
   const { grant } = await connect();
@@ -129,7 +129,7 @@ test('an account of a server whose tokens end within seconds stays connected', a
   t.not((await refresh(next)).refreshToken, next.refreshToken);
 });
 
-test('a refresh that is answered by 500, 429 or nothing loses no access', async (t) => {
+test('a refresh that gets 500, 429 or no answer loses no access', async (t) => {
   const { url, connect, refresh } = await opened(t);
   const { grant } = await connect();
   const outcomes = {
@@ -144,7 +144,7 @@ test('a refresh that is answered by 500, 429 or nothing loses no access', async 
   t.not((await refresh(grant)).refreshToken, grant.refreshToken);
 });
 
-test('a token without its key opens nothing, and neither does a proof that was seen', async (t) => {
+test('a token without its key is refused, and so is a repeated proof', async (t) => {
   const { url, connect } = await opened(t);
   const { grant, accounts } = await connect();
   const { http, ...connection } = connectionOf(t, accounts[0], grant);
@@ -167,7 +167,7 @@ test('a token without its key opens nothing, and neither does a proof that was s
   t.is((await call({ authorization: authorization.replace('DPoP', 'Bearer') })).status, 400);
 });
 
-test('a nonce of before is refused, and the request made again', async (t) => {
+test('an old nonce is refused, and the client repeats the request', async (t) => {
   const { url, connect } = await opened(t);
   const { grant, accounts } = await connect();
   nonces.set(url, 'a-nonce-of-before');
@@ -182,12 +182,12 @@ test('a nonce of before is refused, and the request made again', async (t) => {
       return response;
     },
   };
-  const { sent } = await publish(bluesky, { ...connection, http: watched }, partsOf('Hi'));
+  const { sent } = await publish(blueskyNetwork, { ...connection, http: watched }, partsOf('Hi'));
   t.is(sent.length, 1);
   t.deepEqual(statuses, [401, 200]);
 });
 
-test('the app password opens the account as before', async (t) => {
+test('the app password still opens the account', async (t) => {
   const { url } = await opened(t);
   const login = { identifier: 'demo.sandbox.test', password: 'demo' };
   const answer = await fetch(`${url}/xrpc/com.atproto.server.createSession`, {

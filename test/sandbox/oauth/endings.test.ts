@@ -3,7 +3,7 @@ import { openSandbox } from '../open-sandbox.ts';
 import { askingX as asking, me, tweet } from './asking-x.ts';
 import { control, refresh, signIn, type Tokens } from './sign-in.ts';
 
-test('a text with #sandbox-expire ends the access tokens of its account, and a refresh brings a new one', async (t) => {
+test('a text with #sandbox-expire expires its account’s access tokens, and a refresh gets a new one', async (t) => {
   const { url } = await openSandbox(t);
   const [first, other] = [await signIn(url, asking), await signIn(url, asking, 'second')];
 
@@ -15,7 +15,7 @@ test('a text with #sandbox-expire ends the access tokens of its account, and a r
   t.is((await tweet(url, 'demo', 'For ever #sandbox-expire')).status, 201);
 });
 
-test('a text with #sandbox-revoke takes back what its account allowed, until it signs in again', async (t) => {
+test('a text with #sandbox-revoke revokes its account’s grant, until it signs in again', async (t) => {
   const { url } = await openSandbox(t);
   const [first, other] = [await signIn(url, asking), await signIn(url, asking, 'second')];
 
@@ -28,7 +28,7 @@ test('a text with #sandbox-revoke takes back what its account allowed, until it 
   t.is((await tweet(url, again.access_token, 'Back')).status, 201);
 });
 
-test('a control call ends access as a text does, for all accounts or for one', async (t) => {
+test('a control call ends access like a text, for all accounts or for one', async (t) => {
   const { url } = await openSandbox(t);
   const [first, other] = [await signIn(url, asking), await signIn(url, asking, 'second')];
   const states = async () => [
@@ -45,7 +45,7 @@ test('a control call ends access as a text does, for all accounts or for one', a
   t.is(renewed.status, 200);
   t.is((await refresh(url, asking, other.refresh_token)).status, 200);
 
-  // The word of earlier versions.
+  // The directive's name in earlier versions.
   await control(url, { platform: 'x', directive: 'revoked' });
   t.is((await me(url, ((await renewed.json()) as Tokens).access_token)).status, 401);
   t.is((await me(url, 'demo')).status, 401);
@@ -56,7 +56,7 @@ test('a control call ends access as a text does, for all accounts or for one', a
   t.is((await me(url, 'demo')).status, 200);
 });
 
-test('an answer to a refresh that never arrives leaves a token that is spent', async (t) => {
+test('a refresh whose answer is lost leaves a spent token', async (t) => {
   const { url } = await openSandbox(t);
   const { refresh_token: token, access_token: access } = await signIn(url, asking);
   await control(url, { platform: 'x', directive: 'refresh-lost' });
@@ -67,12 +67,12 @@ test('an answer to a refresh that never arrives leaves a token that is spent', a
   t.is((await me(url, access)).status, 401);
 });
 
-test('a control call about signing in that makes no sense is refused', async (t) => {
+test('an invalid control call about sign-ins is refused', async (t) => {
   const { url } = await openSandbox(t);
   const refused = [
-    [{ platform: 'x', directive: 'lifetime' }, /has seconds/v],
-    [{ platform: 'x', directive: 'lost', seconds: 3 }, /has seconds/v],
-    [{ platform: 'x', directive: 'lost', account: 'second' }, /for one account/v],
+    [{ platform: 'x', directive: 'lifetime' }, /needs seconds/v],
+    [{ platform: 'x', directive: 'lost', seconds: 3 }, /needs seconds/v],
+    [{ platform: 'x', directive: 'lost', account: 'second' }, /accept an account/v],
     [{ platform: 'x', directive: 'revoke', account: 'third' }, /\/account must be one of/v],
   ] as const;
   for (const [call, words] of refused) {
@@ -82,7 +82,7 @@ test('a control call about signing in that makes no sense is refused', async (t)
   }
 });
 
-test('the page says what is needed to sign in, and what can be ended', async (t) => {
+test('the page explains how to sign in, and which access can be ended', async (t) => {
   const { url } = await openSandbox(t);
   const page = await (await fetch(url)).text();
   const [, signInBox = ''] = page.split('<h2>Sign in</h2>');

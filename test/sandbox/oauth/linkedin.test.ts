@@ -53,7 +53,7 @@ const share = (url: string, token: string, author: string, commentary = 'Hello')
 const errorOf = async (answer: Promise<Response>) =>
   ((await (await answer).json()) as { error: string }).error;
 
-test('a member allows the app, which gets a token for sixty days and who it was', async (t) => {
+test('a member allows the app, which gets a token for sixty days and the member’s identity', async (t) => {
   const { url } = await openSandbox(t);
   const answer = await decide(await askPerson(url, asking), 'Allow', 'second');
   const redeemed = await redeem(url, asking, answer.get('code') ?? '');
@@ -70,7 +70,7 @@ test('a member allows the app, which gets a token for sixty days and who it was'
   t.like(await (await userinfo(url, tokens.access_token)).json(), { name: 'Second' });
 });
 
-test('the organisations of the member who signed in are listed, and only those are posted for', async (t) => {
+test('the member’s organisations are listed, and only those accept the app’s posts', async (t) => {
   const { url } = await openSandbox(t);
   const [demo, second] = [await signIn(url, asking), await signIn(url, asking, 'second')];
   const listed = async ({ access_token: token }: Tokens) =>
@@ -84,7 +84,7 @@ test('the organisations of the member who signed in are listed, and only those a
   t.is((await share(url, second.access_token, 'urn:li:person:sandboxSecond')).status, 201);
 });
 
-test('an app that asks for what everybody gets may post for the member, and look at nothing', async (t) => {
+test('an app with the public scopes may post for the member, and read nothing', async (t) => {
   const { url } = await openSandbox(t);
   const { access_token: token } = await signIn(url, selfServe);
   t.is((await share(url, token, 'urn:li:person:sandboxDemo')).status, 201);
@@ -92,7 +92,7 @@ test('an app that asks for what everybody gets may post for the member, and look
   t.is((await organizations(url, token)).status, 403);
 });
 
-test('a member who cancels, and scopes that there are not, are told to the app', async (t) => {
+test('the app gets an error when a member cancels, and for unknown scopes', async (t) => {
   const { url } = await openSandbox(t);
   const denied = await decide(await askPerson(url, asking), 'Deny');
   t.deepEqual(Object.fromEntries(denied), {
@@ -100,27 +100,30 @@ test('a member who cancels, and scopes that there are not, are told to the app',
     error_description: 'The user cancelled the authorization',
     state: 'the state',
   });
-  const told = new URL((await askPerson(url, asking, { scope: 'r_emailaddress' })).url);
-  t.is(told.origin + told.pathname, callback);
-  t.is(told.searchParams.get('error'), 'unauthorized_scope_error');
+  const response = new URL((await askPerson(url, asking, { scope: 'r_emailaddress' })).url);
+  t.is(response.origin + response.pathname, callback);
+  t.is(response.searchParams.get('error'), 'unauthorized_scope_error');
   t.is((await askPerson(url, asking, { client_id: 'somebody' })).status, 400);
 });
 
-test('a code is for its app and its address, and Basic is not how LinkedIn knows an app', async (t) => {
+test('a code works only for its app and its address, and LinkedIn does not accept Basic authentication', async (t) => {
   const { url } = await openSandbox(t);
   const code = (await decide(await askPerson(url, asking), 'Allow')).get('code') ?? '';
-  const said = (changed: Record<string, string>, as = asking) =>
+  const tokenError = (changed: Record<string, string>, as = asking) =>
     errorOf(redeem(url, as, code, changed));
 
-  t.is(await said({}, { ...asking, authentication: 'basic' }), 'invalid_client');
-  t.is(await said({}, { ...asking, app: { id: 'punctual', secret: 'guessed' } }), 'invalid_client');
-  t.is(await said({ redirect_uri: 'http://127.0.0.1:9/other' }), 'invalid_redirect_uri');
-  t.is(await said({ code: 'none' }), 'invalid_request');
+  t.is(await tokenError({}, { ...asking, authentication: 'basic' }), 'invalid_client');
+  t.is(
+    await tokenError({}, { ...asking, app: { id: 'punctual', secret: 'guessed' } }),
+    'invalid_client',
+  );
+  t.is(await tokenError({ redirect_uri: 'http://127.0.0.1:9/other' }), 'invalid_redirect_uri');
+  t.is(await tokenError({ code: 'none' }), 'invalid_request');
   t.is((await redeem(url, asking, code)).status, 200);
-  t.is(await said({}), 'invalid_request');
+  t.is(await tokenError({}), 'invalid_request');
 });
 
-test('an app of a partner gets a refresh token, which stays the same for a year', async (t) => {
+test('a partner’s app gets a refresh token, which stays the same for a year', async (t) => {
   let nowMs = Date.now();
   const { url } = await openSandbox(t, { now: () => nowMs });
   await control(url, { platform: 'linkedin', directive: 'refresh-tokens' });
@@ -147,7 +150,7 @@ test('an app of a partner gets a refresh token, which stays the same for a year'
   t.like(await renew(), [400, { error: 'invalid_grant' }]);
 });
 
-test('other scopes than before end the tokens of before', async (t) => {
+test('a grant with other scopes ends the earlier tokens', async (t) => {
   const { url } = await openSandbox(t);
   const [one, two] = [await signIn(url, asking), await signIn(url, asking)];
   t.is((await userinfo(url, one.access_token)).status, 200);
@@ -156,22 +159,22 @@ test('other scopes than before end the tokens of before', async (t) => {
   t.is((await userinfo(url, two.access_token)).status, 401);
 });
 
-test('a token says why it is not good, in LinkedIn’s words', async (t) => {
+test('a refused token gets its reason in LinkedIn’s words', async (t) => {
   const { url } = await openSandbox(t);
-  const said = async (token: string) => (await userinfo(url, token)).json();
+  const tokenError = async (token: string) => (await userinfo(url, token)).json();
   const [first, second] = [await signIn(url, asking), await signIn(url, asking, 'second')];
 
-  t.like(await said('none'), { status: 401, serviceErrorCode: 65_600 });
+  t.like(await tokenError('none'), { status: 401, serviceErrorCode: 65_600 });
   await control(url, { platform: 'linkedin', directive: 'expire', account: 'demo' });
-  t.like(await said(first.access_token), {
+  t.like(await tokenError(first.access_token), {
     serviceErrorCode: 65_602,
     code: 'EXPIRED_ACCESS_TOKEN',
   });
-  t.like(await said(second.access_token), { name: 'Second' });
+  t.like(await tokenError(second.access_token), { name: 'Second' });
   await control(url, { platform: 'linkedin', directive: 'revoke', account: 'second' });
-  t.like(await said(second.access_token), {
+  t.like(await tokenError(second.access_token), {
     serviceErrorCode: 65_601,
     code: 'REVOKED_ACCESS_TOKEN',
   });
-  t.like(await said('demo'), { name: 'Demo' });
+  t.like(await tokenError('demo'), { name: 'Demo' });
 });

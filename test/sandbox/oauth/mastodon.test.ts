@@ -33,7 +33,7 @@ const register = (url: string, changed: object = {}): Promise<Response> =>
     }),
   });
 
-/** An app that was just registered, and what it asks for. */
+/** An app that was just registered, and its authorization request. */
 async function registered(url: string): Promise<Asking> {
   const app = (await (await register(url)).json()) as { client_id: string; client_secret: string };
   return {
@@ -61,7 +61,7 @@ const errorOf = async (answer: Promise<Response>) => {
   return [status, error];
 };
 
-test('an app registers itself, a person allows it, and its token has no end', async (t) => {
+test('an app registers itself, a person allows it, and its token never expires', async (t) => {
   const { url } = await openSandbox(t, { now: () => Date.UTC(2026, 0, 1) });
   const asking = await registered(url);
   const page = await askPerson(url, asking);
@@ -76,22 +76,22 @@ test('an app registers itself, a person allows it, and its token has no end', as
   t.like(await (await verify(url, tokens.access_token)).json(), { acct: 'second' });
 });
 
-test('an app that says too little of itself is not registered', async (t) => {
+test('an app with missing details is not registered', async (t) => {
   const { url } = await openSandbox(t);
-  const said = (changed: object) => errorOf(register(url, changed));
-  t.deepEqual(await said({ client_name: '' }), [
+  const tokenError = (changed: object) => errorOf(register(url, changed));
+  t.deepEqual(await tokenError({ client_name: '' }), [
     422,
     "Validation failed: Application name can't be blank",
   ]);
-  t.deepEqual(await said({ redirect_uris: 'callback' }), [
+  t.deepEqual(await tokenError({ redirect_uris: 'callback' }), [
     422,
     'Validation failed: Redirect URI must be an absolute URI.',
   ]);
-  t.deepEqual(await said({ redirect_uris: [] }), [
+  t.deepEqual(await tokenError({ redirect_uris: [] }), [
     422,
     "Validation failed: Redirect URI can't be blank",
   ]);
-  t.deepEqual(await said({ scopes: 'read everything' }), [
+  t.deepEqual(await tokenError({ scopes: 'read everything' }), [
     422,
     "Validation failed: Scopes doesn't match configured on the server.",
   ]);
@@ -101,7 +101,7 @@ test('an app that says too little of itself is not registered', async (t) => {
   });
 });
 
-test('a person is sent nowhere but where the app registered', async (t) => {
+test('a person is redirected only to the app’s registered address', async (t) => {
   const { url } = await openSandbox(t);
   const asking = await registered(url);
   const page = await askPerson(url, asking, { redirect_uri: `${callback}/other` });
@@ -114,7 +114,7 @@ test('a person is sent nowhere but where the app registered', async (t) => {
   t.like(Object.fromEntries(more.searchParams), { error: 'invalid_scope', state: 'the state' });
 });
 
-test('a person who denies sends the app away with nothing', async (t) => {
+test('after a denial the app gets no code', async (t) => {
   const { url } = await openSandbox(t);
   const answer = await decide(await askPerson(url, await registered(url)), 'Deny');
   t.is(answer.get('error'), 'access_denied');
@@ -122,7 +122,7 @@ test('a person who denies sends the app away with nothing', async (t) => {
   t.false(answer.has('code'));
 });
 
-test('a verifier is asked for where the app sent a challenge, and Basic is as good as the body', async (t) => {
+test('a challenge requires its verifier, and Basic authentication works like the body', async (t) => {
   const { url } = await openSandbox(t);
   const asking = { ...(await registered(url)), authentication: 'basic' } as const;
   const proven = { code_challenge: challenge, code_challenge_method: 'S256' };
@@ -137,7 +137,7 @@ test('a verifier is asked for where the app sent a challenge, and Basic is as go
   t.deepEqual(await errorOf(refresh(url, asking, 'none')), [400, 'unsupported_grant_type']);
 });
 
-test('a code is for the app that asked', async (t) => {
+test('a code works only for the app that asked', async (t) => {
   const { url } = await openSandbox(t);
   const [asking, other] = [await registered(url), await registered(url)];
   const code = (await decide(await askPerson(url, asking), 'Allow')).get('code') ?? '';
@@ -146,7 +146,7 @@ test('a code is for the app that asked', async (t) => {
   t.is((await redeem(url, asking, code)).status, 200);
 });
 
-test('allowed once more, the app gets the token that it has', async (t) => {
+test('a second authorization gives the app its existing token', async (t) => {
   const { url } = await openSandbox(t);
   const asking = await registered(url);
   const first = await signIn(url, asking);
@@ -156,7 +156,7 @@ test('allowed once more, the app gets the token that it has', async (t) => {
   t.not((await signIn(url, await registered(url))).access_token, first.access_token);
 });
 
-test('a token says why it is not good, in Mastodon’s words', async (t) => {
+test('a refused token gets its reason in Mastodon’s words', async (t) => {
   const { url } = await openSandbox(t);
   const asking = await registered(url);
   const narrow = await signIn(url, { ...asking, query: { scope: 'read:accounts' } });
@@ -174,7 +174,7 @@ test('a token says why it is not good, in Mastodon’s words', async (t) => {
   t.deepEqual(await errorOf(verify(url, next)), [401, 'The access token was revoked']);
 });
 
-test('an app takes its own tokens back, and no other’s', async (t) => {
+test('an app can revoke its own tokens, but no other’s', async (t) => {
   const { url } = await openSandbox(t);
   const [asking, other] = [await registered(url), await registered(url)];
   const { access_token: token } = await signIn(url, asking);
@@ -186,7 +186,7 @@ test('an app takes its own tokens back, and no other’s', async (t) => {
   t.is((await verify(url, token)).status, 401);
 });
 
-test('each account has statuses of its own', async (t) => {
+test('each account has its own statuses', async (t) => {
   const { url } = await openSandbox(t);
   const { access_token: token } = await signIn(url, await registered(url), 'second');
   const status = (await (await toot(url, token, 'Mine')).json()) as { id: string; url: string };
@@ -214,10 +214,10 @@ test('apps and grants survive a restart', async (t) => {
   t.is((await signIn(url, asking)).access_token, token);
 });
 
-test('the server says where its OAuth is', async (t) => {
+test('the server publishes its OAuth addresses', async (t) => {
   const { url } = await openSandbox(t);
-  const told = await fetch(`${url}/mastodon/.well-known/oauth-authorization-server`);
-  t.like(await told.json(), {
+  const response = await fetch(`${url}/mastodon/.well-known/oauth-authorization-server`);
+  t.like(await response.json(), {
     authorization_endpoint: `${url}/mastodon/oauth/authorize`,
     app_registration_endpoint: `${url}/mastodon/api/v1/apps`,
     code_challenge_methods_supported: ['S256'],

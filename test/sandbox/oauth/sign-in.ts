@@ -1,22 +1,22 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { openBrowser, type Page } from '../../support/browser.ts';
 
-/** Where no server listens: the browser stops there. */
+/** No server listens here: the browser stops before it. */
 export const callback = 'http://127.0.0.1:9/callback';
 export const verifier = randomBytes(32).toString('base64url');
 export const challenge = createHash('sha256').update(verifier).digest('base64url');
 
-/** How one network is asked, in its own words. */
+/** One network's OAuth endpoints and parameters. */
 export type Asking = {
   readonly authorize: string;
   readonly token: string;
-  /** Of the authorization request, beside the app, the address and the state. */
+  /** Parameters of the authorization request, without the app, the address and the state. */
   readonly query: Readonly<Record<string, string>>;
   readonly app: { readonly id: string; readonly secret: string };
   readonly authentication: 'basic' | 'body';
 };
 
-/** The page on which a person is asked. @param changed Of the authorization request; undefined takes a parameter away. */
+/** Opens the consent page. @param changed Parameters of the authorization request; undefined removes one. */
 export function askPerson(
   url: string,
   { authorize, query, app }: Asking,
@@ -36,7 +36,7 @@ export function askPerson(
   return openBrowser(callback).open(`${url}${authorize}?${new URLSearchParams(given)}`);
 }
 
-/** What the app gets once the person has decided. */
+/** The answer that the app gets after the person's decision. */
 export async function decide(
   page: Page,
   button: 'Allow' | 'Deny',
@@ -46,7 +46,7 @@ export async function decide(
   return new URL(url).searchParams;
 }
 
-/** Sends a form to a token endpoint, with the app's credentials as the network wants them. */
+/** Sends a form to a token endpoint, with the app's credentials in the network's form. */
 export function post(
   address: string,
   { app, authentication }: Pick<Asking, 'app' | 'authentication'>,
@@ -71,7 +71,7 @@ export type Tokens = {
   readonly id_token?: string;
 };
 
-/** Exchanges a code. */
+/** Exchanges a code for tokens. */
 export const redeem = (
   url: string,
   asking: Asking,
@@ -96,7 +96,7 @@ export const refresh = (
     refresh_token: token ?? '',
   });
 
-/** The whole way, as a person goes it. */
+/** The whole sign-in, as a person does it. */
 export async function signIn(
   url: string,
   asking: Asking,
@@ -107,7 +107,7 @@ export async function signIn(
   return (await redeemed.json()) as Tokens;
 }
 
-/** Tells the sandbox what to do. */
+/** Sends a control call to the sandbox. */
 export const control = (url: string, call: object): Promise<Response> =>
   fetch(`${url}/control`, {
     method: 'POST',

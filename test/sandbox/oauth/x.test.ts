@@ -21,7 +21,7 @@ const invalid = (description: string) => ({
   error_description: description,
 });
 
-test('a person sees who asks and for what, and allows it', async (t) => {
+test('a person sees the app’s name and its scopes, and allows it', async (t) => {
   const { url } = await openSandbox(t);
   const page = await askPerson(url, asking);
   const answer = await decide(page, 'Allow');
@@ -29,7 +29,7 @@ test('a person sees who asks and for what, and allows it', async (t) => {
 
   t.regex(page.text, /Punctual wants to use your account .*Demo @demo.*Second @second/v);
   t.regex(page.text, /Post and repost for you\. tweet\.write/v);
-  t.regex(page.text, /You go back to http:\/\/127\.0\.0\.1:9/v);
+  t.regex(page.text, /You will return to http:\/\/127\.0\.0\.1:9/v);
   t.regex(String(page.headers['content-security-policy']), /form-action 'self' http: https:/v);
   t.notRegex(page.markup, /<script/v);
   t.is(answer.get('state'), 'the state');
@@ -37,7 +37,7 @@ test('a person sees who asks and for what, and allows it', async (t) => {
   t.like(await (await me(url, tokens.access_token)).json(), { data: { username: 'demo' } });
 });
 
-test('the other account is another one, with posts of its own', async (t) => {
+test('the second account has its own posts', async (t) => {
   const { url } = await openSandbox(t);
   const { access_token: token } = await signIn(url, asking, 'second');
   const { data } = (await (await me(url, token)).json()) as { data: { id: string } };
@@ -52,13 +52,13 @@ test('the other account is another one, with posts of its own', async (t) => {
   t.regex(await (await fetch(url)).text(), /class="name" href="\/x\/demo">Second</v);
 });
 
-test('a person who denies sends the app away with nothing', async (t) => {
+test('after a denial the app gets no code', async (t) => {
   const { url } = await openSandbox(t);
   const answer = await decide(await askPerson(url, asking), 'Deny');
   t.deepEqual(Object.fromEntries(answer), { error: 'access_denied', state: 'the state' });
 });
 
-test('a request that X would not show is shown to nobody', async (t) => {
+test('an invalid authorization request shows no consent page', async (t) => {
   const { url } = await openSandbox(t);
   const wrong = [
     { client_id: 'somebody' },
@@ -82,7 +82,7 @@ test('a request that X would not show is shown to nobody', async (t) => {
   t.is((await askPerson(url, asking, { redirect_uri: 'https://app.example/cb' })).status, 200);
 });
 
-test('a page of somebody else cannot press Allow', async (t) => {
+test('a page of another site cannot press Allow', async (t) => {
   const { url } = await openSandbox(t);
   const { forms } = await askPerson(url, asking);
   const body = new URLSearchParams({ ...forms[0]?.fields, decision: 'allow' });
@@ -95,44 +95,44 @@ test('a page of somebody else cannot press Allow', async (t) => {
   t.is(answer.status, 400);
 });
 
-test('a code is good for 30 seconds, for its app, its address and its verifier', async (t) => {
+test('a code works for 30 seconds, for its app, its address and its verifier', async (t) => {
   let nowMs = Date.now();
   const { url } = await openSandbox(t, { now: () => nowMs });
   const answer = await decide(await askPerson(url, asking), 'Allow');
   const code = answer.get('code') ?? '';
-  const said = async (changed: Record<string, string>, as = asking) => {
+  const tokenError = async (changed: Record<string, string>, as = asking) => {
     const refused = await redeem(url, as, code, changed);
     return [refused.status, await refused.json()];
   };
 
-  t.deepEqual(await said({ code_verifier: 'x'.repeat(43) }), [
+  t.deepEqual(await tokenError({ code_verifier: 'x'.repeat(43) }), [
     400,
     invalid('Value passed for the code verifier did not match the code challenge.'),
   ]);
-  t.deepEqual(await said({ redirect_uri: `${callback}/` }), [
+  t.deepEqual(await tokenError({ redirect_uri: `${callback}/` }), [
     400,
     invalid('Value passed for the redirect uri did not match the uri of the authorization code.'),
   ]);
-  t.deepEqual(await said({ code: 'none' }), [
+  t.deepEqual(await tokenError({ code: 'none' }), [
     400,
     invalid('Value passed for the authorization code was invalid.'),
   ]);
-  t.deepEqual(await said({ code: '' }), [400, invalid('Missing required parameter [code].')]);
+  t.deepEqual(await tokenError({ code: '' }), [400, invalid('Missing required parameter [code].')]);
   const noHeader = {
     error: 'unauthorized_client',
     error_description: 'Missing valid authorization header',
   };
-  t.deepEqual(await said({}, { ...asking, authentication: 'body' }), [401, noHeader]);
+  t.deepEqual(await tokenError({}, { ...asking, authentication: 'body' }), [401, noHeader]);
   const stranger = { id: 'punctual', secret: 'guessed' };
-  t.deepEqual(await said({}, { ...asking, app: stranger }), [401, noHeader]);
+  t.deepEqual(await tokenError({}, { ...asking, app: stranger }), [401, noHeader]);
   nowMs += 30_000;
-  t.deepEqual(await said({}), [
+  t.deepEqual(await tokenError({}), [
     400,
     invalid('Value passed for the authorization code was invalid.'),
   ]);
 });
 
-test('a code that is used twice ends the grant that it made', async (t) => {
+test('a second use of a code ends its grant', async (t) => {
   const { url } = await openSandbox(t);
   const code = (await decide(await askPerson(url, asking), 'Allow')).get('code') ?? '';
   const tokens = (await (await redeem(url, asking, code)).json()) as Tokens;
@@ -143,7 +143,7 @@ test('a code that is used twice ends the grant that it made', async (t) => {
   t.is((await refresh(url, asking, tokens.refresh_token)).status, 400);
 });
 
-test('a refresh token is good once, and its reuse ends the whole family', async (t) => {
+test('a refresh token works once, and its reuse ends all tokens of the grant', async (t) => {
   const { url } = await openSandbox(t);
   const first = await signIn(url, asking);
   const second = (await (await refresh(url, asking, first.refresh_token)).json()) as Tokens;
@@ -159,7 +159,7 @@ test('a refresh token is good once, and its reuse ends the whole family', async 
   t.is((await refresh(url, asking, second.refresh_token)).status, 400);
 });
 
-test('of two refreshes at the same time one wins, and both lose', async (t) => {
+test('of two concurrent refreshes one succeeds, and both then lose access', async (t) => {
   const { url } = await openSandbox(t);
   const tokens = await signIn(url, asking);
   const both = await Promise.all([1, 2].map(() => refresh(url, asking, tokens.refresh_token)));
@@ -167,7 +167,7 @@ test('of two refreshes at the same time one wins, and both lose', async (t) => {
   t.is((await me(url, tokens.access_token)).status, 401);
 });
 
-test('an access token ends after two hours, or after as long as a control call says', async (t) => {
+test('an access token expires after two hours, or after the time in a control call', async (t) => {
   let nowMs = Date.now();
   const { url } = await openSandbox(t, { now: () => nowMs });
   const long = await signIn(url, asking);
@@ -188,7 +188,7 @@ test('an access token ends after two hours, or after as long as a control call s
   t.is((await refresh(url, asking, long.refresh_token)).status, 200);
 });
 
-test('without offline.access there is no refresh token, and without a scope no call', async (t) => {
+test('without offline.access there is no refresh token, and without a scope a call is refused', async (t) => {
   const { url } = await openSandbox(t);
   const little = { ...asking, query: { ...asking.query, scope: 'tweet.read users.read' } };
   const tokens = await signIn(url, little);
@@ -197,7 +197,7 @@ test('without offline.access there is no refresh token, and without a scope no c
   t.is((await tweet(url, tokens.access_token, 'Hi')).status, 403);
 });
 
-test('a token that is taken back is good no more', async (t) => {
+test('a revoked token is refused', async (t) => {
   const { url } = await openSandbox(t);
   const revoke = (token: string | undefined) =>
     post(`${url}/x/2/oauth2/revoke`, asking, { token: token ?? '' });

@@ -30,11 +30,11 @@ const asking: Asking = {
 const channels = (url: string, token: string) =>
   callWith(token, `${url}/youtube/youtube/v3/channels?part=id,snippet&mine=true`);
 const errorOf = async (answer: Promise<Response>) => {
-  const { error, error_description: said } = (await (await answer).json()) as Record<
+  const { error, error_description: tokenError } = (await (await answer).json()) as Record<
     string,
     string
   >;
-  return [(await answer).status, error, said];
+  return [(await answer).status, error, tokenError];
 };
 
 test('a person chooses a channel, and the app may use that one', async (t) => {
@@ -52,7 +52,7 @@ test('a person chooses a channel, and the app may use that one', async (t) => {
   });
 });
 
-test('a person may leave out some of what the app asks for', async (t) => {
+test('a person may refuse some of the app’s scopes', async (t) => {
   const { url } = await openSandbox(t);
   const page = await askPerson(url, asking);
   const press = async (values: Readonly<Record<string, null>>) =>
@@ -79,7 +79,7 @@ test('a person may leave out some of what the app asks for', async (t) => {
   t.is(none.get('error'), 'access_denied');
 });
 
-test('a refresh token comes only where the app asks for it, and stays the same', async (t) => {
+test('an app gets a refresh token only when it asks for one, and the token stays the same', async (t) => {
   let nowMs = Date.now();
   const { url } = await openSandbox(t, { now: () => nowMs });
   for (const changed of [{ access_type: 'online' }, { prompt: 'select_account' }]) {
@@ -97,7 +97,7 @@ test('a refresh token comes only where the app asks for it, and stays the same',
   }
 });
 
-test('a verifier is checked where the app sent a challenge', async (t) => {
+test('a verifier is checked if the app sent a challenge', async (t) => {
   const { url } = await openSandbox(t);
   const proven = { code_challenge: challenge, code_challenge_method: 'S256' };
   const code = (await decide(await askPerson(url, asking, proven), 'Allow')).get('code') ?? '';
@@ -120,7 +120,7 @@ test('a verifier is checked where the app sent a challenge', async (t) => {
   t.is((await redeem(url, basic, code, { code_verifier: verifier })).status, 200);
 });
 
-test('a person who denies sends the app away with nothing, and a wrong request goes no further', async (t) => {
+test('after a denial the app gets no code, and an invalid request shows an error', async (t) => {
   const { url } = await openSandbox(t);
   t.deepEqual(Object.fromEntries(await decide(await askPerson(url, asking), 'Deny')), {
     error: 'access_denied',
@@ -129,7 +129,7 @@ test('a person who denies sends the app away with nothing, and a wrong request g
   t.is((await askPerson(url, asking, { scope: `${base}/drive` })).status, 400);
 });
 
-test('what is revoked is dead for every token of the account, in Google’s words', async (t) => {
+test('a revocation ends every token of the account, with Google’s error', async (t) => {
   const { url } = await openSandbox(t);
   const [one, two] = [await signIn(url, asking), await signIn(url, asking)];
   const other = await signIn(url, asking, 'second');
@@ -153,7 +153,7 @@ test('what is revoked is dead for every token of the account, in Google’s word
   t.deepEqual((await errorOf(revoke('none'))).slice(0, 2), [400, 'invalid_token']);
 });
 
-test('refreshes fail as control calls say, and nothing is lost by it', async (t) => {
+test('refreshes fail as control calls say, and the grant survives', async (t) => {
   const { url } = await openSandbox(t);
   const { refresh_token: token } = await signIn(url, asking);
   const spoil = (directive: string) => control(url, { platform: 'youtube', directive, count: 2 });

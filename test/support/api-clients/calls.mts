@@ -1,5 +1,5 @@
-// Calls the API by openapi-fetch with the types that openapi-typescript generated:
-// calls.mts API_URL API_KEY CHANNEL_ID FAILED_POST_ID. Prints what it read from the answers, as JSON.
+// Calls the API through openapi-fetch with types from openapi-typescript: calls.mts API_URL API_KEY CHANNEL_ID
+// FAILED_POST_ID. Prints the values that it read, as JSON.
 import createClient from 'openapi-fetch';
 import type { paths } from './generated.d.ts';
 
@@ -22,7 +22,7 @@ function read<T>({ data, error }: { data?: T; error?: unknown }): T {
 const { channels } = read(await client.GET('/channels'));
 const { media } = read(
   await client.POST('/media', {
-    // The types know a file as text; the form below sends it as what it is.
+    // The types describe a file as text; the form below sends real bytes.
     body: { file: '', alt_text: 'A dot' },
     bodySerializer: ({ alt_text }) => {
       const form = new FormData();

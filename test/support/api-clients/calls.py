@@ -1,5 +1,5 @@
-# Calls the API by a client that openapi-python-client generated: calls.py API_URL API_KEY CHANNEL_ID FAILED_POST_ID
-# Prints what the client read from the answers, as JSON.
+# Calls the API through a client from openapi-python-client: calls.py API_URL API_KEY CHANNEL_ID FAILED_POST_ID
+# Prints the values that the client read, as JSON.
 import io
 import json
 import sys

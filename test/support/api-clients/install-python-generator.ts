@@ -10,7 +10,7 @@ type Stage = { readonly say: Say; readonly signal: AbortSignal };
 const here = import.meta.dirname;
 const installMs = 5 * 60_000;
 
-/** `openapi-python-client` needs that version. */
+/** `openapi-python-client` needs this version. */
 const version =
   'import sys; assert sys.version_info >= (3, 10); print("%d.%d.%d" % sys.version_info[:3])';
 

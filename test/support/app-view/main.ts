@@ -1,7 +1,7 @@
-// Runs Bluesky's AppView in a process of its own: it follows one PDS and keeps what it sees in PostgreSQL.
+// Runs Bluesky's AppView in a separate process: it follows one PDS and stores its posts in PostgreSQL.
 //
-// It speaks to the loopback only, which is none of its own settings: it listens there, asks no name server, and
-// fetches from nowhere else.
+// The AppView has no setting for it, so this file restricts it to the loopback: for listening, name lookups and
+// requests.
 import { once } from 'node:events';
 import dns from 'node:dns/promises';
 import { Server } from 'node:net';
@@ -12,7 +12,7 @@ import type { AppViewSettings } from './start-app-view.ts';
 type Running = { start(): Promise<unknown> };
 type Options = Readonly<Record<string, unknown>>;
 
-/** As much of the package as is used here: it is not among the project's own. */
+/** The types of the used part of the package, which is not a dependency of the project. */
 type Bsky = {
   readonly Database: new (options: Options) => {
     migrateToLatestOrThrow(): Promise<unknown>;
@@ -67,7 +67,7 @@ await appView.start();
 const service = pdsUrl.replace(/^http/v, 'ws');
 await new bsky.RepoSubscription({ service, db, idResolver }).start();
 process.send?.('ready');
-// The test that started it is gone.
+// The test that started this process has ended.
 await once(process, 'disconnect');
 process.exit();
 
@@ -80,7 +80,7 @@ function configuration(): Options {
     didPlcUrl: plcUrl,
     dataplaneUrls: [`http://127.0.0.1:${dataPlanePort}`],
     dataplaneHttpVersion: '1.1',
-    // What it is for (mutes, notifications) no test asks for.
+    // Bsync serves mutes and notifications, which no test uses.
     bsyncUrl: 'http://127.0.0.1:1',
     bsyncHttpVersion: '1.1',
     modServiceDid: 'did:example:moderation',

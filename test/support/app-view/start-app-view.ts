@@ -7,16 +7,16 @@ import { freePort } from '../../../scripts/ports.ts';
 import { emptyDatabase } from '../database.ts';
 import { env } from '../env.ts';
 
-/** What `main.ts` is started with, by a variable of the environment. */
+/** The settings of `main.ts`, from an environment variable. */
 export type AppViewSettings = AppViewPlace & {
-  /** The `node_modules` that the AppView is in. */
+  /** The `node_modules` with the AppView. */
   readonly packages: string;
   readonly dataPlanePort: number;
   readonly databaseUrl: string;
   readonly adminPassword: string;
 };
 
-/** Where it listens, and the PDS that it follows, which needs its address first. */
+/** The AppView's address and the PDS that it follows. The PDS needs the address first. */
 export type AppViewPlace = {
   readonly port: number;
   readonly did: string;
@@ -25,11 +25,11 @@ export type AppViewPlace = {
 };
 
 export type AppView = {
-  /** Hides a post as its moderators do: nobody is shown it any more, and its author's PDS still has it. */
+  /** Hides a post as the AppView's moderators do: readers no longer see it, and its author's PDS keeps it. */
   takeDown(uri: string, cid: string): Promise<void>;
 };
 
-/** Starts Bluesky's own AppView, on a database of the test's own. The test's end stops it. */
+/** Starts Bluesky's own AppView, on a database for the test. The test's end stops it. */
 export async function startAppView(t: ExecutionContext, place: AppViewPlace): Promise<AppView> {
   const settings: AppViewSettings = {
     ...place,

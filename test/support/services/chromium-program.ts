@@ -7,17 +7,17 @@ import { openDebianPackages } from './debian-packages.ts';
 const entry = 'chromium';
 const program = path.join('usr', 'lib', 'chromium', 'chromium-headless-shell');
 
-/** Under which a machine may have it. */
+/** The program's possible names. */
 const names = ['chromium', 'chromium-headless-shell', 'chromium-browser', 'google-chrome'];
 
-/** A browser, and what its environment must have. */
+/** A browser's program and the environment variables that it needs. */
 export type Chromium = { readonly path: string; readonly env: Readonly<Record<string, string>> };
 
 /**
- * Chromium by `PUNCTUAL_CHROMIUM`, of PATH or of the user's cache folder, or else Debian's without windows, unpacked there
- * with the libraries that the machine lacks: 100 MB, which takes a minute once.
+ * Finds Chromium: by `PUNCTUAL_CHROMIUM`, on PATH, or in the user's cache folder. Otherwise unpacks Debian's headless
+ * Chromium into that folder, with the libraries that the machine lacks: 100 MB, about a minute.
  *
- * @throws Error with the reason when there is none to be had.
+ * @throws Error with the reason when none can be found or unpacked.
  */
 export async function findChromium(
   env: NodeJS.ProcessEnv,
@@ -59,9 +59,9 @@ async function unpack(
   return debian.unpack();
 }
 
-/** @param folder Into which the packages were unpacked. */
+/** @param folder With the unpacked packages. */
 async function unpacked(folder: string): Promise<Chromium> {
-  // Debian's folder of libraries names the machine's architecture.
+  // Debian's library folder is named after the machine's architecture.
   const lib = path.join(folder, 'usr', 'lib');
   const own = (await readdir(lib)).filter((name) => name.includes('-linux-gnu'));
   const libraries = own.flatMap((name) => [

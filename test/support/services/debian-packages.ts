@@ -2,21 +2,21 @@ import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from '../../../scripts/run-command.ts';
 
-/** Packages of the distribution, unpacked beside the machine's own. */
+/** Packages of the distribution, unpacked without installing them. */
 export type DebianPackages = {
-  /** Runs a program of the distribution. @throws Error with what it said. */
+  /** Runs a program of the distribution. @throws Error with its output. */
   readonly run: (name: string, ...args: readonly string[]) => Promise<string>;
   /** Options of `apt-get` and `apt-cache`. */
   readonly settings: readonly string[];
-  /** Unpacks every package that was downloaded. @returns the folder. */
+  /** Unpacks all downloaded packages. @returns the folder. */
   readonly unpack: () => Promise<string>;
 };
 
 const timeoutMs = 300_000;
 
 /**
- * An apt with a state of its own in a folder: it takes no rights, and changes nothing of the machine. Downloads land in
- * the folder itself.
+ * An apt with its own state in a folder: it needs no privileges and does not change the machine. Downloads are stored
+ * in the folder itself.
  */
 export async function openDebianPackages(
   workshop: string,

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { answers, startPart, untilReady, type Stage } from '../../../scripts/parts/part.ts';
+import { respondsAt, startPart, untilReady, type Stage } from '../../../scripts/parts/part.ts';
 import { freePort } from '../../../scripts/ports.ts';
 import { installPythonPackages } from './python-packages.ts';
 import type { TestService } from './test-service.ts';
@@ -9,8 +9,8 @@ const requirements = path.join(import.meta.dirname, 'gcs-emulator.txt');
 const readyWithinMs = 30_000;
 
 /**
- * Starts an emulator of Google's storage, which speaks the same protocol of resumable uploads as YouTube, on a free port
- * of the loopback. What it takes lives in its memory.
+ * Starts an emulator of Google Cloud Storage on a free port of the loopback. It has the same protocol for resumable
+ * uploads as YouTube, and stores uploads in memory.
  *
  * @throws Error with the reason when it cannot be installed or does not start.
  */
@@ -32,7 +32,7 @@ export async function startGcsEmulator(folder: string, stage: Stage): Promise<Te
   const url = `http://127.0.0.1:${port}`;
   await untilReady(
     part,
-    () => answers(`${url}/storage/v1/b?project=test`, 200),
+    () => respondsAt(`${url}/storage/v1/b?project=test`, 200),
     readyWithinMs,
     stage.signal,
   );

@@ -9,7 +9,7 @@ const module = 'code.superseriousbusiness.org/gotosocial';
 const moduleFolder = path.join(import.meta.dirname, '..', 'mastodon-server');
 const run = promisify(execFile);
 
-/** Where a built GoToSocial lies. */
+/** The paths of a built GoToSocial. */
 export type GoToSocialBuild = {
   readonly binary: string;
   readonly webFolder: string;
@@ -20,7 +20,7 @@ export type GoToSocialBuild = {
 /**
  * Builds GoToSocial once and keeps it in the user's cache folder.
  *
- * Takes about 3.5 minutes the first time (two cores, nothing downloaded yet), and nothing later.
+ * The first build takes about 3.5 minutes (two cores, nothing downloaded yet).
  *
  * @throws Error with the reason when there is no Go, or the build fails.
  */
@@ -40,7 +40,7 @@ export async function buildGoToSocial(): Promise<GoToSocialBuild> {
   return build;
 }
 
-/** Under a temporary name first, so that a build that was cut off is never taken for a whole one. */
+/** Builds under a temporary name first, so that an interrupted build is never used. */
 async function buildInto(folder: string): Promise<void> {
   await requireGo();
   await mkdir(path.dirname(folder), { recursive: true });
@@ -60,7 +60,7 @@ async function buildInto(folder: string): Promise<void> {
     if (!(await exists(folder))) {
       throw new Error(`GoToSocial could not be built: ${reason(error)}`, { cause: error });
     }
-    // Another run finished first, and its build is as good.
+    // Another run finished first with an equal build.
   } finally {
     clearInterval(sign);
     await rm(unfinished, { recursive: true, force: true });
@@ -89,7 +89,7 @@ async function compile(folder: string): Promise<void> {
   await rm(source, { recursive: true });
 }
 
-/** Go's folders of modules are read-only, and so are copies of them. */
+/** Go's module folders are read-only, and so are copies of them. */
 async function makeRemovable(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -99,7 +99,7 @@ async function makeRemovable(folder: string): Promise<void> {
   }
 }
 
-/** Two of its dependencies do not compile with Go 1.25 or newer; the go command fetches the older one itself. */
+/** Two of its dependencies do not compile with Go 1.25 or newer; the go command downloads the older version. */
 const goEnvironment = (): NodeJS.ProcessEnv => ({
   ...process.env,
   CGO_ENABLED: '0',
@@ -117,7 +117,7 @@ async function requireGo(): Promise<void> {
   }
 }
 
-/** The end of what the go command printed says most; its beginning lists downloads. */
+/** The end of the go command's output has the reason; its beginning lists downloads. */
 const reason = (error: unknown): string =>
   error instanceof Error && 'stderr' in error && error.stderr
     ? String(error.stderr).slice(-1000).trim()

@@ -9,14 +9,14 @@ import { buildGoToSocial, type GoToSocialBuild } from './gotosocial-build.ts';
 
 const startTimeoutMs = 90_000;
 
-/** A server that tests share: `env` tells them where it is. */
+/** A server that tests share; `env` has its address. */
 export type TestService = {
   readonly env: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 };
 
 /**
- * Starts GoToSocial, a server with the Mastodon API, on a free port of the loopback with a database of its own.
+ * Starts GoToSocial, a server with the Mastodon API, on a free port of the loopback with its own database.
  *
  * @throws Error with the reason when it cannot be built or does not start.
  */
@@ -56,7 +56,7 @@ async function serve(build: GoToSocialBuild, config: string, log: string): Promi
     stdio: ['ignore', file.fd, file.fd],
     env: { ...process.env, GTS_WAZERO_COMPILATION_CACHE: build.wasmCacheFolder },
   });
-  // Without a listener a failed spawn would end the test run; `untilReady` reports it.
+  // Without a listener, a failed spawn would end the test run; `untilReady` reports it.
   server.on('error', () => {});
   await file.close();
   return server;

@@ -10,11 +10,12 @@ import type { TestService } from './gotosocial.ts';
 type Listening = { listen(port: number, ...rest: unknown[]): Server };
 
 /**
- * Starts a Bluesky PDS and the PLC directory it needs, both in this process and on free ports of the loopback.
+ * Starts a Bluesky PDS and its PLC directory, both in this process and on free ports of the loopback.
  *
- * Accounts get handles that end in `.test`. Nothing outside is asked: the AppView's address leads nowhere.
+ * Account handles end in `.test`. The PDS sends no request to the internet: by default its AppView's address is
+ * unreachable.
  *
- * @param appView What it asks for what others did to posts.
+ * @param appView Where the PDS asks for replies, likes and other reactions to posts.
  * @throws Error with the reason when better-sqlite3 was not compiled for this Node.
  */
 export async function startPds(appView = nowhere): Promise<TestService> {
@@ -83,7 +84,7 @@ async function createPds({ folder, port, plcPort, adminPassword, appView }: PdsO
   });
 }
 
-/** Both servers would listen on every address of the machine, and take no other from their settings. */
+/** Both servers listen on all addresses and have no setting for it. */
 function listenOnLoopback(app: Listening): void {
   const listen = app.listen.bind(app);
   app.listen = (port) => listen(port, '127.0.0.1');
@@ -97,8 +98,8 @@ type ReadsClients = {
 };
 
 /**
- * Stands for DNS and TLS of apps: the metadata of `https://punctual-4000.example.com/…` are read from port 4000 of the
- * loopback. The PDS checks them as it checks all.
+ * Replaces DNS and TLS for apps: reads the metadata of `https://punctual-4000.example.com/…` from port 4000 of the
+ * loopback. The PDS still validates them.
  */
 function readClientsFromLoopback(provider: unknown): void {
   const { clientManager } = provider as ReadsClients;

@@ -7,15 +7,15 @@ import { openDebianPackages } from './debian-packages.ts';
 const entry = 'pgbouncer';
 const program = path.join(entry, 'usr', 'sbin', 'pgbouncer');
 
-/** What it needs that a machine without it may lack, whatever the distribution calls them. */
+/** The libraries that a machine without PgBouncer may lack, under any distribution's names. */
 const libraries = /^lib(?:c-?ares|event)/v;
 
 /**
- * PgBouncer of PATH or of the user's cache folder, or else from the distribution's packages, which are unpacked there:
- * by an apt with a state of its own, so that it takes no rights and changes nothing of the machine.
+ * Finds PgBouncer on PATH or in the user's cache folder. Otherwise unpacks the distribution's packages there, with an
+ * apt that has its own state: it needs no privileges and does not change the machine.
  *
- * @returns the program's path; what it was unpacked with is in `usr/lib` beside its folder.
- * @throws Error with the reason when there is none to be had.
+ * @returns the program's path; its libraries are in `usr/lib` beside its folder.
+ * @throws Error with the reason when none can be found or unpacked.
  */
 export async function findPgbouncer(
   env: NodeJS.ProcessEnv,
@@ -48,13 +48,13 @@ async function unpack(
   await run('apt-get', '-qq', ...settings, 'download', 'pgbouncer', ...names);
   const made = await unpackAll();
 
-  // Debian's folder of libraries names the machine's architecture.
+  // Debian's library folder is named after the machine's architecture.
   const lib = path.join(made, 'usr', 'lib');
   for (const name of await readdir(lib)) {
     const among = path.join(lib, name);
     for (const file of await readdir(among).catch(() => [])) {
       if (libraries.test(file)) {
-        // Some are links with the workshop in them.
+        // Some are links whose targets contain the workshop's path.
         await cp(path.join(among, file), path.join(lib, file), { dereference: true });
       }
     }

@@ -6,13 +6,13 @@ import { startPostgres } from '../../../scripts/parts/postgres.ts';
 import { freePort } from '../../../scripts/ports.ts';
 import type { TestService } from './test-service.ts';
 
-/** Each test file has pools of its own, and a file runs on each core. */
+/** Each test file has its own pools, and one file runs per core. */
 const connections = '300';
 
 /**
- * A PostgreSQL for this run alone, which forgets everything at a crash and is the faster for it.
+ * Starts a PostgreSQL for this run only. It is faster because it does not survive a crash.
  *
- * @throws Error with the reason when it cannot be had.
+ * @throws Error with the reason when it cannot start.
  */
 export async function startTestPostgres(folder: string, stage: Stage): Promise<TestService> {
   const logFile = path.join(folder, 'postgres.log');
@@ -32,7 +32,7 @@ export async function startTestPostgres(folder: string, stage: Stage): Promise<T
         max_connections: connections,
       },
     },
-    // Tests provoke errors on purpose, which need not be shown.
+    // Tests provoke errors on purpose; these need not be shown.
     { ...stage, say: () => undefined },
   );
   const template = await makeTemplate(url);
@@ -46,7 +46,9 @@ export async function startTestPostgres(folder: string, stage: Stage): Promise<T
   };
 }
 
-/** A migrated database that those of tests are copies of: a thousand times the same migrations took minutes. */
+/**
+ * A migrated database, which the tests' databases are copies of: running the migrations a thousand times took minutes.
+ */
 async function makeTemplate(server: string): Promise<string> {
   const name = 'migrated';
   const onServer = createOrm(server, { poolSize: 1 });

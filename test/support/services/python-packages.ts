@@ -6,16 +6,16 @@ import { runCommand } from '../../../scripts/run-command.ts';
 import { withProgress } from '../../../scripts/terminal.ts';
 
 type PythonPackages = {
-  /** The `python3` of the machine. */
+  /** The machine's `python3`. */
   readonly python: string;
-  /** A folder for `PYTHONPATH`; programs lie in its `bin`. */
+  /** A folder for `PYTHONPATH`; programs are in its `bin`. */
   readonly packages: string;
 };
 
 /**
- * Installs packages of Python once, into the cache folder, at the checksums of a requirements file.
+ * Installs Python packages once into the cache folder, with the checksums of a requirements file.
  *
- * @param name Of the folder: the packages and their versions.
+ * @param name The folder's: the packages and their versions.
  * @throws Error with the reason when they cannot be installed.
  */
 export async function installPythonPackages(

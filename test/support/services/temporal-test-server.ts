@@ -5,9 +5,9 @@ import { fromWheel, wheel } from '../../../scripts/programs/wheel.ts';
 const name = 'temporal-test-server';
 
 /**
- * The path of Temporal's time-skipping test server, for `executable: { type: 'existing-path', path }`.
+ * Finds Temporal's time-skipping test server, for `executable: { type: 'existing-path', path }`.
  *
- * @throws PlainError saying what to install.
+ * @throws PlainError with what to install.
  */
 export function findTestServer(search: Search): Promise<string> {
   const sources = [

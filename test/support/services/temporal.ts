@@ -6,9 +6,9 @@ import { findTemporal } from '../../../scripts/programs/find-temporal.ts';
 import type { TestService } from './test-service.ts';
 
 /**
- * A Temporal dev server for this run alone, in memory.
+ * Starts a Temporal dev server for this run only, in memory.
  *
- * @throws Error with the reason when it cannot be had.
+ * @throws Error with the reason when it cannot start.
  */
 export async function startTestTemporal(folder: string, stage: Stage): Promise<TestService> {
   const program = await findTemporal({ env: process.env, say: stage.say, signal: stage.signal });

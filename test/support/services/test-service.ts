@@ -1,4 +1,4 @@
-/** A part of the outside world that test files share. `env` tells them where it is. */
+/** A service that test files share; `env` has its address or path. */
 export type TestService = {
   readonly env: Readonly<Record<string, string>>;
   stop(): Promise<void>;

@@ -7,7 +7,7 @@ const name = 'versitygw-1.8.0';
 const module = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0';
 
 /**
- * Builds versitygw, an S3 server, once: about a minute on two cores. Then it lies in the user's cache folder.
+ * Builds versitygw, an S3 server, once and keeps it in the user's cache folder. Takes about a minute on two cores.
  *
  * @returns the program's path
  * @throws Error with the reason when there is no Go, or the build fails.
@@ -29,7 +29,7 @@ export async function buildVersitygw(
   return addToCache(env, name, (folder) =>
     withProgress(say, 'Building versitygw 1.8.0 with Go (about a minute, once)', async () => {
       const result = await runCommand(go, ['install', module], {
-        // Another GOOS or GOARCH would make a program for another machine, and put it elsewhere.
+        // Another GOOS or GOARCH would build for another machine and change the output folder.
         env: { ...env, GOBIN: folder, GOOS: '', GOARCH: '' },
         signal,
       });

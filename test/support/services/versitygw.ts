@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { answers, startPart, untilReady, type Stage } from '../../../scripts/parts/part.ts';
+import { respondsAt, startPart, untilReady, type Stage } from '../../../scripts/parts/part.ts';
 import { freePort } from '../../../scripts/ports.ts';
 import type { TestService } from './test-service.ts';
 import { buildVersitygw } from './versitygw-build.ts';
@@ -8,14 +8,14 @@ import { buildVersitygw } from './versitygw-build.ts';
 const readyWithinMs = 30_000;
 
 /**
- * Starts versitygw, a server that speaks S3, on a free port of the loopback. It keeps its buckets in a folder of this
- * run, and what file systems without extended attributes cannot hold beside them.
+ * Starts versitygw, an S3 server, on a free port of the loopback. Its buckets are in a folder of this run, and the
+ * metadata in a second one, for file systems without extended attributes.
  *
  * @throws Error with the reason when it cannot be built or does not start.
  */
 export async function startVersitygw(folder: string, stage: Stage): Promise<TestService> {
   const program = await buildVersitygw(process.env, stage);
-  // versitygw tells folders apart by how their names begin: one must not begin with the other.
+  // versitygw compares folders by prefix: neither name may begin with the other.
   const [buckets, sidecar] = [path.join(folder, 's3-buckets'), path.join(folder, 's3-metadata')];
   await mkdir(buckets);
   await mkdir(sidecar);
@@ -33,8 +33,8 @@ export async function startVersitygw(folder: string, stage: Stage): Promise<Test
     stage,
   );
   const url = `http://${address}`;
-  // A stranger is refused, by a server that works.
-  await untilReady(part, () => answers(url, 403), readyWithinMs, stage.signal);
+  // A working server refuses a request without credentials.
+  await untilReady(part, () => respondsAt(url, 403), readyWithinMs, stage.signal);
   return {
     env: {
       PUNCTUAL_TEST_S3_URL: url,

@@ -6,10 +6,11 @@ import { openScope, type Scope } from '../../fuzz/scope.ts';
 import { startTestPostgres } from './postgres.ts';
 
 /**
- * Starts a PostgreSQL with a migrated database to copy, for a program that is no test, and takes all away at the end.
+ * Starts a PostgreSQL with a migrated template database, for a program outside the test runner, and removes it at the
+ * end.
  *
- * @param name Of its folder, under the system's own for such.
- * @param work Gets the folder, and where it registers what is to be undone.
+ * @param name Of its folder in the system's temporary folder.
+ * @param work Gets the folder and a `t` for teardowns.
  */
 export async function withPostgres<T>(
   name: string,
@@ -18,7 +19,7 @@ export async function withPostgres<T>(
 ): Promise<T> {
   const guard = startGuard();
   const folder = await mkdtemp(path.join(tmpdir(), `punctual-${name}-`));
-  // Where this runs as root, PostgreSQL runs as another user and has to pass.
+  // As root, this runs PostgreSQL as another user, who must be able to enter the folder.
   await chmod(folder, 0o711);
   const scope = openScope();
   try {

@@ -15,9 +15,9 @@ export type ChannelRow = {
   readonly error: string | null;
   readonly retry_at: string | null;
   readonly sent_text: string | null;
-  /** Rows of the ledger that say that a part is live. */
+  /** Ledger rows whose part is live. */
   readonly sent: number;
-  /** Rows of the ledger that are open. */
+  /** Ledger rows that are open. */
   readonly open: number;
 };
 
@@ -27,14 +27,14 @@ export type PostRow = {
   readonly synced_revision: number;
   readonly scheduled_at: string | null;
   readonly published_at: string | null;
-  /** As a sync has it. */
+  /** The same as in a sync. */
   readonly due_at: string | null;
   /** The types of its events, in order. */
   readonly events: readonly string[];
   readonly channels: readonly ChannelRow[];
 };
 
-/** A post with all that its promises are about, in one statement. */
+/** Reads a post with everything that `faultsOf` checks, in one statement. */
 export async function readPost({ deps, workspaceId }: PostSteps, post: string): Promise<PostRow> {
   const [row] = await deps.orm.em.fork().execute<PostRow[]>(
     `select p.status, p.revision, p.synced_revision, p.scheduled_at, p.published_at, coalesce(p.retried_at, p.scheduled_at) as due_at,
@@ -54,7 +54,7 @@ export async function readPost({ deps, workspaceId }: PostSteps, post: string): 
   return row;
 }
 
-/** What a channel may be, by what its post is. */
+/** A channel's allowed statuses, by its post's status. */
 const legal: Readonly<Record<PostStatus, readonly ChannelStatus[]>> = {
   draft: ['draft', 'publishing', 'retrying', 'published', 'failed', 'unconfirmed'],
   scheduled: ['scheduled', 'publishing', 'retrying', 'published', 'failed', 'unconfirmed'],
@@ -63,7 +63,7 @@ const legal: Readonly<Record<PostStatus, readonly ChannelStatus[]>> = {
   failed: ['published', 'failed', 'unconfirmed'],
 };
 
-/** @returns what is wrong with a post, in sentences. */
+/** @returns the faults of a post, as sentences. */
 export function faultsOf(
   post: PostRow,
   workflow: SimulatedWorkflow,
@@ -72,22 +72,22 @@ export function faultsOf(
   const { status, channels } = post;
   const must = (holds: boolean, fault: string): string[] => (holds ? [] : [fault]);
   const isUnsynced = post.synced_revision < post.revision;
-  // Of a draft: its workflow claims it once more, or the relay starts one that does.
+  // For a draft: its workflow claims it once more, or the relay starts a workflow that does.
   const isToBeFinished = isUnsynced || workflow.run !== null;
   const published = channels.filter((channel) => channel.status === 'published');
   const end = finalEventType(channels.map((channel) => channel.status));
   return [
     ...must(
       !['published', 'failed'].includes(status) || post.events.at(-1) === end,
-      'Its last event says something else than what it is.',
+      'Its last event differs from its status.',
     ),
     ...must(status !== 'draft' || post.scheduled_at === null, 'A draft has a time.'),
-    ...must(status !== 'scheduled' || post.scheduled_at !== null, 'It has no time.'),
+    ...must(status !== 'scheduled' || post.scheduled_at !== null, 'A scheduled post has no time.'),
     ...must(status !== 'failed' || published.length < channels.length, 'Nothing has failed.'),
     ...must((post.published_at !== null) === published.length > 0, 'published_at is wrong.'),
     ...must(
       !['scheduled', 'publishing'].includes(status) || isUnsynced || workflow.run !== null,
-      'No workflow comes back to it.',
+      'No workflow continues it.',
     ),
     ...must(
       !channels.some((channel) => channel.status === 'publishing') ||
@@ -99,7 +99,7 @@ export function faultsOf(
       status !== 'draft' ||
         !channels.some((channel) => channel.status === 'retrying') ||
         isToBeFinished,
-      'No workflow finishes what a cancel lets finish.',
+      'No workflow finishes a channel that a cancel left in progress.',
     ),
     ...channels.flatMap((channel) => channelFaults(status, channel, networks[channel.platform])),
   ];
@@ -119,22 +119,23 @@ function channelFaults(
   const faults = {
     [`is ${status} on a post that is ${post}`]: !legal[post].includes(status),
     'is live twice': parts.size !== live.length,
-    'has a retry_at that is wrong': (status === 'retrying') !== (retryAt !== null),
-    'says nothing of why': ['failed', 'unconfirmed', 'retrying'].includes(status) && !error,
+    'has a wrong retry_at': (status === 'retrying') !== (retryAt !== null),
+    'has no error': ['failed', 'unconfirmed', 'retrying'].includes(status) && !error,
     'has an old error': ['draft', 'scheduled', 'published'].includes(status) && error !== null,
-    'is published and says something else than what is live':
+    'is published with a url or text that differs from the live part':
       has && (url !== first?.sent.url || sentText !== first?.text),
-    'has no address or has one too many': has !== (url !== null),
-    'is in doubt, and says that it failed': status === 'failed' && channel.open > 0,
-    'is live, and no row says so': channel.open === 0 && live.length + late !== channel.sent,
-    'is still in doubt': has && channel.open > 0,
+    'has no url, or has one without being published': has !== (url !== null),
+    'has failed although a part is open': status === 'failed' && channel.open > 0,
+    'has more or fewer live parts than sent rows':
+      channel.open === 0 && live.length + late !== channel.sent,
+    'is published with an open part': has && channel.open > 0,
   };
   return Object.entries(faults).flatMap(([fault, holds]) =>
     holds ? [`${platform} ${fault}.`] : [],
   );
 }
 
-/** What is wrong with a post to which nothing happens any more. */
+/** The faults of a post after its last step. */
 export function restFaults({ status, channels }: PostRow): string[] {
   const open = channels.filter((channel) => !isFinal(channel.status));
   const isDraft = status === 'draft' && open.every((channel) => channel.status === 'draft');

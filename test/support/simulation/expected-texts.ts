@@ -1,12 +1,12 @@
 import { textsForChannel } from '../../../domain/texts.ts';
-import type { Step } from '../../../networks/network.ts';
+import type { PublishStep } from '../../../networks/network.ts';
 import type { PostRow } from './check-post.ts';
 import type { Simulation } from './simulation.ts';
 
-/** What a try may send, by network; null when it may send nothing. */
+/** The texts that an attempt may send, by network; null when it may send none. */
 export type ExpectedTexts = ReadonlyMap<string, readonly string[]> | null;
 
-/** @returns what a try of this post that begins now may send. */
+/** @returns the texts that an attempt of this post may send if it begins now. */
 export async function expectedTexts(
   { steps }: Simulation,
   post: string,
@@ -27,8 +27,8 @@ export async function expectedTexts(
   return new Map(rows.map((row) => [row.platform, textsForChannel(row, row.override, true)]));
 }
 
-/** @returns what is wrong with a send. */
-export function sendFaults(may: ExpectedTexts, network: string, { parts }: Step): string[] {
+/** @returns the faults of a send. */
+export function sendFaults(may: ExpectedTexts, network: string, { parts }: PublishStep): string[] {
   const wanted = may?.get(network);
   return parts.flatMap(({ key, text }) =>
     wanted?.[Number(key.split('-').at(-1))] === text
@@ -37,7 +37,7 @@ export function sendFaults(may: ExpectedTexts, network: string, { parts }: Step)
   );
 }
 
-/** A channel on which nothing was in doubt, and that is published now, has all that the post said, and no more. */
+/** Checks each newly published channel that had no open part: the post's exact parts are live. */
 export function publishedFaults(
   { networks }: Simulation,
   may: ExpectedTexts,
@@ -51,8 +51,8 @@ export function publishedFaults(
     }
 
     const live = (networks[platform]?.live ?? []).toSorted((a, b) => a.part - b.part);
-    const said = live.map(({ text }) => text).join(' ');
+    const actual = live.map(({ text }) => text).join(' ');
     const wanted = may?.get(platform)?.join(' ');
-    return said === wanted ? [] : [`${platform} says "${said}" instead of "${wanted}".`];
+    return actual === wanted ? [] : [`${platform} says "${actual}" instead of "${wanted}".`];
   });
 }

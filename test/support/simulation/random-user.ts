@@ -4,7 +4,7 @@ import type { PostStatus } from '../../../domain/post-status.ts';
 import type { PostSteps } from '../post-steps.ts';
 import type { Random } from './random.ts';
 
-/** What a call may answer to a user who does not look before. */
+/** The errors that a user can get who does not check a post's state first. */
 const refusals: ReadonlySet<ErrorCode> = new Set([
   'post_not_editable',
   'post_not_cancellable',
@@ -16,13 +16,13 @@ const refusals: ReadonlySet<ErrorCode> = new Set([
 
 let texts = 0;
 
-/** A new thread, and such as keep parts of the first one: what is live of it may stay, while the rest is another. */
+/** A new thread, and threads that keep the first parts: the live ones may stay while the rest changes. */
 const threads = (text: string): EditPostBody[] =>
   [0, 1, 2].map((kept) => ({
     thread: [0, 1, 2].map((part) => `${part < kept ? 'first' : text}.${part}`),
   }));
 
-/** A request with a new text, other channels, another time, or some of these. */
+/** An edit with a new text, other channels, another time, or several of these. */
 export function randomEdit(random: Random, channels: readonly string[]): EditPostBody {
   const text = `t${++texts}`;
   const chosen = channels.filter(() => random.chance(0.6));
@@ -45,7 +45,7 @@ export function randomEdit(random: Random, channels: readonly string[]): EditPos
   };
 }
 
-/** What mostly leads somewhere. */
+/** The call that mostly succeeds, by status. */
 const sensible = {
   draft: 'schedule',
   scheduled: 'edit',
@@ -55,9 +55,9 @@ const sensible = {
 } as const;
 
 /**
- * Does something to a post that its owner could do at any time, mostly something that makes sense.
+ * Makes a call that a post's owner could make at any time, mostly one that makes sense.
  *
- * @returns what, and whether it was refused.
+ * @returns the call, and its error if it was refused.
  */
 export async function actAsUser(
   steps: PostSteps,
@@ -76,13 +76,13 @@ export async function actAsUser(
     cancel: () => steps.cancel(post),
     retry: () => steps.retry(post),
   };
-  const said = act === 'edit' || act === 'schedule' ? `edit ${JSON.stringify(edit)}` : act;
+  const action = act === 'edit' || act === 'schedule' ? `edit ${JSON.stringify(edit)}` : act;
   try {
     await acts[act]();
-    return [said, null];
+    return [action, null];
   } catch (error) {
     if (error instanceof AppError && refusals.has(error.code)) {
-      return [said, error.code];
+      return [action, error.code];
     }
 
     throw error;

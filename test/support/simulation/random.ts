@@ -7,10 +7,10 @@ export type Random = {
   readonly pick: <T>(from: readonly T[]) => T;
 };
 
-/** The same numbers for the same seed, so that what failed once fails again. */
+/** Returns the same numbers for the same seed, so that a failure can be repeated. */
 export function seeded(seed: number): Random {
   let state = seed;
-  // A linear congruential generator (modulus 2³², multiplier and increment by Knuth): chance enough to mix steps.
+  // A linear congruential generator (modulus 2³², multiplier and increment by Knuth): random enough to mix steps.
   const next = (): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return ((state ^ (state >>> 15)) >>> 0) / 2 ** 32;

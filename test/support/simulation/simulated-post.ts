@@ -11,8 +11,8 @@ import { publishLate } from './unreliable-network.ts';
 const isOver = ({ status }: PostRow): boolean => status === 'published' || status === 'failed';
 
 /**
- * Counts how often a post ended: when it comes to an end, and once more for each channel of which another truth comes to
- * light while it has ended (`db/refinalize-post.ts`). It has to be shown the post after everything that happens.
+ * Counts the ends of a post: one when it ends, and one more for each channel whose outcome changes after that
+ * (`db/refinalize-post.ts`). Call `see` after every step.
  */
 export class Endings {
   count = 0;
@@ -27,7 +27,7 @@ export class Endings {
   }
 }
 
-/** On how many channels of a post that stayed at its end something else became final. */
+/** How many channels of an ended post got another final status. */
 const changes = (was: PostRow, { channels }: PostRow): number =>
   channels.filter(({ platform, status }) => {
     const before = was.channels.find((channel) => channel.platform === platform);
@@ -36,7 +36,7 @@ const changes = (was: PostRow, { channels }: PostRow): number =>
 
 const minute = 60_000;
 
-/** A post to which things happen. Every method throws an Error with what is wrong with it afterwards. */
+/** A post under random calls and failures. Every method throws an Error with the post's faults after the step. */
 export class SimulatedPost {
   readonly #workflow: SimulatedWorkflow;
   readonly #world: Simulation;
@@ -45,7 +45,7 @@ export class SimulatedPost {
   readonly #log: string[];
   readonly #endings = new Endings();
 
-  /** @param log Gets a line for all that happens. */
+  /** @param log Gets a line for each step. */
   constructor(world: Simulation, post: string, random: Random, log: string[]) {
     this.#workflow = new SimulatedWorkflow(world.steps, post);
     this.#world = world;
@@ -54,7 +54,7 @@ export class SimulatedPost {
     this.#log = log;
   }
 
-  /** One thing that happens. */
+  /** Makes one random step. */
   async step(): Promise<void> {
     const random = this.#random;
     const kind = random.pick(['user', 'time', 'temporal', 'temporal', 'temporal', 'temporal']);
@@ -71,7 +71,7 @@ export class SimulatedPost {
     await this.#check();
   }
 
-  /** Nothing unforeseen happens any more. @returns how the post ends. */
+  /** Lets everything succeed from now on. @returns the post's final state. */
   async rest(): Promise<string> {
     const { steps, behaviour, networks } = this.#world;
     Object.assign(behaviour, { random: null, ...uneventful });
@@ -104,14 +104,14 @@ export class SimulatedPost {
     const [act, refusal] = await actAsUser(steps, this.#post, status, this.#random);
     this.#note(refusal ? `${act} is refused: ${refusal}` : act);
     this.#endings.see(await readPost(steps, this.#post));
-    // Delivered at once, later or never: then the relay does it.
+    // A message arrives now, later or never; in the last case the relay repeats it.
     const message = steps.messages.at(-1);
     if (!refusal && message && this.#random.chance(0.5)) {
       await this.#receive(message);
     }
 
     for (const late of steps.messages.filter(() => this.#random.chance(0.1))) {
-      this.#workflow.receive(late); // Came so late that its sender had given up.
+      this.#workflow.receive(late); // Its sender has already timed out.
     }
 
     if (this.#random.chance(0.3)) {
@@ -145,14 +145,14 @@ export class SimulatedPost {
     await this.#workflow.step(random);
     Object.assign(behaviour, before);
     const { run } = this.#workflow;
-    const what = run?.sending ? `sending, ${run.sending.tries.size} to go` : 'waiting';
-    this.#note(`workflow: ${run ? `${what}, knows ${run.heard}` : 'over'}`);
+    const what = run?.sending ? `sending, ${run.sending.attempts.size} to go` : 'waiting';
+    this.#note(`workflow: ${run ? `${what}, knows ${run.signalled}` : 'over'}`);
     if (!hung) {
       this.#assertNone(publishedFaults(this.#world, may, was, await readPost(steps, this.#post)));
     }
   }
 
-  /** The worker hangs in the middle of its step, and others take its work over. */
+  /** The worker hangs in the middle of its step, and other workers continue its work. */
   async #letOthersContinue(random: Random): Promise<void> {
     this.#note('the worker hangs:');
     this.#workflow.giveUp();
@@ -187,7 +187,7 @@ export class SimulatedPost {
 
       const dueAt = at === null ? null : new Date(at).toISOString();
       const isSending = row.channels.some((it) => ['publishing', 'retrying'].includes(it.status));
-      const isUnfinished = status === 'draft' && isSending; // As `worker/outbox.ts` reads it.
+      const isUnfinished = status === 'draft' && isSending; // As in `worker/outbox.ts`.
       const { workspaceId } = steps;
       const postId = this.#post;
       await this.#receive({ workspaceId, postId, status, revision, dueAt, isUnfinished });

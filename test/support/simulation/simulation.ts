@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { Step } from '../../../networks/network.ts';
+import type { PublishStep } from '../../../networks/network.ts';
 import { postSteps, type PostSteps } from '../post-steps.ts';
 import { unreliableNetwork, type UnreliableNetwork } from './unreliable-network.ts';
 import type { Random } from './random.ts';
@@ -10,20 +10,20 @@ export type Simulation = {
   readonly behaviour: Behaviour;
 };
 
-/** What the networks look at and call. */
+/** Controls the networks: chance, and hooks for other actors. */
 export type Behaviour = {
   random: Random | null;
   midway: () => Promise<void>;
   hang: () => Promise<void>;
-  onSend: (network: string, step: Step) => void;
+  onSend: (network: string, step: PublishStep) => void;
 };
 
 const nothing = async (): Promise<void> => {};
 
-/** Nothing happens while a network is asked. */
+/** No other actor does anything during a call to a network. */
 export const uneventful = { midway: nothing, hang: nothing, onSend: (): void => {} };
 
-/** A workspace with a channel of each of these networks, which share a behaviour. */
+/** A workspace with a channel on each of these networks, which share a behaviour. */
 export async function startSimulation(
   t: ExecutionContext,
   names: readonly string[],

@@ -1,32 +1,37 @@
 import { CancelledFailure } from '@temporalio/common';
-import { NetworkError, type Network, type SentPart, type Step } from '../../../networks/network.ts';
+import {
+  NetworkError,
+  type Network,
+  type SentPart,
+  type PublishStep,
+} from '../../../networks/network.ts';
 import { fakeNetwork } from '../networks.ts';
 import type { Random } from './random.ts';
 
 export type Live = { readonly part: number; readonly text: string; readonly sent: SentPart };
 
 export type UnreliableNetwork = Network & {
-  /** What is live, in order. */
+  /** The live parts, in order. */
   live: Live[];
-  /** Sends whose posts appear at a time. */
+  /** Sends whose posts appear later. */
   late: (Live & { readonly atMs: number })[];
 };
 
 export type Behaviour = {
-  /** Null when the network is to be well from now on. */
+  /** Null when every call succeeds from now on. */
   readonly random: () => Random | null;
   readonly nowMs: () => number;
-  /** Called whenever the network is asked for something: others may act meanwhile. */
+  /** Called during each call to the network, so that others can act meanwhile. */
   readonly midway: () => Promise<void>;
-  /** Called where a worker may hang so long that another one goes on with its work. */
+  /** Called where a worker may hang until another one continues its work. */
   readonly hang: () => Promise<void>;
-  readonly onSend: (network: string, step: Step) => void;
+  readonly onSend: (network: string, step: PublishStep) => void;
 };
 
 const noAnswer = (): NetworkError =>
-  new NetworkError('network_unavailable', 'No answer.', { taken: 'unknown' });
+  new NetworkError('network_unavailable', 'No answer.', { accepted: 'unknown' });
 
-/** A network that takes, loses, delays and refuses by chance, and on which a send appears at most 60 s late. */
+/** A network that randomly accepts, loses, delays and refuses sends. A send appears at most 60 s late. */
 export function unreliableNetwork(
   id: string,
   { random, nowMs, midway, hang, onSend }: Behaviour,
@@ -73,14 +78,14 @@ export function unreliableNetwork(
   return network;
 }
 
-/** @throws for every way in which a send does not get its answer; it may be live all the same. */
+/** @throws for each way in which a send gets no success response; the part may still be live. */
 function failByChance(
   network: UnreliableNetwork,
   random: Random | null,
   made: readonly Live[],
   nowMs: number,
 ): void {
-  const no = { taken: 'no' } as const;
+  const no = { accepted: 'no' } as const;
   const fate = random?.below(20) ?? 19;
   if (fate < 2) {
     network.live.push(...made);
@@ -112,11 +117,11 @@ function failByChance(
   }
 }
 
-/** The worker goes away and writes nothing any more, or a bug shows itself. */
+/** The worker stops without writing its result, or fails with a bug. */
 const fault = (random: Random | null, when: string): Error =>
   random?.chance(0.5) ? new CancelledFailure(`Gone ${when}.`) : new Error(`A bug ${when}.`);
 
-/** What was late and is there by now. */
+/** Makes the delayed sends live that are due by now. */
 export function publishLate(network: UnreliableNetwork, nowMs: number): void {
   network.live.push(...network.late.filter(({ atMs }) => atMs <= nowMs));
   network.late = network.late.filter(({ atMs }) => atMs > nowMs);

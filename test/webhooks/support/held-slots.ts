@@ -4,14 +4,11 @@ import type { AttemptedDelivery, Subscription, Webhooks } from '../../support/we
 export const delivered: AttemptedDelivery = { kind: 'done', status: 'delivered' };
 
 export type EndpointWithHeldSlots = Subscription & {
-  /** Lets so much time pass. In milliseconds. */
+  /** Advances the clock by `ms`. */
   readonly hold: (ms: number) => Promise<void>;
 };
 
-/**
- * Makes an endpoint whose slots are held by a clock that stands still: however slow the machine, no slot comes free
- * by itself.
- */
+/** An endpoint whose slots are held by a stopped clock, so that none is released on a slow machine. */
 export async function endpointWithHeldSlots(
   api: Webhooks,
   answer?: Answer,
@@ -26,6 +23,6 @@ export async function endpointWithHeldSlots(
   return Object.assign(subscribed, { hold });
 }
 
-/** Events of an endpoint. @returns their deliveries. */
+/** Creates events for an endpoint. @returns their deliveries. */
 export const events = ({ event }: Subscription, count: number): Promise<string[]> =>
   Promise.all(Array.from({ length: count }, () => event()));

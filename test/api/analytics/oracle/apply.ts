@@ -9,7 +9,7 @@ export type Ground = {
   readonly channels: readonly string[];
 };
 
-/** Makes the workspace empty again. */
+/** Empties the workspace. */
 export async function clear({ orm, workspaceId }: Ground): Promise<void> {
   for (const table of ['post_channels', 'posts']) {
     await orm.em.fork().execute(`delete from ${table} where workspace_id = ?`, [workspaceId]);
@@ -26,7 +26,7 @@ export async function apply(ground: Ground, changes: readonly Change[]): Promise
   }
 }
 
-/** Does it in a transaction that ends without a commit. */
+/** Applies the changes in a transaction that does not commit. */
 async function undone(ground: Ground, { by, changes }: Change & { kind: 'undone' }): Promise<void> {
   const { orm } = ground;
   const em = orm.em.fork();

@@ -2,10 +2,10 @@ import * as fc from 'fast-check';
 import { channelStatuses, type ChannelStatus } from '../../../../domain/post-status.ts';
 import { metricNames, type Metrics } from '../../../../networks/metrics.ts';
 
-/** How many channels the workspace has. */
+/** Channels of the workspace. */
 export const channelCount = 5;
 
-/** What happens to a workspace's posts. Rows are named by a number, taken modulo how many there are. */
+/** Changes to a workspace's posts. Rows are named by a number, modulo the number of rows. */
 export type Change =
   | { readonly kind: 'post'; readonly on: readonly OnChannel[] }
   | { readonly kind: 'read'; readonly row: number; readonly metrics: Metrics | null }
@@ -28,7 +28,7 @@ export type OnChannel = {
   readonly metrics: Metrics | null;
 };
 
-/** The first and last moments of days, and some between. */
+/** The first and last moments of days, and some in between. */
 export const times: readonly string[] = [
   '2026-01-01T00:00:00.000Z',
   '2025-12-31T23:59:59.999Z',
@@ -76,7 +76,7 @@ const edit = fc.oneof(
 );
 const one = fc.oneof({ weight: 1, arbitrary: newPost }, { weight: 2, arbitrary: edit });
 
-/** A life of a workspace: some posts, and what becomes of them. */
+/** A random history of a workspace: some posts and changes to them. */
 export const life: fc.Arbitrary<readonly Change[]> = fc
   .tuple(
     fc.array(newPost, { minLength: 3, maxLength: 10 }),

@@ -32,7 +32,7 @@ export const publishedRows = (orm: Orm, workspaceId: string): Promise<Row[]> =>
     [workspaceId],
   );
 
-/** What `GET /analytics` is to say, worked out anew from each row. */
+/** The expected answer of `GET /analytics`, computed from all rows. */
 export function recompute(rows: readonly Row[], asked: Asked) {
   const meant = rows.filter(
     (row) =>

@@ -4,7 +4,7 @@ import { browserWorld, picture, press } from './world.ts';
 const test = needs('chromium');
 const open = browserWorld(test);
 
-test('who may publish for an organisation of LinkedIn chooses between it and the own account', async (t) => {
+test('a person with a LinkedIn organisation chooses between it and the personal account', async (t) => {
   const { page, linkFor, channels } = await open(t);
   await page.goto(await linkFor({ platform: 'linkedin', sandbox: true }));
   await press(page, 'Continue to LinkedIn');
@@ -24,7 +24,7 @@ test('who may publish for an organisation of LinkedIn chooses between it and the
   t.like(await channels(), [{ platform: 'linkedin', handle }]);
 });
 
-test('of several channels of YouTube the one is connected that the person chose at Google', async (t) => {
+test('the YouTube channel that the person chose at Google is connected', async (t) => {
   const { page, linkFor, channels } = await open(t);
   await page.goto(await linkFor({ platform: 'youtube', sandbox: true }));
   await press(page, 'Continue to YouTube');

@@ -31,7 +31,7 @@ test('a person connects a Mastodon account at its own server, by the pages of th
   t.deepEqual(others, []);
 });
 
-test('an address at which there is no Mastodon server says so, and the form keeps what was typed', async (t) => {
+test('an address without a Mastodon server shows an error, and the form keeps the input', async (t) => {
   const { page, linkFor, channels, sandbox } = await open(t);
   await page.goto(await linkFor({ platform: 'mastodon' }));
   const wrong = `${sandbox.url}/youtube`;

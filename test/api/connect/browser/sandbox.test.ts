@@ -6,7 +6,7 @@ const open = browserWorld(test);
 
 const x = { platform: 'x', sandbox: true };
 
-test('a person connects an X account in a browser, and the same link connects nothing more', async (t) => {
+test('a person connects an X account in a browser, and the same link cannot connect another one', async (t) => {
   const { page, linkFor, channels, newPage } = await open(t);
   const link = await linkFor(x);
   await page.goto(link);
@@ -29,7 +29,7 @@ test('a person connects an X account in a browser, and the same link connects no
   t.is((await channels()).length, 1);
 });
 
-test('a person who says no is told that nothing was connected, and can try the same link again', async (t) => {
+test('after a refusal the page says that nothing was connected, and the same link can be used again', async (t) => {
   const { page, linkFor, channels } = await open(t);
   await page.goto(await linkFor(x));
   await press(page, 'Continue to X');
@@ -44,7 +44,7 @@ test('a person who says no is told that nothing was connected, and can try the s
   t.is((await channels()).length, 1);
 });
 
-test('a channel is connected again by its own account, and by no other', async (t) => {
+test('a channel can be reconnected only with its own account', async (t) => {
   const { page, linkFor, channels } = await open(t);
   await page.goto(await linkFor(x));
   await press(page, 'Continue to X');
@@ -68,7 +68,7 @@ test('a channel is connected again by its own account, and by no other', async (
   t.is((await channels()).length, 1);
 });
 
-test('all of it works in a browser that runs no scripts, on a telephone', async (t) => {
+test('the pages work without scripts, on a phone', async (t) => {
   const { page, linkFor, channels } = await open(t, {
     javaScriptEnabled: false,
     viewport: { width: 375, height: 700 },
@@ -80,7 +80,7 @@ test('all of it works in a browser that runs no scripts, on a telephone', async 
   t.is((await channels()).length, 1);
 });
 
-test('with a return URL the browser comes back to the app, with the channel that was connected', async (t) => {
+test('with a return URL the browser returns to the app, with the id of the channel', async (t) => {
   const { page, linkFor, channels, sandbox } = await open(t);
   await page.goto(await linkFor({ ...x, return_url: `${sandbox.url}/` }));
   await press(page, 'Continue to X');

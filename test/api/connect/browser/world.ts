@@ -10,7 +10,7 @@ import { newClient } from '../../../support/client.ts';
 import { beforeTests } from '../../../support/kit.ts';
 import { startApi } from '../../../support/punctual.ts';
 
-/** An API that browsers reach, the sandbox, and Chromium. @returns how a test gets a person with a workspace. */
+/** An API that browsers reach, the sandbox and Chromium. @returns a function that opens a page for a new workspace. */
 export function browserWorld(test: TestFn) {
   const openPage = sharedChromium(test);
   const shared = beforeTests(test, async (scope) => {
@@ -52,26 +52,29 @@ export function browserWorld(test: TestFn) {
 
 const portOf = (url: string | undefined): number[] => (url ? [Number(new URL(url).port)] : []);
 
-/** Presses a button, and waits for the page that it leads to. */
+/** Presses a button and waits for the next page. */
 export const press = (page: Page, name: string | RegExp): Promise<void> =>
   page.getByRole('button', { name }).click();
 
-const looks = [
-  { look: 'light', colorScheme: 'light', width: 1000, height: 750 },
-  { look: 'dark', colorScheme: 'dark', width: 1000, height: 750 },
-  { look: 'phone', colorScheme: 'light', width: 375, height: 700 },
+const themes = [
+  { theme: 'light', colorScheme: 'light', width: 1000, height: 750 },
+  { theme: 'dark', colorScheme: 'dark', width: 1000, height: 750 },
+  { theme: 'phone', colorScheme: 'light', width: 375, height: 700 },
 ] as const;
 
-/** Keeps pictures of a page in the folder `PUNCTUAL_TEST_PICTURES`, where there is one, and goes on as before. */
+/** Saves screenshots of a page in the folder `PUNCTUAL_TEST_PICTURES`, if it is set. */
 export async function picture(page: Page, name: string): Promise<void> {
   const folder = process.env['PUNCTUAL_TEST_PICTURES'];
   if (!folder) {
     return;
   }
 
-  for (const { look, colorScheme, width, height } of looks) {
+  for (const { theme, colorScheme, width, height } of themes) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height });
-    await page.screenshot({ path: path.join(folder, `${name}-${look}.png`), fullPage: true });
+    await page.screenshot({
+      path: path.join(folder, `${name}-${theme}.png`),
+      fullPage: true,
+    });
   }
 }

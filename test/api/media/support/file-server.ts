@@ -8,17 +8,17 @@ import { createAuthority } from '../../../runtime/egress/support/certificates.ts
 const authority = createAuthority();
 const host = authority.issueFor(['127.0.0.1', 'localhost']);
 
-/** The authority that vouches for every server here. */
+/** The certificate authority of every server here. */
 export const { ca } = authority;
 
-/** What is answered for a path: a file's bytes, or as a listener says. Anything else is 404. */
+/** Responses by path: a file's bytes or a listener. Any other path is 404. */
 export type Answers = Readonly<Record<string, Uint8Array | RequestListener>>;
 
-/** A part of a file server, which no other test asks for anything. */
+/** A part of a file server for one test. */
 export type Site = {
-  /** The address of a path. */
+  /** The URL of a path. */
   readonly at: (path: string) => string;
-  /** The paths that were asked for. */
+  /** The requested paths. */
   readonly asked: string[];
 };
 
@@ -27,7 +27,7 @@ export type FileServer = {
   readonly newSite: (answers: Answers) => Site;
 };
 
-/** An https server on 127.0.0.1, which ends with the test. */
+/** An https server on 127.0.0.1 that closes with the test. */
 export async function fileServer(t: ExecutionContext): Promise<FileServer> {
   const sites = new Map<string, { readonly answers: Answers; readonly asked: string[] }>();
   const server = createServer(host, (request, response) => {

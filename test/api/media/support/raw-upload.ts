@@ -7,13 +7,13 @@ import type { Punctual } from '../../../support/punctual.ts';
 
 const boundary = 'b';
 
-/** What stands before the file's bytes, and after them. */
+/** The bytes before and after the file. */
 export const head = Buffer.from(
   `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n`,
 );
 export const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
 
-/** An upload that has begun, and whose body is the test's to write. The test's end breaks it off. */
+/** An upload whose body the test writes. It is aborted at the end of the test. */
 export function beginUpload(
   t: ExecutionContext,
   { url }: Pick<Punctual, 'url'>,
@@ -29,18 +29,18 @@ export function beginUpload(
     },
   });
   upload.flushHeaders();
-  upload.on('error', () => {}); // Being cut off is what some tests are about.
+  upload.on('error', () => {}); // Some tests expect to be disconnected.
   t.teardown(() => upload.destroy());
   return upload;
 }
 
-/** The answer to an upload, also when it comes before the upload's end. */
+/** The response to an upload, possibly before its end. */
 export async function answerTo(upload: ClientRequest) {
   const [response] = (await once(upload, 'response')) as [IncomingMessage];
   return { status: response.statusCode, body: JSON.parse(await text(response)) };
 }
 
-/** Writes as fast as the server takes it. */
+/** Writes as fast as the server reads. */
 export async function write(upload: ClientRequest, bytes: Uint8Array, count = 1): Promise<void> {
   for (let written = 0; written < count && !upload.destroyed; written += 1) {
     if (!upload.write(bytes)) {

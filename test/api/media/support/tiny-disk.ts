@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 
-/** Mounts a file system that is soon full. Null where the tests may not mount. */
+/** Mounts a small file system. Null when the tests may not mount. */
 export function tinyDisk(t: ExecutionContext, megabytes: number): string | null {
   const folder = mkdtempSync(path.join(tmpdir(), 'punctual-tiny-'));
   try {

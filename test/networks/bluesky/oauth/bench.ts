@@ -7,7 +7,7 @@ import type {
   Oauth,
   OauthContext,
   Refresh,
-} from '../../../../networks/oauth.ts';
+} from '../../../../networks/oauth/contract.ts';
 import type { Egress, EgressRequest } from '../../../../runtime/egress/egress.ts';
 import { EgressError } from '../../../../runtime/egress/egress-error.ts';
 import { blueskyAccount, type BlueskyTestAccount } from '../../../support/accounts.ts';
@@ -15,7 +15,7 @@ import { env } from '../../../support/env.ts';
 import { authorizeAtPds } from '../../../support/pds-browser.ts';
 import { beginning, contextFor } from '../../oauth/context.ts';
 
-/** Bluesky's OAuth, with the test's PDS and PLC directory in the place of the network's. */
+/** Bluesky's OAuth with the test's PDS and PLC directory instead of the network's. */
 export const oauthOfTests = (resolverUrl = env('PUNCTUAL_TEST_PDS_URL')): Oauth =>
   blueskyOauth({ plcUrl: env('PUNCTUAL_TEST_PLC_URL'), resolverUrl });
 
@@ -37,15 +37,15 @@ export const finish = (context: OauthContext, { kept }: Begun, back: URL): Promi
 type ConnectedByOauth = Authorized & {
   readonly person: BlueskyTestAccount;
   readonly context: OauthContext;
-  /** @param differently Such as another way out. */
+  /** @param differently Replaces parts of the request, for example egress. */
   readonly refresh: (grant: Grant, differently?: Partial<Refresh>) => Promise<Grant>;
 };
 
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Connects an account of the test's own, as its owner does in a browser. One at a time: each sign-in costs the PDS a
- * second of processor time, and thirty at once would outlast the library's patience.
+ * Connects an account of one test, as its owner does in a browser. Sign-ins are serial: each costs the PDS a second of
+ * processor time, and thirty at once would exceed the library's timeouts.
  */
 export function connectedByOauth(t: ExecutionContext): Promise<ConnectedByOauth> {
   const connected = last.then(() => connectInTurn(t));
@@ -70,7 +70,7 @@ async function connectInTurn(t: ExecutionContext): Promise<ConnectedByOauth> {
 
 type Answer = { readonly status: number; readonly body?: object };
 
-/** A way out on which a server answers something else, or nothing at all. */
+/** Egress on which matching requests get this answer, or none at all. */
 export const answering = (
   http: Egress,
   befalls: (request: EgressRequest) => boolean,

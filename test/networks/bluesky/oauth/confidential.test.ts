@@ -5,7 +5,7 @@ import Koa from 'koa';
 import { clientMetadataRouter } from '../../../../api/connect/client-metadata.ts';
 import { redirectUri as redirectUriOf } from '../../../../accounts/connecting/redirect-uri.ts';
 import { credentialsOf } from '../../../../accounts/grants.ts';
-import { bluesky } from '../../../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../../../networks/bluesky/adapter.ts';
 import { openNetworks } from '../../../../networks/registry.ts';
 import { createSealer } from '../../../../runtime/secrets.ts';
 import { freePort } from '../../../../scripts/ports.ts';
@@ -21,7 +21,7 @@ const test = needs('pds');
 
 const sealer = createSealer('b2'.repeat(32));
 
-/** Serves the document of an installation. The PDS of the tests finds this address on the loopback. */
+/** Serves the client metadata of an installation. The tests' PDS reads its address from the loopback. */
 async function installation(t: ExecutionContext) {
   const port = await freePort();
   const publicUrl = `https://punctual-${port}.example.com`;
@@ -35,7 +35,7 @@ async function installation(t: ExecutionContext) {
   return { publicUrl, document, redirectUri: redirectUriOf(publicUrl, 'bluesky') };
 }
 
-test('an https installation signs what it asks, and its accounts stay connected for two years', async (t) => {
+test('an https installation signs its requests, and its accounts stay connected for two years', async (t) => {
   const { publicUrl, redirectUri } = await installation(t);
   const person = await blueskyAccount();
   const { baseUrl, did: remoteId, handle } = person;
@@ -57,10 +57,10 @@ test('an https installation signs what it asks, and its accounts stay connected 
   const [account] = accounts;
   const credentials = credentialsOf(next);
   const connection = account && openConnection(t, { ...account, credentials });
-  t.is(connection && (await publish(bluesky, connection, partsOf('Hi'))).sent.length, 1);
+  t.is(connection && (await publish(blueskyNetwork, connection, partsOf('Hi'))).sent.length, 1);
 });
 
-test('the document of an installation shows the public half of its key, and the same one always', async (t) => {
+test('the client metadata of an installation has the public half of its key, and always the same', async (t) => {
   const [{ document, publicUrl, redirectUri }, other] = [
     await installation(t),
     await installation(t),
@@ -79,7 +79,7 @@ test('the document of an installation shows the public half of its key, and the 
   t.deepEqual(again.jwks, metadata.jwks);
 });
 
-test('an installation on the loopback serves no document', async (t) => {
+test('an installation on the loopback serves no client metadata', async (t) => {
   const app = new Koa();
   const networks = openNetworks({});
   const publicUrl = 'http://127.0.0.1:3000';

@@ -6,7 +6,7 @@ import { answering, begin, connectedByOauth, contextOf, finish, oauthOfTests } f
 
 const test = needs('pds');
 
-test('an account is connected in a browser by its handle', async (t) => {
+test('an account connects in a browser by its handle', async (t) => {
   const { person, accounts, grant } = await connectedByOauth(t);
   const { did: remoteId, handle } = person;
   const { port } = new URL(person.baseUrl);
@@ -16,7 +16,7 @@ test('an account is connected in a browser by its handle', async (t) => {
   t.is(typeof grant.refreshToken, 'string');
 });
 
-test('what is granted says when it ends, and survives a round trip through the database', async (t) => {
+test('a grant has its expiry time, and survives a round trip through the database', async (t) => {
   const beganAtMs = Date.now();
   const { grant } = await connectedByOauth(t);
 
@@ -27,7 +27,7 @@ test('what is granted says when it ends, and survives a round trip through the d
   t.deepEqual(JSON.parse(JSON.stringify(grant)), grant);
 });
 
-test('an account is connected by its DID, with an @, and by the address of its server', async (t) => {
+test("an account connects by its DID, with an @, and by its server's address", async (t) => {
   const person = await blueskyAccount();
   const context = contextOf(t);
   const server = `http://localhost:${new URL(person.baseUrl).port}/`;
@@ -46,14 +46,14 @@ test('an account is connected by its DID, with an @, and by the address of its s
   }
 });
 
-test('the address that a browser is sent to says nothing of what is asked for', async (t) => {
+test("the authorization URL does not contain the request's parameters", async (t) => {
   const { handle } = await blueskyAccount();
   const { url } = await begin(contextOf(t), handle);
 
   t.deepEqual([...new URL(url).searchParams.keys()], ['client_id', 'request_uri']);
 });
 
-test('who says no connects nothing, and reads that', async (t) => {
+test('a person who denies connects nothing, and sees why', async (t) => {
   const person = await blueskyAccount();
   const context = contextOf(t);
   const begun = await begin(context, person.handle);
@@ -63,7 +63,7 @@ test('who says no connects nothing, and reads that', async (t) => {
   t.like(error, { name: 'OauthError', code: 'denied' });
 });
 
-test('who names one account and signs in to another connects neither', async (t) => {
+test('naming one account and signing in to another connects neither', async (t) => {
   const [named, other] = [await blueskyAccount(), await blueskyAccount()];
   const context = contextOf(t);
   const begun = await begin(context, named.handle);
@@ -74,7 +74,7 @@ test('who names one account and signs in to another connects neither', async (t)
   t.true(error?.message.includes(other.handle));
 });
 
-test('an answer connects once', async (t) => {
+test('a callback works once', async (t) => {
   const person = await blueskyAccount();
   const context = contextOf(t);
   const begun = await begin(context, person.handle);
@@ -84,7 +84,7 @@ test('an answer connects once', async (t) => {
   t.like(await t.throwsAsync(finish(context, begun, back)), { code: 'expired' });
 });
 
-test('an answer of another server, or one without its name, connects nothing', async (t) => {
+test("a callback from another server, or without the server's name, connects nothing", async (t) => {
   const person = await blueskyAccount();
   const context = contextOf(t);
   const begun = await begin(context, person.handle);
@@ -101,7 +101,7 @@ test('an answer of another server, or one without its name, connects nothing', a
   }
 });
 
-test('a handle of nobody, and what is no handle, are told before any browser goes anywhere', async (t) => {
+test('unknown and invalid handles are reported before the browser is redirected', async (t) => {
   const wrong = ['nobody-has-this.test', 'did:plc:aaaaaaaaaaaaaaaaaaaaaaaa', 'not a handle', ''];
   for (const name of [...wrong, 'javascript:alert(1)', 'me@example.com', 'did:key:z6Mk']) {
     const error = await t.throwsAsync(begin(contextOf(t), name));
@@ -109,7 +109,7 @@ test('a handle of nobody, and what is no handle, are told before any browser goe
   }
 });
 
-test('while a server or a directory does not answer, that is what is told', async (t) => {
+test('a server or directory that does not answer is reported as unavailable', async (t) => {
   const { handle } = await blueskyAccount();
   const { http } = contextOf(t);
   for (const path of [/resolveHandle/v, /did:plc|did%3A/v, /well-known\/oauth/v, /oauth\/par/v]) {
@@ -121,7 +121,7 @@ test('while a server or a directory does not answer, that is what is told', asyn
   }
 });
 
-test('a server without OAuth is told apart, so that its accounts connect by app password', async (t) => {
+test('a server without OAuth gets its own error, so that its accounts connect by app password', async (t) => {
   const { handle } = await blueskyAccount();
   const { http } = contextOf(t);
   const old = answering(http, ({ url }) => url.includes('well-known/oauth'), { status: 404 });
@@ -131,15 +131,15 @@ test('a server without OAuth is told apart, so that its accounts connect by app 
   t.regex(error?.message ?? '', /app password/);
 });
 
-test('an address that the operator did not open is not asked', async (t) => {
+test('no request goes to an address that the operator did not allow', async (t) => {
   for (const address of ['http://127.0.0.1:9', 'https://10.0.0.1', 'http://169.254.169.254']) {
     const error = await t.throwsAsync(begin(contextOf(t), address));
     t.like(error, { name: 'OauthError', code: 'unsupported' });
-    t.regex(error?.message ?? '', /cannot be asked/);
+    t.regex(error?.message ?? '', /cannot be reached/);
   }
 });
 
-test('where no server could know this service, the operator reads which setting to mend', async (t) => {
+test('if no server can reach this service, the error names the setting to correct', async (t) => {
   const { handle } = await blueskyAccount();
   for (const publicUrl of ['http://punctual.example', 'http://localhost:3000']) {
     const attempt = oauthOfTests().begin({

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Asked } from '../../oauth/scripted-server.ts';
 import { ownServer, tokens } from './own-server.ts';
 
-/** What requests carried that no message may repeat. */
+/** Secrets in requests, which no message may repeat. */
 const secretsIn = (asked: readonly Asked[]): string[] =>
   asked.flatMap(({ form, headers: { dpop, authorization } }) =>
     [
@@ -30,7 +30,7 @@ const wordsFor = {
 };
 
 for (const [what, words] of Object.entries(wordsFor)) {
-  test(`a server that repeats ${what} brings no secret into a message`, async (t) => {
+  test(`no message has a secret when a server repeats ${what}`, async (t) => {
     for (const error of ['invalid_grant', 'invalid_client', 'something_new']) {
       const server = await ownServer(t);
       const { grant } = await server.connect();
@@ -46,7 +46,7 @@ for (const [what, words] of Object.entries(wordsFor)) {
   });
 }
 
-test('a token that could not stand in a header is none', async (t) => {
+test('a token that is invalid as a header value is refused', async (t) => {
   const server = await ownServer(t);
   const { grant } = await server.connect();
   for (const wrong of [
@@ -61,7 +61,7 @@ test('a token that could not stand in a header is none', async (t) => {
   }
 });
 
-test('a time that no date can say is left out, and one long ago is over', async (t) => {
+test('an expiry time beyond the range of dates is ignored, and one in the past has expired', async (t) => {
   const server = await ownServer(t);
   const { grant } = await server.connect();
   const endAfter = async (seconds: number): Promise<number | null> => {
@@ -72,7 +72,7 @@ test('a time that no date can say is left out, and one long ago is over', async 
   t.is(await endAfter(-1e12), 0);
 });
 
-test('a token ends by the clock of the service, whatever that of its machine says', async (t) => {
+test('a token expires by the service’s clock, not the machine’s', async (t) => {
   const server = await ownServer(t);
   const { grant } = await server.connect();
   const aheadMs = 2 * 3_600_000;
@@ -81,14 +81,14 @@ test('a token ends by the clock of the service, whatever that of its machine say
   t.true(Math.abs(lastsMs - 3_600_000) < 60_000, `${lastsMs} ms`);
 });
 
-test('a server is told to ask the person, whom another workspace may have connected before', async (t) => {
+test('the server must ask the person for consent, even after a connection in another workspace', async (t) => {
   const server = await ownServer(t);
   await server.connect();
   const pushed = server.asked.find(({ path }) => path === '/par');
   t.is(pushed?.form.get('prompt'), 'consent');
 });
 
-test('a handle that the server claims is shown alone only where it resolves to the account', async (t) => {
+test('a handle that the server claims is shown alone only if it resolves to the account', async (t) => {
   const server = await ownServer(t);
   const { host } = new URL(server.url);
   const shown = async () => (await server.connect()).accounts.map(({ handle }) => handle);

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { blueskyOauth } from '../../../../networks/bluesky/oauth/oauth.ts';
-import type { Authorized, Grant } from '../../../../networks/oauth.ts';
+import type { Authorized, Grant } from '../../../../networks/oauth/contract.ts';
 import { beginning, contextFor } from '../../oauth/context.ts';
 import { startScriptedServer, type Answer, type Asked } from '../../oauth/scripted-server.ts';
 
@@ -8,7 +8,7 @@ const publicUrl = 'https://punctual.example';
 const redirectUri = `${publicUrl}/connect/callback/bluesky`;
 const did = 'did:plc:aaaaaaaaaaaaaaaaaaaaaaaa';
 
-/** What a server hands out unless its test says otherwise. */
+/** The server's default tokens. */
 export const tokens = {
   access_token: 'planted-access-token',
   refresh_token: 'planted-refresh/token+1',
@@ -18,9 +18,9 @@ export const tokens = {
   expires_in: 3600,
 };
 
-/** A server of Bluesky that somebody runs on their own, with the directory of its accounts. */
+/** A self-hosted Bluesky server with the directory of its accounts. */
 export async function ownServer(t: ExecutionContext) {
-  /** What its test has it answer, by path. */
+  /** The test's answers, by path. */
   const answers = new Map<string, (asked: Asked) => Answer>();
   const server = await startScriptedServer(t, (asked) => {
     const path = asked.path.replace(/\?.*$/v, '');

@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { AppBskyEmbedImages } from '@atproto/api';
-import { bluesky } from '../../../../networks/bluesky/adapter.ts';
+import { blueskyNetwork } from '../../../../networks/bluesky/adapter.ts';
 import { checkAccount } from '../../../../networks/bluesky/account.ts';
 import { nonces } from '../../../../networks/bluesky/oauth/nonces.ts';
 import type { Json } from '../../../../domain/json-schema.ts';
 import type { Account } from '../../../../networks/network.ts';
-import type { Grant } from '../../../../networks/oauth.ts';
+import type { Grant } from '../../../../networks/oauth/contract.ts';
 import { credentialsOf } from '../../../../accounts/grants.ts';
 import { lossyProxy } from '../../../support/lossy-proxy.ts';
 import { needs } from '../../../support/needs.ts';
@@ -27,7 +27,7 @@ const accountWith = (account: Account | undefined, grant: Grant): Account => {
   return { ...account, credentials: credentialsOf(grant) };
 };
 
-/** An account of the test's own that was connected in a browser, as the core opens it. */
+/** An account of one test that was connected in a browser, opened as the core does. */
 async function granted(t: ExecutionContext) {
   const { accounts, grant, person, refresh } = await connectedByOauth(t);
   return { account: accountWith(accounts[0], grant), grant, person, refresh };
@@ -57,17 +57,17 @@ passesAsNetwork(test, {
   makeAccount: async (t) => testAccountOf(await granted(t)),
 });
 
-// Nonces: they are the process's, so that these run one by one.
+// Nonces belong to the process, so these tests are serial.
 
-/** What a server sees of one post. */
+/** The requests of one post as the server sees them. */
 async function requestsOf(t: ExecutionContext, account: Account, parts = partsOf('Hi')) {
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
-  await publish(bluesky, connection, parts);
+  await publish(blueskyNetwork, connection, parts);
   return proxy.seen.map(({ path }) => path.replace(/^.*\.|\?.*$/gv, ''));
 }
 
-test.serial('the post goes out with the nonce that the server told last', async (t) => {
+test.serial('the post is sent with the server’s latest nonce', async (t) => {
   const { account } = await granted(t);
   nonces.del(account.baseUrl);
 
@@ -75,18 +75,15 @@ test.serial('the post goes out with the nonce that the server told last', async 
   t.deepEqual(await requestsOf(t, account), ['applyWrites']);
 });
 
-test.serial(
-  'a server that changed its nonce gets the post once, by a second request',
-  async (t) => {
-    const { account, person } = await granted(t);
-    nonces.set(account.baseUrl, 'a-nonce-of-before');
+test.serial('a server with a new nonce gets the post once, in a second request', async (t) => {
+  const { account, person } = await granted(t);
+  nonces.set(account.baseUrl, 'a-nonce-of-before');
 
-    t.deepEqual(await requestsOf(t, account), ['applyWrites', 'applyWrites']);
-    t.is((await recordsOf(person.agent)).length, 1);
-  },
-);
+  t.deepEqual(await requestsOf(t, account), ['applyWrites', 'applyWrites']);
+  t.is((await recordsOf(person.agent)).length, 1);
+});
 
-test.serial('a file is sent once, whatever the server wants of its nonce', async (t) => {
+test.serial('a file is uploaded once, with any nonce that the server asks for', async (t) => {
   const { account, person } = await granted(t);
   const parts = partsWith([await pictureFile()], 'With a picture');
   nonces.del(account.baseUrl);
@@ -98,7 +95,7 @@ test.serial('a file is sent once, whatever the server wants of its nonce', async
 });
 
 test.serial(
-  'a file whose upload was refused for its nonce is read again from its beginning',
+  'a file whose upload was refused for its nonce is read again from the beginning',
   async (t) => {
     const { account, person } = await granted(t);
     const file = await pictureFile();
@@ -114,12 +111,12 @@ test.serial(
   },
 );
 
-test('every request carries a proof of its own, and the token with it alone', async (t) => {
+test('every request has its own proof, and the token only with that proof', async (t) => {
   const { account } = await granted(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
-  await publish(bluesky, connection, partsOf('One'));
-  await publish(bluesky, connection, partsOf('Two'));
+  await publish(blueskyNetwork, connection, partsOf('One'));
+  await publish(blueskyNetwork, connection, partsOf('Two'));
 
   const proofs = proxy.seen.map(({ headers }) => String(headers['dpop']));
   t.is(new Set(proofs).size, proxy.seen.length);
@@ -128,25 +125,25 @@ test('every request carries a proof of its own, and the token with it alone', as
 
 // Access that ends.
 
-test('an account that was taken down has lost access', async (t) => {
+test('a suspended account has lost access', async (t) => {
   const { account, person } = await granted(t);
   await person.takeDown();
 
   const error = await t.throwsAsync(requestsOf(t, account));
-  t.like(error, { name: 'NetworkError', code: 'access_lost', taken: 'no' });
+  t.like(error, { name: 'NetworkError', code: 'access_lost', accepted: 'no' });
 });
 
-test('a token of another key has lost access, and the answer repeats none of it', async (t) => {
+test('a token of another key has lost access, and the message does not repeat it', async (t) => {
   const { account, grant } = await granted(t);
   const data = { ...Object(grant.data), dpopJwk: wrongKey() };
   const stolen = accountWith(account, { ...grant, data });
 
   const error = await t.throwsAsync(requestsOf(t, stolen));
-  t.like(error, { code: 'access_lost', taken: 'no' });
+  t.like(error, { code: 'access_lost', accepted: 'no' });
   t.false(error?.message.includes(grant.accessToken));
 });
 
-test('a proof that the server does not take, as when a clock is wrong, loses no access', async (t) => {
+test('a refused proof, as with a wrong clock, loses no access', async (t) => {
   const { account } = await granted(t);
   const { http, ...connection } = openConnection(t, account);
   const broken = {
@@ -156,11 +153,11 @@ test('a proof that the server does not take, as when a clock is wrong, loses no 
       return http.request({ ...request, headers: { ...headers, dpop: `${dpop}x` } });
     },
   };
-  const attempt = publish(bluesky, { ...connection, http: broken }, partsOf('Hi'));
-  t.like(await t.throwsAsync(attempt), { code: 'internal', taken: 'no' });
+  const attempt = publish(blueskyNetwork, { ...connection, http: broken }, partsOf('Hi'));
+  t.like(await t.throwsAsync(attempt), { code: 'internal', accepted: 'no' });
 });
 
-test('the token of a refresh opens the account', async (t) => {
+test('a refreshed token opens the account', async (t) => {
   const { account, grant, refresh, person } = await granted(t);
   const next = await refresh(grant);
   await requestsOf(t, accountWith(account, next));
@@ -170,7 +167,7 @@ test('the token of a refresh opens the account', async (t) => {
 
 // Checks.
 
-test('a check tells whose account it is, whichever way it was connected', async (t) => {
+test('a check finds the token’s account, for each way of connecting', async (t) => {
   const byPassword = await connected(t);
   const byOauth = await granted(t);
   for (const { account, person } of [byPassword, byOauth]) {
@@ -181,7 +178,7 @@ test('a check tells whose account it is, whichever way it was connected', async 
   }
 });
 
-test('a check tells that access is lost', async (t) => {
+test('a check finds that access is lost', async (t) => {
   const { account, person } = await granted(t);
   await person.takeDown();
   t.like(await t.throwsAsync(checkAccount(openConnection(t, account))), { code: 'access_lost' });

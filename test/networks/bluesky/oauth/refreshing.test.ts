@@ -8,29 +8,29 @@ const test = needs('pds');
 const asksForTokens = ({ method, url }: EgressRequest): boolean =>
   method === 'POST' && url.endsWith('/oauth/token');
 
-test('a refresh gives a new pair, and what else was granted stays', async (t) => {
+test('a refresh gives a new token pair, and keeps the rest of the grant', async (t) => {
   const { grant, refresh } = await connectedByOauth(t);
   const next = await refresh(grant);
 
   t.not(next.accessToken, grant.accessToken);
   t.not(next.refreshToken, grant.refreshToken);
   t.deepEqual(next.data, grant.data);
-  t.is(next.endsAtMs, grant.endsAtMs, 'a session does not last longer for it');
+  t.is(next.endsAtMs, grant.endsAtMs, 'a refresh does not extend the session');
   t.not((await refresh(next)).refreshToken, next.refreshToken);
 });
 
-test('a refresh token that is used twice ends the session: access is lost, with the newest one too', async (t) => {
+test('a second use of a refresh token ends the session: access is lost, also for the newest token', async (t) => {
   const { grant, refresh } = await connectedByOauth(t);
   const next = await refresh(grant);
 
   for (const dead of [grant, next]) {
     const error = await t.throwsAsync(refresh(dead));
-    t.like(error, { name: 'NetworkError', code: 'access_lost', taken: 'no' });
+    t.like(error, { name: 'NetworkError', code: 'access_lost', accepted: 'no' });
     t.false(error?.message.includes(dead.refreshToken ?? ''));
   }
 });
 
-test('a refresh whose answer is lost asks for a new connection at the next one, and not before', async (t) => {
+test('a refresh whose answer is lost requires a new connection only at the next refresh', async (t) => {
   const { grant, refresh, context } = await connectedByOauth(t);
   const { http } = context;
   const deaf = {
@@ -48,14 +48,14 @@ test('a refresh whose answer is lost asks for a new connection at the next one, 
   t.like(await t.throwsAsync(refresh(grant)), { code: 'access_lost' });
 });
 
-test('an account that was taken down has lost access', async (t) => {
+test('a suspended account has lost access', async (t) => {
   const { grant, refresh, person } = await connectedByOauth(t);
   await person.takeDown();
 
   t.like(await t.throwsAsync(refresh(grant)), { code: 'access_lost' });
 });
 
-test('a bad hour of a server or of the directory loses no access', async (t) => {
+test('a temporary failure of a server or the directory loses no access', async (t) => {
   const { grant, refresh, context } = await connectedByOauth(t);
   const places = [
     asksForTokens,
@@ -77,7 +77,7 @@ test('a bad hour of a server or of the directory loses no access', async (t) => 
     for (const answer of answers) {
       const http = answering(context.http, place, answer);
       const error = await t.throwsAsync(refresh(grant, { http }));
-      t.like(error, { name: 'NetworkError', code: 'network_unavailable', taken: 'no' });
+      t.like(error, { name: 'NetworkError', code: 'network_unavailable', accepted: 'no' });
     }
   }
   t.not((await refresh(grant)).accessToken, grant.accessToken);
@@ -88,10 +88,10 @@ test('too many refreshes are a rate limit', async (t) => {
   const http = answering(context.http, asksForTokens, { status: 429 });
 
   const error = await t.throwsAsync(refresh(grant, { http }));
-  t.like(error, { code: 'rate_limited', limit: 'server', taken: 'no' });
+  t.like(error, { code: 'rate_limited', limit: 'server', accepted: 'no' });
 });
 
-test('a registration that the server refuses is no lost access', async (t) => {
+test('a refused client registration is not lost access', async (t) => {
   const { grant, refresh, context } = await connectedByOauth(t);
   for (const error of ['invalid_client', 'invalid_client_metadata', 'unauthorized_client']) {
     const answer = { status: 400, body: { error, error_description: 'Not taken.' } };
@@ -125,11 +125,11 @@ test('an account that moved to another server has lost access', async (t) => {
     },
   };
   const error = await t.throwsAsync(refresh(grant, { http: moved }));
-  t.like(error, { code: 'access_lost', taken: 'no' });
+  t.like(error, { code: 'access_lost', accepted: 'no' });
   t.regex(error?.message ?? '', /moved/);
 });
 
-test('a grant of no Bluesky account, or without a refresh token, has nothing to renew', async (t) => {
+test('a grant without a Bluesky account or a refresh token cannot be renewed', async (t) => {
   const { grant, refresh } = await connectedByOauth(t);
   for (const bad of [
     { ...grant, refreshToken: null },
@@ -147,7 +147,7 @@ const documentOf = (body: object) => ({
   truncated: false,
 });
 
-test('a server that goes away right after it has renewed the access costs no account its access', async (t) => {
+test('a server that fails right after a refresh costs no account its access', async (t) => {
   const { grant, refresh, context } = await connectedByOauth(t);
   const { http } = context;
   let isRenewed = false;

@@ -1,7 +1,9 @@
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { parseAddress } from '../../../../runtime/egress/address.ts';
 
-/** Node makes no certificates and a machine need not have openssl, so the tests write the few fields of X.509 by hand. */
+/**
+ * Node cannot create certificates and a machine may lack openssl, so the tests encode the few X.509 fields themselves.
+ */
 export type Certificate = { readonly cert: string; readonly key: string };
 
 type Issuer = { readonly name: string; readonly privateKey: KeyObject };
@@ -65,7 +67,7 @@ function issue(
   };
 }
 
-/** An authority of the test's own, and certificates that it signs for names and addresses. */
+/** A certificate authority for one test, and its certificates for names and addresses. */
 export function createAuthority() {
   const ca = issue('Test authority', authority, {});
   return {
@@ -75,5 +77,5 @@ export function createAuthority() {
   };
 }
 
-/** A certificate that nobody vouches for but itself. */
+/** A self-signed certificate. */
 export const selfSigned = (host: string): Certificate => issue(host, alternativeNames([host]), {});

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { ExecutionContext } from 'ava';
 import { parseAddress } from '../../../../runtime/egress/address.ts';
 
-/** Addresses; a name among them is what the name before it stands for (CNAME), and has the addresses after it. */
+/** Addresses. A name among them is a CNAME of the name before it, and has the addresses after it. */
 export type DnsAnswer = readonly string[] | 'NXDOMAIN' | 'SERVFAIL' | 'silence';
 export type DnsQuestion = { readonly name: string; readonly type: 'A' | 'AAAA' };
 export type DnsAnswers =
@@ -14,8 +14,8 @@ const responseCodes = { NXDOMAIN: 3, SERVFAIL: 2 } as const;
 const types: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' };
 
 /**
- * A real name server on 127.0.0.1, whose answers live for no time at all. A function is asked anew for each query, so
- * that answers may flip. Returns its `host:port`.
+ * A real name server on 127.0.0.1 whose answers have a TTL of 0. A function is called for each query, so that answers
+ * may change. Returns its `host:port`.
  */
 export async function dnsServer(t: ExecutionContext, answers: DnsAnswers): Promise<string> {
   const socket = createSocket('udp4');
@@ -36,7 +36,7 @@ export async function dnsServer(t: ExecutionContext, answers: DnsAnswers): Promi
 const answerOf = (answers: DnsAnswers, question: DnsQuestion): DnsAnswer =>
   typeof answers === 'function' ? answers(question) : answers[question.type];
 
-/** The name that is asked for, and where it ends. */
+/** The queried name, and the offset after it. */
 function readName(query: Buffer): { readonly name: string; readonly end: number } {
   const labels: string[] = [];
   let at = 12;
@@ -63,7 +63,7 @@ function response(
 }
 
 function recordsOf(answer: readonly string[]): Buffer[] {
-  // The first owner is the question's name, to which this points back.
+  // The first owner is the question's name, which this pointer refers to.
   let owner: Buffer = Buffer.from([0xc0, 12]);
   return answer.map((text) => {
     const address = parseAddress(text);

@@ -10,14 +10,14 @@ import { poll } from '../../../support/poll.ts';
 
 type Overrides = Partial<Omit<EgressOptions, 'allow'>> & { allow?: string };
 
-/** An egress that ends with the test and can ask no real DNS. */
+/** An egress that ends with the test and cannot use real DNS. */
 export function testEgress(t: ExecutionContext, { allow = '', ...options }: Overrides = {}) {
   const egress = createEgress({ allow: parseAllowList(allow), resolve: noDns, ...options });
   t.teardown(() => egress.close());
   return egress;
 }
 
-/** An egress that may talk to 127.0.0.1 at the ports of these servers. */
+/** An egress that may reach these servers' ports on 127.0.0.1. */
 export const egressTo = (t: ExecutionContext, ...servers: readonly { port: number }[]) =>
   testEgress(t, { allow: servers.map(({ port }) => `127.0.0.1/32:${port}`).join(',') });
 
@@ -31,8 +31,8 @@ export const dns =
     names[host] ?? [];
 
 /**
- * A connector that keeps what it was asked to dial, and dials 127.0.0.1 at `port` instead; with no port, nothing.
- * What it returns says to the guard that it is connected to wherever it really is.
+ * A connector that records the addresses to dial, and dials 127.0.0.1 at `port` instead; without a port it refuses. The
+ * guard sees the returned socket's real remote address.
  */
 export function recordingConnector(port?: number) {
   const dialled: string[] = [];
@@ -50,8 +50,8 @@ export function recordingConnector(port?: number) {
 }
 
 /**
- * An egress to this server, with the connections that it made. `came` resolves when so many bytes have come on the
- * first of them, and were read.
+ * An egress to this server that records its connections. `came` resolves when the first connection has received and
+ * read this many bytes.
  */
 export function watchedEgress(t: ExecutionContext, { port }: { port: number }) {
   const sockets: Socket[] = [];
@@ -94,13 +94,13 @@ export const file = (url: string, options: Partial<DownloadRequest> = {}): Downl
   ...options,
 });
 
-/** The failure of a request as `code` or, when bytes may have left, `code, maybe sent`. */
+/** A request's failure: `code`, or `code, maybe sent` if bytes may have left. */
 export async function failure(t: ExecutionContext, answer: Promise<unknown>): Promise<string> {
   const error = await t.throwsAsync(answer, { instanceOf: EgressError });
   return `${error?.code}${error?.maybeSent ? ', maybe sent' : ''}`;
 }
 
-/** Turns of the event loop. In each of them every connection goes on, so they measure time on any machine alike. */
+/** Runs turns of the event loop. Every connection progresses in each, so they measure time equally on all machines. */
 export async function turns(count = 1): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) {
     await new Promise(setImmediate);

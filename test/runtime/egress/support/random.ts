@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same in every run, so that a failure comes back. */
+/** Pseudo-random numbers, the same in every run, so that a failure can be repeated. */
 export function randomBits(seed: number): (width: number) => bigint {
   let state = BigInt(seed);
   const next = () => {

@@ -32,7 +32,7 @@ async function listen(t: ExecutionContext, server: Server): Promise<TestServer> 
   return Object.assign(state, { port: (server.address() as AddressInfo).port });
 }
 
-/** Speaks HTTP as Node does. `requests` has the method, path and body of each request. */
+/** Serves HTTP by Node's server. `requests` has the method, path and body of each request. */
 export async function httpServer(
   t: ExecutionContext,
   answer: RequestListener,
@@ -49,7 +49,7 @@ export async function httpServer(
   return state;
 }
 
-/** Does with a connection what the test likes. */
+/** Handles each connection with the test's function. */
 export const rawServer = (t: ExecutionContext, serve: (socket: Socket) => void) =>
   listen(t, createServer(serve));
 
@@ -71,7 +71,7 @@ export const at = ({ port }: { readonly port: number }, path = '/'): string =>
 
 export const okay = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
-/** Waits for the first bytes of a request, then writes these. */
+/** Waits for the first bytes of a request, then writes this text. */
 export const answering = (text: string) => (socket: Socket) => {
   socket.once('data', () => socket.write(text));
 };

@@ -3,8 +3,8 @@ import type { ExecutionContext } from 'ava';
 import { rawServer } from './servers.ts';
 
 /**
- * Stops the clock: a time is up when the test says so, which is when what it is about has happened, however fast the
- * machine is. Timers are the process's, so such tests run one after the other. (Those of `node:test` cannot `refresh()`.)
+ * Stops the clock: timers fire only when the test advances it, which does not depend on the machine's speed. Timers
+ * belong to the process, so such tests are serial. (The timers of `node:test` do not support `refresh()`.)
  */
 export function stopClock(t: ExecutionContext): { readonly pass: (ms: number) => void } {
   const { setTimeout, clearTimeout } = globalThis;
@@ -53,14 +53,14 @@ type Drip = {
   /** The server's end of the connection. */
   readonly socket: Socket;
   readonly drop: string;
-  /** Resolves when so many bytes have come at the other end. */
+  /** Resolves when this many bytes have arrived at the other end. */
   readonly came: (bytes: number) => Promise<void>;
   readonly pass: (ms: number) => void;
 };
 
 /**
- * Lets a stopped clock go on to 1 ms before this limit, a multiple of 3, and sends a drop before each third of the way.
- * A time that starts again with each drop is then far from its end, and one that does not is up with the next ms.
+ * Advances a stopped clock to 1 ms before this limit, a multiple of 3, and sends a drop before each third. A timer that
+ * restarts with each drop is then far from its end; one that does not fires with the next ms.
  */
 export async function dripUntil(limitMs: number, { socket, drop, came, pass }: Drip) {
   for (const ms of [limitMs / 3, limitMs / 3, limitMs / 3 - 1]) {
@@ -72,11 +72,11 @@ export async function dripUntil(limitMs: number, { socket, drop, came, pass }: D
 
 type Silent = {
   readonly serve: (socket: Socket) => void;
-  /** What it sends again and again; see `dripUntil`. */
+  /** The bytes that it sends repeatedly; see `dripUntil`. */
   readonly drop: string;
 };
 
-/** Servers that never come to the end of their answer's head, by what they send instead. */
+/** Servers that never complete the head of their answer, named after the bytes that they do send. */
 export const neverEnding: Readonly<Record<string, Silent>> = {
   'nothing at all': { serve: () => {}, drop: '' },
   'headers without end': {
@@ -86,7 +86,7 @@ export const neverEnding: Readonly<Record<string, Silent>> = {
   'early hints without end': { serve: () => {}, drop: 'HTTP/1.1 103 Early Hints\r\n\r\n' },
 };
 
-/** A server that does this; `asked` has the connection once it has a request, `left` resolves when it is alone. */
+/** A silent server. `asked` resolves with the connection of its request, `left` when the connection has closed. */
 export async function silentServer(t: ExecutionContext, serve: Silent['serve']) {
   const [asked, left] = [Promise.withResolvers<Socket>(), Promise.withResolvers<void>()];
   const server = await rawServer(t, (socket) => {
@@ -96,7 +96,7 @@ export async function silentServer(t: ExecutionContext, serve: Silent['serve']) 
   return { server, asked: asked.promise, left: left.promise };
 }
 
-/** A server that answers a request with this and waits; the socket comes once it has answered. */
+/** A server that answers a request with this text and waits. The socket resolves once it has answered. */
 export async function answeringServer(t: ExecutionContext, text: string) {
   const answered = Promise.withResolvers<Socket>();
   const server = await rawServer(t, (socket) => {

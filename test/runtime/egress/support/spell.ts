@@ -2,20 +2,20 @@
 export const dotted = (bits: bigint): string =>
   [24n, 16n, 8n, 0n].map((shift) => (bits >> shift) & 255n).join('.');
 
-/** The 128 bits of an IPv6 address as eight groups, none left out. */
+/** The 128 bits of an IPv6 address as eight groups, without abbreviation. */
 export const grouped = (bits: bigint): string =>
   Array.from({ length: 8 }, (_, index) =>
     ((bits >> BigInt(112 - 16 * index)) & 0xffffn).toString(16),
   ).join(':');
 
-/** The same with the last 32 bits as an IPv4 address is written. */
+/** The same with the last 32 bits in IPv4 notation. */
 export const withDottedTail = (bits: bigint): string =>
   `${grouped(bits).split(':').slice(0, 6).join(':')}:${dotted(bits & 0xffff_ffffn)}`;
 
 const written = (digits: string, styled: string): string =>
   digits.replaceAll(/\d/gv, (digit) => [...styled][Number(digit)] ?? digit);
 
-/** Ways in which a URL may spell an IPv4 address, as browsers and `new URL()` read them. */
+/** The notations of an IPv4 address in a URL that browsers and `new URL()` read. */
 export function spellingsOf(bits: bigint): string[] {
   const plain = dotted(bits);
   const parts = plain.split('.').map(BigInt);
@@ -56,7 +56,7 @@ export function spellingsOf(bits: bigint): string[] {
   return [...forms, ...forms.map((form) => `${form}.`)];
 }
 
-/** Ways in which an IPv6 address may carry an IPv4 one. `filler` stands for bits that mean nothing here. */
+/** The forms of an IPv6 address that carry an IPv4 one. `filler` fills the bits without a meaning here. */
 export const wrappers: Readonly<Record<string, (v4: bigint, filler: bigint) => bigint>> = {
   compatible: (v4) => v4,
   mapped: (v4) => (0xffffn << 32n) | v4,

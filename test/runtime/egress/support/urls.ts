@@ -1,6 +1,6 @@
 /**
- * What a user may not give as a destination, as it would be typed. The numbers are those of our research note on
- * forged requests; each is a way that some product once let through.
+ * Destinations that a user may not set, as typed. The numbers come from our research note on server-side request
+ * forgery; some product once accepted each of these forms.
  */
 export const refusedUrls: Readonly<Record<string, readonly string[]>> = {
   R01: ['http://example.com/h'],
@@ -72,7 +72,7 @@ export const refusedUrls: Readonly<Record<string, readonly string[]>> = {
     'https://example.com/\n',
     ' https://example.com/',
   ],
-  // Not of the note: names that no DNS has, and lengths.
+  // Not from the note: names that DNS cannot have, and lengths.
   names: [
     'https://a..example.com/',
     'https://example.com../',
@@ -82,7 +82,7 @@ export const refusedUrls: Readonly<Record<string, readonly string[]>> = {
     `https://${'a.'.repeat(127)}com/`,
   ],
   length: [`https://example.com/${'a'.repeat(2048)}`],
-  // A look of https alone does not make a privileged port one for it.
+  // The https scheme alone does not make a privileged port acceptable.
   ports: [
     'https://example.com:80/',
     'https://example.com:25/',
@@ -91,7 +91,7 @@ export const refusedUrls: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What must get through. Addresses and names are those of strangers: nothing here is ever dialled. */
+/** Destinations that must be accepted. Their addresses and names belong to others, but the tests never dial them. */
 export const acceptedUrls: Readonly<Record<string, readonly string[]>> = {
   A01: ['https://example.com/hook'],
   A02: ['https://example.com:443/h?x=1'],
@@ -118,7 +118,7 @@ export const acceptedUrls: Readonly<Record<string, readonly string[]>> = {
   ports: ['https://example.com:8443/', 'https://example.com:1024/', 'https://example.com:65535/'],
 };
 
-/** What DNS may say of `hook.example.com` so that it is refused, at once or at the connection. */
+/** DNS answers for `hook.example.com` that must be refused, at once or at the connection. */
 export const privateAnswers: Readonly<Record<string, readonly string[]>> = {
   R60: ['127.0.0.1'],
   R61: ['10.0.0.5'],
@@ -130,10 +130,10 @@ export const privateAnswers: Readonly<Record<string, readonly string[]>> = {
   R67: ['168.63.129.16'],
 };
 
-/** Where the service of a test is reached from outside. */
+/** The public URL of a test's service. */
 export const ownUrl = 'https://punctual.example.com';
 
-/** R56: itself. */
+/** R56: the service itself. */
 export const ownUrls: readonly string[] = [
   'https://punctual.example.com/hook',
   'https://PUNCTUAL.Example.com./api/v1/posts',
@@ -142,7 +142,7 @@ export const ownUrls: readonly string[] = [
   'https://%70unctual.example.com/',
 ];
 
-/** And others whose names look like its own. */
+/** Hosts whose names resemble the service's own. */
 export const otherUrls: readonly string[] = [
   'https://hooks.punctual.example.com/',
   'https://example.com/punctual.example.com',
@@ -150,7 +150,7 @@ export const otherUrls: readonly string[] = [
   'https://xpunctual.example.com/',
 ];
 
-/** What is kept and shown of what was typed. */
+/** The stored and shown form of typed URLs. */
 export const normalForms: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   A02: { 'https://example.com:443/h?x=1': 'https://example.com/h?x=1' },
   A03: { 'HTTPS://EXAMPLE.com/Hook': 'https://example.com/Hook' },

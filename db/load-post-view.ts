@@ -1,0 +1,86 @@
+import { sql, type RawBuilder } from 'kysely';
+import { linkOf } from '../domain/links.ts';
+import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
+import type { RulesByPlatform } from '../networks/content-rules.ts';
+import { sentPartsSummary } from './ledger/live-parts.ts';
+import type { Em } from './orm.ts';
+import { query } from './query.ts';
+
+/** As PostgreSQL returns them: times within JSON are strings. */
+type ChannelRow = Omit<ChannelFacts, ChannelTime | 'threads'> &
+  Readonly<Record<ChannelTime, string | null>>;
+type ChannelTime = 'retry_at' | 'metrics_updated_at' | 'gone_at';
+type MediaRow = Omit<PostFacts['media'][number], 'url'> & {
+  readonly linkToken: string;
+  readonly name: string;
+};
+export type PostRow = Omit<PostFacts, 'media'> & {
+  readonly channels: readonly ChannelRow[] | null;
+  readonly media: readonly MediaRow[] | null;
+};
+
+/** Only for channels that have not ended. Those that have store the URL in their own columns. */
+const liveParts = sql`case when pc.status in ('draft', 'scheduled', 'publishing', 'retrying') then (${sentPartsSummary}) end`;
+
+/**
+ * Reads a post with its channels and files in one statement, because it is the most frequent query.
+ *
+ * @param more Additional columns, such as `p.run`.
+ */
+export const selectPost = <More = unknown>(
+  workspaceId: string,
+  postId: string,
+  more?: RawBuilder<unknown>,
+) => sql<PostRow & More>`
+  select p.id, p.status, p.body, p.thread, p.scheduled_at, p.created_at, p.updated_at, p.published_at, p.video, p.warning,
+    (select json_agg(json_build_object(
+       'channel_id', pc.channel_id, 'status', pc.status, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
+       'sent_text', pc.sent_text, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning,
+       'retry_at', pc.retry_at, 'metrics', pc.metrics, 'metrics_updated_at', pc.metrics_updated_at, 'gone_at', pc.gone_at, 'live', ${liveParts}) order by pc.position)
+     from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+     where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,
+    (select json_agg(json_build_object('id', m.id, 'part', pm.part, 'linkToken', m.link_token, 'name', m.name, 'type', m.type,
+       'alt_text', coalesce(pm.alt_text, m.alt_text)) order by pm.position)
+     from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
+     where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0 and m.deleted_at is null) as media
+    ${more ? sql`, ${more}` : sql``}
+  from posts p where p.id = ${postId} and p.workspace_id = ${workspaceId}`;
+
+/** Configuration for showing a post. */
+export type PostPresentation = {
+  /** Public URL of the API, for links to files. */
+  readonly publicUrl: string;
+  readonly rules: RulesByPlatform;
+};
+
+/** Loads a post in the shape of API responses and events; null if the workspace has no such post. */
+export async function loadPostView(
+  em: Em,
+  workspaceId: string,
+  postId: string,
+  shownBy: PostPresentation,
+): Promise<PostView | null> {
+  const [row] = await query(em, selectPost(workspaceId, postId));
+  return row ? presentPost(row, shownBy) : null;
+}
+
+export const presentPost = (row: PostRow, { publicUrl, rules }: PostPresentation): PostView =>
+  viewPost(
+    {
+      ...row,
+      media: (row.media ?? []).map((file) =>
+        Object.assign({}, file, { url: linkOf(publicUrl, file) }),
+      ),
+    },
+    (row.channels ?? []).map((channel) => factsOf(channel, rules)),
+  );
+
+const factsOf = (row: ChannelRow, rules: RulesByPlatform): ChannelFacts => ({
+  ...row,
+  threads: rules[row.platform]?.threads ?? true,
+  retry_at: momentOf(row.retry_at),
+  metrics_updated_at: momentOf(row.metrics_updated_at),
+  gone_at: momentOf(row.gone_at),
+});
+
+const momentOf = (time: string | null): Date | null => (time === null ? null : new Date(time));

@@ -1,0 +1,156 @@
+import { sql } from 'kysely';
+import type { Em, Orm } from './orm.ts';
+import { query } from './query.ts';
+
+/**
+ * Counter that workers increment in the database and then in Temporal. A lower count in the database shows that it was
+ * restored.
+ */
+export type RestoreCounter = {
+  /** Id of the database. */
+  readonly installation: string;
+  readonly count: number;
+  readonly lastAt: Date | null;
+  readonly isDue: boolean;
+  /** Time at which a restore was detected; null after `restore finish`. */
+  readonly behindSince: Date | null;
+};
+
+const isDue = sql<boolean>`(beat_at is null or beat_at < now() - interval '50 seconds')`;
+
+export async function readRestoreCounter(orm: Orm): Promise<RestoreCounter> {
+  const [row] = await query(
+    orm.em.fork(),
+    sql<{
+      id: string;
+      beats: number;
+      beat_at: Date | null;
+      is_due: boolean;
+      behind_since: Date | null;
+    }>`select id, beats, beat_at, ${isDue} as is_due, behind_since from installation`,
+  );
+  if (!row) {
+    throw new Error('The table "installation" is empty.');
+  }
+
+  return {
+    installation: row.id,
+    count: row.beats,
+    lastAt: row.beat_at,
+    isDue: row.is_due,
+    behindSince: row.behind_since,
+  };
+}
+
+/**
+ * Increments the counter.
+ *
+ * @param from The count that was compared with Temporal's. Guards against a database that was replaced since.
+ * @returns the new count; null if another worker incremented it first.
+ */
+export async function incrementRestoreCounter(orm: Orm, from: number): Promise<number | null> {
+  const [row] = await query(
+    orm.em.fork(),
+    sql<{ beats: number }>`update installation set beats = beats + 1, beat_at = now()
+      where beats = ${from}::int and ${isDue} returning beats`,
+  );
+  return row?.beats ?? null;
+}
+
+/**
+ * Records that the database is behind Temporal's count, which keeps workers from starting until `restore finish`. A
+ * difference of one does not count: a failover to an asynchronous standby may lose the last seconds, and must not stop
+ * everything.
+ */
+export async function markDatabaseBehind(orm: Orm, known: number): Promise<void> {
+  await query(
+    orm.em.fork(),
+    sql`update installation set behind_since = now() where behind_since is null and beats + 1 < ${known}::int`,
+  );
+}
+
+/** @returns whether workers wait for `restore finish`; false if the database does not respond. */
+export const awaitsRestoreFinish = (orm: Orm): Promise<boolean> =>
+  readRestoreCounter(orm).then(
+    ({ behindSince }) => behindSince !== null,
+    () => false,
+  );
+
+export const restoredDatabase =
+  'The database is older than its workflows: it was restored from a backup, and lacks what was published since. Workers send nothing until "npm run admin -- restore finish" has run (docs/backups.md).';
+
+const doubt =
+  'The service was restored from a backup, and may have published this since. Check the account, then settle this channel.';
+
+/** Counts of `finishRestore`. */
+export type Finished = {
+  readonly unconfirmedChannels: number;
+  readonly syncedPosts: number;
+  readonly syncedDeliveries: number;
+};
+
+/**
+ * Makes a restored database safe to use, in the caller's transaction. Channels that may have been published since the
+ * backup become unconfirmed and are not sent: those of posts that were due, of posts whose workflow ended since, and
+ * those being sent. All later posts are synced again, with revisions above those of their workflows.
+ *
+ * @param ended Ids of posts whose workflows ended since the backup began.
+ * @param atLeast The count in Temporal.
+ */
+export async function finishRestore(
+  em: Em,
+  ended: readonly string[],
+  atLeast: number,
+): Promise<Finished> {
+  const failed = await query<{ channels: number }>(
+    em,
+    sql`with doubtful as materialized (
+      select p.id, p.workspace_id from posts p
+      where (p.id = any(${ended}::uuid[])
+          or (p.status in ('scheduled', 'publishing') and coalesce(p.retried_at, p.scheduled_at) <= now()))
+        and exists (select from post_channels pc
+          where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status <> 'published')
+      for update
+    ), channels as (
+      update post_channels pc set status = 'unconfirmed', error_code = 'unconfirmed', retry_at = null, error = ${doubt}
+      from doubtful d
+      where pc.post_id = d.id and pc.workspace_id = d.workspace_id and pc.status <> 'published'
+      returning pc.id
+    ), failed as (
+      update posts p set status = 'failed', updated_at = now()
+      from doubtful d where p.id = d.id and p.workspace_id = d.workspace_id
+    )
+    select count(*)::int as channels from channels`,
+  );
+  // Channels that were being sent at the backup although their post was cancelled.
+  const sending = await query(
+    em,
+    sql`update post_channels set status = 'unconfirmed', error_code = 'unconfirmed', retry_at = null, error = ${doubt}
+      where status in ('publishing', 'retrying') returning id`,
+  );
+  // Their parts become open too, so that they are settled with the channel.
+  await query(
+    em,
+    sql`update post_parts a set state = 'sending', sending_at = now(), updated_at = now()
+      from post_channels pc
+      where pc.id = a.post_channel_id and pc.workspace_id = a.workspace_id and a.state in ('ready', 'refused')
+        and pc.status = 'unconfirmed' and pc.error = ${doubt}`,
+  );
+  const posts = await query(
+    em,
+    sql`update posts set revision = revision + 1000000 where status in ('scheduled', 'publishing') returning id`,
+  );
+  const deliveries = await query(
+    em,
+    sql`update deliveries set round = round + 1 where status = 'pending' returning id`,
+  );
+  await query(
+    em,
+    sql`update installation set beats = greatest(beats, ${atLeast}::int) + 1, beat_at = now(), behind_since = null`,
+  );
+  return {
+    unconfirmedChannels: (failed[0]?.channels ?? 0) + sending.length,
+    syncedPosts: posts.length,
+    syncedDeliveries: deliveries.length,
+  };
+}

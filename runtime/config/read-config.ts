@@ -1,0 +1,210 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Quotas } from '../../domain/quotas.ts';
+import { databaseConnection, DatabaseUrlError } from './database-connection.ts';
+import { egressAllow, type EgressAllow } from './egress-allow.ts';
+import {
+  callerLimits,
+  type CallerLimits,
+  retentionDays,
+  type RetentionDays,
+  quotas,
+  rateLimits,
+  type RateLimits,
+  trustedProxies,
+} from './limits.ts';
+import { returnUrls } from './return-urls.ts';
+import { ConfigError, optionalAddress, textSetting, wholeNumber, type Env } from './read-values.ts';
+import type { StorageSettings } from '../storage/create-storage.ts';
+
+/** The settings of the processes. Each network's settings are in its folder; docs/settings.md lists all of them. */
+export type Config = {
+  readonly host: string;
+  readonly port: number;
+  /** Port of a worker's `/livez` and `/readyz`; 0 disables them. */
+  readonly workerHealthPort: number;
+  /** Base URL at which browsers reach the API, without a trailing slash: `https://punctual.example`. */
+  readonly publicUrl: string;
+  readonly databaseUrl: string;
+  readonly databasePoolSize: number;
+  /** 32 bytes in hex. Seals tokens and signing secrets in the database. */
+  readonly secretKey: string;
+  readonly logLevel: string;
+  readonly egressAllow: EgressAllow;
+  readonly media: StorageSettings;
+  readonly rateLimits: RateLimits;
+  readonly callerLimits: CallerLimits;
+  /** Defaults for workspaces without quotas of their own. */
+  readonly quotas: Quotas;
+  readonly retentionDays: RetentionDays;
+  /** URL of Temporal's Web UI, without a trailing slash; null when it is not set. */
+  readonly temporalUiUrl: string | null;
+  /** URL of a sandbox, without a trailing slash; null when it is not set. */
+  readonly sandboxUrl: string | null;
+  /** Allowed redirect targets after an account was connected. */
+  readonly returnUrls: readonly URL[];
+  /** Path of a prebuilt workflow bundle; null when the worker bundles the code at startup. */
+  readonly workflowBundle: string | null;
+  /** Number of proxies in front of the API whose `X-Forwarded-For` is trusted. */
+  readonly trustedProxies: number;
+};
+
+/** @throws ConfigError with one line per setting that is missing or wrong. */
+export function readConfig(env: Env = process.env): Config {
+  const problems: string[] = [];
+  const config = {
+    host: textSetting(env, 'HOST', '127.0.0.1'),
+    port: port(env, problems),
+    workerHealthPort: workerHealthPort(env, problems),
+    publicUrl: publicUrl(env, problems),
+    databaseUrl: databaseUrl(env, problems),
+    databasePoolSize: databasePoolSize(env, problems),
+    secretKey: secretKey(env, problems),
+    logLevel: logLevel(env, problems),
+    egressAllow: egressAllow(env, problems),
+    media: mediaSettings(env, problems),
+    rateLimits: rateLimits(env, problems),
+    callerLimits: callerLimits(env, problems),
+    quotas: quotas(env, problems),
+    retentionDays: retentionDays(env, problems),
+    temporalUiUrl: optionalAddress(
+      env,
+      'PUNCTUAL_TEMPORAL_UI_URL',
+      'http://127.0.0.1:8233',
+      problems,
+    ),
+    sandboxUrl: optionalAddress(env, 'PUNCTUAL_SANDBOX_URL', 'http://127.0.0.1:4000', problems),
+    returnUrls: returnUrls(env, problems),
+    workflowBundle: workflowBundle(env, problems),
+    trustedProxies: trustedProxies(env, problems),
+  };
+  if (problems.length > 0) {
+    throw new ConfigError(problems);
+  }
+
+  return config;
+}
+
+const port = (env: Env, problems: string[]): number =>
+  wholeNumber(env, 'PORT', { otherwise: 3000, least: 0, most: 65_535 }, problems);
+
+const workerHealthPort = (env: Env, problems: string[]): number =>
+  wholeNumber(
+    env,
+    'PUNCTUAL_WORKER_HEALTH_PORT',
+    { otherwise: 3001, least: 0, most: 65_535 },
+    problems,
+  );
+
+function publicUrl(env: Env, problems: string[]): string {
+  const given = textSetting(env, 'PUNCTUAL_PUBLIC_URL', '');
+  if (given === '') {
+    const listens = textSetting(env, 'HOST', '127.0.0.1');
+    const host = ['0.0.0.0', '::'].includes(listens) ? '127.0.0.1' : listens;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${textSetting(env, 'PORT', '3000')}`;
+  }
+
+  const url = URL.parse(given);
+  if (!url || !/^https?:$/v.test(url.protocol) || url.search !== '' || url.hash !== '') {
+    problems.push(
+      `PUNCTUAL_PUBLIC_URL must be an address such as https://punctual.example, not "${given}".`,
+    );
+  }
+
+  return given.replace(/\/+$/v, '');
+}
+
+/** At least two, so that one slow statement does not block every other query of the process. */
+const databasePoolSize = (env: Env, problems: string[]): number =>
+  wholeNumber(env, 'PUNCTUAL_DATABASE_POOL', { otherwise: 10, least: 2, most: 10_000 }, problems);
+
+function databaseUrl(env: Env, problems: string[]): string {
+  const given = textSetting(env, 'DATABASE_URL', '');
+  if (!/^postgres(?:ql)?:\/\//v.test(given)) {
+    problems.push(
+      'DATABASE_URL must be a PostgreSQL address such as postgresql://user:password@host:5432/punctual. When it is not set, "npm start" uses an embedded database.',
+    );
+  } else if (/%(?![0-9a-f]{2})/iv.test(given)) {
+    problems.push(
+      'DATABASE_URL contains a "%" that does not start an escape sequence. Write "%25" for a "%" in a user or a password.',
+    );
+  } else {
+    try {
+      databaseConnection(given);
+    } catch (error) {
+      if (!(error instanceof DatabaseUrlError)) {
+        throw error;
+      }
+
+      problems.push(error.message);
+    }
+  }
+
+  return given;
+}
+
+function secretKey(env: Env, problems: string[]): string {
+  const given = textSetting(env, 'SECRET_KEY', '');
+  if (!/^[0-9a-f]{64}$/iv.test(given)) {
+    problems.push(
+      `SECRET_KEY must be 64 hexadecimal characters (openssl rand -hex 32)${given ? `, this has ${given.length} characters` : ''}. Keep it: data that it sealed cannot be read without it. "npm start" creates one under .data/.`,
+    );
+  } else if (/^(?<character>.)\k<character>*$/v.test(given)) {
+    problems.push(
+      'SECRET_KEY is one character repeated, which is easy to guess. Create one with "openssl rand -hex 32".',
+    );
+  }
+
+  return given.toLowerCase();
+}
+
+function logLevel(env: Env, problems: string[]): string {
+  const given = textSetting(env, 'LOG_LEVEL', 'info');
+  const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+  if (!levels.includes(given)) {
+    problems.push(`LOG_LEVEL must be one of ${levels.join(', ')}, not "${given}".`);
+  }
+
+  return given;
+}
+
+function workflowBundle(env: Env, problems: string[]): string | null {
+  const given = textSetting(env, 'PUNCTUAL_WORKFLOW_BUNDLE', '');
+  if (given !== '' && !existsSync(given)) {
+    problems.push(
+      `PUNCTUAL_WORKFLOW_BUNDLE: the file ${given} does not exist. Create it with "node worker/write-bundle.ts ${given}", or unset it.`,
+    );
+  }
+
+  return given || null;
+}
+
+const defaultDir = fileURLToPath(new URL('../../.data/media', import.meta.url));
+
+/** Media files are stored on S3 when a bucket is set, otherwise on disk. */
+function mediaSettings(env: Env, problems: string[]): StorageSettings {
+  const mediaDir = textSetting(env, 'PUNCTUAL_MEDIA_DIR', defaultDir);
+  const bucket = textSetting(env, 'PUNCTUAL_S3_BUCKET', '');
+  const endpoint = textSetting(env, 'PUNCTUAL_S3_ENDPOINT', '');
+  const region = textSetting(env, 'PUNCTUAL_S3_REGION', 'us-east-1');
+  if (bucket !== '' && !/^[a-z0-9][a-z0-9.\-]{1,61}[a-z0-9]$/v.test(bucket)) {
+    problems.push(`PUNCTUAL_S3_BUCKET must be the name of a bucket, not "${bucket}".`);
+  }
+
+  if (endpoint !== '' && !/^https?:$/v.test(URL.parse(endpoint)?.protocol ?? '')) {
+    problems.push(
+      `PUNCTUAL_S3_ENDPOINT must be an address such as https://s3.example.com, not "${endpoint}".`,
+    );
+  }
+
+  if (endpoint !== '' && bucket === '') {
+    problems.push(
+      'PUNCTUAL_S3_ENDPOINT has no effect without PUNCTUAL_S3_BUCKET. Set the bucket, or unset the endpoint.',
+    );
+  }
+
+  const s3 = bucket === '' ? null : { bucket, region, endpoint: endpoint || undefined };
+  const percent = { otherwise: 10, least: 0, most: 100 };
+  const leastFree = wholeNumber(env, 'PUNCTUAL_DISK_FREE_PERCENT', percent, problems);
+  return { mediaDir, s3, leastFree };
+}

@@ -1,0 +1,124 @@
+import type { Client } from '@temporalio/client';
+import type { TypedSearchAttributes } from '@temporalio/common';
+import { describeError, type Logger } from '../runtime/logger.ts';
+import { repeat } from '../runtime/repeat.ts';
+import { searchAttributeKeys } from '../workflows/search-attributes.ts';
+import { underDeadline, type Temporal } from './connect.ts';
+import { hasGrpcCode } from './grpc-errors.ts';
+
+/** Values of Temporal's IndexedValueType. */
+const types = { KEYWORD: 2, KEYWORD_LIST: 7 } as const;
+
+/**
+ * Registers missing search attributes in one request. If Temporal does not permit it, as Temporal Cloud, logs a
+ * warning; publishing works without them. Safe to run concurrently.
+ *
+ * @returns whether Temporal has them.
+ */
+export const ensureSearchAttributes = async (temporal: Temporal, log: Logger): Promise<boolean> =>
+  (await ensure(temporal, log)) === 'known';
+
+/**
+ * Like {@link ensureSearchAttributes}, repeated each minute while Temporal does not respond. Otherwise posts would be
+ * unsearchable until a worker restarts. Resolves after the first attempt.
+ *
+ * @returns a function that stops it.
+ */
+export async function keepSearchable(
+  temporal: Temporal,
+  log: Logger,
+  everyMs = 60_000,
+): Promise<() => Promise<void>> {
+  const { first, stop } = repeat(async () =>
+    (await ensure(temporal, log)) === 'unanswered' ? everyMs : null,
+  );
+  await first;
+  return stop;
+}
+
+async function ensure(
+  temporal: Temporal,
+  log: Logger,
+): Promise<'known' | 'refused' | 'unanswered'> {
+  const { client, connection, namespace } = temporal;
+  const { operatorService } = connection;
+  try {
+    const { customAttributes: known } = await underDeadline(client, () =>
+      operatorService.listSearchAttributes({ namespace }),
+    );
+    for (const { name, type } of searchAttributeKeys) {
+      if ((known[name] ?? types[type]) !== types[type]) {
+        throw new Error(`Temporal has a search attribute ${name} of another type.`);
+      }
+    }
+
+    const missing = searchAttributeKeys.filter(({ name }) => known[name] === undefined);
+    const searchAttributes = Object.fromEntries(
+      missing.map(({ name, type }) => [name, types[type]]),
+    );
+    if (missing.length > 0) {
+      await underDeadline(client, () =>
+        operatorService.addSearchAttributes({ namespace, searchAttributes }),
+      );
+    }
+
+    return 'known';
+  } catch (error) {
+    const attributes = searchAttributeKeys.map(({ name, type }) => `${name} (${type})`);
+    log.warn(
+      { error: describeError(error), attributes },
+      'the search attributes could not be checked: workflows may start without them',
+    );
+    return hasGrpcCode(error, ...unanswered) ? 'unanswered' : 'refused';
+  }
+}
+
+/** `notFound`: the namespace is being set up. A missing permission is not retried. */
+const unanswered = [
+  'cancelled',
+  'deadlineExceeded',
+  'notFound',
+  'resourceExhausted',
+  'unavailable',
+] as const;
+
+/** In milliseconds. After a refused start, workflows start without search attributes for this long. */
+const unknownMs = 60_000;
+
+/** End of that time for each client, in milliseconds since 1970. */
+const unknownUntil = new WeakMap<Client, number>();
+
+type Start<T> = (searchable: { typedSearchAttributes?: TypedSearchAttributes }) => Promise<T>;
+
+/**
+ * Starts a workflow with search attributes, and without them if the server refuses: a server without the attributes
+ * refuses the whole start, and the post must still be published.
+ *
+ * @throws ServiceError if the start without them is refused too, or for another reason.
+ */
+export async function startSearchable<T>(
+  client: Client,
+  attributes: TypedSearchAttributes,
+  start: Start<T>,
+  log?: Logger,
+): Promise<T> {
+  if (Date.now() < (unknownUntil.get(client) ?? 0)) {
+    return start({});
+  }
+
+  try {
+    return await start({ typedSearchAttributes: attributes });
+  } catch (error) {
+    if (!hasGrpcCode(error, 'invalidArgument')) {
+      throw error;
+    }
+
+    const started = await start({});
+    if (Date.now() >= (unknownUntil.get(client) ?? 0)) {
+      log?.warn({}, 'Temporal does not know our search attributes: workflows start without them');
+    }
+
+    unknownUntil.set(client, Date.now() + unknownMs);
+    return started;
+  }
+}
