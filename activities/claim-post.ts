@@ -1,12 +1,11 @@
 import { sql } from 'kysely';
+import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { db, query } from '../db/query.ts';
 import { claimRestMs } from '../domain/pacing.ts';
-import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
-import { channelStatuses, isFinal, type ChannelStatus } from '../domain/post-status.ts';
+import { channelStatuses, isFinal, type ChannelStatus } from '../domain/statuses.ts';
 import type { ActivityDeps } from './deps.ts';
-import { endOpenChannels } from './finalize-post/end-open-channels.ts';
-import { endOfPost } from './finalize-post/finalized.ts';
+import { endOfPost, endOpenChannels } from './end-of-post.ts';
 
 export type ClaimRequest = {
   readonly workspaceId: string;

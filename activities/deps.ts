@@ -1,15 +1,15 @@
-import type { WorkflowStates } from '../domain/workflow-state.ts';
 import type { Orm } from '../db/orm.ts';
+import type { WorkflowStates } from '../domain/statuses.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
 import type { Network } from '../networks/network.ts';
 import type { Networks } from '../networks/registry.ts';
-import type { RetentionDays } from '../runtime/config/limits.ts';
+import type { RetentionDays } from '../runtime/config/read-config.ts';
 import type { Downloader, Egress } from '../runtime/egress/egress.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 
-/** Dependencies of the activities, built once in `worker/main.ts`. */
+/** Dependencies of the activities, built once by the worker. */
 export type ActivityDeps = {
   readonly orm: Orm;
   readonly sealer: Sealer;

@@ -2,11 +2,11 @@ import { attemptDelivery } from './attempt-delivery/attempt-delivery.ts';
 import type { DeliveryRequest } from './attempt-delivery/start-attempt.ts';
 import { claimPost, type ClaimRequest } from './claim-post.ts';
 import type { ActivityDeps } from './deps.ts';
-import { finalizePost } from './finalize-post/finalize-post.ts';
+import type { FinalizeRequest } from './end-of-post.ts';
+import { finalizePost } from './finalize-post.ts';
 import { heartbeating } from './heartbeating.ts';
-import type { FinalizeRequest } from './finalize-post/finalized.ts';
-import { publishChannel } from './publish-channel/publish-channel.ts';
 import type { PublishRequest } from './publish-channel/job.ts';
+import { publishChannel } from './publish-channel/publish-channel.ts';
 import { refreshMetrics, type RefreshRequest } from './refresh-metrics/refresh-metrics.ts';
 import { sweep } from './sweep/sweep.ts';
 

@@ -1,41 +1,39 @@
-import { untilRefreshed } from '../accounts/current-grant.ts';
-import { keepStorageChecked, OtherStorageError } from '../db/claimed-storage.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
-import { explainDatabaseFailure } from '../db/connection-refusal.ts';
-import { migrate, OtherSchemaError } from '../db/migrate.ts';
+import { explainDatabaseFailure } from '../db/database-errors.ts';
 import {
+  keepStorageChecked,
+  OtherStorageError,
   assertSealedBy,
   installationId,
   keepSealedBy,
   OtherSecretKeyError,
 } from '../db/installation.ts';
-import { createOrm } from '../db/orm.ts';
+import { migrate, OtherSchemaError } from '../db/migrate.ts';
 import { openNetworks, type Networks } from '../networks/registry.ts';
 import { readConfig, type Config } from '../runtime/config/read-config.ts';
-import { readSettingsOrExit } from '../runtime/config/read-settings.ts';
+import { readSettingsOrExit } from '../runtime/config/settings.ts';
 import { createLogger, describeError, type Logger } from '../runtime/logger.ts';
-import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
-import { checkDestination, checkUrl } from '../runtime/egress/check-url.ts';
-import { createEgress } from '../runtime/egress/create-egress.ts';
-import { createResolver } from '../runtime/egress/find-addresses.ts';
-import { fatalAt, retryUntilReady } from '../runtime/retry-until-ready.ts';
-import { createInspector } from '../runtime/media/inspector.ts';
-import { createSealer } from '../runtime/secrets.ts';
-import { createStaging, createStorage, type Staging } from '../runtime/storage/create-storage.ts';
-import { diskGuard } from '../runtime/storage/disk-room.ts';
-import { logUnhandledErrors, untilStopSignal } from '../runtime/process.ts';
+import {
+  fatalAt,
+  retryUntilReady,
+  logUnhandledErrors,
+  untilStopSignal,
+} from '../runtime/process.ts';
+import { createStaging, type Staging } from '../runtime/storage/create-storage.ts';
+import { untilRefreshed } from '../services/channels/current-grant.ts';
+import { composeServices } from '../services/compose.ts';
+import { openMedia } from '../services/media/open-media.ts';
+import { keepSwept } from '../services/media/sweep-media.ts';
 import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal, type Temporal } from '../temporal/connect.ts';
-import { assertNamespaceOf, OtherDatabaseError } from '../temporal/namespace-owner.ts';
-import { temporalOptions } from '../temporal/settings.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
-import type { ApiDeps, MediaDeps } from './deps.ts';
-import { createDatabaseGate, readiness, systemStatus } from './health/readiness.ts';
+import { assertNamespaceOf, OtherDatabaseError } from '../temporal/namespace.ts';
+import { temporalOptions } from '../temporal/settings.ts';
+import { serve } from './app.ts';
+import type { ApiDeps } from './deps.ts';
+import { createDatabaseGate, readiness, systemStatus } from './health/routes.ts';
 import { createAdmission } from './http/admission.ts';
-import { createRefusals } from './rate-limits/refusals.ts';
-import { keepSwept } from './media/sweep-media.ts';
-import { createPool } from './rate-limits/create-pool.ts';
-import { serve } from './serve.ts';
+import { createRefusals, createPool } from './rate-limits/limiter.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
@@ -111,46 +109,30 @@ type Opened = {
   readonly close: () => Promise<void>;
 };
 
-/** Opens the dependencies of the use cases, with a function that closes them. */
+/** Opens the dependencies of the API, with a function that closes them. */
 function open(config: Config, networks: Networks, log: Logger, staging: Staging): Opened {
-  const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
+  const database = { poolSize: config.databasePoolSize };
+  const { downloads, refuseDownload, closeEgress, ...services } = composeServices(
+    config,
+    networks,
+    { database, guardsNetworks: false },
+  );
+  const { orm } = services;
   const clock = createDatabaseClock(orm, log);
   const temporal = connectTemporal();
-  const sync = backgroundSync(temporal.client, orm, log);
-  // Separate connection pools: an open connection to an address that one of them allows must not serve the other.
-  const nat64 = parseNat64Prefixes(config.egressAllow.nat64);
-  const forDownloads = { allow: parseAllowList(config.egressAllow.downloads), nat64 };
-  const downloader = createEgress({ ...forDownloads, ownUrl: config.publicUrl });
-  const forWebhooks = {
-    allow: parseAllowList(config.egressAllow.webhooks),
-    nat64,
-    ownUrl: config.publicUrl,
-  };
-  const egress = createEgress(forWebhooks);
-  const networkEgress = createEgress({ allow: parseAllowList(config.egressAllow.networks), nat64 });
+  const { drain, ...sync } = backgroundSync(temporal.client, orm, log);
   const pool = createPool(config.databaseUrl, log);
   const gate = createDatabaseGate();
   const allowances = { maxConcurrent: config.callerLimits.perKey, quotas: config.quotas };
-  const media = openMedia(config, { staging, downloader, reach: forDownloads });
+  const library = { staging, downloader: downloads, refuseUrl: refuseDownload };
+  const media = openMedia(config, library);
   const deps: ApiDeps = {
+    ...services,
+    ...sync,
     gate,
-    orm,
-    rules: networks.rules,
-    networks,
-    publicUrl: config.publicUrl,
-    sandboxUrl: config.sandboxUrl,
-    returnUrls: config.returnUrls,
-    quotas: config.quotas,
     media,
     log,
-    sealer: createSealer(config.secretKey),
     now: clock.now,
-    syncPost: sync.syncPost,
-    syncDelivery: sync.syncDelivery,
-    refreshPost: sync.refreshPost,
-    egress,
-    networkEgress,
-    refuseUrl: (url) => checkDestination(url, { ...forWebhooks, resolve: createResolver() }),
     readiness: () => readiness(orm, gate),
     status: () => systemStatus(orm, temporal, gate),
     admit: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
@@ -162,30 +144,13 @@ function open(config: Config, networks: Networks, log: Logger, staging: Staging)
   };
   const close = async (): Promise<void> => {
     media.inspector.close();
-    await sync.drain();
+    await drain();
     media.storage.close();
-    await Promise.all([egress.close(), downloader.close(), networkEgress.close()]);
+    await closeEgress();
     await Promise.all([temporal.close(), pool.end(), orm.close()]);
   };
   return { deps, clock, temporal, close };
 }
-
-type Library = Pick<MediaDeps, 'staging' | 'downloader'> & {
-  /** Destinations that downloads may reach. */
-  readonly reach: Parameters<typeof checkUrl>[1];
-};
-
-const openMedia = ({ media, retentionDays }: Config, { staging, downloader, reach }: Library) => ({
-  storage: createStorage(media),
-  staging,
-  downloader,
-  inspector: createInspector(),
-  refuseUrl: (url: string) => checkUrl(url, reach),
-  assertDiskSpace: diskGuard(media.mediaDir, media.leastFree),
-  underWay: new Map<string, number>(),
-  keepUnusedDays: retentionDays.unusedMedia,
-  stallMs: 30_000,
-});
 
 async function stagingOrExit({ media }: Config, log: Logger): Promise<Staging> {
   try {

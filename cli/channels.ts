@@ -1,9 +1,17 @@
-import { createConnectLink } from '../accounts/connecting/create-link.ts';
-import { connectChannel } from '../accounts/connect-channel.ts';
+import { Channel, ChannelGrant } from '../db/entities/channels.ts';
+import { AppError } from '../domain/errors.ts';
+import { isId } from '../domain/json-schema.ts';
+import { channelAccessOf } from '../domain/statuses.ts';
 import { pasted } from '../domain/texts.ts';
-import type { Account, Connector } from '../networks/network.ts';
+import type { Connector } from '../networks/network-entry.ts';
+import type { Account } from '../networks/network.ts';
 import { openNetworks } from '../networks/registry.ts';
+import { connectChannel } from '../services/channels/connect-channel.ts';
+import { createConnectLink } from '../services/channels/create-link.ts';
+import { disconnectChannel, type Disconnected } from '../services/channels/disconnect-channel.ts';
 import { UsageError, type Command, type CommandAnswer, type CommandDeps } from './command.ts';
+import { oneLine } from './format.ts';
+import { syncedSoon } from './posts/lifecycle.ts';
 import { assertWorkspaceExists } from './workspaces.ts';
 
 type Values = Readonly<Record<string, string>>;
@@ -100,4 +108,78 @@ export async function makeConnectLink(deps: CommandDeps, values: Values): Promis
     text: `Open this in a browser before ${expiresAt.toISOString()}; it connects one account, once:\n${link}`,
     data: { link, expires_at: expiresAt.toISOString(), platform },
   };
+}
+
+/** Lists the accounts of a workspace, including disconnected ones. */
+export async function listChannels(
+  { em, now }: CommandDeps,
+  { WORKSPACE_ID: workspaceId = '' }: Values,
+): Promise<CommandAnswer> {
+  await assertWorkspaceExists(em, workspaceId);
+  const found = await em.find(
+    Channel,
+    { workspaceId },
+    { orderBy: { createdAt: 'asc', id: 'asc' } },
+  );
+  const grants = await em.find(ChannelGrant, { workspaceId });
+  const endOf = new Map(grants.map(({ channelId, endsAt }) => [channelId, endsAt]));
+  const channels = found.map((channel) => shown(channel, endOf.get(channel.id) ?? null, now()));
+  const lines = channels.map(({ id, platform, handle, url, state, expires_at: ends, error }) => {
+    const until = state === 'at_risk' ? `, access ends ${ends}` : '';
+    const line = `${id}  ${platform} ${oneLine(handle)} at ${url}: ${state}${until}`;
+    return [line, oneLine(error ?? '')].filter(Boolean).join('  ');
+  });
+  return {
+    text: lines.join('\n') || 'This workspace has no channel yet.',
+    data: { workspace_id: workspaceId, channels },
+  };
+}
+
+function shown(channel: Channel, endsAt: Date | null, now: Date) {
+  const { id, platform, handle, baseUrl, error, disconnectedAt } = channel;
+  const { state, expiresAt } = channelAccessOf(channel.state, endsAt, now);
+  return {
+    id,
+    platform,
+    handle,
+    url: baseUrl,
+    state: disconnectedAt === null ? state : 'disconnected',
+    error,
+    expires_at: expiresAt?.toISOString() ?? null,
+    disconnected_at: disconnectedAt?.toISOString() ?? null,
+  };
+}
+
+/** @throws AppError as the API's call does. */
+export async function removeChannel(
+  { orm, em, now, publicUrl, networks: { rules } }: CommandDeps,
+  { CHANNEL_ID: channelId = '' }: Values,
+): Promise<CommandAnswer> {
+  const known = isId(channelId) ? await em.findOne(Channel, { id: channelId }) : null;
+  if (!known || known.disconnectedAt) {
+    throw new AppError(
+      'not_found',
+      `There is no connected channel "${channelId}"; "npm run admin -- channel list WORKSPACE_ID" shows the ids.`,
+    );
+  }
+
+  const deps = { orm, now, publicUrl, rules };
+  const { workspaceId } = known;
+  const { disconnected } = await disconnectChannel(deps, { workspaceId, channelId });
+  return { text: textOf(disconnected), data: { workspace_id: workspaceId, ...disconnected } };
+}
+
+function textOf({
+  channel: { id, platform, handle },
+  removed_from: removedFrom,
+  became_drafts: { count, post_ids: posts },
+  still_sending: sending,
+}: Disconnected & { readonly still_sending: number }): string {
+  const named = posts.length > 0 ? `: ${posts.join(', ')}${count > posts.length ? ', …' : ''}` : '';
+  return [
+    `Channel ${id} (${oneLine(handle)} on ${platform}) is disconnected, and its secrets are erased.`,
+    `Scheduled posts and drafts that lost it: ${removedFrom}. Scheduled posts that are drafts now: ${count}${named}.`,
+    ...(sending > 0 ? [`Posts that are being sent to it at this moment: ${sending}.`] : []),
+    syncedSoon,
+  ].join('\n');
 }

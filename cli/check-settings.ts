@@ -1,6 +1,6 @@
 import { openNetworks } from '../networks/registry.ts';
-import { readSettingsOrExit } from '../runtime/config/read-settings.ts';
 import { readConfig } from '../runtime/config/read-config.ts';
+import { readSettingsOrExit } from '../runtime/config/settings.ts';
 import { temporalOptions } from '../temporal/settings.ts';
 
 // `npm start` runs this to report all invalid settings before it starts anything.

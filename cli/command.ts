@@ -2,9 +2,9 @@ import type { Em, Orm } from '../db/orm.ts';
 import type { Quotas } from '../domain/quotas.ts';
 import type { Networks } from '../networks/registry.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
+import type { Sealer } from '../runtime/secrets.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 import type { Temporal } from '../temporal/connect.ts';
-import type { Sealer } from '../runtime/secrets.ts';
 
 export type CommandDeps = {
   readonly orm: Orm;
@@ -48,7 +48,7 @@ export type Command = {
   readonly options: Readonly<Record<string, Option>>;
   /** Exactly one of these options is required. */
   readonly oneOf?: readonly string[];
-  /** Name of a required secret, which is among the values but never on the command line (`read-secret.ts`). */
+  /** Name of a required secret, which is among the values but never on the command line (`withSecret`). */
   readonly secret?: string;
 } & (
   | {

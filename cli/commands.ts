@@ -1,17 +1,33 @@
 import { quotaNames } from '../domain/quotas.ts';
 import { platforms } from '../networks/registry.ts';
+import {
+  listChannels,
+  removeChannel,
+  addSandboxChannel,
+  channelCommands,
+  makeConnectLink,
+} from './channels.ts';
 import type { Command } from './command.ts';
-import { listChannels, removeChannel } from './connected-channels.ts';
-import { addSandboxChannel, channelCommands, makeConnectLink } from './channels.ts';
-import { adoptMediaStorage } from './adopt-media-storage.ts';
 import { createDemo } from './create-demo.ts';
-import { migrateDatabase } from './migrate-database.ts';
-import { finishRestoredDatabase } from './finish-restore.ts';
-import { postCommands } from './posts/commands.ts';
-import { refreshAnalytics } from './posts/refresh-analytics.ts';
+import {
+  adoptMediaStorage,
+  migrateDatabase,
+  finishRestoredDatabase,
+  adoptSecretKey,
+} from './installation.ts';
+import { refreshAnalytics, retryOne, settleOne } from './posts/lifecycle.ts';
+import { listTroubledPosts } from './posts/list-posts.ts';
+import { replayPosts } from './posts/replay-posts.ts';
+import { showPostHistory } from './posts/show-post.ts';
 import { setQuota, showQuotas } from './quotas.ts';
-import { adoptSecretKey, createKey, listKeys, revokeKey } from './keys.ts';
-import { createNamedWorkspace, listWorkspaces, setPlan } from './workspaces.ts';
+import {
+  createKey,
+  listKeys,
+  revokeKey,
+  createNamedWorkspace,
+  listWorkspaces,
+  setPlan,
+} from './workspaces.ts';
 
 export const commands: Readonly<Record<string, Command>> = {
   'workspace create': {
@@ -131,7 +147,58 @@ export const commands: Readonly<Record<string, Command>> = {
     options: {},
     run: removeChannel,
   },
-  ...postCommands,
+  // docs/operations.md explains the commands for posts.
+  'post list': {
+    summary:
+      'Lists posts of all workspaces that are overdue by 30 s, have failed or have an unconfirmed channel.',
+    positionals: [],
+    options: {
+      overdue: { required: false },
+      failed: { required: false },
+      unconfirmed: { required: false },
+      workspace: { placeholder: 'WORKSPACE_ID', required: false },
+      limit: { placeholder: '50', required: false },
+    },
+    oneOf: ['overdue', 'failed', 'unconfirmed'],
+    run: listTroubledPosts,
+  },
+  'post show': {
+    summary:
+      'Shows the history of a post: channels, attempts, events, deliveries and its workflow.',
+    positionals: ['POST'],
+    options: {},
+    run: showPostHistory,
+  },
+  'post retry': {
+    summary: 'Sends a post again to its failed channels, never to an unconfirmed one.',
+    positionals: ['POST'],
+    options: {},
+    run: retryOne,
+  },
+  'post settle': {
+    summary:
+      'Settles an unconfirmed channel: gives the URL of its post, or states that it is not there.',
+    positionals: ['POST', 'CHANNEL'],
+    options: {
+      published: { placeholder: 'URL', required: false },
+      'not-published': { required: false },
+    },
+    oneOf: ['published', 'not-published'],
+    run: settleOne,
+  },
+  'post replay': {
+    summary:
+      'Retries the posts that failed in an outage. TIME is 2027-03-01T09:00:00Z, or how long ago it was, such as 2h.',
+    positionals: [],
+    options: {
+      since: { placeholder: 'TIME', required: true },
+      until: { placeholder: 'TIME', required: false },
+      code: { placeholder: 'CODE', required: false },
+      workspace: { placeholder: 'WORKSPACE_ID', required: false },
+      'dry-run': { required: false },
+    },
+    run: replayPosts,
+  },
   'analytics refresh': {
     summary: "Refreshes a post's metrics early, within the limits of its networks.",
     positionals: ['POST'],

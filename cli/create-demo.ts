@@ -1,15 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
+import { DomUtils, parseDocument } from 'htmlparser2';
 import { sql } from 'kysely';
-import { ApiKey } from '../db/entities/api-key.ts';
-import type { Channel } from '../db/entities/channel.ts';
-import { Workspace } from '../db/entities/workspace.ts';
+import type { Channel } from '../db/entities/channels.ts';
+import { ApiKey, Workspace } from '../db/entities/workspaces.ts';
 import { query } from '../db/query.ts';
-import { connectChannel } from '../accounts/connect-channel.ts';
-import type { Account, Connector } from '../networks/network.ts';
-import type { Grant, OauthEntry } from '../networks/oauth/contract.ts';
+import type { Connector } from '../networks/network-entry.ts';
+import type { Account } from '../networks/network.ts';
+import type { Grant, OauthEntry, Authorized } from '../networks/oauth/contract.ts';
+import type { EgressResponse } from '../runtime/egress/egress.ts';
 import { hashApiKey } from '../runtime/secrets.ts';
+import { connectChannel } from '../services/channels/connect-channel.ts';
+import { redirectUri, oauthContext } from '../services/channels/oauth-context.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
-import { signInAtSandbox } from './sign-in-at-sandbox.ts';
 import { createApiKey, createWorkspace } from './workspaces.ts';
 
 const demoName = 'Demo';
@@ -130,4 +133,78 @@ async function signIn(
 
   const account = await connector.connect(deps.egress, connector.sandbox(sandboxUrl));
   return { account, grant: null };
+}
+
+const timeoutMs = 10_000;
+const maxBytes = 256 * 1024;
+
+/**
+ * Connects the sandbox's demo account as a person does in a browser: opens the network's page, presses "Allow" and
+ * returns with the answer.
+ *
+ * @throws OauthError, EgressError; Error when the page is not the sandbox's.
+ */
+async function signInAtSandbox(
+  deps: CommandDeps,
+  platform: string,
+  entry: OauthEntry,
+  sandboxUrl: string,
+): Promise<Authorized> {
+  const oauth = await entry.load();
+  const context = oauthContext({ ...deps, sandboxUrl }, platform, true);
+  const begun = await oauth.begin({
+    ...context,
+    values: {},
+    state: randomBytes(32).toString('base64url'),
+    redirectUriFor: (server) => redirectUri(deps.publicUrl, platform, server),
+  });
+  const answer = await allow(deps, begun.url);
+  if (answer.searchParams.get('state') !== begun.state) {
+    throw new Error(`The sandbox did not authorize the account of ${platform}.`);
+  }
+
+  const { redirectUri: cameBackTo, kept } = begun;
+  return oauth.finish({
+    ...context,
+    answer: answer.searchParams,
+    redirectUri: cameBackTo,
+    kept,
+  });
+}
+
+/** @returns the URL to which "Allow" redirects. */
+async function allow({ egress }: CommandDeps, url: string): Promise<URL> {
+  const page = await egress.request({ method: 'GET', url, timeoutMs, maxBytes });
+  const form = formIn(page, url);
+  const { headers } = await egress.request({
+    method: 'POST',
+    url: form.action,
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      origin: new URL(url).origin,
+    },
+    body: String(new URLSearchParams({ ...form.fields, decision: 'allow' })),
+    timeoutMs,
+    maxBytes,
+  });
+  return new URL(headers['location'] ?? '', form.action);
+}
+
+/** The values that the form would send: hidden fields and ticked ones. */
+function formIn({ body }: EgressResponse, url: string) {
+  const page = parseDocument(body.toString('utf8'));
+  const [form] = DomUtils.getElementsByTagName('form', page, true, 1);
+  if (!form) {
+    throw new Error(`The sandbox has no form at ${new URL(url).pathname}.`);
+  }
+
+  const inputs = DomUtils.getElementsByTagName('input', form, true);
+  const isSent = ({ attribs }: (typeof inputs)[number]): boolean =>
+    attribs['type'] === 'hidden' || 'checked' in attribs;
+  return {
+    action: new URL(form.attribs['action'] ?? '', url).href,
+    fields: Object.fromEntries(
+      inputs.filter(isSent).map(({ attribs }) => [attribs['name'], attribs['value'] ?? 'on']),
+    ) as Record<string, string>,
+  };
 }

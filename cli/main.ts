@@ -1,21 +1,16 @@
-import { explainDatabaseFailure } from '../db/connection-refusal.ts';
-import { assertSchema, OtherSchemaError } from '../db/migrate.ts';
-import { createOrm } from '../db/orm.ts';
+import { explainDatabaseFailure } from '../db/database-errors.ts';
 import { assertSealedBy, OtherSecretKeyError } from '../db/installation.ts';
+import { assertSchema, OtherSchemaError } from '../db/migrate.ts';
 import { AppError } from '../domain/errors.ts';
 import { NetworkError } from '../networks/network.ts';
 import { openNetworks } from '../networks/registry.ts';
-import { readSettings } from '../runtime/config/read-settings.ts';
-import { ConfigError } from '../runtime/config/read-values.ts';
 import { readConfig } from '../runtime/config/read-config.ts';
-import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
-import { createEgress } from '../runtime/egress/create-egress.ts';
-import { createSealer } from '../runtime/secrets.ts';
+import { readSettings, ConfigError } from '../runtime/config/settings.ts';
+import { composeServices } from '../services/compose.ts';
 import { temporalOptions } from '../temporal/settings.ts';
+import { readArguments, usage, withSecret } from './arguments.ts';
 import { UsageError, type Command } from './command.ts';
 import { commandNamed } from './commands.ts';
-import { readArguments, usage } from './read-arguments.ts';
-import { withSecret } from './read-secret.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
@@ -44,18 +39,11 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
   }
 
   const { config, networks, temporal } = readSettings(process.env, readers);
-  const orm = createOrm(config.databaseUrl, {
-    poolSize: 3,
-    ...(command.takesLong ? { queryTimeoutMs: null } : {}),
-  });
-  const { networks: allowed, nat64 } = config.egressAllow;
-  const egress = createEgress({
-    allow: parseAllowList(allowed),
-    nat64: parseNat64Prefixes(nat64),
-  });
+  const database = { poolSize: 3, ...(command.takesLong ? { queryTimeoutMs: null } : {}) };
+  const services = composeServices(config, networks, { database, guardsNetworks: false });
+  const { orm, sealer, networkEgress: egress } = services;
   try {
     await assertSchema(orm);
-    const sealer = createSealer(config.secretKey);
     if (!command.takesAnyKey) {
       await assertSealedBy(orm, sealer.keyId);
     }
@@ -84,7 +72,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
     };
     return await command.run(deps, values);
   } finally {
-    await Promise.all([orm.close(), egress.close()]);
+    await Promise.all([orm.close(), services.closeEgress()]);
   }
 }
 

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
-import { recountShares } from '../db/quota-shares.ts';
-import { countQuotas } from '../db/quota-use.ts';
+import { recountShares, countQuotas } from '../db/quotas.ts';
 import { AppError } from '../domain/errors.ts';
 import { isQuotaName, quotaNames, type Quotas } from '../domain/quotas.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';

@@ -2,8 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { historyFromJSON, type History } from '@temporalio/common/lib/proto-utils.js';
 import { AppError } from '../domain/errors.ts';
 import { describeError } from '../runtime/logger.ts';
-import { grpcErrorIn, hasGrpcCode, isTemporalUnavailable } from '../temporal/grpc-errors.ts';
-import type { Temporal } from '../temporal/connect.ts';
+import {
+  grpcErrorIn,
+  hasGrpcCode,
+  isTemporalUnavailable,
+  type Temporal,
+} from '../temporal/connect.ts';
 
 /** A history may be several megabytes, in pages. In milliseconds. */
 const deadlineMs = 15_000;

@@ -1,11 +1,14 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { ChannelErrorCode } from '../domain/channel-error.ts';
 import { firstReadMs } from '../domain/metrics-schedule.ts';
-import { sentText } from './ledger/live-parts.ts';
+import type { ChannelStatus } from '../domain/statuses.ts';
+import { sentText, hasOpenPart, isWholeThreadLive } from './ledger/parts.ts';
+import type { Em } from './orm.ts';
+import { query } from './query.ts';
 
 /*
- * Values for each status change of a post's channel. Every `update post_channels pc set …` uses one of these, and its
- * `where` restricts the previous status.
+ * Conditions on the status of a post's channel `pc`, and the values for each change of it. Every
+ * `update post_channels pc set …` uses one of these values, and its `where` restricts the previous status.
  *
  *   draft ⇄ scheduled → publishing ⇄ retrying → published | failed | unconfirmed
  *
@@ -18,6 +21,12 @@ export const isOpenChannel = sql<boolean>`pc.status in ('scheduled', 'publishing
 
 /** SQL: an attempt began, and the channel has not ended. */
 export const isUnderWay = sql<boolean>`pc.status in ('publishing', 'retrying')`;
+
+/** SQL: the channel has ended: nothing more is sent without a retry. */
+export const isEndedChannel = sql<boolean>`pc.status in ('published', 'failed', 'unconfirmed')`;
+
+/** SQL: the channel has ended, but was not or not certainly published. */
+export const isFailedOrUnconfirmed = sql<boolean>`pc.status in ('failed', 'unconfirmed')`;
 
 /** For the start of an attempt. */
 export const publishingValues = sql`status = 'publishing', retry_at = null, tried_at = clock_timestamp()`;
@@ -57,7 +66,7 @@ export type Settled =
   | ({ readonly status: 'failed' } & Why);
 
 /** Requires that the ledger is settled already, for `sent_text`. @param now Time of the settlement. */
-export const settledValues = (outcome: Settled, now: Date) =>
+const settledValues = (outcome: Settled, now: Date) =>
   outcome.status === 'published'
     ? sql`status = 'published', url = ${outcome.url}, error = null, error_code = null, retry_at = null,
         settled_at = ${now}, published_at = ${outcome.publishedAt}, sent_text = ${sentText},
@@ -73,3 +82,106 @@ export const waitingRow = <Status extends 'draft' | 'scheduled'>(status: Status)
   errorCode: null,
   retryAt: null,
 });
+
+/* Changes of a post's channels by API calls. Callers hold the post's lock. */
+
+type Scope = { readonly workspaceId: string; readonly postId: string };
+
+const awaitingReconcile = {
+  code: 'network_unavailable',
+  error:
+    'The network was asked to publish, but it is not known yet whether it has the post. The next attempt checks.',
+} as const;
+
+/** Locks the channels of a post, after the post. @returns their statuses. */
+export async function lockChannels(
+  em: Em,
+  { workspaceId, postId }: Scope,
+): Promise<ChannelStatus[]> {
+  const rows = await query(
+    em,
+    sql<{ status: ChannelStatus }>`
+      select status from post_channels where post_id = ${postId} and workspace_id = ${workspaceId}
+      order by id for update`,
+  );
+  return rows.map(({ status }) => status);
+}
+
+/**
+ * Makes drafts of the channels of a post that becomes a draft. Row locks of the channels separate this from the start
+ * of a send. A channel with an open part continues to be reconciled, because as a draft it could be sent again. So does
+ * a channel whose thread is completely live although a late attempt reports a failure.
+ */
+export async function stopChannels(em: Em, { workspaceId, postId }: Scope): Promise<void> {
+  await query(
+    em,
+    sql`update post_channels pc set ${retryingValues(awaitingReconcile)}
+        where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
+          and pc.status = 'scheduled' and (${hasOpenPart} or ${isWholeThreadLive})`,
+  );
+  await query(
+    em,
+    sql`update post_channels pc set ${waitingValues('draft')}
+        where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
+          and (pc.status = 'scheduled' or pc.status = 'retrying' and not (${hasOpenPart} or ${isWholeThreadLive}))`,
+  );
+}
+
+/**
+ * Likewise for an edited draft, because a cancelled channel would finish with the old text. Open parts are still
+ * reconciled, and live parts stay.
+ */
+export async function stopFinishing(em: Em, { workspaceId, postId }: Scope): Promise<void> {
+  await query(
+    em,
+    sql`update post_channels pc set ${waitingValues('draft')}
+        where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and ${isUnderWay}
+          and not (${hasOpenPart} or ${isWholeThreadLive})`,
+  );
+}
+
+/**
+ * Schedules the failed channels with these error codes again, except disconnected ones. Locks the connected channels
+ * until the transaction ends.
+ *
+ * @param only Restricts it to one channel.
+ * @returns the ids of those channels, in the order of the post.
+ */
+export async function retryChannels(
+  em: Em,
+  { workspaceId, postId }: Scope,
+  reasons: readonly ChannelErrorCode[],
+  only: string | null = null,
+): Promise<string[]> {
+  const rows = await query(
+    em,
+    sql<{ channel_id: string; position: number }>`
+      with connected as materialized (
+        select c.id from channels c
+        where c.workspace_id = ${workspaceId} and c.disconnected_at is null and c.id = any(array(
+          select channel_id from post_channels where post_id = ${postId} and workspace_id = ${workspaceId}))
+        order by c.id for key share)
+      update post_channels pc set ${waitingValues('scheduled')}, tries = 0
+      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
+        and coalesce(pc.error_code, 'internal') = any(${reasons})
+        and pc.channel_id = coalesce(${only}::uuid, pc.channel_id)
+        and pc.channel_id in (select id from connected)
+      returning pc.channel_id, pc.position`,
+  );
+  return rows.toSorted((a, b) => a.position - b.position).map((row) => row.channel_id);
+}
+
+/** Settles an unconfirmed channel. @param now Time of the settlement. */
+export async function settleChannel(
+  em: Em,
+  workspaceId: string,
+  postChannelId: string,
+  outcome: Settled,
+  now: Date,
+): Promise<void> {
+  await query(
+    em,
+    sql`update post_channels pc set ${settledValues(outcome, now)}
+        where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId}`,
+  );
+}

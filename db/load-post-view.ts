@@ -1,8 +1,9 @@
 import { sql, type RawBuilder } from 'kysely';
-import { linkOf } from '../domain/links.ts';
+import { linkOf } from '../domain/media.ts';
 import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
-import { sentPartsSummary } from './ledger/live-parts.ts';
+import { isEndedChannel } from './channel-status.ts';
+import { sentPartsSummary } from './ledger/parts.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
 
@@ -20,7 +21,7 @@ export type PostRow = Omit<PostFacts, 'media'> & {
 };
 
 /** Only for channels that have not ended. Those that have store the URL in their own columns. */
-const liveParts = sql`case when pc.status in ('draft', 'scheduled', 'publishing', 'retrying') then (${sentPartsSummary}) end`;
+const liveParts = sql`case when not ${isEndedChannel} then (${sentPartsSummary}) end`;
 
 /**
  * Reads a post with its channels and files in one statement, because it is the most frequent query.

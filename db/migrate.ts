@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { migrations } from './migrations/index.ts';
+import { isReplaced, migrations } from './migrations/index.ts';
 import { createOrm, type Em, type Orm } from './orm.ts';
 import { query } from './query.ts';
 
@@ -16,6 +16,8 @@ type SchemaState = {
   readonly missing: readonly string[];
   /** Applied migrations that this version does not have. */
   readonly unknown: readonly string[];
+  /** Some, but not all, of the migrations that the first one of this version replaces are applied. */
+  readonly isTooOld: boolean;
 };
 
 async function schemaState(em: Em): Promise<SchemaState> {
@@ -30,14 +32,21 @@ async function schemaState(em: Em): Promise<SchemaState> {
   const known = migrations.map(({ name }) => name);
   return {
     missing: known.filter((name) => !applied.has(name)),
-    unknown: [...applied].filter((name) => !known.includes(name)),
+    unknown: [...applied].filter((name) => !known.includes(name) && !isReplaced(name)),
+    isTooOld: applied.size > 0 && !applied.has(known[0] ?? ''),
   };
 }
 
-function assertNotNewer({ unknown }: SchemaState): void {
+function assertUpgradable({ unknown, isTooOld }: SchemaState): void {
   if (unknown.length > 0) {
     throw new OtherSchemaError(
       `The database has migrations that this version of Punctual does not know: ${unknown.join(', ')}. A newer version made them. Start that version or a later one. To go back to this version, restore a backup from before the upgrade.`,
+    );
+  }
+
+  if (isTooOld) {
+    throw new OtherSchemaError(
+      'The database is of a version that this version of Punctual cannot upgrade. Start commit 1de54a6 once, which upgrades it, and then this version.',
     );
   }
 }
@@ -45,7 +54,7 @@ function assertNotNewer({ unknown }: SchemaState): void {
 /** @throws OtherSchemaError if the database's schema is newer or older than this version's. */
 export async function assertSchema(orm: Orm): Promise<void> {
   const state = await schemaState(orm.em.fork());
-  assertNotNewer(state);
+  assertUpgradable(state);
   if (state.missing.length > 0) {
     throw new OtherSchemaError(
       `The database lacks migrations of this version of Punctual: ${state.missing.join(', ')}. Run "npm run admin -- migrate".`,
@@ -61,7 +70,7 @@ export async function assertSchema(orm: Orm): Promise<void> {
  * hours.
  *
  * @param onMigration Called with the name of each migration before it runs.
- * @throws OtherSchemaError if a newer version has migrated the database.
+ * @throws OtherSchemaError if a newer version has migrated the database, or it is too old.
  */
 export async function migrate(
   databaseUrl: string,
@@ -74,7 +83,7 @@ export async function migrate(
   });
   try {
     const state = await schemaState(orm.em.fork());
-    assertNotNewer(state);
+    assertUpgradable(state);
     if (state.missing.length > 0) {
       await migrateUnderLock(orm, onMigration);
     }
@@ -91,7 +100,7 @@ async function migrateUnderLock(orm: Orm, onMigration: (name: string) => void): 
     await query(em, sql`set local statement_timeout = 0`);
     await query(em, sql`set local idle_in_transaction_session_timeout = 0`);
     await query(em, sql`select pg_advisory_xact_lock(${migrationLock})`);
-    assertNotNewer(await schemaState(em)); // The previous lock holder may be a newer version.
+    assertUpgradable(await schemaState(em)); // The previous lock holder may be a newer version.
     await migrator.up({ transaction: em.getTransactionContext() });
   });
 }

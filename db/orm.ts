@@ -1,17 +1,19 @@
 import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import { Migrator } from '@mikro-orm/migrations';
-import { BindingDriver } from './driver/binding-driver.ts';
+import { databaseConnection } from '../runtime/config/database-connection.ts';
+import { BindingDriver } from './binding-driver.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
-import { mayPrepare, prepareStatements } from './driver/prepare-statements.ts';
-import { limitSessions } from './driver/limit-sessions.ts';
-import { releaseBrokenConnections } from './driver/release-broken-connections.ts';
-import { databaseConnection } from '../runtime/config/database-connection.ts';
+import {
+  mayPrepare,
+  prepareStatements,
+  limitSessions,
+  type Pool,
+  releaseBrokenConnections,
+} from './pool.ts';
 
 export type Orm = MikroORM;
 export type Em = Orm['em'];
-
-type Pool = Parameters<typeof limitSessions>[0] & Parameters<typeof releaseBrokenConnections>[0];
 
 type OrmOptions = {
   readonly poolSize?: number;

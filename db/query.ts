@@ -8,9 +8,9 @@ import {
   type Driver,
   type RawBuilder,
 } from 'kysely';
-import type { Database } from './database.ts';
+import type { Database } from './entities/index.ts';
 import type { Em } from './orm.ts';
-import { prepareAlways } from './driver/prepare-statements.ts';
+import { prepareAlways } from './pool.ts';
 
 /** Only compiles statements: `query` runs them, within the transaction of its `em`. */
 const compiling: Driver = {

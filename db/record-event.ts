@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { EventType } from '../domain/post-status.ts';
+import type { EventType } from '../domain/statuses.ts';
 import { newId } from './new-id.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';

@@ -1,7 +1,9 @@
 import { sql, type RawBuilder } from 'kysely';
-import { finalEventType, statusOfBegunPost } from '../domain/post-status.ts';
+import { finalEventType, statusOfBegunPost } from '../domain/statuses.ts';
+import { isFailedOrUnconfirmed } from './channel-status.ts';
 import { loadPostView, type PostPresentation } from './load-post-view.ts';
 import type { Em } from './orm.ts';
+import { isWaitingPost } from './post-status.ts';
 import { db, query } from './query.ts';
 import { recordEvent } from './record-event.ts';
 
@@ -16,7 +18,7 @@ type At = PostPresentation & { readonly now: Date };
  */
 export async function refinalizeCancelled(em: Em, scope: Scope, at: At): Promise<void> {
   const hasNotEnded = sql`pc.status <> 'published'
-    and (p.status = 'scheduled' or pc.status not in ('failed', 'unconfirmed'))`;
+    and (p.status = 'scheduled' or not ${isFailedOrUnconfirmed})`;
   if (!(await isUnfinished(em, scope, hasNotEnded))) {
     await refinalizePost(em, scope, at);
   }
@@ -43,7 +45,7 @@ async function isUnfinished(
   const open = await query(
     em,
     sql`select 1 from posts p where p.id = ${postId} and p.workspace_id = ${workspaceId}
-      and (p.status not in ('draft', 'scheduled') or exists (
+      and (not ${isWaitingPost('p')} or exists (
         select 1 from post_channels pc
         where pc.post_id = p.id and pc.workspace_id = p.workspace_id and ${isOpen}))`,
   );

@@ -1,17 +1,19 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { ChannelStatus, PostStatus } from '../domain/post-status.ts';
+import type { ChannelStatus, PostStatus } from '../domain/statuses.ts';
 import {
   failedValues,
   isOpenChannel,
   retryingValues,
   unconfirmedValues,
+  isEndedChannel,
 } from './channel-status.ts';
-import { hasOpenPart, hasPossiblyLivePart, isWholeThreadLive } from './ledger/live-parts.ts';
-import type { Em } from './orm.ts';
-import { query, queryPlanned } from './query.ts';
-import { voidShares } from './quota-shares.ts';
-import { finalizeIfPublished, refinalizeCancelled } from './refinalize-post.ts';
+import { hasOpenPart, hasPossiblyLivePart, isWholeThreadLive } from './ledger/parts.ts';
 import type { PostPresentation } from './load-post-view.ts';
+import type { Em } from './orm.ts';
+import { isWaitingPost } from './post-status.ts';
+import { query, queryPlanned } from './query.ts';
+import { voidShares } from './quotas.ts';
+import { finalizeIfPublished, refinalizeCancelled } from './refinalize-post.ts';
 
 type ChannelScope = { readonly workspaceId: string; readonly channelId: string };
 type At = PostPresentation & { readonly now: Date };
@@ -217,10 +219,10 @@ async function endWaiting(
     em,
     sql<{ id: string }>`
       select p.id from posts p
-      where p.id = any(${ids}) and p.workspace_id = ${workspaceId} and p.status in ('draft', 'scheduled')
+      where p.id = any(${ids}) and p.workspace_id = ${workspaceId} and ${isWaitingPost('p')}
         and exists (select from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id)
         and not exists (select from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
-          and pc.status not in ('published', 'failed', 'unconfirmed'))`,
+          and not ${isEndedChannel})`,
   );
   // Posts that were finishing despite a cancel.
   const wasFinishing = new Set(

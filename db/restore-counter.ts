@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
+import { isUnderWay, unconfirmedValues } from './channel-status.ts';
 import type { Em, Orm } from './orm.ts';
+import { isOpenPost, dueAt } from './post-status.ts';
 import { query } from './query.ts';
 
 /**
@@ -107,12 +109,12 @@ export async function finishRestore(
     sql`with doubtful as materialized (
       select p.id, p.workspace_id from posts p
       where (p.id = any(${ended}::uuid[])
-          or (p.status in ('scheduled', 'publishing') and coalesce(p.retried_at, p.scheduled_at) <= now()))
+          or (${isOpenPost('p')} and ${dueAt('p')} <= now()))
         and exists (select from post_channels pc
           where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status <> 'published')
       for update
     ), channels as (
-      update post_channels pc set status = 'unconfirmed', error_code = 'unconfirmed', retry_at = null, error = ${doubt}
+      update post_channels pc set ${unconfirmedValues(doubt)}
       from doubtful d
       where pc.post_id = d.id and pc.workspace_id = d.workspace_id and pc.status <> 'published'
       returning pc.id
@@ -125,8 +127,8 @@ export async function finishRestore(
   // Channels that were being sent at the backup although their post was cancelled.
   const sending = await query(
     em,
-    sql`update post_channels set status = 'unconfirmed', error_code = 'unconfirmed', retry_at = null, error = ${doubt}
-      where status in ('publishing', 'retrying') returning id`,
+    sql`update post_channels pc set ${unconfirmedValues(doubt)}
+      where ${isUnderWay} returning id`,
   );
   // Their parts become open too, so that they are settled with the channel.
   await query(
@@ -138,7 +140,7 @@ export async function finishRestore(
   );
   const posts = await query(
     em,
-    sql`update posts set revision = revision + 1000000 where status in ('scheduled', 'publishing') returning id`,
+    sql`update posts set revision = revision + 1000000 where ${isOpenPost()} returning id`,
   );
   const deliveries = await query(
     em,

@@ -6,9 +6,9 @@ const twoYears = 2 * 366 * 24 * 60 * minute;
 
 export type DueTimeRequest = {
   /** RFC 3339 with `Z` or an offset; null or absent saves a draft. */
-  readonly scheduled_at?: string | null | undefined;
-  /** Wins over `scheduled_at`. 0 means now; fractions are fine. */
-  readonly schedule_in_minutes?: number | undefined;
+  readonly scheduledAt?: string | null | undefined;
+  /** Wins over `scheduledAt`. 0 means now; fractions are fine. */
+  readonly scheduleInMinutes?: number | undefined;
 };
 
 /**
@@ -17,7 +17,7 @@ export type DueTimeRequest = {
  * @throws AppError `invalid_scheduled_at` for a time further in the past, over two years ahead, or not a valid time.
  */
 export function dueTime(request: DueTimeRequest, now: Date): Date | null {
-  const { scheduled_at: at, schedule_in_minutes: inMinutes } = request;
+  const { scheduledAt: at, scheduleInMinutes: inMinutes } = request;
   if (inMinutes !== undefined) {
     if (!Number.isFinite(inMinutes) || inMinutes < 0 || inMinutes * minute > twoYears) {
       throw invalid('schedule_in_minutes', 'must be a number from 0 to the minutes of two years');
@@ -56,8 +56,8 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
 
 /** The post's `warning` when a request has both times, otherwise null. */
 export const timeWarning = ({
-  scheduled_at: at,
-  schedule_in_minutes: inMinutes,
+  scheduledAt: at,
+  scheduleInMinutes: inMinutes,
 }: DueTimeRequest): string | null =>
   typeof at === 'string' && inMinutes !== undefined
     ? 'The request had both scheduled_at and schedule_in_minutes: schedule_in_minutes decided, and scheduled_at was ignored. Send one of them.'

@@ -29,6 +29,11 @@ export const knownId = {
   type: 'string',
   pattern: '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
 } as const;
+const idForm = new RegExp(knownId.pattern, 'v');
+
+/** Whether a text has the form of an id. PostgreSQL refuses a query for anything else. */
+export const isId = (value: string): boolean => idForm.test(value);
+
 export const text = { type: 'string' } as const;
 export const uuid = { type: 'string', format: 'uuid' } as const;
 export const dateTime = { type: 'string', format: 'date-time' } as const;

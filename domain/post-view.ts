@@ -15,9 +15,8 @@ import {
   uuid,
   type Value,
 } from './json-schema.ts';
-import { eachOnce, filesOfParts } from './files-of-parts.ts';
-import { channelStatuses, postStatuses, summarize } from './post-status.ts';
-import { textsForChannel } from './texts.ts';
+import { eachOnce, filesOfParts, textsForChannel } from './parts.ts';
+import { channelStatuses, postStatuses, summarize } from './statuses.ts';
 
 export const videoFields = fields({
   title: { ...text, maxLength: 100 },

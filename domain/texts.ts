@@ -1,39 +1,3 @@
-type Texts = {
-  readonly body: string | null;
-  /** Takes precedence over `body`. */
-  readonly thread: readonly string[] | null;
-};
-
-/**
- * The texts that a channel gets, in order; empty for a post of media only.
- *
- * @param override The channel's own text, always a single post.
- * @param threads Whether the network supports threads; if not, the texts are joined by a blank line.
- */
-export function textsForChannel(post: Texts, override: string | null, threads: boolean): string[] {
-  if (override !== null) {
-    return [override];
-  }
-
-  const texts = post.thread ?? (post.body === null ? [] : [post.body]);
-  return threads || texts.length < 2 ? [...texts] : [texts.join('\n\n')];
-}
-
-/**
- * Everything that a channel publishes, in order: its texts, then the first comment where the network supports one.
- *
- * @param comments Whether we write comments on this network (`rules.comments`).
- */
-export function withComment(
-  texts: readonly string[],
-  { first_comment: comment }: { readonly first_comment?: unknown },
-  comments: boolean,
-): readonly string[] {
-  return comments && typeof comment === 'string' && comment.trim() !== ''
-    ? [texts[0] ?? '', ...texts.slice(1), comment]
-    : texts;
-}
-
 /** Whether a text can be stored: PostgreSQL accepts neither NUL nor a lone surrogate. */
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
@@ -90,4 +54,32 @@ export function wholeCharacters(
   }
 
   return text.slice(0, end);
+}
+
+/**
+ * Normalises the URL of a live post, as browsers write it. The ledger stores and compares this form: networks and
+ * people spell one URL in several ways, such as `HTTPS://Social.Example:443/@me/1`.
+ *
+ * @param address An absolute URL.
+ */
+export const postAddress = (address: string): string => URL.parse(address)?.href ?? address;
+
+/** In UTF-16 units of the normalised URL. */
+const longestAddress = 2048;
+
+/**
+ * Why a text cannot be the URL of a live post, from a person or from a server; null when it can. The URL is shown as a
+ * link, so one with user information (`https://bank.example@other.example`) is refused: it misleads readers.
+ */
+export function addressFault(given: string): string | null {
+  const url = isText(given) ? URL.parse(given) : null;
+  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    return 'must be the whole address of the post, such as https://social.example/@me/1';
+  }
+
+  if (url.username !== '' || url.password !== '') {
+    return 'must not have a user name or a password in it';
+  }
+
+  return url.href.length > longestAddress ? `must have at most ${longestAddress} characters` : null;
 }

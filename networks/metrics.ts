@@ -1,21 +1,4 @@
-/** The metrics of a post, in the order of the API. */
-export const metricNames = ['impressions', 'likes', 'comments', 'shares', 'saves'] as const;
-
-type MetricName = (typeof metricNames)[number];
-
-/** Whole numbers from 0. A metric that the network does not report is absent, never 0. */
-export type Metrics = Readonly<Partial<Record<MetricName, number>>>;
-
-/**
- * The result of reading a post.
- *
- * `gone`: the network says that the post no longer exists. Never concluded from a failure or from silence.
- * `unasked`: the post was not read, because time ran out or the network limited the requests.
- */
-export type PostReading =
-  | { readonly kind: 'read'; readonly metrics: Metrics }
-  | { readonly kind: 'gone' }
-  | { readonly kind: 'unasked' };
+import { metricNames, NetworkError, type MetricName, type PostReading } from './network.ts';
 
 /** Larger counts are ignored as errors. */
 const mostOfAnything = 1e12;
@@ -44,3 +27,75 @@ export const readingOf = (counts: Readonly<Partial<Record<MetricName, unknown>>>
     }),
   ),
 });
+
+/** A reader's call may take a minute, and its last request half of that. */
+const usualPatienceMs = 20_000;
+
+/** After this many failures in a row the server itself has a problem, not one post. */
+const mostFailures = 3;
+
+/**
+ * Reads posts with one or more requests each. On a failure or when time runs out, the readings so far count, and the
+ * other posts are `unasked`. A post that the server fails on does not end the reading, because it would block the
+ * others each time.
+ *
+ * @param readOne Returns null when the network says nothing about the post.
+ * @param patienceMs No further read begins after this time.
+ * @throws NetworkError the first one, when nothing was read.
+ */
+export async function readOneByOne(
+  remoteIds: readonly string[],
+  readOne: (remoteId: string) => Promise<PostReading | null>,
+  patienceMs: number = usualPatienceMs,
+): Promise<Map<string, PostReading>> {
+  const startedMs = performance.now();
+  const readings = new Map<string, PostReading>();
+  const failures: NetworkError[] = [];
+  let inARow = 0;
+  for (const [index, id] of remoteIds.entries()) {
+    if (index > 0 && performance.now() - startedMs >= patienceMs) {
+      return ended(readings, failures, remoteIds.slice(index));
+    }
+
+    try {
+      const reading = await readOne(id);
+      inARow = 0;
+      if (reading) {
+        readings.set(id, reading);
+      }
+    } catch (error) {
+      if (!(error instanceof NetworkError)) {
+        throw error;
+      }
+
+      failures.push(error);
+      inARow += 1;
+      const isOver = !isOfPost(error);
+      if (isOver || inARow === mostFailures) {
+        return ended(readings, failures, remoteIds.slice(isOver ? index : index + 1));
+      }
+    }
+  }
+
+  return ended(readings, failures, []);
+}
+
+/** The server answered, so the failure may concern only this post. */
+const isOfPost = ({ code, server, retryAtMs }: NetworkError): boolean =>
+  code === 'network_unavailable' && server === 'answered' && retryAtMs === undefined;
+
+function ended(
+  readings: Map<string, PostReading>,
+  [first]: readonly NetworkError[],
+  unasked: readonly string[],
+): Map<string, PostReading> {
+  if (first && readings.size === 0) {
+    throw first;
+  }
+
+  for (const id of unasked) {
+    readings.set(id, { kind: 'unasked' });
+  }
+
+  return readings;
+}

@@ -1,8 +1,8 @@
 import type { Json } from '../domain/json-schema.ts';
-import type { Env } from '../runtime/config/read-values.ts';
+import { wholeNumber, type Env } from '../runtime/config/settings.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
-import type { Rules } from './content-rules.ts';
-import type { Account, Connection, Connector, Network } from './network.ts';
+import type { Allowance, Rules } from './content-rules.ts';
+import type { Account, Connection, Network } from './network.ts';
 import type { OauthEntry } from './oauth/contract.ts';
 
 /**
@@ -30,6 +30,28 @@ export type ProfileUrl = (
   account: Pick<Account, 'baseUrl' | 'remoteId' | 'handle' | 'settings'>,
 ) => string | null;
 
+/** Connects an account by its tokens: `npm run admin -- channel add-…`. */
+export type Connector = {
+  /** The values that are needed beside the secret, by name. */
+  readonly options: Readonly<
+    Record<string, { readonly placeholder: string; readonly required: boolean }>
+  >;
+  /** The name of the secret: `token`, `app-password`. Never an option. */
+  readonly secret: string;
+  /** For `npm run admin`, as a sentence. */
+  readonly summary: string;
+  /**
+   * Reads the account of the credentials. Creates nothing.
+   *
+   * @param values The options, and the secret by its name.
+   * @throws NetworkError `access_lost` for a secret that the network does not accept.
+   * @throws AppError `invalid_request` for invalid values.
+   */
+  readonly connect: (http: Egress, values: Readonly<Record<string, string>>) => Promise<Account>;
+  /** The values that connect the sandbox's demo account. @param url The sandbox's URL, without a trailing slash. */
+  readonly sandbox: (url: string) => Readonly<Record<string, string>>;
+};
+
 /**
  * The export of a network's folder for the registry.
  *
@@ -52,3 +74,14 @@ export type NetworkEntry = (
   readonly limits?: ReadLimits;
   readonly profileUrl?: ProfileUrl;
 };
+
+/** @returns undefined when the setting is 0, which means no limit. */
+export function readAllowance(
+  env: Env,
+  problems: string[],
+  { otherwise, ...allowance }: Omit<Allowance, 'perDay'> & { readonly otherwise: number },
+): Allowance | undefined {
+  const bounds = { otherwise, least: 0, most: 1_000_000_000 };
+  const perDay = wholeNumber(env, allowance.setting, bounds, problems);
+  return perDay === 0 ? undefined : { ...allowance, perDay };
+}

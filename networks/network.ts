@@ -2,9 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ChannelErrorCode, LimitScope } from '../domain/channel-error.ts';
 import type { Json } from '../domain/json-schema.ts';
 import type { Downloader, Egress } from '../runtime/egress/egress.ts';
-import type { Allowance } from './allowance.ts';
-import type { AttachmentFacts, Options, Rules } from './content-rules.ts';
-import type { PostReading } from './metrics.ts';
+import type { Allowance, AttachmentFacts, Options, Rules } from './content-rules.ts';
 
 /** A connected account, opened for one attempt. The only place with unsealed secrets. */
 export type Connection = {
@@ -113,6 +111,25 @@ export type Finding =
    */
   | { readonly kind: 'absent'; readonly data?: readonly Json[]; readonly isHidden?: boolean };
 
+/** The metrics of a post, in the order of the API. */
+export const metricNames = ['impressions', 'likes', 'comments', 'shares', 'saves'] as const;
+
+export type MetricName = (typeof metricNames)[number];
+
+/** Whole numbers from 0. A metric that the network does not report is absent, never 0. */
+export type Metrics = Readonly<Partial<Record<MetricName, number>>>;
+
+/**
+ * The result of reading a post.
+ *
+ * `gone`: the network says that the post no longer exists. Never concluded from a failure or from silence.
+ * `unasked`: the post was not read, because time ran out or the network limited the requests.
+ */
+export type PostReading =
+  | { readonly kind: 'read'; readonly metrics: Metrics }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'unasked' };
+
 /** Reads a network's metrics. Creates nothing. */
 export type MetricsReader = {
   /** The largest number of posts per call of `read`. */
@@ -203,28 +220,6 @@ export type Network = {
   readonly metrics?: MetricsReader;
   /** Absent when the app has no limit that workspaces share, or the operator set none. */
   readonly allowance?: Allowance | undefined;
-};
-
-/** Connects an account by its tokens: `npm run admin -- channel add-…`. */
-export type Connector = {
-  /** The values that are needed beside the secret, by name. */
-  readonly options: Readonly<
-    Record<string, { readonly placeholder: string; readonly required: boolean }>
-  >;
-  /** The name of the secret: `token`, `app-password`. Never an option. */
-  readonly secret: string;
-  /** For `npm run admin`, as a sentence. */
-  readonly summary: string;
-  /**
-   * Reads the account of the credentials. Creates nothing.
-   *
-   * @param values The options, and the secret by its name.
-   * @throws NetworkError `access_lost` for a secret that the network does not accept.
-   * @throws AppError `invalid_request` for invalid values.
-   */
-  readonly connect: (http: Egress, values: Readonly<Record<string, string>>) => Promise<Account>;
-  /** The values that connect the sandbox's demo account. @param url The sandbox's URL, without a trailing slash. */
-  readonly sandbox: (url: string) => Readonly<Record<string, string>>;
 };
 
 /** The account data that a channel stores, as read when the account was connected. Contains secrets. */

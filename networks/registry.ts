@@ -1,10 +1,16 @@
-import { ConfigError, type Env } from '../runtime/config/read-values.ts';
+import { ConfigError, type Env } from '../runtime/config/settings.ts';
 import { bluesky } from './bluesky/entry.ts';
 import type { Rules } from './content-rules.ts';
-import type { CheckAccount, NetworkEntry, ProfileUrl, ReadLimits } from './network-entry.ts';
 import { linkedin } from './linkedin/entry.ts';
 import { mastodon } from './mastodon/entry.ts';
-import type { Connector, Network } from './network.ts';
+import type {
+  CheckAccount,
+  NetworkEntry,
+  ProfileUrl,
+  ReadLimits,
+  Connector,
+} from './network-entry.ts';
+import type { Network } from './network.ts';
 import type { OauthEntry } from './oauth/contract.ts';
 import { x } from './x/entry.ts';
 import { youtube } from './youtube/entry.ts';

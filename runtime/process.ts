@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError, type Logger } from './logger.ts';
 
 /**
@@ -22,3 +23,67 @@ export function untilStopSignal(): Promise<void> {
     }
   });
 }
+
+const firstWaitMs = 250;
+const longestWaitMs = 5000;
+
+/** The reason why another server cannot be used. */
+export type Trouble = {
+  /** A sentence that names the setting. */
+  readonly reason: string;
+  /** Set when only an operator can fix it: the process exits when the trouble has lasted this long. */
+  readonly finalAfterMs?: number;
+};
+
+/** @returns undefined for an error of an unknown kind. */
+export type Explain = (error: unknown) => Promise<Trouble | undefined> | Trouble | undefined;
+
+/**
+ * Retries work until another process is ready, which may start later than this one. Logs each failure. Exits when only
+ * an operator can fix the trouble.
+ *
+ * @param what Name of the other process in the log: `the database`.
+ */
+export async function retryUntilReady<T>(
+  what: string,
+  work: () => Promise<T>,
+  log: Logger,
+  explain: Explain,
+): Promise<T> {
+  let current = { reason: '', sinceMs: 0 };
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+    try {
+      return await work();
+    } catch (error) {
+      const trouble = await explain(error);
+      const { reason = '', finalAfterMs = Infinity } = trouble ?? {};
+      if (reason !== current.reason) {
+        current = { reason, sinceMs: performance.now() };
+      }
+
+      if (performance.now() - current.sinceMs >= finalAfterMs) {
+        log.fatal({}, reason);
+        process.exit(1);
+      }
+
+      const why = trouble ? { reason: trouble.reason } : { error: describeError(error) };
+      log.warn(why, `waiting for ${what}`);
+      await sleep(waitMs);
+    }
+  }
+}
+
+/**
+ * For `catch`: exits on errors of these kinds, which retries cannot fix and after which continuing would do harm.
+ * Rethrows others.
+ */
+export const fatalAt =
+  (log: Logger, ...kinds: readonly (abstract new (...given: never[]) => Error)[]) =>
+  (error: unknown): never => {
+    if (kinds.some((kind) => error instanceof kind)) {
+      log.fatal({ error: describeError(error) }, 'cannot continue, exiting');
+      process.exit(1);
+    }
+
+    throw error;
+  };

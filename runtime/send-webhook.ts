@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto';
-import type { SigningSecrets } from '../domain/signing-secrets.ts';
-import { errorOfStatus, type DeliveryError } from '../domain/webhook-deliveries.ts';
-import { EgressError } from './egress/egress-error.ts';
-import type { Egress } from './egress/egress.ts';
+import {
+  errorOfStatus,
+  type SigningSecrets,
+  type DeliveryError,
+} from '../domain/webhook-deliveries.ts';
+import { EgressError, type Egress } from './egress/egress.ts';
 
 /** Limit for the whole request, from DNS to body (docs/webhooks.md, "What to answer"). */
 const timeoutMs = 10_000;

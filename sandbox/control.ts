@@ -1,7 +1,7 @@
 import { Router } from '@koa/router';
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { Context } from 'koa';
-import { describeFault, listFaults } from '../runtime/schema-faults.ts';
+import { describeFault, listFaults } from '../runtime/parser.ts';
 import { readRequestBody } from './body.ts';
 import { accountNames, type AccountName } from './account-name.ts';
 import { directiveNamed, directiveNames, neededBy } from './directives.ts';

@@ -1,9 +1,17 @@
 import type { Client } from '@temporalio/client';
 import type { Em, Orm } from '../db/orm.ts';
+import type { DeliveryToSync, PostMetricsRequest, PostToSync } from '../domain/to-sync.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
-import { startRefresh, type PostMetricsRequest } from './start-refresh.ts';
-import { syncDelivery, type DeliveryToSync } from './sync-delivery.ts';
-import { syncPost, type PostToSync } from './sync-post.ts';
+import {
+  postMetricsWorkflowId,
+  postsQueue,
+  type RefreshMetricsInput,
+} from '../workflows/messages.ts';
+import { ofWorkspace } from '../workflows/search-attributes.ts';
+import { underDeadline } from './connect.ts';
+import { startSearchable } from './ensure-search-attributes.ts';
+import { syncDelivery } from './sync-delivery.ts';
+import { syncPost } from './sync-post.ts';
 
 /** Number of concurrent syncs. Rows beyond it wait for the relay, which needs no memory for them. */
 const maxInFlight = 100;
@@ -45,4 +53,35 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger): Backgroun
       await Promise.all(inFlight);
     },
   };
+}
+
+/** Timeout of one refresh, in milliseconds. */
+const longestMs = 15 * 60_000;
+
+/**
+ * Starts the refresh of one post, unless one is running.
+ *
+ * @throws ServiceError if Temporal is unavailable; the schedule reads the metrics later.
+ */
+async function startRefresh(
+  client: Client,
+  { workspaceId, postId, networks }: PostMetricsRequest,
+  log?: Logger,
+): Promise<void> {
+  const input: RefreshMetricsInput = { networks, post: { workspaceId, postId } };
+  const start = (searchable: object): Promise<unknown> =>
+    client.workflow.start('refreshMetrics', {
+      ...searchable,
+      taskQueue: postsQueue,
+      workflowId: postMetricsWorkflowId(postId),
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      workflowRunTimeout: longestMs,
+      staticSummary: 'Reads metrics of a post',
+      priority: { fairnessKey: workspaceId },
+      args: [input],
+    });
+  await underDeadline(client, () =>
+    startSearchable(client, ofWorkspace(workspaceId, networks), start, log),
+  );
 }

@@ -1,10 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { TypedSearchAttributes } from '@temporalio/common';
 import { describeError, type Logger } from '../runtime/logger.ts';
-import { repeat } from '../runtime/repeat.ts';
+import { repeat } from '../runtime/timers.ts';
 import { searchAttributeKeys } from '../workflows/search-attributes.ts';
-import { underDeadline, type Temporal } from './connect.ts';
-import { hasGrpcCode } from './grpc-errors.ts';
+import { underDeadline, type Temporal, hasGrpcCode } from './connect.ts';
 
 /** Values of Temporal's IndexedValueType. */
 const types = { KEYWORD: 2, KEYWORD_LIST: 7 } as const;

@@ -1,9 +1,9 @@
 import { NamespaceNotFoundError } from '@temporalio/common';
 import { causesOf } from '../domain/errors.ts';
 import { probeServer } from '../runtime/egress/probe-server.ts';
-import type { Explain, Trouble } from '../runtime/retry-until-ready.ts';
-import { grpcErrorIn, hasGrpcCode } from './grpc-errors.ts';
-import { OtherDatabaseError } from './namespace-owner.ts';
+import type { Explain, Trouble } from '../runtime/process.ts';
+import { grpcErrorIn, hasGrpcCode } from './connect.ts';
+import { OtherDatabaseError } from './namespace.ts';
 import type { temporalOptions } from './settings.ts';
 
 /** In milliseconds. A new namespace is unknown to some servers for several seconds. */

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
-import { ConfigError, type Env } from '../runtime/config/read-values.ts';
+import { ConfigError, type Env } from '../runtime/config/settings.ts';
 
 type Profile = ReturnType<typeof loadClientConfigProfile>;
 

@@ -3,19 +3,13 @@ import type { Priority } from '@temporalio/common';
 import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
+import type { DeliveryToSync } from '../domain/to-sync.ts';
 import { fairnessWeight } from '../domain/webhook-deliveries.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { deliveryWorkflowId, replay, webhooksQueue } from '../workflows/messages.ts';
 import { ofWorkspace } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
 import { startSearchable } from './ensure-search-attributes.ts';
-
-/** Fields of a replayed delivery that its workflow needs. */
-export type DeliveryToSync = {
-  readonly workspaceId: string;
-  readonly deliveryId: string;
-  readonly round: number;
-};
 
 /**
  * Signals the workflow of a delivery that a new round begins, and marks the row synced. The signal keeps a workflow of

@@ -4,10 +4,11 @@ import {
   type Client,
 } from '@temporalio/client';
 import { sql } from 'kysely';
-import { dueAt } from '../db/post-columns.ts';
 import type { Em } from '../db/orm.ts';
+import { dueAt } from '../db/post-status.ts';
 import { query } from '../db/query.ts';
 import { wakeDelayMs } from '../domain/pacing.ts';
+import type { PostToSync } from '../domain/to-sync.ts';
 import type { Logger } from '../runtime/logger.ts';
 import {
   cancel,
@@ -19,22 +20,6 @@ import {
 import { ofPost } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
 import { startSearchable } from './ensure-search-attributes.ts';
-
-/** Fields of a post that its workflow needs. */
-export type PostToSync = {
-  readonly workspaceId: string;
-  readonly postId: string;
-  readonly status: string;
-  readonly revision: number;
-  /** ISO 8601 in UTC: the time of the post or of its last retry; null for a draft. */
-  readonly dueAt: string | null;
-  /** For a draft: a channel was being sent at the cancel and has to finish. */
-  readonly isUnfinished?: boolean;
-  /** A channel was settled after the post had ended, so the workflow's result is outdated. */
-  readonly isSettled?: boolean;
-  /** Networks of the post, for searches in Temporal; omitted by callers that do not have them. */
-  readonly networks?: readonly string[];
-};
 
 /**
  * Starts or signals the workflow of a post according to the committed row, and marks the row synced. Safe to repeat and

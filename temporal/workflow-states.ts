@@ -1,8 +1,8 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import type { WorkflowState, WorkflowStates } from '../domain/workflow-state.ts';
-import { deliveryWorkflowId, postWorkflowId } from '../workflows/messages.ts';
-import { underDeadline } from './connect.ts';
+import type { WorkflowState, WorkflowStates } from '../domain/statuses.ts';
+import { deliveryWorkflowId, postWorkflowId, postsQueue } from '../workflows/messages.ts';
+import { underDeadline, type Temporal } from './connect.ts';
 
 /** Requests the state of the newest run of a row's workflow. Adds no event to its history. */
 export const workflowStates = (client: Client): WorkflowStates => ({
@@ -74,4 +74,26 @@ function stateOfSteps(steps: readonly Step[]): WorkflowState {
   }
 
   return steps.some(isBusy) ? 'busy' : 'waiting';
+}
+
+/**
+ * Returns the last poll of each worker for workflow tasks, in milliseconds since 1970; null if Temporal does not
+ * respond within `deadlineMs`. Temporal lists a worker for minutes after it has stopped.
+ */
+export async function lastPolls(
+  { client, connection, namespace }: Temporal,
+  deadlineMs: number,
+): Promise<number[] | null> {
+  try {
+    const { pollers } = await client.withDeadline(Date.now() + deadlineMs, () =>
+      connection.workflowService.describeTaskQueue({
+        namespace,
+        taskQueue: { name: postsQueue },
+        taskQueueType: 1, // TASK_QUEUE_TYPE_WORKFLOW
+      }),
+    );
+    return (pollers ?? []).map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000);
+  } catch {
+    return null;
+  }
 }

@@ -1,18 +1,22 @@
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import {
   NativeConnection,
   Worker,
   type WorkerOptions,
   type WorkflowBundleWithSourceMap,
+  type ActivityInterceptorsFactory,
+  DefaultLogger,
+  type Logger as TemporalLogger,
 } from '@temporalio/worker';
-import { createActivities } from '../activities/index.ts';
 import type { ActivityDeps } from '../activities/deps.ts';
-import { retryUntilReady } from '../runtime/retry-until-ready.ts';
-import type { Logger } from '../runtime/logger.ts';
-import { temporalOptions } from '../temporal/settings.ts';
+import { createActivities } from '../activities/index.ts';
+import { type Logger, describeError } from '../runtime/logger.ts';
+import { retryUntilReady } from '../runtime/process.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
+import { temporalOptions } from '../temporal/settings.ts';
+import { isExpectedFailure } from '../workflows/details.ts';
 import { postsQueue, publishQueue, webhooksQueue } from '../workflows/messages.ts';
 import { deploymentOf } from './bundle-workflows.ts';
-import { redactErrors } from './redact-errors.ts';
 
 type Place = {
   readonly connection: NativeConnection;
@@ -107,9 +111,77 @@ export function pollQueues(
       Worker.create({
         ...shared,
         taskQueue: publishQueue(network),
-        // Five times the slots of a server that does not answer (domain/server-health.ts).
+        // Five times the slots of a server that does not answer (domain/pacing.ts).
         maxConcurrentActivityTaskExecutions: 100,
       }),
     ),
   ]);
+}
+
+/**
+ * Interceptor that keeps the message of an unexpected error out of Temporal's history, because it may contain a post's
+ * text or a token. The log has the full error with the workflow's id.
+ */
+export const redactErrors =
+  (log: Logger): ActivityInterceptorsFactory =>
+  ({ info: { activityType, attempt, workflowExecution } }) => ({
+    inbound: {
+      execute: async (input, next) => {
+        try {
+          return await next(input);
+        } catch (error) {
+          if (error instanceof ApplicationFailure || error instanceof CancelledFailure) {
+            throw error;
+          }
+
+          const where = {
+            activity: activityType,
+            attempt,
+            workflow: workflowExecution?.workflowId,
+          };
+          log.error(
+            { ...where, error: describeError(error) },
+            'activity failed, Temporal retries it',
+          );
+          const name = error instanceof Error ? error.name : 'Error';
+          throw ApplicationFailure.create({
+            type: 'internal',
+            message: `${name}. The worker's log has the details under this workflow's id.`,
+          });
+        }
+      },
+    },
+  });
+
+const levels = {
+  TRACE: 'trace',
+  DEBUG: 'debug',
+  INFO: 'info',
+  WARN: 'warn',
+  ERROR: 'error',
+} as const;
+
+/**
+ * Forwards Temporal's messages to the log. Drops errors: `redactErrors` logs a failed activity, and Temporal's line
+ * would contain the full error.
+ */
+export function temporalLogger(log: Logger): TemporalLogger {
+  return new DefaultLogger('WARN', ({ level, message, meta }) => {
+    if (message.startsWith('No workflows registered')) {
+      return; // Expected for workers without workflows.
+    }
+
+    const { error, ...rest } = meta ?? {};
+    const name = error instanceof Error ? error.name : undefined;
+    if (
+      message === 'Workflow failed' &&
+      error instanceof Error &&
+      isExpectedFailure(error.message)
+    ) {
+      log.info({ workflow: rest['workflowId'] }, error.message); // Only ids and codes. The worker is not at fault.
+      return;
+    }
+
+    log[levels[level]]({ temporal: { ...rest, error: name } }, message);
+  });
 }

@@ -1,7 +1,7 @@
 import Koa from 'koa';
-import { isDatabaseReachable } from '../db/is-reachable.ts';
-import { awaitsRestoreFinish, restoredDatabase } from '../db/restore-counter.ts';
+import { isDatabaseReachable } from '../db/database-errors.ts';
 import type { Orm } from '../db/orm.ts';
+import { awaitsRestoreFinish, restoredDatabase } from '../db/restore-counter.ts';
 import type { Logger } from '../runtime/logger.ts';
 
 /** Returns why the worker does not poll. Queries the database only if it has just answered. */

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { query } from '../db/query.ts';
 import type { Orm } from '../db/orm.ts';
+import { query } from '../db/query.ts';
 import type { ReadLimits } from '../networks/network-entry.ts';
+import { forEachLimit } from '../runtime/concurrency.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
-import { forEachLimit } from '../runtime/for-each-limit.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
-import { repeat } from '../runtime/repeat.ts';
+import { repeat } from '../runtime/timers.ts';
 
 type LimitsDeps = {
   readonly orm: Orm;

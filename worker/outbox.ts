@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { sql, type RawBuilder } from 'kysely';
-import { dueAt } from '../db/post-columns.ts';
-import { networksOfPost } from '../db/post-columns.ts';
+import { isUnderWay } from '../db/channel-status.ts';
 import type { Em } from '../db/orm.ts';
+import { dueAt, isEndedPost, networksOfPost } from '../db/post-status.ts';
 import { query } from '../db/query.ts';
 import { syncDelivery } from '../temporal/sync-delivery.ts';
 import { syncPost } from '../temporal/sync-post.ts';
@@ -103,9 +103,9 @@ const inOrder = ({ table, waits, order }: Candidates): Expression =>
   sql`select id from ${table} where ${waits} order by ${order} limit ${sql.lit(window)}`;
 
 const isUnfinished = sql`status = 'draft' and exists (select 1 from post_channels pc where pc.post_id = posts.id
-  and pc.workspace_id = posts.workspace_id and pc.status in ('publishing', 'retrying'))`;
+  and pc.workspace_id = posts.workspace_id and ${isUnderWay})`;
 
-const isSettled = sql`status in ('published', 'failed') and exists (select 1 from post_channels pc where pc.post_id = posts.id
+const isSettled = sql`${isEndedPost()} and exists (select 1 from post_channels pc where pc.post_id = posts.id
   and pc.workspace_id = posts.workspace_id and pc.settled_at is not null)`;
 
 const now = sql`clock_timestamp()`;

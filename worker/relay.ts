@@ -1,13 +1,12 @@
 import type { Client } from '@temporalio/client';
 import { sql } from 'kysely';
-import { isDatabaseUnavailable } from '../db/is-unavailable.ts';
+import { isDatabaseUnavailable } from '../db/database-errors.ts';
 import type { Em, Orm } from '../db/orm.ts';
 import { query } from '../db/query.ts';
+import { forEachLimit } from '../runtime/concurrency.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
-import { repeat } from '../runtime/repeat.ts';
-import { forEachLimit } from '../runtime/for-each-limit.ts';
-import { deadlineMs } from '../temporal/connect.ts';
-import { isTemporalUnavailable } from '../temporal/grpc-errors.ts';
+import { repeat } from '../runtime/timers.ts';
+import { deadlineMs, isTemporalUnavailable } from '../temporal/connect.ts';
 import { outboxes, type Outbox } from './outbox.ts';
 
 export type RelayDeps = { readonly orm: Orm; readonly client: Client; readonly log: Logger };

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import type { Orm } from '../db/orm.ts';
 import {
   incrementRestoreCounter,
   markDatabaseBehind,
   readRestoreCounter,
   restoredDatabase,
 } from '../db/restore-counter.ts';
-import type { Orm } from '../db/orm.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
-import { repeat } from '../runtime/repeat.ts';
-import { retryUntilReady, type Explain } from '../runtime/retry-until-ready.ts';
-import { loadStoredCounter, storeCounter } from '../temporal/restore-counter.ts';
+import { retryUntilReady, type Explain } from '../runtime/process.ts';
+import { repeat } from '../runtime/timers.ts';
+import { loadStoredCounter, storeCounter } from '../temporal/namespace.ts';
 
 export type RestoreCounterDeps = {
   readonly orm: Orm;

@@ -1,46 +1,49 @@
 import { NativeConnection, Runtime, type NativeConnectionOptions } from '@temporalio/worker';
-import { untilRefreshed } from '../accounts/current-grant.ts';
 import type { ActivityDeps } from '../activities/deps.ts';
-import { keepStorageChecked, OtherStorageError } from '../db/claimed-storage.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
+import { explainDatabaseFailure } from '../db/database-errors.ts';
 import {
+  keepStorageChecked,
+  OtherStorageError,
   assertSealedBy,
   installationId,
   keepSealedBy,
   OtherSecretKeyError,
 } from '../db/installation.ts';
-import { explainDatabaseFailure } from '../db/connection-refusal.ts';
 import { migrate, OtherSchemaError } from '../db/migrate.ts';
-import { createOrm, type Orm } from '../db/orm.ts';
+import type { Orm } from '../db/orm.ts';
 import { openNetworks } from '../networks/registry.ts';
 import { type Config, readConfig } from '../runtime/config/read-config.ts';
-import { readSettingsOrExit } from '../runtime/config/read-settings.ts';
-import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
-import { createEgress } from '../runtime/egress/create-egress.ts';
-import { fatalAt, retryUntilReady, type Explain } from '../runtime/retry-until-ready.ts';
+import { readSettingsOrExit } from '../runtime/config/settings.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
-import { createSealer, type Sealer } from '../runtime/secrets.ts';
-import type { MediaStorage } from '../runtime/storage/media-storage.ts';
+import {
+  fatalAt,
+  retryUntilReady,
+  type Explain,
+  logUnhandledErrors,
+  untilStopSignal,
+} from '../runtime/process.ts';
+import type { Sealer } from '../runtime/secrets.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
-import { logUnhandledErrors, untilStopSignal } from '../runtime/process.ts';
+import type { MediaStorage } from '../runtime/storage/media-storage.ts';
+import { untilRefreshed } from '../services/channels/current-grant.ts';
+import { composeServices, type Composed } from '../services/compose.ts';
 import { connectTemporal } from '../temporal/connect.ts';
 import { keepSearchable } from '../temporal/ensure-search-attributes.ts';
-import { temporalOptions } from '../temporal/settings.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
+import { temporalOptions } from '../temporal/settings.ts';
 import { workflowStates } from '../temporal/workflow-states.ts';
 import { openBundle } from './bundle-workflows.ts';
-import { createWorkersWhenReady } from './create-workers.ts';
-import { metricsSchedule } from './metrics-schedule.ts';
-import { keepScheduled, untilOwned } from './sweep-schedule.ts';
+import { createWorkersWhenReady, temporalLogger } from './create-workers.ts';
+import { serveHealth } from './health-server.ts';
+import { keepLimits } from './keep-limits.ts';
+import { startRelay } from './relay.ts';
 import {
   keepRestoreCounter,
   waitUntilDatabaseIsCurrent,
   type RestoreCounterDeps,
 } from './restored-database.ts';
-import { temporalLogger } from './temporal-logger.ts';
-import { keepLimits } from './keep-limits.ts';
-import { serveHealth } from './health-server.ts';
-import { startRelay } from './relay.ts';
+import { metricsSchedule, keepScheduled, untilOwned } from './schedules.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
@@ -61,19 +64,18 @@ export async function runWorker(
   void stop.then(() => polling || process.exit(0)); // Nothing is running yet.
   Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
 
-  const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
+  const database = { poolSize: config.databasePoolSize };
+  const services = composeServices(config, opened, { database, guardsNetworks: true });
+  const { orm, sealer } = services;
   const closeHealth = serveHealth(config, orm, log, () => polling);
-  const { closeEgress, ...waysOut } = openEgress(config);
   const storage = createStorage(config.media);
-  const { publicUrl, sandboxUrl, retentionDays } = config;
-  const sealer = createSealer(config.secretKey);
   const clock = createDatabaseClock(orm, log);
   const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
-  const { rules, oauth, limits, load } = opened;
-  const networks = await load();
-  const links = { orm, networks, rules, oauth, sandboxUrl, ...waysOut, storage, workflows };
-  const deps = adapt({ ...links, publicUrl, retentionDays, log, sealer, now: clock.now });
+  const networks = await opened.load();
+  const { retentionDays } = config;
+  const links = { ...ofActivities(services), networks, storage, workflows };
+  const deps = adapt({ ...links, retentionDays, log, now: clock.now });
 
   // The database and Temporal may start after this process, so it waits for them instead of exiting.
   const installation = await prepareDatabase({ config, orm, clock, sealer, log, storage });
@@ -92,7 +94,7 @@ export async function runWorker(
   const besides = [
     startRelay(place),
     keepRestoreCounter(place),
-    keepLimits({ ...deps, limits }),
+    keepLimits({ ...deps, limits: opened.limits }),
     keepScheduled(temporal.client, installation, log, [metricsSchedule(Object.keys(networks))]),
     stopSearchable,
   ];
@@ -106,7 +108,7 @@ export async function runWorker(
   await Promise.all([running, ...besides.map((end) => end())]);
   await untilRefreshed(orm);
   [stopMeasuring, stopSealingCheck, storage.close, closeHealth].forEach((end) => end());
-  await Promise.all([closeEgress(), temporal.close(), connection.close(), orm.close()]);
+  await Promise.all([services.closeEgress(), temporal.close(), connection.close(), orm.close()]);
   log.info('stopped');
 }
 
@@ -130,20 +132,18 @@ async function waitForOwnNamespace(
   await waitUntilDatabaseIsCurrent(place, explain);
 }
 
-/**
- * Separate connections for each kind: an address allowed for one must not be reachable through another's open
- * connection.
- */
-function openEgress({ egressAllow, publicUrl: ownUrl }: Config) {
-  const nat64 = parseNat64Prefixes(egressAllow.nat64);
-  const openTo = (list: string) => createEgress({ allow: parseAllowList(list), nat64, ownUrl });
-  const egress = openTo(egressAllow.networks);
-  const webhooks = openTo(egressAllow.webhooks);
-  const downloads = openTo(egressAllow.downloads);
-  const all = [egress, webhooks, downloads];
-  const closeEgress = () => Promise.all(all.map((each) => each.close()));
-  return { egress, webhooks, downloads, closeEgress };
-}
+/** The services that activities use. */
+const ofActivities = (services: Composed) => ({
+  orm: services.orm,
+  sealer: services.sealer,
+  rules: services.rules,
+  oauth: services.networks.oauth,
+  egress: services.networkEgress,
+  webhooks: services.egress,
+  downloads: services.downloads,
+  publicUrl: services.publicUrl,
+  sandboxUrl: services.sandboxUrl,
+});
 
 type Database = {
   readonly config: Config;

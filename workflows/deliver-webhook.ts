@@ -1,17 +1,31 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   ActivityFailure,
   CancellationScope,
   isCancellation,
+  ParentClosePolicy,
   patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
+  startChild,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { deliveryFailure } from './failures.ts';
-import { readReplay, replay, webhooksQueue, type DeliverWebhookInput } from './messages.ts';
-import { errorCodesKey, upsertIfSearchable } from './search-attributes.ts';
+import { deliveryFailure } from './details.ts';
+import {
+  deliveryWorkflowId,
+  readReplay,
+  replay,
+  webhooksQueue,
+  type DeliverWebhookInput,
+} from './messages.ts';
+import {
+  errorCodesKey,
+  ofWorkspace,
+  upsertIfSearchable,
+  workspaceIdKey,
+} from './search-attributes.ts';
 
 const { attemptDelivery } = proxyActivities<Activities>({
   taskQueue: webhooksQueue,
@@ -101,5 +115,46 @@ async function endOf<T>(scope: CancellationScope, work: () => Promise<T>): Promi
     }
 
     return null;
+  }
+}
+
+/**
+ * Starts one child workflow per delivery and waits until each has begun, because an abandoned child that has not begun
+ * is lost when its parent ends. A child that exists is left alone, so a reset of the post's workflow repeats nothing.
+ *
+ * @param postId The post that the event is about, or whose publishing caused it.
+ */
+export async function startDeliveries(
+  workspaceId: string,
+  deliveryIds: readonly string[],
+  postId: string,
+): Promise<void> {
+  await Promise.all(
+    deliveryIds.map((deliveryId) => startDelivery(workspaceId, deliveryId, postId)),
+  );
+}
+
+async function startDelivery(
+  workspaceId: string,
+  deliveryId: string,
+  postId: string,
+): Promise<void> {
+  // A server that lacks the attributes would refuse the child again and again. One that accepted the post's has them.
+  const isSearchable = workflowInfo().typedSearchAttributes.get(workspaceIdKey) !== undefined;
+  try {
+    await startChild(deliverWebhook, {
+      workflowId: deliveryWorkflowId(deliveryId),
+      taskQueue: webhooksQueue,
+      args: [{ workspaceId, deliveryId }],
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      staticSummary: `Webhook delivery ${deliveryId}`,
+      staticDetails: `Workspace \`${workspaceId}\`, post \`${postId}\`.`,
+      ...(isSearchable && { typedSearchAttributes: ofWorkspace(workspaceId) }),
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) {
+      throw error;
+    }
   }
 }

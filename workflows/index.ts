@@ -1,4 +1,3 @@
 export { deliverWebhook } from './deliver-webhook.ts';
+export { refreshMetrics, sweepPosts } from './periodic.ts';
 export { publishPost } from './publish-post.ts';
-export { refreshMetrics } from './refresh-metrics.ts';
-export { sweepPosts } from './sweep-posts.ts';

@@ -66,7 +66,7 @@ export const replay = defineSignal<[{ round: number }]>('replay');
 /** Largest `integer` of PostgreSQL, the type of revisions and rounds. */
 const largest = 2 ** 31 - 1;
 
-export type Reschedule = { readonly revision: number; readonly dueAtMs: number };
+type Reschedule = { readonly revision: number; readonly dueAtMs: number };
 
 export function readReschedule(given: unknown): Reschedule | null {
   const { revision, dueAt } = fieldsOf(given);
@@ -76,7 +76,7 @@ export function readReschedule(given: unknown): Reschedule | null {
     : ignored('reschedule');
 }
 
-export type Cancel = { readonly revision: number; readonly isUnfinished: boolean };
+type Cancel = { readonly revision: number; readonly isUnfinished: boolean };
 
 export function readCancel(given: unknown): Cancel | null {
   const { revision, unfinished } = fieldsOf(given);

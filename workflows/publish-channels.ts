@@ -5,9 +5,9 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import { startDeliveries } from './deliver-webhook.ts';
 import { networkLabel, type ChannelDetails } from './details.ts';
 import { publishQueue, type PublishPostInput } from './messages.ts';
-import { startDeliveries } from './start-deliveries.ts';
 
 export type PublishTarget = {
   readonly postChannelId: string;

@@ -2,19 +2,47 @@ import {
   CancellationScope,
   isCancellation,
   patched,
+  proxyLocalActivities,
   setCurrentDetails,
+  sleep,
 } from '@temporalio/workflow';
-import type { FinalizeRequest } from '../activities/finalize-post/finalized.ts';
-import type { EndedOutcome } from '../domain/post-status.ts';
-import { endedDetails, publishingDetails, stoppedDetails, type ChannelDetails } from './details.ts';
-import { postFailure } from './failures.ts';
-import { finalizePost } from './local-activities.ts';
+import type { Claim } from '../activities/claim-post.ts';
+import type { FinalizeRequest } from '../activities/end-of-post.ts';
+import type { Activities } from '../activities/index.ts';
+import { calmAfterMs } from '../domain/pacing.ts';
+import type { EndedOutcome } from '../domain/statuses.ts';
+import { startDeliveries } from './deliver-webhook.ts';
+import {
+  endedDetails,
+  postFailure,
+  publishingDetails,
+  stoppedDetails,
+  type ChannelDetails,
+} from './details.ts';
 import type { PublishPostInput } from './messages.ts';
-import { adoptClaim, paceClaim, untilMayClaim, type Pace } from './pace-claims.ts';
 import { publishChannels, type PublishTarget } from './publish-channels.ts';
 import { followMessages, untilDue, type Schedule } from './schedule.ts';
 import { markEnd } from './search-attributes.ts';
-import { startDeliveries } from './start-deliveries.ts';
+
+/**
+ * Short activities on the database. Local, because each history event is a write to the cluster: a post costs 18 events
+ * this way and 28 with regular activities. Safe to repeat, so Temporal retries until the database is back.
+ */
+const local = {
+  startToCloseTimeout: '10 seconds',
+  retry: { initialInterval: '200 milliseconds', maximumInterval: '30 seconds' },
+  localRetryThreshold: '5 seconds',
+} as const;
+
+const { claimPost } = proxyLocalActivities<Activities>({
+  ...local,
+  summary: 'Check that the post is due, and where it goes',
+});
+
+const { finalizePost } = proxyLocalActivities<Activities>({
+  ...local,
+  summary: 'Record how the post ended, and its event',
+});
 
 /** Result of a post's workflow. The post itself is in the database. */
 type PublishPostResult = 'published' | 'failed' | 'draft' | 'gone' | 'canceled';
@@ -117,6 +145,60 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
 const claimAtOnce = (schedule: Schedule): Schedule =>
   Object.assign(schedule, { canceled: false, isUnfinished: false, dueAtMs: Date.now() });
 
+/** Spacing of a workflow's claims. Older histories, whose claims name no `restMs`, continue without a wait. */
+type Pace = {
+  /** Number of claims in short succession. */
+  claims: number;
+  /** Earliest time of the next claim, in milliseconds since 1970. */
+  notBeforeMs: number;
+};
+
+/** Waits until the next claim may be made. @returns whether it had to wait. */
+async function untilMayClaim({ notBeforeMs }: Pace): Promise<boolean> {
+  const restMs = notBeforeMs - Date.now();
+  if (restMs <= 0) {
+    return false;
+  }
+
+  await sleep(restMs, { summary: 'Wait before the post is checked again' });
+  return true;
+}
+
+/** Claims the post and stores the earliest time of the next claim. */
+async function paceClaim({ workspaceId, postId }: PublishPostInput, pace: Pace): Promise<Claim> {
+  const nowMs = Date.now();
+  if (nowMs >= pace.notBeforeMs + calmAfterMs) {
+    pace.claims = 0;
+  }
+
+  const claim = await claimPost({ workspaceId, postId, nowMs, claimsBefore: pace.claims });
+  pace.claims += 1;
+  pace.notBeforeMs = Date.now() + (claim.restMs ?? 0);
+  return claim;
+}
+
+/**
+ * Sets the schedule to the claim's result, unless a signal that arrived during the claim is newer. The claim's revision
+ * may be lower than the highest signalled one: the database may have been restored or failed over, or a signal may be
+ * forged.
+ *
+ * @param revisionBefore The schedule's revision before the claim.
+ */
+function adoptClaim(
+  schedule: Schedule,
+  revisionBefore: number,
+  claim: Exclude<Claim, { readonly kind: 'gone' }>,
+): void {
+  const { revision = revisionBefore, restMs } = claim; // Missing in older histories.
+  const dueAtMs = claim.kind === 'not_due' ? Date.parse(claim.dueAt) : schedule.dueAtMs;
+  const isAlone = schedule.revision === revisionBefore && restMs !== undefined;
+  if (isAlone || revision > schedule.revision) {
+    Object.assign(schedule, { revision, dueAtMs, canceled: false, isUnfinished: false });
+  } else if (revision === schedule.revision) {
+    schedule.dueAtMs = dueAtMs;
+  }
+}
+
 type Claimed = {
   /** The post's revision at the claim. */
   readonly revision: number;
@@ -192,13 +274,7 @@ async function finalize(
   known: Pick<FinalizeRequest, 'claimed' | 'published'> = {},
 ): Promise<End | null> {
   const { workspaceId, postId } = input;
-  const request = {
-    workspaceId,
-    postId,
-    revision,
-    canceled,
-    ...known,
-  };
+  const request = { workspaceId, postId, revision, canceled, ...known };
   // Older histories have neither channels nor an outcome.
   const finalized = await finalizePost(request);
   const { status, outcome, deliveryIds, channels = [], unfinished = false } = finalized;

@@ -2,19 +2,28 @@ import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { query } from '../../db/query.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
-import { secretsOf } from '../../domain/signing-secrets.ts';
-import { longestWaitMs, mostInterrupted, slotWaitMs } from '../../domain/webhook-deliveries.ts';
-import { describeError } from '../../runtime/logger.ts';
+import {
+  longestWaitMs,
+  mostInterrupted,
+  secretsOf,
+  slotWaitMs,
+} from '../../domain/webhook-deliveries.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
+import { describeError } from '../../runtime/logger.ts';
 import { sendWebhook, type WebhookResult } from '../../runtime/send-webhook.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
-import { disableIfDead, failUnsent, recordAttempt } from './record-attempt.ts';
-import { loadEndpointBacklog, releaseEndpointSlot } from './endpoint-slots.ts';
+import {
+  disableIfDead,
+  endpointSlotOf,
+  failUnsent,
+  recordAttempt,
+  releaseEndpointSlot,
+  undoAttempt,
+} from './record-attempt.ts';
 import {
   loadAndStartDelivery,
-  endpointSlotOf,
-  undoAttempt,
+  loadEndpointBacklog,
   type DeliveryRequest,
   type LoadedDelivery,
   type StartedAttempt,

@@ -1,19 +1,24 @@
 import { sleep } from '@temporalio/activity';
-import { sql } from 'kysely';
-import type { DeliveryStatus } from '../../db/entities/delivery.ts';
+import { sql, type RawBuilder } from 'kysely';
+import type { DeliveryStatus } from '../../db/entities/webhooks.ts';
 import { query } from '../../db/query.ts';
 import {
   deliveryWaitMs,
   disableAfterMs,
+  restPerHungMs,
   retryAfterMs,
   type DeliveryError,
 } from '../../domain/webhook-deliveries.ts';
 import type { WebhookResult } from '../../runtime/send-webhook.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { releaseEndpointSlotAfter } from './endpoint-slots.ts';
-import { endpointSlotOf, type LoadedDelivery, type StartedAttempt } from './start-attempt.ts';
+import {
+  hung,
+  longestRequestMs,
+  type LoadedDelivery,
+  type StartedAttempt,
+} from './start-attempt.ts';
 
-export type AttemptOutcome =
+type AttemptOutcome =
   | { readonly status: 'delivered' | 'failed' | 'gone' }
   | { readonly status: 'pending'; readonly waitMs: number };
 
@@ -156,4 +161,81 @@ export async function disableIfDead(
       'this webhook endpoint took nothing for five days: it is disabled until its owner enables it',
     );
   }
+}
+
+/** Undoes an attempt that sent nothing and releases its slot, so that the next execution can start it. */
+export async function undoAttempt(
+  { orm }: ActivityDeps,
+  delivery: LoadedDelivery,
+  attempt: StartedAttempt,
+): Promise<void> {
+  const { number, begun } = attempt;
+  const isNewest = sql`delivery_id = ${delivery.id} and workspace_id = ${delivery.workspaceId}
+    and number = ${number} and under_way`;
+  await query(
+    orm.em.fork(),
+    sql`with slot as (${releaseEndpointSlot(endpointSlotOf(delivery, attempt))}),
+      first as (
+        delete from delivery_attempts where ${isNewest} and begun = 1 and ${begun}::int = 1)
+      update delivery_attempts set begun = begun - 1 where ${isNewest} and begun = ${begun} and begun > 1`,
+  );
+}
+
+/** A slot that a delivery holds. */
+type HeldEndpointSlot = {
+  readonly workspaceId: string;
+  readonly deliveryId: string;
+  readonly endpointId: string;
+  readonly slot: number;
+};
+
+export const endpointSlotOf = (
+  delivery: LoadedDelivery,
+  { slot }: StartedAttempt,
+): HeldEndpointSlot => ({
+  workspaceId: delivery.workspaceId,
+  deliveryId: delivery.id,
+  endpointId: delivery.endpointId,
+  slot,
+});
+
+/** SQL: condition for the slot's row, false once another delivery holds the slot. */
+const isHeld = ({
+  workspaceId,
+  deliveryId,
+  endpointId,
+  slot,
+}: HeldEndpointSlot): RawBuilder<unknown> =>
+  sql`endpoint_id = ${endpointId} and place = ${slot} and delivery_id = ${deliveryId} and workspace_id = ${workspaceId}`;
+
+/** SQL: releases a slot. */
+export const releaseEndpointSlot = (held: HeldEndpointSlot): RawBuilder<unknown> =>
+  sql`update endpoint_places set taken_until = null where ${isHeld(held)}`;
+
+/**
+ * SQL: `slot` and further parts of a statement's `with`, after part `endpoint`. Release the slot of a finished request.
+ * After a timeout the slot rests, for longer the more endpoints time out. After any other result, no slot of the
+ * endpoint rests any longer.
+ */
+function releaseEndpointSlotAfter(
+  held: HeldEndpointSlot,
+  error: DeliveryError | null,
+): RawBuilder<unknown> {
+  const { workspaceId, endpointId, slot } = held;
+  const restMs = sql`greatest((${hung}) * ${sql.lit(restPerHungMs)} - ${sql.lit(longestRequestMs)}, 0)`;
+  const restsUntil =
+    error === 'timeout' ? sql`clock_timestamp() + ${restMs} * interval '1 millisecond'` : sql`null`;
+  const release = sql`slot as (
+      update endpoint_places set taken_until = null, rests_until = ${restsUntil}
+      where ${isHeld(held)} and (select count(*) from endpoint) >= 0 returning place)`;
+  return error === 'timeout'
+    ? release
+    : sql`${release},
+      resting as (
+        select place from endpoint_places
+        where endpoint_id = ${endpointId} and workspace_id = ${workspaceId} and place <> ${slot}
+          and rests_until > clock_timestamp() for update skip locked),
+      awake as (
+        update endpoint_places p set rests_until = null from resting
+        where p.endpoint_id = ${endpointId} and p.workspace_id = ${workspaceId} and p.place = resting.place)`;
 }

@@ -1,11 +1,22 @@
-import type { LedgerEntry } from '../../db/ledger/entries.ts';
-import type { NetworkLimit } from '../../db/network-limits.ts';
+import type { Readable } from 'node:stream';
+import { entriesOf, isComplete, type EntryRow, type LedgerEntry } from '../../db/ledger/entries.ts';
+import { isOpen, mayBeLive } from '../../db/ledger/parts.ts';
+import { longestLimit, type LimitRow, type NetworkLimit } from '../../db/network-limits.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { MediaDetails } from '../../domain/media.ts';
 import { publishWindowMs } from '../../domain/next-attempt.ts';
-import type { ChannelStatus } from '../../domain/post-status.ts';
-import type { Options } from '../../networks/content-rules.ts';
-import type { PartMedia } from '../../networks/network.ts';
-import type { SealedAccount } from '../account/channel-account.ts';
+import { filesOfParts, textsForChannel, withComment } from '../../domain/parts.ts';
+import type { VideoOptions } from '../../domain/post-view.ts';
+import type { ChannelStatus, PostStatus } from '../../domain/statuses.ts';
+import {
+  filesInOptions,
+  noOptions,
+  optionsFor,
+  type Options,
+} from '../../networks/content-rules.ts';
+import { NetworkError, type PartMedia } from '../../networks/network.ts';
+import { describeError } from '../../runtime/logger.ts';
+import { channelAccountOf, type AccountRow, type SealedAccount } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 export type PublishRequest = {
@@ -63,7 +74,7 @@ export type PublishJob = PublishRequest & {
   readonly startedWith: readonly LedgerEntry[] | null;
 };
 
-export type ServerSlot = {
+type ServerSlot = {
   /** Slot held for this attempt; null if none was free. */
   readonly slot: number | null;
   /** Consecutive attempts that the server did not answer. */
@@ -79,3 +90,169 @@ export const publishWindowEndMs = ({ dueAt }: PublishJob): number =>
 
 export const isPublishWindowOver = (deps: ActivityDeps, job: PublishJob): boolean =>
   deps.now().getTime() > publishWindowEndMs(job);
+
+type MediaRow = {
+  id: string;
+  name: string;
+  type: string;
+  size_bytes: number;
+  width: number | null;
+  height: number | null;
+  duration_ms: number | null;
+  details: MediaDetails | null;
+  alt_text: string | null;
+  /** Part of the thread, from 0. */
+  part: number;
+  storage_key: string;
+  deleted_at: string | null;
+};
+
+/** Row of the statement that reads a job (`start-attempt.ts`). */
+export type JobRow = LimitRow &
+  AccountRow & {
+    channel_id: string;
+    platform: string;
+    base_url: string;
+    is_disconnected: boolean;
+    is_lost: boolean;
+    run: number;
+    revision: number;
+    tries: number;
+    post_status: PostStatus;
+    due_at: Date | null;
+    status: ChannelStatus;
+    error_code: ChannelErrorCode | null;
+    override: string | null;
+    options: Options | null;
+    defaults: Options | null;
+    body: string | null;
+    thread: readonly string[] | null;
+    video: VideoOptions | null;
+    media: readonly MediaRow[] | null;
+    option_files: readonly MediaRow[] | null;
+    has_started: boolean;
+    slot: number | null;
+    has_slots: boolean;
+    is_paused: boolean | null;
+    failures: number | null;
+    paused_for_ms: number | null;
+    newest_for_ms: number | null;
+    ledger: readonly EntryRow[] | null;
+  };
+
+export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow): PublishJob {
+  const rules = deps.networks[row.platform]?.rules;
+  const { threads = true, comments = false, options: schema = noOptions } = rules ?? {};
+  const own = textsForChannel(row, row.override, threads);
+  const chosen = { defaults: row.defaults, video: row.video, own: row.options };
+  const options = optionsFor({ options: schema }, chosen);
+  const texts = withComment(own, options, comments);
+  const content = {
+    media: mediaOf(deps, row.media ?? [], Math.max(1, own.length)),
+    options,
+    optionFiles: filesInOptions(schema, options, opened(deps, row.option_files ?? [])),
+  };
+  const ledger = entriesOf(content, row.ledger ?? []);
+  const isBeingSent = row.status === 'publishing' || row.status === 'retrying';
+  return {
+    ...request,
+    channelId: row.channel_id,
+    platform: row.platform,
+    baseUrl: row.base_url,
+    isDisconnected: row.is_disconnected,
+    isLost: row.is_lost,
+    run: row.run,
+    isPublishing: row.post_status === 'publishing',
+    isFinishing: row.post_status === 'draft' && isBeingSent && ledger.some(mayBeLive),
+    isAccepted: ledger.length >= texts.length && isComplete(ledger),
+    hasBegun: ledger.some((entry) => mayBeLive(entry) || entry.sealedUploads !== null),
+    isInDoubt: ledger.some(isOpen),
+    revision: row.revision,
+    attempts: row.tries,
+    dueAt: row.due_at ?? firstSendOf(ledger) ?? deps.now(),
+    status: row.status,
+    errorCode: row.error_code,
+    texts: texts.length > 0 ? texts : [''],
+    ...content,
+    account: channelAccountOf(row),
+    limit: longestLimit(row),
+    server: serverSlotOf(row),
+    startedWith: row.has_started ? ledger : null,
+  };
+}
+
+function firstSendOf(ledger: readonly LedgerEntry[]): Date | undefined {
+  const times = ledger.flatMap(({ sendingAt }) => sendingAt ?? []);
+  return times.toSorted((a, b) => a.getTime() - b.getTime())[0];
+}
+
+const serverSlotOf = (row: JobRow): ServerSlot => ({
+  slot: row.slot,
+  failures: row.failures ?? 0,
+  isPaused: row.is_paused ?? false,
+  pausedForMs: Math.max(row.paused_for_ms ?? 0, 0),
+  newestForMs: Math.max(row.newest_for_ms ?? 0, 0),
+});
+
+/** Groups files by part. Opening a deleted file fails. */
+const mediaOf = (deps: ActivityDeps, rows: readonly MediaRow[], parts: number): PartMedia[][] =>
+  filesOfParts(opened(deps, rows), parts);
+
+const opened = (deps: ActivityDeps, rows: readonly MediaRow[]) =>
+  rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    type: row.type,
+    sizeBytes: row.size_bytes,
+    width: row.width,
+    height: row.height,
+    durationMs: row.duration_ms,
+    details: row.details,
+    altText: row.alt_text,
+    part: row.part,
+    open: (fromByte = 0) => openFile(deps, row, fromByte),
+  }));
+
+async function openFile(deps: ActivityDeps, row: MediaRow, fromByte: number): Promise<Readable> {
+  if (row.deleted_at !== null) {
+    const message = `The file "${row.name}" is no longer in the media library, and the post does not go out without it.`;
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
+  }
+
+  const stream = await openStored(deps, row, fromByte);
+  if (stream === null) {
+    deps.log.error(
+      { file: row.id, key: row.storage_key },
+      'a file of the media library is missing in the storage: the API and all workers need the same PUNCTUAL_MEDIA_DIR or PUNCTUAL_S3_BUCKET',
+    );
+    const message = `The file "${row.name}" is missing in the media storage of this service. The post is not at fault. The operator finds the reason in the worker's log.`;
+    throw new NetworkError('internal', message, { accepted: 'no' });
+  }
+
+  return stream;
+}
+
+/** @throws NetworkError with a message for the post's owner. The log has the storage's error for the operator. */
+async function openStored(
+  { storage, log }: ActivityDeps,
+  row: MediaRow,
+  fromByte: number,
+): Promise<Readable | null> {
+  const tell = (error: unknown) => {
+    // A reader may end the stream early: a video's last chunk is read by a request of its own.
+    if (!(error instanceof Error && error.name === 'AbortError')) {
+      log.warn({ file: row.id, error: describeError(error) }, 'a file cannot be read');
+    }
+  };
+  try {
+    const stream = await storage.open(
+      row.storage_key,
+      fromByte > 0 ? { start: fromByte, end: row.size_bytes - 1 } : undefined,
+    );
+    return stream?.on('error', tell) ?? null;
+  } catch (error) {
+    tell(error);
+    const message = `The file "${row.name}" could not be read: the media storage of this service does not answer. The operator finds the reason in the worker's log.`;
+    throw new NetworkError('internal', message, { accepted: 'no', cause: error });
+  }
+}

@@ -1,23 +1,23 @@
 import { sql, type RawBuilder } from 'kysely';
 import { isOpenChannel, retryingValues } from '../../db/channel-status.ts';
-import { dueAt } from '../../db/post-columns.ts';
 import type { NetworkLimit } from '../../db/network-limits.ts';
-import { query } from '../../db/query.ts';
 import type { Em } from '../../db/orm.ts';
+import { dueAt, isOpenPost } from '../../db/post-status.ts';
+import { query } from '../../db/query.ts';
 import { failureAdvice } from '../../domain/channel-error.ts';
 import {
-  type Queue,
   lateAfterMs,
   lateSpacingMs,
   mostCounted,
+  serverWaitMs,
   waitForTurnMs,
+  type Queue,
 } from '../../domain/pacing.ts';
-import { serverWaitMs } from '../../domain/server-health.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { usedUp } from './attempt.ts';
 import type { PublishJob } from './job.ts';
 import { releaseServerSlotSql } from './server-slots.ts';
-import { usedUp } from './spending.ts';
-import { lockedPost, startableStatus } from './start-attempt.ts';
+import { lockedPost } from './start-attempt.ts';
 
 /** Reason to delay the attempt. Not counted as an attempt: no request was sent. */
 export type PacingWait = {
@@ -76,7 +76,7 @@ export async function recordWait(
   const why = { code, error: `${message} ${failureAdvice(code, atMs)}` };
   const waits = await query(
     deps.orm.em.fork(),
-    sql`with ${lockedPost(job, startableStatus(job), job.revision)},
+    sql`with ${lockedPost(job)},
       slot as (${releaseServerSlotSql(job, false)})
       update post_channels pc set ${retryingValues(why, new Date(atMs))} from post p
       where pc.id = ${job.postChannelId} and pc.workspace_id = ${job.workspaceId} and pc.post_id = p.id
@@ -181,7 +181,7 @@ const earlierOfChannel = ({ channelId, workspaceId, dueAt: at, postId }: Overdue
 
 /** SQL: the same by time, along the index `posts_due_by_workspace`, until enough are counted. */
 const earlierByTime = ({ channelId, workspaceId, dueAt: at, postId }: OverduePost) => sql`
-  (select * from posts where workspace_id = ${workspaceId} and status in ('scheduled', 'publishing')
+  (select * from posts where workspace_id = ${workspaceId} and ${isOpenPost()}
      and (${dueAt()}, id) < (${at}::timestamptz, ${postId}::uuid) order by ${dueAt()}, id) p
   cross join lateral (
     select id, status, error_code, tried_at, retry_at
@@ -211,7 +211,7 @@ async function countAhead(
     sql<{ ahead: number }>`
       select count(*)::int as ahead from (select
       from ${earlier}
-      where pc.id <> ${postChannelId} and p.status in ('scheduled', 'publishing')
+      where pc.id <> ${postChannelId} and ${isOpenPost('p')}
         and case pc.status
           when 'scheduled' then case p.status
             when 'publishing' then p.updated_at > ${ago(120)}

@@ -1,32 +1,32 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { markAccessRestored } from '../../accounts/mark-access.ts';
+import { sql } from 'kysely';
 import { isComplete, type LedgerEntry } from '../../db/ledger/entries.ts';
-import { isOpen } from '../../db/ledger/part-states.ts';
+import { isOpen } from '../../db/ledger/parts.ts';
+import { query } from '../../db/query.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import { type ChannelStatus, isFinal } from '../../domain/post-status.ts';
-import { openConnection, openedGrant } from '../account/connection.ts';
-import { classifyTokenRefusal } from '../account/refused-token.ts';
+import { isFinal, type ChannelStatus } from '../../domain/statuses.ts';
+import { markAccessRestored } from '../../services/channels/mark-access.ts';
+import { classifyTokenRefusal, openConnection, openedGrant } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { checkReadiness, ProcessingError } from './check-processing.ts';
-import { classifyError, StoppedError, type PublishFailure } from './classify-error.ts';
-import { disconnectedFailure, recordCompleteThread } from './end-disconnected.ts';
-import { createIntent } from './intent.ts';
+import { createIntent, createSpending, keepUploads, readJobEntries } from './attempt.ts';
+import { checkReadiness, ProcessingError, recordCompleteThread, recordSuccess } from './confirm.ts';
 import {
-  publishWindowEndMs,
+  classifyError,
+  disconnectedFailure,
+  recordProcessingFailure,
+  StoppedError,
+  type PublishFailure,
+} from './failures.ts';
+import {
   isPublishWindowOver,
+  publishWindowEndMs,
   type PublishJob,
   type PublishRequest,
 } from './job.ts';
-import { keepUploads } from './kept-uploads.ts';
-import { waitingReconnectDeliveries } from './reconnected.ts';
 import { checkPacing, recordWait, type PacingWait } from './pacing.ts';
-import { readJobEntries } from './reconcile.ts';
 import { recordFailure, recordStopped } from './record-failure.ts';
-import { recordSuccess } from './record-success.ts';
-import { recordProcessingFailure } from './record-processing-failure.ts';
 import { sendThread } from './send-thread.ts';
-import { withServerSlot, releaseServerSlot } from './server-slots.ts';
-import { createSpending } from './spending.ts';
+import { releaseServerSlot, withServerSlot } from './server-slots.ts';
 import { loadAndStartPublish, startAttempt } from './start-attempt.ts';
 
 /** In milliseconds, for all requests of one attempt. Below the activity's startToCloseTimeout. */
@@ -230,4 +230,22 @@ function retryFailure(
     // BENIGN: an expected failure, which must not count against the worker.
     ...(code !== 'internal' && { category: ApplicationFailureCategory.BENIGN }),
   });
+}
+
+/**
+ * Deliveries of this channel without an attempt yet. An execution whose result was lost returns them again, so that
+ * their workflows start.
+ */
+async function waitingReconnectDeliveries(
+  deps: ActivityDeps,
+  { workspaceId, channelId }: PublishJob,
+): Promise<string[]> {
+  const rows = await query(
+    deps.orm.em.fork(),
+    sql<{ id: string }>`
+      select d.id from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
+      where e.channel_id = ${channelId} and d.workspace_id = ${workspaceId} and d.status = 'pending'
+        and not exists (select 1 from delivery_attempts a where a.delivery_id = d.id)`,
+  );
+  return rows.map(({ id }) => id);
 }

@@ -1,34 +1,18 @@
 import {
-  NetworkError,
-  type Connection,
-  type Network,
-  type SentPart,
-} from '../../networks/network.ts';
-import { lockClaims, sameTextUnderWay, unclaimed } from '../../db/ledger/claims.ts';
-import { readEntries, sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
-import { markDoubted, markNotAccepted, markSent } from '../../db/ledger/marks.ts';
-import { isOpen } from '../../db/ledger/part-states.ts';
+  lockClaims,
+  sameTextUnderWay,
+  sentPartsOf,
+  unclaimed,
+  type LedgerEntry,
+} from '../../db/ledger/entries.ts';
+import { markDoubted, markNotAccepted, markSent } from '../../db/ledger/outcomes.ts';
+import { isOpen } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { maxAttempts } from '../../domain/next-attempt.ts';
-import type { ActivityDeps } from '../deps.ts';
-import type { Intent } from './intent.ts';
-import { isPublishWindowOver, type PublishJob } from './job.ts';
-import type { KeptUploads } from './kept-uploads.ts';
-import type { Spending } from './spending.ts';
-
-/** Context of an attempt. */
-export type PublishAttempt = {
-  readonly deps: ActivityDeps;
-  readonly job: PublishJob;
-  readonly network: Network;
-  readonly connection: Connection;
-  readonly intent: Intent;
-  readonly uploads: KeptUploads;
-  readonly spending: Spending;
-  /** Parts that this attempt found visible on the network, by ledger id, with the network's warning. */
-  readonly seen: Map<string, string | undefined>;
-};
+import { NetworkError, type SentPart } from '../../networks/network.ts';
+import { readJobEntries, type PublishAttempt } from './attempt.ts';
+import { isPublishWindowOver } from './job.ts';
 
 /**
  * Reconciles open parts before anything is sent. Parts of one request are reconciled together, separately from those of
@@ -57,13 +41,6 @@ export async function reconcileOpen(
     entries = await readJobEntries(deps, job);
   }
 }
-
-/** Reads the current ledger of the channel. */
-export const readJobEntries = (
-  deps: ActivityDeps,
-  job: PublishJob,
-  em: Em = deps.orm.em.fork(),
-): Promise<LedgerEntry[]> => readEntries(em, job, job.run, job);
 
 /**
  * Reconciles a step that an earlier attempt may have sent. Sends nothing.

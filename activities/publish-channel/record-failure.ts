@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { markAccessLost } from '../../accounts/mark-access.ts';
 import {
   failedValues,
   isOpenChannel,
@@ -8,34 +7,29 @@ import {
   unconfirmedValues,
   waitingValues,
 } from '../../db/channel-status.ts';
-import { refinalizeCancelled } from '../../db/refinalize-post.ts';
 import type { LedgerEntry } from '../../db/ledger/entries.ts';
 import { SupersededError } from '../../db/ledger/intents.ts';
-import { isOpen, mayBeLive } from '../../db/ledger/part-states.ts';
+import { isOpen, mayBeLive } from '../../db/ledger/parts.ts';
 import { recordLimit } from '../../db/network-limits.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
-import { canRetryLater, type ChannelErrorCode, failureAdvice } from '../../domain/channel-error.ts';
+import { refinalizeCancelled } from '../../db/refinalize-post.ts';
 import {
-  type NextAttempt,
-  limitEndMs,
-  nextReconcile,
-  nextAttempt,
-} from '../../domain/next-attempt.ts';
-import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
-import { isReconnected } from '../account/channel-account.ts';
+  adviceInDoubt,
+  failureAdvice,
+  finalAdvice,
+  type ChannelErrorCode,
+} from '../../domain/channel-error.ts';
+import { limitEndMs, type NextAttempt } from '../../domain/next-attempt.ts';
+import type { ChannelStatus, PostStatus } from '../../domain/statuses.ts';
+import { markAccessLost } from '../../services/channels/mark-access.ts';
 import type { ActivityDeps } from '../deps.ts';
-import {
-  describePart,
-  inDoubtText,
-  unconfirmedText,
-  type PublishFailure,
-} from './classify-error.ts';
+import { readJobEntries } from './attempt.ts';
+import { completeThread } from './confirm.ts';
+import { decideNext, type PublishFailure } from './failures.ts';
 import type { PublishJob } from './job.ts';
-import { lockPostAndLedger, type Locked } from './lock-ledger.ts';
-import { retryWithNewAccess } from './reconnected.ts';
 
-export type Recorded =
+type Recorded =
   | { readonly kind: 'retry'; readonly atMs: number; readonly code: ChannelErrorCode }
   | {
       readonly kind: 'final';
@@ -67,10 +61,14 @@ export async function recordFailure(
   known: readonly LedgerEntry[],
 ): Promise<Recorded> {
   return deps.orm.em.fork().transactional(async (em): Promise<Recorded> => {
-    const locked = await lockPostAndLedger(em, deps, job);
-    const { status, entries, isDisconnected } = locked;
+    const { status, entries, isDisconnected } = await lockPostAndLedger(em, deps, job);
     const isInDoubt = entries.some(isOpen);
-    const { failure: seen, next } = await decideNext(em, deps, job, { failure, known, locked });
+    const { failure: seen, next } = await decideNext(em, deps, job, {
+      failure,
+      known,
+      entries,
+      isDisconnected,
+    });
     const report = {
       message: describePart(deps, job, { message: seen.message, entries }),
       isInDoubt,
@@ -103,76 +101,6 @@ export async function recordFailure(
   });
 }
 
-const reconnectedText = 'The account was connected again while its old access was in use.';
-
-type Decision = { readonly failure: PublishFailure; readonly next: NextAttempt };
-
-/** Returns the next step after a failure, and the failure to report. */
-async function decideNext(
-  em: Em,
-  deps: ActivityDeps,
-  job: PublishJob,
-  {
-    failure,
-    known,
-    locked: { entries, isDisconnected },
-  }: {
-    readonly failure: PublishFailure;
-    readonly known: readonly LedgerEntry[];
-    readonly locked: Locked;
-  },
-): Promise<Decision> {
-  if (isDisconnected) {
-    return afterDisconnect(failure);
-  }
-
-  const isOld =
-    failure.code === 'disconnected' ||
-    (failure.code === 'access_lost' && (await isReconnected(em, job)));
-  const renewed = isOld ? reconnectedText : failure.hasNewAccess ? failure.message : null;
-  return renewed === null
-    ? { failure: failure, next: nextStep(deps, job, failure, { known, entries }) }
-    : retryWithNewAccess(deps, renewed);
-}
-
-/** The account was disconnected during the attempt: no further attempt follows. */
-function afterDisconnect(failure: PublishFailure): Decision {
-  const isLast = !canRetryLater[failure.code];
-  const reported = isLast
-    ? failure
-    : { ...failure, message: `${failure.message} The account was disconnected meanwhile.` };
-  return {
-    failure: reported,
-    next: { kind: 'give_up', code: isLast ? failure.code : 'disconnected' },
-  };
-}
-
-type Ledgers = { readonly known: readonly LedgerEntry[]; readonly entries: readonly LedgerEntry[] };
-
-function nextStep(
-  deps: ActivityDeps,
-  { attempts, dueAt }: PublishJob,
-  { code, retryAtMs, hasProgressed, lacksToken }: PublishFailure,
-  { known, entries }: Ledgers,
-): NextAttempt {
-  const [dueAtMs, nowMs] = [dueAt.getTime(), deps.now().getTime()];
-  const open = entries.filter(isOpen);
-  if (open.length === 0) {
-    return nextAttempt({ code, retryAtMs, hasProgressed, lacksToken }, attempts, dueAtMs, nowMs);
-  }
-
-  const wasOpen = (entry: LedgerEntry): boolean =>
-    known.some(
-      ({ id, sendingAt }) => id === entry.id && sendingAt?.getTime() === entry.sendingAt?.getTime(),
-    );
-  const openForMs = Math.min(...open.map(({ sendingForMs }) => sendingForMs ?? Infinity));
-  return nextReconcile(
-    { code, retryAtMs, openForMs, isSend: !open.every(wasOpen) },
-    dueAtMs,
-    nowMs,
-  );
-}
-
 /**
  * Stores that a cancelled post has no live part.
  *
@@ -188,6 +116,45 @@ export const recordStopped = (deps: ActivityDeps, job: PublishJob): Promise<Chan
 
     return stop(em, job, status);
   });
+
+type Locked = {
+  /** Undefined if the post does not exist. */
+  readonly status: PostStatus | undefined;
+  readonly entries: readonly LedgerEntry[];
+  /** The account was disconnected, perhaps after the attempt began. */
+  readonly isDisconnected: boolean;
+};
+
+/**
+ * Locks the post and reads the ledger, to end or stop an attempt: another attempt may have continued while this one
+ * hung. Locks the post before its channel, as all code does, so a cancel or an intent commits either before or after
+ * this.
+ *
+ * @throws SupersededError if the post is being published in a newer run, or another attempt has sent all parts: the
+ * result of this attempt no longer matters.
+ */
+async function lockPostAndLedger(em: Em, deps: ActivityDeps, job: PublishJob): Promise<Locked> {
+  const { postId, postChannelId, workspaceId } = job;
+  const [post] = await query(
+    em,
+    sql<{ status: PostStatus; run: number }>`
+      select status, run from posts where id = ${postId} and workspace_id = ${workspaceId} for no key update`,
+  );
+  const [channel] = await query(
+    em,
+    sql<{ is_disconnected: boolean }>`
+      select c.disconnected_at is not null as is_disconnected
+      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} for no key update of pc`,
+  );
+  const entries = await readJobEntries(deps, job, em);
+  const isEarlier = post?.status === 'publishing' && post.run !== job.run;
+  if (isEarlier || (await completeThread(deps, job, entries, em)) !== null) {
+    throw new SupersededError('Superseded by a newer attempt or run.');
+  }
+
+  return { status: post?.status, entries, isDisconnected: channel?.is_disconnected ?? false };
+}
 
 /** Stores the effects on other posts: a rate limit for its whole scope, and lost access with its event. */
 async function recordForOthers(
@@ -268,3 +235,32 @@ const channelUnderWay = ({ workspaceId, postChannelId }: PublishJob) =>
 /** SQL: the channel, also if it waits: no attempt begins on a disconnected channel. */
 const openChannel = ({ workspaceId, postChannelId }: PublishJob) =>
   sql`pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isOpenChannel}`;
+
+// Messages for the post's owner.
+
+/** Adds to the message which part of a thread, or that the first comment, failed, and the URLs of the live parts. */
+function describePart(
+  { rules }: Pick<ActivityDeps, 'rules'>,
+  { platform }: Pick<PublishJob, 'platform'>,
+  { message, entries }: { readonly message: string; readonly entries: readonly LedgerEntry[] },
+): string {
+  const live = entries.flatMap(({ sent }) => (sent === null ? [] : [sent.url]));
+  if (live.length === 0) {
+    return message;
+  }
+
+  const what = entries.some(isOpen) ? 'is in doubt' : 'did not go out';
+  if (rules[platform]?.comments) {
+    return `The first comment ${what}: ${message} (The post: ${live.join(' ')})`;
+  }
+
+  return `Part ${live.length + 1} of ${entries.length} ${what}: ${message} (The part${live.length > 1 ? 's' : ''} before it: ${live.join(' ')})`;
+}
+
+/** @param atMs Time of the next reconcile, in milliseconds since 1970. */
+const inDoubtText = (message: string, code: ChannelErrorCode, atMs: number): string =>
+  `The network was asked to publish, but it is not known yet whether it has the post. (${message}) ${code === 'access_lost' ? 'Connect the channel again. ' : ''}${adviceInDoubt(atMs)}`;
+
+/** For a part whose outcome no further reconcile will determine. */
+const unconfirmedText = (message: string): string =>
+  `The network may or may not have this post: it was asked to publish, but the result could not be determined. (${message}) ${finalAdvice.unconfirmed}`;

@@ -6,28 +6,21 @@ import {
   newEntry,
   SupersededError,
 } from '../../db/ledger/intents.ts';
-import { markNotAccepted, markSent } from '../../db/ledger/marks.ts';
+import { markNotAccepted, markSent } from '../../db/ledger/outcomes.ts';
 import { query } from '../../db/query.ts';
 import { canRetryLater } from '../../domain/channel-error.ts';
 import { maxAttempts } from '../../domain/next-attempt.ts';
 import {
   NetworkError,
-  type ThreadPart,
-  type SentPart,
   type PublishStep,
+  type SentPart,
+  type ThreadPart,
 } from '../../networks/network.ts';
-import { checkReadiness } from './check-processing.ts';
-import { StoppedError } from './classify-error.ts';
+import { readJobEntries, type PublishAttempt } from './attempt.ts';
+import { checkReadiness, type Live } from './confirm.ts';
+import { StoppedError } from './failures.ts';
 import { isPublishWindowOver } from './job.ts';
-import {
-  claimFound,
-  findSettled,
-  findStep,
-  readJobEntries,
-  reconcileOpen,
-  type PublishAttempt,
-} from './reconcile.ts';
-import type { Live } from './record-success.ts';
+import { claimFound, findSettled, findStep, reconcileOpen } from './reconcile.ts';
 
 /**
  * Publishes every part of the thread exactly once. Starts from the ledger: sent parts stay sent, and open parts are

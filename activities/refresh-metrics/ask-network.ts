@@ -1,11 +1,67 @@
-import { NetworkError, type Connection } from '../../networks/network.ts';
-import { openConnection, openedGrant } from '../account/connection.ts';
-import { classifyTokenRefusal } from '../account/refused-token.ts';
+import { sql } from 'kysely';
+import { query } from '../../db/query.ts';
+import { NetworkError, type Connection, type MetricsReader } from '../../networks/network.ts';
+import { describeError } from '../../runtime/logger.ts';
+import {
+  accountColumns,
+  channelAccountOf,
+  classifyTokenRefusal,
+  openConnection,
+  openedGrant,
+  type AccountRow,
+  type ChannelAccount,
+} from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
-import type { ReadAccount } from './load-account.ts';
 
-/** In milliseconds, for all requests of one adapter call. A channel that hangs is skipped after it. */
-export const askTimeoutMs = 60_000;
+/** Context of all reads of one network. */
+export type RefreshContext = {
+  readonly deps: ActivityDeps;
+  readonly reader: MetricsReader;
+  /** Shortest interval between reads of a post, in milliseconds. */
+  readonly everyMs: number;
+  /** Whether the time is up and no read may begin. */
+  readonly isOver: () => boolean;
+  /** Aborts when the worker stops. */
+  readonly stopped: AbortSignal;
+  /** Timeout of one adapter call, in milliseconds. */
+  readonly askTimeoutMs: number;
+};
+
+export type ReadAccount = ChannelAccount & {
+  /** Last read of the followers; null if never. */
+  readonly followersUpdatedAt: Date | null;
+};
+
+type Row = AccountRow & {
+  readonly platform: string;
+  readonly base_url: string;
+  readonly followers_updated_at: Date | null;
+};
+
+/** @returns null if the channel no longer has access. */
+export async function loadAccount(
+  { orm }: Pick<ActivityDeps, 'orm'>,
+  workspaceId: string,
+  channelId: string,
+): Promise<ReadAccount | null> {
+  const [row] = await query(
+    orm.em.fork(),
+    sql<Row>`select c.platform, c.base_url, c.followers_updated_at, ${accountColumns}
+      from channels c left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
+      where c.id = ${channelId} and c.workspace_id = ${workspaceId}
+        and c.disconnected_at is null and c.state = 'connected'`,
+  );
+  return row
+    ? {
+        workspaceId,
+        channelId,
+        platform: row.platform,
+        baseUrl: row.base_url,
+        followersUpdatedAt: row.followers_updated_at,
+        account: channelAccountOf(row),
+      }
+    : null;
+}
 
 type Asking = {
   readonly deps: ActivityDeps;
@@ -49,3 +105,48 @@ const noAnswer = (): NetworkError =>
   new NetworkError('network_unavailable', 'The network did not answer in time.', {
     accepted: 'no',
   });
+
+/** Interval between reads of a channel's followers, in milliseconds. */
+const followersEveryMs = 24 * 3_600_000;
+
+/** The largest `integer` of PostgreSQL. */
+const mostFollowers = 2 ** 31 - 1;
+
+/**
+ * Reads a channel's followers once a day, after its posts. A failed read is repeated with the next posts. A result
+ * older than the stored one is dropped.
+ */
+export async function readFollowers(
+  { deps, reader, stopped, askTimeoutMs }: RefreshContext,
+  account: ReadAccount,
+): Promise<void> {
+  const { workspaceId, channelId, followersUpdatedAt } = account;
+  const askedAt = deps.now();
+  const { followers } = reader;
+  const isKnown =
+    followersUpdatedAt !== null &&
+    askedAt.getTime() - followersUpdatedAt.getTime() < followersEveryMs;
+  if (followers === undefined || isKnown) {
+    return;
+  }
+
+  try {
+    const asking = { deps, account, stopped, timeoutMs: askTimeoutMs };
+    const answer = await askNetwork(asking, (connection) => reader.followers?.(connection) ?? null);
+    const count =
+      Number.isSafeInteger(answer) && Number(answer) >= 0
+        ? Math.min(Number(answer), mostFollowers)
+        : null;
+    await query(
+      deps.orm.em.fork(),
+      sql`update channels set followers = ${count}::int, followers_updated_at = ${askedAt}
+        where id = ${channelId} and workspace_id = ${workspaceId}
+          and (followers_updated_at is null or followers_updated_at < ${askedAt})`,
+    );
+  } catch (error) {
+    deps.log.info(
+      { channelId, error: describeError(error) },
+      'could not read followers of a channel',
+    );
+  }
+}

@@ -1,17 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { isConflict, isDatabaseUnavailable } from '../../db/database-errors.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { nextReadMs } from '../../domain/metrics-schedule.ts';
-import { metricNames, type Metrics, type PostReading } from '../../networks/metrics.ts';
+import { metricNames, type Metrics, type PostReading } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
-import type { DueRow } from './claim-due.ts';
-import type { RefreshCounts } from './counts.ts';
-import { rescheduleRows, type RescheduledRow } from './postpone.ts';
+import type { RefreshContext } from './ask-network.ts';
+import { rescheduleRows, type DueRow, type RescheduledRow } from './due-reads.ts';
 
-/** Delay for posts that the time did not suffice for, in milliseconds: until the next refresh. */
-const soonMs = 60_000;
+/** Result of a refresh. Counts posts per channel. */
+export type RefreshCounts = {
+  /** Metrics were read and stored. */
+  readonly read: number;
+  /** The network says that the post no longer exists. */
+  readonly gone: number;
+  /** Not readable now: a rate limit, a channel without access, or a network that is read less often. */
+  readonly postponed: number;
+  /** The network returned no metrics. They are read again later. */
+  readonly failed: number;
+  /** Due, but the time was up. */
+  readonly left: number;
+};
 
-export type Batch = {
+export const noCounts: RefreshCounts = { read: 0, gone: 0, postponed: 0, failed: 0, left: 0 };
+
+export const addCounts = (a: RefreshCounts, b: Partial<RefreshCounts>): RefreshCounts => ({
+  read: a.read + (b.read ?? 0),
+  gone: a.gone + (b.gone ?? 0),
+  postponed: a.postponed + (b.postponed ?? 0),
+  failed: a.failed + (b.failed ?? 0),
+  left: a.left + (b.left ?? 0),
+});
+
+type Batch = {
   readonly workspaceId: string;
   /** All of one channel. */
   readonly rows: readonly DueRow[];
@@ -23,11 +45,43 @@ export type Batch = {
   readonly readings: ReadonlyMap<string, PostReading>;
 };
 
+/** In milliseconds. Covers a failover or restart of PostgreSQL. The activity has this long after its last read. */
+const retryForMs = 20_000;
+const [firstWaitMs, longestWaitMs] = [250, 5000];
+
+/**
+ * Stores readings, and retries while the database is unavailable, because reading again may cost money. Safe to repeat,
+ * also if the result of a commit was lost.
+ *
+ * @throws the last error after `retryForMs`, or when the worker stops.
+ */
+export async function recordWithRetries(
+  { deps, stopped }: Pick<RefreshContext, 'deps' | 'stopped'>,
+  batch: Batch,
+): ReturnType<typeof recordReadings> {
+  const startedMs = performance.now();
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+    try {
+      return await recordReadings(deps, batch);
+    } catch (error) {
+      const isOver = stopped.aborted || performance.now() - startedMs >= retryForMs;
+      if (isOver || !(isDatabaseUnavailable(error) || isConflict(error))) {
+        throw error;
+      }
+
+      await sleep(waitMs);
+    }
+  }
+}
+
+/** Delay for posts that the time did not suffice for, in milliseconds: until the next refresh. */
+const soonMs = 60_000;
+
 /**
  * Stores the readings of some posts in one transaction. A reading that began before the stored one changes nothing, so
  * a suspended worker overwrites nothing newer.
  */
-export async function recordReadings(
+async function recordReadings(
   { orm }: Pick<ActivityDeps, 'orm'>,
   batch: Batch,
 ): Promise<Pick<RefreshCounts, 'read' | 'gone' | 'failed' | 'left'>> {

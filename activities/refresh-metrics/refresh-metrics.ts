@@ -1,9 +1,8 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { ActivityDeps } from '../deps.ts';
-import { askTimeoutMs } from './ask-network.ts';
-import { claimDue, type Claiming, type DueRow } from './claim-due.ts';
-import { addCounts, noCounts, type RefreshCounts } from './counts.ts';
+import { claimDue, type Claiming, type DueRow } from './due-reads.ts';
 import { readChannel } from './read-channel.ts';
+import { addCounts, noCounts, type RefreshCounts } from './record-readings.ts';
 
 export type RefreshRequest = {
   readonly network: string;
@@ -16,6 +15,9 @@ const width = 16;
 
 /** In milliseconds. No read begins after it, so the activity ends well below its startToCloseTimeout. */
 const longestMs = 3.5 * 60_000;
+
+/** In milliseconds, for all requests of one adapter call. A channel that hangs is skipped after it. */
+const askTimeoutMs = 60_000;
 
 /** In milliseconds; tests shorten them. */
 export type RefreshTimes = { readonly longestMs: number; readonly askTimeoutMs: number };

@@ -1,9 +1,9 @@
-import { sweepGrants } from '../../accounts/sweep-grants.ts';
+import { sql, type RawBuilder } from 'kysely';
+import { query } from '../../db/query.ts';
+import { sweepGrants } from '../../services/channels/sweep-grants.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { purgeExpired } from './purge-expired.ts';
+import { sweepDeliveries, sweepPosts } from './lost-workflows.ts';
 import type { Sweeping } from './scan-rows.ts';
-import { sweepDeliveries } from './sweep-deliveries.ts';
-import { sweepPosts } from './sweep-posts.ts';
 
 /** Counts of a sweep. */
 export type Swept = {
@@ -57,4 +57,104 @@ export async function sweep(deps: ActivityDeps): Promise<Swept> {
   }
 
   return swept;
+}
+
+const dayMs = 24 * 3_600_000;
+
+/** One hour, for rows without further use. Meanwhile the page of an expired link can still say that it expired. */
+const shortDays = 1 / 24;
+
+/** Limits the runtime of a statement and of a sweep; the next sweeps delete the rest. */
+const batchSize = 1000;
+const maxBatches = 10;
+
+/**
+ * Deletes rows past their retention (30 days by default): finds, finished deliveries with their attempts, and events
+ * without deliveries, which can no longer be delivered. A pending delivery and its event stay. Daily metrics are
+ * deleted after two years, connect links an hour after they expired.
+ *
+ * @returns how many rows it deleted, without attempts.
+ */
+export async function purgeExpired(deps: ActivityDeps): Promise<number> {
+  let purged = 0;
+  for (const { of, purge } of purges) {
+    const days = of === null ? shortDays : deps.retentionDays[of];
+    const before = new Date(deps.now().getTime() - days * dayMs);
+    purged += await inBatches(deps, purge(before));
+  }
+
+  return purged;
+}
+
+/**
+ * Each deletes the oldest rows first, along an index, and skips locked rows: a delivery that is being replayed is
+ * pending once that commits. The ids are an array, so that each row is found by its key even in a large table. Covers
+ * all workspaces; no data leaves the database.
+ */
+const purges: readonly {
+  /** Null for connect links and used allowances, which have a fixed retention. */
+  readonly of: keyof ActivityDeps['retentionDays'] | null;
+  readonly purge: (before: Date) => RawBuilder<unknown>;
+}[] = [
+  {
+    of: 'finds',
+    purge: (before) => sql`with expired as materialized (
+        select id from sweep_finds where found_at < ${before}
+        order by found_at limit ${sql.lit(batchSize)} for update skip locked)
+      delete from sweep_finds where id = any(array(select id from expired)) returning id`,
+  },
+  {
+    of: 'deliveries',
+    purge: (before) => sql`with expired as materialized (
+        select id from deliveries where status <> 'pending' and created_at < ${before}
+        order by created_at limit ${sql.lit(batchSize)} for update skip locked)
+      delete from deliveries where id = any(array(select id from expired)) returning id`,
+  },
+  {
+    of: 'deliveries',
+    purge: (before) => sql`with expired as materialized (
+        select e.id from events e
+        where e.created_at < ${before} and not exists (
+          select 1 from deliveries d where d.event_id = e.id and d.workspace_id = e.workspace_id)
+        order by e.created_at limit ${sql.lit(batchSize)} for update of e skip locked)
+      delete from events where id = any(array(select id from expired)) returning id`,
+  },
+  {
+    of: 'metricDays',
+    purge: (before) => sql`with expired as materialized (
+        select post_channel_id, day from metric_days where day < (${before}::timestamptz at time zone 'UTC')::date
+        order by day limit ${sql.lit(batchSize)} for update skip locked)
+      delete from metric_days using expired
+        where metric_days.post_channel_id = expired.post_channel_id and metric_days.day = expired.day
+        returning metric_days.day`,
+  },
+  {
+    of: null,
+    purge: (before) => sql`with expired as materialized (
+        select id from connect_links where expires_at < ${before}
+        order by expires_at limit ${sql.lit(batchSize)} for update skip locked)
+      delete from connect_links where id = any(array(select id from expired)) returning id`,
+  },
+  {
+    of: null,
+    purge: (before) => sql`with expired as materialized (
+        select workspace_id, platform, day from network_use where day < (${before}::timestamptz at time zone 'UTC')::date
+        limit ${sql.lit(batchSize)} for update skip locked)
+      delete from network_use known using expired
+        where known.workspace_id = expired.workspace_id and known.platform = expired.platform and known.day = expired.day
+        returning known.day`,
+  },
+];
+
+async function inBatches({ orm }: ActivityDeps, purge: RawBuilder<unknown>): Promise<number> {
+  let purged = 0;
+  for (let batch = 0; batch < maxBatches; batch += 1) {
+    const deleted = await query(orm.em.fork(), purge);
+    purged += deleted.length;
+    if (deleted.length < batchSize) {
+      break;
+    }
+  }
+
+  return purged;
 }

@@ -1,15 +1,27 @@
-import type { Readable } from 'node:stream';
-import { AppError } from '../../domain/errors.ts';
+import { knownId, record } from '../../domain/json-schema.ts';
+import { exportCsv } from '../../services/analytics/export-csv.ts';
+import { listAnalytics } from '../../services/analytics/load-analytics.ts';
+import {
+  loadBestTimes,
+  loadByChannel,
+  loadHistory,
+} from '../../services/analytics/load-reports.ts';
+import { refreshPost } from '../../services/analytics/refresh-metrics.ts';
+import { daysOf, endOfDay, startOfDay, type Days } from '../../services/analytics/selection.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-import { streamCsv } from './csv.ts';
-import { startOfDay, dayOf, daysOf, endOfDay, type Days } from './days.ts';
-import { analyticsExamples } from './examples.ts';
-import { refreshCall } from './refresh-route.ts';
-import { loadAnalytics, type Analytics } from './load-analytics.ts';
-import { bestTimesCall, byChannelCall, historyCall } from './report-routes.ts';
-import { analyticsQuery, analyticsSchema, type AnalyticsRequest } from './schemas.ts';
-import type { Filter } from './selection.ts';
+import * as examples from './examples.ts';
+import {
+  analyticsQuery,
+  analyticsSchema,
+  bestTimesQuery,
+  bestTimesSchema,
+  byChannelSchema,
+  daysQuery,
+  historyQuery,
+  historySchema,
+  refreshSchema,
+} from './schemas.ts';
 
 export const analyticsRoutes = (deps: ApiDeps): Route[] => [
   route({
@@ -25,15 +37,21 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
       200: {
         description: 'The posts of these days, and the totals of all of them.',
         schema: analyticsSchema,
-        examples: analyticsExamples,
+        examples: examples.posts,
         alsoAs: 'text/csv',
       },
     },
     errors: [],
-    handle: async ({ caller, query }) =>
-      query.format === 'csv'
-        ? { status: 200, headers: csvHeaders, body: exported(deps, caller.workspaceId, query) }
-        : { status: 200, body: await answer(deps, caller.workspaceId, query) },
+    handle: async ({ caller: { workspaceId }, query }) => {
+      const { post_id: postId, channel_id: channelId } = query;
+      const request = { ...query, postId, channelId };
+      if (query.format === 'csv') {
+        return { status: 200, headers: csvHeaders, body: exportCsv(deps, workspaceId, request) };
+      }
+
+      const { days, totals, posts, hasMore } = await listAnalytics(deps, workspaceId, request);
+      return { status: 200, body: { ...days, totals, posts, has_more: hasMore } };
+    },
   }),
   refreshCall(deps),
   byChannelCall(deps),
@@ -43,54 +61,111 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
 
 const csvHeaders = { 'Content-Type': 'text/csv; charset=utf-8; header=present' };
 
-/** @throws AppError `invalid_request` for a parameter that CSV does not support. */
-function exported({ orm, now }: ApiDeps, workspaceId: string, request: AnalyticsRequest): Readable {
-  const { order = 'desc', sort = 'date', limit, offset } = request;
-  const isOfPage = {
-    limit: limit !== undefined,
-    offset: offset !== undefined,
-    sort: sort !== 'date',
-  };
-  const details = Object.entries(isOfPage).flatMap(([name, isGiven]) =>
-    isGiven ? [{ path: `?${name}`, message: 'is not for csv, which has all posts by date' }] : [],
-  );
-  const [first] = details;
-  if (first) {
-    throw new AppError('invalid_request', `${first.path} ${first.message}.`, { details });
-  }
+const refreshCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/analytics/refresh',
+    operationId: 'refreshAnalytics',
+    tag: 'Analytics',
+    summary: "Read a post's metrics now",
+    description:
+      'Metrics are refreshed automatically. This call refreshes those of one post early, within the limits of its networks. The answer does not wait for them: `metrics_updated_at` says when they were read. Networks that charge for reads are read at most as often as the operator has set.',
+    body: record({ post_id: knownId }),
+    bodyExamples: examples.refreshOne,
+    answers: {
+      202: {
+        description: 'The refresh state of each of its published channels.',
+        schema: refreshSchema,
+        examples: examples.refreshed,
+      },
+    },
+    errors: ['invalid_request', 'not_found'],
+    handle: async ({ caller: { workspaceId }, body }) => {
+      const { channels, toRefresh } = await refreshPost(deps, workspaceId, body.post_id);
+      if (toRefresh) {
+        deps.refreshPost(toRefresh);
+      }
 
-  return streamCsv(orm, filterOf(workspaceId, request, daysAsked(request, now())), order);
-}
+      return { status: 202, body: { post_id: body.post_id, channels } };
+    },
+  });
 
-const daysAsked = (request: AnalyticsRequest, now: Date): Days =>
-  daysOf(request.post_id === undefined ? request : {}, now);
+const range = ({ from, to }: Days) => ({ begin: startOfDay(from), end: endOfDay(to) });
 
-const filterOf = (
-  workspaceId: string,
-  { post_id: postId, channel_id: channelId, platform }: AnalyticsRequest,
-  { from, to }: Days,
-): Filter => ({
-  workspaceId,
-  published: postId === undefined ? { begin: startOfDay(from), end: endOfDay(to) } : { postId },
-  channelId,
-  platform,
-});
+const historyCall = ({ orm, now }: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/analytics/{post_id}/history',
+    operationId: 'getPostHistory',
+    tag: 'Analytics',
+    summary: 'The metrics of a post, day by day',
+    description: 'Days are kept for two years, unless the operator chose otherwise.',
+    query: historyQuery,
+    answers: {
+      200: {
+        description: 'Per channel, the last metrics that its network reported on each day.',
+        schema: historySchema,
+        examples: examples.history,
+      },
+    },
+    errors: ['not_found'],
+    handle: async ({ caller, params: { post_id: id = '' }, query }) => {
+      const days = daysOf(query, now());
+      const channels = await loadHistory(orm.em.fork(), caller.workspaceId, id, days);
+      return { status: 200, body: { post_id: id, ...days, channels } };
+    },
+  });
 
-async function answer({ orm, now }: ApiDeps, workspaceId: string, request: AnalyticsRequest) {
-  const { post_id: postId, sort = 'date', order = 'desc', limit = 50, offset = 0 } = request;
-  const asked = daysAsked(request, now());
-  const filter = filterOf(workspaceId, request, asked);
-  const page = { sort, order, limit, offset };
-  const analytics = await loadAnalytics(orm.em.fork(), Object.assign(filter, page));
-  const { totals, posts, hasMore } = analytics;
-  const days = postId === undefined ? asked : daysOfPost(analytics, asked);
-  return { ...days, totals, posts, has_more: hasMore };
-}
+const byChannelCall = ({ orm, now }: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/analytics/channels',
+    operationId: 'getChannelAnalytics',
+    tag: 'Analytics',
+    summary: 'The metrics of each channel’s posts',
+    query: daysQuery,
+    answers: {
+      200: {
+        description: 'Totals per channel, by the time at which it published.',
+        schema: byChannelSchema,
+        examples: examples.byChannel,
+      },
+    },
+    errors: [],
+    handle: async ({ caller, query }) => {
+      const days = daysOf(query, now());
+      const channels = await loadByChannel(orm.em.fork(), caller.workspaceId, range(days));
+      return { status: 200, body: { ...days, channels } };
+    },
+  });
 
-/**
- * With `post_id` the dates of the request are ignored, and the answer covers the day on which the post was published.
- */
-function daysOfPost({ firstPublishedAt }: Analytics, otherwise: Days): Days {
-  const day = firstPublishedAt && dayOf(firstPublishedAt);
-  return day ? { from: day, to: day } : otherwise;
-}
+const bestTimesCall = ({ orm, now }: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/analytics/best-times',
+    operationId: 'getBestTimes',
+    tag: 'Analytics',
+    summary: 'Engagement by weekday and hour of publishing',
+    description: 'Each figure comes with the number of posts that it is based on.',
+    query: bestTimesQuery,
+    answers: {
+      200: {
+        description: 'The weekdays and hours at which posts went out.',
+        schema: bestTimesSchema,
+        examples: examples.bestTimes,
+      },
+    },
+    errors: [],
+    handle: async ({ caller, query }) => {
+      const { timezone = 'UTC', channel_id: channelId, platform } = query;
+      const days = daysOf(query, now());
+      const filter = {
+        workspaceId: caller.workspaceId,
+        published: range(days),
+        channelId,
+        platform,
+      };
+      const times = await loadBestTimes(orm.em.fork(), filter, timezone);
+      return { status: 200, body: { ...days, timezone, ...times } };
+    },
+  });

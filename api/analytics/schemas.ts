@@ -10,18 +10,14 @@ import {
   record,
   text,
   uuid,
-  type Value,
 } from '../../domain/json-schema.ts';
-import { metricNames } from '../../networks/metrics.ts';
 import { platforms } from '../../networks/registry.ts';
-import type { QueryOf } from '../http/route.ts';
-import { bodyTruncated } from '../posts/cut-texts.ts';
+import { sortKeys } from '../../services/analytics/load-analytics.ts';
+import { refreshStates } from '../../services/analytics/refresh-metrics.ts';
+import { bodyTruncated } from '../posts/schemas.ts';
 
-const sorts = ['date', ...metricNames, 'engagement'] as const;
-export type Sort = (typeof sorts)[number];
-
-export const number = { type: 'number' } as const;
-export const day = { ...text, format: 'date' } as const;
+const number = { type: 'number' } as const;
+const day = { ...text, format: 'date' } as const;
 
 export const analyticsQuery = {
   from: {
@@ -50,7 +46,7 @@ export const analyticsQuery = {
   sort: {
     description:
       'The sort key: the date, or a metric as the sum over the channels of a post. Posts without the metric come last in both orders.',
-    schema: { ...oneOf(sorts), default: 'date' },
+    schema: { ...oneOf(sortKeys), default: 'date' },
   },
   order: {
     description: 'Descending, or ascending.',
@@ -70,7 +66,6 @@ export const analyticsQuery = {
     schema: { ...oneOf(['json', 'csv']), default: 'json' },
   },
 } as const;
-export type AnalyticsRequest = QueryOf<typeof analyticsQuery>;
 
 /** Sums of metrics. A metric that a network does not report counts as 0. */
 const sumFields = {
@@ -85,9 +80,8 @@ const sumFields = {
   engagement: { ...number, description: 'Likes, comments, shares and saves.' },
 };
 const sums = record(sumFields);
-export type Sums = Value<typeof sums>;
 
-export const metricFields = fields({
+const metricFields = fields({
   impressions: number,
   likes: number,
   comments: number,
@@ -95,7 +89,7 @@ export const metricFields = fields({
   saves: number,
 });
 
-export const goneAt = {
+const goneAt = {
   ...nullable(dateTime),
   description:
     'When the network first said that the post is not there any more. Its metrics stay as they were last read.',
@@ -117,7 +111,6 @@ const channelAnalytics = record({
   },
   gone_at: goneAt,
 });
-export type ChannelAnalytics = Value<typeof channelAnalytics>;
 
 export const postAnalyticsSchema = record({
   post_id: uuid,
@@ -134,9 +127,8 @@ export const postAnalyticsSchema = record({
   },
   totals: sums,
 });
-export type PostAnalytics = Value<typeof postAnalyticsSchema>;
 
-export const totalsSchema = record({
+const totalsSchema = record({
   posts: count,
   posts_without_metrics: {
     ...count,
@@ -153,4 +145,114 @@ export const analyticsSchema = record({
   posts: listOf(postAnalyticsSchema),
   has_more: { ...flag, description: 'Whether there are more posts after these.' },
 });
-export type Totals = Value<typeof totalsSchema>;
+
+const channel = { channel_id: uuid, platform: oneOf(platforms), handle: text };
+
+export const daysQuery = { from: analyticsQuery.from, to: analyticsQuery.to } as const;
+
+export const historyQuery = {
+  from: {
+    description: 'The first day of reading, in UTC. 29 days before `to` if left out.',
+    schema: day,
+  },
+  to: analyticsQuery.to,
+} as const;
+
+const channelHistory = record({
+  ...channel,
+  url: nullable(text),
+  gone_at: goneAt,
+  days: {
+    ...listOf(record({ day, metrics: metricFields })),
+    description:
+      'The last metrics that the network reported on each day, in UTC. Totals, not the increase of that day.',
+  },
+});
+
+export const historySchema = record({
+  post_id: uuid,
+  from: day,
+  to: day,
+  channels: { ...listOf(channelHistory), description: 'The channels that it went out on.' },
+});
+
+const byChannel = record({
+  ...channel,
+  totals: { ...totalsSchema, description: 'Totals of the posts of these days on this channel.' },
+  engagement_rate: {
+    ...nullable(number),
+    description: 'Engagement per view, over the posts with known views; null when there are none.',
+  },
+  followers: {
+    ...nullable(count),
+    description: 'Null when the network does not report it, or was not asked yet.',
+  },
+  followers_updated_at: nullable(dateTime),
+});
+
+export const byChannelSchema = record({
+  from: day,
+  to: day,
+  channels: {
+    ...listOf(byChannel),
+    description: 'Every connected channel, and those of the past that published in these days.',
+  },
+});
+
+export const bestTimesQuery = {
+  ...daysQuery,
+  timezone: {
+    description: 'The time zone of the weekdays and hours, as an IANA name: `Europe/Berlin`.',
+    schema: { ...text, maxLength: 64, default: 'UTC' },
+  },
+  channel_id: analyticsQuery.channel_id,
+  platform: analyticsQuery.platform,
+} as const;
+
+const bestTime = record({
+  weekday: { type: 'integer', minimum: 1, maximum: 7, description: '1 is Monday.' },
+  hour: { type: 'integer', minimum: 0, maximum: 23 },
+  posts: {
+    ...count,
+    description:
+      'How many posts the figures are based on: those with metrics of at least one channel.',
+  },
+  engagement: number,
+  average: { ...number, description: 'Engagement per post.' },
+});
+
+export const bestTimesSchema = record({
+  from: day,
+  to: day,
+  timezone: text,
+  posts_without_metrics: {
+    ...count,
+    description: 'Posts without metrics of any channel yet. They are not part of the figures.',
+  },
+  times: {
+    ...listOf(bestTime),
+    description: 'By weekday and hour of publishing. Those without a post are left out.',
+  },
+});
+
+export const refreshSchema = record({
+  post_id: uuid,
+  channels: {
+    ...listOf(
+      record({
+        channel_id: uuid,
+        platform: oneOf(platforms),
+        refresh: {
+          ...oneOf(refreshStates),
+          description:
+            '`queued`: its metrics are read now, unless a rate limit of the network applies. `not_yet`: they were read less than a minute ago, the network is read less often, a rate limit applies, or a read may be under way. `gone`: the post no longer exists on the network. `not_read`: its metrics cannot be read, because the channel needs reconnecting or the post was settled by hand.',
+        },
+        next_at: {
+          ...nullable(dateTime),
+          description: 'When its metrics are read next; null when they are not read.',
+        },
+      }),
+    ),
+    description: 'The channels that published it.',
+  },
+});

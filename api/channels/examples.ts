@@ -35,3 +35,41 @@ export const blueskyChannel = {
   options: {},
   created_at: '2027-01-12T08:31:00.000Z',
 };
+
+const checked_at = '2026-05-01T09:00:00.000Z';
+
+export const checks = {
+  connected: {
+    summary: 'It is connected',
+    value: { channel: mastodonChannel, access: 'connected', reason: null, checked_at },
+  },
+  lost: {
+    summary: 'It has to be connected again',
+    value: {
+      channel: blueskyChannel,
+      access: 'needs_reconnect',
+      reason: 'The app password was revoked. Connect the channel again.',
+      checked_at,
+    },
+  },
+};
+
+export const reconnects = {
+  look: { summary: 'Which posts there are', value: {} },
+  retry: { summary: 'Send them again', value: { retry_posts: true } },
+};
+
+const postId = '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d';
+const link = 'https://punctual.example/connect/7Fq2LkX0aZr9WcT4sYb1NvE8uHj3MdP6';
+const failed_posts = { count: 1, post_ids: [postId] };
+
+export const reconnections = {
+  lost: {
+    summary: 'The account is to be connected again first',
+    value: { channel: blueskyChannel, link, failed_posts, retrying: [] },
+  },
+  retrying: {
+    summary: 'A post is sent again',
+    value: { channel: mastodonChannel, link: null, failed_posts, retrying: [postId] },
+  },
+};

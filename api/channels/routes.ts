@@ -1,21 +1,35 @@
-import { Channel } from '../../db/entities/channel.ts';
+import { AppError } from '../../domain/errors.ts';
+import { listOf, record, type Value } from '../../domain/json-schema.ts';
+import { channelAccessOf } from '../../domain/statuses.ts';
+import { throttledCheck } from '../../services/channels/check-channel.ts';
+import { disconnectChannel } from '../../services/channels/disconnect-channel.ts';
+import { editChannel } from '../../services/channels/edit-channel.ts';
+import { accountDeps, isAtSandbox } from '../../services/channels/oauth-context.ts';
+import {
+  findChannel,
+  listChannels,
+  type FoundChannel,
+} from '../../services/channels/read-channels.ts';
+import { reconnectChannel } from '../../services/channels/reconnect-channel.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-import { listOf, record } from '../../domain/json-schema.ts';
-import { disconnectChannel } from '../../accounts/disconnect-channel.ts';
-import { checkRoute } from './check-route.ts';
-import { editChannel, loadChannel } from './edit-channel.ts';
-import { reconnectCall } from './reconnect-route.ts';
-import { presentChannel, presentChannels } from './present-channel.ts';
-import { blueskyChannel, disconnected, mastodonChannel } from './examples.ts';
-import { channelAnswer, channelSchema, disconnectedAnswer, editChannelSchema } from './schemas.ts';
+import * as examples from './examples.ts';
+import {
+  channelAnswer,
+  channelSchema,
+  checkAnswer,
+  disconnectedAnswer,
+  editChannelSchema,
+  reconnectAnswer,
+  reconnectBody,
+} from './schemas.ts';
 
 export const channelRoutes = (deps: ApiDeps): Route[] => [
   listCall(deps),
   readCall(deps),
   editCall(deps),
   disconnectCall(deps),
-  checkRoute(deps),
+  checkCall(deps),
   reconnectCall(deps),
 ];
 
@@ -33,25 +47,19 @@ const listCall = (deps: ApiDeps): Route =>
         examples: {
           two: {
             summary: 'One is connected, one needs reconnecting',
-            value: { channels: [mastodonChannel, blueskyChannel] },
+            value: { channels: [examples.mastodonChannel, examples.blueskyChannel] },
           },
         },
       },
     },
     errors: [],
     handle: async ({ caller: { workspaceId } }) => {
-      const em = deps.orm.em.fork();
-      const channels = await em.find(
-        Channel,
-        { workspaceId, disconnectedAt: null },
-        { orderBy: { createdAt: 'asc', id: 'asc' } },
-      );
-      const shown = await presentChannels(deps, em, workspaceId, channels);
-      return { status: 200, body: { channels: shown } };
+      const found = await listChannels(deps, workspaceId);
+      return { status: 200, body: { channels: found.map((one) => present(deps, one)) } };
     },
   });
 
-const one = { mastodon: { summary: 'A channel', value: { channel: mastodonChannel } } };
+const one = { mastodon: { summary: 'A channel', value: { channel: examples.mastodonChannel } } };
 
 const readCall = (deps: ApiDeps): Route =>
   route({
@@ -63,9 +71,8 @@ const readCall = (deps: ApiDeps): Route =>
     answers: { 200: { description: 'The channel.', schema: channelAnswer, examples: one } },
     errors: ['not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
-      const em = deps.orm.em.fork();
-      const channel = await loadChannel(em, workspaceId, id);
-      return { status: 200, body: { channel: await presentChannel(deps, em, channel) } };
+      const found = await findChannel(deps.orm.em.fork(), workspaceId, id);
+      return { status: 200, body: { channel: present(deps, found) } };
     },
   });
 
@@ -88,9 +95,8 @@ const editCall = (deps: ApiDeps): Route =>
     },
     errors: ['invalid_request', 'invalid_channel_options', 'invalid_media_ids', 'not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' }, body }) => {
-      const channel = await editChannel(deps, workspaceId, id, body);
-      const shown = await presentChannel(deps, deps.orm.em.fork(), channel);
-      return { status: 200, body: { channel: shown } };
+      const edited = await editChannel(deps, workspaceId, id, body);
+      return { status: 200, body: { channel: present(deps, edited) } };
     },
   });
 
@@ -110,14 +116,106 @@ const disconnectCall = (deps: ApiDeps): Route =>
         examples: {
           disconnected: {
             summary: 'One post had no other channel',
-            value: { ...disconnected, still_sending: 0 },
+            value: { ...examples.disconnected, still_sending: 0 },
           },
         },
       },
     },
     errors: ['not_found'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => ({
-      status: 200,
-      body: await disconnectChannel(deps, { workspaceId, channelId: id }),
-    }),
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
+      const scope = { workspaceId, channelId: id };
+      const { disconnected, toSync } = await disconnectChannel(deps, scope);
+      toSync.forEach(deps.syncDelivery);
+      return { status: 200, body: disconnected };
+    },
   });
+
+const checkCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/channels/{id}/check',
+    operationId: 'checkChannel',
+    tag: 'Channels',
+    summary: 'Check a channel’s access with its network',
+    description:
+      'One cheap call to the network, which creates nothing; X charges for it as for a read. A channel is checked at most once in five minutes. Within that time the call returns the last answer, and `checked_at` says when it was given. A channel that has lost its access becomes `needs_reconnect`, with its event. A `needs_reconnect` channel that works becomes `connected` again.',
+    answers: {
+      200: {
+        description: 'The network’s answer, and the channel’s current state.',
+        schema: checkAnswer,
+        examples: examples.checks,
+      },
+    },
+    errors: ['not_found'],
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
+      const checks = { ...accountDeps(deps), checks: deps.networks.checks };
+      const checked = await throttledCheck(checks, { workspaceId, channelId: id });
+      if (!checked) {
+        throw new AppError('not_found', `There is no channel "${id}".`);
+      }
+
+      const found = await findChannel(deps.orm.em.fork(), workspaceId, id);
+      const reason = checked.access === 'connected' ? null : checked.reason;
+      return {
+        status: 200,
+        body: {
+          channel: present(deps, found),
+          access: checked.access,
+          reason,
+          checked_at: checked.at,
+        },
+      };
+    },
+  });
+
+const reconnectCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/channels/{id}/reconnect',
+    operationId: 'reconnectChannel',
+    tag: 'Channels',
+    summary: 'Connect a channel again, and retry the posts that failed because its access was lost',
+    description:
+      'Makes a link by which a person connects the account again (as `POST /channels/connect` with `channel_id` does). Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. A second call skips posts that are already being sent.',
+    body: reconnectBody,
+    bodyExamples: examples.reconnects,
+    answers: {
+      200: {
+        description: 'The channel, and its posts.',
+        schema: reconnectAnswer,
+        examples: examples.reconnections,
+      },
+    },
+    errors: ['invalid_request', 'plan_required', 'not_found', 'channel_not_connected'],
+    handle: async ({ caller, params: { id = '' }, body: { retry_posts: retries = false } }) => {
+      const request = { channelId: id, retries };
+      const { found, link, lost, toSync } = await reconnectChannel(deps, caller, request);
+      toSync.forEach(deps.syncPost);
+      const failed = { count: lost.count, post_ids: [...lost.postIds] };
+      const channel = present(deps, found);
+      const retrying = toSync.map(({ postId }) => postId);
+      return { status: 200, body: { channel, link, failed_posts: failed, retrying } };
+    },
+  });
+
+/** The API's view of a channel. */
+const present = (
+  deps: Pick<ApiDeps, 'networks' | 'sandboxUrl' | 'now'>,
+  { channel, accessEndsAt }: FoundChannel,
+): Value<typeof channelSchema> => {
+  const { id, platform, handle, displayName, error, options, createdAt } = channel;
+  const { state, expiresAt } = channelAccessOf(channel.state, accessEndsAt, deps.now());
+  return {
+    id,
+    platform,
+    handle,
+    display_name: displayName,
+    profile_url: deps.networks.profileUrls[platform]?.(channel) ?? null,
+    sandbox: isAtSandbox(deps, channel.baseUrl),
+    state,
+    error,
+    expires_at: expiresAt?.toISOString() ?? null,
+    options: options ?? {},
+    created_at: createdAt.toISOString(),
+  };
+};

@@ -1,4 +1,3 @@
-import { channelAccess } from '../../domain/access.ts';
 import {
   anyFields,
   count,
@@ -11,10 +10,10 @@ import {
   record,
   text,
   uuid,
-  type Value,
 } from '../../domain/json-schema.ts';
-import { maxRetriedPosts } from './retry-lost-posts.ts';
-import { mostNamed } from '../../accounts/disconnect-channel.ts';
+import { channelAccess } from '../../domain/statuses.ts';
+import { mostNamed } from '../../services/channels/disconnect-channel.ts';
+import { maxRetriedPosts } from '../../services/channels/reconnect-channel.ts';
 
 export const channelSchema = record({
   id: uuid,
@@ -106,6 +105,17 @@ export const reconnectAnswer = record({
 
 export const channelAnswer = record({ channel: channelSchema });
 
+export const checkAnswer = record({
+  channel: channelSchema,
+  access: {
+    ...oneOf(['connected', 'needs_reconnect', 'unknown']),
+    description:
+      'The network’s answer. `unknown`: it gave none, and the channel is unchanged; `reason` says why.',
+  },
+  reason: nullable(text),
+  checked_at: { ...dateTime, description: 'When the network was asked.' },
+});
+
 /** Only the fields that are sent change. */
 export const editChannelSchema = fields({
   options: {
@@ -114,4 +124,3 @@ export const editChannelSchema = fields({
       'Replaces all defaults of its posts; null clears them. `GET /networks` has the schema.',
   },
 });
-export type EditChannelBody = Value<typeof editChannelSchema>;

@@ -1,6 +1,6 @@
 import { Router } from '@koa/router';
+import { redirectUri } from '../../services/channels/oauth-context.ts';
 import type { ApiDeps } from '../deps.ts';
-import { redirectUri } from '../../accounts/connecting/redirect-uri.ts';
 
 /** How long servers may cache it, in seconds. */
 const keptSeconds = 300;

@@ -1,5 +1,6 @@
-import { createConnectLink } from '../../accounts/connecting/create-link.ts';
-import { accountDeps, type ApiDeps } from '../deps.ts';
+import { createConnectLink } from '../../services/channels/create-link.ts';
+import { accountDeps } from '../../services/channels/oauth-context.ts';
+import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import { connectExamples, linkExamples } from './examples.ts';
 import { connectBody, linkAnswer, type ConnectBody } from './schemas.ts';

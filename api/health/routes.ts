@@ -1,5 +1,13 @@
 import { Router } from '@koa/router';
-import type { ApiDeps } from '../deps.ts';
+import { sql } from 'kysely';
+import { isDatabaseReachable } from '../../db/database-errors.ts';
+import type { Orm } from '../../db/orm.ts';
+import { dueAt, isOpenPost } from '../../db/post-status.ts';
+import { query } from '../../db/query.ts';
+import { awaitsRestoreFinish, restoredDatabase } from '../../db/restore-counter.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { Temporal } from '../../temporal/connect.ts';
+import { lastPolls } from '../../temporal/workflow-states.ts';
 
 /**
  * How long an answer is reused, in milliseconds: calls need no key, and each costs a request to PostgreSQL and
@@ -7,19 +15,24 @@ import type { ApiDeps } from '../deps.ts';
  */
 const freshMs = 1000;
 
+type HealthDeps = {
+  readonly readiness: () => Promise<ApiReadiness>;
+  readonly status: () => Promise<SystemStatus>;
+};
+
 /** For operators, load balancers and orchestrators. Needs no key and is outside the versioned paths. */
-export function healthRouter(deps: ApiDeps): Router {
-  const readiness = fresh(deps.readiness);
+export function healthRouter(deps: HealthDeps): Router {
+  const ready = fresh(deps.readiness);
   const status = fresh(deps.status);
   return new Router()
     .get(['/livez', '/healthz'], (ctx) => {
       ctx.body = { ok: true };
     })
     .get('/readyz', async (ctx) => {
-      const parts = await readiness();
-      const ready = isOk(parts);
-      ctx.status = ready ? 200 : 503;
-      ctx.body = { ready, ...parts };
+      const parts = await ready();
+      const isReady = isOk(parts);
+      ctx.status = isReady ? 200 : 503;
+      ctx.body = { ready: isReady, ...parts };
     })
     .get('/status', async (ctx) => {
       const { parts, backlog } = await status();
@@ -42,5 +55,106 @@ function fresh<T>(ask: () => Promise<T>): () => Promise<T> {
     }
 
     return last.answer;
+  };
+}
+
+/** Time limit of each check, in milliseconds. */
+const deadlineMs = 2000;
+
+/** A worker polls at least once a minute. One without a poll for this long, in milliseconds, counts as gone. */
+const pollerAgeMs = 75_000;
+
+/** Readiness of this process: `ok`, or the problem in a few words. */
+export type ApiReadiness = { readonly postgresql: string };
+
+/** State of the whole system. Each part is `ok`, or its problem in a few words. */
+export type SystemStatus = {
+  readonly parts: ApiReadiness & { readonly temporal: string; readonly worker: string };
+  /** Null when the database does not answer. */
+  readonly backlog: Backlog | null;
+};
+
+/** Each count stops at 1,000. */
+type Backlog = {
+  /** Posts with a channel that is more than two minutes overdue. */
+  readonly overdue_posts: number;
+  /** Posts that changed at least a minute ago and are not synced with Temporal. */
+  readonly unsynced_posts: number;
+};
+
+export async function readiness(orm: Orm, gate: DatabaseGate): Promise<ApiReadiness> {
+  if (!(await isDatabaseReachable(orm))) {
+    return { postgresql: 'does not answer' };
+  }
+
+  return { postgresql: gate.isOpen() ? 'ok' : 'is being prepared' };
+}
+
+/** Checks all parts in parallel: whether a post that is scheduled now would be published. */
+export async function systemStatus(
+  orm: Orm,
+  temporal: Temporal,
+  gate: DatabaseGate,
+): Promise<SystemStatus> {
+  const [ready, pollers, backlog] = await Promise.all([
+    readiness(orm, gate),
+    lastPolls(temporal, deadlineMs),
+    readBacklog(orm),
+  ]);
+  if (pollers === null) {
+    return { parts: { ...ready, temporal: 'does not answer', worker: 'unknown' }, backlog };
+  }
+
+  if (ready.postgresql === 'ok' && (await awaitsRestoreFinish(orm))) {
+    return { parts: { ...ready, temporal: 'ok', worker: restoredDatabase }, backlog };
+  }
+
+  const alive = pollers.some((lastSeenMs) => Date.now() - lastSeenMs < pollerAgeMs);
+  return { parts: { ...ready, temporal: 'ok', worker: alive ? 'ok' : 'none polls' }, backlog };
+}
+
+/** Both counts use indexes that hold open posts only. */
+async function readBacklog(orm: Orm): Promise<Backlog | null> {
+  const overdue = sql`${isOpenPost('p')}
+    and ${dueAt('p')} < clock_timestamp() - interval '2 minutes'
+    and exists (select from post_channels pc
+      where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status = 'scheduled')`;
+  const unsynced = sql`p.synced_revision < p.revision
+    and p.updated_at < clock_timestamp() - interval '1 minute'`;
+  const counted = query<Backlog>(
+    orm.em.fork(),
+    sql`select
+      (select count(*)::int from (select from posts p where ${overdue} limit 1000) o) as overdue_posts,
+      (select count(*)::int from (select from posts p where ${unsynced} limit 1000) u) as unsynced_posts`,
+  ).then(
+    ([row]) => row ?? null,
+    () => null,
+  );
+  const late = new Promise<null>((resolve) => {
+    AbortSignal.timeout(deadlineMs).addEventListener('abort', () => resolve(null));
+  });
+  return Promise.race([counted, late]);
+}
+
+/** Keeps requests from the database until its schema is current and SECRET_KEY is verified. */
+export type DatabaseGate = {
+  readonly isOpen: () => boolean;
+  readonly open: () => void;
+  /** @throws AppError `unavailable` while the gate is closed. */
+  readonly assertOpen: () => void;
+};
+
+export function createDatabaseGate(): DatabaseGate {
+  let isOpen = false;
+  return {
+    isOpen: () => isOpen,
+    open: () => {
+      isOpen = true;
+    },
+    assertOpen: () => {
+      if (!isOpen) {
+        throw new AppError('unavailable', 'The database is being prepared. Try again.');
+      }
+    },
   };
 }

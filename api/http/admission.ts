@@ -2,15 +2,20 @@ import type { Context } from 'koa';
 import type { Pool } from 'pg';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
-import type { RateLimits } from '../../runtime/config/limits.ts';
+import type { RateLimits } from '../../runtime/config/read-config.ts';
+import { hashApiKey } from '../../runtime/secrets.ts';
+import type { Caller } from '../../services/context.ts';
 import {
   clientAddress,
   createConcurrencyLimit,
   acquire,
 } from '../rate-limits/concurrency-limit.ts';
-import { createLimiter, rateLimitHeaders, type Standing } from '../rate-limits/limiter.ts';
-import { authenticator } from './authenticate.ts';
-import type { Caller } from './route.ts';
+import {
+  createLimiter,
+  rateLimitHeaders,
+  type Standing,
+  inBatches,
+} from '../rate-limits/limiter.ts';
 
 /**
  * Authenticates a call and applies the rate limits.
@@ -22,7 +27,7 @@ import type { Caller } from './route.ts';
 export type Admission = (ctx: Context, isWrite: boolean) => Promise<Caller>;
 
 /** Limits per key and default quotas. */
-export type Allowances = {
+type Allowances = {
   /** Concurrent requests of a key in this process; 0 is unlimited. */
   readonly maxConcurrent: number;
   /** For workspaces without quotas of their own. */
@@ -82,4 +87,87 @@ export function createAdmission(
 function tooMany({ policy, resetSeconds }: Standing, what: string): AppError {
   const message = `More than ${policy.quota} ${what} in a minute. Try again in ${resetSeconds} s.`;
   return new AppError('rate_limited', message, { retryAfter: resetSeconds });
+}
+
+/** A caller and the id of its key. */
+type Authenticated = { readonly keyId: string; readonly caller: Caller };
+
+type Row = {
+  readonly id: string;
+  readonly workspace_id: string;
+  readonly plan: string | null;
+  /** Whether the last use was recorded within the last minute. */
+  readonly is_recorded: boolean | null;
+  readonly quotas: Partial<Quotas>;
+};
+
+const findKey = `select k.id, k.workspace_id, w.plan, w.quotas,
+    k.last_used_at > now() - interval '1 minute' as is_recorded
+  from api_keys k join workspaces w on w.id = k.workspace_id
+  where k.hash = $1 and k.revoked_at is null`;
+
+/**
+ * Returns a function that finds the caller by an `Authorization` header. The scheme is case-insensitive. Every call
+ * queries the database, so that a revoked key stops working immediately.
+ *
+ * @param quotas Defaults for a workspace without quotas of its own.
+ * @param assertOpen Throws while the database is not ready.
+ * @returns null for a key that is unknown or revoked.
+ * @throws AppError `unauthorized` when the header has no key.
+ */
+function authenticator(
+  pool: Pool,
+  quotas: Quotas,
+  assertOpen: () => void,
+): (header: string) => Promise<Authenticated | null> {
+  const recordUse = lastUseRecorder(pool);
+  const find = inBatches(async (hash) => {
+    const { rows } = await pool.query<Row>({ name: 'authenticate', text: findKey, values: [hash] });
+    const [row] = rows;
+    if (row && !row.is_recorded) {
+      recordUse(row.id);
+    }
+
+    return row;
+  });
+  return async (header) => {
+    const key = /^bearer +(?<key>\S+) *$/iv.exec(header)?.groups?.['key'];
+    if (key === undefined) {
+      throw new AppError(
+        'unauthorized',
+        'Send your API key as "Authorization: Bearer svc_live_…".',
+      );
+    }
+
+    assertOpen();
+    const { result: row } = await find(hashApiKey(key));
+    if (!row) {
+      return null;
+    }
+
+    const { id: keyId, workspace_id: workspaceId, plan, quotas: own } = row;
+    return { keyId, caller: { workspaceId, plan, quotas: { ...quotas, ...own } } };
+  };
+}
+
+const recordLastUse = `update api_keys set last_used_at = now()
+  where id = $1 and (last_used_at is null or last_used_at <= now() - interval '1 minute')`;
+
+/**
+ * Returns a function that records the use of a key about once a minute, over all processes. Calls do not wait for it,
+ * and a failed update is repeated at the next use.
+ */
+function lastUseRecorder(pool: Pool): (keyId: string) => void {
+  const underWay = new Set<string>();
+  return (keyId) => {
+    if (underWay.has(keyId)) {
+      return;
+    }
+
+    underWay.add(keyId);
+    pool
+      .query({ name: 'last-use', text: recordLastUse, values: [keyId] })
+      .catch(() => undefined)
+      .finally(() => underWay.delete(keyId));
+  };
 }

@@ -1,5 +1,6 @@
+import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
-import { isDatabaseUnavailable } from '../../db/is-unavailable.ts';
+import { isDatabaseUnavailable } from '../../db/database-errors.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { fields, listOf, text } from '../../domain/json-schema.ts';
 import { describeError, type Logger } from '../../runtime/logger.ts';
@@ -212,3 +213,24 @@ function isAnswering(socket: Socket & { readonly _httpMessage?: unknown }): bool
     ? earlier.headersSent === true
     : false;
 }
+
+/**
+ * Resets the connection when a response body fails, and logs why. The status is already sent by then, and over
+ * HTTP/1.0, which proxies use, a normal close would look like a complete body.
+ */
+export const resetBroken =
+  (log: Logger): Middleware =>
+  async (ctx, next) => {
+    await next();
+    const { body, req } = ctx;
+    if (body instanceof Readable) {
+      // Before Koa's own listener, which closes the connection normally.
+      body.prependOnceListener('error', (error: Error) => {
+        // Otherwise the client hung up.
+        if (!req.socket.destroyed) {
+          logFailure(ctx, named(error), error, log);
+          req.socket.resetAndDestroy();
+        }
+      });
+    }
+  };

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { createBrotliDecompress, createUnzip, type BrotliDecompress, type Unzip } from 'node:zlib';
 import type { Context } from 'koa';
 import { AppError } from '../../domain/errors.ts';
-import { createGrowingBuffer } from '../../runtime/growing-buffer.ts';
+import { createGrowingBuffer } from '../../runtime/bytes.ts';
 
 /**
  * Reads a JSON body of at most 1 MB. For a duplicate field the last value counts.

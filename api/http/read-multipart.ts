@@ -3,8 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import busboy, { type Busboy } from 'busboy';
 import type { Context } from 'koa';
 import { AppError } from '../../domain/errors.ts';
-import { createIdleTimeout } from '../../runtime/idle-timeout.ts';
-import { takeNamelessFiles } from './nameless-files.ts';
+import { createIdleTimeout } from '../../runtime/timers.ts';
 
 export type MultipartOptions = {
   /** Receives the bytes of the first file. Other files are dropped. */
@@ -195,3 +194,32 @@ const tooLarge = (maxBytes: number): AppError =>
 
 const malformed = (cause: unknown): AppError =>
   new AppError('invalid_request', 'The body is not well-formed multipart/form-data.', { cause });
+
+type HeaderParser = { cb(header: Record<string, string[]>): void };
+
+/**
+ * Makes busboy treat an image or video part without a file name as a file; RFC 7578 (4.2) does not require the name.
+ * Busboy treats such a part as text unless its type is `application/octet-stream`, and has no option for it, so this
+ * sets the type before busboy reads the header. The client's type has no other use.
+ */
+function takeNamelessFiles(parser: Busboy): void {
+  let current: HeaderParser | null = null;
+  const seen = new WeakSet<HeaderParser>();
+  Object.defineProperty(parser, '_hparser', {
+    get: () => current,
+    set: (next: HeaderParser | null) => {
+      current = next;
+      if (next && !seen.has(next)) {
+        seen.add(next);
+        const read = next.cb;
+        next.cb = (header) => {
+          if (/^ *(?:image|video)\//iv.test(header['content-type']?.[0] ?? '')) {
+            header['content-type'] = ['application/octet-stream'];
+          }
+
+          read.call(next, header);
+        };
+      }
+    },
+  });
+}

@@ -2,17 +2,9 @@ import type { Readable } from 'node:stream';
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Value } from '../../domain/json-schema.ts';
-import type { Quotas } from '../../domain/quotas.ts';
+import type { Caller } from '../../services/context.ts';
 import type { Tag } from '../openapi/info.ts';
 import type { Multipart, MultipartOptions } from './read-multipart.ts';
-
-/** The authenticated caller. Every query is limited to its workspace. */
-export type Caller = {
-  readonly workspaceId: string;
-  readonly plan: string | null;
-  /** Limits of the workspace. */
-  readonly quotas: Quotas;
-};
 
 export type Request = {
   readonly caller: Caller;
@@ -102,7 +94,7 @@ export type Route = {
 type BodyKind = Route['bodyKind'];
 
 /** The values of a route's query parameters. */
-export type QueryOf<Q extends QuerySpecs> = {
+type QueryOf<Q extends QuerySpecs> = {
   readonly [Name in keyof Q]?: Value<Q[Name]['schema']>;
 };
 

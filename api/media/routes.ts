@@ -1,17 +1,23 @@
+import type { MediaFile } from '../../db/entities/media.ts';
+import { AppError } from '../../domain/errors.ts';
 import { record, uuid } from '../../domain/json-schema.ts';
+import { linkOf } from '../../domain/media.ts';
+import { editMedia } from '../../services/media/edit-media.ts';
+import { altTextFault } from '../../services/media/file-texts.ts';
+import { deleteMedia, listMedia, loadMedia } from '../../services/media/library.ts';
+import { uploadMedia, type ReadUpload } from '../../services/media/upload-media.ts';
 import type { ApiDeps } from '../deps.ts';
-import { location, route, type Route } from '../http/route.ts';
-import { editMedia } from './edit-media.ts';
+import type { Multipart } from '../http/read-multipart.ts';
+import { location, route, type Route, type Request } from '../http/route.ts';
 import { deletedFile, describedFile, fileList, singleFile } from './examples.ts';
-import { deleteMedia, listMedia, loadMedia, presentMedia } from './library.ts';
 import {
   editMediaSchema,
   mediaAnswer,
   mediaListSchema,
   mediaQuery,
   uploadSchema,
+  type MediaView,
 } from './schemas.ts';
-import { uploadMedia } from './upload-media.ts';
 
 export const mediaRoutes = (deps: ApiDeps): Route[] => [
   listCall(deps),
@@ -71,7 +77,12 @@ const uploadCall = (deps: ApiDeps): Route =>
       'unsupported_media_type',
     ],
     handle: async (request) => {
-      const file = await uploadMedia(deps, request.caller, request);
+      const file = await uploadMedia(
+        deps,
+        request.caller,
+        uploadReader(request),
+        request.clientSignal,
+      );
       return {
         status: 201,
         body: { media: presentMedia(deps.publicUrl, file) },
@@ -121,7 +132,7 @@ const editCall = (deps: ApiDeps): Route =>
     },
     errors: ['invalid_request', 'invalid_content', 'quota_exceeded', 'not_found'],
     handle: async ({ caller, params: { id = '' }, body }) => {
-      const file = await editMedia(deps, caller, id, body);
+      const file = await editMedia(deps, caller, id, { altText: body.alt_text, name: body.name });
       return { status: 200, body: { media: presentMedia(deps.publicUrl, file) } };
     },
   });
@@ -146,4 +157,70 @@ const deleteCall = (deps: ApiDeps): Route =>
       await deleteMedia(deps, workspaceId, id);
       return { status: 200, body: { ok: true, id } };
     },
+  });
+
+const presentMedia = (publicUrl: string, file: MediaFile): MediaView => ({
+  id: file.id,
+  type: file.type,
+  url: linkOf(publicUrl, file),
+  name: file.name,
+  size_bytes: file.sizeBytes,
+  width: file.width,
+  height: file.height,
+  duration_ms: file.durationMs,
+  alt_text: file.altText,
+  created_at: file.createdAt.toISOString(),
+});
+
+/** Reads an upload from a multipart body. */
+const uploadReader =
+  ({ readMultipart }: Pick<Request, 'readMultipart'>): ReadUpload =>
+  async (target) =>
+    fileFieldsOf(await readMultipart(target));
+
+/** @throws AppError `invalid_media` without a file; `invalid_request` for unknown or repeated fields. */
+function fileFieldsOf({ fields, files }: Multipart): Awaited<ReturnType<ReadUpload>> {
+  const { name, alt_text: altText, ...others } = fields;
+  if (Object.hasOwn(others, 'file')) {
+    throw misplaced('file', 'must be a file, and is text. With curl, write `-F file=@cat.jpg`');
+  }
+
+  const unknown = [
+    ...Object.keys(others),
+    ...files.map(({ field }) => field).filter((field) => field !== 'file'),
+  ];
+  if (unknown.length > 0) {
+    throw misplaced(unknown[0] ?? '', 'is not a known field');
+  }
+
+  if (files.length > 1) {
+    throw misplaced('file', 'must be given once');
+  }
+
+  if (name !== undefined && typeof name !== 'string') {
+    throw misplaced('name', 'must be given once, as text');
+  }
+
+  if (altText !== undefined && typeof altText !== 'string') {
+    throw misplaced('alt_text', 'must be given once, as text');
+  }
+
+  const fault = altText === undefined ? null : altTextFault(altText);
+  if (fault !== null) {
+    throw misplaced('alt_text', fault);
+  }
+
+  if (files.length === 0) {
+    const message = 'must hold an image or a video';
+    throw new AppError('invalid_media', `The field "file" ${message}.`, {
+      details: [{ path: '/file', message }],
+    });
+  }
+
+  return { name: name || files[0]?.fileName, altText: altText || null };
+}
+
+const misplaced = (field: string, message: string): AppError =>
+  new AppError('invalid_request', `The field "${field}" ${message}.`, {
+    details: [{ path: `/${field}`, message }],
   });

@@ -10,9 +10,9 @@ import {
   uuid,
   type Value,
 } from '../../domain/json-schema.ts';
-import { longestAltText } from './alt-text.ts';
-import { cursorQuery } from '../http/cursor.ts';
-import type { QueryOf } from '../http/route.ts';
+import { cursorQuery } from '../../services/cursor.ts';
+import { longestAltText } from '../../services/media/file-texts.ts';
+import { maxMediaPage } from '../../services/media/library.ts';
 
 const pixels = { ...nullable({ type: 'integer' }), description: 'In pixels, as displayed.' };
 
@@ -72,10 +72,6 @@ export const editMediaSchema = fields({
   },
   name: { ...text, minLength: 1, maxLength: 255, description: 'Also the end of its link.' },
 });
-export type EditMediaBody = Value<typeof editMediaSchema>;
-
-/** Maximum files per page. */
-export const maxMediaPage = 50;
 
 export const mediaQuery = {
   type: { description: 'Only images, or only videos.', schema: oneOf(['image', 'video']) },
@@ -89,4 +85,3 @@ export const mediaQuery = {
   },
   cursor: cursorQuery,
 } as const;
-export type MediaQuery = QueryOf<typeof mediaQuery>;

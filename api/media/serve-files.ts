@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { Router, type RouterContext } from '@koa/router';
-import { MediaFile } from '../../db/entities/media-file.ts';
-import type { Em } from '../../db/orm.ts';
+import type { MediaFile } from '../../db/entities/media.ts';
 import { AppError } from '../../domain/errors.ts';
-import { createKeyedSemaphore, type KeyedSemaphore } from '../../runtime/keyed-semaphore.ts';
+import { createKeyedSemaphore, type KeyedSemaphore } from '../../runtime/concurrency.ts';
 import type { ByteRange } from '../../runtime/storage/media-storage.ts';
+import { findByLink } from '../../services/media/library.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientSignalOf } from '../http/mount.ts';
 import { clientAddress } from '../rate-limits/concurrency-limit.ts';
@@ -32,7 +32,11 @@ async function serveFile(
 ): Promise<void> {
   gate.assertOpen();
   const done = await acquireLookup(clientAddress(ctx.ip), clientSignalOf(ctx.res));
-  const file = await findFile(orm.em.fork(), ctx.params['token'] ?? '').finally(done);
+  const file = await findByLink(orm.em.fork(), ctx.params['token'] ?? '').finally(done);
+  if (!file) {
+    throw notFound();
+  }
+
   const etag = `"${file.id}"`;
   const isRanged = ctx.method === 'GET' && ['', etag].includes(ctx.get('if-range'));
   const range = isRanged ? byteRange(ctx.get('range'), file.sizeBytes) : 'whole';
@@ -87,17 +91,6 @@ function describe(ctx: RouterContext, file: MediaFile, part: ByteRange | undefin
     ctx.status = 206;
     ctx.set('Content-Range', `bytes ${part.start}-${part.end}/${file.sizeBytes}`);
   }
-}
-
-/** @throws AppError `not_found` */
-async function findFile(em: Em, linkToken: string): Promise<MediaFile> {
-  const isToken = /^[0-9A-Za-z]{32}$/v.test(linkToken);
-  const file = isToken ? await em.findOne(MediaFile, { linkToken, deletedAt: null }) : null;
-  if (!file) {
-    throw notFound();
-  }
-
-  return file;
 }
 
 const notFound = () => new AppError('not_found', 'There is no such file.');

@@ -1,11 +1,11 @@
+import type { ErrorCode } from '../../domain/errors.ts';
+import { channelResultSchema, postSchema } from '../../domain/post-view.ts';
 import { postAnalyticsSchema } from '../analytics/schemas.ts';
 import { channelSchema, editChannelSchema } from '../channels/schemas.ts';
-import type { ErrorCode } from '../../domain/errors.ts';
 import { errorSchema } from '../http/errors.ts';
-import type { HeaderSpec } from '../http/route.ts';
+import type { Examples, HeaderSpec } from '../http/route.ts';
 import { editMediaSchema, mediaFileSchema, uploadSchema } from '../media/schemas.ts';
 import { fileKindSchema, networkSchema, textLimitSchema } from '../networks/schemas.ts';
-import { channelResultSchema, postSchema } from '../../domain/post-view.ts';
 import {
   createPostSchema,
   editPostSchema,
@@ -163,3 +163,8 @@ const toReference = (_: HeaderSpec, name: string): object => ({
 
 const mapValues = (specs: HeaderSpecs, map: (spec: HeaderSpec, name: string) => object): object =>
   Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, map(spec, name)]));
+
+/** A JSON body as a Content map. */
+export const jsonContent = (schema: unknown, examples: Examples): object => ({
+  'application/json': { schema: refer(schema), examples },
+});

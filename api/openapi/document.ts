@@ -1,10 +1,9 @@
 import { Router } from '@koa/router';
 import { serveFile, staticFile } from '../docs/static-file.ts';
-import type { Route } from '../http/route.ts';
-import { headerComponents, schemaComponents } from './components.ts';
-import { errorComponents } from './failures.ts';
+import type { AnswerSpec, Route } from '../http/route.ts';
+import { headerComponents, schemaComponents, headersOf, jsonContent, refer } from './components.ts';
+import { errorComponents, errorAnswer, failuresOf } from './failures.ts';
 import { info, securitySchemes, tags } from './info.ts';
-import { operationOf } from './operation.ts';
 import { outgoingWebhooks } from './webhooks.ts';
 
 /** Serves the OpenAPI document. It needs no key, because it contains no data of a workspace. */
@@ -130,3 +129,77 @@ const namesIn = (value: unknown): string[] =>
   [...JSON.stringify(value ?? null).matchAll(/"#\/components\/schemas\/(?<name>\w+)"/gv)].map(
     ({ groups }) => groups?.['name'] ?? '',
   );
+
+/** Builds the Operation Object of a route. */
+function operationOf(route: Route): Readonly<Record<string, unknown>> {
+  const { operationId, tag, summary, description, answers } = route;
+  const parameters = [
+    ...pathParameters(route),
+    ...queryParameters(route),
+    ...headerParameters(route),
+  ];
+  const good = Object.entries(answers).map(([status, answer]) => [status, goodAnswer(answer)]);
+  const bad = [...failuresOf(route)].map(([status, codes]) => [status, errorAnswer(codes)]);
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...bodyOf(route),
+    responses: Object.fromEntries([...good, ...bad]),
+  };
+}
+
+const pathParameters = ({ path }: Route): object[] =>
+  [...path.matchAll(/\{(?<name>\w+)\}/gv)].map(({ groups }) => ({
+    name: groups?.['name'],
+    in: 'path',
+    required: true,
+    description: 'In lower case.',
+    schema: { type: 'string', format: 'uuid' },
+  }));
+
+const queryParameters = ({ query = {} }: Route): object[] =>
+  Object.entries(query).map(([name, { description, schema, required = false }]) => ({
+    name,
+    in: 'query',
+    required,
+    description,
+    schema,
+  }));
+
+const headerParameters = ({ requestHeaders = {} }: Route): object[] =>
+  Object.entries(requestHeaders).map(([name, { description, schema }]) => ({
+    name,
+    in: 'header',
+    description,
+    schema,
+  }));
+
+function bodyOf({ body, bodyKind, bodyExamples = {} }: Route): object {
+  if (body === undefined) {
+    return {};
+  }
+
+  const content =
+    bodyKind === 'multipart'
+      ? { 'multipart/form-data': { schema: refer(body), examples: bodyExamples } }
+      : jsonContent(body, bodyExamples);
+  return { requestBody: { required: true, content } };
+}
+
+const goodAnswer = ({
+  description,
+  schema,
+  headers = {},
+  examples,
+  alsoAs,
+}: AnswerSpec): object => ({
+  description,
+  headers: headersOf(headers),
+  content: {
+    ...jsonContent(schema, examples),
+    ...(alsoAs === undefined ? {} : { [alsoAs]: { schema: { type: 'string' } } }),
+  },
+});

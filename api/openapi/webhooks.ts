@@ -1,10 +1,10 @@
 import { dateTime, record, text, uuid } from '../../domain/json-schema.ts';
-import { eventTypes, type EventType } from '../../domain/post-status.ts';
+import { eventTypes, type EventType } from '../../domain/statuses.ts';
 import { disconnected, mastodonChannel } from '../channels/examples.ts';
 import { disconnectedFields } from '../channels/schemas.ts';
 import { failedPost, partialPost, publishedPost } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
-import { jsonContent } from './operation.ts';
+import { jsonContent } from './components.ts';
 
 /** The outgoing requests to webhook endpoints (docs/webhooks.md), as a `webhooks` map. */
 export const outgoingWebhooks = (): Readonly<Record<string, object>> =>

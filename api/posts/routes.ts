@@ -1,7 +1,24 @@
+import { oneOf, count, listOf, record, uuid } from '../../domain/json-schema.ts';
+import { postStatuses } from '../../domain/statuses.ts';
+import { cursorQuery } from '../../services/cursor.ts';
+import { cancelPost } from '../../services/posts/cancel-post.ts';
+import { listPosts, showPost } from '../../services/posts/read-posts.ts';
+import { retryPost } from '../../services/posts/retry-post.ts';
+import { settlePost } from '../../services/posts/settle-post.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { Route } from '../http/route.ts';
-import { cancelCall, retryCall, settleCall } from './lifecycle-routes.ts';
-import { listCall, readCall } from './read-routes.ts';
+import { type Route, route } from '../http/route.ts';
+import {
+  pageExample,
+  partial,
+  published,
+  scheduled,
+  cancelled,
+  retrying,
+  settled,
+  settledAbsent,
+  settlements,
+} from './examples.ts';
+import { postAnswer, postListSchema, settleSchema } from './schemas.ts';
 import { createCall, editCall, validateCall } from './write-routes.ts';
 
 export const postRoutes = (deps: ApiDeps): Route[] => [
@@ -14,3 +31,148 @@ export const postRoutes = (deps: ApiDeps): Route[] => [
   retryCall(deps),
   settleCall(deps),
 ];
+
+/** Maximum posts per page. */
+const most = 100;
+
+const listCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/posts',
+    operationId: 'listPosts',
+    tag: 'Posts',
+    summary: 'The posts, newest first',
+    query: {
+      status: {
+        description: 'Only posts with this status.',
+        schema: oneOf(postStatuses),
+      },
+      limit: {
+        description: 'The maximum number of posts.',
+        schema: { type: 'integer', minimum: 1, maximum: most, default: most },
+      },
+      cursor: cursorQuery,
+    },
+    answers: {
+      200: {
+        description: `A page of up to ${most} posts.`,
+        schema: postListSchema,
+        examples: { page: pageExample },
+      },
+    },
+    errors: [],
+    handle: async ({ caller, query }) => {
+      const { limit = most, ...rest } = query;
+      const em = deps.orm.em.fork();
+      const page = { ...rest, limit };
+      const { posts, nextCursor } = await listPosts(em, caller.workspaceId, page);
+      return { status: 200, body: { posts, next_cursor: nextCursor } };
+    },
+  });
+
+const readCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/posts/{id}',
+    operationId: 'getPost',
+    tag: 'Posts',
+    summary: 'A post, with its outcome on each channel',
+    answers: {
+      200: {
+        description: 'The post.',
+        schema: postAnswer,
+        examples: { scheduled, published, partial },
+      },
+    },
+    errors: ['not_found'],
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => ({
+      status: 200,
+      body: { post: await showPost(deps, { workspaceId, postId: id }) },
+    }),
+  });
+
+const cancelCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/posts/{id}/cancel',
+    operationId: 'cancelPost',
+    tag: 'Posts',
+    summary: 'Stop a scheduled or publishing post',
+    description:
+      'The post becomes a draft. Channels that are being sent finish and keep their result; so do channels whose post may be live, which are reconciled, and threads with a live part. For a channel that has not ended, `url` and `warning` say which parts are live.',
+    answers: {
+      200: {
+        description: 'The post is a draft.',
+        schema: record({
+          ok: { type: 'boolean', const: true },
+          id: uuid,
+          still_sending: {
+            ...count,
+            description: 'How many channels are being sent or reconciled, and will finish.',
+          },
+        }),
+        examples: { cancelled },
+      },
+    },
+    errors: ['not_found', 'post_not_cancellable'],
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
+      const { stillSending, toSync } = await cancelPost(deps, { workspaceId, postId: id });
+      deps.syncPost(toSync);
+      return { status: 200, body: { ok: true, id, still_sending: stillSending } };
+    },
+  });
+
+const retryCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/posts/{id}/retry',
+    operationId: 'retryPost',
+    tag: 'Posts',
+    summary: 'Send a post again to the channels that failed',
+    description:
+      'Published channels are not sent again, nor are unconfirmed ones, whose post may be live. The new outcome is a new event.',
+    answers: {
+      202: {
+        description: 'The failed channels are being sent again.',
+        schema: record({
+          id: uuid,
+          retrying: { ...listOf(uuid), description: 'Ids of those channels.' },
+        }),
+        examples: { retrying },
+      },
+    },
+    errors: ['plan_required', 'not_found', 'nothing_to_retry'],
+    handle: async ({ caller, params: { id = '' } }) => {
+      const { retrying: channelIds, toSync } = await retryPost(deps, caller, id);
+      deps.syncPost(toSync);
+      return { status: 202, body: { id, retrying: channelIds } };
+    },
+  });
+
+const settleCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/posts/{id}/settle',
+    operationId: 'settlePost',
+    tag: 'Posts',
+    summary: 'Record the outcome of an unconfirmed channel',
+    description:
+      'An unconfirmed channel may have the post, but the network cannot tell. Check the account, and send the URL of the post, or null if it is not there. With a URL the channel becomes published, or failed if parts of a thread are missing. With null it becomes failed with `not_published`. A retry sends the missing parts. A network may take a minute to process a request, so `null` is refused until then. The URL of another post of the channel is refused. A post that had ended gets a new final event; a cancelled post that is now live on every channel ends as published. Repeating the same call changes nothing.',
+    body: settleSchema,
+    bodyExamples: settlements,
+    answers: {
+      200: {
+        description: 'The updated post.',
+        schema: postAnswer,
+        examples: { settled, settledAbsent },
+      },
+    },
+    errors: ['invalid_request', 'invalid_channel_ids', 'not_found', 'nothing_to_settle'],
+    handle: async ({ caller: { workspaceId }, params: { id = '' }, body }) => {
+      const { channel_id: channelId, url } = body;
+      const scope = { workspaceId, postId: id };
+      const deliveries = await settlePost(deps, scope, { channelId, url });
+      deliveries.forEach(deps.syncDelivery);
+      return { status: 200, body: { post: await showPost(deps, scope) } };
+    },
+  });

@@ -14,10 +14,16 @@ import {
   type Value,
 } from '../../domain/json-schema.ts';
 import { channelStatus, postSchema, postStatus, videoFields } from '../../domain/post-view.ts';
-import { longestAltText } from '../media/alt-text.ts';
-import { bodyTruncated } from './cut-texts.ts';
+import { longestAltText } from '../../services/media/file-texts.ts';
 
 export const postAnswer = record({ post: postSchema });
+
+/** The field that reports a cut. */
+export const bodyTruncated = {
+  ...flag,
+  description:
+    'Whether `body`, or the texts of `thread` together, exceed 10,000 characters and are cut here. `GET /posts/{id}` has the full texts.',
+};
 
 export const postListItemSchema = record({
   id: uuid,
@@ -30,13 +36,11 @@ export const postListItemSchema = record({
   status: postStatus,
   post_targets: listOf(record({ channel_id: uuid, status: channelStatus })),
 });
-export type PostListItem = Value<typeof postListItemSchema>;
 
 export const postListSchema = record({
   posts: listOf(postListItemSchema),
   next_cursor: { ...nullable(text), description: 'Null on the last page.' },
 });
-export type PostList = Value<typeof postListSchema>;
 
 const length = nullable(count);
 
@@ -58,7 +62,6 @@ const contentFault = record({
   },
   actual: { ...nullable({ type: 'number' }), description: 'The actual value, in the same unit.' },
 });
-export type ContentFault = Value<typeof contentFault>;
 
 export const validatedChannelSchema = record({
   channel_id: uuid,
@@ -88,7 +91,6 @@ export const validatedChannelSchema = record({
     description: 'Every text of the channel.',
   },
 });
-export type ValidatedChannel = Value<typeof validatedChannelSchema>;
 
 export const validatedSchema = record({
   valid: { ...flag, description: 'Whether no channel has an error.' },
@@ -103,9 +105,6 @@ export type Validated = Value<typeof validatedSchema>;
 
 /** In characters: twice what any network allows. Validation time grows with the length, per channel. */
 export const longestText = 50_000;
-
-/** For all texts of a post together, in characters. Each is validated for each of its channels. */
-export const longestTexts = 300_000;
 
 const postText = { ...text, maxLength: longestText };
 
@@ -188,7 +187,6 @@ export const createPostSchema = fields({
 export type CreatePostBody = Value<typeof createPostSchema>;
 
 export const validatePostSchema = fields(postFields);
-export type ValidatePostBody = Value<typeof validatePostSchema>;
 
 /** Only the fields that are sent change. Null clears a field. */
 export const editPostSchema = fields({

@@ -1,8 +1,10 @@
 import type { ErrorCode } from '../../domain/errors.ts';
+import { createPost } from '../../services/posts/create-post.ts';
+import { editPost } from '../../services/posts/edit-post.ts';
+import { showPost } from '../../services/posts/read-posts.ts';
+import { validatePost } from '../../services/posts/validate-post.ts';
 import type { ApiDeps } from '../deps.ts';
 import { location, route, type Route } from '../http/route.ts';
-import { createPost } from './create-post.ts';
-import { editPost } from './edit-post.ts';
 import {
   draft,
   editExamples,
@@ -12,8 +14,7 @@ import {
   scheduled,
   validations,
 } from './examples.ts';
-import { idempotencyKey } from './idempotency.ts';
-import { showPost } from './read-posts.ts';
+import { postInput, presentValidated, requestKey } from './map-request.ts';
 import {
   createPostSchema,
   editPostSchema,
@@ -21,7 +22,6 @@ import {
   validatedSchema,
   validatePostSchema,
 } from './schemas.ts';
-import { validatePost } from './validate-post.ts';
 
 /** Error codes of a post's fields before the network rules apply. */
 const requestErrors: readonly ErrorCode[] = [
@@ -77,9 +77,15 @@ export const createCall = (deps: ApiDeps): Route =>
       'quota_exceeded',
     ],
     handle: async ({ caller, body, header, clientSignal }) => {
-      const key = idempotencyKey(header('idempotency-key'), body.idempotency_key);
-      const { postId, replayed } = await createPost(deps, caller, body, key, clientSignal());
-      const answer = await showPost(deps, caller.workspaceId, postId);
+      const key = requestKey(header('idempotency-key'), body);
+      const input = postInput(body);
+      const created = await createPost(deps, caller, input, key, clientSignal());
+      const { postId, replayed, toSync } = created;
+      if (toSync) {
+        deps.syncPost(toSync);
+      }
+
+      const answer = { post: await showPost(deps, { workspaceId: caller.workspaceId, postId }) };
       return replayed
         ? { status: 200, body: answer, headers: { 'Idempotency-Replayed': 'true' } }
         : { status: 201, body: answer, headers: { Location: `/api/v1/posts/${postId}` } };
@@ -108,7 +114,7 @@ export const validateCall = (deps: ApiDeps): Route =>
     errors: [...requestErrors, 'quota_exceeded'],
     handle: async ({ caller, body, clientSignal }) => ({
       status: 200,
-      body: await validatePost(deps, caller, body, clientSignal()),
+      body: presentValidated(await validatePost(deps, caller, postInput(body), clientSignal())),
     }),
   });
 
@@ -146,7 +152,12 @@ export const editCall = (deps: ApiDeps): Route =>
       'post_not_editable',
     ],
     handle: async ({ caller, params: { id = '' }, body, clientSignal }) => {
-      await editPost(deps, caller, id, body, clientSignal());
-      return { status: 200, body: await showPost(deps, caller.workspaceId, id) };
+      const toSync = await editPost(deps, caller, id, postInput(body), clientSignal());
+      if (toSync) {
+        deps.syncPost(toSync);
+      }
+
+      const { workspaceId } = caller;
+      return { status: 200, body: { post: await showPost(deps, { workspaceId, postId: id }) } };
     },
   });

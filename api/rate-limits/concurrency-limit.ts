@@ -1,11 +1,11 @@
 import type Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '../../domain/errors.ts';
-import { parseAddress } from '../../runtime/egress/address.ts';
+import { parseAddress } from '../../runtime/egress/addresses.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
 /** Takes a slot of a key and returns its release function, or null when the limit is reached. */
-export type ConcurrencyLimit = (key: string) => (() => void) | null;
+type ConcurrencyLimit = (key: string) => (() => void) | null;
 
 /** In seconds. */
 const retryAfter = 5;

@@ -1,6 +1,9 @@
-import type { Pool } from 'pg';
+import { Pool } from 'pg';
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
-import { inBatches } from './in-batches.ts';
+import { mayPrepare } from '../../db/pool.ts';
+import { databaseConnection } from '../../runtime/config/database-connection.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { sha256Hex } from '../../runtime/secrets.ts';
 
 /** Calls per window of `windowSeconds`, which begins with the first call. */
 export type Policy = { readonly name: string; readonly quota: number };
@@ -24,7 +27,7 @@ export type Standing = {
  * @param key Identifies the caller; never an API key itself. At most 200 characters.
  * @throws Error of `pg` when the database is unavailable, so that no call goes uncounted.
  */
-export type Limiter = (key: string) => Promise<Standing>;
+type Limiter = (key: string) => Promise<Standing>;
 
 /** @param options.clearsUp Also removes expired rows; one limiter of the process is enough. */
 export function createLimiter(
@@ -84,3 +87,142 @@ export const rateLimitHeaders = (
     .map(({ policy, remaining, resetSeconds: t }) => `"${policy.name}";r=${remaining};t=${t}`)
     .join(', '),
 });
+
+/** A sign-in with a secret that a person typed. */
+type SignIn = {
+  /** The client's address, as `clientAddress` counts it. */
+  readonly address: string;
+  /** The host that receives the secret. */
+  readonly server: string;
+};
+
+/** Counts sign-ins that a network refused, in PostgreSQL, for all API processes together. */
+export type Refusals = {
+  /** @returns how many seconds sign-ins stay blocked; 0 when they are allowed. */
+  readonly restOf: (signIn: SignIn) => Promise<number>;
+  readonly count: (signIn: SignIn) => Promise<void>;
+};
+
+const signInWindowSeconds = 300;
+
+/** Many clients sign in at one server. Servers allow far more from one address: 3000 calls in 5 minutes. */
+const serverFactor = 10;
+
+/** @param perAddress Limit of refused sign-ins per client address in five minutes. */
+export function createRefusals(pool: Pool, perAddress: number): Refusals {
+  const counterOf = (keyPrefix: string, points: number) =>
+    new RateLimiterPostgres({
+      storeClient: pool,
+      storeType: 'pool',
+      tableName: 'rate_limits',
+      tableCreated: true, // By a migration.
+      clearExpiredByTimeout: false,
+      keyPrefix,
+      points,
+      duration: signInWindowSeconds,
+    });
+  const addresses = counterOf('refused-by-address', perAddress);
+  const servers = counterOf('refused-by-server', serverFactor * perAddress);
+  return {
+    async restOf({ address, server }) {
+      const counted = await Promise.all([addresses.get(address), servers.get(sha256Hex(server))]);
+      const used = counted.filter((one) => one !== null && one.remainingPoints <= 0);
+      return Math.max(0, ...used.map((one) => Math.ceil((one?.msBeforeNext ?? 0) / 1000)));
+    },
+    async count({ address, server }) {
+      await Promise.all([addresses.penalty(address), servers.penalty(sha256Hex(server))]);
+    },
+  };
+}
+
+/** The result of a batch and the call's position in it, from 1 to `size`. */
+type Batched<T> = { readonly result: T; readonly position: number; readonly size: number };
+
+type Waiting<T> = {
+  readonly resolve: (batched: Batched<T>) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/**
+ * Batches concurrent calls: each key has at most one run under way, and calls that arrive meanwhile share the next
+ * run. Every run starts after all of its calls, so its result is as fresh as a separate run; a burst costs a few round
+ * trips, a single call one.
+ *
+ * @param run Receives the number of calls in the batch.
+ */
+export function inBatches<T>(
+  run: (key: string, size: number) => Promise<T>,
+): (key: string) => Promise<Batched<T>> {
+  const waitingFor = new Map<string, Waiting<T>[]>();
+
+  async function runUntilNoneWaits(key: string): Promise<void> {
+    for (let batch = take(key); batch.length > 0; batch = take(key)) {
+      try {
+        const result = await run(key, batch.length);
+        for (const [index, { resolve }] of batch.entries()) {
+          resolve({ result, position: index + 1, size: batch.length });
+        }
+      } catch (error) {
+        for (const { reject } of batch) {
+          reject(error);
+        }
+      }
+    }
+
+    waitingFor.delete(key);
+  }
+
+  function take(key: string): Waiting<T>[] {
+    const batch = waitingFor.get(key) ?? [];
+    waitingFor.set(key, []);
+    return batch;
+  }
+
+  return (key) =>
+    new Promise((resolve, reject) => {
+      const waiting = waitingFor.get(key);
+      if (waiting) {
+        waiting.push({ resolve, reject });
+        return;
+      }
+
+      waitingFor.set(key, [{ resolve, reject }]);
+      void runUntilNoneWaits(key);
+    });
+}
+
+/**
+ * Creates a small pool for authentication and rate limits, separate from the ORM's: calls that hold all of its
+ * connections must not delay refusals. Statements on it are prepared once. Connects lazily.
+ */
+export function createPool(
+  databaseUrl: string,
+  log: Logger,
+  { connectTimeoutMs = 3000, queryTimeoutMs = 5000 } = {},
+): Pool {
+  const pool = new Pool({
+    ...databaseConnection(databaseUrl),
+    max: 3,
+    // In milliseconds. pg drops a connection whose statement failed or timed out.
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: queryTimeoutMs,
+  });
+  if (!mayPrepare(databaseUrl)) {
+    pool.on('connect', withoutNames);
+  }
+
+  // An idle connection that broke. The pool has already removed it.
+  pool.on('error', ({ name, message }) =>
+    log.debug({ name, message }, 'idle database connection lost'),
+  );
+  return pool;
+}
+
+/** Removes the names of statements, because pg prepares named ones. */
+function withoutNames(client: { query: (...args: never[]) => unknown }): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  client.query = (first: unknown, ...rest: unknown[]) =>
+    typeof first === 'object' && first !== null && 'name' in first && !('submit' in first)
+      ? query({ ...first, name: undefined }, ...rest)
+      : query(first, ...rest);
+}

@@ -1,11 +1,16 @@
+import { dateTime, listOf, nullable, record, text } from '../../domain/json-schema.ts';
+import { listDeliveries } from '../../services/webhooks/read-deliveries.ts';
+import {
+  maxBegun,
+  maxReplayed,
+  replayDelivery,
+  replayFailed,
+} from '../../services/webhooks/replay-deliveries.ts';
+import { testEndpoint } from '../../services/webhooks/test-endpoint.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-import { dateTime, listOf, nullable, record, text } from '../../domain/json-schema.ts';
 import * as examples from './examples.ts';
-import { listDeliveries } from './read-deliveries.ts';
-import { maxBegun, maxReplayed, replayDelivery, replayFailed } from './replay-deliveries.ts';
 import { deliveriesQuery, deliverySchema, testedDeliverySchema } from './schemas.ts';
-import { testEndpoint } from './test-endpoint.ts';
 
 const manyReplays = `A workspace replays at most ${maxReplayed} deliveries a minute; beyond that the answer is 429 \`rate_limited\`.`;
 
@@ -63,7 +68,10 @@ const listCall = (deps: ApiDeps): Route =>
     errors: ['invalid_request', 'not_found'],
     handle: async ({ caller, params: { id = '' }, query }) => ({
       status: 200,
-      body: await listDeliveries(deps.orm.em.fork(), caller.workspaceId, id, query),
+      body: await listDeliveries(deps.orm.em.fork(), caller.workspaceId, id, {
+        ...query,
+        eventType: query.event_type,
+      }),
     }),
   });
 
@@ -84,7 +92,8 @@ const replayCall = (deps: ApiDeps): Route =>
     },
     errors: ['not_found', 'delivery_not_final', 'webhook_disabled'],
     handle: async ({ caller, params: { id = '', delivery: deliveryId = '' } }) => {
-      const delivery = await replayDelivery(deps, caller.workspaceId, id, deliveryId);
+      const { delivery, toSync } = await replayDelivery(deps, caller.workspaceId, id, deliveryId);
+      toSync.forEach(deps.syncDelivery);
       return { status: 202, body: { delivery } };
     },
   });
@@ -112,8 +121,9 @@ const replayFailedCall = (deps: ApiDeps): Route =>
       },
     },
     errors: ['invalid_request', 'not_found', 'webhook_disabled'],
-    handle: async ({ caller, params: { id = '' }, query }) => ({
-      status: 202,
-      body: { replaying: await replayFailed(deps, caller.workspaceId, id, query.since) },
-    }),
+    handle: async ({ caller, params: { id = '' }, query }) => {
+      const { replaying, toSync } = await replayFailed(deps, caller.workspaceId, id, query.since);
+      toSync.forEach(deps.syncDelivery);
+      return { status: 202, body: { replaying } };
+    },
   });

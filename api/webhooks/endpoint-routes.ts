@@ -1,10 +1,15 @@
+import { listOf, record, uuid } from '../../domain/json-schema.ts';
+import { loadDeliveries } from '../../services/webhooks/read-deliveries.ts';
+import { loadEndpoint, loadEndpoints } from '../../services/webhooks/read-endpoints.ts';
+import {
+  rotateSecret,
+  createEndpoint,
+  deleteEndpoint,
+  editEndpoint,
+} from '../../services/webhooks/write-endpoints.ts';
 import type { ApiDeps } from '../deps.ts';
 import { location, route, type Route } from '../http/route.ts';
-import { listOf, record, uuid } from '../../domain/json-schema.ts';
 import * as examples from './examples.ts';
-import { loadDeliveries } from './read-deliveries.ts';
-import { loadEndpoint, loadEndpoints, presentEndpoint } from './read-endpoints.ts';
-import { rotateSecret } from './rotate-secret.ts';
 import {
   createdEndpointSchema,
   createEndpointSchema,
@@ -12,7 +17,6 @@ import {
   editEndpointSchema,
   endpointSchema,
 } from './schemas.ts';
-import { createEndpoint, deleteEndpoint, editEndpoint } from './write-endpoints.ts';
 
 /** Deliveries in `GET /webhooks/{id}`. */
 const newest = 100;
@@ -67,10 +71,9 @@ const createCall = (deps: ApiDeps): Route =>
     errors: ['invalid_request', 'invalid_webhook_url', 'invalid_events', 'webhook_limit_reached'],
     handle: async ({ caller, body }) => {
       const { endpoint, secret } = await createEndpoint(deps, caller.workspaceId, body);
-      const webhook = { ...presentEndpoint(endpoint, null, deps.now()), secret };
       return {
         status: 201,
-        body: { webhook },
+        body: { webhook: { ...endpoint, secret } },
         headers: { Location: `/api/v1/webhooks/${endpoint.id}` },
       };
     },

@@ -1,5 +1,6 @@
+import type { DeliveryView } from '../../services/webhooks/read-deliveries.ts';
+import type { EndpointView } from '../../services/webhooks/read-endpoints.ts';
 import type { Examples } from '../http/route.ts';
-import type { DeliveryView, EndpointView } from './schemas.ts';
 
 const delivery: DeliveryView = {
   id: '0192f0d8-4e1a-7b6c-8f93-1d5a7c2e9b48',

@@ -1,6 +1,4 @@
-import { deliveryStatuses } from '../../db/entities/delivery.ts';
-import { deliveryErrors, disabledReasons } from '../../domain/webhook-deliveries.ts';
-import { eventTypes } from '../../domain/post-status.ts';
+import { deliveryStatuses } from '../../db/entities/webhooks.ts';
 import {
   count,
   dateTime,
@@ -13,13 +11,11 @@ import {
   record,
   text,
   uuid,
-  type Value,
 } from '../../domain/json-schema.ts';
-import { cursorQuery } from '../http/cursor.ts';
-import type { QueryOf } from '../http/route.ts';
-
-/** Limit of attempts per delivery, shown and kept at a replay, so that responses stay small after many replays. */
-export const shownAttempts = 50;
+import { eventTypes } from '../../domain/statuses.ts';
+import { deliveryErrors, disabledReasons } from '../../domain/webhook-deliveries.ts';
+import { cursorQuery } from '../../services/cursor.ts';
+import { maxDeliveriesPage, shownAttempts } from '../../services/webhooks/read-deliveries.ts';
 
 const status = oneOf(deliveryStatuses);
 const responseStatus = {
@@ -37,7 +33,6 @@ const lastDelivery = record({
   error: deliveryError,
   created_at: dateTime,
 });
-export type LastDelivery = Value<typeof lastDelivery>;
 
 const endpointFields = {
   id: uuid,
@@ -68,7 +63,6 @@ const endpointFields = {
 };
 
 export const endpointSchema = record(endpointFields);
-export type EndpointView = Value<typeof endpointSchema>;
 
 export const createdEndpointSchema = record({
   ...endpointFields,
@@ -106,7 +100,6 @@ const deliveryFields = {
 };
 
 export const deliverySchema = record(deliveryFields);
-export type DeliveryView = Value<typeof deliverySchema>;
 
 export const testedDeliverySchema = record({
   ...deliveryFields,
@@ -116,7 +109,6 @@ export const testedDeliverySchema = record({
       "The first 2 KB of the receiver's response as text, with U+FFFD for invalid bytes; null without a response.",
   },
 });
-export type TestedDelivery = Value<typeof testedDeliverySchema>;
 
 const url = {
   ...text,
@@ -130,7 +122,6 @@ export const createEndpointSchema = fields(
   { url, events, description: { ...text, maxLength: maxDescription } },
   ['url', 'events'],
 );
-export type CreateEndpointBody = Value<typeof createEndpointSchema>;
 
 export const editEndpointSchema = fields({
   url,
@@ -145,10 +136,6 @@ export const editEndpointSchema = fields({
     description: 'False: nothing is sent to it until it is enabled. Missed events can be replayed.',
   },
 });
-export type EditEndpointBody = Value<typeof editEndpointSchema>;
-
-/** Default and maximum of deliveries per page. */
-export const maxDeliveriesPage = 100;
 
 export const deliveriesQuery = {
   status: { description: 'Only deliveries with this status.', schema: status },
@@ -159,4 +146,3 @@ export const deliveriesQuery = {
   },
   cursor: cursorQuery,
 } as const;
-export type DeliveriesQuery = QueryOf<typeof deliveriesQuery>;

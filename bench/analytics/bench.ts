@@ -5,7 +5,7 @@ import {
   loadAnalytics,
   readFromIndex,
   type Selection,
-} from '../../api/analytics/load-analytics.ts';
+} from '../../services/analytics/load-analytics.ts';
 import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Em, type Orm } from '../../db/orm.ts';
 import { createSealer } from '../../runtime/secrets.ts';

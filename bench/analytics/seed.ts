@@ -1,4 +1,4 @@
-import { connectChannel } from '../../accounts/connect-channel.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
 import type { Orm } from '../../db/orm.ts';
 import type { Sealer } from '../../runtime/secrets.ts';

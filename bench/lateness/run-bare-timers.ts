@@ -8,7 +8,7 @@ import {
   Worker,
 } from '@temporalio/worker';
 import { createLogger } from '../../runtime/logger.ts';
-import { temporalLogger } from '../../worker/temporal-logger.ts';
+import { temporalLogger } from '../../worker/create-workers.ts';
 import type { System } from '../runner/processes.ts';
 import type { bareTimer } from './bare-timer.ts';
 

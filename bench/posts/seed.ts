@@ -3,8 +3,8 @@ import type { Orm } from '../../db/orm.ts';
 import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
 import type { Account } from '../../networks/network.ts';
 import type { Sealer } from '../../runtime/secrets.ts';
-import type { PostToSync } from '../../temporal/sync-post.ts';
 import { insertRows } from '../runner/seed-posts.ts';
+import type { PostToSync } from '../../domain/to-sync.ts';
 
 /** An account of a sandbox, with its network's name. */
 export type SandboxAccount = { readonly platform: string; readonly account: Account };

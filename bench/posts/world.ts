@@ -6,7 +6,7 @@ import { createOrm, type Orm } from '../../db/orm.ts';
 import { connectBluesky } from '../../networks/bluesky/connect.ts';
 import { connectMastodon } from '../../networks/mastodon/connect.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
-import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
+import { parseAllowList } from '../../runtime/egress/addresses.ts';
 import { createSealer, type Sealer } from '../../runtime/secrets.ts';
 import { startApp } from '../../scripts/parts/app.ts';
 import { respondsAt, untilReady, type ProcessPart, type Stage } from '../../scripts/parts/part.ts';

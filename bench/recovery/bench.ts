@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { forEachLimit } from '../../runtime/for-each-limit.ts';
+import { forEachLimit } from '../../runtime/concurrency.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { deliveryWorkflowId } from '../../workflows/messages.ts';
 import { count, type Bench, type Run } from '../runner/bench.ts';

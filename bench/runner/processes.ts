@@ -17,7 +17,7 @@ import { startTemporal, withoutTemporal, type TemporalPlan } from '../../scripts
 import { freePort } from '../../scripts/ports.ts';
 import { findTemporal } from '../../scripts/programs/find-temporal.ts';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
-import { lastPolls } from '../../temporal/last-polls.ts';
+import { lastPolls } from '../../temporal/workflow-states.ts';
 import { postmasterPid } from './processor-time.ts';
 
 // Starts the real parts like `npm start` does, as processes.

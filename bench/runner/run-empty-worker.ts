@@ -5,8 +5,7 @@ import { createLogger } from '../../runtime/logger.ts';
 import { untilStopSignal } from '../../runtime/process.ts';
 import { temporalOptions } from '../../temporal/settings.ts';
 import { bundleWorkflows } from '../../worker/bundle-workflows.ts';
-import { pollQueues } from '../../worker/create-workers.ts';
-import { temporalLogger } from '../../worker/temporal-logger.ts';
+import { pollQueues, temporalLogger } from '../../worker/create-workers.ts';
 
 /**
  * Runs the product's workers, with the product's options, for workflows and activities of the bench, until the process

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { connectChannel } from '../../accounts/connect-channel.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
 import type { Em, Orm } from '../../db/orm.ts';
 import { syncPost } from '../../temporal/sync-post.ts';

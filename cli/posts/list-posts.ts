@@ -1,13 +1,13 @@
 import { sql, type RawBuilder } from 'kysely';
-import { dueAt } from '../../db/post-columns.ts';
+import { isFailedOrUnconfirmed, isOpenChannel } from '../../db/channel-status.ts';
 import type { Em } from '../../db/orm.ts';
+import { dueAt, isOpenPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
+import type { ChannelStatus, PostStatus } from '../../domain/statuses.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
+import { beginning, distance, formatInstant, oneLine, readCount } from '../format.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
-import { beginning, distance, formatInstant, oneLine } from './format.ts';
-import { readCount } from './read-options.ts';
 
 type Values = Readonly<Record<string, string>>;
 
@@ -45,15 +45,14 @@ const due = dueAt('p');
 
 const kinds: Readonly<Record<'overdue' | 'failed' | 'unconfirmed', Kind>> = {
   overdue: {
-    posts: (now) =>
-      sql`p.status in ('scheduled', 'publishing') and ${due} < ${new Date(now.getTime() - overdueMs)}`,
-    channels: sql`pc.status in ('scheduled', 'publishing', 'retrying')`,
+    posts: (now) => sql`${isOpenPost('p')} and ${due} < ${new Date(now.getTime() - overdueMs)}`,
+    channels: isOpenChannel,
     order: sql`${due}, p.id`,
     nothing: 'No post is overdue.',
   },
   failed: {
     posts: () => sql`p.status = 'failed'`,
-    channels: sql`pc.status in ('failed', 'unconfirmed')`,
+    channels: isFailedOrUnconfirmed,
     order: sql`p.updated_at desc, p.id desc`,
     nothing: 'No post has failed.',
   },

@@ -1,11 +1,11 @@
 import { IsolationLevel } from '@mikro-orm/core';
 import { sql } from 'kysely';
-import type { FindKind } from '../../db/entities/sweep-find.ts';
-import { partsOfPost, type RecordedPart } from '../../db/ledger/live-parts.ts';
+import type { FindKind } from '../../db/entities/operations.ts';
+import { partsOfPost, type RecordedPart } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import type { Options } from '../../networks/content-rules.ts';
-import type { OperatedPost } from './find-post.ts';
+import type { OperatedPost } from './lifecycle.ts';
 
 export type PostRecordRow = {
   readonly id: string;

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
-import { retryPost } from '../../api/posts/retry-post.ts';
-import { dueAt } from '../../db/post-columns.ts';
+import { retryPost } from '../../services/posts/retry-post.ts';
+import { isFailedOrUnconfirmed } from '../../db/channel-status.ts';
 import type { Em, Orm } from '../../db/orm.ts';
+import { dueAt } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
 import {
   canRetryLater,
@@ -11,9 +12,9 @@ import {
 import { AppError } from '../../domain/errors.ts';
 import { lateSpacingMs } from '../../domain/pacing.ts';
 import { UsageError, type CommandAnswer, type CommandDeps } from '../command.ts';
+import { readTime } from '../format.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
-import { leaveToRelay, syncedSoon } from './find-post.ts';
-import { readTime } from './read-options.ts';
+import { syncedSoon } from './lifecycle.ts';
 
 type Values = Readonly<Record<string, string>>;
 
@@ -129,7 +130,7 @@ async function retry(
 ): Promise<string | null> {
   try {
     const caller = { workspaceId, plan };
-    await retryPost({ orm, now, syncPost: leaveToRelay }, caller, postId, { only: codes, at });
+    await retryPost({ orm, now }, caller, postId, { only: codes, at });
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code !== 'unavailable') {
@@ -243,8 +244,8 @@ async function failedChannels(
   const rows = await query(
     em,
     sql<ChannelRow>`
-      select post_id, channel_id, coalesce(error_code, 'internal') as code from post_channels
-      where post_id = any(${posts.map(({ id }) => id)}) and status in ('failed', 'unconfirmed') order by position`,
+      select post_id, channel_id, coalesce(error_code, 'internal') as code from post_channels pc
+      where post_id = any(${posts.map(({ id }) => id)}) and ${isFailedOrUnconfirmed} order by position`,
   );
   return Map.groupBy(rows, (row) => row.post_id);
 }

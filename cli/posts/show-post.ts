@@ -1,11 +1,10 @@
+import { type RecordedPart, isOpen } from '../../db/ledger/parts.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { RecordedPart } from '../../db/ledger/live-parts.ts';
-import { isOpen } from '../../db/ledger/part-states.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
-import { findPost } from './find-post.ts';
-import { beginning, formatInstant, oneLine } from './format.ts';
+import { beginning, formatInstant, oneLine } from '../format.ts';
+import { findPost } from './lifecycle.ts';
 import {
   loadRecords,
   type ChannelRow,

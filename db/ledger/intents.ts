@@ -9,9 +9,8 @@ import {
 import { newId } from '../new-id.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
-import type { OfAccount } from './claims.ts';
-import type { LedgerEntry } from './entries.ts';
-import { mayBeLiveInSql } from './part-states.ts';
+import type { OfAccount, LedgerEntry } from './entries.ts';
+import { mayBeLiveInSql } from './parts.ts';
 
 /** Another attempt on the channel went ahead or ended it, and records the result. */
 export class SupersededError extends Error {

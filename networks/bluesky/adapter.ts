@@ -1,3 +1,6 @@
+import { cidForLex } from '@atproto/lex-cbor';
+import { lexParse } from '@atproto/lex-json';
+import { AppBskyRichtextFacet, RichText, type Facet } from '@atproto/api';
 import type {
   Connection,
   Finding,
@@ -7,12 +10,21 @@ import type {
   SentPart,
   PublishStep,
 } from '../network.ts';
+import type { ServerAccess } from '../http.ts';
+import { resolveHandle } from './client.ts';
+import { uploadFiles, prepareFiles, cardEmbedder, noCard } from './embeds.ts';
 import { metrics } from './metrics.ts';
-import { isWritten, writeThread } from './write-thread.ts';
-import { prepareThread } from './prepare.ts';
-import { preparedPostOf, uriOf, type PreparedPost } from './prepared-post.ts';
-import { blueskySettings, rules } from './rules.ts';
-import { uploadFiles } from './files/upload.ts';
+import { blueskySettings, rules, choiceOf } from './rules.ts';
+import {
+  isWritten,
+  writeThread,
+  preparedPostOf,
+  uriOf,
+  type PreparedPost,
+  collection,
+  type StrongRef,
+  recordKey,
+} from './thread.ts';
 
 /**
  * Bluesky, on any PDS.
@@ -71,4 +83,140 @@ function sentParts(connection: Connection, posts: readonly PreparedPost[]): Sent
     url: `${webUrl}/profile/${did}/post/${post.rkey}`,
     ...(post.warnings && post.warnings.length > 0 && { warning: post.warnings.join(' ') }),
   }));
+}
+
+/**
+ * Makes the records of a thread, with their keys, times and hashes.
+ *
+ * A reply refers to earlier posts by hash, and a post to its files. All hashes are computed before anything is sent, so
+ * a whole thread can go out in one write.
+ *
+ * @param parts Parts that were already prepared keep their record keys, so that only one of two writes can succeed.
+ * @throws NetworkError when a mention cannot be resolved at the moment, or a file cannot be read.
+ */
+async function prepareThread(
+  connection: Connection,
+  parts: readonly (ThreadPart | PreparedPart)[],
+  { nowMs, before }: { readonly nowMs: number; readonly before: readonly PreparedPart[] },
+): Promise<PreparedPart[]> {
+  const didOf = handleResolver(connection);
+  const makeCard = cardEmbedder(connection);
+  const prepared: PreparedPart[] = [];
+  const refs = before.map((part) => refTo(connection, preparedPostOf(part)));
+  let root = refs.at(0);
+  let parent = refs.at(-1);
+  for (const [index, part] of parts.entries()) {
+    // One millisecond per part keeps them in order wherever posts are sorted by time or by key.
+    const atMs = Math.floor(nowMs) + index;
+    const facets = await facetsOf(part.text, didOf);
+    const { embed: files, warnings, ...named } = await prepareFiles(connection, part.media);
+    const isBare = files === null && choiceOf(part.options).hasLinkCard;
+    const card = isBare ? await makeCard(facets) : noCard;
+    const embed = files ?? card.embed;
+    const json = JSON.stringify({
+      $type: collection,
+      text: part.text,
+      createdAt: new Date(atMs).toISOString(),
+      ...(facets.length > 0 && { facets }),
+      ...(embed !== null && { embed }),
+      ...chosen(part.options),
+      ...(root && parent && { reply: { root, parent } }),
+    });
+    const cid = (await cidForLex(lexParse(json))).toString();
+    const record: PreparedPost['record'] = JSON.parse(json);
+    const rkey = 'data' in part ? preparedPostOf(part).rkey : recordKey(atMs, part.key);
+    const data = {
+      rkey,
+      cid,
+      record,
+      ...named,
+      warnings: [...warnings, ...card.warnings],
+      ...(card.thumb && { thumb: card.thumb }),
+    };
+    prepared.push({ ...part, data });
+    parent = refTo(connection, data);
+    root ??= parent;
+  }
+
+  return prepared;
+}
+
+/** The record fields for the owner's options. Source: lexicon `app.bsky.feed.post`. */
+function chosen(options: ThreadPart['options']): object {
+  const { langs, labels } = choiceOf(options);
+  return {
+    ...(langs.length > 0 && { langs }),
+    ...(labels.length > 0 && {
+      labels: {
+        $type: 'com.atproto.label.defs#selfLabels',
+        values: labels.map((val) => ({ val })),
+      },
+    }),
+  };
+}
+
+const refTo = (
+  { remoteId }: Connection,
+  { rkey, cid }: Pick<PreparedPost, 'rkey' | 'cid'>,
+): StrongRef => ({ uri: uriOf(remoteId, { rkey }), cid });
+
+/**
+ * The links, mentions and tags of a text, with byte offsets.
+ *
+ * A mention whose handle does not resolve, and a link that is not a valid URL, stay plain text: the server would refuse
+ * the whole post because of them.
+ *
+ * @throws what `didOf` throws.
+ */
+async function facetsOf(text: string, didOf: ResolveHandle): Promise<Facet[]> {
+  const richText = new RichText({ text });
+  richText.detectFacetsWithoutResolution();
+  const facets: Facet[] = [];
+  for (const { index, features } of richText.facets ?? []) {
+    const resolved = [];
+    for (const feature of features) {
+      resolved.push(await resolveFeature(feature, didOf));
+    }
+
+    const kept = resolved.filter((feature) => feature !== null);
+    if (kept.length > 0) {
+      facets.push({ index, features: kept });
+    }
+  }
+
+  return facets;
+}
+
+async function resolveFeature(feature: Feature, didOf: ResolveHandle): Promise<Feature | null> {
+  if (AppBskyRichtextFacet.isMention(feature)) {
+    // The detection puts the handle into the field for the DID.
+    const did = await didOf(feature.did);
+    return did === null ? null : { ...feature, did };
+  }
+
+  return AppBskyRichtextFacet.isLink(feature) && !URL.canParse(feature.uri) ? null : feature;
+}
+
+type Feature = Facet['features'][number];
+
+/** Returns the DID of a handle, or null when there is none. */
+type ResolveHandle = (handle: string) => Promise<string | null>;
+
+/**
+ * Makes a resolver that asks the account's own server once per handle.
+ *
+ * It throws NetworkError when the server cannot resolve at the moment: a post is not edited later, so a mention that is
+ * left out would be lost.
+ */
+function handleResolver(server: ServerAccess): ResolveHandle {
+  const known = new Map<string, string | null>();
+  return async (handle) => {
+    let did = known.get(handle);
+    if (did === undefined) {
+      did = await resolveHandle(server, handle);
+      known.set(handle, did);
+    }
+
+    return did;
+  };
 }

@@ -1,14 +1,14 @@
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, retryAtMs, limitReached } from '../answer.ts';
-import { NetworkError } from '../network.ts';
 import {
   sendNetworkRequest,
   type Purpose,
   type NetworkRequest,
   acceptedAfter,
   type ServerAccess,
-} from '../send-network-request.ts';
+} from '../http.ts';
+import { NetworkError } from '../network.ts';
 
 const serverName = 'The Bluesky server';
 
@@ -17,6 +17,8 @@ export const didSchema = {
   pattern: '^did:[a-z]+:[\\x21-\\x7e]+$',
   maxLength: 2048,
 };
+
+export const cidSchema = { type: 'string', pattern: '^[a-z0-9]+$', maxLength: 255 };
 
 /**
  * Calls an XRPC query; without an authorization it reads public data. Returns refusals as responses.
@@ -95,6 +97,28 @@ export const uploadBlob = (
     serverName,
   );
 };
+
+/** Reads the response of `com.atproto.identity.resolveHandle`. */
+const readDid = answerReader<{ readonly did: string }>({
+  type: 'object',
+  required: ['did'],
+  properties: { did: didSchema },
+});
+
+/**
+ * Asks a server for the DID of a handle; null when there is none.
+ *
+ * @throws NetworkError when the server cannot resolve at the moment.
+ */
+export async function resolveHandle(server: ServerAccess, handle: string): Promise<string | null> {
+  const method = 'com.atproto.identity.resolveHandle';
+  const response = await xrpcQuery(server, method, { handle }, 'prepare');
+  if (response.status === 429 || response.status >= 500) {
+    throw refusal(response, 'prepare', []);
+  }
+
+  return (response.status === 200 && readDid(jsonOf(response))?.did) || null;
+}
 
 type XrpcError = { readonly error: string; readonly message?: string };
 

@@ -1,15 +1,28 @@
+import type { Json } from '../../domain/json-schema.ts';
 import { pasted } from '../../domain/texts.ts';
+import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
-import type { Egress } from '../../runtime/egress/egress.ts';
-import { baseUrlOf, type ServerAccess } from '../send-network-request.ts';
+import type { CheckAccount } from '../network-entry.ts';
 import { NetworkError, type Account } from '../network.ts';
-import { accountName } from './account-name.ts';
-import { readProfile } from './account.ts';
-import { bearerAuthorization, getSession, isTokenRefused, refusal } from './client.ts';
-import { readLimits } from './describe-server.ts';
-import { shownHandle } from './shown-handle.ts';
-import { type BlueskyCredentials, logIn, type Login, type BlueskySession } from './session.ts';
+import { baseUrlOf, type ServerAccess } from '../http.ts';
+import {
+  bearerAuthorization,
+  getSession,
+  isTokenRefused,
+  refusal,
+  didSchema,
+  unreadable,
+  resolveHandle,
+  xrpcQuery,
+} from './client.ts';
 import type { StoredSettings } from './rules.ts';
+import {
+  type BlueskyCredentials,
+  logIn,
+  type Login,
+  type BlueskySession,
+  withSession,
+} from './session.ts';
 
 type BlueskyLogin = {
   /** The base URL of the account's PDS, or of its provider: `https://bsky.social`. */
@@ -103,4 +116,135 @@ function pdsOf(didDoc: unknown): string | null {
   const endpoint = services.find(({ id }) => id.endsWith('#atproto_pds'))?.serviceEndpoint;
   const url = typeof endpoint === 'string' ? URL.parse(endpoint) : null;
   return url?.protocol === 'https:' ? url.origin : null;
+}
+
+type Profile = {
+  readonly did: string;
+  readonly handle: string;
+  /** Absent on servers without account states. */
+  readonly active?: boolean;
+};
+
+/** Reads the response of `com.atproto.server.getSession`; null for an unexpected shape. */
+export const readProfile: (answer: unknown) => Profile | null = answerReader({
+  type: 'object',
+  required: ['did', 'handle'],
+  properties: {
+    did: didSchema,
+    handle: { type: 'string', minLength: 1, maxLength: 253 },
+    active: { type: 'boolean' },
+  },
+});
+
+/** Asks the server for the account's identity. An app password signs in only when the stored session has expired. */
+export const checkAccount: CheckAccount = async (connection) => {
+  const saveSession = () => Promise.resolve();
+  let secret = '';
+  const response: EgressResponse = await withSession(
+    { ...connection, saveSession },
+    (authorization) => {
+      ({ secret } = authorization);
+      return getSession(connection, authorization);
+    },
+  );
+  if (response.status !== 200) {
+    throw refusal(response, 'prepare', [secret]);
+  }
+
+  const profile = readProfile(jsonOf(response));
+  if (!profile) {
+    throw unreadable('prepare');
+  }
+  if (profile.active === false) {
+    const message = 'The Bluesky account is deactivated.';
+    throw new NetworkError('access_lost', message, { accepted: 'no', server: 'answered' });
+  }
+
+  return { remoteId: profile.did, handle: profile.handle };
+};
+
+type Named = {
+  readonly did: string;
+  /** As the account's server reports it. */
+  readonly handle: string;
+  readonly baseUrl: string;
+};
+
+/**
+ * The handle to display. A server may claim any handle for its accounts, so a handle that is proved neither by the
+ * server's own name nor by the resolver is followed by the server: `me.example (pds.example)`.
+ */
+export async function shownHandle(
+  http: Egress,
+  { did, handle, baseUrl }: Named,
+  resolverUrl: string | undefined,
+): Promise<string> {
+  const { host, hostname } = new URL(baseUrl);
+  const name = handle.toLowerCase();
+  const isOwnName = name === hostname || name.endsWith(`.${hostname}`);
+  const isProved =
+    isName.test(name) &&
+    (isOwnName || isReserved(name) || (await didBehind(name, http, resolverUrl)) === did);
+  return isProved ? handle : `${handle} (${host})`;
+}
+
+const isName = /^[a-z0-9\-]+(?:\.[a-z0-9\-]+)+$/v;
+
+/** Reserved names (RFC 6761), which atproto uses for development. */
+const isReserved = (handle: string): boolean => handle.endsWith('.test');
+
+const didBehind = async (
+  handle: string,
+  http: Egress,
+  baseUrl: string | undefined,
+): Promise<string | null> =>
+  baseUrl === undefined
+    ? null
+    : resolveHandle({ http, baseUrl, signal: AbortSignal.timeout(5000) }, handle).catch(() => null);
+
+/** Cleans a handle or a DID that was copied from a sentence: removes a leading @ and a trailing full stop. */
+export const accountName = (typed: string): string =>
+  pasted(typed).replace(/^@/v, '').replace(/\.$/v, '');
+
+type Description = {
+  /** The DID of the server itself. */
+  readonly did: string;
+  readonly blobUploadLimit?: unknown;
+};
+
+/** Reads the response of `com.atproto.server.describeServer`. */
+const readDescription = answerReader<Description>({
+  type: 'object',
+  required: ['did'],
+  properties: { did: didSchema },
+});
+
+/**
+ * Asks a server for its public description.
+ *
+ * @throws NetworkError when the server does not answer, or sends an unexpected response.
+ */
+export async function describeServer(server: ServerAccess): Promise<Description> {
+  const response = await xrpcQuery(server, 'com.atproto.server.describeServer', {}, 'prepare');
+  if (response.status !== 200) {
+    throw refusal(response, 'prepare', []);
+  }
+
+  const description = readDescription(jsonOf(response));
+  if (!description) {
+    throw unreadable('prepare');
+  }
+  return description;
+}
+
+const readLimit = answerReader<number>({ type: 'integer', minimum: 1 });
+
+/**
+ * Asks a server for its largest file size. Servers from before July 2026 do not say; the setting then stays unchanged.
+ *
+ * @throws NetworkError when the server does not answer, or sends an unexpected response.
+ */
+export async function readLimits(http: Egress, baseUrl: string): Promise<Record<string, Json>> {
+  const limit = readLimit((await describeServer({ http, baseUrl })).blobUploadLimit);
+  return limit === null ? {} : { blobUploadLimit: limit };
 }

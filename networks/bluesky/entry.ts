@@ -1,10 +1,9 @@
-import { address, type Env } from '../../runtime/config/read-values.ts';
-import type { NetworkEntry } from '../network-entry.ts';
-import type { Connector } from '../network.ts';
+import { address, type Env } from '../../runtime/config/settings.ts';
+import type { NetworkEntry, Connector } from '../network-entry.ts';
 import type { OauthEntry } from '../oauth/contract.ts';
-import { metadataPath } from './oauth/metadata-path.ts';
-import { readLimits } from './describe-server.ts';
-import type { Directories } from './oauth/open-client.ts';
+import { checkAccount, connectBluesky, readLimits } from './connect.ts';
+import type { Directories } from './oauth/client.ts';
+import { metadataPath } from './oauth/grant.ts';
 import { blueskySettings, rules } from './rules.ts';
 
 export const bluesky: NetworkEntry = (env, problems) => {
@@ -17,7 +16,7 @@ export const bluesky: NetworkEntry = (env, problems) => {
     // Links use the DID, because a handle can get another owner.
     profileUrl: ({ remoteId, settings }) =>
       `${blueskySettings(settings).webUrl}/profile/${remoteId}`,
-    check: async (connection) => (await import('./account.ts')).checkAccount(connection),
+    check: checkAccount,
     connector: connectorWith(directories),
   };
 };
@@ -40,10 +39,9 @@ const connectorWith = ({ resolverUrl }: Directories): Connector => ({
     'web-url': { placeholder: 'https://bsky.app', required: false },
   },
   secret: 'app-password',
-  connect: async (http, values) => {
+  connect: (http, values) => {
     const { url: baseUrl = '', handle: identifier = '' } = values;
     const { 'app-password': appPassword = '', 'web-url': webUrl } = values;
-    const { connectBluesky } = await import('./connect.ts');
     const login = { baseUrl, identifier, appPassword, resolverUrl };
     return connectBluesky(http, webUrl ? { ...login, webUrl } : login);
   },
@@ -71,7 +69,7 @@ const oauthEntry = (directories: Directories): OauthEntry => ({
   clientMetadata: {
     path: metadataPath,
     make: async ({ publicUrl, redirectUri, derive }) => {
-      const { oauthClient } = await import('./oauth/client-metadata.ts');
+      const { oauthClient } = await import('./oauth/client.ts');
       const client = oauthClient(publicUrl, redirectUri, derive);
       return client?.key ? client.metadata : null;
     },

@@ -1,11 +1,9 @@
-import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf } from '../answer.ts';
-import { countIn, readingOf, sumOf, type PostReading } from '../metrics.ts';
-import type { Connection, MetricsReader } from '../network.ts';
-import { readOneByOne } from '../read-one-by-one.ts';
-import { errorName, xrpcQuery, refusal, unreadable } from './client.ts';
-import { collection } from './prepared-post.ts';
-import { withSession } from './session.ts';
+import { answerReader } from '../answer.ts';
+import { countIn, readingOf, sumOf, readOneByOne } from '../metrics.ts';
+import type { Connection, MetricsReader, PostReading } from '../network.ts';
+import { errorName, xrpcQuery } from './client.ts';
+import { queryWithSession } from './session.ts';
+import { collection } from './thread.ts';
 
 type Viewed = {
   readonly uri: string;
@@ -46,7 +44,12 @@ export const metrics: MetricsReader = {
   read,
   async followers(connection) {
     const parameters = { actor: connection.remoteId };
-    const profile = await ask(connection, 'app.bsky.actor.getProfile', parameters, readProfile);
+    const profile = await queryWithSession(
+      connection,
+      'app.bsky.actor.getProfile',
+      parameters,
+      readProfile,
+    );
     return countIn(profile.followersCount) ?? null;
   },
 };
@@ -56,7 +59,12 @@ async function read(
   remoteIds: readonly string[],
 ): Promise<ReadonlyMap<string, PostReading>> {
   const parameters = { uris: remoteIds };
-  const { posts } = await ask(connection, 'app.bsky.feed.getPosts', parameters, readPosts);
+  const { posts } = await queryWithSession(
+    connection,
+    'app.bsky.feed.getPosts',
+    parameters,
+    readPosts,
+  );
   const viewed = posts.filter(({ uri }) => remoteIds.includes(uri));
   const missing = remoteIds.filter((uri) => !viewed.some((post) => post.uri === uri));
   const gone = await readOneByOne(missing, (uri) => absence(connection, uri));
@@ -83,27 +91,4 @@ async function absence(connection: Connection, uri: string): Promise<PostReading
   const response = await xrpcQuery(connection, method, parameters, 'prepare').catch(() => null);
   const isGone = response?.status === 400 && errorName(response) === 'RecordNotFound';
   return isGone ? { kind: 'gone' } : null;
-}
-
-/** Sends a query with the account's session. @throws NetworkError for a refusal or an unexpected response. */
-async function ask<T>(
-  connection: Connection,
-  method: string,
-  parameters: Readonly<Record<string, string | readonly string[]>>,
-  readAnswer: (value: unknown) => T | null,
-): Promise<T> {
-  let secret = '';
-  const response: EgressResponse = await withSession(connection, (authorization) => {
-    ({ secret } = authorization);
-    return xrpcQuery(connection, method, parameters, 'prepare', authorization);
-  });
-  if (response.status !== 200) {
-    throw refusal(response, 'prepare', [secret]);
-  }
-
-  const answer = readAnswer(jsonOf(response));
-  if (answer === null) {
-    throw unreadable('prepare');
-  }
-  return answer;
 }

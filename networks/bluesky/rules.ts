@@ -1,12 +1,25 @@
-import { answerReader } from '../answer.ts';
-import type { Content, AttachmentFacts, Rules, ValidationResult } from '../content-rules.ts';
 import type { Json } from '../../domain/json-schema.ts';
-import { durationOf, sizesOf } from '../validation/amounts.ts';
+import { answerReader } from '../answer.ts';
+import type {
+  Content,
+  AttachmentFacts,
+  Rules,
+  ValidationResult,
+  Options,
+  OptionsSchema,
+  Limits,
+} from '../content-rules.ts';
 import { validateByLimits } from '../validation/content.ts';
-import { hasType, isAnimatedWebp, isImage, isVideo, nameOf } from '../validation/files.ts';
-import type { Limits } from '../validation/limits.ts';
+import {
+  durationOf,
+  sizesOf,
+  hasType,
+  isAnimatedWebp,
+  isImage,
+  isVideo,
+  nameOf,
+} from '../validation/files.ts';
 import { countGraphemes } from '../validation/texts.ts';
-import { optionsSchema } from './options.ts';
 
 /** The limit of Bluesky's apps; the servers do not check it. */
 const appMaxDurationMs = 3 * 60_000;
@@ -52,6 +65,42 @@ const limitsOf = (settings: Json): Limits => ({
   ],
 });
 
+/** Labels that accounts may put on their own posts. Source: https://docs.bsky.app/docs/advanced-guides/moderation */
+const labels = ['sexual', 'nudity', 'porn', 'graphic-media'] as const;
+
+/**
+ * The lexicon's format `language`, without private tags: language, script, region, variants, extensions.
+ * Source: lexicon `app.bsky.feed.post`, RFC 5646 section 2.1.
+ */
+const language =
+  '^[a-z]{2,3}(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[A-WY-Za-wy-z0-9](?:-[A-Za-z0-9]{2,8})+)*$';
+
+const optionsSchema: OptionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    langs: {
+      type: 'array',
+      maxItems: 3,
+      uniqueItems: true,
+      items: { type: 'string', pattern: language, maxLength: 35 },
+      description: 'Languages of the text, up to three, as BCP 47 tags such as `en` or `pt-BR`.',
+    },
+    labels: {
+      type: 'array',
+      maxItems: labels.length,
+      uniqueItems: true,
+      items: { type: 'string', enum: labels },
+      description: 'Content warnings that readers see before the post.',
+    },
+    link_card: {
+      type: 'boolean',
+      description:
+        'Whether a text without files shows a card of its first link, with the title, the description and the picture of that page. Default: true.',
+    },
+  },
+};
+
 export const rules: Rules = {
   threads: true,
   options: optionsSchema,
@@ -68,6 +117,22 @@ export const rules: Rules = {
       ],
     }),
 };
+
+type Choice = {
+  readonly langs: readonly string[];
+  readonly labels: readonly string[];
+  readonly hasLinkCard: boolean;
+};
+
+/** Reads the options of a channel. A value that does not fit the schema is ignored. */
+export const choiceOf = (options: Options): Choice => ({
+  langs: textsOf(options['langs']),
+  labels: textsOf(options['labels']),
+  hasLinkCard: options['link_card'] !== false,
+});
+
+const textsOf = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 
 function becomesSmaller(file: AttachmentFacts, { maxImageBytes }: BlueskySettings): string[] {
   if (!isImage(file) || file.sizeBytes <= maxImageBytes) {
@@ -118,7 +183,7 @@ function showsOtherwise(file: AttachmentFacts): string[] {
     : [];
 }
 
-export type BlueskySettings = {
+type BlueskySettings = {
   /** Base URL of the app that shows the posts, without a trailing slash. Differs from Bluesky's for another app. */
   readonly webUrl: string;
   /** Largest image of a record, in bytes; larger ones are re-encoded. A PDS from before 2026 accepts half of it. */

@@ -1,22 +1,23 @@
 import { createHash } from 'node:crypto';
+import type { Json } from '../../domain/json-schema.ts';
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote } from '../answer.ts';
-import type { Json } from '../../domain/json-schema.ts';
+import type { ServerAccess } from '../http.ts';
 import { type Connection, NetworkError } from '../network.ts';
 import { tokenSchema } from '../oauth/tokens.ts';
-import type { ServerAccess } from '../send-network-request.ts';
 import {
   bearerAuthorization,
   didSchema,
   errorName,
   isTokenRefused,
   xrpcProcedure,
+  xrpcQuery,
   readXrpcError,
   refusal,
   unreadable,
   type Authorization,
 } from './client.ts';
-import { readGrantedAccess, withProof } from './oauth/with-proof.ts';
+import { readGrantedAccess, withProof } from './oauth/grant.ts';
 
 export type BlueskyCredentials = {
   /** A handle or a DID. */
@@ -102,7 +103,7 @@ const readClaims = answerReader<{ readonly exp: number }>({
 });
 
 /** The part of a connection that a session needs. */
-export type AccountConnection = ServerAccess &
+type AccountConnection = ServerAccess &
   Pick<Connection, 'remoteId' | 'credentials' | 'session' | 'saveSession'>;
 
 /**
@@ -134,6 +135,59 @@ export async function withSession(
   return isShared && isTokenRefused(response)
     ? call(bearerAuthorization((await renewSession(connection, accessJwt)).accessJwt))
     : response;
+}
+
+/**
+ * Sends a query with the account's session.
+ *
+ * @throws NetworkError for a refusal or an unexpected response.
+ */
+export async function queryWithSession<T>(
+  connection: AccountConnection,
+  method: string,
+  parameters: Readonly<Record<string, string | readonly string[]>>,
+  readAnswer: (value: unknown) => T | null,
+): Promise<T> {
+  let secret = '';
+  const response = await withSession(connection, (authorization) => {
+    ({ secret } = authorization);
+    return xrpcQuery(connection, method, parameters, 'prepare', authorization);
+  });
+  if (response.status !== 200) {
+    throw refusal(response, 'prepare', [secret]);
+  }
+
+  const answer = readAnswer(jsonOf(response));
+  if (answer === null) {
+    throw unreadable('prepare');
+  }
+  return answer;
+}
+
+/** Reads the response of `com.atproto.server.getServiceAuth`. */
+const readServiceToken = answerReader<{ readonly token: string }>({
+  type: 'object',
+  required: ['token'],
+  properties: { token: tokenSchema },
+});
+
+/**
+ * Asks the account's server for a token with which another service may act for the account.
+ *
+ * @param audience The DID of the server that accepts the token.
+ * @param method The only method that it allows.
+ */
+export async function serviceToken(
+  connection: AccountConnection,
+  audience: string,
+  method: string,
+  seconds: number,
+): Promise<string> {
+  const exp = Math.floor(Date.now() / 1000) + seconds;
+  const parameters = { aud: audience, lxm: method, exp: String(exp) };
+  const query = 'com.atproto.server.getServiceAuth';
+  const { token } = await queryWithSession(connection, query, parameters, readServiceToken);
+  return token;
 }
 
 /** How long callers with the previous session get the new one, in milliseconds: an attempt reads the session once. */

@@ -1,17 +1,16 @@
-import { BodyTooLargeError, type Downloader } from '../../runtime/egress/egress.ts';
-import { EgressError } from '../../runtime/egress/egress-error.ts';
+import { BodyTooLargeError, EgressError, type Downloader } from '../../runtime/egress/egress.ts';
 import { shrinkImage } from '../../runtime/media/shrink-image.ts';
 import { quote } from '../answer.ts';
 import type { Connection } from '../network.ts';
-import { pageFacts } from './page-facts.ts';
 import {
   compressed,
   fetching,
   NoPageError,
+  pageFacts,
   readPage,
   userAgent,
   type FetchedPage,
-} from './read-page.ts';
+} from './page.ts';
 
 /** A preview of a link in a post, from the metadata of its page. */
 type LinkCard = {

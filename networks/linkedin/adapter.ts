@@ -1,3 +1,4 @@
+import type { Purpose } from '../http.ts';
 import {
   NetworkError,
   type Connection,
@@ -8,18 +9,15 @@ import {
   type SentPart,
   type PublishStep,
 } from '../network.ts';
-import type { Purpose } from '../send-network-request.ts';
-import { linkedinSettings } from './settings.ts';
 import { accessWith, type LinkedinAccess } from './client.ts';
 import { createComment, findComments } from './comments.ts';
+import { createPost } from './create-post.ts';
 import { keepCard, keptCard } from './link-card.ts';
-import { openKeepers } from './uploads/kept-files.ts';
 import { linkedinMetrics } from './metrics.ts';
-import { createPost, findPosts, type Author } from './posts.ts';
-import { preparedOf, type Prepared } from './prepared.ts';
-import { rules } from './rules.ts';
-import { uploadImage } from './uploads/upload-image.ts';
-import { uploadVideo } from './uploads/upload-video.ts';
+import { preparedOf, type Prepared, findPosts, type Author } from './posts.ts';
+import { linkedinSettings, rules } from './rules.ts';
+import { uploadVideo } from './upload-video.ts';
+import { openKeepers, uploadImage } from './uploads.ts';
 
 /**
  * LinkedIn's members and organisations. The first part is a post, the second one its first comment.

@@ -1,13 +1,15 @@
 import type { Json } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { jsonOf } from '../answer.ts';
-import { type TokenAccess, bearerHeader, openAccess } from '../access-token.ts';
 import {
+  type TokenAccess,
+  bearerHeader,
+  openAccess,
   sendNetworkRequest,
   type NetworkRequest,
   type Purpose,
   type ServerAccess,
-} from '../send-network-request.ts';
+} from '../http.ts';
 import { refusal, unreadable } from './refusal.ts';
 
 const serverName = 'LinkedIn';

@@ -1,12 +1,18 @@
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
+import type { NetworkRequest } from '../http.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import type { NetworkRequest } from '../send-network-request.ts';
 import { call, type LinkedinAccess } from './client.ts';
-import type { Author } from './posts.ts';
-import { mayBeOf, preparedOf } from './prepared.ts';
+import {
+  mayBeOf,
+  preparedOf,
+  commentPage,
+  isCommentUrn,
+  postPage,
+  postUrnOf,
+  type Author,
+} from './posts.ts';
 import { refusal, unreadable } from './refusal.ts';
-import { commentPage, isCommentUrn, postPage, postUrnOf } from './urns.ts';
 
 const needs =
   'the Community Management API and its permission to comment (w_member_social_feed, for pages w_organization_social_feed)';

@@ -1,8 +1,7 @@
-import { address, textSetting, type Env } from '../../runtime/config/read-values.ts';
+import { address, textSetting, type Env } from '../../runtime/config/settings.ts';
 import type { NetworkEntry } from '../network-entry.ts';
-import { readApp } from '../oauth/app-settings.ts';
-import { linkedinApiUrl, profileUrl } from './settings.ts';
-import { rules } from './rules.ts';
+import { readApp } from '../oauth/contract.ts';
+import { linkedinApiUrl, profileUrl, rules } from './rules.ts';
 
 /** Current in the autumn of 2026; LinkedIn supports a version for a year. */
 const defaultVersion = '202609';

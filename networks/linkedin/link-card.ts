@@ -4,11 +4,9 @@ import { answerReader, quote } from '../answer.ts';
 import { cardMaker, type CardPicture } from '../link-card/card-maker.ts';
 import { NetworkError, type Connection, type ThreadPart, type PreparedPart } from '../network.ts';
 import type { LinkedinAccess } from './client.ts';
-import { firstLink } from './first-link.ts';
-import { choiceOf } from './options.ts';
-import { preparedOf } from './prepared.ts';
-import { untilAvailable } from './uploads/media-status.ts';
-import { bringImage } from './uploads/upload-image.ts';
+import { preparedOf } from './posts.ts';
+import { choiceOf } from './rules.ts';
+import { untilAvailable, bringImage } from './uploads.ts';
 
 /** Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api */
 type Article = {
@@ -102,4 +100,35 @@ async function thumbnailOf(
     }
     return { warning: `The card for ${quote(link, [])} has no picture. ${error.message}` };
   }
+}
+
+/** A link ends at a character that URLs do not contain unescaped, and at Chinese and Japanese punctuation. */
+const links = /\bhttps?:\/\/[^\s<>"“”«»、。，！？；：（）「」『』【】《》]+/giv;
+
+/**
+ * The first link of a text that begins with a protocol; undefined when there is none. Trailing punctuation does not
+ * belong to it, nor a closing bracket that was opened before it.
+ */
+export function firstLink(text: string): string | undefined {
+  for (const [found] of text.matchAll(links)) {
+    const link = beforeOpenBracket(found).replace(/[.,;:!?'’…*_~\]\}]{1,20}$/v, '');
+    if (URL.canParse(link)) {
+      return link;
+    }
+  }
+
+  return undefined;
+}
+
+/** Cuts a link at a closing bracket without an opening one. */
+function beforeOpenBracket(link: string): string {
+  let depth = 0;
+  for (const { 0: bracket, index } of link.matchAll(/[\(\)]/gv)) {
+    depth += bracket === '(' ? 1 : -1;
+    if (depth < 0) {
+      return link.slice(0, index);
+    }
+  }
+
+  return link;
 }

@@ -1,12 +1,9 @@
-import { answerReader } from '../answer.ts';
-import { countIn, type PostReading } from '../metrics.ts';
-import type { Connection, MetricsReader } from '../network.ts';
-import { readOneByOne } from '../read-one-by-one.ts';
+import { answerReader, jsonOf } from '../answer.ts';
+import { countIn, readingOf, readOneByOne } from '../metrics.ts';
+import type { Connection, MetricsReader, NetworkError, PostReading } from '../network.ts';
 import { accessWith, answerAs, call, type LinkedinAccess } from './client.ts';
-import { memberReading } from './member-analytics.ts';
-import { pageReadings } from './page-statistics.ts';
-import { refusedBy } from './refusal.ts';
-import { linkedinSettings } from './settings.ts';
+import { refusedBy, refusal, unreadable } from './refusal.ts';
+import { linkedinSettings } from './rules.ts';
 
 /**
  * Reads the metrics of posts: one request per metric for a member's post, one for all posts of an organisation. Few
@@ -39,6 +36,97 @@ const readMember = (access: LinkedinAccess, urns: readonly string[]): Promise<Re
     async (urn) => (await memberReading(access, urn)) ?? (await absence(access, urn)),
   );
 
+const metricTypes = {
+  impressions: 'IMPRESSION',
+  likes: 'REACTION',
+  comments: 'COMMENT',
+  shares: 'RESHARE',
+  saves: 'POST_SAVE',
+} as const;
+
+type Name = keyof typeof metricTypes;
+
+/** The first API version with saves. */
+const savesSince = '202604';
+
+const readPoints = answerReader<{ readonly elements: readonly { readonly count?: unknown }[] }>({
+  type: 'object',
+  required: ['elements'],
+  properties: { elements: { type: 'array', items: { type: 'object' } } },
+});
+
+/**
+ * Reads a member's post, with one request per metric. Metrics that the app may not read are absent.
+ *
+ * Source: https://learn.microsoft.com/linkedin/marketing/community-management/members/post-statistics
+ *
+ * @returns null when LinkedIn reports nothing about the post.
+ * @throws NetworkError `permission_missing` when the app may read no metric at all.
+ */
+async function memberReading(access: LinkedinAccess, urn: string): Promise<PostReading | null> {
+  const entity = entityOf(urn);
+  if (entity === null) {
+    return null;
+  }
+
+  const names = (Object.keys(metricTypes) as Name[]).filter(
+    (name) => name !== 'saves' || access.version >= savesSince,
+  );
+  const counts: Partial<Record<Name, unknown>> = {};
+  const refused: NetworkError[] = [];
+  for (const name of names) {
+    const point = await pointOf(access, entity, metricTypes[name]);
+    if ('refusal' in point) {
+      refused.push(point.refusal);
+    } else {
+      counts[name] = point.count;
+    }
+  }
+
+  const [first] = refused;
+  if (first && refused.length === names.length) {
+    throw first;
+  }
+  return Object.values(counts).some((count) => count !== undefined) ? readingOf(counts) : null;
+}
+
+/** The URN as a Rest.li union; null for an entity without analytics. */
+function entityOf(urn: string): string | null {
+  const kind = /^urn:li:(?<kind>share|ugcPost):/v.exec(urn)?.groups?.['kind'];
+  return kind === undefined
+    ? null
+    : `(${kind === 'share' ? 'share' : 'ugc'}:${encodeURIComponent(urn)})`;
+}
+
+const memberNeeds = 'the Community Management API and its permission r_member_postAnalytics';
+
+async function pointOf(
+  access: LinkedinAccess,
+  entity: string,
+  metricType: string,
+): Promise<{ readonly count: unknown } | { readonly refusal: NetworkError }> {
+  const query = `q=entity&entity=${entity}&queryType=${metricType}&aggregation=TOTAL`;
+  const path = `/rest/memberCreatorPostAnalytics?${query}`;
+  const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
+  if (response.status === 403) {
+    return { refusal: refusal(response, { ...access, purpose: 'prepare', needs: memberNeeds }) };
+  }
+  // With a code or a message, LinkedIn says that the post or the metric does not exist.
+  const { code, message } = refusedBy(response);
+  if ([400, 404].includes(response.status) && (code !== undefined || message !== undefined)) {
+    return { count: undefined };
+  }
+  if (response.status !== 200) {
+    throw refusal(response, { ...access, purpose: 'prepare' });
+  }
+
+  const points = readPoints(jsonOf(response));
+  if (!points) {
+    throw unreadable('prepare');
+  }
+  return { count: points.elements[0]?.count };
+}
+
 async function readPage(
   access: LinkedinAccess,
   organization: string,
@@ -50,6 +138,87 @@ async function readPage(
   const gone = await readOneByOne(missing, (urn) => absence(access, urn).catch(() => null));
   return new Map([...readings, ...gone]);
 }
+
+type Statistics = {
+  readonly impressionCount?: unknown;
+  readonly likeCount?: unknown;
+  readonly commentCount?: unknown;
+  readonly shareCount?: unknown;
+};
+
+type Element = {
+  readonly share?: string;
+  readonly ugcPost?: string;
+  readonly totalShareStatistics?: Statistics;
+};
+
+const readElements = answerReader<{ readonly elements: readonly Element[] }>({
+  type: 'object',
+  required: ['elements'],
+  properties: {
+    elements: {
+      type: 'array',
+      maxItems: 1000,
+      items: {
+        type: 'object',
+        properties: {
+          share: { type: 'string' },
+          ugcPost: { type: 'string' },
+          totalShareStatistics: { type: 'object' },
+        },
+      },
+    },
+  },
+});
+
+const pageNeeds = 'the Community Management API and its permission rw_organization_admin';
+
+/**
+ * Reads an organisation's posts with one request. LinkedIn keeps their metrics for a year, and does not count saves.
+ *
+ * Source: https://learn.microsoft.com/linkedin/marketing/community-management/organizations/share-statistics
+ */
+async function pageReadings(
+  access: LinkedinAccess,
+  organization: string,
+  urns: readonly string[],
+): Promise<ReadonlyMap<string, PostReading>> {
+  const ofKind = (kind: string, name: string): string[] => {
+    const some = urns.filter((urn) => urn.startsWith(`urn:li:${kind}:`));
+    return some.length > 0 ? [`${name}=List(${some.map(encodeURIComponent).join(',')})`] : [];
+  };
+  const posts = [...ofKind('share', 'shares'), ...ofKind('ugcPost', 'ugcPosts')];
+  if (posts.length === 0) {
+    return new Map(); // Without posts, the request would return the statistics of the whole page.
+  }
+
+  const entity = `organizationalEntity=${encodeURIComponent(organization)}`;
+  const query = ['q=organizationalEntity', entity, ...posts].join('&');
+  const path = `/rest/organizationalEntityShareStatistics?${query}`;
+  const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
+  if (response.status !== 200) {
+    throw refusal(response, { ...access, purpose: 'prepare', needs: pageNeeds });
+  }
+
+  const answer = readElements(jsonOf(response));
+  if (!answer) {
+    throw unreadable('prepare');
+  }
+  return new Map(
+    answer.elements.flatMap(({ share, ugcPost, totalShareStatistics: totals }) => {
+      const urn = share ?? ugcPost ?? '';
+      return totals && urns.includes(urn) ? [[urn, presentStatistics(totals)] as const] : [];
+    }),
+  );
+}
+
+const presentStatistics = (totals: Statistics): PostReading =>
+  readingOf({
+    impressions: totals.impressionCount,
+    likes: totals.likeCount,
+    comments: totals.commentCount,
+    shares: totals.shareCount,
+  });
 
 /**
  * Whether a post without metrics is gone: null while it exists, and where this app may not see posts.

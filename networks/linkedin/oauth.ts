@@ -1,11 +1,9 @@
-import type { Oauth } from '../oauth/contract.ts';
-import { appOf } from '../oauth/oauth-app.ts';
-import type { ConfiguredApp } from '../oauth/app-settings.ts';
+import { type Oauth, appOf, type ConfiguredApp } from '../oauth/contract.ts';
 import type { Endpoints } from '../oauth/authorization-server.ts';
 import { codeFlowOauth } from '../oauth/code-flow.ts';
 import { linkedinAccounts } from './connect.ts';
 
-export type LinkedinOauthSettings = {
+type LinkedinOauthSettings = {
   readonly app: ConfiguredApp;
   readonly endpoints: Endpoints;
   readonly scopes: readonly string[];

@@ -1,161 +1,134 @@
-import { answerReader, jsonOf, quote } from '../answer.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import { answerReader, jsonOf } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
 import { call, type LinkedinAccess } from './client.ts';
-import type { LinkCard } from './link-card.ts';
-import { littleText, plainText } from './little-text.ts';
-import { choiceOf } from './options.ts';
-import { mayBeOf, mayBeOurs, preparedOf, type Prepared } from './prepared.ts';
-import { isDuplicate, refusal, refusedBy, unreadable } from './refusal.ts';
-import { postPage, postUrnIn, postUrnOf, postUrnPattern } from './urns.ts';
+import { refusal, unreadable } from './refusal.ts';
 
 /** The posting account, and the website that shows its posts. */
 export type Author = { readonly urn: string; readonly webUrl: string };
 
-/** The content of a post beside its text. */
-type Content = {
-  /** The URNs of the part's files, in order. */
-  readonly files: readonly string[];
-  /** Only for a post without files. */
-  readonly card: LinkCard | null;
+/** Data that all attempts of a part share. */
+export type Prepared = {
+  /** Posts of this part are not older than this time, by our clock. */
+  readonly preparedAtMs: number;
+  readonly mediaCount: number;
+  /** Whether a send is in doubt and LinkedIn does not show whether it arrived. */
+  readonly isDoubted?: boolean;
 };
 
-/** Errors that settle whether an earlier send arrived. All other errors leave it open. */
-const conclusiveCodes = new Set(['content_refused', 'media_refused', 'duplicate']);
+const readPrepared = answerReader<Prepared>({
+  type: 'object',
+  required: ['preparedAtMs', 'mediaCount'],
+  properties: {
+    preparedAtMs: { type: 'integer' },
+    mediaCount: { type: 'integer', minimum: 0 },
+    isDoubted: { type: 'boolean' },
+  },
+});
 
-/**
- * Creates one post. If an earlier send is in doubt, this send also shows whether that one arrived; an error that does
- * not show it leaves it in doubt.
- */
-export async function createPost(
-  access: LinkedinAccess,
-  author: Author,
-  part: PreparedPart,
-  content: Content,
-): Promise<SentPart> {
-  try {
-    return await postAgain(access, author, part, content);
-  } catch (error) {
-    const isOpen = preparedOf(part.data).isDoubted === true;
-    if (!isOpen && content.card?.article && isRefusal(error)) {
-      return postWithoutCard(access, author, part, content.card, error);
-    }
-    if (isOpen && error instanceof NetworkError && !conclusiveCodes.has(error.code)) {
-      const { code, message, retryAtMs, limit, server, cause } = error;
-      throw new NetworkError(code, message, {
-        accepted: 'unknown',
-        retryAtMs,
-        limit,
-        cause,
-        ...(server && { server }),
-      });
-    }
-
-    throw error;
-  }
-}
-
-const isRefusal = (error: unknown): error is NetworkError =>
-  error instanceof NetworkError &&
-  error.accepted === 'no' &&
-  ['content_refused', 'media_refused'].includes(error.code);
-
-/**
- * Sends the post without its card after a final refusal, which may concern only the card.
- *
- * @throws NetworkError `unconfirmed` when the response is lost: the next attempt would send the card again, and
- *   LinkedIn might not recognise that post as a duplicate.
- */
-async function postWithoutCard(
-  access: LinkedinAccess,
-  author: Author,
-  part: PreparedPart,
-  { article, warnings }: LinkCard,
-  refused: NetworkError,
-): Promise<SentPart> {
-  const link = quote(article?.source, []);
-  const warning = `LinkedIn refused the post with the card for ${link}, and accepted it without one. ${refused.message}`;
-  const card = { article: null, warnings: [...warnings, warning] };
-  try {
-    return await postAgain(access, author, part, { files: [], card });
-  } catch (error) {
-    if (error instanceof NetworkError && error.accepted === 'unknown') {
-      const { message, accepted, cause } = error;
-      throw new NetworkError('unconfirmed', message, { accepted, cause });
-    }
-    throw error;
-  }
-}
-
-/**
- * Sends one post. While LinkedIn has the first post, it refuses a second one.
- *
- * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api
- *
- * @throws NetworkError `duplicate`, with the existing post in `existing` when an earlier send may have created it.
- */
-async function postAgain(
-  access: LinkedinAccess,
-  author: Author,
-  part: PreparedPart,
-  { files, card }: Content,
-): Promise<SentPart> {
-  const response = await call(access, {
-    method: 'POST',
-    path: '/rest/posts',
-    body: {
-      author: author.urn,
-      commentary: littleText(part.text),
-      visibility: choiceOf(part.options).visibility,
-      distribution: {
-        feedDistribution: 'MAIN_FEED',
-        targetEntities: [],
-        thirdPartyDistributionChannels: [],
-      },
-      lifecycleState: 'PUBLISHED',
-      isReshareDisabledByAuthor: false,
-      ...(card?.article ? { content: { article: card.article } } : contentOf(part, files)),
-    },
-    purpose: 'create',
-  });
-  const urn = postUrnOf(response.headers['x-restli-id']);
-  if (response.status >= 200 && response.status < 300) {
-    if (urn === null) {
-      throw unreadable('create');
-    }
-    return sentPartOf(author, urn, card);
+/** @throws Error for data that `prepare` did not make. */
+export function preparedOf(data: Json): Prepared {
+  const prepared = readPrepared(data);
+  if (!prepared) {
+    throw new Error('A part was not prepared for LinkedIn.');
   }
 
-  const error = refusal(response, { ...access, purpose: 'create' });
-  const refused = refusedBy(response);
-  const known = isDuplicate(response.status, refused) ? postUrnIn(refused.message ?? '') : null;
-  throw known !== null && mayBeOurs(preparedOf(part.data), known)
-    ? withExisting(error, sentPartOf(author, known, card))
-    : error;
+  return prepared;
 }
 
-const sentPartOf = ({ webUrl }: Author, urn: string, card: LinkCard | null): SentPart => ({
+/** The largest assumed difference between our clock and LinkedIn's, in milliseconds. */
+const clockSkewMs = 60_000;
+
+/** Whether an entity with this creation time, by LinkedIn's clock, may belong to a part. */
+export const mayBeOf = ({ preparedAtMs }: Prepared, createdAtMs: number): boolean =>
+  createdAtMs >= preparedAtMs - clockSkewMs;
+
+/** Whether the existing post of a duplicate refusal may come from a send in doubt. An older post does not. */
+export const mayBeOurs = (prepared: Prepared, urn: string): boolean =>
+  prepared.isDoubted === true && mayBeOf(prepared, idTimeMs(urn));
+
+/** The link card of a post, or null. Its warnings concern the post. */
+type Warned = { readonly warnings: readonly string[] } | null;
+
+export const sentPartOf = ({ webUrl }: Author, urn: string, card: Warned): SentPart => ({
   remoteId: urn,
   url: postPage(webUrl, urn),
   ...(card && card.warnings.length > 0 && { warning: card.warnings.join(' ') }),
 });
 
-const withExisting = (
-  { code, message, accepted }: NetworkError,
-  existing: SentPart,
-): NetworkError =>
-  new NetworkError(code, message, { accepted, server: 'answered', existing: [existing] });
+/** URNs of posts. LinkedIn itself chooses whether a post becomes a `share` or a `ugcPost`. */
+const postUrn = String.raw`urn:li:(?:share|ugcPost|activity):[0-9]{1,20}`;
 
-/** Only images have an alt text on LinkedIn. */
-function contentOf({ media }: PreparedPart, files: readonly string[]): object {
-  const named = files.map((id, index) => {
-    const { altText, type } = media[index] ?? { altText: null, type: '' };
-    return { id, ...(altText !== null && type.startsWith('image/') && { altText }) };
-  });
-  const [only] = named;
-  if (!only) {
-    return {};
+const postUrnPattern = `^${postUrn}$`;
+
+const isPostUrn = new RegExp(postUrnPattern, 'v');
+
+/** The URN of a post, or null for anything else. */
+export const postUrnOf = (value: string | undefined): string | null =>
+  value !== undefined && isPostUrn.test(value) ? value : null;
+
+/** Finds a post's URN in a message of LinkedIn: `Content is a duplicate of urn:li:share:1`. */
+export const postUrnIn = (text: string): string | null =>
+  new RegExp(String.raw`\b${postUrn}\b`, 'v').exec(text)?.[0] ?? null;
+
+/**
+ * When LinkedIn created a post, in milliseconds since 1970: the upper bits of its id. (The duplicate
+ * `urn:li:share:7141138937766391808` was reported on 2023-12-14, the date in its id.) Used only for the age of
+ * duplicates.
+ */
+const idTimeMs = (urn: string): number => Number(BigInt(urn.split(':').at(-1) ?? '0') >> 22n);
+
+const commentUrnPattern = new RegExp(String.raw`^urn:li:comment:\(${postUrn},[0-9]{1,20}\)$`, 'v');
+
+/** Whether a URN names a comment in LinkedIn's own form: the post's URN and the comment's id. */
+export const isCommentUrn = (value: string): boolean => commentUrnPattern.test(value);
+
+/** The page of a post. @param webUrl Base URL of the website, without a trailing slash. */
+export const postPage = (webUrl: string, urn: string): string => `${webUrl}/feed/update/${urn}/`;
+
+/** The page of a post that shows one comment first. */
+export function commentPage(webUrl: string, urn: string, commentUrn: string): string {
+  // In page URLs, the post inside a comment's URN has no `urn:li:` prefix.
+  const short = commentUrn.replace('(urn:li:', '(');
+  return `${postPage(webUrl, urn)}?commentUrn=${encodeURIComponent(short)}`;
+}
+
+const pageSize = 100;
+
+/** 1000 posts since a post began exceed what an account makes; also ends the loop when a server pages in a circle. */
+const maxPages = 10;
+
+/**
+ * The author's posts that may be this part, oldest first.
+ *
+ * @returns null when LinkedIn does not show the author's posts to this app: members' posts need `r_member_social`,
+ *   which few apps get.
+ * @throws NetworkError `unconfirmed` when there are too many posts to check.
+ */
+export async function findPosts(
+  access: LinkedinAccess,
+  author: Author,
+  part: PreparedPart,
+  card: Warned,
+): Promise<readonly SentPart[] | null> {
+  const prepared = preparedOf(part.data);
+  const found: SentPart[] = [];
+  for (let page = 0; page < maxPages; page += 1) {
+    const posts = await listPosts(access, author.urn, page * pageSize);
+    if (posts === null) {
+      return null;
+    }
+
+    const fitting = posts.filter((post) => fits(post, part, prepared));
+    found.push(...fitting.map(({ id }) => sentPartOf(author, id, card)));
+    const isOver = posts.some((post) => !mayBeOf(prepared, timeOf(post)));
+    if (posts.length < pageSize || isOver) {
+      return found.toReversed();
+    }
   }
-  return { content: named.length === 1 ? { media: only } : { multiImage: { images: named } } };
+
+  const message = `The account has over ${maxPages * pageSize} newer posts, too many to search.`;
+  throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
 }
 
 type ListedPost = {
@@ -200,43 +173,6 @@ const readPosts = answerReader<{ readonly elements: readonly ListedPost[] }>({
   },
 });
 
-const pageSize = 100;
-/** 1000 posts since a post began exceed what an account makes; also ends the loop when a server pages in a circle. */
-const maxPages = 10;
-
-/**
- * The author's posts that may be this part, oldest first.
- *
- * @returns null when LinkedIn does not show the author's posts to this app: members' posts need `r_member_social`,
- *   which few apps get.
- * @throws NetworkError `unconfirmed` when there are too many posts to check.
- */
-export async function findPosts(
-  access: LinkedinAccess,
-  author: Author,
-  part: PreparedPart,
-  card: LinkCard | null,
-): Promise<readonly SentPart[] | null> {
-  const prepared = preparedOf(part.data);
-  const found: SentPart[] = [];
-  for (let page = 0; page < maxPages; page += 1) {
-    const posts = await listPosts(access, author.urn, page * pageSize);
-    if (posts === null) {
-      return null;
-    }
-
-    const fitting = posts.filter((post) => fits(post, part, prepared));
-    found.push(...fitting.map(({ id }) => sentPartOf(author, id, card)));
-    const isOver = posts.some((post) => !mayBeOf(prepared, timeOf(post)));
-    if (posts.length < pageSize || isOver) {
-      return found.toReversed();
-    }
-  }
-
-  const message = `The account has over ${maxPages * pageSize} newer posts, too many to search.`;
-  throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
-}
-
 /** A page of an author's posts, newest first. @returns null when LinkedIn does not show them to this app. */
 async function listPosts(
   access: LinkedinAccess,
@@ -280,3 +216,47 @@ function fits(post: ListedPost, { text }: PreparedPart, prepared: Prepared): boo
 /** A post without a time counts as new. */
 const timeOf = ({ createdAt, publishedAt }: ListedPost): number =>
   createdAt ?? publishedAt ?? Infinity;
+
+/** Characters with a meaning in LinkedIn's "little text". All of them must always be escaped. */
+const reserved = /[\\|{}@[\]()<>#*_~]/g;
+
+/**
+ * A hashtag: at the beginning of a word, of letters and digits, but not of digits alone.
+ *
+ * In the middle of a word or of a link (`page#part`) a # is plain text. So is a # with combining marks, such as the
+ * keycap emoji (U+FE0F and U+20E3), which a tag cannot contain.
+ */
+const hashtags =
+  /(?<![^\s\(\[\{"'“‘«„¿¡])#(?!\p{M})((?=[[\p{M}\p{N}]--[\uFE0F\u20E3]]*\p{L})[[\p{L}\p{M}\p{N}]--[\uFE0F\u20E3]]+)/gv;
+
+/**
+ * Converts a plain text to LinkedIn's "little text", in which posts are sent: it displays as written, with live
+ * hashtags. LinkedIn cuts a post off at an unescaped reserved character, and still reports success.
+ *
+ * Mentions are not supported: they need the URN of a member.
+ *
+ * Linear time for all strings; never throws.
+ *
+ * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/little-text-format
+ *
+ * @example littleText('Hi (all) #news') // 'Hi \(all\) {hashtag|\#|news}'
+ */
+export function littleText(text: string): string {
+  let little = '';
+  let end = 0;
+  for (const { 0: match, 1: tag, index } of text.matchAll(hashtags)) {
+    little += `${escaped(text.slice(end, index))}{hashtag|\\#|${tag}}`;
+    end = index + match.length;
+  }
+
+  return little + escaped(text.slice(end));
+}
+
+const escaped = (text: string): string => text.replaceAll(reserved, '\\$&');
+
+/** Converts a little text from LinkedIn to plain text. LinkedIn may escape more or less than we do. */
+export const plainText = (little: string): string =>
+  little.replaceAll(
+    /\{hashtag\|\\?[#＃]\|(?<tag>[^\|\{\}]*)\}|\\(?<escaped>.)/gsv,
+    (_, tag: string | undefined, char: string) => (tag === undefined ? char : `#${tag}`),
+  );

@@ -1,11 +1,11 @@
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, retryAtMs, limitReached } from '../answer.ts';
+import { acceptedAfter, type Purpose } from '../http.ts';
 import { NetworkError } from '../network.ts';
-import { acceptedAfter, type Purpose } from '../send-network-request.ts';
 
 /** The body of an error response. Newer APIs send no `serviceErrorCode`, some only a message. */
-export type LinkedinErrorBody = {
+type LinkedinErrorBody = {
   readonly serviceErrorCode?: number;
   readonly code?: string;
   readonly message?: string;

@@ -1,12 +1,18 @@
 import type { Json } from '../../domain/json-schema.ts';
-import type { Content, AttachmentFacts, Rules, ValidationResult } from '../content-rules.ts';
-import { numberOf } from '../validation/amounts.ts';
+import { answerReader } from '../answer.ts';
+import type {
+  Content,
+  AttachmentFacts,
+  Rules,
+  ValidationResult,
+  Options,
+  OptionsSchema,
+  Limits,
+} from '../content-rules.ts';
+import type { ProfileUrl } from '../network-entry.ts';
 import { validateByLimits } from '../validation/content.ts';
-import { isVideo, nameOf } from '../validation/files.ts';
-import type { Limits } from '../validation/limits.ts';
+import { numberOf, isVideo, nameOf } from '../validation/files.ts';
 import { asOnePost, isBlank } from '../validation/texts.ts';
-import { linkedinSettings } from './settings.ts';
-import { choiceOf, maxCommentLength, optionsSchema, type Choice } from './options.ts';
 
 const limits: Limits = {
   name: 'LinkedIn',
@@ -16,7 +22,7 @@ const limits: Limits = {
       unit: 'characters',
       linkLength: null,
       emoji: '2 or more',
-      // Measured on the plain text: the escapes of `little-text.ts` do not count.
+      // Measured on the plain text: the escapes of `littleText` do not count.
       counting: 'UTF-16 code units, the strictest reading of "characters".',
       measure: ({ length }) => length,
     },
@@ -42,6 +48,42 @@ const limits: Limits = {
       maxDurationMs: 30 * 60_000,
     },
   ],
+};
+
+/** In UTF-16 code units, the strictest reading of "characters". */
+const maxCommentLength = 1250;
+
+const visibilities = ['PUBLIC', 'CONNECTIONS'] as const;
+
+type Visibility = (typeof visibilities)[number];
+
+/**
+ * Sources: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api,
+ * https://learn.microsoft.com/linkedin/marketing/community-management/shares/comments-api
+ */
+const optionsSchema: OptionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    visibility: {
+      type: 'string',
+      enum: visibilities,
+      description:
+        "Who may see the post: everybody, or the member's connections. Default: `PUBLIC`; the page of an organisation accepts nothing else.",
+    },
+    first_comment: {
+      type: 'string',
+      minLength: 1,
+      maxLength: maxCommentLength,
+      description:
+        "Written below the post by the same account after publication. LinkedIn allows comments only to apps of its Community Management API; with another app's token the post is published and the comment fails.",
+    },
+    link_card: {
+      type: 'boolean',
+      description:
+        'Whether a post without files shows a card of its first link, with the title, the description and the picture of that page. Default: true.',
+    },
+  },
 };
 
 export const rules: Rules = {
@@ -89,3 +131,59 @@ const altTextWarnings = (file: AttachmentFacts): string[] =>
   isVideo(file) && file.altText !== null
     ? [`LinkedIn has no alt text for videos: that of ${nameOf(file)} is left out.`]
     : [];
+
+/** The options of a post. */
+type Choice = {
+  readonly visibility: Visibility;
+  readonly hasLinkCard: boolean;
+  readonly firstComment?: string;
+};
+
+/** Reads options of any shape: the API has checked them, but other callers of the rules have not. */
+export function choiceOf({
+  visibility,
+  first_comment: firstComment,
+  link_card: linkCard,
+}: Options): Choice {
+  return {
+    visibility: visibilities.find((one) => one === visibility) ?? 'PUBLIC',
+    hasLinkCard: linkCard !== false,
+    ...(typeof firstComment === 'string' && { firstComment }),
+  };
+}
+
+export const linkedinApiUrl = 'https://api.linkedin.com';
+
+/** The website for posts of an API: the sandbox shows its own. */
+export const linkedinWebUrl = (apiUrl: string): string =>
+  apiUrl === linkedinApiUrl ? defaults.webUrl : apiUrl;
+
+/** Settings of one account, stored in the channel. */
+export type LinkedinSettings = {
+  /** Whether the account is the page of an organisation. */
+  readonly isOrganization: boolean;
+  /** Base URL of the website that shows the posts, without a trailing slash. */
+  readonly webUrl: string;
+};
+
+const defaults: LinkedinSettings = { isOrganization: false, webUrl: 'https://www.linkedin.com' };
+
+const readSettings = answerReader<Partial<LinkedinSettings>>({
+  type: 'object',
+  properties: {
+    isOrganization: { type: 'boolean' },
+    webUrl: { type: 'string', pattern: '^https?://' },
+  },
+});
+
+/** The settings of a channel. Missing or malformed ones default to a member's on LinkedIn itself. */
+export const linkedinSettings = (settings: Json): LinkedinSettings => ({
+  ...defaults,
+  ...readSettings(settings),
+});
+
+/** The page of an organisation. LinkedIn's API does not reveal the URL of a member's profile. */
+export const profileUrl: ProfileUrl = ({ remoteId, settings }) => {
+  const id = /^urn:li:organization:(?<id>\d+)$/v.exec(remoteId)?.groups?.['id'];
+  return id === undefined ? null : `${linkedinSettings(settings).webUrl}/company/${id}/`;
+};

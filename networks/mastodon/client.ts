@@ -1,16 +1,18 @@
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
-import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf, quote, retryAtMs, limitReached } from '../answer.ts';
-import { type TokenAccess, bearerHeader, openAccess } from '../access-token.ts';
 import type { Json } from '../../domain/json-schema.ts';
-import { NetworkError } from '../network.ts';
+import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import {
+  type TokenAccess,
+  bearerHeader,
+  openAccess,
   sendNetworkRequest,
   type Purpose,
   type NetworkRequest,
   acceptedAfter,
   type ServerAccess,
-} from '../send-network-request.ts';
+} from '../http.ts';
+import { answerReader, jsonOf, quote, retryAtMs, limitReached } from '../answer.ts';
+import { NetworkError } from '../network.ts';
 
 /** An opaque id: a decimal number on Mastodon, a ULID on GoToSocial. URLs cannot contain lone surrogates. */
 export const idSchema = { type: 'string', pattern: '^[^\\p{Cc}\\p{Z}\\p{Cs}]+$', maxLength: 255 };

@@ -1,14 +1,11 @@
 import { pasted } from '../../domain/texts.ts';
-import type { Egress } from '../../runtime/egress/egress.ts';
-import { answerReader } from '../answer.ts';
+import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
+import { type TokenAccess, baseUrlOf } from '../http.ts';
+import { answerReader, jsonOf } from '../answer.ts';
 import type { CheckAccount } from '../network-entry.ts';
-import { baseUrlOf } from '../send-network-request.ts';
 import type { Account } from '../network.ts';
-import type { TokenAccess } from '../access-token.ts';
 import { accessWith, get, getAs, idSchema } from './client.ts';
-import { instanceOf } from './read-limits.ts';
-import { shownHandle } from './shown-handle.ts';
-import { settingsOf } from './settings.ts';
+import { instanceOf, settingsOf } from './settings.ts';
 
 type MastodonLogin = {
   /** The server's base URL: `https://mastodon.example`. */
@@ -59,3 +56,72 @@ export const checkMastodon: CheckAccount = async ({ http, baseUrl, credentials }
 
 const ownerOf = (access: TokenAccess) =>
   getAs(access, '/api/v1/accounts/verify_credentials', 'prepare', readOwnAccount);
+
+type Named = {
+  readonly username: string;
+  /** The domain of the server's accounts, as it reports; undefined when it does not. */
+  readonly domain: string | undefined;
+  readonly baseUrl: string;
+};
+
+/**
+ * The handle to display. A server may claim any domain, so a domain whose WebFinger does not lead to this server is
+ * followed by the server: `@me@example.com (server.example)`.
+ */
+async function shownHandle(http: Egress, { username, domain, baseUrl }: Named): Promise<string> {
+  const { host } = new URL(baseUrl);
+  if (domain === undefined || domain.toLowerCase() === host) {
+    return `@${username}@${host}`;
+  }
+
+  const handle = `@${username}@${domain}`;
+  const isProved = isLocal.test(domain) || (await pointsTo(http, { username, domain, host }));
+  return isProved ? handle : `${handle} (${host})`;
+}
+
+/** A host without a dot is not on the Internet; the sandbox has one. */
+const isLocal = /^[a-z0-9\-]+$/iv;
+
+const isDomain = /^[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+(?::\d{1,5})?$/v;
+
+/**
+ * Whether WebFinger at a domain leads to this server. The domain of a server with another host usually redirects there.
+ *
+ * Source: https://docs.joinmastodon.org/spec/webfinger/
+ */
+async function pointsTo(
+  http: Egress,
+  { username, domain, host }: { username: string; domain: string; host: string },
+): Promise<boolean> {
+  if (!isDomain.test(domain)) {
+    return false;
+  }
+
+  const resource = encodeURIComponent(`acct:${username}@${domain}`);
+  const url = `https://${domain}/.well-known/webfinger?resource=${resource}`;
+  const headers = { accept: 'application/jrd+json, application/json', 'user-agent': 'Punctual' };
+  const response = await http
+    .request({ method: 'GET', url, headers, timeoutMs: 5000, maxBytes: 65_536 })
+    .catch(() => null);
+  return response !== null && addressesIn(response).some((one) => URL.parse(one)?.host === host);
+}
+
+const readLinks = answerReader<{
+  readonly links: readonly { readonly rel?: unknown; readonly href?: unknown }[];
+}>({
+  type: 'object',
+  required: ['links'],
+  properties: { links: { type: 'array', items: { type: 'object' } } },
+});
+
+function addressesIn(response: EgressResponse): string[] {
+  const { status, headers } = response;
+  if (status >= 300 && status < 400) {
+    return headers['location'] === undefined ? [] : [headers['location']];
+  }
+
+  const links = status === 200 ? (readLinks(jsonOf(response))?.links ?? []) : [];
+  return links.flatMap(({ rel, href }) =>
+    rel === 'self' && typeof href === 'string' ? [href] : [],
+  );
+}

@@ -1,7 +1,7 @@
 import type { NetworkEntry, ProfileUrl } from '../network-entry.ts';
 import { checkMastodon, connectMastodon } from './connect.ts';
-import { readLimits } from './read-limits.ts';
 import { rules } from './rules.ts';
+import { readLimits } from './settings.ts';
 
 /** Uses only the name in the handle, because the account's domain may differ from the server's host. */
 const profileUrl: ProfileUrl = ({ baseUrl, handle }) => {

@@ -1,9 +1,8 @@
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
-import type { TokenAccess } from '../access-token.ts';
+import type { TokenAccess } from '../http.ts';
 import { answerReader, jsonOf, retryAtMs } from '../answer.ts';
-import { countIn, readingOf, sumOf, type PostReading } from '../metrics.ts';
-import { NetworkError, type Connection, type MetricsReader } from '../network.ts';
-import { readOneByOne } from '../read-one-by-one.ts';
+import { countIn, readingOf, sumOf, readOneByOne } from '../metrics.ts';
+import { NetworkError, type Connection, type MetricsReader, type PostReading } from '../network.ts';
 import { accessWith, get, getAs, readRefusal, refusal, unreadable } from './client.ts';
 
 /** Counts are checked one by one, because other servers may format them differently. */

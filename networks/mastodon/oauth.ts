@@ -1,5 +1,18 @@
 import type { Json } from '../../domain/json-schema.ts';
+import { pasted } from '../../domain/texts.ts';
 import { answerReader } from '../answer.ts';
+import { NetworkError } from '../network.ts';
+import {
+  type AuthorizationServer,
+  type OauthErrorBody,
+  asOauthError,
+} from '../oauth/authorization-server.ts';
+import {
+  beginCodeFlow,
+  finishCodeFlow,
+  withoutCredentials,
+  withinSignal,
+} from '../oauth/code-flow.ts';
 import {
   OauthError,
   type Grant,
@@ -7,19 +20,12 @@ import {
   type OauthAppCredentials,
   type OauthContext,
 } from '../oauth/contract.ts';
-import type { AuthorizationServer, OauthErrorBody } from '../oauth/authorization-server.ts';
-import { beginCodeFlow, finishCodeFlow, withoutCredentials } from '../oauth/code-flow.ts';
-import { asOauthError } from '../oauth/oauth-failure.ts';
-import { refreshGrant } from '../oauth/refresh-grant.ts';
+import { refreshGrant } from '../oauth/token-endpoint.ts';
 import { grantOf } from '../oauth/tokens.ts';
-import { withinSignal } from '../oauth/within-signal.ts';
-import { NetworkError } from '../network.ts';
-import { baseUrlOf } from '../send-network-request.ts';
-import { readServerMetadata, type ServerMetadata } from './server-metadata.ts';
+import { baseUrlOf } from '../http.ts';
 import { serverName } from './client.ts';
 import { connectMastodon } from './connect.ts';
-import { registeredApp, scopes } from './registration.ts';
-import { serverNameIn } from './server-name-in.ts';
+import { readServerMetadata, type ServerMetadata, registeredApp, scopes } from './oauth-server.ts';
 
 /** Mastodon's additions to the stored state of a code flow. */
 type Kept = ServerMetadata & { readonly baseUrl: string };
@@ -94,6 +100,15 @@ export const mastodonOauth: Oauth = {
       return serverWith(rootOf(request, request.baseUrl), app, announced);
     }, request),
 };
+
+/**
+ * Finds the server in a person's input: its name or URL, a handle (`@me@mastodon.example`), or the URL of a profile.
+ */
+export function serverNameIn(typed: string): string {
+  const given = pasted(typed);
+  const handle = /^@?[^@\s\/:]+@(?<server>[^@\s\/]+)$/v.exec(given);
+  return (handle?.groups?.['server'] ?? given.replace(/\/@[^\/]*\/?$/v, '')).replace(/\.$/v, '');
+}
 
 const advice =
   'Start over; if that does not help, its software may not support all of Mastodon’s API.';

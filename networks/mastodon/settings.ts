@@ -1,5 +1,8 @@
-import { answerReader } from '../answer.ts';
 import type { Json } from '../../domain/json-schema.ts';
+import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
+import { answerReader, jsonOf } from '../answer.ts';
+import { sendNetworkRequest } from '../http.ts';
+import { refusal, serverName } from './client.ts';
 
 /** A server's limits, as last reported. */
 export type MastodonSettings = {
@@ -79,8 +82,41 @@ export const mastodonSettings = (settings: Json): MastodonSettings => ({
   ...read(settings),
 });
 
+/**
+ * Reads a server's public limits. Limits that it does not report are absent.
+ *
+ * @throws NetworkError when the server does not answer, or sends an unexpected response.
+ */
+export async function readLimits(http: Egress, baseUrl: string): Promise<Record<string, Json>> {
+  const { response, instance } = await instanceOf((path) =>
+    sendNetworkRequest({ http, baseUrl }, { method: 'GET', path, purpose: 'prepare' }, serverName),
+  );
+  if (response.status !== 200) {
+    throw refusal(response, { purpose: 'prepare', accessToken: '' });
+  }
+
+  return { ...settingsOf(instance) };
+}
+
+/**
+ * Reads a server's description, by version 1 of the call where version 2 does not exist (Mastodon before 4.0, older
+ * Pleroma).
+ */
+export async function instanceOf(
+  get: (path: string) => Promise<EgressResponse>,
+): Promise<{ readonly response: EgressResponse; readonly instance: Instance }> {
+  const newer = await get('/api/v2/instance');
+  if (newer.status === 200) {
+    return { response: newer, instance: readInstance(jsonOf(newer)) ?? {} };
+  }
+
+  const older = await get('/api/v1/instance');
+  const isRead = older.status === 200;
+  return { response: older, instance: (isRead && readOldInstance(jsonOf(older))) || {} };
+}
+
 /** The limits are checked one by one, so that an invalid one does not hide the others. */
-export type Instance = {
+type Instance = {
   readonly domain?: string;
   readonly configuration?: {
     readonly statuses?: Readonly<Record<string, unknown>>;
@@ -107,7 +143,7 @@ const readFirstVersion = answerReader<
 });
 
 /** Reads `/api/v1/instance` into the form of version 2. Omits its `uri`, which may be a whole URL. */
-export function readOldInstance(value: unknown): Instance | null {
+function readOldInstance(value: unknown): Instance | null {
   const old = readFirstVersion(value);
   if (old === null) {
     return null;
@@ -133,7 +169,7 @@ export function readOldInstance(value: unknown): Instance | null {
 }
 
 /** Reads `GET /api/v2/instance`. */
-export const readInstance = answerReader<Instance>({
+const readInstance = answerReader<Instance>({
   type: 'object',
   properties: {
     domain: { type: 'string', minLength: 1, maxLength: 255 },

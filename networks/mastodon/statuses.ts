@@ -1,9 +1,9 @@
-import { addressFault } from '../../domain/links.ts';
+import { addressFault } from '../../domain/texts.ts';
+import type { TokenAccess } from '../http.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import type { TokenAccess } from '../access-token.ts';
 import { create, getAs, idSchema, refusal, unreadable } from './client.ts';
-import { choiceOf } from './options.ts';
+import { choiceOf } from './rules.ts';
 
 /** Bounds the length of a post's URL; `addressFault` checks the rest. */
 const addressSchema = { type: 'string', maxLength: 2048 };

@@ -1,16 +1,24 @@
-import { calculatePKCECodeChallenge, generateRandomCodeVerifier } from 'oauth4webapi';
+import {
+  AuthorizationResponseError,
+  calculatePKCECodeChallenge,
+  generateRandomCodeVerifier,
+  validateAuthResponse,
+} from 'oauth4webapi';
 import type { Json } from '../../domain/json-schema.ts';
-import { answerReader } from '../answer.ts';
+import type { Egress } from '../../runtime/egress/egress.ts';
+import { answerReader, quote } from '../answer.ts';
 import type { Account } from '../network.ts';
-import { OauthError, type Begun, type Finish, type Grant, type Oauth } from './contract.ts';
-import type { OauthContext } from './contract.ts';
-import { checkAnswer } from './authorization-answer.ts';
-import type { AuthorizationServer } from './authorization-server.ts';
-import { asOauthError } from './oauth-failure.ts';
-import { refreshGrant } from './refresh-grant.ts';
-import { redeemCode } from './token-endpoint.ts';
+import { asOauthError, type AuthorizationServer } from './authorization-server.ts';
+import {
+  OauthError,
+  type Begun,
+  type Finish,
+  type Grant,
+  type Oauth,
+  type OauthContext,
+} from './contract.ts';
+import { redeemCode, refreshGrant } from './token-endpoint.ts';
 import { grantOf, type Tokens } from './tokens.ts';
-import { withinSignal } from './within-signal.ts';
 
 /** The state of a code flow between its two steps. The verifier is a secret. */
 type Kept = { readonly state: string; readonly verifier: string | null };
@@ -112,3 +120,90 @@ export const withoutCredentials = (account: Account): Account => ({
   credentials: {} satisfies Json,
   session: null,
 });
+
+/**
+ * Checks the query with which the browser returned: its state, its issuer, and its success.
+ *
+ * Sources: RFC 6749 (section 4.1.2), RFC 9207.
+ *
+ * @returns the query in the library's form, for the token request.
+ * @throws OauthError
+ */
+function checkAnswer(
+  server: AuthorizationServer,
+  answer: URLSearchParams,
+  state: string,
+): URLSearchParams {
+  const { name, issuer } = server;
+  const parameters = new URLSearchParams(answer);
+  if (issuer === undefined) {
+    parameters.delete('iss');
+  }
+
+  const as = {
+    issuer: issuer ?? server.tokenUrl,
+    authorization_response_iss_parameter_supported: server.alwaysSaysIssuer ?? false,
+  };
+  const checked = validated(as, server, parameters, state);
+  const [code, ...more] = checked.getAll('code');
+  if (!code) {
+    throw new OauthError('unavailable', `${name} returned an unexpected response.`);
+  }
+  if (more.length > 0) {
+    throw foreign(server);
+  }
+
+  return checked;
+}
+
+function validated(
+  as: Parameters<typeof validateAuthResponse>[0],
+  server: AuthorizationServer,
+  parameters: URLSearchParams,
+  state: string,
+): URLSearchParams {
+  try {
+    return validateAuthResponse(as, { client_id: server.app.clientId }, parameters, state);
+  } catch (error) {
+    if (error instanceof AuthorizationResponseError) {
+      throw refusalIn(server, parameters);
+    }
+
+    throw foreign(server); // Drops the library's error, which contains the code.
+  }
+}
+
+const foreign = ({ name }: AuthorizationServer): OauthError =>
+  new OauthError(
+    'expired',
+    `${name} returned a response that does not belong to this link. Start over.`,
+  );
+
+/** @param name The server's name, at the beginning of a sentence. */
+export const declined = (name: string): string =>
+  `${name} says that you declined. Nothing was connected, and you can try again.`;
+
+/** Errors that mean a failure of the server (RFC 6749, section 4.1.2.1). */
+const failures = new Set(['server_error', 'temporarily_unavailable']);
+
+function refusalIn(server: AuthorizationServer, parameters: URLSearchParams): OauthError {
+  const { name, app, denials = [], appAdvice } = server;
+  const error = parameters.get('error') ?? '';
+  const serverMessage = quote(parameters.get('error_description') || error, [app.clientSecret]);
+  const details = serverMessage && `: ${serverMessage}`;
+  if (error === 'access_denied' || denials.includes(error)) {
+    return new OauthError('denied', declined(name));
+  }
+  if (failures.has(error)) {
+    return new OauthError('unavailable', `${name} is not available at the moment${details}.`);
+  }
+
+  const message = `${name} does not accept the request of this service${details}. ${appAdvice}`;
+  return new OauthError('misconfigured', message);
+}
+
+/** Egress for one step, whose requests all end with its signal, because a person waits for them. */
+export const withinSignal = ({ http, signal }: Pick<OauthContext, 'http' | 'signal'>): Egress =>
+  signal === undefined
+    ? http
+    : { ...http, request: (request) => http.request({ signal, ...request }) };

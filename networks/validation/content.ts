@@ -1,7 +1,12 @@
-import type { Content, AttachmentFacts, ValidationResult } from '../content-rules.ts';
-import { validateFiles } from './files.ts';
-import type { Limits } from './limits.ts';
-import { mixtureFaults } from './mixture.ts';
+import type {
+  AttachmentFacts,
+  Content,
+  FaultFacts,
+  FileKind,
+  Limits,
+  ValidationResult,
+} from '../content-rules.ts';
+import { countOf, faultsOf, kindOf, list, nameOf } from './files.ts';
 import { validateTexts, wherePart, type TextFaults } from './texts.ts';
 
 /** A network's rules beyond its limits. */
@@ -45,4 +50,83 @@ export function validateByLimits(
     warnings: parts.flatMap((part) => part.warnings),
     facts: [...facts, ...parts.flatMap((part) => part.facts)],
   };
+}
+
+export type Faults = {
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+  /** The same sentences, as data. */
+  readonly facts: readonly FileFacts[];
+};
+
+type FileFacts = Omit<FaultFacts, 'at'>;
+
+/**
+ * Validates every file by the limits of its kind. A type without a kind is refused.
+ *
+ * Unknown facts about a file give warnings, not errors, because the network may accept it.
+ */
+export function validateFiles(
+  media: readonly AttachmentFacts[],
+  { name: network, files: kinds }: Pick<Limits, 'name' | 'files'>,
+): Faults {
+  const errors: string[] = [];
+  const warnings: string[] = [];
+  const facts: FileFacts[] = [];
+  for (const file of media) {
+    for (const fault of faultsOf(file, kinds)) {
+      if (fault) {
+        const isKnown = !('unknown' in fault);
+        const sentence = isKnown
+          ? `${fault.what ?? nameOf(file)} ${fault.is} for ${network}: ${fault.limit}, and this ${fault.actual}.`
+          : `It is unknown ${fault.unknown} ${nameOf(file)} has; on ${network} ${fault.limit}.`;
+        (isKnown ? errors : warnings).push(sentence);
+        const [limit, actual] = (isKnown && fault.numbers) || [null, null];
+        facts.push({ message: sentence, rule: fault.rule, limit, actual });
+      }
+    }
+  }
+
+  return { errors, warnings, facts };
+}
+
+/**
+ * Problems of the files as a whole: too many of a kind, too few, or a mixture of kinds. Files of an unknown kind are
+ * ignored, because the check of types refuses them.
+ */
+function mixtureFaults(
+  media: readonly AttachmentFacts[],
+  { name: network, files: kinds }: Pick<Limits, 'name' | 'files'>,
+): string[] {
+  const counts = kinds.map((kind) => ({
+    ...kind,
+    count: media.filter((file) => kindOf(file, kinds) === kind).length,
+  }));
+  const present = counts.filter(({ count }) => count > 0);
+  if (
+    present.length < 2 &&
+    counts.every(({ count, max, min = 0 }) => count >= min && count <= max)
+  ) {
+    return [];
+  }
+
+  const taken = kinds.filter(({ max }) => max > 0).map(amountOf);
+  const limit = taken.join(', or ') || 'no files';
+  const sentence = `${network} takes ${limit} in a post, and there ${actualOf(present)}.`;
+  return [sentence.charAt(0).toUpperCase() + sentence.slice(1)];
+}
+
+function amountOf({ one: name, max, min = 0 }: FileKind): string {
+  if (min === max) {
+    return `exactly ${countOf(max, name)}`;
+  }
+
+  return max > 1 ? `up to ${max} ${name}s` : `1 ${name}`;
+}
+
+/** The files in words: `is 1 video`, `are 2 images and 1 video`, `is none`. */
+function actualOf(present: readonly { readonly one: string; readonly count: number }[]): string {
+  const total = present.reduce((sum, { count }) => sum + count, 0);
+  const presentFiles = list(present.map(({ one: name, count }) => countOf(count, name)));
+  return `${total < 2 ? 'is' : 'are'} ${presentFiles || 'none'}`;
 }

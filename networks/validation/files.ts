@@ -1,59 +1,31 @@
-import type { FaultFacts, AttachmentFacts } from '../content-rules.ts';
-import type { FileKind, Limits } from './limits.ts';
-import { durationOf, list, numberOf, sizesOf } from './amounts.ts';
 import { quote } from '../answer.ts';
+import type { AttachmentFacts, FileKind } from '../content-rules.ts';
 
-export type Faults = {
-  readonly errors: readonly string[];
-  readonly warnings: readonly string[];
-  /** The same sentences, as data. */
-  readonly facts: readonly FileFacts[];
-};
-
-type FileFacts = Omit<FaultFacts, 'at'>;
+export const isImage = ({ type }: AttachmentFacts): boolean => type.startsWith('image/');
+export const isVideo = ({ type }: AttachmentFacts): boolean => type.startsWith('video/');
+export const hasType =
+  (...types: readonly string[]) =>
+  ({ type }: AttachmentFacts): boolean =>
+    types.includes(type);
 
 /**
- * Validates every file by the limits of its kind. A type without a kind is refused.
- *
- * Unknown facts about a file give warnings, not errors, because the network may accept it.
+ * Whether a WebP has several frames. For files that were uploaded before frames were counted, the duration shows it.
  */
-export function validateFiles(
-  media: readonly AttachmentFacts[],
-  { name: network, files: kinds }: Pick<Limits, 'name' | 'files'>,
-): Faults {
-  const errors: string[] = [];
-  const warnings: string[] = [];
-  const facts: FileFacts[] = [];
-  for (const file of media) {
-    const kind = kindOf(file, kinds);
-    const faults = kind
-      ? Object.entries(checks).map(([rule, validate]) => {
-          const fault = validate(file, kind);
-          return fault && Object.assign({}, fault, { rule });
-        })
-      : [
-          {
-            rule: 'file_type',
-            ...typeFault(
-              file,
-              kinds.flatMap(({ types }) => types),
-            ),
-          },
-        ];
-    for (const fault of faults) {
-      if (fault) {
-        const isKnown = !('unknown' in fault);
-        const sentence = isKnown
-          ? `${fault.what ?? nameOf(file)} ${fault.is} for ${network}: ${fault.limit}, and this ${fault.actual}.`
-          : `It is unknown ${fault.unknown} ${nameOf(file)} has; on ${network} ${fault.limit}.`;
-        (isKnown ? errors : warnings).push(sentence);
-        const [limit, actual] = (isKnown && fault.numbers) || [null, null];
-        facts.push({ message: sentence, rule: fault.rule, limit, actual });
-      }
-    }
+export const isAnimatedWebp = ({ type, details, durationMs }: AttachmentFacts): boolean =>
+  type === 'image/webp' && ((details?.frames ?? 1) > 1 || durationMs !== null);
+
+/** The faults of a file by the limits of its kind; null for each check that it passes. A type without a kind is one. */
+export function faultsOf(file: AttachmentFacts, kinds: readonly FileKind[]) {
+  const kind = kindOf(file, kinds);
+  if (!kind) {
+    const known = kinds.flatMap(({ types }) => types);
+    return [{ rule: 'file_type', ...typeFault(file, known) }];
   }
 
-  return { errors, warnings, facts };
+  return Object.entries(checks).map(([rule, validate]) => {
+    const fault = validate(file, kind);
+    return fault && Object.assign({}, fault, { rule });
+  });
 }
 
 /** A kind that names the type exactly takes precedence over `image/*`. */
@@ -263,14 +235,48 @@ const checks: Readonly<Record<string, (file: AttachmentFacts, kind: FileKind) =>
 /** `an image`, `a video`. */
 const one = ({ one: name }: FileKind): string => `${/^[aeiou]/v.test(name) ? 'an' : 'a'} ${name}`;
 
-export const isVideo = ({ type }: AttachmentFacts): boolean => type.startsWith('video/');
-export const hasType =
-  (...types: readonly string[]) =>
-  ({ type }: AttachmentFacts): boolean =>
-    types.includes(type);
+// Amounts in words, for messages.
+
+const megabyte = 1_000_000;
+
+/** A whole number with thousands separators: `36,152,320`. */
+export const numberOf = (value: number): string => value.toLocaleString('en-US');
+
+/** `1 image`, `2 images`. */
+export const countOf = (count: number, singular: string, plural = `${singular}s`): string =>
+  `${numberOf(count)} ${count === 1 ? singular : plural}`;
+
+/** `a`, `a and b`, `a, b and c`. */
+export const list = (items: readonly string[]): string =>
+  items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+
 /**
- * Whether a WebP has several frames. For files that were uploaded before frames were counted, the duration shows it.
+ * A limit and a size in words: in MB (a million bytes) with one decimal, or in exact bytes where the MB would look
+ * equal.
  */
-export const isAnimatedWebp = ({ type, details, durationMs }: AttachmentFacts): boolean =>
-  type === 'image/webp' && ((details?.frames ?? 1) > 1 || durationMs !== null);
-export const isImage = ({ type }: AttachmentFacts): boolean => type.startsWith('image/');
+export function sizesOf(limitBytes: number, actualBytes: number): readonly [string, string] {
+  const [limit, actual] = [inMegabytes(limitBytes), inMegabytes(actualBytes)];
+  return limit === actual || Math.min(limitBytes, actualBytes) < megabyte / 10
+    ? [`${numberOf(limitBytes)} bytes`, `${numberOf(actualBytes)} bytes`]
+    : [limit, actual];
+}
+
+const inMegabytes = (bytes: number): string => {
+  const megabytes = (bytes / megabyte).toLocaleString('en-US', {
+    minimumFractionDigits: 1,
+    maximumFractionDigits: 1,
+  });
+  return `${megabytes} MB`;
+};
+
+/** A duration in words, exact to the millisecond: `2 min 20 s`, `12 h`, `0.5 s`. */
+export function durationOf(durationMs: number): string {
+  const wholeMs = Math.round(durationMs);
+  const parts = [
+    [Math.floor(wholeMs / 3_600_000), 'h'],
+    [Math.floor(wholeMs / 60_000) % 60, 'min'],
+    [(wholeMs % 60_000) / 1000, 's'],
+  ] as const;
+  const durations = parts.flatMap(([value, unit]) => (value > 0 ? [`${value} ${unit}`] : []));
+  return durations.join(' ') || '0 s';
+}

@@ -1,5 +1,11 @@
-import type { Content, FaultFacts, Measure } from '../content-rules.ts';
-import type { Limits, TextLimit, TextUnit } from './limits.ts';
+import type {
+  Content,
+  FaultFacts,
+  Limits,
+  Measure,
+  TextLimit,
+  TextUnit,
+} from '../content-rules.ts';
 
 /** A text of whitespace alone counts as empty, because every network trims it. */
 export const isBlank = (text: string): boolean => text.trim() === '';

@@ -1,5 +1,7 @@
+import type { Schemas } from '@xdevplatform/xdk';
+import type { TokenAccess } from '../http.ts';
 import { answerReader } from '../answer.ts';
-import type { Rules } from '../content-rules.ts';
+import type { Options, Rules } from '../content-rules.ts';
 import {
   NetworkError,
   type Connection,
@@ -10,13 +12,14 @@ import {
   type SentPart,
   type PublishStep,
 } from '../network.ts';
-import { accessWith } from './client.ts';
-import { createPost } from './create-post.ts';
+import { accessWith, call, idSchema, isSuccess, readAs, type Answer, type Wire } from './client.ts';
+import { postUrl } from './connect.ts';
+import { idBefore, ownPostsSince, tooMany, isSameText } from './find-post.ts';
 import { defaultReads, xMetrics } from './metrics.ts';
-import { idBefore, ownPostsSince, tooMany } from './own-posts.ts';
-import { isSameText } from './same-text.ts';
-import { postUrl } from './settings.ts';
-import { uploadFile } from './upload/upload-file.ts';
+import { refusal } from './refusal.ts';
+import { optionsSchema } from './rules.ts';
+import { keptFiles } from './upload-state.ts';
+import { uploadFile } from './uploads.ts';
 
 type Prepared = {
   /** Older than any post of this part. */
@@ -156,4 +159,81 @@ function onlyPart({ parts }: PublishStep): PreparedPart {
   }
 
   return part;
+}
+
+type CreatePost = Wire<Schemas.CreatePostsRequest>;
+
+type CreatedPost = Answer<Pick<Wire<Schemas.CreatePostsResponseData>, 'id'>>;
+
+const readCreated = answerReader<CreatedPost>({
+  type: 'object',
+  required: ['data'],
+  properties: {
+    data: { type: 'object', required: ['id'], properties: { id: idSchema } },
+  },
+});
+
+/** How long after processing a file X may still not know it when a post uses it, in milliseconds. */
+const settlesWithinMs = 2 * 60_000;
+
+/**
+ * Creates one post. Must not be repeated without a reconcile: X has no idempotency key.
+ *
+ * Source: https://docs.x.com/x-api/posts/create-post
+ *
+ * @param mediaIds The files that were uploaded for it.
+ * @throws NetworkError `duplicate` when the account has a post with this text; it may be this very one.
+ */
+async function createPost(
+  access: TokenAccess,
+  connection: Connection,
+  part: PreparedPart,
+  parent: SentPart | undefined,
+  mediaIds: readonly string[],
+): Promise<SentPart> {
+  const body: CreatePost = {
+    ...(part.text !== '' && { text: part.text }),
+    ...(mediaIds.length > 0 && { media: { media_ids: mediaIds } }),
+    ...(parent && { reply: { in_reply_to_tweet_id: parent.remoteId } }),
+    ...optionFields(part.options),
+  };
+  const request = { method: 'POST', path: '/2/tweets', body, purpose: 'create' } as const;
+  const response = await call(access, request);
+  if (!isSuccess(response)) {
+    const { accessToken } = access;
+    const refused = { purpose: 'create', accessToken, isReply: parent !== undefined } as const;
+    throw aboutFiles(refusal(response, refused), connection, part);
+  }
+
+  const { data } = readAs(response, 'create', readCreated);
+  return { remoteId: data.id, url: postUrl(connection.settings, data.id) };
+}
+
+/** X reports an invalid id both for a file that it does not know yet, and for one that it rejects. */
+function aboutFiles(error: NetworkError, connection: Connection, part: PreparedPart): NetworkError {
+  if (error.code !== 'content_refused' || !/media ids?/iv.test(error.message)) {
+    return error;
+  }
+
+  const isFresh = keptFiles(connection, part).some(
+    ({ stateSinceMs }) => Date.now() - stateSinceMs < settlesWithinMs,
+  );
+  const { message, accepted } = error;
+  return new NetworkError(isFresh ? 'network_unavailable' : 'media_refused', message, {
+    accepted,
+    server: 'answered',
+  });
+}
+
+type XOptions = Pick<CreatePost, 'made_with_ai' | 'paid_partnership'>;
+
+const readOptions = answerReader<XOptions>(optionsSchema);
+
+/** The request fields for the chosen options. */
+function optionFields(options: Options): XOptions {
+  const { made_with_ai: isMadeWithAi, paid_partnership: isPaid } = readOptions(options) ?? {};
+  return {
+    ...(isMadeWithAi && { made_with_ai: true }),
+    ...(isPaid && { paid_partnership: true }),
+  };
 }

@@ -1,12 +1,11 @@
+import type { Schemas } from '@xdevplatform/xdk';
+import type { Json } from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
-import type { TokenAccess } from '../access-token.ts';
+import { type TokenAccess, baseUrlOf } from '../http.ts';
 import { answerReader } from '../answer.ts';
-import type { CheckAccount } from '../network-entry.ts';
+import type { CheckAccount, ProfileUrl } from '../network-entry.ts';
 import type { Account } from '../network.ts';
-import { baseUrlOf } from '../send-network-request.ts';
-import { accessWith, callAs, idSchema } from './client.ts';
-import type { XSettings } from './settings.ts';
-import type { OwnUser } from './wire.ts';
+import { accessWith, callAs, idSchema, type Answer, type Wire } from './client.ts';
 
 type XLogin = {
   /** The base URL of the API: `https://api.x.com`. */
@@ -16,6 +15,10 @@ type XLogin = {
   /** The website that shows the account's posts, when it is not x.com: posts are under `<webUrl>/i/web/status/`. */
   readonly webUrl?: string;
 };
+
+type OwnUser = Answer<
+  Required<Pick<Wire<Schemas.User>, 'id' | 'username'>> & { readonly name?: unknown }
+>;
 
 const readOwnUser = answerReader<OwnUser>({
   type: 'object',
@@ -56,3 +59,30 @@ async function ownerOf(
   const { data } = await callAs(access, request, readOwnUser);
   return { remoteId: data.id, handle: `@${data.username}`, displayName: data.name };
 }
+
+/** Settings of one account. */
+type XSettings = {
+  /** The website that shows the posts, without a trailing slash: they are under `<webUrl>/i/web/status/`. */
+  readonly webUrl: string;
+};
+
+const defaults: XSettings = { webUrl: 'https://x.com' };
+
+const readSettings = answerReader<Partial<XSettings>>({
+  type: 'object',
+  properties: { webUrl: { type: 'string', pattern: '^https?://[^/]' } },
+});
+
+/** Missing or malformed settings default to X's own. */
+const xSettings = (settings: Json): XSettings => ({
+  ...defaults,
+  ...readSettings(settings),
+});
+
+/** The URL of a post. */
+export const postUrl = (settings: Json, id: string): string =>
+  `${xSettings(settings).webUrl}/i/web/status/${encodeURIComponent(id)}`;
+
+/** The page of the account. */
+export const profileUrl: ProfileUrl = ({ handle, settings }) =>
+  `${xSettings(settings).webUrl}/${encodeURIComponent(handle.replace(/^@/v, ''))}`;

@@ -1,12 +1,9 @@
-import { address, wholeNumber, type Env } from '../../runtime/config/read-values.ts';
-import { readAllowance } from '../allowance.ts';
-import type { NetworkEntry } from '../network-entry.ts';
-import { readApp } from '../oauth/app-settings.ts';
-import { checkX, connectX } from './connect.ts';
+import { address, wholeNumber, type Env } from '../../runtime/config/settings.ts';
+import { type NetworkEntry, readAllowance } from '../network-entry.ts';
+import { readApp } from '../oauth/contract.ts';
+import { checkX, connectX, profileUrl } from './connect.ts';
 import { defaultReads } from './metrics.ts';
-import { readPrices } from './prices.ts';
-import { xRules } from './rules.ts';
-import { profileUrl } from './settings.ts';
+import { readPrices, xRules } from './rules.ts';
 
 export const x: NetworkEntry = (env, problems) => {
   const apiUrl = address(env, 'PUNCTUAL_X_API_URL', 'https://api.x.com', problems);

@@ -1,14 +1,37 @@
+import type { Schemas } from '@xdevplatform/xdk';
 import { answerReader } from '../answer.ts';
-import { readingOf, sumOf, type PostReading } from '../metrics.ts';
-import type { Connection, MetricsReader } from '../network.ts';
-import { accessWith, callAs, idSchema } from './client.ts';
-import type { PublicMetrics, ReadPosts } from './wire.ts';
+import { readingOf, sumOf } from '../metrics.ts';
+import type { Connection, MetricsReader, PostReading } from '../network.ts';
+import { accessWith, callAs, idSchema, type Wire } from './client.ts';
 
 /**
  * How often a post's metrics are read, and how many reads a month allows; 0 disables reads. X charges each read post
  * once per UTC day: these defaults cost $50 a month at the list price of $0.005.
  */
 export const defaultReads = { everyHours: 24, perMonth: 10_000 };
+
+export const xMetrics = (readsPerMonth: number): MetricsReader => ({
+  batchSize: 100,
+  readsPerMonth,
+  read,
+});
+
+type ToldMetrics = Wire<NonNullable<Schemas.Post['publicMetrics']>>;
+
+/** Any of them may be missing or not a number. */
+type PublicMetrics = {
+  readonly [Name in keyof ToldMetrics | 'retweet_count']?: unknown;
+};
+
+/** Posts that are read by id. `errors` contains the ids that are missing in `data`. */
+type ReadPosts = {
+  readonly data?: readonly { readonly id: string; readonly public_metrics?: PublicMetrics }[];
+  readonly errors?: readonly {
+    readonly type?: string;
+    readonly resource_id?: string;
+    readonly value?: unknown;
+  }[];
+};
 
 const readPosts = answerReader<ReadPosts>({
   type: 'object',
@@ -36,12 +59,6 @@ const readPosts = answerReader<ReadPosts>({
       },
     },
   },
-});
-
-export const xMetrics = (readsPerMonth: number): MetricsReader => ({
-  batchSize: 100,
-  readsPerMonth,
-  read,
 });
 
 /**

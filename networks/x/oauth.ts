@@ -1,13 +1,11 @@
-import type { Oauth } from '../oauth/contract.ts';
-import { appOf } from '../oauth/oauth-app.ts';
-import type { ConfiguredApp } from '../oauth/app-settings.ts';
+import { type Oauth, appOf, type ConfiguredApp } from '../oauth/contract.ts';
 import type { Endpoints, OauthErrorBody } from '../oauth/authorization-server.ts';
 import { codeFlowOauth } from '../oauth/code-flow.ts';
 import { connectX } from './connect.ts';
 import { moneyRefusal } from './refusal.ts';
 
 /** The operator's settings. */
-export type XOauthSettings = {
+type XOauthSettings = {
   readonly app: ConfiguredApp;
   readonly endpoints: Endpoints;
   readonly apiUrl: string;

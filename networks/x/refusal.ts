@@ -1,36 +1,8 @@
-import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf, quote, limitReached } from '../answer.ts';
+import { answerReader, jsonOf, quote, limitReached, retryAtMs } from '../answer.ts';
 import { NetworkError } from '../network.ts';
-import { acceptedAfter, type Purpose } from '../send-network-request.ts';
-import { accountDayWaitMs, limitOf, moneyWaitMs } from './rate-limit.ts';
-
-type Problem = {
-  readonly title?: string;
-  readonly detail?: string;
-  /** A URL whose last segment is the kind: `https://api.x.com/2/problems/usage-capped`. */
-  readonly type?: string;
-  /** For an app that is not set up for the API: `client-not-enrolled`. */
-  readonly reason?: string;
-  readonly errors?: readonly { readonly message?: string; readonly detail?: string }[];
-  /** The day on which a spend cap is reset. */
-  readonly reset_date?: unknown;
-};
-
-const textSchema = { type: 'string' };
-const readProblem = answerReader<Problem>({
-  type: 'object',
-  properties: {
-    title: textSchema,
-    detail: textSchema,
-    type: textSchema,
-    reason: textSchema,
-    errors: {
-      type: 'array',
-      items: { type: 'object', properties: { message: textSchema, detail: textSchema } },
-    },
-  },
-});
+import { acceptedAfter, type Purpose } from '../http.ts';
 
 type RefusedRequest = {
   readonly purpose: Purpose;
@@ -90,6 +62,34 @@ export function moneyRefusal(
   });
 }
 
+type Problem = {
+  readonly title?: string;
+  readonly detail?: string;
+  /** A URL whose last segment is the kind: `https://api.x.com/2/problems/usage-capped`. */
+  readonly type?: string;
+  /** For an app that is not set up for the API: `client-not-enrolled`. */
+  readonly reason?: string;
+  readonly errors?: readonly { readonly message?: string; readonly detail?: string }[];
+  /** The day on which a spend cap is reset. */
+  readonly reset_date?: unknown;
+};
+
+const textSchema = { type: 'string' };
+
+const readProblem = answerReader<Problem>({
+  type: 'object',
+  properties: {
+    title: textSchema,
+    detail: textSchema,
+    type: textSchema,
+    reason: textSchema,
+    errors: {
+      type: 'array',
+      items: { type: 'object', properties: { message: textSchema, detail: textSchema } },
+    },
+  },
+});
+
 /**
  * X answers 402 when the credits are spent, and 403 at a spend cap. A 403 has many meanings, so its title and text
  * decide.
@@ -125,24 +125,6 @@ const wordsOf = ({ errors = [], detail, title }: Problem): string | undefined =>
 /** `usage-capped` from `https://api.x.com/2/problems/usage-capped`. */
 const kindOf = ({ type = '', reason = '' }: Problem): string =>
   reason || (type.split('/').at(-1) ?? '');
-
-/**
- * A usage cap concerns the app, whatever window the response names. No header says when an account's daily limit ends.
- */
-function limitMet(response: EgressResponse, problem: Problem) {
-  const nowMs = Date.now();
-  const met = limitOf(response, nowMs);
-  if (kindOf(problem) === 'usage-capped') {
-    return { ...met, limit: 'network' as const };
-  }
-
-  const retryAtMs = response.status === 403 ? nowMs + accountDayWaitMs : undefined;
-  return { ...met, retryAtMs: met.retryAtMs ?? retryAtMs };
-}
-
-/** `User is over daily status update limit.` Limits of the text mention characters instead. */
-const isDailyLimit = (said: string): boolean =>
-  /\b(?:daily|over)\b.*\blimit/iv.test(said) && !/\b(?:characters?|text|length)\b/iv.test(said);
 
 /**
  * Problems of the app's or the token's rights. Sources:
@@ -207,9 +189,60 @@ function forbidden(problem: Problem, { purpose, isReply }: RefusedRequest, busy:
     : { code: 'content_refused', saying: 'refused the post' };
 }
 
+/** `User is over daily status update limit.` Limits of the text mention characters instead. */
+const isDailyLimit = (said: string): boolean =>
+  /\b(?:daily|over)\b.*\blimit/iv.test(said) && !/\b(?:characters?|text|length)\b/iv.test(said);
+
 /** For a reply, a 404 concerns the previous post; otherwise there is no API at this address. */
 const isAboutContent = (status: number, { purpose, isReply }: RefusedRequest): boolean =>
   status >= 400 &&
   status < 500 &&
   ![405, 408].includes(status) &&
   (![404, 410].includes(status) || purpose === 'upload' || isReply === true);
+
+/**
+ * A usage cap concerns the app, whatever window the response names. No header says when an account's daily limit ends.
+ */
+function limitMet(response: EgressResponse, problem: Problem) {
+  const nowMs = Date.now();
+  const met = limitOf(response, nowMs);
+  if (kindOf(problem) === 'usage-capped') {
+    return { ...met, limit: 'network' as const };
+  }
+
+  const laterMs = response.status === 403 ? nowMs + accountDayWaitMs : undefined;
+  return { ...met, retryAtMs: met.retryAtMs ?? laterMs };
+}
+
+/** X's windows: 15 minutes per account, and a day per account or per app. */
+const windows = ['x-rate-limit', 'x-user-limit-24hour', 'x-app-limit-24hour'] as const;
+
+/** Wait after the app ran out of money, in milliseconds: X does not say when it has some again. */
+const moneyWaitMs = 15 * 60_000;
+
+/** Wait after an account's daily limit, in milliseconds, where X does not say when it ends. */
+const accountDayWaitMs = 60 * 60_000;
+
+/**
+ * The end and the scope of the limit that was met. Every response contains every window; the met one has nothing left.
+ *
+ * Source: https://docs.x.com/x-api/fundamentals/rate-limits
+ */
+function limitOf(
+  response: EgressResponse,
+  nowMs: number,
+): { readonly retryAtMs: number | undefined; readonly limit: LimitScope } {
+  const { headers } = response;
+  const used = windows.filter((name) => headers[`${name}-remaining`] === '0');
+  const resets = (used.length > 0 ? used : windows.slice(0, 1)).map((name) =>
+    retryAtMs(
+      { ...response, headers: { 'ratelimit-reset': headers[`${name}-reset`] ?? '' } },
+      nowMs,
+    ),
+  );
+  const latestMs = Math.max(...resets.map((reset) => reset ?? 0));
+  return {
+    retryAtMs: latestMs > 0 ? latestMs : retryAtMs(response, nowMs),
+    limit: used.includes('x-app-limit-24hour') ? 'network' : 'channel',
+  };
+}

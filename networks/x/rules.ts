@@ -1,16 +1,25 @@
 import twitterText from 'twitter-text';
-import type { Content, Rules, ValidationResult } from '../content-rules.ts';
+import { textSetting as readText, type Env } from '../../runtime/config/settings.ts';
+import type {
+  Content,
+  Rules,
+  ValidationResult,
+  OptionsSchema,
+  AttachmentFacts,
+  Limits,
+} from '../content-rules.ts';
 import { validateByLimits } from '../validation/content.ts';
-import type { Limits } from '../validation/limits.ts';
-import { fileErrors, fileWarnings, maxFrameRate } from './file-rules.ts';
-import { optionsSchema } from './options.ts';
-import { priceOf, type Prices } from './prices.ts';
+import { isImage, isVideo, nameOf } from '../validation/files.ts';
+import { findLinks } from './find-links.ts';
 import { weightedLength } from './weighted-length.ts';
 
 const maxCashtags = 1;
 
 /** X counts a MB as 1024 × 1024 bytes. Source: https://docs.x.com/x-api/media/quickstart/best-practices */
 const megabyte = 1024 * 1024;
+
+const maxFrameRate = 60;
+
 const limits: Limits = {
   name: 'X',
   text: [
@@ -56,6 +65,22 @@ const limits: Limits = {
       maxAspect: 3,
     },
   ],
+};
+
+/** The names are X's own. Source: https://docs.x.com/x-api/posts/create-post */
+export const optionsSchema: OptionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    made_with_ai: {
+      type: 'boolean',
+      description: 'Labels every post of the thread as containing media made by AI.',
+    },
+    paid_partnership: {
+      type: 'boolean',
+      description: 'Labels every post of the thread as a paid partnership (advertising).',
+    },
+  },
 };
 
 /**
@@ -116,3 +141,131 @@ function contentFaults(text: string): readonly string[] {
 
   return faults;
 }
+
+/**
+ * Properties for which X refuses a video, according to its guide.
+ *
+ * Sources: https://docs.x.com/x-api/media/quickstart/best-practices,
+ * https://docs.x.com/x-api/fundamentals/data-dictionary
+ */
+function fileErrors(file: AttachmentFacts): string[] {
+  const name = nameOf(file);
+  const {
+    chroma,
+    pixelAspect = 1,
+    audioCodec,
+    audioProfile,
+    audioChannels = 0,
+  } = videoDetails(file);
+  const isOtherSound =
+    (audioCodec !== undefined && audioCodec !== 'aac') || highEfficiency.has(audioProfile ?? '');
+  return [
+    ...(chroma !== undefined && chroma !== '4:2:0'
+      ? [`X takes videos in YUV 4:2:0 only, and ${name} is in ${chroma}. Encode it as yuv420p.`]
+      : []),
+    ...(Math.abs(pixelAspect - 1) > squareWithin
+      ? [
+          `X takes videos with square pixels only, and a pixel of ${name} is ${rounded(pixelAspect)} times as wide as high.`,
+        ]
+      : []),
+    ...(isOtherSound
+      ? [`X takes videos with sound in AAC-LC only, and that of ${name} is ${soundOf(file)}.`]
+      : []),
+    ...(audioChannels > 2
+      ? [
+          `X takes videos with sound in mono or stereo only, and ${name} has ${audioChannels} channels.`,
+        ]
+      : []),
+  ];
+}
+
+/** Properties that X's guide advises against or does not mention. */
+function fileWarnings(file: AttachmentFacts): string[] {
+  if (!isVideo(file)) {
+    return [];
+  }
+
+  const { width, height, altText } = file;
+  const name = nameOf(file);
+  const [longer, shorter] = [Math.max(width ?? 0, height ?? 0), Math.min(width ?? 0, height ?? 0)];
+  const { frameRate = 0, bitDepth = 8, videoCodec = 'avc' } = videoDetails(file);
+  return [
+    ...(longer > largestVideo[0] || shorter > largestVideo[1]
+      ? [
+          `X may refuse ${name}: it is made for videos of up to ${largestVideo.join(' × ')} pixels, and this has ${width} × ${height}.`,
+        ]
+      : []),
+    ...(frameRate > maxFrameRate && Math.floor(frameRate) === maxFrameRate
+      ? [
+          `X may refuse ${name}: a video may have up to ${maxFrameRate} frames per second, and this has ${rounded(frameRate)}.`,
+        ]
+      : []),
+    ...(bitDepth > 8
+      ? [`X may refuse ${name}: it is made for videos of 8 bits, and this has ${bitDepth}.`]
+      : []),
+    ...(videoCodec === 'avc'
+      ? []
+      : [`X may refuse ${name}: it is made for videos in H.264, and this is in ${videoCodec}.`]),
+    ...(altText ? [`X shows no alt text of videos: that of ${name} is left out.`] : []),
+  ];
+}
+
+/**
+ * The longer side and the shorter one, in pixels. X's guide says 1280 × 1024, but X accepts 1080p from some accounts.
+ */
+const largestVideo = [1920, 1200] as const;
+
+/** High Efficiency MPEG-4 audio, version 1 and version 2. */
+const highEfficiency = new Set(['mp4a.40.5', 'mp4a.40.29']);
+
+/** Tolerance, because encoders round the pixel aspect ratio when they scale a video. */
+const squareWithin = 0.01;
+
+const videoDetails = (file: AttachmentFacts) => (isVideo(file) ? (file.details ?? {}) : {});
+
+const soundOf = ({ details }: AttachmentFacts): string =>
+  highEfficiency.has(details?.audioProfile ?? '') ? 'HE-AAC' : (details?.audioCodec ?? '');
+
+const rounded = (value: number): number => Math.round(value * 1000) / 1000;
+
+/** X's charges to the publishing app, in US dollars per post; 0 for none. */
+type Prices = { readonly post: number; readonly linkPost: number };
+
+/** As of 20 April 2026. Source: https://docs.x.com/x-api/getting-started/pricing */
+const listPrices: Prices = { post: 0.015, linkPost: 0.2 };
+
+const altTextPrice = 0.005;
+
+/** @param problems Collects a sentence for each setting that is not an amount of money. */
+export const readPrices = (env: Env, problems: string[]): Prices => ({
+  post: dollars(env, 'PUNCTUAL_X_PRICE_POST', listPrices.post, problems),
+  linkPost: dollars(env, 'PUNCTUAL_X_PRICE_LINK_POST', listPrices.linkPost, problems),
+});
+
+function dollars(env: Env, name: string, otherwise: number, problems: string[]): number {
+  const given = readText(env, name, String(otherwise));
+  if (!/^\d{1,4}(?:\.\d{1,4})?$/v.test(given)) {
+    problems.push(`${name} must be an amount of US dollars such as ${otherwise}, not "${given}".`);
+  }
+
+  return Number(given);
+}
+
+/** The price of a thread, in US dollars. */
+function priceOf({ texts, media }: Pick<Content, 'texts' | 'media'>, prices: Prices): number {
+  const posts = Math.max(1, texts.length);
+  const linked = texts.filter((text) => hasLink(text)).length;
+  // Alt texts of videos are not published.
+  const described = media.flat().filter((file) => isImage(file) && file.altText).length;
+  const isFree = prices.post === 0 && prices.linkPost === 0;
+  const price =
+    linked * prices.linkPost +
+    (posts - linked) * prices.post +
+    (isFree ? 0 : described * altTextPrice);
+  return Math.round(price * smallestParts) / smallestParts;
+}
+
+/** Prices have four decimals; sums of them, as binary fractions, have more. */
+const smallestParts = 10_000;
+
+const hasLink = (text: string): boolean => findLinks(text).next().done !== true;

@@ -1,4 +1,5 @@
 import type { Json } from '../../domain/json-schema.ts';
+import type { TokenAccess } from '../http.ts';
 import type {
   Connection,
   Finding,
@@ -9,21 +10,16 @@ import type {
   SentPart,
   PublishStep,
 } from '../network.ts';
-import type { TokenAccess } from '../access-token.ts';
 import { accessWith } from './client.ts';
 import { createComment, findComments } from './comments.ts';
-import { findVideos } from './find-video.ts';
+import { settingsOf, type YoutubeSettings } from './connect.ts';
+import { choiceOf, type Prepared, readPrepared, videoResource } from './metadata.ts';
 import { metrics } from './metrics.ts';
-import { choiceOf } from './options.ts';
-import { type Prepared, readPrepared } from './prepared.ts';
 import { readinessOf } from './readiness.ts';
 import { rules } from './rules.ts';
-import { settingsOf, type YoutubeSettings } from './settings.ts';
-import { finishVideo } from './upload/finish-video.ts';
-import { askSession } from './upload/session.ts';
-import { keptSession, uploadVideo, type Upload } from './upload/upload-video.ts';
-import { videoResource } from './video-resource.ts';
-import { sentVideo } from './videos.ts';
+import { askSession } from './upload-session.ts';
+import { finishVideo, keptSession, uploadVideo, type Upload } from './uploads.ts';
+import { findVideos, sentVideo } from './videos.ts';
 
 /**
  * YouTube: a post is one video, and its second part the first comment under it.

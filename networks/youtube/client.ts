@@ -1,14 +1,16 @@
 import type { Json } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { jsonOf } from '../answer.ts';
-import { type TokenAccess, bearerHeader, openAccess } from '../access-token.ts';
 import {
+  type TokenAccess,
+  bearerHeader,
+  openAccess,
   sendNetworkRequest,
   type NetworkRequest,
   type Purpose,
   type ServerAccess,
-} from '../send-network-request.ts';
-import { refusal, unreadable, type RefusedRequest } from './refusals.ts';
+} from '../http.ts';
+import { refusal, unreadable, type RefusedRequest } from './refusal.ts';
 
 /** The id of a video, channel, playlist or comment. */
 export const idSchema = { type: 'string', pattern: '^[A-Za-z0-9_.\\-]{1,200}$' };

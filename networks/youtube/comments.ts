@@ -1,11 +1,11 @@
 import type { youtube_v3 } from '@googleapis/youtube';
 import { normalized } from '../../domain/texts.ts';
 import { answerReader } from '../answer.ts';
+import type { TokenAccess } from '../http.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import type { TokenAccess } from '../access-token.ts';
 import { answerOf, call, get, idSchema } from './client.ts';
+import type { YoutubeSettings } from './connect.ts';
 import { sentVideo, videosWith } from './videos.ts';
-import type { YoutubeSettings } from './settings.ts';
 
 type Thread = {
   readonly id: string;

@@ -1,11 +1,10 @@
+import type { Json } from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
-import type { TokenAccess } from '../access-token.ts';
 import { answerReader } from '../answer.ts';
-import type { CheckAccount } from '../network-entry.ts';
+import { type TokenAccess, baseUrlOf } from '../http.ts';
+import type { CheckAccount, ProfileUrl } from '../network-entry.ts';
 import { NetworkError, type Account } from '../network.ts';
-import { baseUrlOf } from '../send-network-request.ts';
 import { accessWith, answerOf, get, idSchema } from './client.ts';
-import { youtubeWebUrl, type YoutubeSettings } from './settings.ts';
 
 type YoutubeLogin = {
   /** The base URL of the API: `https://www.googleapis.com`. */
@@ -126,3 +125,34 @@ const handleOf = ({ id, snippet }: Channel): string => snippet.customUrl || snip
 /** The sandbox and other servers than Google's show their videos themselves. */
 const webUrlOf = (baseUrl: string): string =>
   new URL(baseUrl).hostname.endsWith('.googleapis.com') ? youtubeWebUrl : baseUrl;
+
+/** Settings of a channel's account. */
+export type YoutubeSettings = {
+  /** The playlist of the channel's uploads. */
+  readonly uploadsPlaylist: string;
+  /** The website that shows the videos: `https://www.youtube.com`, or the sandbox. */
+  readonly webUrl: string;
+};
+
+const readSettings = answerReader<Partial<YoutubeSettings>>({
+  type: 'object',
+  properties: {
+    uploadsPlaylist: idSchema,
+    webUrl: { type: 'string', pattern: '^https?://' },
+  },
+});
+
+const youtubeWebUrl = 'https://www.youtube.com';
+
+/** @param channelId Gives the default uploads playlist, whose id differs only in its prefix. */
+export function settingsOf(settings: Json, channelId: string): YoutubeSettings {
+  return {
+    uploadsPlaylist: channelId.replace(/^UC/u, 'UU'),
+    webUrl: youtubeWebUrl,
+    ...readSettings(settings),
+  };
+}
+
+/** The page of the channel. */
+export const profileUrl: ProfileUrl = ({ remoteId, settings }) =>
+  `${settingsOf(settings, remoteId).webUrl}/channel/${encodeURIComponent(remoteId)}`;

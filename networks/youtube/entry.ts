@@ -1,11 +1,10 @@
-import { address } from '../../runtime/config/read-values.ts';
-import { readAllowance } from '../allowance.ts';
-import type { NetworkEntry } from '../network-entry.ts';
-import { readApp } from '../oauth/app-settings.ts';
-import { unitsOf } from './allowance.ts';
-import { checkYoutube, connectYoutube } from './connect.ts';
+import { address } from '../../runtime/config/settings.ts';
+import type { Allowance } from '../content-rules.ts';
+import { type NetworkEntry, readAllowance } from '../network-entry.ts';
+import { readApp } from '../oauth/contract.ts';
+import { checkYoutube, connectYoutube, profileUrl } from './connect.ts';
+import { readPrepared } from './metadata.ts';
 import { rules } from './rules.ts';
-import { profileUrl } from './settings.ts';
 
 export const youtube: NetworkEntry = (env, problems) => {
   const apiUrl = address(env, 'PUNCTUAL_YOUTUBE_API_URL', 'https://www.googleapis.com', problems);
@@ -44,4 +43,22 @@ export const youtube: NetworkEntry = (env, problems) => {
     check: checkYoutube,
     profileUrl,
   };
+};
+
+/**
+ * In units of the project's 10,000 a day. An upload costs no units but one of 100 uploads a day, so it counts as a
+ * hundredth of the units.
+ *
+ * Source: https://developers.google.com/youtube/v3/determine_quota_cost
+ */
+const units = { upload: 100, thumbnail: 50, comment: 51 } as const;
+
+/** The units for sending a part. Reads of videos cost one unit each and are not counted. */
+const unitsOf: Allowance['cost'] = ({ data, options }, isUploading) => {
+  if (readPrepared(data)?.kind === 'comment') {
+    return units.comment;
+  }
+
+  const thumbnail = options['thumbnail'] === undefined ? 0 : units.thumbnail;
+  return (isUploading ? 0 : units.upload) + thumbnail;
 };

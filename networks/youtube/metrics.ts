@@ -1,7 +1,7 @@
-import type { TokenAccess } from '../access-token.ts';
 import { answerReader } from '../answer.ts';
-import { countIn, readingOf, type PostReading } from '../metrics.ts';
-import type { Connection, MetricsReader } from '../network.ts';
+import type { TokenAccess } from '../http.ts';
+import { countIn, readingOf } from '../metrics.ts';
+import type { Connection, MetricsReader, PostReading } from '../network.ts';
 import { accessWith, answerOf, get, idSchema } from './client.ts';
 import { mostVideos, videosWith, type Video } from './videos.ts';
 

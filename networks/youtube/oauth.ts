@@ -1,12 +1,16 @@
-import { OauthError, type Grant, type Oauth } from '../oauth/contract.ts';
-import { appOf } from '../oauth/oauth-app.ts';
-import type { ConfiguredApp } from '../oauth/app-settings.ts';
 import type { Endpoints } from '../oauth/authorization-server.ts';
 import { codeFlowOauth } from '../oauth/code-flow.ts';
+import {
+  OauthError,
+  type Grant,
+  type Oauth,
+  appOf,
+  type ConfiguredApp,
+} from '../oauth/contract.ts';
 import type { Tokens } from '../oauth/tokens.ts';
 import { youtubeAccounts } from './connect.ts';
 
-export type YoutubeOauthSettings = {
+type YoutubeOauthSettings = {
   readonly app: ConfiguredApp;
   readonly endpoints: Endpoints;
   readonly apiUrl: string;

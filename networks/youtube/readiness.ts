@@ -1,7 +1,9 @@
+import { Readable } from 'node:stream';
+import { type TokenAccess, fileBytes } from '../http.ts';
 import { NetworkError, type PartMedia, type Readiness, type SentPart } from '../network.ts';
-import type { TokenAccess } from '../access-token.ts';
-import type { Privacy } from './options.ts';
-import { setThumbnail } from './thumbnail.ts';
+import { call } from './client.ts';
+import { type Privacy, thumbnailTypes } from './metadata.ts';
+import { refusal, refusedAs } from './refusal.ts';
 import { videosWith, type Video } from './videos.ts';
 
 /** Waits between two checks of a video, in milliseconds; they bound YouTube's own estimate. */
@@ -52,6 +54,22 @@ export async function readinessOf(
 
 const missingWarning =
   'The video has no thumbnail of its own: the picture is not in the media library.';
+
+function checkAfterMs({ processingDetails }: Video): number {
+  const left = Number(processingDetails?.processingProgress?.timeLeftMs ?? wait.usualMs);
+  const waitMs = Number.isFinite(left) ? left : wait.usualMs;
+  return Math.min(Math.max(waitMs, wait.shortestMs), wait.longestMs);
+}
+
+/**
+ * YouTube makes all uploads of unaudited apps private, and nobody can change that.
+ *
+ * Source: https://developers.google.com/youtube/v3/docs/videos/insert
+ */
+const lockWarning = (asked: Privacy, told: string | undefined): string | null =>
+  asked !== 'private' && told === 'private'
+    ? `YouTube made this video private, although it was to be ${asked}: it does so with all videos of apps that it has not audited. The operator can ask YouTube for the audit.`
+    : null;
 
 /** Why there is no video, as a clause; null while there may be one. */
 function reasonOf({ status = {}, processingDetails = {} }: Video): string | null {
@@ -108,18 +126,64 @@ const processingFailures: Reasons = {
   uploadFailed: 'the file did not arrive',
 };
 
-function checkAfterMs({ processingDetails }: Video): number {
-  const left = Number(processingDetails?.processingProgress?.timeLeftMs ?? wait.usualMs);
-  const waitMs = Number.isFinite(left) ? left : wait.usualMs;
-  return Math.min(Math.max(waitMs, wait.shortestMs), wait.longestMs);
+/**
+ * Sets a video's thumbnail; repeating it is harmless. Costs 50 units of the quota.
+ *
+ * Source: https://developers.google.com/youtube/v3/docs/thumbnails/set
+ *
+ * @returns why the video has no thumbnail, as a sentence; null when it is set.
+ * @throws NetworkError when a later attempt may succeed.
+ */
+async function setThumbnail(
+  access: TokenAccess,
+  videoId: string,
+  file: PartMedia,
+): Promise<string | null> {
+  try {
+    return await sendThumbnail(access, videoId, file);
+  } catch (error) {
+    if (error instanceof NetworkError && lastingErrors.has(error.code)) {
+      return withoutThumbnail(error.message);
+    }
+    throw error;
+  }
 }
 
-/**
- * YouTube makes all uploads of unaudited apps private, and nobody can change that.
- *
- * Source: https://developers.google.com/youtube/v3/docs/videos/insert
- */
-const lockWarning = (asked: Privacy, told: string | undefined): string | null =>
-  asked !== 'private' && told === 'private'
-    ? `YouTube made this video private, although it was to be ${asked}: it does so with all videos of apps that it has not audited. The operator can ask YouTube for the audit.`
-    : null;
+/** Lasting errors: YouTube refuses the picture, or the channel may not have thumbnails. */
+const lastingErrors: ReadonlySet<string> = new Set([
+  'content_refused',
+  'media_refused',
+  'permission_missing',
+]);
+
+const withoutThumbnail = (why: string): string => `The video has no thumbnail of its own. ${why}`;
+
+async function sendThumbnail(
+  access: TokenAccess,
+  videoId: string,
+  file: PartMedia,
+): Promise<string | null> {
+  const { name, type, sizeBytes } = file;
+  if (!thumbnailTypes.includes(type)) {
+    return withoutThumbnail(`YouTube takes JPEG and PNG, and "${name}" is ${type}.`);
+  }
+
+  const query = new URLSearchParams({ videoId, uploadType: 'media' });
+  const response = await call(access, {
+    method: 'POST',
+    path: `/upload/youtube/v3/thumbnails/set?${query}`,
+    file: { type, body: { stream: Readable.from(fileBytes(file)), sizeBytes } },
+    purpose: 'reconcile',
+  });
+  if (response.status === 200) {
+    return null;
+  }
+
+  const { accessToken } = access;
+  const error = refusal(response, { purpose: 'reconcile', accessToken, about: 'thumbnail' });
+  // A limit of the channel for some hours, which must not delay a watchable video.
+  if (refusedAs(response, 'uploadRateLimitExceeded') || response.status === 413) {
+    return withoutThumbnail(error.message);
+  }
+  throw error;
+}

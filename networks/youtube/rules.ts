@@ -4,11 +4,10 @@ import type {
   Rules,
   ValidationResult,
   FaultFacts,
+  Limits,
 } from '../content-rules.ts';
-import { durationOf, numberOf } from '../validation/amounts.ts';
-import { validateByLimits } from '../validation/content.ts';
-import { nameOf, validateFiles } from '../validation/files.ts';
-import type { Limits } from '../validation/limits.ts';
+import { validateByLimits, validateFiles } from '../validation/content.ts';
+import { durationOf, numberOf, nameOf } from '../validation/files.ts';
 import { asOnePost, isBlank } from '../validation/texts.ts';
 import {
   choiceOf,
@@ -18,8 +17,10 @@ import {
   tagsLength,
   thumbnailTypes,
   type Choice,
-} from './options.ts';
-import { maxTitleLength, titleOf, type Title } from './title.ts';
+  maxTitleLength,
+  titleOf,
+  type Title,
+} from './metadata.ts';
 
 const forbidden = /[<>]/g;
 

@@ -1,9 +1,10 @@
 import { answerReader } from '../answer.ts';
-import type { SentPart } from '../network.ts';
-import type { TokenAccess } from '../access-token.ts';
+import type { TokenAccess, Purpose } from '../http.ts';
+import { type SentPart, NetworkError, type PreparedPart } from '../network.ts';
 import { answerOf, get, idSchema } from './client.ts';
-import type { Purpose } from '../send-network-request.ts';
-import type { YoutubeSettings } from './settings.ts';
+import type { YoutubeSettings } from './connect.ts';
+import { videoOf, markOf } from './metadata.ts';
+import { refusedAs } from './refusal.ts';
 
 /** The used members of a video. Each part is present only if it was requested and this account may read it. */
 export type Video = {
@@ -95,3 +96,134 @@ export const sentVideo = ({ id }: Video, { webUrl }: YoutubeSettings): SentPart 
   remoteId: id,
   url: `${webUrl}/watch?v=${encodeURIComponent(id)}`,
 });
+
+type Item = {
+  readonly snippet: {
+    /** The time of the upload. */
+    readonly publishedAt: string;
+    readonly resourceId: { readonly videoId: string };
+  };
+};
+
+type Page = { readonly items?: readonly Item[]; readonly nextPageToken?: string };
+
+const readPage = answerReader<Page>({
+  type: 'object',
+  properties: {
+    items: {
+      type: 'array',
+      maxItems: mostVideos,
+      items: {
+        type: 'object',
+        required: ['snippet'],
+        properties: {
+          snippet: {
+            type: 'object',
+            required: ['publishedAt', 'resourceId'],
+            properties: {
+              publishedAt: { type: 'string', maxLength: 40 },
+              resourceId: {
+                type: 'object',
+                required: ['videoId'],
+                properties: { videoId: idSchema },
+              },
+            },
+          },
+        },
+      },
+    },
+    nextPageToken: { type: 'string', maxLength: 2000 },
+  },
+});
+
+/** 200 videos since a post began exceed what a channel uploads. */
+const maxPages = 4;
+
+/** How far YouTube's clock may be behind ours, in milliseconds. */
+const clockSkewMs = 10 * 60_000;
+
+/**
+ * The channel's uploads since the part was prepared that may be its video, oldest first. Used when the session cannot
+ * tell any more.
+ *
+ * The part's mark in the tags is proof. When the tags had no room for the mark, title, description and tags are
+ * compared.
+ *
+ * @throws NetworkError `unconfirmed` when there are too many uploads to read.
+ */
+export async function findVideos(
+  access: TokenAccess,
+  part: PreparedPart,
+  sinceMs: number,
+  settings: YoutubeSettings,
+): Promise<Video[]> {
+  const ids = await uploadsSince(access, sinceMs - clockSkewMs, settings);
+  const videos: Video[] = [];
+  for (let from = 0; from < ids.length; from += mostVideos) {
+    const some = ids.slice(from, from + mostVideos);
+    videos.push(...(await videosWith(access, some, 'snippet,status', 'reconcile')));
+  }
+
+  const oldestFirst = ids
+    .toReversed()
+    .flatMap((id) => videos.find((video) => video.id === id) ?? []);
+  return oldestFirst.filter((video) => isOf(video, part));
+}
+
+function isOf({ snippet = {} }: Video, part: PreparedPart): boolean {
+  const { title, description, tags } = videoOf(part).snippet;
+  const mark = markOf(part);
+  const has = new Set(snippet.tags);
+  if (has.has(mark)) {
+    return true;
+  }
+  if (tags.includes(mark)) {
+    return false;
+  }
+
+  return (
+    snippet.title?.trim() === title.trim() &&
+    (snippet.description ?? '').trim() === description.trim() &&
+    has.size === new Set(tags).size &&
+    tags.every((tag) => has.has(tag))
+  );
+}
+
+/** Newest first. */
+async function uploadsSince(
+  access: TokenAccess,
+  sinceMs: number,
+  { uploadsPlaylist }: YoutubeSettings,
+): Promise<string[]> {
+  const ids: string[] = [];
+  let pageToken: string | undefined;
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    const { items = [], nextPageToken } = await pageOf(access, uploadsPlaylist, pageToken);
+    const newer = items.filter(({ snippet }) => !(Date.parse(snippet.publishedAt) < sinceMs));
+    ids.push(...newer.map(({ snippet }) => snippet.resourceId.videoId));
+    if (newer.length < items.length || nextPageToken === undefined) {
+      return [...new Set(ids)];
+    }
+    pageToken = nextPageToken;
+  }
+
+  const message = `The channel has over ${maxPages * mostVideos} newer videos, too many to search.`;
+  throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
+}
+
+async function pageOf(access: TokenAccess, playlistId: string, pageToken?: string): Promise<Page> {
+  const query = {
+    part: 'snippet',
+    playlistId,
+    maxResults: String(mostVideos),
+    ...(pageToken !== undefined && { pageToken }),
+  };
+  const response = await get(access, { path: 'playlistItems', query }, 'reconcile');
+  // A channel without videos has no uploads playlist.
+  if (response.status === 404 && refusedAs(response, 'playlistNotFound')) {
+    return {};
+  }
+
+  const { accessToken } = access;
+  return answerOf(response, { purpose: 'reconcile', accessToken, about: 'account' }, readPage);
+}

@@ -1,12 +1,11 @@
 import { Agent, buildConnector } from 'undici';
-import { createKeyedSemaphore } from '../keyed-semaphore.ts';
+import { createKeyedSemaphore } from '../concurrency.ts';
 import { guardConnector } from './connector.ts';
+import { createResolver, type Resolve } from './destination.ts';
 import { createDownload } from './download.ts';
-import { maxHeaderBytes } from './egress-error.ts';
-import type { Downloader, Egress } from './egress.ts';
-import { createResolver, type Resolve } from './find-addresses.ts';
+import { maxHeaderBytes, type Downloader, type Egress } from './egress.ts';
 import { sendRequest } from './send-request.ts';
-import type { OperatorLists } from './target-policy.ts';
+import type { OperatorLists } from './target.ts';
 
 export type EgressOptions = OperatorLists & {
   /** The public URL of this service, for requests that must not lead back to it. */

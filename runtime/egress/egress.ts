@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { errors } from 'undici';
 
 /** A body that is sent as it is read and never held in memory as a whole. */
 export type StreamedBody = {
@@ -84,4 +85,110 @@ export class BodyTooLargeError extends Error {
   constructor(maxBytes: number) {
     super(`The answer is larger than ${maxBytes} bytes.`);
   }
+}
+
+/**
+ * Why a request to a user-chosen address failed. Coarse, so that a caller may show it without exposing internal
+ * details.
+ */
+const egressErrorCodes = [
+  'blocked_destination',
+  'dns_error',
+  'connection_refused',
+  'connection_reset',
+  'timeout',
+  'tls_error',
+  'invalid_response',
+] as const;
+export type EgressErrorCode = (typeof egressErrorCodes)[number];
+
+export class EgressError extends Error {
+  override readonly name = 'EgressError';
+  readonly code: EgressErrorCode;
+  /** False only when certainly no byte of the request reached the server. */
+  readonly maybeSent: boolean;
+
+  constructor(
+    code: EgressErrorCode,
+    message: string,
+    options: { maybeSent: boolean; cause?: unknown },
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.maybeSent = options.maybeSent;
+  }
+}
+
+/** Safe to show to anyone: no internal details. */
+const sentences: Readonly<Record<EgressErrorCode, string>> = {
+  blocked_destination: 'Requests to this address are not allowed.',
+  dns_error: 'The host name could not be resolved.',
+  connection_refused: 'The host refused the connection or is unreachable.',
+  connection_reset: 'The connection was closed before a response arrived.',
+  timeout: 'No response arrived in time.',
+  tls_error: 'No trusted TLS connection could be made.',
+  invalid_response: 'The response was not valid HTTP.',
+};
+
+const codes: Readonly<Record<string, EgressErrorCode>> = {
+  ECONNREFUSED: 'connection_refused',
+  EHOSTUNREACH: 'connection_refused',
+  EHOSTDOWN: 'connection_refused',
+  ENETUNREACH: 'connection_refused',
+  ENETDOWN: 'connection_refused',
+  EADDRNOTAVAIL: 'connection_refused',
+  EACCES: 'connection_refused',
+  EPERM: 'connection_refused',
+  ECONNRESET: 'connection_reset',
+  ECONNABORTED: 'connection_reset',
+  EPIPE: 'connection_reset',
+  ETIMEDOUT: 'timeout',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  UND_ERR_HEADERS_OVERFLOW: 'invalid_response',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
+  EPROTO: 'tls_error',
+};
+
+/** A refusal by the guard. @param reason In a sentence for the URL's author. */
+export const blocked = (reason: string): EgressError =>
+  new EgressError('blocked_destination', reason, { maybeSent: false });
+
+/** An error with the message of its code. The cause is only for the log. */
+export function egressError(
+  code: EgressErrorCode,
+  options: { maybeSent: boolean; cause?: unknown },
+): EgressError {
+  return new EgressError(code, sentences[code], options);
+}
+
+/** Maps an error of Node or undici to an `EgressError`. Returns an `EgressError` unchanged. */
+export function toEgressError(error: unknown, options: { maybeSent: boolean }): EgressError {
+  if (error instanceof EgressError) {
+    return error;
+  }
+
+  const code = codeOf(error);
+  const sentence = areHeadersTooLarge(error) ? headersTooLarge : sentences[code];
+  return new EgressError(code, sentence, { ...options, cause: error });
+}
+
+/** Limit for the headers of a response. */
+export const maxHeaderBytes = 16 * 1024;
+
+const headersTooLarge = `The headers of the answer are larger than ${maxHeaderBytes / 1024} KiB.`;
+
+const areHeadersTooLarge = (error: unknown): boolean =>
+  (error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_OVERFLOW';
+
+function codeOf(error: unknown): EgressErrorCode {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  // undici's "bad" socket errors mean an unexpected response: bytes, a `100` or an upgrade that was not requested.
+  const isOutOfTurn = code === 'UND_ERR_SOCKET' && message.startsWith('bad ');
+  if (isOutOfTurn || error instanceof errors.HTTPParserError) {
+    return 'invalid_response';
+  }
+
+  // Certificates have dozens of codes: CERT_HAS_EXPIRED, UNABLE_TO_VERIFY_LEAF_SIGNATURE, ERR_SSL_…
+  const isTls = /CERT|SSL|TLS|SIGNATURE|ISSUER/v.test(code);
+  return codes[code] ?? (isTls ? 'tls_error' : 'connection_reset');
 }

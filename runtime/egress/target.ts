@@ -1,4 +1,15 @@
-import { parseAddress, type Address } from './address.ts';
+import {
+  behindNat64,
+  isAllowed,
+  isInRange,
+  opensPort,
+  parseAddress,
+  parseRange,
+  type Address,
+  type AddressRange,
+  type AllowList,
+  type Nat64Prefixes,
+} from './addresses.ts';
 
 /** The target of a URL, from its text alone. */
 export type RequestTarget = {
@@ -96,3 +107,158 @@ export function markOwn(target: RequestTarget, ownUrl: string | undefined): Requ
 }
 
 const isLoopback = (host: string): boolean => /^(?:127\.[\d.]+|::1|localhost)$/v.test(host);
+
+/** The operator's address lists. */
+export type OperatorLists = { readonly allow: AllowList; readonly nat64?: Nat64Prefixes };
+
+/**
+ * Returns null when a target may be dialled at this address, otherwise the reason in a sentence for the URL's author.
+ *
+ * Allows an address that the operator opened at this port, for any URL, and a public address of a
+ * target that looks public. So plain http, a local name or an odd port need an opened address. An address behind NAT64
+ * is checked as the IPv4 address it maps to.
+ */
+export function addressProblem(
+  target: RequestTarget,
+  address: Address,
+  { allow, nat64 = [] }: OperatorLists,
+): string | null {
+  const reached = behindNat64(address, nat64);
+  if (isAllowed(allow, reached, target.port)) {
+    return null;
+  }
+
+  return (
+    problemInPublic(target) ??
+    (isPublicAddress(reached) ? null : 'The host of the URL does not lead to a public address.')
+  );
+}
+
+/** Checks a target before DNS is queried. Returns null or the reason, like `addressProblem`. */
+export function targetProblem(target: RequestTarget, lists: OperatorLists): string | null {
+  if (target.address) {
+    return addressProblem(target, target.address, lists);
+  }
+
+  return opensPort(lists.allow, target.port) ? null : problemInPublic(target);
+}
+
+/**
+ * Refused ports from 1024 up: those that browsers block (source: the WHATWG Fetch standard, "bad port"), and those of
+ * databases, queues and control planes. Webhooks are not received there, and a TLS hello to such a port looks like a
+ * scan.
+ */
+const refusedPorts: ReadonlySet<number> = new Set([
+  1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669,
+  6679, 6697, 10_080, 1433, 1521, 2375, 2376, 2379, 2380, 3306, 3389, 5432, 5672, 5900, 6379, 6380,
+  6443, 8500, 9042, 9092, 9200, 9300, 10_250, 11_211, 15_672, 27_017,
+]);
+
+/**
+ * Suffixes of names that are never public: reserved by RFC 2606, 6761, 6762, 7686 and 8375, or used in private
+ * networks.
+ */
+const localSuffixes = [
+  'localhost',
+  'local',
+  'internal',
+  'intranet',
+  'private',
+  'lan',
+  'home',
+  'home.arpa',
+  'corp',
+  'test',
+  'invalid',
+  'example',
+  'onion',
+  'svc',
+  'cluster.local',
+];
+
+/**
+ * Returns why a target is not public, in a sentence for the URL's author; null when it is.
+ *
+ * Allows port 443 and the ports from 1024 up except those above: receivers on 8443 and network servers on odd ports
+ * exist, but below 1024 only 443 is for https.
+ */
+export function problemInPublic(target: RequestTarget): string | null {
+  const { secure, host, address, port } = target;
+  if (target.isOwn) {
+    return target.isBesideUs
+      ? 'The URL is not public https. The operator can allow it with PUNCTUAL_EGRESS_ALLOW_WEBHOOKS.'
+      : 'The URL leads to this service itself.';
+  }
+
+  if (!secure) {
+    return 'The URL does not begin with https://.';
+  }
+
+  if (port !== 443 && (port < 1024 || refusedPorts.has(port))) {
+    return `Port ${port} is not allowed. Use 443 or 8443.`;
+  }
+
+  const isLocalName =
+    !address &&
+    (!host.includes('.') || localSuffixes.some((suffix) => `.${host}`.endsWith(`.${suffix}`)));
+  return isLocalName ? 'The host of the URL is not a public name.' : null;
+}
+
+const range = (text: string): AddressRange => {
+  const parsed = parseRange(text);
+  if (!parsed) {
+    throw new Error(`${text} is not a range.`);
+  }
+
+  return parsed;
+};
+
+/** Ranges that IANA's registry of special IPv4 addresses does not list as globally reachable, and one more. */
+const refusedIPv4 = [
+  '0.0.0.0/8', // this host
+  '10.0.0.0/8', // private
+  '100.64.0.0/10', // carrier NAT, and a cloud's metadata at 100.100.100.200
+  '127.0.0.0/8', // loopback
+  '168.63.129.16/32', // public by its number, yet the host agent of every Azure machine
+  '169.254.0.0/16', // link-local, the metadata of most clouds
+  '172.16.0.0/12', // private
+  '192.0.0.0/24', // protocol assignments, metadata at 192.0.0.192
+  '192.0.2.0/24', // documentation
+  '192.88.99.0/24', // the old 6to4 relays
+  '192.168.0.0/16', // private
+  '198.18.0.0/15', // benchmarks
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, broadcast
+].map(range);
+
+/**
+ * The only IPv6 space that is allocated for public use. All ranges that can wrap an IPv4 address unnoticed (mapped,
+ * compatible, translated, NAT64) are outside of it.
+ */
+const globalIPv6 = range('2000::/3');
+
+const refusedIPv6 = [
+  '2001::/23', // protocol assignments: Teredo, ORCHID, benchmarks
+  '2001:db8::/32', // documentation
+  '2002::/16', // 6to4: wraps an IPv4 address
+  '2620:4f:8000::/48', // AS112
+  '3ffe::/16', // the old 6bone
+  '3fff::/20', // documentation
+].map(range);
+
+/**
+ * Whether an address belongs to the public internet, by its bits alone.
+ *
+ * An IPv6 address that wraps an IPv4 address is refused, not checked as the IPv4 address, so that no spelling passes
+ * where the address itself would not.
+ *
+ * Source: the IANA special-purpose registries for IPv4 and IPv6, and RFC 4291 section 2.4.
+ */
+export function isPublicAddress(address: Address): boolean {
+  const within = (ranges: readonly AddressRange[]) => ranges.some((one) => isInRange(address, one));
+  return address.family === 4
+    ? !within(refusedIPv4)
+    : isInRange(address, globalIPv6) && !within(refusedIPv6);
+}

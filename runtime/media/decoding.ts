@@ -1,3 +1,13 @@
+import sharp from 'sharp';
+
+// Restrict sharp to our formats: it would read an SVG that starts like a GIF.
+sharp.block({ operation: ['VipsForeignLoad'] });
+sharp.unblock({
+  operation: ['Jpeg', 'Png', 'Nsgif', 'Webp'].map((format) => `VipsForeignLoad${format}`),
+});
+
+export { sharp };
+
 /**
  * Decoding options for the upload and for later shrinking, so that every accepted image can be shrunk.
  *

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../domain/errors.ts';
-import { createFairQueue } from './fair-queue.ts';
-import type { MediaFacts, FileRefusal } from './media-facts.ts';
+import type { MediaDetails } from '../../domain/media.ts';
+import { createFairQueue } from '../concurrency.ts';
 import { runBounded } from './run-bounded.ts';
 
 /** Inspects untrusted files. */
@@ -117,3 +117,18 @@ async function runProbe(
     ? { refusal: 'The inspection of the file takes too much time or memory, or crashes.' }
     : (JSON.parse(written) as MediaFacts | FileRefusal); // Written by our own program.
 }
+
+/** The facts about a file, except its type. */
+export type PictureFacts = {
+  /** In pixels, as displayed. */
+  readonly width: number | null;
+  readonly height: number | null;
+  /** Null for a still image. */
+  readonly durationMs: number | null;
+  readonly details: MediaDetails;
+};
+
+export type MediaFacts = PictureFacts & { readonly type: string };
+
+/** The reason for the refusal of a file, in a sentence for its owner. */
+export type FileRefusal = { readonly refusal: string };

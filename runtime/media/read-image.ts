@@ -1,20 +1,12 @@
-import { appendFileSync } from 'node:fs';
-import sharp from 'sharp';
-import { hasMoreFrames } from './count-frames.ts';
-import { decoding } from './decoding.ts';
-import type { PictureFacts, FileRefusal } from './media-facts.ts';
-import { hasLocation, removeMetadata } from './remove-location.ts';
+import { appendFileSync, closeSync, openSync } from 'node:fs';
+import { decoding, sharp } from './decoding.ts';
+import type { FileRefusal, PictureFacts } from './inspector.ts';
+import { createReader, hasLocation, removeMetadata, type Reader } from './remove-location.ts';
 
 const maxPixels = decoding.limitInputPixels;
 
 /** sharp reads the frame headers of a WebP in quadratic time: this many take 0.2 s, ten times as many 17 s. */
 const maxFrames = 10_000;
-
-// Restrict sharp to our formats: it would read an SVG that starts like a GIF.
-sharp.block({ operation: ['VipsForeignLoad'] });
-sharp.unblock({
-  operation: ['Jpeg', 'Png', 'Nsgif', 'Webp'].map((format) => `VipsForeignLoad${format}`),
-});
 
 /**
  * Reads an image's header and the delays of an animation, and decodes the first frame. Removes the location from the
@@ -91,5 +83,82 @@ async function decode(
     return 'whole';
   } catch (error) {
     return /memory/iv.test(String(error)) ? 'too large' : 'damaged';
+  }
+}
+
+/**
+ * Whether a WebP or a GIF has more frames than `most`. Skips from block to block by their lengths and decodes nothing.
+ * Other checks refuse a truncated file. Blocks the process, which has no other work.
+ */
+function hasMoreFrames(filePath: string, most: number): boolean {
+  const file = openSync(filePath, 'r');
+  try {
+    const reader = createReader(file);
+    const beginning = Buffer.from(reader.at(0, 13)); // The reader reuses its buffer.
+    const frames = beginning.toString('latin1', 0, 4) === 'RIFF' ? webpFrames : gifFrames;
+    if (frames === gifFrames && beginning.toString('latin1', 0, 3) !== 'GIF') {
+      return false;
+    }
+
+    const found = frames(reader, beginning);
+    for (let count = 0; count <= most; count += 1) {
+      if (found.next().done) {
+        return false;
+      }
+    }
+
+    return true;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** RIFF chunks: a name, a length, that many bytes, and a padding byte when the length is odd. */
+function* webpFrames(reader: Reader): Generator<void> {
+  for (let position = 12; ;) {
+    const chunk = reader.at(position, 8);
+    if (chunk.length < 8) {
+      return;
+    }
+
+    if (chunk.toString('latin1', 0, 4) === 'ANMF') {
+      yield;
+    }
+
+    const length = chunk.readUInt32LE(4);
+    position += 8 + length + (length % 2);
+  }
+}
+
+const [extension, image] = [0x21, 0x2c];
+
+/** GIF89a, appendix B: the header and its colour table, then extensions and images, both in sub-blocks. */
+function* gifFrames(reader: Reader, beginning: Buffer): Generator<void> {
+  for (let position = 13 + coloursOf(beginning[10]); ;) {
+    const [kind] = reader.at(position, 1);
+    if (kind === extension) {
+      position += 2;
+    } else if (kind === image) {
+      yield;
+      const [flags] = reader.at(position + 9, 1);
+      position += 10 + coloursOf(flags) + 1; // The last byte is the code size.
+    } else {
+      return;
+    }
+
+    position = afterSubBlocks(reader, position);
+  }
+}
+
+/** Length of a colour table, from the flags before it. */
+const coloursOf = (flags = 0): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1));
+
+function afterSubBlocks(reader: Reader, start: number): number {
+  for (let position = start; ;) {
+    const [length = 0] = reader.at(position, 1);
+    position += 1 + length;
+    if (length === 0) {
+      return position;
+    }
   }
 }

@@ -1,7 +1,6 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { Metadata } from 'sharp';
-import { createReader, type Reader } from './file-reader.ts';
 
 /** The Exif tag that points to the GPS data, a 32-bit number, in both byte orders. */
 const gpsTags = [Buffer.from('2588040001000000', 'hex'), Buffer.from('8825000400000001', 'hex')];
@@ -189,4 +188,25 @@ function fill(file: number, start: number, length: number): void {
   for (let written = 0; written < length; written += zeros.length) {
     writeSync(file, zeros, 0, Math.min(zeros.length, length - written), start + written);
   }
+}
+
+export type Reader = {
+  /** Returns `length` bytes, or fewer at the end of the file. */
+  at(position: number, length: number): Buffer;
+};
+
+/** Reads large pieces, as most requests are for a few bytes. */
+export function createReader(file: number): Reader {
+  const piece = Buffer.alloc(256 * 1024);
+  let [start, filled] = [0, 0];
+  return {
+    at(position, length) {
+      if (position < start || position + length > start + filled) {
+        start = position;
+        filled = readSync(file, piece, 0, piece.length, position);
+      }
+
+      return piece.subarray(position - start, Math.min(position - start + length, filled));
+    },
+  };
 }

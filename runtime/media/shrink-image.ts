@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { createFairQueue } from './fair-queue.ts';
+import { createFairQueue } from '../concurrency.ts';
 import { runBounded } from './run-bounded.ts';
 
 export type SmallerImage = {

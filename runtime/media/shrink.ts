@@ -1,7 +1,6 @@
 import { writeFileSync, writeSync } from 'node:fs';
-import sharp from 'sharp';
-import { decoding } from './decoding.ts';
-import { endWithParent } from './end-with-parent.ts';
+import { decoding, sharp } from './decoding.ts';
+import { endWithParent } from './run-bounded.ts';
 import type { SmallerImage } from './shrink-image.ts';
 
 // A program: shrinks the image that its first argument names and writes it to the second. `shrink-image.ts` sets its
@@ -9,11 +8,6 @@ import type { SmallerImage } from './shrink-image.ts';
 
 endWithParent();
 
-// Restrict sharp to our formats: it would read an SVG that starts like a GIF.
-sharp.block({ operation: ['VipsForeignLoad'] });
-sharp.unblock({
-  operation: ['Jpeg', 'Png', 'Nsgif', 'Webp'].map((format) => `VipsForeignLoad${format}`),
-});
 sharp.cache(false);
 
 /** Longer side in pixels and quality, best first. The first result that is small enough is used. */

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { sweepGrants } from '../../accounts/sweep-grants.ts';
+import { sweepGrants } from '../../services/channels/sweep-grants.ts';
 import { clockStartMs } from '../support/attempt.ts';
 import { freshDatabase } from '../support/database.ts';
 import { granted } from './granted.ts';

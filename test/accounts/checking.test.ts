@@ -1,8 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
-import { checkChannel } from '../../accounts/check-channel.ts';
-import { throttledCheck } from '../../accounts/throttled-check.ts';
-import { connectChannel } from '../../accounts/connect-channel.ts';
-import { Channel } from '../../db/entities/channel.ts';
+import { checkChannel, throttledCheck } from '../../services/channels/check-channel.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
+import { Channel } from '../../db/entities/channels.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';

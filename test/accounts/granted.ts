@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { connectChannel } from '../../accounts/connect-channel.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { NetworkError } from '../../networks/network.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { registeredApps } from '../../accounts/oauth-apps.ts';
+import { registeredApps } from '../../services/channels/oauth-context.ts';
 import { sharedApi } from '../support/kit.ts';
 
 const api = sharedApi(test);

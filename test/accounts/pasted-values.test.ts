@@ -1,5 +1,5 @@
 import test from 'ava';
-import { checkValues } from '../../accounts/connecting/values.ts';
+import { checkValues } from '../../services/channels/create-link.ts';
 
 const handle = { label: 'Your handle', placeholder: 'me.bsky.social', required: true };
 const check = (given: string) =>

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
-import { openGrant } from '../../accounts/grants.ts';
+import { openGrant } from '../../services/channels/grants.ts';
 import { openBrowser as openPerson, refreshOf } from '../api/connect/person.ts';
 import { openSandbox } from '../sandbox/open-sandbox.ts';
 import { blueskyAccount, networkPorts } from '../support/accounts.ts';

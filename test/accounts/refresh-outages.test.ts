@@ -1,5 +1,5 @@
-import { currentGrant } from '../../accounts/current-grant.ts';
-import { sweepGrants } from '../../accounts/sweep-grants.ts';
+import { currentGrant } from '../../services/channels/current-grant.ts';
+import { sweepGrants } from '../../services/channels/sweep-grants.ts';
 import type { NetworkError } from '../../networks/network.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';

@@ -1,8 +1,8 @@
 import test from 'ava';
-import { connectChannel } from '../../accounts/connect-channel.ts';
-import { currentGrant } from '../../accounts/current-grant.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
+import { currentGrant } from '../../services/channels/current-grant.ts';
 import { NetworkError } from '../../networks/network.ts';
-import type { Channel } from '../../db/entities/channel.ts';
+import type { Channel } from '../../db/entities/channels.ts';
 import type { Orm } from '../../db/orm.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { currentGrant } from '../../accounts/current-grant.ts';
-import type { AccountDeps } from '../../accounts/deps.ts';
+import { currentGrant } from '../../services/channels/current-grant.ts';
+import type { AccountDeps } from '../../services/channels/oauth-context.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { freshDatabase } from '../support/database.ts';

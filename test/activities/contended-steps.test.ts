@@ -1,13 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
-import { finalizePost } from '../../activities/finalize-post/finalize-post.ts';
+import { finalizePost } from '../../activities/finalize-post.ts';
 import type { Orm } from '../../db/orm.ts';
 import {
   channelStatuses,
   postStatuses,
   type ChannelStatus,
   type PostStatus,
-} from '../../domain/post-status.ts';
+} from '../../domain/statuses.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 import type { PostSteps } from '../support/post-steps.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { connectChannel } from '../../accounts/connect-channel.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { SupersededError } from '../../db/ledger/intents.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { down, fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';

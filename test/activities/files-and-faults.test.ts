@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import { Channel } from '../../db/entities/channel.ts';
+import { Channel } from '../../db/entities/channels.ts';
 import { sessionPurpose } from '../../db/sealing-purposes.ts';
 import { AppError } from '../../domain/errors.ts';
 import { NetworkError } from '../../networks/network.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { editChannel } from '../../api/channels/edit-channel.ts';
+import { editChannel } from '../../services/channels/edit-channel.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';

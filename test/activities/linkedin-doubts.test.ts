@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { connectChannel } from '../../accounts/connect-channel.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { connectLinkedin } from '../../networks/linkedin/connect.ts';
 import type { Connection, Network } from '../../networks/network.ts';
 import { waysOutTo } from '../networks/connection.ts';

@@ -5,8 +5,13 @@ import {
   type RefreshTimes,
 } from '../../activities/refresh-metrics/refresh-metrics.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
-import type { Metrics, PostReading } from '../../networks/metrics.ts';
-import type { Connection, MetricsReader, NetworkError } from '../../networks/network.ts';
+import type {
+  Connection,
+  MetricsReader,
+  NetworkError,
+  Metrics,
+  PostReading,
+} from '../../networks/network.ts';
 import { attempt } from '../support/attempt.ts';
 import { clockedChannel, type ClaimedPost, type ClockedChannel } from '../support/claimed-posts.ts';
 import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';

@@ -1,6 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { claimDue } from '../../activities/refresh-metrics/claim-due.ts';
-import { reserveReads } from '../../activities/refresh-metrics/reserve-reads.ts';
+import { claimDue, reserveReads } from '../../activities/refresh-metrics/due-reads.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { sharedDatabase } from '../support/kit.ts';
 import { addFakeChannel } from '../support/seed.ts';

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { writtenWithinMs } from '../../activities/publish-channel/intent.ts';
-import { timeoutMs } from '../../networks/send-network-request.ts';
+import { writtenWithinMs } from '../../activities/publish-channel/attempt.ts';
+import { timeoutMs } from '../../networks/http.ts';
 import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import { beforeTests } from '../support/before-tests.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { connectChannel } from '../../accounts/connect-channel.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
 import type { Egress, EgressRequest, EgressResponse } from '../../runtime/egress/egress.ts';
 import { beforeTests } from '../support/before-tests.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { Channel } from '../../db/entities/channel.ts';
+import { Channel } from '../../db/entities/channels.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';

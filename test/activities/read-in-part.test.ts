@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import { fileBytes } from '../../networks/file-bytes.ts';
+import { fileBytes } from '../../networks/http.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';

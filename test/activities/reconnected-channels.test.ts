@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { connectChannel } from '../../accounts/connect-channel.ts';
-import { Channel } from '../../db/entities/channel.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
+import { Channel } from '../../db/entities/channels.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { purgeExpired } from '../../activities/sweep/purge-expired.ts';
-import { SweepFind } from '../../db/entities/sweep-find.ts';
+import { purgeExpired } from '../../activities/sweep/sweep.ts';
+import { SweepFind } from '../../db/entities/operations.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import { upload, filesOf, sweepLibrary } from '../support/media-library.ts';
 import { picture } from '../support/media-files.ts';

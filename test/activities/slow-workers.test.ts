@@ -1,7 +1,7 @@
 import { CancelledFailure } from '@temporalio/common';
 import test, { type ExecutionContext } from 'ava';
 import type { ApiDeps } from '../../api/deps.ts';
-import { deleteMedia } from '../../api/media/library.ts';
+import { deleteMedia } from '../../services/media/library.ts';
 import { freshDatabase } from '../support/database.ts';
 import {
   down,

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { createIntent } from '../../activities/publish-channel/intent.ts';
+import { createIntent } from '../../activities/publish-channel/attempt.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -9,7 +9,7 @@ import { postSteps } from '../support/post-steps.ts';
 const minute = 60_000;
 const database = beforeTests(test, freshDatabase);
 
-/** A network that checks `mayCreate` right before the request, as `networks/send-network-request.ts` does. */
+/** A network that checks `mayCreate` right before the request, as `networks/http.ts` does. */
 function askingNetwork() {
   const network = fakeNetwork(minute);
   const { send } = network;

@@ -1,5 +1,5 @@
 import { sweep as sweepOnce } from '../../activities/sweep/sweep.ts';
-import type { WorkflowState } from '../../domain/workflow-state.ts';
+import type { WorkflowState } from '../../domain/statuses.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { storeMany } from '../support/seed-deliveries.ts';

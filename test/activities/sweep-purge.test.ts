@@ -1,5 +1,5 @@
 import test from 'ava';
-import { purgeExpired } from '../../activities/sweep/purge-expired.ts';
+import { purgeExpired } from '../../activities/sweep/sweep.ts';
 import { sharedApi } from '../support/kit.ts';
 import { poll } from '../support/poll.ts';
 import { storeDelivery, storeMany } from '../support/seed-deliveries.ts';

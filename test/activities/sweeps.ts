@@ -1,6 +1,6 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import { sweep, type Swept } from '../../activities/sweep/sweep.ts';
-import type { WorkflowState } from '../../domain/workflow-state.ts';
+import type { WorkflowState } from '../../domain/statuses.ts';
 import { relayOnce } from '../../worker/relay.ts';
 import { deliveryWorkflowId, postWorkflowId } from '../../workflows/messages.ts';
 import { beforeTests } from '../support/before-tests.ts';

@@ -1,9 +1,9 @@
 import test from 'ava';
 import { attemptDelivery } from '../../activities/attempt-delivery/attempt-delivery.ts';
-import { finalizePost } from '../../activities/finalize-post/finalize-post.ts';
-import { storeGrant } from '../../accounts/grants.ts';
-import { markAccessLost } from '../../accounts/mark-access.ts';
-import { sweepGrants } from '../../accounts/sweep-grants.ts';
+import { finalizePost } from '../../activities/finalize-post.ts';
+import { storeGrant } from '../../services/channels/grants.ts';
+import { markAccessLost } from '../../services/channels/mark-access.ts';
+import { sweepGrants } from '../../services/channels/sweep-grants.ts';
 import type { PublishJob } from '../../activities/publish-channel/job.ts';
 import { attempt } from '../support/attempt.ts';
 import { newClient, type Client, type Reply } from '../support/client.ts';

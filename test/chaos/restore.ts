@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { finish } from '../../cli/finish-restore.ts';
+import { completeRestore } from '../../cli/installation.ts';
 import { createOrm } from '../../db/orm.ts';
 import type { Stage } from './change-post.ts';
 import type { Found } from './networks/read-networks.ts';
@@ -46,7 +46,7 @@ export async function restore(hand: Restorable, backup: Backup, suddenly: boolea
   await backup.putBack();
   await database.revive();
   const orm = createOrm(database.directUrl, { poolSize: 2 });
-  const { ended } = await finish(orm, temporalClient, new Date(backup.atMs));
+  const { ended } = await completeRestore(orm, temporalClient, new Date(backup.atMs));
   await orm.close();
   const restoredAtMs = Date.now();
   for (const history of histories) {

@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import type { CommandAnswer } from '../../cli/command.ts';
 import { commandNamed } from '../../cli/commands.ts';
-import { readArguments } from '../../cli/read-arguments.ts';
-import { withSecret } from '../../cli/read-secret.ts';
+import { readArguments, withSecret } from '../../cli/arguments.ts';
 import { createSealer } from '../../runtime/secrets.ts';
 import { usualQuotas, type Punctual } from '../support/punctual.ts';
 

@@ -1,11 +1,11 @@
 import path from 'node:path';
 import test from 'ava';
-import { connectChannel } from '../../accounts/connect-channel.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { addSandboxChannel } from '../../cli/channels.ts';
 import type { CommandDeps } from '../../cli/command.ts';
 import { createDemo } from '../../cli/create-demo.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
-import { ApiKey } from '../../db/entities/api-key.ts';
+import { ApiKey } from '../../db/entities/workspaces.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import { createSealer, hashApiKey } from '../../runtime/secrets.ts';
 import { openSandbox } from '../sandbox/open-sandbox.ts';

@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { attemptDelivery } from '../../activities/attempt-delivery/attempt-delivery.ts';
 import { claimPost } from '../../activities/claim-post.ts';
-import { finalizePost } from '../../activities/finalize-post/finalize-post.ts';
+import { finalizePost } from '../../activities/finalize-post.ts';
 import { publishChannel } from '../../activities/publish-channel/publish-channel.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { NetworkError } from '../../networks/network.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { newId } from '../../db/new-id.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { distance } from '../../cli/posts/format.ts';
+import { distance } from '../../cli/format.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { beforeTests } from '../support/kit.ts';
 import { fakeNetwork, fakeNetworks } from '../support/networks.ts';

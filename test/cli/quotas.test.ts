@@ -1,5 +1,5 @@
 import test from 'ava';
-import { connectChannel } from '../../accounts/connect-channel.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { newClient } from '../support/client.ts';
 import { holdLock } from '../support/hold-lock.ts';
 import { sharedApi } from '../support/kit.ts';

@@ -5,8 +5,7 @@ import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { commandNamed } from '../../cli/commands.ts';
 import { type Command, UsageError } from '../../cli/command.ts';
-import { readArguments } from '../../cli/read-arguments.ts';
-import { withSecret, type SecretSources } from '../../cli/read-secret.ts';
+import { readArguments, withSecret, type SecretSources } from '../../cli/arguments.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { runAdmin } from './admin.ts';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { UsageError } from '../../cli/command.ts';
-import { readArguments, usage } from '../../cli/read-arguments.ts';
+import { readArguments, usage } from '../../cli/arguments.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { runAdmin } from './admin.ts';
 

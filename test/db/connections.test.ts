@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { query } from '../../db/query.ts';
-import { isDatabaseUnavailable } from '../../db/is-unavailable.ts';
+import { isDatabaseUnavailable } from '../../db/database-errors.ts';
 import { migrate } from '../../db/migrate.ts';
 import { migrations } from '../../db/migrations/index.ts';
 import { createOrm, type Em, type Orm } from '../../db/orm.ts';

@@ -1,4 +1,4 @@
-import { claimDue } from '../../activities/refresh-metrics/claim-due.ts';
+import { claimDue } from '../../activities/refresh-metrics/due-reads.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { planOf } from '../support/query-plan.ts';

@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { Migration } from '@mikro-orm/migrations';
+import type { ExecutionContext } from 'ava';
 import { migrate } from '../../db/migrate.ts';
 import { migrations } from '../../db/migrations/index.ts';
 import { createOrm } from '../../db/orm.ts';
@@ -54,6 +56,40 @@ test.serial('a migration that fails leaves the schema unchanged', async (t) => {
   migrations.pop();
   await t.notThrowsAsync(migrate(url));
   t.deepEqual(await orm.em.fork().execute(`select to_regclass('half') as half`), [{ half: null }]);
+});
+
+/** A database that has run these migrations and the schema of commit 1de54a6. */
+async function olderDatabase(t: ExecutionContext, names: readonly string[]): Promise<string> {
+  const url = await emptyDatabase(t);
+  const orm = createOrm(url, patience);
+  await orm.em.execute(
+    await readFile(new URL('../../db/migrations/baseline.sql', import.meta.url), 'utf8'),
+  );
+  await orm.em.execute(
+    'create table migrations (id serial primary key, name varchar(255), executed_at timestamptz(6) default now() not null)',
+  );
+  for (const name of names) {
+    await orm.em.execute(`insert into migrations (name) values ('${name}')`);
+  }
+  await orm.close();
+  return url;
+}
+
+test('a database of an earlier checkout is recognized, and only what follows its migrations runs', async (t) => {
+  const names = ['migration-0001-initial', 'migration-0023-metrics'];
+  const url = await olderDatabase(t, [...names, 'migration-0024-engagement-order']);
+  const ran: string[] = [];
+  await migrate(url, (name) => ran.push(name));
+  t.deepEqual(
+    ran,
+    migrations.slice(1).map(({ name }) => name),
+  );
+
+  const tooOld = await olderDatabase(t, names);
+  await t.throwsAsync(migrate(tooOld), {
+    name: 'OtherSchemaError',
+    message: /Start commit 1de54a6 once/v,
+  });
 });
 
 test('no process of an older version starts on a newer schema, and each names the migrations and the next step', async (t) => {

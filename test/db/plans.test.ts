@@ -1,5 +1,5 @@
-import { purgeExpired } from '../../activities/sweep/purge-expired.ts';
-import { connectChannel } from '../../accounts/connect-channel.ts';
+import { purgeExpired } from '../../activities/sweep/sweep.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';

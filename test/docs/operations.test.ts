@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { finishRestore } from '../../db/restore-counter.ts';
 import { claimPost } from '../../activities/claim-post.ts';
-import { readArguments } from '../../cli/read-arguments.ts';
+import { readArguments } from '../../cli/arguments.ts';
 import { storeChannel } from '../support/seed.ts';
 import { newClient } from '../support/client.ts';
 import { startApi } from '../support/punctual.ts';
@@ -93,7 +93,7 @@ const notSettings = /^(?:SIG|EADDR)/v;
 test('docs/settings.md has every setting that the programs read', (t) => {
   const sources = [
     // Its list also has names that are not our settings; settings.test.ts compares it with the page.
-    ...globSync('runtime/config/!(known-settings).ts', { cwd: root }),
+    ...globSync('runtime/config/!(settings).ts', { cwd: root }),
     ...globSync('networks/*/{entry,prices}.ts', { cwd: root }),
     'scripts/start/start-plan.ts',
     'sandbox/main.ts',
@@ -115,7 +115,7 @@ test('docs/settings.md has every setting that the programs read', (t) => {
 test('the table of retention times has every setting for them, and every table that grows', (t) => {
   const [, section = ''] = read('docs/running.md').split('## What is kept how long');
   const [table = ''] = section.split('\n## ');
-  const settings = [...read('runtime/config/limits.ts').matchAll(/PUNCTUAL_KEEP_\w+/gv)];
+  const settings = [...read('runtime/config/read-config.ts').matchAll(/PUNCTUAL_KEEP_\w+/gv)];
   t.true(settings.length >= 3);
   const rows = ['posts', 'idempotency keys', 'post_parts', 'sweep_finds', 'events', 'rate_limits'];
   for (const word of [...settings.map(([name]) => name), ...rows]) {

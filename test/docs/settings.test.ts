@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import { knownSettings } from '../../runtime/config/known-settings.ts';
+import { knownSettings } from '../../runtime/config/settings.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
@@ -15,7 +15,7 @@ test('the page of settings and the list of known names have exactly the settings
   const folders = 'accounts,activities,api,cli,db,networks,runtime,sandbox,scripts,temporal,worker';
   const files = globSync(`{${folders}}/**/*.{ts,mjs}`, { cwd: root });
   const sources = files
-    .filter((file) => !file.endsWith('known-settings.ts'))
+    .filter((file) => !file.endsWith('config/settings.ts'))
     .map(read)
     .join('\n');
   const known = namesIn(sources, /\b(PUNCTUAL_[A-Z\d_]+)\b(?!_)/gv);

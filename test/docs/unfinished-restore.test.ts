@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readRestoreCounter } from '../../db/restore-counter.ts';
 import { freePort } from '../../scripts/ports.ts';
-import { loadStoredCounter } from '../../temporal/restore-counter.ts';
+import { loadStoredCounter } from '../../temporal/namespace.ts';
 import { keepRestoreCounter } from '../../worker/restored-database.ts';
 import { adminOf } from '../cli/admin.ts';
 import { backups, nullWhileAway } from '../support/backups.ts';

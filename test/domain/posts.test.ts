@@ -9,7 +9,7 @@ import {
   type PostStatus,
   statusOfBegunPost,
   summarize,
-} from '../../domain/post-status.ts';
+} from '../../domain/statuses.ts';
 import {
   nextAttempt,
   type NextAttempt,

@@ -1,7 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
-import type { PostReading } from '../../networks/metrics.ts';
-import { NetworkError, type Account } from '../../networks/network.ts';
+import { NetworkError, type Account, type PostReading } from '../../networks/network.ts';
 import { openNetworks, platforms, type Platform } from '../../networks/registry.ts';
 import { openConnection } from '../networks/connection.ts';
 import { answering, answersNear } from './made-up-answers.ts';

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
-import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
+import { parseAllowList } from '../../runtime/egress/addresses.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
-import { EgressError } from '../../runtime/egress/egress-error.ts';
+import { EgressError } from '../../runtime/egress/egress.ts';
 import { near, type Property } from './property.ts';
 
 const goodAnswers = [

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { checkUrl } from '../../runtime/egress/check-url.ts';
-import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
+import { checkUrl } from '../../runtime/egress/destination.ts';
+import { parseAllowList } from '../../runtime/egress/addresses.ts';
 import { normalUrl } from '../../runtime/egress/target.ts';
 import type { Property } from './property.ts';
 

@@ -1,8 +1,7 @@
-import { PostChannel } from '../../db/entities/post-channel.ts';
-import { Post } from '../../db/entities/post.ts';
+import { PostChannel, Post } from '../../db/entities/posts.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
-import { postStatuses, type ChannelStatus, type PostStatus } from '../../domain/post-status.ts';
+import { postStatuses, type ChannelStatus, type PostStatus } from '../../domain/statuses.ts';
 
 /** Posts of each status: enough that some remain after the fuzzer edits and cancels others. */
 const ofEach = 30;

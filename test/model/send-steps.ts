@@ -10,7 +10,7 @@ import {
   type Attempt,
 } from './state.ts';
 
-// A send, from its intent in the ledger to the stored response (db/ledger/intents.ts, db/ledger/marks.ts,
+// A send, from its intent in the ledger to the stored response (db/ledger/intents.ts, db/ledger/outcomes.ts,
 // activities/publish-channel/send-thread.ts).
 
 export const newRows = (parts: number, { run, text }: Attempt): Row[] =>

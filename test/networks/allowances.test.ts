@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { Allowance } from '../../networks/allowance.ts';
+import type { Allowance } from '../../networks/content-rules.ts';
 import { openNetworks } from '../../networks/registry.ts';
 
 const allowances = async (

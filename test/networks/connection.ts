@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Account, Connection } from '../../networks/network.ts';
-import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
+import { parseAllowList } from '../../runtime/egress/addresses.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import type { Downloader, Egress } from '../../runtime/egress/egress.ts';
 

@@ -1,10 +1,10 @@
 import type { ExecutionContext, TestFn } from 'ava';
-import type { Metrics } from '../../networks/metrics.ts';
 import {
   NetworkError,
   type Account,
   type MetricsReader,
   type Network,
+  type Metrics,
 } from '../../networks/network.ts';
 import type { FigureChange } from '../../sandbox/figures.ts';
 import { lossyProxy, type Answer, type Target } from '../support/lossy-proxy.ts';

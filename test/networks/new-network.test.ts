@@ -7,7 +7,7 @@ import { networks as played } from '../../sandbox/registry.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folders =
-  'api,activities,cli,db,domain,networks,runtime,sandbox,scripts,temporal,worker,workflows';
+  'api,activities,cli,db,domain,networks,runtime,sandbox,scripts,services,temporal,worker,workflows';
 
 /** Examples of the OpenAPI document show accounts, and migrations describe earlier states. */
 const showsOne = /\/examples\.ts$|^db\/migrations\/|^api\/openapi\/|schemas\.ts$/;

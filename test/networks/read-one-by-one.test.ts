@@ -1,7 +1,6 @@
 import test from 'ava';
-import { readingOf, type PostReading } from '../../networks/metrics.ts';
-import { NetworkError } from '../../networks/network.ts';
-import { readOneByOne } from '../../networks/read-one-by-one.ts';
+import { readingOf, readOneByOne } from '../../networks/metrics.ts';
+import { NetworkError, type PostReading } from '../../networks/network.ts';
 
 const reading = readingOf({ likes: 1 });
 const away = new NetworkError('network_unavailable', 'Away.', { accepted: 'no' });

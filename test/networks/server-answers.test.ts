@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
-import { baseUrlOf, type Purpose } from '../../networks/send-network-request.ts';
+import { baseUrlOf, type Purpose } from '../../networks/http.ts';
 import { refusal as ofBluesky } from '../../networks/bluesky/client.ts';
 import { refusal as ofLinkedin } from '../../networks/linkedin/refusal.ts';
 import { refusal as ofMastodon } from '../../networks/mastodon/client.ts';

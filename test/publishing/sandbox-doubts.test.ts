@@ -1,5 +1,5 @@
 import { openNetworks } from '../../networks/registry.ts';
-import { connectChannel } from '../../accounts/connect-channel.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { egressTo } from '../networks/connection.ts';
 import { openSandbox } from '../sandbox/open-sandbox.ts';
 import { newClient } from '../support/client.ts';

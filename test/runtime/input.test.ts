@@ -3,9 +3,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { ConfigError } from '../../runtime/config/read-values.ts';
-import { readConfig } from '../../runtime/config/read-config.ts';
-import { quotas, retentionDays } from '../../runtime/config/limits.ts';
+import { ConfigError } from '../../runtime/config/settings.ts';
+import { readConfig, quotas, retentionDays } from '../../runtime/config/read-config.ts';
 
 const needed = {
   DATABASE_URL: 'postgresql://user:password@db.example:5432/punctual',

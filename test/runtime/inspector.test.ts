@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { createFairQueue } from '../../runtime/media/fair-queue.ts';
+import { createFairQueue } from '../../runtime/concurrency.ts';
 import { createInspector } from '../../runtime/media/inspector.ts';
 import { poll } from '../support/poll.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -10,8 +10,7 @@ import {
 } from '../../api/posts/schemas.ts';
 import { createEndpointSchema, editEndpointSchema } from '../../api/webhooks/schemas.ts';
 import { openNetworks } from '../../networks/registry.ts';
-import { parser } from '../../runtime/parser.ts';
-import { faultSentences } from '../../runtime/schema-faults.ts';
+import { parser, faultSentences } from '../../runtime/parser.ts';
 
 const schema = {
   type: 'object',

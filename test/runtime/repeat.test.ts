@@ -1,5 +1,5 @@
 import test from 'ava';
-import { repeat } from '../../runtime/repeat.ts';
+import { repeat } from '../../runtime/timers.ts';
 
 test('a loop runs at once, then after each wait, and ends when its work asks for it', async (t) => {
   const ended = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createLogger } from '../../runtime/logger.ts';
-import { retryUntilReady } from '../../runtime/retry-until-ready.ts';
+import { retryUntilReady } from '../../runtime/process.ts';
 
 test('the time limit for a cause starts when the cause does, however long the server was down before', async (t) => {
   // The first wait is longer than the 100 ms after which the second cause is final.

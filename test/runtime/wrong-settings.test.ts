@@ -5,8 +5,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import { unknownSettings } from '../../runtime/config/known-settings.ts';
-import { ConfigError } from '../../runtime/config/read-values.ts';
+import { unknownSettings, ConfigError } from '../../runtime/config/settings.ts';
 import { temporalOptions } from '../../temporal/settings.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

@@ -1,6 +1,6 @@
 import { AtpAgent } from '@atproto/api';
 import { createRestAPIClient, type mastodon } from 'masto';
-import { connectChannel } from '../../accounts/connect-channel.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { connectBluesky } from '../../networks/bluesky/connect.ts';
 import { connectMastodon } from '../../networks/mastodon/connect.ts';
 import { env } from './env.ts';

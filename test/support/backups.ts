@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { isDatabaseUnavailable } from '../../db/is-unavailable.ts';
+import { isDatabaseUnavailable } from '../../db/database-errors.ts';
 import { createOrm } from '../../db/orm.ts';
 import { patience } from './database.ts';
 import { env } from './env.ts';

@@ -5,8 +5,7 @@ import {
   type ChannelOutcome,
 } from '../../activities/publish-channel/publish-channel.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
-import { PostChannel } from '../../db/entities/post-channel.ts';
-import { Post } from '../../db/entities/post.ts';
+import { PostChannel, Post } from '../../db/entities/posts.ts';
 import { createOrm } from '../../db/orm.ts';
 import { activityDeps, attempt, clockStartMs, type Attempted } from './attempt.ts';
 import { heldClock } from './database-clock.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryView } from '../../api/webhooks/schemas.ts';
+import type { DeliveryView } from '../../services/webhooks/read-deliveries.ts';
 import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import { checkAnswer } from './check-answer.ts';

@@ -1,4 +1,4 @@
-import type { WorkflowStates } from '../../domain/workflow-state.ts';
+import type { WorkflowStates } from '../../domain/statuses.ts';
 
 /** For tests of single activities, which run without Temporal. */
 export const noWorkflows: WorkflowStates = {

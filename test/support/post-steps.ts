@@ -1,29 +1,30 @@
 import type { ExecutionContext } from 'ava';
 import { claimPost, type Claim } from '../../activities/claim-post.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
-import { finalizePost } from '../../activities/finalize-post/finalize-post.ts';
-import type { Finalized } from '../../activities/finalize-post/finalized.ts';
+import { finalizePost } from '../../activities/finalize-post.ts';
+import type { Finalized } from '../../activities/end-of-post.ts';
 import {
   publishChannel,
   type ChannelOutcome,
 } from '../../activities/publish-channel/publish-channel.ts';
-import type { ApiDeps } from '../../api/deps.ts';
-import { disconnectChannel } from '../../accounts/disconnect-channel.ts';
-import { cancelPost } from '../../api/posts/cancel-post.ts';
-import { createPost } from '../../api/posts/create-post.ts';
-import { editPost } from '../../api/posts/edit-post.ts';
-import { retryPost } from '../../api/posts/retry-post.ts';
-import { settlePost } from '../../api/posts/settle-post.ts';
+import { postInput } from '../../api/posts/map-request.ts';
+import type { ServiceDeps } from '../../services/deps.ts';
+import { disconnectChannel } from '../../services/channels/disconnect-channel.ts';
+import { cancelPost } from '../../services/posts/cancel-post.ts';
+import { createPost } from '../../services/posts/create-post.ts';
+import { editPost } from '../../services/posts/edit-post.ts';
+import { retryPost } from '../../services/posts/retry-post.ts';
+import { settlePost } from '../../services/posts/settle-post.ts';
 import type { CreatePostBody, EditPostBody } from '../../api/posts/schemas.ts';
-import { showPost } from '../../api/posts/read-posts.ts';
+import { showPost } from '../../services/posts/read-posts.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import type { Network } from '../../networks/network.ts';
-import type { PostToSync } from '../../temporal/sync-post.ts';
 import { activityDeps, attempt, clockStartMs, type Attempted } from './attempt.ts';
 import { heldClock } from './database-clock.ts';
 import { usualQuotas } from './punctual.ts';
 import { addFakeChannel } from './seed.ts';
+import type { PostToSync } from '../../domain/to-sync.ts';
 
 /** A claim that found channels to publish. */
 export type Go = Claim & { readonly kind: 'go' };
@@ -110,8 +111,8 @@ export async function postSteps(
     ...attempts,
     disconnect: async (network) => {
       const channelId = channels[network] ?? '';
-      const api = { ...deps, syncDelivery: () => undefined };
-      return (await disconnectChannel(api, { workspaceId, channelId })).still_sending;
+      const { disconnected } = await disconnectChannel(deps, { workspaceId, channelId });
+      return disconnected.still_sending;
     },
     settle: async (...args) => {
       await clock.caughtUp();
@@ -128,19 +129,37 @@ function apiCalls(
   workspaceId: string,
   messages: PostToSync[],
 ): Pick<PostSteps, ApiCall> {
-  const syncPost = (message: PostToSync) => void messages.push(message);
+  const sync = (message: PostToSync | null): void => {
+    if (message) {
+      messages.push(message);
+    }
+  };
   const media = { underWay: new Map() };
-  const api = { ...deps, media, syncPost, syncDelivery: () => undefined };
-  const apiDeps = api as unknown as ApiDeps; // Without the dependencies of calls with files.
+  // Without the dependencies of calls with files.
+  const services = { ...deps, media } as unknown as ServiceDeps;
   const caller = { workspaceId, plan: 'standard', quotas: usualQuotas };
   return {
-    create: async (request) => (await createPost(apiDeps, caller, request, undefined)).postId,
-    edit: (postId, request) => editPost(apiDeps, caller, postId, request),
-    cancel: (postId) => cancelPost(apiDeps, { workspaceId, postId }),
-    retry: (postId) => retryPost(apiDeps, caller, postId),
+    create: async (request) => {
+      const input = postInput(request);
+      const { postId, toSync } = await createPost(services, caller, input, undefined);
+      sync(toSync);
+      return postId;
+    },
+    edit: async (postId, request) =>
+      sync(await editPost(services, caller, postId, postInput(request))),
+    cancel: async (postId) => {
+      const { stillSending, toSync } = await cancelPost(services, { workspaceId, postId });
+      sync(toSync);
+      return stillSending;
+    },
+    retry: async (postId) => {
+      const { retrying, toSync } = await retryPost(services, caller, postId);
+      sync(toSync);
+      return retrying;
+    },
     settle: async (postId, channelId, url) =>
-      void (await settlePost(apiDeps, { workspaceId, postId }, { channelId, url })),
-    show: async (postId) => (await showPost(apiDeps, workspaceId, postId)).post,
+      void (await settlePost(services, { workspaceId, postId }, { channelId, url })),
+    show: (postId) => showPost(services, { workspaceId, postId }),
   };
 }
 

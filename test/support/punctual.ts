@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
-import type { ApiDeps, MediaDeps } from '../../api/deps.ts';
-import { createApp } from '../../api/app.ts';
-import { createDatabaseGate, readiness, systemStatus } from '../../api/health/readiness.ts';
-import { configure } from '../../api/serve.ts';
+import type { ApiDeps } from '../../api/deps.ts';
+import { createApp, configure } from '../../api/app.ts';
+import { createDatabaseGate, readiness, systemStatus } from '../../api/health/routes.ts';
 import type { Activities } from '../../activities/index.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Orm } from '../../db/orm.ts';
@@ -12,22 +11,19 @@ import type { Network } from '../../networks/network.ts';
 import { rulesIn } from './networks.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import type { Quotas } from '../../domain/quotas.ts';
-import { quotas as readQuotas, type RateLimits } from '../../runtime/config/limits.ts';
-import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
-import { checkDestination, checkUrl } from '../../runtime/egress/check-url.ts';
+import { quotas as readQuotas, type RateLimits } from '../../runtime/config/read-config.ts';
+import { parseAllowList } from '../../runtime/egress/addresses.ts';
+import { checkDestination, checkUrl, createResolver } from '../../runtime/egress/destination.ts';
 import { createEgress, type EgressOptions } from '../../runtime/egress/create-egress.ts';
-import { createResolver } from '../../runtime/egress/find-addresses.ts';
-import { createInspector } from '../../runtime/media/inspector.ts';
-import { createStaging, createStorage } from '../../runtime/storage/create-storage.ts';
-import { diskGuard } from '../../runtime/storage/disk-room.ts';
+import { openMedia } from '../../services/media/open-media.ts';
+import { createStaging } from '../../runtime/storage/create-storage.ts';
 import { createSealer } from '../../runtime/secrets.ts';
 import { backgroundSync } from '../../temporal/background-sync.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { workflowStates } from '../../temporal/workflow-states.ts';
-import { createRefusals } from '../../api/rate-limits/refusals.ts';
+import { createRefusals, createPool } from '../../api/rate-limits/limiter.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
 import type { ConnectionLimits } from '../../api/rate-limits/concurrency-limit.ts';
-import { createPool } from '../../api/rate-limits/create-pool.ts';
 import { mediaDirOf } from './media-dirs.ts';
 import { freshDatabase, patience } from './database.ts';
 import {
@@ -38,6 +34,7 @@ import {
   testLog,
   type Patience,
 } from './temporal.ts';
+import type { MediaDeps } from '../../services/deps.ts';
 
 /** All parts of one test's Punctual. It has its own database and Temporal namespace. */
 export type Punctual = {
@@ -194,19 +191,9 @@ async function libraryIn(
   refuseUrl: MediaDeps['refuseUrl'],
   { leastFree = 0, media }: ApiOptions,
 ): Promise<MediaDeps> {
-  const stored = { mediaDir, s3: null };
-  return {
-    storage: createStorage(stored),
-    staging: await createStaging(stored),
-    downloader,
-    inspector: createInspector(),
-    refuseUrl,
-    keepUnusedDays: 0,
-    assertDiskSpace: diskGuard(mediaDir, leastFree),
-    underWay: new Map(),
-    stallMs: 30_000,
-    ...media,
-  };
+  const stored = { mediaDir, s3: null, leastFree };
+  const given = { staging: await createStaging(stored), downloader, refuseUrl };
+  return { ...openMedia({ media: stored, retentionDays: { unusedMedia: 0 } }, given), ...media };
 }
 
 export type WorkerOptions = {

@@ -1,7 +1,7 @@
-import type { DeliveryStatus } from '../../db/entities/delivery.ts';
+import type { DeliveryStatus } from '../../db/entities/webhooks.ts';
 import { newId } from '../../db/new-id.ts';
 import { recordEvent } from '../../db/record-event.ts';
-import type { EventType } from '../../domain/post-status.ts';
+import type { EventType } from '../../domain/statuses.ts';
 import type { Orm } from '../../db/orm.ts';
 import type { Punctual } from './punctual.ts';
 

@@ -2,8 +2,8 @@ import path from 'node:path';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import type { ActivityDeps } from '../../activities/deps.ts';
-import { MediaFile } from '../../db/entities/media-file.ts';
-import { PostMedia } from '../../db/entities/post-media.ts';
+import { MediaFile } from '../../db/entities/media.ts';
+import { PostMedia } from '../../db/entities/posts.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Punctual } from './punctual.ts';
 

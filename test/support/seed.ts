@@ -1,12 +1,11 @@
 import type { ActivityDeps } from '../../activities/deps.ts';
-import type { ApiDeps } from '../../api/deps.ts';
-import { postContentOf } from '../../api/posts/post-content.ts';
-import { storePost } from '../../api/posts/store-post.ts';
-import { connectChannel } from '../../accounts/connect-channel.ts';
-import { Channel } from '../../db/entities/channel.ts';
+import { postContentOf } from '../../services/posts/content.ts';
+import { storePost } from '../../services/posts/store-post.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
+import { Channel } from '../../db/entities/channels.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Platform } from '../../networks/registry.ts';
-import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
+import type { ChannelStatus, PostStatus } from '../../domain/statuses.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Client } from './client.ts';
 import { accountOn, type FakeNetwork } from './networks.ts';
@@ -162,10 +161,8 @@ export async function storeUnsynced(
     optionFiles: [],
     note: null,
     key: undefined,
-    print: '',
   };
   const noFiles = { files: [], countedInLibrary: () => undefined };
-  const ofTheApi = deps as unknown as ApiDeps; // `storePost` uses only these.
-  await storePost(ofTheApi, { workspaceId, quotas: usualQuotas }, channels, post, noFiles);
+  await storePost(deps, { workspaceId, quotas: usualQuotas }, channels, post, noFiles);
   return id;
 }

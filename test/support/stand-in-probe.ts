@@ -1,5 +1,5 @@
 import { readFileSync, writeSync } from 'node:fs';
-import { endWithParent } from '../../runtime/media/end-with-parent.ts';
+import { endWithParent } from '../../runtime/media/run-bounded.ts';
 
 // Replaces the program that inspects files (`createInspector`): the file's content selects its behaviour.
 

@@ -28,7 +28,7 @@ let installed: Promise<void> | undefined;
 export function installRuntime(): Promise<void> {
   installed ??= (async () => {
     const { Runtime } = await import('@temporalio/worker');
-    const { temporalLogger } = await import('../../worker/temporal-logger.ts');
+    const { temporalLogger } = await import('../../worker/create-workers.ts');
     Runtime.install({
       logger: temporalLogger(testLog),
       shutdownSignals: [],

@@ -1,5 +1,5 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { hasGrpcCode } from '../../temporal/grpc-errors.ts';
+import { hasGrpcCode } from '../../temporal/connect.ts';
 import { poll } from './poll.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import { attemptDelivery } from '../../activities/attempt-delivery/attempt-delivery.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
-import type { DeliveryView } from '../../api/webhooks/schemas.ts';
-import type { DeliveryStatus } from '../../db/entities/delivery.ts';
+import type { DeliveryView } from '../../services/webhooks/read-deliveries.ts';
+import type { DeliveryStatus } from '../../db/entities/webhooks.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import type { Answer } from './answers.ts';
 import { attempt, type Attempted, type AttemptInfo } from './attempt.ts';

@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { ExecutionContext } from 'ava';
-import type { ApiDeps } from '../../api/deps.ts';
-import { cancelPost } from '../../api/posts/cancel-post.ts';
+import { cancelPost } from '../../services/posts/cancel-post.ts';
 import { createOrm } from '../../db/orm.ts';
 import { relayOnce } from '../../worker/relay.ts';
 import { startReadyApi } from '../support/api-process.ts';
@@ -95,7 +94,7 @@ test('a post goes out whose cancel was interrupted when its machine was cut off'
     cutOff();
     return new Date();
   };
-  const deps = { ...punctual.deps, orm, now, syncPost: () => undefined } as unknown as ApiDeps;
+  const deps = { orm, now };
   const { workspaceId } = client;
   await t.throwsAsync(cancelPost(deps, { workspaceId, postId: post.id }), { message: /timeout/v });
 

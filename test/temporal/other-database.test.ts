@@ -1,4 +1,4 @@
-import { ensureSweepSchedule } from '../../worker/sweep-schedule.ts';
+import { ensureSweepSchedule } from '../../worker/schedules.ts';
 import { postsQueue, sweepScheduleId } from '../../workflows/messages.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { needs } from '../support/needs.ts';

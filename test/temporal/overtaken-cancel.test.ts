@@ -1,6 +1,5 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
-import type { ApiDeps } from '../../api/deps.ts';
-import { cancelPost } from '../../api/posts/cancel-post.ts';
+import { cancelPost } from '../../services/posts/cancel-post.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import { relayOnce } from '../../worker/relay.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
@@ -20,8 +19,7 @@ async function cancelledPost() {
   const { workspaceId } = await api.newClient();
   await storeChannel(punctual, workspaceId);
   const postId = await storeUnsynced(punctual, workspaceId, dueAt);
-  const silent = { ...punctual.deps, syncPost: () => undefined } as unknown as ApiDeps;
-  await cancelPost(silent, { workspaceId, postId });
+  await cancelPost(punctual.deps, { workspaceId, postId });
   const { client: temporal } = punctual.temporal;
   const handle = temporal.workflow.getHandle(postWorkflowId(postId));
   const em = punctual.orm.em.fork();

@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityExecuteInput } from '@temporalio/worker';
 import ava from 'ava';
 import { testLog } from '../support/temporal.ts';
-import { redactErrors } from '../../worker/redact-errors.ts';
+import { redactErrors } from '../../worker/create-workers.ts';
 
 const context = {
   info: { activityType: 'claimPost', attempt: 1, workflowExecution: { workflowId: 'post-1' } },

@@ -4,7 +4,7 @@ import {
   readRestoreCounter,
 } from '../../db/restore-counter.ts';
 import type { Orm } from '../../db/orm.ts';
-import { loadStoredCounter, storeCounter } from '../../temporal/restore-counter.ts';
+import { loadStoredCounter, storeCounter } from '../../temporal/namespace.ts';
 import { needs } from '../support/needs.ts';
 import { startApi } from '../support/punctual.ts';
 import { freshNamespace, temporalClient } from '../support/temporal.ts';

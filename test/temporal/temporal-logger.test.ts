@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Logger } from '../../runtime/logger.ts';
-import { temporalLogger } from '../../worker/temporal-logger.ts';
-import { deliveryFailure, postFailure } from '../../workflows/failures.ts';
+import { temporalLogger } from '../../worker/create-workers.ts';
+import { deliveryFailure, postFailure } from '../../workflows/details.ts';
 
 /** The lines that our log gets when a workflow fails: each a level and its arguments. */
 function logged(error: Error): unknown[][] {

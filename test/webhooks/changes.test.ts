@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { ActivityDeps } from '../../activities/deps.ts';
-import type { DeliveryView } from '../../api/webhooks/schemas.ts';
+import type { DeliveryView } from '../../services/webhooks/read-deliveries.ts';
 import { held, inTurn, status } from '../support/answers.ts';
 import { isSignedWith } from '../support/receiver.ts';
 import { sharedWebhooks, type Subscription } from '../support/webhooks.ts';

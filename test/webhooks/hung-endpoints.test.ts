@@ -1,5 +1,5 @@
 import test from 'ava';
-import { EgressError } from '../../runtime/egress/egress-error.ts';
+import { EgressError } from '../../runtime/egress/egress.ts';
 import { held, status } from '../support/answers.ts';
 import { sharedWebhooks } from '../support/webhooks.ts';
 import {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { forEachLimit } from '../../runtime/for-each-limit.ts';
+import { forEachLimit } from '../../runtime/concurrency.ts';
 import { held, status } from '../support/answers.ts';
 import { poll } from '../support/poll.ts';
 import { countDeliveries, queueEvents } from '../support/seed-deliveries.ts';

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { DeliveryView } from '../../api/webhooks/schemas.ts';
+import type { DeliveryView } from '../../services/webhooks/read-deliveries.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
 import { held, status, type Answer } from '../support/answers.ts';
 import type { Client } from '../support/client.ts';

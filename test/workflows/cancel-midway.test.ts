@@ -1,4 +1,4 @@
-import { settlePost } from '../../api/posts/settle-post.ts';
+import { settlePost } from '../../services/posts/settle-post.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { status } from '../support/answers.ts';
@@ -266,7 +266,7 @@ test('an event whose notify is lost is delivered by the relay', async (t) => {
   // As a process that dies between the commit and the notify.
   const settlement = { channelId: channels.network, url: 'https://social.test/@ana/1' };
   const scope = { workspaceId: client.workspaceId, postId: id };
-  await settlePost({ ...api.punctual.deps, syncDelivery: () => undefined }, scope, settlement);
+  await settlePost(api.punctual.deps, scope, settlement);
 
   t.is(JSON.parse((await receiver.nth(1)).body).type, 'post.published');
 });

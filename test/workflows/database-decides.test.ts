@@ -1,5 +1,4 @@
-import type { ApiDeps } from '../../api/deps.ts';
-import { cancelPost } from '../../api/posts/cancel-post.ts';
+import { cancelPost } from '../../services/posts/cancel-post.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import { moment } from '../../workflows/details.ts';
@@ -155,8 +154,7 @@ test('a post that was cancelled and rescheduled goes out at its new time, even i
     (status) => status === 'retrying',
   );
 
-  const silent = { ...punctual.deps, syncPost: () => undefined } as unknown as ApiDeps;
-  await cancelPost(silent, { workspaceId: client.workspaceId, postId: post });
+  await cancelPost(punctual.deps, { workspaceId: client.workspaceId, postId: post });
   await client.patch(`/posts/${post}`, { body: 'Better', schedule_in_minutes: 0 });
 
   t.is((await client.finalPost(post)).status, 'published');

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
-import { keepScheduled } from '../../worker/sweep-schedule.ts';
+import { keepScheduled } from '../../worker/schedules.ts';
 import { inTurn, status } from '../support/answers.ts';
 import { newClient } from '../support/client.ts';
 import { beforeTests } from '../support/kit.ts';

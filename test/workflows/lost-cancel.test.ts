@@ -1,4 +1,4 @@
-import { syncPost, type PostToSync } from '../../temporal/sync-post.ts';
+import { syncPost } from '../../temporal/sync-post.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { newClient } from '../support/client.ts';
 import { needs } from '../support/needs.ts';
@@ -6,6 +6,7 @@ import { fakeNetwork, fakeNetworks } from '../support/networks.ts';
 import { startApi, startWorkers } from '../support/punctual.ts';
 import { fakeChannel } from '../support/seed.ts';
 import { untilBegun } from '../support/until-begun.ts';
+import type { PostToSync } from '../../domain/to-sync.ts';
 
 const test = needs('temporal');
 const second = 1000;

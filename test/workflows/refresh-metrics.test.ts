@@ -1,7 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { ensureSchedule } from '../../worker/ensure-schedule.ts';
-import { metricsSchedule } from '../../worker/metrics-schedule.ts';
+import { ensureSchedule, metricsSchedule } from '../../worker/schedules.ts';
 import { networkLabel } from '../../workflows/details.ts';
 import { metricsScheduleId, postsQueue } from '../../workflows/messages.ts';
 import { measuredNetwork, read } from '../activities/measured-network.ts';

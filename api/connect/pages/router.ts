@@ -1,17 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { Router, type RouterContext } from '@koa/router';
-import { createKeyedSemaphore } from '../../../runtime/keyed-semaphore.ts';
+import type { Context } from 'koa';
+import { AppError } from '../../../domain/errors.ts';
+import { createKeyedSemaphore } from '../../../runtime/concurrency.ts';
+import { finishConnecting } from '../../../services/channels/connect-at-network.ts';
+import { Problem } from '../../../services/channels/connect-problem.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { serveFile, staticFile } from '../../docs/static-file.ts';
 import { logFailure, named, httpStatusOf } from '../../http/errors.ts';
 import { clientSignalOf } from '../../http/mount.ts';
+import { readText } from '../../http/read-body.ts';
 import { clientAddress } from '../../rate-limits/concurrency-limit.ts';
-import { finishConnecting } from '../finish.ts';
-import { Problem } from '../problem.ts';
 import { basePath, browserOf } from './browser.ts';
 import { showPage } from './document.ts';
-import { problemPage, usedPage } from './end-pages.ts';
-import { readForm } from './read-form.ts';
+import { problemPage, usedPage } from './pages.ts';
 import { goOn, sendForm, showLink } from './steps.ts';
 
 /** Concurrent requests of one client address that look up or show a link. They need no key. */
@@ -125,4 +127,21 @@ function showFailure(deps: ApiDeps, ctx: RouterContext, error: unknown): void {
 
   showPage(ctx, status, problemPage(failure.message), base);
   logFailure(ctx, failure, error, deps.log);
+}
+
+/** In bytes: a key, a step and some fields. */
+const maxBytes = 16 * 1024;
+
+/**
+ * Reads a form of the page.
+ *
+ * @param withinMs Time limit for the body, in milliseconds.
+ * @throws AppError `unsupported_media_type`, `payload_too_large`, `invalid_request`
+ */
+async function readForm(ctx: Context, withinMs: number): Promise<URLSearchParams> {
+  if (!ctx.is('application/x-www-form-urlencoded') || ctx.get('content-encoding') !== '') {
+    throw new AppError('unsupported_media_type', 'This address accepts only the form of its page.');
+  }
+
+  return new URLSearchParams(await readText(ctx, withinMs, maxBytes));
 }

@@ -1,18 +1,36 @@
 import type { RouterContext } from '@koa/router';
+import type { ConnectLink } from '../../../db/entities/channels.ts';
+import {
+  beginConnecting,
+  chooseAccount,
+  openChoice,
+} from '../../../services/channels/connect-at-network.ts';
+import {
+  findLink,
+  type ConnectOutcome,
+  type ConnectStep,
+} from '../../../services/channels/connect-link.ts';
+import { Problem, problemOf } from '../../../services/channels/connect-problem.ts';
+import { connectWithSecret } from '../../../services/channels/connect-with-secret.ts';
+import {
+  connectedAccount,
+  describeLink,
+  networkNameOf,
+} from '../../../services/channels/describe-link.ts';
+import { sendLostPosts } from '../../../services/channels/reconnect-channel.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { clientAddress } from '../../rate-limits/concurrency-limit.ts';
-import { beginConnecting, type ConnectStep } from '../begin.ts';
-import { chooseAccount, openChoice } from '../choose.ts';
-import { findLink } from '../links.ts';
-import { sendLostPosts } from '../lost-posts.ts';
-import type { ConnectOutcome } from '../outcome.ts';
-import { Problem, problemOf } from '../problem.ts';
-import { connectWithSecret } from '../use-secret.ts';
 import { basePath, browserOf, formKey, isFormKey, markBrowser } from './browser.ts';
 import { showPage } from './document.ts';
-import { connectedPage, leavePage, problemPage, retriedPage, waitPage } from './end-pages.ts';
-import { choicePage, linkPage } from './link-page.ts';
-import { connectedTo, networkNameOf, returnAddress, viewOf } from './view.ts';
+import {
+  choicePage,
+  connectedPage,
+  leavePage,
+  linkPage,
+  problemPage,
+  retriedPage,
+  waitPage,
+} from './pages.ts';
 
 type Shown = {
   readonly error?: string;
@@ -39,7 +57,7 @@ async function show(
   const own = `${base}/connect/${token}`;
   const form = { action: own, key: formKey(browser, token) };
   if (link.status === 'connected') {
-    showPage(ctx, 200, connectedPage(await connectedTo(deps, step), form), base);
+    showPage(ctx, 200, connectedPage(await connectedAccount(deps, step), form), base);
   } else if (link.status === 'failed') {
     const back = returnAddress(link, { error: link.errorCode ?? 'failed' });
     showPage(ctx, 200, problemPage(link.error ?? 'This link was used.', back), base);
@@ -48,7 +66,8 @@ async function show(
   } else {
     const shownError = error ?? link.error;
     const back = link.errorCode === null ? null : returnAddress(link, { error: link.errorCode });
-    const view = await viewOf(deps, link, { form, error: shownError, typed, back });
+    const described = await describeLink(deps, link);
+    const view = { ...described, link, form, error: shownError, typed, back };
     const page =
       link.status === 'choosing'
         ? choicePage(view, openChoice(deps, step).accounts)
@@ -132,7 +151,9 @@ async function take(
   } else if (kind === 'secret') {
     await goOn(deps, ctx, await connectWithSecret(deps, step, values, clientAddress(ctx.ip)));
   } else if (kind === 'retry') {
-    const page = retriedPage(await sendLostPosts(deps, step));
+    const retried = await sendLostPosts(deps, step);
+    retried.forEach(deps.syncPost);
+    const page = retriedPage(retried.length);
     showPage(ctx, 200, page, basePath(deps.publicUrl));
   } else {
     throw new Problem('invalid', 'Press one of the buttons of this page.');
@@ -152,4 +173,23 @@ export async function goOn(
   ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
   ctx.redirect(back ?? `${basePath(deps.publicUrl)}/connect/${token}`);
   ctx.status = 303;
+}
+
+/** The caller's return URL with the outcome in its query. */
+function returnAddress(
+  { returnUrl }: ConnectLink,
+  given: Readonly<Record<string, string>>,
+): string | null {
+  if (returnUrl === null) {
+    return null;
+  }
+
+  const url = new URL(returnUrl);
+  url.searchParams.delete('connected');
+  url.searchParams.delete('error');
+  for (const [name, value] of Object.entries(given)) {
+    url.searchParams.set(name, value);
+  }
+
+  return url.href;
 }

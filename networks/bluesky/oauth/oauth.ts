@@ -1,6 +1,8 @@
 import type { NodeOAuthClient } from '@atproto/oauth-client-node';
 import { AppError } from '../../../domain/errors.ts';
+import { baseUrlOf } from '../../http.ts';
 import { NetworkError, type Account } from '../../network.ts';
+import { declined } from '../../oauth/code-flow.ts';
 import {
   OauthError,
   type Authorized,
@@ -11,23 +13,20 @@ import {
   type Oauth,
   type Refresh,
 } from '../../oauth/contract.ts';
-import { declined } from '../../oauth/authorization-answer.ts';
-import { baseUrlOf } from '../../send-network-request.ts';
-import { accountName } from '../account-name.ts';
-import { readProfile } from '../account.ts';
-import { readLimits } from '../describe-server.ts';
+import { accountName, readLimits, readProfile, shownHandle } from '../connect.ts';
 import type { StoredSettings } from '../rules.ts';
-import { shownHandle } from '../shown-handle.ts';
-import { oauthClient, oauthClientOf, type OauthClient } from './client-metadata.ts';
-import { connectionError, isAway, refreshError } from './failures.ts';
 import {
   blueskyGrantOf,
-  readFlow,
-  readGrantData,
   sessionOf,
-  type StoredFlow,
-} from './stored-data.ts';
-import { openClient, type Directories, type OpenClient } from './open-client.ts';
+  oauthClient,
+  oauthClientOf,
+  type OauthClient,
+  openClient,
+  type Directories,
+  type OpenClient,
+} from './client.ts';
+import { readFlow, readGrantData, type StoredFlow } from './grant.ts';
+import { connectionError, isAway, refreshError } from './requests.ts';
 
 const dayMs = 24 * 60 * 60_000;
 

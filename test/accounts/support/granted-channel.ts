@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import { connectChannel } from '../../../accounts/connect-channel.ts';
-import { openGrant } from '../../../accounts/grants.ts';
+import { connectChannel } from '../../../services/channels/connect-channel.ts';
+import { openGrant } from '../../../services/channels/grants.ts';
 import type { Grant } from '../../../networks/oauth/contract.ts';
 import { newClient } from '../../support/client.ts';
 import { fakeNetworks } from '../../support/networks.ts';

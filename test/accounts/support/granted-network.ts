@@ -5,9 +5,9 @@ import {
   type SentPart,
 } from '../../../networks/network.ts';
 import type { OauthAppCredentials, OauthEntry } from '../../../networks/oauth/contract.ts';
-import { refreshGrant } from '../../../networks/oauth/refresh-grant.ts';
+import { refreshGrant } from '../../../networks/oauth/token-endpoint.ts';
 import type { EgressResponse } from '../../../runtime/egress/egress.ts';
-import { sendNetworkRequest, type NetworkRequest } from '../../../networks/send-network-request.ts';
+import { sendNetworkRequest, type NetworkRequest } from '../../../networks/http.ts';
 import { fakeNetwork } from '../../support/networks.ts';
 
 /** The OAuth client of the tests. */

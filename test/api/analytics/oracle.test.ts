@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import type { Orm } from '../../../db/orm.ts';
-import { metricNames } from '../../../networks/metrics.ts';
+import { metricNames } from '../../../networks/network.ts';
 import type { Client } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { storeChannel } from '../../support/seed.ts';

@@ -1,6 +1,5 @@
-import { PostChannel } from '../../../db/entities/post-channel.ts';
-import { Post } from '../../../db/entities/post.ts';
-import type { ChannelStatus } from '../../../domain/post-status.ts';
+import { PostChannel, Post } from '../../../db/entities/posts.ts';
+import type { ChannelStatus } from '../../../domain/statuses.ts';
 import type { Reply } from '../../support/client.ts';
 import type { SharedApi } from '../../support/kit.ts';
 import { storeChannel } from '../../support/seed.ts';

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
-import { claimDue } from '../../../activities/refresh-metrics/claim-due.ts';
+import { claimDue } from '../../../activities/refresh-metrics/due-reads.ts';
 import type { Platform } from '../../../networks/registry.ts';
 import { read, measuredNetwork } from '../../activities/measured-network.ts';
 import { adminOf } from '../../cli/admin.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { loadAnalytics, type Selection } from '../../../api/analytics/load-analytics.ts';
+import { loadAnalytics, type Selection } from '../../../services/analytics/load-analytics.ts';
 import { newId } from '../../../db/new-id.ts';
 import { newClient } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';

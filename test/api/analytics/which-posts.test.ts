@@ -1,5 +1,5 @@
 import test from 'ava';
-import { daysOf } from '../../../api/analytics/days.ts';
+import { daysOf } from '../../../services/analytics/selection.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { storeChannel } from '../../support/seed.ts';
 import { fivePosts, idsOf, january, workspace } from './published-posts.ts';

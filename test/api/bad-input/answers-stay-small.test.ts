@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import { longestText, longestTexts } from '../../../api/posts/schemas.ts';
+import { longestText } from '../../../api/posts/schemas.ts';
+import { longestTexts } from '../../../services/posts/content.ts';
 import type { Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { rawCall } from '../../support/raw-call.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { connectChannel } from '../../../accounts/connect-channel.ts';
+import { connectChannel } from '../../../services/channels/connect-channel.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { endedPost } from '../../support/seed.ts';
 import { channelsOf, twoChannels } from './two-channels.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Channel } from '../../../db/entities/channel.ts';
+import { Channel } from '../../../db/entities/channels.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { endedPost, setStatus } from '../../support/seed.ts';
 import { channelsOf, twoChannels } from './two-channels.ts';

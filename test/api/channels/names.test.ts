@@ -1,5 +1,5 @@
 import test from 'ava';
-import { connectChannel } from '../../../accounts/connect-channel.ts';
+import { connectChannel } from '../../../services/channels/connect-channel.ts';
 import { sharedApi } from '../../support/kit.ts';
 
 const sandboxUrl = 'http://127.0.0.1:4310';

@@ -1,5 +1,5 @@
-import { connectChannel } from '../../../accounts/connect-channel.ts';
-import { Channel } from '../../../db/entities/channel.ts';
+import { connectChannel } from '../../../services/channels/connect-channel.ts';
+import { Channel } from '../../../db/entities/channels.ts';
 import type { PostView } from '../../../domain/post-view.ts';
 import type { SharedApi } from '../../support/kit.ts';
 import { storeChannel } from '../../support/seed.ts';

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { NetworkError, type Connector } from '../../../networks/network.ts';
+import { NetworkError } from '../../../networks/network.ts';
+import type { Connector } from '../../../networks/network-entry.ts';
 import { OauthError } from '../../../networks/oauth/contract.ts';
 import { accountNamed, pretendOauth } from '../../support/pretend-oauth.ts';
 import { limit } from '../quotas/limited.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { createPool } from '../../../api/rate-limits/create-pool.ts';
-import { createRefusals } from '../../../api/rate-limits/refusals.ts';
-import { NetworkError, type Connector } from '../../../networks/network.ts';
+import { createPool, createRefusals } from '../../../api/rate-limits/limiter.ts';
+import { NetworkError } from '../../../networks/network.ts';
+import type { Connector } from '../../../networks/network-entry.ts';
 import { testLog } from '../../support/temporal.ts';
 import { pretendOauth } from '../../support/pretend-oauth.ts';
 import { wordsOf } from './person.ts';

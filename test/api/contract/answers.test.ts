@@ -1,5 +1,5 @@
 import test from 'ava';
-import { postStatuses } from '../../../domain/post-status.ts';
+import { postStatuses } from '../../../domain/statuses.ts';
 import type { Client } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { setStatus, storeChannel } from '../../support/seed.ts';

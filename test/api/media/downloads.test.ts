@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { ExecutionContext } from 'ava';
-import { nameInUrl } from '../../../api/media/file-name.ts';
+import { nameInUrl } from '../../../services/media/file-texts.ts';
 import { newClient, type Reply } from '../../support/client.ts';
 import { beforeTests } from '../../support/kit.ts';
 import { picture, video } from '../../support/media-files.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileName } from '../../../api/media/file-name.ts';
+import { fileName } from '../../../services/media/file-texts.ts';
 import { newClient } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { picture, video } from '../../support/media-files.ts';

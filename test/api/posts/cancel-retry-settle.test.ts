@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { ChannelStatus, PostStatus } from '../../../domain/post-status.ts';
+import type { ChannelStatus, PostStatus } from '../../../domain/statuses.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { endedPost, setStatus, storeChannel } from '../../support/seed.ts';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { countQuotas } from '../../../db/quota-use.ts';
+import { countQuotas } from '../../../db/quotas.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { storeChannel } from '../../support/seed.ts';
 

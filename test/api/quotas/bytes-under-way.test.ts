@@ -2,7 +2,7 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { createStaging, createStorage } from '../../../runtime/storage/create-storage.ts';
-import { diskGuard } from '../../../runtime/storage/disk-room.ts';
+import { diskGuard } from '../../../runtime/storage/disk-storage.ts';
 import type { Client, Reply } from '../../support/client.ts';
 import { beforeTests } from '../../support/kit.ts';
 import { picture } from '../../support/media-files.ts';

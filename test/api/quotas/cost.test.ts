@@ -1,5 +1,5 @@
 import test from 'ava';
-import { countPosts } from '../../../db/quota-use.ts';
+import { countPosts } from '../../../db/quotas.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { fakeNetwork } from '../../support/networks.ts';
 import { postSteps } from '../../support/post-steps.ts';

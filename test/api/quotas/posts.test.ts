@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { finalizePost } from '../../../activities/finalize-post/finalize-post.ts';
-import { cancelPost } from '../../../api/posts/cancel-post.ts';
+import { finalizePost } from '../../../activities/finalize-post.ts';
+import { cancelPost } from '../../../services/posts/cancel-post.ts';
 import type { QuotaName } from '../../../domain/quotas.ts';
 import type { Client, Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
@@ -268,12 +268,11 @@ test('a full workspace does not affect others', async (t) => {
 test('concurrent posts, cancels and edits of one workspace do not deadlock', async (t) => {
   const { client, channel } = await limited(api.punctual, { scheduled: 40, drafts: 40 });
   const { deps } = api.punctual;
-  const quiet = { ...deps, syncPost: () => undefined };
   const live = async (n: number): Promise<void> => {
     const { body } = await client.post('/posts', later(channel), { 'idempotency-key': `${n}` });
     const id: string | undefined = body.post?.id;
     if (id !== undefined) {
-      await cancelPost(quiet as never, { workspaceId: client.workspaceId, postId: id });
+      await cancelPost(deps, { workspaceId: client.workspaceId, postId: id });
       const { status, body: edited } = await client.patch(`/posts/${id}`, {
         ...draftOf(n),
         schedule_in_minutes: 9,

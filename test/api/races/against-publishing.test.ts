@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { claimPost, type Claim } from '../../../activities/claim-post.ts';
-import { finalizePost } from '../../../activities/finalize-post/finalize-post.ts';
+import { finalizePost } from '../../../activities/finalize-post.ts';
 import { publishChannel } from '../../../activities/publish-channel/publish-channel.ts';
 import { loadAndStartPublish } from '../../../activities/publish-channel/start-attempt.ts';
 import { attempt } from '../../support/attempt.ts';

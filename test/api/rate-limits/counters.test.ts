@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { inBatches } from '../../../api/rate-limits/in-batches.ts';
+import { inBatches } from '../../../api/rate-limits/limiter.ts';
 import { createApiKey, createWorkspace } from '../../../cli/workspaces.ts';
 import { clientFor, newClient, type Client } from '../../support/client.ts';
 import { freshDatabase } from '../../support/database.ts';

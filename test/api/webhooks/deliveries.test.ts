@@ -1,5 +1,5 @@
 import test from 'ava';
-import { listDeliveries } from '../../../api/webhooks/read-deliveries.ts';
+import { listDeliveries } from '../../../services/webhooks/read-deliveries.ts';
 import type { Client } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { planOf, watched } from '../../support/query-plan.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { attemptDelivery } from '../../../activities/attempt-delivery/attempt-delivery.ts';
-import type { DeliveryView } from '../../../api/webhooks/schemas.ts';
+import type { DeliveryView } from '../../../services/webhooks/read-deliveries.ts';
 import { status, type Answer } from '../../support/answers.ts';
 import { attempt as attemptOnce } from '../../support/attempt.ts';
 import { newClient, type Client } from '../../support/client.ts';

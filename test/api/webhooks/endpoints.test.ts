@@ -1,6 +1,6 @@
 import test from 'ava';
-import { loadDelivery } from '../../../api/webhooks/read-deliveries.ts';
-import { loadEndpoints } from '../../../api/webhooks/read-endpoints.ts';
+import { loadDelivery } from '../../../services/webhooks/read-deliveries.ts';
+import { loadEndpoints } from '../../../services/webhooks/read-endpoints.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { aroundQueries, planOf, watched } from '../../support/query-plan.ts';
 import {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { sql } from 'kysely';
-import { beginRound } from '../../../api/webhooks/replay-deliveries.ts';
+import { beginRound } from '../../../services/webhooks/replay-deliveries.ts';
 import { status, type Answer } from '../../support/answers.ts';
 import { planOf, watched } from '../../support/query-plan.ts';
 import { isSignedWith } from '../../support/receiver.ts';

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { attemptDelivery } from '../../../activities/attempt-delivery/attempt-delivery.ts';
-import { createResolver, type Resolve } from '../../../runtime/egress/find-addresses.ts';
+import { createResolver, type Resolve } from '../../../runtime/egress/destination.ts';
 import { dnsServer } from '../../runtime/egress/support/dns-server.ts';
 import { recordingConnector } from '../../runtime/egress/support/egress.ts';
 import {

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { connectChannel } from '../../../accounts/connect-channel.ts';
+import { connectChannel } from '../../../services/channels/connect-channel.ts';
 import type { Orm } from '../../../db/orm.ts';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
@@ -7,7 +7,7 @@ import type { Account } from '../../../networks/network.ts';
 import type { Grant } from '../../../networks/oauth/contract.ts';
 import { createEgress } from '../../../runtime/egress/create-egress.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
-import { parseAllowList } from '../../../runtime/egress/operator-lists.ts';
+import { parseAllowList } from '../../../runtime/egress/addresses.ts';
 import { createSealer, type Sealer } from '../../../runtime/secrets.ts';
 import { blueskyAccount, mastodonAccount, networkPorts } from '../../support/accounts.ts';
 import type { SandboxGrant as GivenGrant } from '../../../sandbox/oauth/grant.ts';

@@ -1,4 +1,4 @@
-import { registeredApps } from '../../../accounts/oauth-apps.ts';
+import { registeredApps } from '../../../services/channels/oauth-context.ts';
 import type { Orm } from '../../../db/orm.ts';
 import type { Account } from '../../../networks/network.ts';
 import type { Grant, Oauth } from '../../../networks/oauth/contract.ts';

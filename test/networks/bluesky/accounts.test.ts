@@ -1,8 +1,7 @@
 import { RichText } from '@atproto/api';
 import type { ExecutionContext } from 'ava';
-import { connectBluesky } from '../../../networks/bluesky/connect.ts';
+import { connectBluesky, readLimits } from '../../../networks/bluesky/connect.ts';
 import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
-import { readLimits } from '../../../networks/bluesky/describe-server.ts';
 import type { Account, Connection } from '../../../networks/network.ts';
 import { env } from '../../support/env.ts';
 import { freePort } from '../../../scripts/ports.ts';

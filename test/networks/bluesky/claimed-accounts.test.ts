@@ -1,7 +1,6 @@
 import test from 'ava';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
-import { EgressError } from '../../../runtime/egress/egress-error.ts';
-import type { Egress, EgressRequest } from '../../../runtime/egress/egress.ts';
+import { EgressError, type Egress, type EgressRequest } from '../../../runtime/egress/egress.ts';
 
 const did = 'did:plc:bbbbbbbbbbbbbbbbbbbbbbbb';
 const hostile = 'https://hostile.example';

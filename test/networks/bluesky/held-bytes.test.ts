@@ -1,5 +1,5 @@
 import test from 'ava';
-import { heldBytes, holdBytes } from '../../../networks/bluesky/files/held-bytes.ts';
+import { heldBytes, holdBytes } from '../../../networks/bluesky/blobs.ts';
 import type { Connection } from '../../../networks/network.ts';
 
 const megabyte = 1024 ** 2;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import sharp from 'sharp';
-import { fitImage } from '../../../networks/bluesky/files/fit-image.ts';
+import { fitImage } from '../../../networks/bluesky/images.ts';
 import { NetworkError } from '../../../networks/network.ts';
 import { openConnection } from '../connection.ts';
 import { fileOf } from '../files.ts';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import sharp from 'sharp';
 import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
-import { pageFacts } from '../../../networks/link-card/page-facts.ts';
+import { pageFacts } from '../../../networks/link-card/page.ts';
 import type { Account, PreparedPart } from '../../../networks/network.ts';
 import { picture } from '../../support/media-files.ts';
 import { processorSeconds } from '../../support/processor-seconds.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { choiceOf } from '../../../networks/bluesky/options.ts';
+import { choiceOf } from '../../../networks/bluesky/rules.ts';
 
 test('an option that does not match its schema is ignored', (t) => {
   const nothing = { langs: [], labels: [], hasLinkCard: true };

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { AppBskyEmbedImages } from '@atproto/api';
 import sharp from 'sharp';
 import { blueskyNetwork as bluesky } from '../../../networks/bluesky/adapter.ts';
-import { recordKey } from '../../../networks/bluesky/prepare.ts';
+import { recordKey } from '../../../networks/bluesky/thread.ts';
 import type { PreparedPart } from '../../../networks/network.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { animation } from '../../support/media-files.ts';

@@ -1,6 +1,5 @@
 import test from 'ava';
-import { decodePage } from '../../../networks/link-card/decode-page.ts';
-import { pageFacts } from '../../../networks/link-card/page-facts.ts';
+import { decodePage, pageFacts } from '../../../networks/link-card/page.ts';
 
 /** `日本語の題名` in EUC-JP. */
 const eucJp = Buffer.from('c6fccbdcb8eca4cec2eaccbe', 'hex');

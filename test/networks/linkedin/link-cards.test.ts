@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import sharp from 'sharp';
-import { firstLink } from '../../../networks/linkedin/first-link.ts';
+import { firstLink } from '../../../networks/linkedin/link-card.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { openConnection, waysOutTo } from '../connection.ts';
 import { pictureFile } from '../files.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { littleText, plainText } from '../../../networks/linkedin/little-text.ts';
+import { littleText, plainText } from '../../../networks/linkedin/posts.ts';
 import { rules as linkedinRules } from '../../../networks/linkedin/rules.ts';
 import { shownText } from '../../../sandbox/linkedin/little-text.ts';
 import { against, contentOf, filesOf, image, textOf, times, video } from '../content.ts';

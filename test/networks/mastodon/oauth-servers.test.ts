@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { mastodon } from '../../../networks/mastodon/entry.ts';
-import { serverNameIn } from '../../../networks/mastodon/server-name-in.ts';
+import { serverNameIn } from '../../../networks/mastodon/oauth.ts';
 import type { OauthContext } from '../../../networks/oauth/contract.ts';
 import { loaded } from '../oauth/connect-by.ts';
 import { beginning, contextFor, redirectUri, registeredApps, state } from '../oauth/context.ts';

@@ -1,6 +1,5 @@
 import test from 'ava';
-import { choiceOf } from '../../../networks/mastodon/options.ts';
-import { rules } from '../../../networks/mastodon/rules.ts';
+import { choiceOf, rules } from '../../../networks/mastodon/rules.ts';
 import { against, contentOf, image } from '../content.ts';
 
 const mastodon = against(rules);

@@ -1,5 +1,5 @@
 import test from 'ava';
-import * as sameText from '../../../networks/mastodon/same-text.ts';
+import * as sameText from '../../../networks/mastodon/find-status.ts';
 import { processorSeconds } from '../../support/processor-seconds.ts';
 
 const { soughtText } = sameText;

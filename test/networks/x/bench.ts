@@ -1,9 +1,8 @@
 import { Client } from '@xdevplatform/xdk';
 import type { ExecutionContext } from 'ava';
-import { connectX } from '../../../networks/x/connect.ts';
+import { connectX, postUrl } from '../../../networks/x/connect.ts';
 import { createXNetwork } from '../../../networks/x/adapter.ts';
 import { xRules } from '../../../networks/x/rules.ts';
-import { postUrl } from '../../../networks/x/settings.ts';
 import type { Sandbox } from '../../../sandbox/server.ts';
 import { openSandbox } from '../../sandbox/open-sandbox.ts';
 import type { Bench } from '../bench.ts';

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { Json } from '../../../domain/json-schema.ts';
 import type { Connection } from '../../../networks/network.ts';
-import { segmentBytes } from '../../../networks/x/upload/segments.ts';
+import { segmentBytes } from '../../../networks/x/uploads.ts';
 import type { Directive } from '../../../sandbox/directives.ts';
 import type { Sandbox } from '../../../sandbox/server.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';

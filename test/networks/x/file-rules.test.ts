@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { MediaDetails } from '../../../domain/media-details.ts';
+import type { MediaDetails } from '../../../domain/media.ts';
 import { xRules } from '../../../networks/x/rules.ts';
 import { against, filesOf, image, video } from '../content.ts';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { idBefore } from '../../../networks/x/own-posts.ts';
+import { idBefore } from '../../../networks/x/find-post.ts';
 import { NetworkError } from '../../../networks/network.ts';
 import { pictureFile } from '../files.ts';
 import { nextStep, partsOf, partsWith, publish, sendStep, throughDatabase } from '../publish.ts';

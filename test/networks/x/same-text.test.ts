@@ -1,5 +1,5 @@
 import test from 'ava';
-import { isSameText } from '../../../networks/x/same-text.ts';
+import { isSameText } from '../../../networks/x/find-post.ts';
 import type { XPost } from '../../../sandbox/x/post.ts';
 import { presentText } from '../../../sandbox/x/text.ts';
 import { family } from '../content.ts';

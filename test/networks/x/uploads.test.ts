@@ -1,6 +1,6 @@
 import test from 'ava';
 import { NetworkError, type PreparedPart } from '../../../networks/network.ts';
-import { segmentBytes } from '../../../networks/x/upload/segments.ts';
+import { segmentBytes } from '../../../networks/x/uploads.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { animation } from '../../support/media-files.ts';
 import { openConnection } from '../connection.ts';

@@ -4,7 +4,7 @@ import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { NetworkError } from '../../../networks/network.ts';
 import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
 import { connectYoutube } from '../../../networks/youtube/connect.ts';
-import { nextPacificMidnight } from '../../../networks/youtube/quota-reset.ts';
+import { nextPacificMidnight } from '../../../networks/youtube/refusal.ts';
 import { egressTo, openConnection } from '../connection.ts';
 import { fileOf, pictureFile } from '../files.ts';
 import { nextStep, publish, sendStep, untilReady } from '../publish.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { nextPacificMidnight } from '../../../networks/youtube/quota-reset.ts';
+import { nextPacificMidnight } from '../../../networks/youtube/refusal.ts';
 
 const midnights: readonly [now: string, midnight: string][] = [
   ['2026-07-01T12:00:00Z', '2026-07-02T07:00:00Z'],

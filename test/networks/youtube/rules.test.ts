@@ -2,8 +2,7 @@ import test from 'ava';
 import type { VideoOptions } from '../../../domain/post-view.ts';
 import type { Content, AttachmentFacts } from '../../../networks/content-rules.ts';
 import { rules as youtubeRules } from '../../../networks/youtube/rules.ts';
-import { choiceOf, tagsLength } from '../../../networks/youtube/options.ts';
-import { titleOf } from '../../../networks/youtube/title.ts';
+import { choiceOf, tagsLength, titleOf } from '../../../networks/youtube/metadata.ts';
 import { against, contentOf, family, image, video, type Given } from '../content.ts';
 
 const youtube = against(youtubeRules);

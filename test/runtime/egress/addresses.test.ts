@@ -1,8 +1,8 @@
 import { BlockList } from 'node:net';
 import test from 'ava';
-import { isPublicAddress } from '../../../runtime/egress/target-policy.ts';
-import { parseAddress } from '../../../runtime/egress/address.ts';
-import { checkUrl } from '../../../runtime/egress/check-url.ts';
+import { isPublicAddress } from '../../../runtime/egress/target.ts';
+import { parseAddress } from '../../../runtime/egress/addresses.ts';
+import { checkUrl } from '../../../runtime/egress/destination.ts';
 import { randomBits } from './support/random.ts';
 import { dotted, grouped, spellingsOf, withDottedTail, wrappers } from './support/spell.ts';
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { createKeyedSemaphore } from '../../../runtime/keyed-semaphore.ts';
+import { createKeyedSemaphore } from '../../../runtime/concurrency.ts';
 import {
   egressTo,
   failure,

@@ -1,7 +1,6 @@
 import test from 'ava';
-import { parseAddress } from '../../../runtime/egress/address.ts';
-import { isAllowed, parseAllowList } from '../../../runtime/egress/operator-lists.ts';
-import { checkDestination, checkUrl } from '../../../runtime/egress/check-url.ts';
+import { parseAddress, isAllowed, parseAllowList } from '../../../runtime/egress/addresses.ts';
+import { checkDestination, checkUrl } from '../../../runtime/egress/destination.ts';
 import { normalUrl, parseUrl } from '../../../runtime/egress/target.ts';
 import { dns, noDns, turns } from './support/egress.ts';
 import { stopClock } from './support/silent-servers.ts';

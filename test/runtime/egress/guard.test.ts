@@ -1,6 +1,6 @@
 import test from 'ava';
-import { parseAllowList } from '../../../runtime/egress/operator-lists.ts';
-import { checkDestination } from '../../../runtime/egress/check-url.ts';
+import { parseAllowList } from '../../../runtime/egress/addresses.ts';
+import { checkDestination } from '../../../runtime/egress/destination.ts';
 import {
   dns,
   failure,

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { parseAllowList, parseNat64Prefixes } from '../../../runtime/egress/operator-lists.ts';
-import { checkDestination, checkUrl } from '../../../runtime/egress/check-url.ts';
+import { parseAllowList, parseNat64Prefixes } from '../../../runtime/egress/addresses.ts';
+import { checkDestination, checkUrl } from '../../../runtime/egress/destination.ts';
 import { dns, failure, post, recordingConnector, testEgress } from './support/egress.ts';
 import { randomBits } from './support/random.ts';
 import { dotted } from './support/spell.ts';

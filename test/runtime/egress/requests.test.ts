@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import { EgressError } from '../../../runtime/egress/egress-error.ts';
+import { EgressError } from '../../../runtime/egress/egress.ts';
 import { egressTo, failure, get, post, testEgress, turns } from './support/egress.ts';
 import { answering, at, httpServer, okay, rawServer } from './support/servers.ts';
 

@@ -160,7 +160,7 @@ const source = (name: string) =>
 async function ask(url: string, port: number, env: Readonly<Record<string, string>>) {
   const script = `
     import { createEgress } from '${source('create-egress')}';
-    import { parseAllowList } from '${source('operator-lists')}';
+    import { parseAllowList } from '${source('addresses')}';
 
     const egress = createEgress({ allow: parseAllowList('127.0.0.1/32:${port}') });
     const request = { method: 'GET', url: '${url}', timeoutMs: 60000, maxBytes: 100 };

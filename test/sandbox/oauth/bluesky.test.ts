@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
-import { credentialsOf } from '../../../accounts/grants.ts';
+import { credentialsOf } from '../../../services/channels/grants.ts';
 import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
-import { checkAccount } from '../../../networks/bluesky/account.ts';
-import { nonces } from '../../../networks/bluesky/oauth/nonces.ts';
+import { checkAccount } from '../../../networks/bluesky/connect.ts';
+import { nonces } from '../../../networks/bluesky/oauth/grant.ts';
 import { blueskyOauth } from '../../../networks/bluesky/oauth/oauth.ts';
 import type { Account } from '../../../networks/network.ts';
 import type { Grant } from '../../../networks/oauth/contract.ts';

@@ -3,7 +3,7 @@ import {
   finalEventType,
   isFinal,
   type PostStatus,
-} from '../../../domain/post-status.ts';
+} from '../../../domain/statuses.ts';
 import type { PostSteps } from '../post-steps.ts';
 import type { SimulatedWorkflow } from './simulated-workflow.ts';
 import type { UnreliableNetwork } from './unreliable-network.ts';

@@ -1,4 +1,4 @@
-import { textsForChannel } from '../../../domain/texts.ts';
+import { textsForChannel } from '../../../domain/parts.ts';
 import type { PublishStep } from '../../../networks/network.ts';
 import type { PostRow } from './check-post.ts';
 import type { Simulation } from './simulation.ts';

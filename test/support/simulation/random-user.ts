@@ -1,6 +1,6 @@
 import type { EditPostBody } from '../../../api/posts/schemas.ts';
 import { AppError, type ErrorCode } from '../../../domain/errors.ts';
-import type { PostStatus } from '../../../domain/post-status.ts';
+import type { PostStatus } from '../../../domain/statuses.ts';
 import type { PostSteps } from '../post-steps.ts';
 import type { Random } from './random.ts';
 

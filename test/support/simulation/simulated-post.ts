@@ -1,5 +1,4 @@
-import { isFinal } from '../../../domain/post-status.ts';
-import type { PostToSync } from '../../../temporal/sync-post.ts';
+import { isFinal } from '../../../domain/statuses.ts';
 import { faultsOf, readPost, type PostRow, restFaults } from './check-post.ts';
 import { expectedTexts, publishedFaults, sendFaults } from './expected-texts.ts';
 import { actAsUser } from './random-user.ts';
@@ -7,6 +6,7 @@ import type { Random } from './random.ts';
 import { SimulatedWorkflow } from './simulated-workflow.ts';
 import { uneventful, type Simulation } from './simulation.ts';
 import { publishLate } from './unreliable-network.ts';
+import type { PostToSync } from '../../../domain/to-sync.ts';
 
 const isOver = ({ status }: PostRow): boolean => status === 'published' || status === 'failed';
 

@@ -1,6 +1,6 @@
-import type { PostToSync } from '../../../temporal/sync-post.ts';
 import type { Go, PostSteps } from '../post-steps.ts';
 import type { Random } from './random.ts';
+import type { PostToSync } from '../../../domain/to-sync.ts';
 
 const hour = 60 * 60_000;
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { channelStatuses, type ChannelStatus } from '../../../../domain/post-status.ts';
-import { metricNames, type Metrics } from '../../../../networks/metrics.ts';
+import { channelStatuses, type ChannelStatus } from '../../../../domain/statuses.ts';
+import { metricNames, type Metrics } from '../../../../networks/network.ts';
 
 /** Channels of the workspace. */
 export const channelCount = 5;

@@ -1,5 +1,5 @@
 import type { Orm } from '../../../../db/orm.ts';
-import { metricNames } from '../../../../networks/metrics.ts';
+import { metricNames } from '../../../../networks/network.ts';
 
 /** A published channel of a post. */
 export type Row = {

@@ -8,8 +8,7 @@ import type {
   OauthContext,
   Refresh,
 } from '../../../../networks/oauth/contract.ts';
-import type { Egress, EgressRequest } from '../../../../runtime/egress/egress.ts';
-import { EgressError } from '../../../../runtime/egress/egress-error.ts';
+import { type Egress, type EgressRequest, EgressError } from '../../../../runtime/egress/egress.ts';
 import { blueskyAccount, type BlueskyTestAccount } from '../../../support/accounts.ts';
 import { env } from '../../../support/env.ts';
 import { authorizeAtPds } from '../../../support/pds-browser.ts';

@@ -1,5 +1,4 @@
-import { EgressError } from '../../../../runtime/egress/egress-error.ts';
-import type { EgressRequest } from '../../../../runtime/egress/egress.ts';
+import { EgressError, type EgressRequest } from '../../../../runtime/egress/egress.ts';
 import { needs } from '../../../support/needs.ts';
 import { answering, connectedByOauth } from './bench.ts';
 

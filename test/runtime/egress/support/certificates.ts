@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
-import { parseAddress } from '../../../../runtime/egress/address.ts';
+import { parseAddress } from '../../../../runtime/egress/addresses.ts';
 
 /**
  * Node cannot create certificates and a machine may lack openssl, so the tests encode the few X.509 fields themselves.

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { ExecutionContext } from 'ava';
-import { parseAddress } from '../../../../runtime/egress/address.ts';
+import { parseAddress } from '../../../../runtime/egress/addresses.ts';
 
 /** Addresses. A name among them is a CNAME of the name before it, and has the addresses after it. */
 export type DnsAnswer = readonly string[] | 'NXDOMAIN' | 'SERVFAIL' | 'silence';

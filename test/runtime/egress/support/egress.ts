@@ -1,11 +1,14 @@
 import { connect as dial, type Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { buildConnector } from 'undici';
-import { parseAllowList } from '../../../../runtime/egress/operator-lists.ts';
+import { parseAllowList } from '../../../../runtime/egress/addresses.ts';
 import { createEgress, type EgressOptions } from '../../../../runtime/egress/create-egress.ts';
-import type { DownloadRequest, EgressRequest } from '../../../../runtime/egress/egress.ts';
-import { EgressError } from '../../../../runtime/egress/egress-error.ts';
-import type { Resolve } from '../../../../runtime/egress/find-addresses.ts';
+import {
+  type DownloadRequest,
+  type EgressRequest,
+  EgressError,
+} from '../../../../runtime/egress/egress.ts';
+import type { Resolve } from '../../../../runtime/egress/destination.ts';
 import { poll } from '../../../support/poll.ts';
 
 type Overrides = Partial<Omit<EgressOptions, 'allow'>> & { allow?: string };

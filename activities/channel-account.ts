@@ -1,0 +1,194 @@
+import { sql } from 'kysely';
+import type { Em } from '../db/orm.ts';
+import { query } from '../db/query.ts';
+import { credentialsPurpose, sessionPurpose } from '../db/sealing-purposes.ts';
+import type { Json } from '../domain/json-schema.ts';
+import { NetworkError, type Connection } from '../networks/network.ts';
+import type { Grant } from '../networks/oauth/contract.ts';
+import { currentGrant, currentGrantOr } from '../services/channels/current-grant.ts';
+import {
+  credentialsOf,
+  openGrant,
+  type CurrentGrant,
+  type GrantedChannel,
+} from '../services/channels/grants.ts';
+import type { ActivityDeps } from './deps.ts';
+
+/** A channel with the access data of its account. */
+export type ChannelAccount = {
+  readonly workspaceId: string;
+  readonly channelId: string;
+  readonly platform: string;
+  /** URL of the channel's server. */
+  readonly baseUrl: string;
+  readonly account: SealedAccount;
+};
+
+/** The account of a channel. Its secrets are still sealed. */
+export type SealedAccount = {
+  readonly remoteId: string;
+  readonly handle: string;
+  readonly settings: Json;
+  readonly sealedCredentials: string;
+  readonly sealedSession: string | null;
+  /** OAuth grant; null for an account that signs in with stored credentials. */
+  readonly grant: { readonly sealed: string; readonly refreshedAt: Date | null } | null;
+};
+
+/** Columns of a channel `c` and its grant `g`, for {@link channelAccountOf}. */
+export const accountColumns = sql`c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session,
+  g.sealed_grant, g.refreshed_at`;
+
+export type AccountRow = {
+  readonly remote_id: string;
+  readonly handle: string;
+  readonly settings: Json;
+  readonly sealed_credentials: string;
+  readonly sealed_session: string | null;
+  readonly sealed_grant: string | null;
+  readonly refreshed_at: Date | null;
+};
+
+export const channelAccountOf = (row: AccountRow): SealedAccount => ({
+  remoteId: row.remote_id,
+  handle: row.handle,
+  settings: row.settings,
+  sealedCredentials: row.sealed_credentials,
+  sealedSession: row.sealed_session,
+  grant:
+    row.sealed_grant === null ? null : { sealed: row.sealed_grant, refreshedAt: row.refreshed_at },
+});
+
+const grantedChannel = ({ account, ...channel }: ChannelAccount): GrantedChannel => ({
+  ...channel,
+  remoteId: account.remoteId,
+});
+
+/**
+ * Checks whether the account was connected again after the attempt read its access. If so, the network refused an old
+ * access, and the channel has a newer one. Locks the row, so the result is still true when the caller marks the access
+ * lost.
+ */
+export async function isReconnected(
+  em: Em,
+  {
+    workspaceId,
+    channelId,
+    account,
+  }: Pick<ChannelAccount, 'workspaceId' | 'channelId' | 'account'>,
+): Promise<boolean> {
+  const [channel] = await query(
+    em,
+    sql<{ is_reconnected: boolean }>`
+      select sealed_credentials <> ${account.sealedCredentials} as is_reconnected from channels
+      where id = ${channelId} and workspace_id = ${workspaceId} for no key update`,
+  );
+  return channel?.is_reconnected ?? false;
+}
+
+/**
+ * Opens the channel's OAuth grant with an access token that lasts for the attempt. Returns null for an account with
+ * stored credentials.
+ *
+ * @throws NetworkError if no such token exists and the refresh failed.
+ */
+export async function openedGrant(
+  deps: ActivityDeps,
+  channel: ChannelAccount,
+): Promise<CurrentGrant | null> {
+  const { account, channelId } = channel;
+  if (account.grant === null) {
+    return null;
+  }
+
+  const { sealed, refreshedAt } = account.grant;
+  const grant = openGrant(deps.sealer, channelId, sealed);
+  return currentGrantOr(deps, grantedChannel(channel), { grant, refreshedAt });
+}
+
+type Means = Pick<Connection, 'uploadsOf' | 'saveUploads' | 'mayCreate'> & {
+  readonly grant: Grant | null;
+  /** Aborts all requests of the attempt. */
+  readonly signal: AbortSignal;
+};
+
+/** @throws Error if the channel's secrets were sealed under another key; the operator has to fix the key. */
+export function openConnection(
+  deps: ActivityDeps,
+  { workspaceId, channelId, baseUrl, account }: ChannelAccount,
+  { grant, ...means }: Means,
+): Connection {
+  const open = (sealed: string, purpose: string): Json =>
+    JSON.parse(deps.sealer.open(sealed, purpose));
+  let session =
+    account.sealedSession === null ? null : open(account.sealedSession, sessionPurpose(channelId));
+  return {
+    baseUrl,
+    remoteId: account.remoteId,
+    handle: account.handle,
+    settings: account.settings,
+    credentials: grant
+      ? credentialsOf(grant)
+      : open(account.sealedCredentials, credentialsPurpose(channelId)),
+    get session() {
+      return session;
+    },
+    saveSession: async (fresh) => {
+      session = fresh;
+      const sealed = deps.sealer.seal(JSON.stringify(fresh), sessionPurpose(channelId));
+      await query(
+        deps.orm.em.fork(),
+        // An account that was connected again has a session of its own: keep that one.
+        sql`update channels set sealed_session = ${sealed}
+          where id = ${channelId} and workspace_id = ${workspaceId}
+            and sealed_credentials = ${account.sealedCredentials}`,
+      );
+    },
+    workspaceId,
+    http: deps.egress,
+    downloads: deps.downloads,
+    ...means,
+  };
+}
+
+/** The network refused an unexpired access token, but a newer one exists. The next attempt uses it. */
+export class NewTokenError extends Error {
+  override readonly name = 'NewTokenError';
+}
+
+/** In milliseconds. When a token younger than this is refused, the fault is the network's. */
+const youngMs = 10 * 60_000;
+
+/**
+ * Decides which error applies when an attempt failed.
+ *
+ * A refused token alone does not prove that the access is lost: the token may have ended early, or the API may be
+ * faulty. If there is a refresh token, the network's token endpoint decides.
+ *
+ * @param used The grant that the attempt used; null for an account with stored credentials.
+ * @returns the error to handle.
+ * @throws NetworkError if the refresh fails.
+ */
+export async function classifyTokenRefusal(
+  deps: ActivityDeps,
+  channel: ChannelAccount,
+  used: CurrentGrant | null,
+  error: unknown,
+): Promise<unknown> {
+  const isRefused = error instanceof NetworkError && error.code === 'access_lost';
+  if (!isRefused || used === null || used.grant.refreshToken === null) {
+    return error;
+  }
+
+  const { refreshedAt } = used;
+  if (refreshedAt !== null && deps.now().getTime() - refreshedAt.getTime() < youngMs) {
+    return new NetworkError(
+      'network_unavailable',
+      `${error.message} The network issued this access token less than 10 minutes ago.`,
+      { accepted: error.accepted, server: 'answered', cause: error },
+    );
+  }
+
+  await currentGrant(deps, grantedChannel(channel), used.grant.accessToken);
+  return new NewTokenError(error.message);
+}

@@ -1,0 +1,286 @@
+import { sql } from 'kysely';
+import {
+  loadPostView,
+  presentPost,
+  selectPost,
+  type PostPresentation,
+  type PostRow,
+} from '../db/load-post-view.ts';
+import { newId } from '../db/new-id.ts';
+import type { Em } from '../db/orm.ts';
+import { db, query } from '../db/query.ts';
+import { voidShares } from '../db/quotas.ts';
+import { eventBody, eventTime, eventWithDeliveries, recordEvent } from '../db/record-event.ts';
+import { isFinal, type EventType, type PostStatus } from '../domain/statuses.ts';
+import type { PostView } from '../domain/post-view.ts';
+import type { ActivityDeps } from './deps.ts';
+import {
+  channelEndsOf,
+  doubtLostResults,
+  endOfPost,
+  endOpenChannels,
+  finalStatusOf,
+  isClaimLost,
+  isSuperseded,
+  type Finalized,
+  type FinalizeRequest,
+  type PostEnd,
+  type Why,
+} from './end-of-post.ts';
+
+type Scope = { readonly workspaceId: string; readonly postId: string };
+type LockedPost = { status: PostStatus; run: number; revision: number };
+
+/**
+ * Ends a post in one transaction: its channels, its status, its final event and the deliveries of that event. Safe to
+ * repeat, also after the post was retried, or cancelled and scheduled again: changes after the workflow's claim are
+ * left alone, and pending deliveries are returned again in case an earlier result was lost.
+ */
+export async function finalizePost(
+  deps: ActivityDeps,
+  request: FinalizeRequest,
+): Promise<Finalized> {
+  const { workspaceId, postId } = request;
+  const scope = { workspaceId, postId };
+  const ended = await endUncontended(deps, request);
+  if (ended) {
+    return ended;
+  }
+
+  return deps.orm.em.fork().transactional(async (em): Promise<Finalized> => {
+    const [post] = await query(
+      em,
+      db
+        .selectFrom('posts')
+        .select(['status', 'run', 'revision'])
+        .where('id', '=', postId)
+        .where('workspace_id', '=', workspaceId)
+        .forUpdate(),
+    );
+    if (!post) {
+      return { status: 'gone', deliveryIds: [] };
+    }
+
+    const { published = [], claimed = post.revision } = request;
+    await doubtLostResults(em, scope, isClaimLost(post.revision, claimed) ? 'all' : published);
+    if (isSuperseded(post, request)) {
+      if (post.status === 'scheduled') {
+        await endOpenChannels(em, scope, 'scheduled anew');
+      }
+
+      return { status: 'gone', deliveryIds: await pendingDeliveries(em, scope) };
+    }
+
+    if (post.status === 'published' || post.status === 'failed') {
+      const deliveryIds = await pendingDeliveries(em, scope);
+      const view = await loadLocked(em, scope, deps);
+      return { status: post.status, deliveryIds, ...endOfPost(view) };
+    }
+
+    if (isStillWanted(post, request) && (await hasOpenChannel(em, scope))) {
+      return { status: 'publishing', deliveryIds: [] };
+    }
+
+    // A draft was cancelled, even if the workflow has not received the signal.
+    const why = post.status === 'draft' ? 'cancelled before' : 'cancelled';
+    const canceled = request.canceled || post.status === 'draft';
+    const ending = await endChannels(em, deps, scope, canceled ? why : 'out of time');
+    return endPost(em, deps, { scope, run: post.run, ...ending });
+  });
+}
+
+/** The signal's revision was never committed, as genuine ones are: it was forged, or the database was restored. */
+const isStillWanted = (
+  post: LockedPost,
+  { canceled, revision, claimed }: FinalizeRequest,
+): boolean =>
+  post.status === 'publishing' && !canceled && claimed !== undefined && revision > claimed;
+
+async function hasOpenChannel(em: Em, { workspaceId, postId }: Scope): Promise<boolean> {
+  const channels = await query(
+    em,
+    db
+      .selectFrom('post_channels')
+      .select('status')
+      .where('post_id', '=', postId)
+      .where('workspace_id', '=', workspaceId),
+  );
+  return channels.some(({ status }) => !isFinal(status));
+}
+
+type Ending = {
+  readonly scope: Scope;
+  readonly run: number;
+  readonly view: PostView;
+  readonly isUnfinished: boolean;
+};
+
+/** Stores the post's status that follows from its channels, and the final event. */
+async function endPost(
+  em: Em,
+  deps: ActivityDeps,
+  { scope, run, view, isUnfinished }: Ending,
+): Promise<Finalized> {
+  const now = deps.now();
+  const end = finalStatusOf(view);
+  if (end === null) {
+    await setStatus(em, scope, 'draft', now);
+    await voidShares(em, scope.workspaceId);
+    const draft = { status: 'draft', deliveryIds: [], channels: channelEndsOf(view) } as const;
+    return isUnfinished ? { ...draft, unfinished: true } : draft;
+  }
+
+  const { type, status } = end;
+  await setStatus(em, scope, status, now);
+  // Same content as the updated row, without reading it again.
+  const post: PostView = { ...view, status, updated_at: now.toISOString() };
+  const deliveryIds = await recordEvent(em, {
+    workspaceId: scope.workspaceId,
+    type,
+    data: { post },
+    final: { postId: scope.postId, run },
+  });
+  return { status, deliveryIds, ...endOfPost(view) };
+}
+
+/**
+ * Ends the channels that are not final; usually none are left. The post's lock keeps new sends from starting.
+ *
+ * @returns the post with its channels after that, and whether some of them finish despite a cancel.
+ */
+async function endChannels(
+  em: Em,
+  deps: ActivityDeps,
+  scope: Scope,
+  why: Why,
+): Promise<Pick<Ending, 'view' | 'isUnfinished'>> {
+  const view = await loadLocked(em, scope, deps);
+  if (view.channels.every(({ status }) => isFinal(status))) {
+    return { view, isUnfinished: false };
+  }
+
+  const isUnfinished = await endOpenChannels(em, scope, why);
+  return { view: await loadLocked(em, scope, deps), isUnfinished };
+}
+
+/** @throws Error if the post does not exist, which cannot happen under its lock. */
+async function loadLocked(
+  em: Em,
+  { workspaceId, postId }: Scope,
+  shownBy: PostPresentation,
+): Promise<PostView> {
+  const view = await loadPostView(em, workspaceId, postId, shownBy);
+  if (!view) {
+    throw new Error('The post does not exist.');
+  }
+
+  return view;
+}
+
+/** Clears the time of a draft. */
+async function setStatus(em: Em, scope: Scope, status: PostStatus, now: Date): Promise<void> {
+  await query(
+    em,
+    sql`update posts set status = ${status}, updated_at = ${now},
+        scheduled_at = ${status === 'draft' ? null : sql`scheduled_at`}
+      where id = ${scope.postId} and workspace_id = ${scope.workspaceId}`,
+  );
+}
+
+/** Includes deliveries whose workflow runs already: a second start is refused. */
+async function pendingDeliveries(em: Em, { workspaceId, postId }: Scope): Promise<string[]> {
+  const rows = await query(
+    em,
+    sql<{ id: string }>`
+      select d.id from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
+      where e.post_id = ${postId} and e.workspace_id = ${workspaceId} and d.status = 'pending' order by d.id`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+type EndingRow = PostRow & {
+  readonly run: number;
+  readonly revision: number;
+  readonly version: string;
+  readonly now: Date;
+  readonly endpoints:
+    | readonly { readonly id: string; readonly events: readonly EventType[] }[]
+    | null;
+};
+
+const selectEnding = (workspaceId: string, postId: string) =>
+  selectPost<EndingRow>(
+    workspaceId,
+    postId,
+    sql`p.run, p.revision, p.xmin::text as version, ${eventTime(sql`p.workspace_id`, sql`p.id`)} as now,
+      (select json_agg(json_build_object('id', w.id, 'events', w.events) order by w.id)
+       from webhook_endpoints w where w.workspace_id = p.workspace_id) as endpoints`,
+  );
+
+/**
+ * Ends a post whose channels are all final, the usual case, in two statements without a lock between them. The first
+ * reads everything; the second writes only if the post is still the version that was read (`xmin`). Every change of a
+ * channel of a publishing post also changes the post. Endpoints are read again by the second statement.
+ *
+ * @returns null, and writes nothing, if a channel is not final or the post changed meanwhile.
+ */
+async function endUncontended(
+  deps: ActivityDeps,
+  request: FinalizeRequest,
+): Promise<Finalized | null> {
+  const { workspaceId, postId, canceled } = request;
+  const [row] = await query(deps.orm.em.fork(), selectEnding(workspaceId, postId));
+  if (row?.status !== 'publishing' || canceled || isSuperseded(row, request)) {
+    return null;
+  }
+
+  if (isClaimLost(row.revision, request.claimed ?? row.revision)) {
+    return null; // The channels are older than the requests that were sent.
+  }
+
+  const view = presentPost(row, deps);
+  const end = finalStatusOf(view);
+  if (end === null) {
+    return null;
+  }
+
+  const deliveryIds = await writeEnd(deps, request, { row, view, ...end });
+  return deliveryIds && { status: end.status, deliveryIds, ...endOfPost(view) };
+}
+
+type Written = PostEnd & { readonly row: EndingRow; readonly view: PostView };
+
+/** @returns the deliveries to start, or null if the post has changed. */
+async function writeEnd(
+  deps: ActivityDeps,
+  { workspaceId, postId }: FinalizeRequest,
+  { row, view, type, status }: Written,
+): Promise<readonly string[] | null> {
+  const createdAt = row.now;
+  const post: PostView = { ...view, status, updated_at: createdAt.toISOString() };
+  const eventId = newId();
+  const [written] = await query<{ posts: number; started: readonly string[] | null }>(
+    deps.orm.em.fork(),
+    sql`with post as (
+        update posts set status = ${status}, updated_at = ${createdAt}
+        where id = ${postId} and workspace_id = ${workspaceId} and xmin::text = ${row.version} returning id),
+      ${eventWithDeliveries({
+        event: {
+          id: eventId,
+          workspaceId,
+          type,
+          body: eventBody(eventId, { workspaceId, type, createdAt, data: { post } }),
+          createdAt,
+          postId,
+          run: row.run,
+        },
+        onlyWith: sql.table('post'),
+        endpointIds: (row.endpoints ?? [])
+          .filter(({ events }) => events.includes(type))
+          .map(({ id }) => id),
+      })}
+      select (select count(*)::int from post) as posts,
+        (select json_agg(id order by id) from delivery where status = 'pending') as started`,
+  );
+  return written?.posts === 1 ? (written.started ?? []) : null;
+}

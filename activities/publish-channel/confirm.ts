@@ -1,0 +1,284 @@
+import { sql } from 'kysely';
+import { isUnderWay, publishedValues, retryingValues } from '../../db/channel-status.ts';
+import { isComplete, sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
+import { markRejected, markSent } from '../../db/ledger/outcomes.ts';
+import { sentText } from '../../db/ledger/parts.ts';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { refinalizeCancelled, refinalizePost } from '../../db/refinalize-post.ts';
+import { failureAdvice } from '../../domain/channel-error.ts';
+import { NetworkError, type Readiness, type SentPart } from '../../networks/network.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { readJobEntries, type PublishAttempt } from './attempt.ts';
+import { isPublishWindowOver, publishWindowEndMs, type PublishJob } from './job.ts';
+import { closeCircuit, releaseServerSlotSql } from './server-slots.ts';
+
+/** Published parts of a thread. */
+export type Live = {
+  readonly sent: readonly SentPart[];
+  /** Entries of those that the ledger does not mark as sent yet. */
+  readonly last: readonly LedgerEntry[];
+};
+
+/** In milliseconds. Poll interval if the network names none or did not answer. */
+const usualWaitMs = 30_000;
+const shortestWaitMs = 2000;
+
+/** The network has the post but does not show it yet. Thrown after the channel's row is updated. */
+export class ProcessingError extends Error {
+  override readonly name = 'ProcessingError';
+  /** Time of the next poll, in milliseconds since 1970. */
+  readonly atMs: number;
+
+  constructor(message: string, atMs: number) {
+    super(message);
+    this.atMs = atMs;
+  }
+}
+
+/**
+ * Polls the network, once per part, for whether it shows the part. One poll per attempt: processing a video may take an
+ * hour, and a waiting attempt would hold a slot of the server and of this worker.
+ *
+ * The ledger marks the parts as sent before the poll. After the publish window the post counts as published, with a
+ * warning: it is on the network, and only its owner can see its state.
+ *
+ * @returns the published parts, with warnings of the network.
+ * @throws ProcessingError if the network has to be polled again.
+ * @throws NetworkError if the network rejected a part: the channel fails, and a retry of the post sends the part again.
+ * Or `access_lost`, which says nothing about the post.
+ */
+export async function checkReadiness(attempt: PublishAttempt, live: Live): Promise<Live> {
+  const { deps, job, network } = attempt;
+  if (!network.readiness) {
+    return live;
+  }
+
+  await query(deps.orm.em.fork(), markSent(job.workspaceId, live.last, deps.now()));
+  const entries = await readJobEntries(deps, job);
+  const last: LedgerEntry[] = [];
+  for (const entry of entries) {
+    if (entry.sent) {
+      const warning = await checkProcessing(attempt, entry, entry.sent);
+      last.push({ ...entry, sent: warned(entry.sent, warning) });
+    }
+  }
+
+  return { sent: last.flatMap(({ sent }) => sent ?? []), last };
+}
+
+/** @returns the network's warning, if any. */
+async function checkProcessing(
+  attempt: PublishAttempt,
+  entry: LedgerEntry,
+  sent: SentPart,
+): Promise<string | undefined> {
+  const { deps, job, seen } = attempt;
+  if (seen.has(entry.id)) {
+    return seen.get(entry.id);
+  }
+
+  const found = await pollReadiness(attempt, entry, sent);
+  if (found.kind === 'ready') {
+    seen.set(entry.id, found.warning);
+    return found.warning;
+  }
+
+  if (isPublishWindowOver(deps, job)) {
+    return 'The network has had this post for a day and has not finished processing it. Check the post on the network.';
+  }
+
+  const waitMs = Math.max(found.checkAfterMs, shortestWaitMs);
+  // The last poll comes at the end of the publish window.
+  const atMs = Math.min(deps.now().getTime() + waitMs, publishWindowEndMs(job) + 1000);
+  const message = 'The network has the post and is still processing it.';
+  await recordProcessing(deps, job, `${message} ${failureAdvice('processing', atMs)}`, atMs);
+  throw new ProcessingError(message, atMs);
+}
+
+async function pollReadiness(
+  attempt: PublishAttempt,
+  entry: LedgerEntry,
+  sent: SentPart,
+): Promise<Readiness> {
+  const { deps, job, network, connection } = attempt;
+  try {
+    return (await network.readiness?.(connection, entry, sent)) ?? { kind: 'ready' };
+  } catch (error) {
+    if (!(error instanceof NetworkError)) {
+      throw error;
+    }
+
+    if (error.code === 'media_refused' || error.code === 'content_refused') {
+      await query(
+        deps.orm.em.fork(),
+        markRejected(job.workspaceId, job.postChannelId, entry, deps.now()),
+      );
+      throw error;
+    }
+
+    if (error.code === 'access_lost') {
+      throw error; // `recordProcessingFailure` reports it to the channel's owner.
+    }
+
+    // The post exists, so other errors only delay the next poll.
+    const atMs = error.retryAtMs ?? 0;
+    return { kind: 'processing', checkAfterMs: Math.max(usualWaitMs, atMs - deps.now().getTime()) };
+  }
+}
+
+/** An attempt may come here several times and get the same warning: add it once. */
+const warned = (sent: SentPart, warning: string | undefined): SentPart =>
+  warning === undefined || sent.warning?.includes(warning)
+    ? sent
+    : { ...sent, warning: [sent.warning, warning].filter(Boolean).join(' ') };
+
+/** @param error Shown to the post's owner. @param atMs Time of the next poll, in milliseconds since 1970. */
+export async function recordProcessing(
+  deps: ActivityDeps,
+  job: PublishJob,
+  error: string,
+  atMs: number,
+): Promise<void> {
+  await query(
+    deps.orm.em.fork(),
+    sql`update post_channels pc set ${retryingValues({ code: 'processing', error }, new Date(atMs))}
+      where pc.id = ${job.postChannelId} and pc.workspace_id = ${job.workspaceId} and ${isUnderWay}`,
+  );
+}
+
+/**
+ * Marks the channel as published and its last parts as sent, in one statement. A crash before it only makes the next
+ * attempt reconcile. A thread's URL is that of its first part. The sent text comes from the ledger, since the post may
+ * have been edited between the send and its reconcile.
+ *
+ * If a worker was silent for so long that the post ended without this, the post is refinalized with a second final
+ * event.
+ */
+export async function recordSuccess(
+  deps: ActivityDeps,
+  job: PublishJob,
+  live: Live,
+): Promise<void> {
+  const now = deps.now();
+  if (!(await recordInTime(deps, job, live, now))) {
+    await recordLate(deps, job, live, now);
+  }
+}
+
+/** New values of the post and its channel. Both paths lock the post first, as all code does, to avoid deadlocks. */
+const publishedPost = (now: Date) =>
+  sql`published_at = coalesce(published_at, ${now}), updated_at = ${now}`;
+const publishedChannel = (now: Date, { sent: [first, ...more], last }: Live) => {
+  const text = last.find(({ part }) => part === 0)?.text ?? null;
+  const warnings = new Set([first, ...more].flatMap((part) => part?.warning ?? []));
+  return sql`${publishedValues(now)}, url = ${first?.url ?? null}, sent_text = coalesce(${text}::text, ${sentText}),
+    sent_warning = ${[...warnings].join(' ') || null}`;
+};
+
+/**
+ * Stores the result while the post is publishing, and always releases the slot at the server.
+ *
+ * @returns false if the post is no longer publishing.
+ */
+async function recordInTime(
+  deps: ActivityDeps,
+  job: PublishJob,
+  live: Live,
+  now: Date,
+): Promise<boolean> {
+  const { workspaceId, postId, postChannelId } = job;
+  const [recorded] = await query(
+    deps.orm.em.fork(),
+    sql<{ channels: number }>`
+      with post as (
+        update posts set ${publishedPost(now)}
+        where id = ${postId} and workspace_id = ${workspaceId} and status = 'publishing' returning id),
+      channel as (
+        update post_channels pc set ${publishedChannel(now, live)}
+        from post where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and pc.post_id = post.id
+        returning pc.id),
+      live as (${markSent(workspaceId, live.last, now)}),
+      slot as (${releaseServerSlotSql(job, true)}),
+      circuit as (${closeCircuit(job)})
+      select count(*)::int as channels from channel`,
+  );
+  return recorded?.channels === 1;
+}
+
+async function recordLate(
+  deps: ActivityDeps,
+  { workspaceId, postId, postChannelId }: PublishJob,
+  live: Live,
+  now: Date,
+): Promise<void> {
+  await deps.orm.em.fork().transactional(async (em) => {
+    const [post] = await query(
+      em,
+      sql<{ status: string }>`
+        update posts set ${publishedPost(now)}
+        where id = ${postId} and workspace_id = ${workspaceId} returning status`,
+    );
+    const [was] = await query(
+      em,
+      sql<{ status: string }>`
+        update post_channels pc set ${publishedChannel(now, live)}
+        from (select id, status from post_channels
+          where id = ${postChannelId} and workspace_id = ${workspaceId} for update) was
+        where pc.id = was.id and pc.workspace_id = ${workspaceId} returning was.status`,
+    );
+    const hasEnded = post?.status === 'failed' || post?.status === 'published';
+    const scope = { workspaceId, postId };
+    if (hasEnded && was && was.status !== 'published') {
+      await refinalizePost(em, scope, { publicUrl: deps.publicUrl, rules: deps.rules, now });
+    }
+
+    await refinalizeCancelled(em, scope, { publicUrl: deps.publicUrl, rules: deps.rules, now });
+  });
+}
+
+const stillProcessing =
+  'The account was disconnected before the network confirmed that it had finished processing this post. Check the post on the network.';
+
+/**
+ * Ends a channel whose account was disconnected, by the ledger alone: without credentials no request is possible. The
+ * disconnection itself ends most channels; left are those that were being sent at that moment and whose worker died or
+ * got no response. Marks the channel as published if the network has every part.
+ *
+ * @returns whether it does.
+ */
+export async function recordCompleteThread(
+  deps: ActivityDeps,
+  job: PublishJob,
+  entries: readonly LedgerEntry[],
+): Promise<boolean> {
+  const complete = await completeThread(deps, job, entries);
+  if (complete === null) {
+    return false;
+  }
+
+  const warning = deps.networks[job.platform]?.readiness ? { warning: stillProcessing } : {};
+  const sent = sentPartsOf(complete).map((part) => Object.assign({}, part, warning));
+  await recordSuccess(deps, job, { sent, last: [] });
+  return true;
+}
+
+/**
+ * After a cancel, only the last sent version of the thread is finished.
+ *
+ * @returns its entries, or null while the network does not have all parts.
+ */
+export async function completeThread(
+  deps: ActivityDeps,
+  job: PublishJob,
+  entries: readonly LedgerEntry[],
+  em: Em = deps.orm.em.fork(),
+): Promise<readonly LedgerEntry[] | null> {
+  if (!job.isFinishing) {
+    return entries.length >= job.texts.length && isComplete(entries) ? entries : null;
+  }
+
+  const run = Math.max(0, ...entries.map((entry) => entry.run));
+  const last = run === job.run ? entries : await readJobEntries(deps, { ...job, run }, em);
+  return isComplete(last) ? last : null;
+}

@@ -1,0 +1,260 @@
+import { activityInfo } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { isConflict, isDatabaseUnavailable } from '../../db/database-errors.ts';
+import { isComplete, sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
+import { LimitedError, SupersededError } from '../../db/ledger/intents.ts';
+import { isOpen } from '../../db/ledger/parts.ts';
+import type { Em } from '../../db/orm.ts';
+import {
+  canRetryLater,
+  failureAdvice,
+  type ChannelErrorCode,
+  type LimitScope,
+} from '../../domain/channel-error.ts';
+import { nextAttempt, nextReconcile, type NextAttempt } from '../../domain/next-attempt.ts';
+import { NetworkError } from '../../networks/network.ts';
+import { describeError } from '../../runtime/logger.ts';
+import { markAccessLost } from '../../services/channels/mark-access.ts';
+import { isReconnected, NewTokenError } from '../channel-account.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { readJobEntries } from './attempt.ts';
+import { recordProcessing, recordSuccess } from './confirm.ts';
+import { isPublishWindowOver, publishWindowEndMs, type PublishJob } from './job.ts';
+import { limitMessage } from './pacing.ts';
+
+/** Why an attempt failed, in a form that the post's owner may see. */
+export type PublishFailure = {
+  readonly code: ChannelErrorCode;
+  /** One or more sentences. */
+  readonly message: string;
+  /** When the network accepts requests again, in milliseconds since 1970. */
+  readonly retryAtMs?: number | undefined;
+  /** The attempt uploaded more of the files than earlier ones had. */
+  readonly hasProgressed?: boolean;
+  /** No request was sent, because no access token could be obtained. */
+  readonly lacksToken?: boolean;
+  /** For `rate_limited`: the scope of the limit. */
+  readonly limit: LimitScope;
+  /** The network refused an access token, and the channel has a newer one: the next attempt follows at once. */
+  readonly hasNewAccess?: boolean;
+};
+
+export const disconnectedFailure: PublishFailure = {
+  code: 'disconnected',
+  message: 'The account was disconnected before it had the post.',
+  limit: 'channel',
+};
+
+/** The post was cancelled, and the reconcile found no live part: sending stops. */
+export class StoppedError extends Error {
+  override readonly name = 'StoppedError';
+}
+
+/**
+ * Maps an attempt's error to a failure of the channel. The owner sees no details of an internal error (a wrong secret
+ * key, a bug); the log has them.
+ *
+ * @throws the error itself if nothing is to be stored: Temporal retries by its own policy.
+ */
+export function classifyError(deps: ActivityDeps, job: PublishJob, error: unknown): PublishFailure {
+  if (error instanceof NetworkError) {
+    if (error.code === 'internal') {
+      logFault(deps, job, error);
+    }
+
+    return error;
+  }
+
+  if (error instanceof NewTokenError) {
+    const { message } = error;
+    return { code: 'network_unavailable', message, limit: 'channel', hasNewAccess: true };
+  }
+
+  if (error instanceof LimitedError) {
+    const { scope: limit, untilMs: retryAtMs } = error.limit;
+    return { code: 'rate_limited', message: limitMessage(error.limit), retryAtMs, limit };
+  }
+
+  const isTemporals = error instanceof ApplicationFailure || error instanceof CancelledFailure;
+  if (
+    isTemporals ||
+    error instanceof SupersededError ||
+    isDatabaseUnavailable(error) ||
+    isConflict(error)
+  ) {
+    throw error;
+  }
+
+  logFault(deps, job, error);
+  return { code: 'internal', message: internalMessage, limit: 'channel' };
+}
+
+function logFault({ log }: ActivityDeps, { postId, channelId }: PublishJob, error: unknown): void {
+  const where = { workflow: activityInfo().workflowExecution?.workflowId, postId, channelId };
+  log.error(
+    { ...where, error: describeError(error) },
+    'internal error while publishing, the attempt is retried',
+  );
+}
+
+const internalMessage =
+  "Something is wrong inside this service, not with the post or the network. The operator finds the reason in the worker's log, under this post's id.";
+
+type Decision = { readonly failure: PublishFailure; readonly next: NextAttempt };
+
+type Ledgers = {
+  /** When the attempt began. */
+  readonly known: readonly LedgerEntry[];
+  /** Now. */
+  readonly entries: readonly LedgerEntry[];
+};
+
+const reconnectedText = 'The account was connected again while its old access was in use.';
+
+/** Returns the next step after a failure, and the failure to report. */
+export async function decideNext(
+  em: Em,
+  deps: ActivityDeps,
+  job: PublishJob,
+  {
+    failure,
+    known,
+    entries,
+    isDisconnected,
+  }: Ledgers & { readonly failure: PublishFailure; readonly isDisconnected: boolean },
+): Promise<Decision> {
+  if (isDisconnected) {
+    return afterDisconnect(failure);
+  }
+
+  const isOld =
+    failure.code === 'disconnected' ||
+    (failure.code === 'access_lost' && (await isReconnected(em, job)));
+  const renewed = isOld ? reconnectedText : failure.hasNewAccess ? failure.message : null;
+  return renewed === null
+    ? { failure: failure, next: nextStep(deps, job, failure, { known, entries }) }
+    : retryWithNewAccess(deps, renewed);
+}
+
+/** The account was disconnected during the attempt: no further attempt follows. */
+function afterDisconnect(failure: PublishFailure): Decision {
+  const isLast = !canRetryLater[failure.code];
+  const reported = isLast
+    ? failure
+    : { ...failure, message: `${failure.message} The account was disconnected meanwhile.` };
+  return {
+    failure: reported,
+    next: { kind: 'give_up', code: isLast ? failure.code : 'disconnected' },
+  };
+}
+
+function nextStep(
+  deps: ActivityDeps,
+  { attempts, dueAt }: PublishJob,
+  { code, retryAtMs, hasProgressed, lacksToken }: PublishFailure,
+  { known, entries }: Ledgers,
+): NextAttempt {
+  const [dueAtMs, nowMs] = [dueAt.getTime(), deps.now().getTime()];
+  const open = entries.filter(isOpen);
+  if (open.length === 0) {
+    return nextAttempt({ code, retryAtMs, hasProgressed, lacksToken }, attempts, dueAtMs, nowMs);
+  }
+
+  const wasOpen = (entry: LedgerEntry): boolean =>
+    known.some(
+      ({ id, sendingAt }) => id === entry.id && sendingAt?.getTime() === entry.sendingAt?.getTime(),
+    );
+  const openForMs = Math.min(...open.map(({ sendingForMs }) => sendingForMs ?? Infinity));
+  return nextReconcile(
+    { code, retryAtMs, openForMs, isSend: !open.every(wasOpen) },
+    dueAtMs,
+    nowMs,
+  );
+}
+
+/** In milliseconds. Greater than 0, so that alternating reconnects and refusals do not make a busy loop. */
+const newAccessWaitMs = 1000;
+
+/** Failure and retry for an attempt whose access the channel no longer uses. Not counted as an attempt. */
+const retryWithNewAccess = (deps: ActivityDeps, message: string): Decision => ({
+  failure: { code: 'network_unavailable', message, limit: 'channel' },
+  next: { kind: 'retry', atMs: deps.now().getTime() + newAccessWaitMs, counts: false },
+});
+
+/** Poll interval while status requests fail, in milliseconds: half of the post's lateness, within these bounds. */
+const [shortestPollMs, longestPollMs] = [30_000, 15 * 60_000];
+
+/** Next step after an attempt that failed although the network has all parts. */
+type ProcessingFailure =
+  | { readonly kind: 'published' }
+  | { readonly kind: 'again'; readonly atMs: number };
+
+/**
+ * Handles an attempt that failed while polling, after the network took all parts: access was lost, the server did not
+ * answer, or an internal error. Nothing is sent again. Lost access is recorded, and polling continues until the publish
+ * window ends; then the post counts as published, with a warning.
+ *
+ * @returns null if the network does not have all parts, or shows posts at once.
+ */
+export async function recordProcessingFailure(
+  deps: ActivityDeps,
+  job: PublishJob,
+  failure: PublishFailure,
+): Promise<ProcessingFailure | null> {
+  if (!deps.networks[job.platform]?.readiness) {
+    return null;
+  }
+
+  const entries = await readJobEntries(deps, job);
+  if (entries.length < job.texts.length || !isComplete(entries)) {
+    return null;
+  }
+
+  const why = await reportLostAccess(deps, job, failure);
+  const [first] = sentPartsOf(entries);
+  const where = first ? ` (${first.url})` : '';
+  if (isPublishWindowOver(deps, job)) {
+    const warning = `The network has accepted this post${where}, but this service could not confirm that it is visible. Check the post on the network. ${why}`;
+    await recordSuccess(deps, job, withWarning(entries, warning));
+    return { kind: 'published' };
+  }
+
+  const nowMs = deps.now().getTime();
+  const lateMs = nowMs - job.dueAt.getTime();
+  const waitMs = Math.min(Math.max(lateMs / 2, shortestPollMs), longestPollMs);
+  const atMs = Math.min(
+    Math.max(nowMs + waitMs, failure.retryAtMs ?? 0),
+    publishWindowEndMs(job) + 1000,
+  );
+  const message = `The network has the post${where}, but it is not known yet whether it is visible: ${why}`;
+  await recordProcessing(deps, job, `${message} ${failureAdvice('processing', atMs)}`, atMs);
+  return { kind: 'again', atMs };
+}
+
+/** Marks the channel's access as lost if that was the failure. @returns the reason, for the post's owner. */
+async function reportLostAccess(
+  deps: ActivityDeps,
+  job: PublishJob,
+  { code, message }: PublishFailure,
+): Promise<string> {
+  if (code !== 'access_lost') {
+    return message;
+  }
+
+  return deps.orm.em.fork().transactional(async (em) => {
+    const error = `${message} Connect the channel again.`;
+    if (!(await isReconnected(em, job))) {
+      await markAccessLost(em, deps, job, error, 'outbox');
+    }
+
+    return error;
+  });
+}
+
+function withWarning(entries: readonly LedgerEntry[], warning: string) {
+  const last = entries.map((entry) => ({
+    ...entry,
+    sent: entry.sent && entry.part === 0 ? { ...entry.sent, warning } : entry.sent,
+  }));
+  return { sent: sentPartsOf(last), last };
+}

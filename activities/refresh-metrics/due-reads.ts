@@ -1,0 +1,248 @@
+import { sql } from 'kysely';
+import { limitJoins } from '../../db/network-limits.ts';
+import type { Em } from '../../db/orm.ts';
+import { query, queryPlanned } from '../../db/query.ts';
+import type { LimitScope } from '../../domain/channel-error.ts';
+import { leaseMs } from '../../domain/metrics-schedule.ts';
+import type { ActivityDeps } from '../deps.ts';
+
+/** A post on a channel whose metrics are due. */
+export type DueRow = {
+  readonly id: string;
+  readonly postId: string;
+  readonly workspaceId: string;
+  readonly channelId: string;
+  /** The network's id of the post; for a thread, of its first part. */
+  readonly remoteId: string;
+  readonly publishedAtMs: number;
+};
+
+export type Claimed = {
+  readonly rows: readonly DueRow[];
+  /** No other refresh reads these rows before this time. */
+  readonly lease: Date;
+  /** Number of rows that cannot be read now and were postponed. */
+  readonly postponed: number;
+};
+
+export type Claiming = {
+  readonly platform: string;
+  /** Shortest interval between reads of a post, in milliseconds; null if the network has no metrics. */
+  readonly everyMs: number | null;
+  /** Restricts the claim to this post. */
+  readonly post: { readonly workspaceId: string; readonly postId: string } | null;
+  /** Channels that are being read, which are skipped so that a large one does not take every slot. */
+  readonly busyChannels: readonly string[];
+};
+
+const portion = 500;
+
+/** Delays for a channel without access and for a network without metrics, in milliseconds. */
+export const lostAccessDelayMs = 3_600_000;
+const unreadableDelayMs = 24 * 3_600_000;
+
+/** Clock skew allowed for the API process that requested the refresh, in milliseconds. */
+const clockSkewMs = 5000;
+
+type Row = {
+  id: string;
+  post_id: string;
+  workspace_id: string;
+  channel_id: string;
+  remote_id: string;
+  published_at: Date;
+  verdict: 'read' | 'never' | 'lost' | 'unreadable' | 'limited' | 'early';
+};
+
+/**
+ * Claims due posts of a network across workspaces, the longest due first. Posts that cannot be read now are postponed
+ * at once, so that they do not block others. Two workers never claim the same row.
+ */
+export async function claimDue(
+  { orm, now }: Pick<ActivityDeps, 'orm' | 'now'>,
+  { platform, everyMs, post, busyChannels }: Claiming,
+): Promise<Claimed> {
+  const nowMs = now().getTime();
+  const at = (ms: number): Date => new Date(nowMs + ms);
+  const lease = at(leaseMs);
+  const every = sql`${everyMs ?? 0}::float8 * interval '1 millisecond'`;
+  const only =
+    post === null
+      ? sql``
+      : sql`and pc.post_id = ${post.postId} and pc.workspace_id = ${post.workspaceId}`;
+  // A new plan each time: the number of due rows varies from 0 to 100,000.
+  const rows = await queryPlanned<Row>(
+    orm.em.fork(),
+    sql`with due as materialized (
+        select pc.id, c.state <> 'connected' or c.disconnected_at is not null as is_lost,
+          greatest(c.parked_until, server.parked_until, network.parked_until) as limited_until,
+          coalesce(pc.metrics_updated_at, pc.published_at) + ${every} as early_until,
+          (select pp.remote_id from post_parts pp where pp.post_channel_id = pc.id
+            and pp.workspace_id = pc.workspace_id and pp.part = 0 and pp.state = 'sent'
+            order by pp.run desc limit 1) as remote_id
+        from post_channels pc
+        join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id ${limitJoins}
+        where pc.next_metrics_at <= ${at(post === null ? 0 : clockSkewMs)} and c.platform = ${platform}
+          and pc.channel_id <> all(${busyChannels}::uuid[]) ${only}
+        order by pc.next_metrics_at limit ${sql.lit(portion)} for update of pc skip locked
+      ), judged as (
+        select due.*, case
+            when due.remote_id is null or pc.status <> 'published' or pc.published_at is null then 'never'
+            when due.is_lost and pc.published_at < ${at(0)}::timestamptz - interval '1 year' then 'never'
+            when due.is_lost then 'lost'
+            when ${everyMs === null}::boolean then 'unreadable'
+            when due.limited_until > ${at(0)} then 'limited'
+            when due.early_until > ${at(0)} then 'early'
+            else 'read' end as verdict
+        from due join post_channels pc on pc.id = due.id)
+      update post_channels pc set next_metrics_at = case judged.verdict
+          when 'lost' then ${at(lostAccessDelayMs)}::timestamptz when 'unreadable' then ${at(unreadableDelayMs)}::timestamptz
+          when 'limited' then judged.limited_until when 'early' then judged.early_until
+          when 'read' then ${lease}::timestamptz end
+        from judged where pc.id = judged.id
+        returning pc.id, pc.post_id, pc.workspace_id, pc.channel_id, judged.remote_id, pc.published_at, judged.verdict`,
+  );
+  const due = rows.filter(({ verdict }) => verdict === 'read');
+  return { rows: due.map(dueRow), lease, postponed: rows.length - due.length };
+}
+
+const dueRow = (row: Row): DueRow => ({
+  id: row.id,
+  postId: row.post_id,
+  workspaceId: row.workspace_id,
+  channelId: row.channel_id,
+  remoteId: row.remote_id,
+  publishedAtMs: row.published_at.getTime(),
+});
+
+/** A claimed row and the time of its next read; null for none. */
+export type RescheduledRow = {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly nextAt: Date | null;
+};
+
+/** Sets the next read of claimed rows, unless it was changed since the claim. */
+export async function rescheduleRows(
+  em: Em,
+  rows: readonly RescheduledRow[],
+  lease: Date,
+): Promise<void> {
+  if (rows.length > 0) {
+    await query(
+      em,
+      sql`update post_channels pc set next_metrics_at = moved.next_at::timestamptz
+        from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map((row) => row.workspaceId)}::uuid[],
+          ${rows.map(({ nextAt }) => nextAt?.toISOString() ?? null)}::text[]) as moved (id, workspace_id, next_at)
+        where pc.id = moved.id and pc.workspace_id = moved.workspace_id and pc.next_metrics_at = ${lease}`,
+    );
+  }
+}
+
+/** Sets the same next read for all rows. @param lease End of the rows' lease. */
+export const rescheduleTo = (
+  { orm }: Pick<ActivityDeps, 'orm'>,
+  rows: readonly DueRow[],
+  lease: Date,
+  nextAt: Date,
+): Promise<void> =>
+  rescheduleRows(
+    orm.em.fork(),
+    rows.map((row) => ({ ...row, nextAt })),
+    lease,
+  );
+
+type Scope = {
+  readonly workspaceId: string;
+  readonly channelId: string;
+  readonly platform: string;
+  readonly baseUrl: string;
+};
+
+/**
+ * Delays all earlier reads to `until`: those of the channel, of its server, or of its network. Affects reads only. Rows
+ * locked by another transaction are left to the next refresh.
+ */
+export async function postponeAll(
+  em: Em,
+  { workspaceId, channelId, platform, baseUrl }: Scope,
+  limit: LimitScope,
+  until: Date,
+): Promise<void> {
+  const which = {
+    channel: sql`c.id = ${channelId} and c.workspace_id = ${workspaceId}`,
+    server: sql`c.platform = ${platform} and c.base_url = ${baseUrl}`,
+    network: sql`c.platform = ${platform}`,
+  }[limit];
+  await query(
+    em,
+    sql`with early as materialized (
+        select pc.id from post_channels pc
+        join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+        where pc.next_metrics_at < ${until} and ${which} for update of pc skip locked)
+      update post_channels pc set next_metrics_at = ${until} from early where pc.id = early.id`,
+  );
+}
+
+/**
+ * Takes reads from a network's budget of this month (UTC) before they are made. Reads may cost money whatever their
+ * result, so only refused or unmade ones are returned. Concurrent workers never exceed the budget.
+ *
+ * @param readsPerMonth The budget, over all accounts.
+ * @returns how many reads are granted: `wanted`, or the rest.
+ */
+export const reserveReads = (
+  { orm, now }: Pick<ActivityDeps, 'orm' | 'now'>,
+  platform: string,
+  readsPerMonth: number,
+  wanted: number,
+): Promise<number> =>
+  orm.em.fork().transactional(async (em) => {
+    const month = monthOf(now());
+    await query(
+      em,
+      sql`insert into metric_reads (platform, month, reads) values (${platform}, ${month}::date, 0)
+        on conflict do nothing`,
+    );
+    const [row] = await query(
+      em,
+      sql<{ reads: number }>`select reads from metric_reads
+        where platform = ${platform} and month = ${month}::date for update`,
+    );
+    const granted = Math.min(wanted, Math.max(0, readsPerMonth - (row?.reads ?? 0)));
+    await query(
+      em,
+      sql`update metric_reads set reads = reads + ${granted}::int
+        where platform = ${platform} and month = ${month}::date`,
+    );
+    return granted;
+  });
+
+/**
+ * Returns reads that were not made or that the network refused. Otherwise an account without access would use up the
+ * budget of all others.
+ *
+ * @param reservedAt A time before the reservation. If a month began since, the new month gets nothing back.
+ */
+export const giveBackReads = (
+  { orm }: Pick<ActivityDeps, 'orm'>,
+  platform: string,
+  reservedAt: Date,
+  unmade: number,
+): Promise<unknown> =>
+  query(
+    orm.em.fork(),
+    sql`update metric_reads set reads = greatest(0, reads - ${unmade}::int)
+      where platform = ${platform} and month = ${monthOf(reservedAt)}::date`,
+  );
+
+const monthOf = (at: Date): string => at.toISOString().slice(0, 8) + '01';
+
+/** In milliseconds. Spreads reads over the first day of a month. */
+const spreadMs = 24 * 3_600_000;
+
+/** Returns a random time on the first day of the next month. */
+export function nextMonthAt(now: Date): Date {
+  const firstMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+  return new Date(firstMs + Math.floor(Math.random() * spreadMs));
+}

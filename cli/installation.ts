@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { adoptKey, adoptStorage, installationId } from '../db/installation.ts';
+import { migrate } from '../db/migrate.ts';
+import type { Orm } from '../db/orm.ts';
+import { finishRestore, readRestoreCounter, type Finished } from '../db/restore-counter.ts';
+import { AppError } from '../domain/errors.ts';
+import { readConfig } from '../runtime/config/read-config.ts';
+import { loadStoredCounter } from '../temporal/namespace.ts';
+import type { CommandAnswer, CommandDeps } from './command.ts';
+import { readTime } from './format.ts';
+
+/** Prints each migration to standard error as it begins: one of a large table may take long. */
+export async function migrateDatabase(): Promise<CommandAnswer> {
+  const applied: string[] = [];
+  await migrate(readConfig().databaseUrl, (name) => {
+    console.error(name);
+    applied.push(name);
+  });
+  const text =
+    applied.length > 0 ? `${applied.length} migrations were applied.` : 'The schema is up to date.';
+  return { text, data: { applied } };
+}
+
+export async function adoptMediaStorage({ orm, openStorage }: CommandDeps): Promise<CommandAnswer> {
+  const storage = await openStorage();
+  try {
+    await adoptStorage(orm, storage);
+  } finally {
+    storage.close();
+  }
+
+  return {
+    text: 'This database now uses the media storage of these settings. Give the API and all workers the same settings.',
+    data: { adopted: true },
+  };
+}
+
+/** Accepts the current SECRET_KEY for this database. */
+export async function adoptSecretKey({ orm, sealer }: CommandDeps): Promise<CommandAnswer> {
+  const { keyId } = sealer;
+  const changed = await adoptKey(orm, keyId);
+  return {
+    text: changed
+      ? `SECRET_KEY (${keyId}) is the one of this database now. Processes that still run with another one end within seconds; start them with this one. What was sealed under another one cannot be opened: connect each account anew, and register each webhook endpoint anew.`
+      : `SECRET_KEY (${keyId}) is the one of this database already: nothing was changed.`,
+    data: { secret_key: keyId, changed },
+  };
+}
+
+/** Tolerance between the clocks of Temporal and the database, in milliseconds. */
+const clocksDifferMs = 60_000;
+
+/** Temporal's workflow lists lag by about a second. In milliseconds. */
+const listLagMs = 2000;
+
+export async function finishRestoredDatabase(
+  { orm, openTemporal, now }: CommandDeps,
+  { since }: Readonly<Record<string, string>>,
+): Promise<CommandAnswer> {
+  const temporal = await openTemporal();
+  try {
+    const from = since === undefined ? null : readTime('since', since, now());
+    const { ended, ...done } = await completeRestore(orm, temporal.client, from);
+    const text = [
+      `Posts whose workflow ended since the backup: ${ended.length}.`,
+      `Channels that may have been published since, now unconfirmed: ${done.unconfirmedChannels}.`,
+      `Posts that are still due, synced again: ${done.syncedPosts}. Deliveries: ${done.syncedDeliveries}.`,
+      'The workers continue. Check the accounts, then settle the unconfirmed channels: npm run admin -- post list --unconfirmed',
+    ].join('\n');
+    return { text, data: { ended, ...done } };
+  } finally {
+    await temporal.close();
+  }
+}
+
+/**
+ * @param since When the backup began; null uses one minute before the last count in the database.
+ * @throws AppError when the database is not behind Temporal and no time was given.
+ */
+export async function completeRestore(
+  orm: Orm,
+  client: Client,
+  since: Date | null,
+): Promise<Finished & { readonly ended: readonly string[] }> {
+  // Read before the database's count, because workers raise Temporal's count first.
+  const known = (await loadStoredCounter(client, await installationId(orm))) ?? 0;
+  const { count, lastAt, behindSince } = await readRestoreCounter(orm);
+  if (since === null && behindSince === null && known <= count) {
+    throw new AppError(
+      'invalid_request',
+      'The database is not older than its workflows, so nothing was changed. If it was restored (from a backup that is younger than two minutes, or with an empty Temporal), give the time at which the backup began: --since 2027-03-01T03:00:00Z.',
+    );
+  }
+
+  const from = since ?? (lastAt && new Date(lastAt.getTime() - clocksDifferMs));
+  if (from === null) {
+    throw new AppError(
+      'invalid_request',
+      'The backup does not say when it was made. Give the time at which it began: --since 2027-03-01T03:00:00Z.',
+    );
+  }
+
+  await sleep(listLagMs);
+  const ended: string[] = [];
+  const list = `WorkflowType = 'publishPost' AND ExecutionStatus != 'Running' AND CloseTime > '${from.toISOString()}'`;
+  for await (const { workflowId } of client.workflow.list({ query: list })) {
+    ended.push(workflowId.replace('post-', ''));
+  }
+
+  const done = await orm.em.fork().transactional((em) => finishRestore(em, ended, known));
+  return { ...done, ended };
+}

@@ -1,0 +1,137 @@
+import { sql } from 'kysely';
+import { causesOf } from '../domain/errors.ts';
+import type { Orm } from './orm.ts';
+import { query } from './query.ts';
+
+/** PostgreSQL aborted the transaction because of a concurrent one. A retry succeeds. */
+export const isConflict = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === '40001' || error.code === '40P01');
+
+/**
+ * SQLSTATE codes of temporary failures: connection errors, shutdown, startup, too many connections, a statement timeout
+ * (57014) or an idle transaction timeout (25P03). A missing table (42P01) means that the schema is being created.
+ */
+const awayStates = /^(?:08|57P0[1-5]|57014|25P03|53300|42P01)/v;
+
+const awayCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EPIPE',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+]);
+
+const awayMessages =
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|is not queryable/iv;
+
+/** Whether the error means that the database is temporarily unavailable, so that a retry helps. */
+export const isDatabaseUnavailable = (error: unknown): boolean =>
+  causesOf(error).some(isUnavailable);
+
+function isUnavailable(error: Error): boolean {
+  const code = 'code' in error ? String(error.code) : '';
+  return awayStates.test(code) || awayCodes.has(code) || awayMessages.test(error.message);
+}
+
+/** In milliseconds. */
+const deadlineMs = 2000;
+
+/** Whether the database responds within 2 s and has the schema. */
+export function isDatabaseReachable(orm: Orm): Promise<boolean> {
+  const late = AbortSignal.timeout(deadlineMs);
+  const timeout = new Promise<boolean>((resolve) => {
+    late.addEventListener('abort', () => resolve(false));
+  });
+  // Reads a table, because a database without the schema is not ready.
+  const answer = query(orm.em.fork(), sql`select 1 from workspaces limit 1`).then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answer, timeout]);
+}
+
+/** PostgreSQL's codes for an unknown role or database, or a wrong password. */
+const refusals: ReadonlySet<string> = new Set(['28000', '28P01', '3D000']);
+
+/** OpenSSL's and Node's codes for a rejected certificate or a failed handshake. */
+const tlsCodes = /CERT|SELF_SIGNED|^UNABLE_TO_|^INVALID_CA|^ERR_TLS_|^ERR_SSL_/v;
+
+/**
+ * Returns why a server refuses the connection, if only a change of `DATABASE_URL` or of the server helps.
+ *
+ * @returns null for other errors.
+ */
+export function connectionRefusal(error: unknown): string | null {
+  for (const cause of causesOf(error)) {
+    const refusal = refusalBy(cause);
+    if (refusal !== null) {
+      return refusal;
+    }
+  }
+
+  return null;
+}
+
+/**
+ * Explains a database error at the start of a process. A refusal ends the process; an unavailable server is retried.
+ *
+ * @returns undefined for other errors.
+ */
+export function explainDatabaseFailure(
+  error: unknown,
+): { readonly reason: string; readonly finalAfterMs?: number } | undefined {
+  const refusal = connectionRefusal(error);
+  if (refusal !== null) {
+    return { reason: refusal, finalAfterMs: 0 };
+  }
+
+  if (!isDatabaseUnavailable(error)) {
+    return undefined;
+  }
+
+  const reason = causesOf(error)
+    .map(messageOf)
+    .find((text) => text !== '');
+  return {
+    reason: `The database cannot be reached: ${reason ?? 'no answer'}. Check DATABASE_URL.`,
+  };
+}
+
+/** Message of PostgreSQL or the system, without the statement that MikroORM prepends. */
+function messageOf(error: {
+  readonly message: string;
+  readonly sqlMessage?: unknown;
+  readonly code?: unknown;
+}): string {
+  const { message, sqlMessage = message, code = '' } = error;
+  return (String(sqlMessage) || String(code)).split('\n')[0] ?? '';
+}
+
+function refusalBy({ message, ...rest }: Error & { readonly code?: unknown }): string | null {
+  const code = String(rest.code ?? '');
+  if (/server does not support SSL/v.test(message)) {
+    return 'DATABASE_URL asks for TLS (sslmode), but the PostgreSQL server does not offer it. Enable TLS on the server, or set sslmode=disable in a network that you trust.';
+  }
+
+  if (refusals.has(code)) {
+    const hint = message.endsWith('no encryption')
+      ? ' The server may require TLS: add sslmode=verify-full and sslrootcert to DATABASE_URL.'
+      : '';
+    return `DATABASE_URL is refused: ${message}.${hint}`;
+  }
+
+  if (code === '42501') {
+    return `The role of DATABASE_URL has too few rights: ${messageOf({ message, ...rest })}. Make it the owner of the database.`;
+  }
+
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return `The certificate of the PostgreSQL server is for another host than DATABASE_URL names: ${message}.`;
+  }
+
+  return tlsCodes.test(code)
+    ? `The TLS connection to the PostgreSQL server failed: ${message}. Check sslrootcert, sslcert and sslkey in DATABASE_URL.`
+    : null;
+}

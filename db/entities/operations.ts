@@ -1,0 +1,133 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { instant, id } from './columns.ts';
+import { Workspace } from './workspaces.ts';
+
+/** Identity of the database, in one row. A dump includes it. */
+export const InstallationSchema = defineEntity({
+  name: 'Installation',
+  tableName: 'installation',
+  properties: {
+    id: p.uuid().primary(),
+    /** Id of the SECRET_KEY that the secrets are sealed under; null until the first process starts. */
+    sealedBy: p.text().strictNullable(),
+    /** Time at which the media storage was marked as this database's (`db/installation.ts`). */
+    storageMarkedAt: instant().strictNullable(),
+    /** Counter of workers and the time of its last increment (`db/restore-counter.ts`). */
+    beats: p.integer().default(0),
+    beatAt: instant().strictNullable(),
+    /** Time at which a restore was detected; null after `restore finish`. */
+    behindSince: instant().strictNullable(),
+  },
+});
+
+/**
+ * `workflow_gone`: the post's workflow was lost. `overdue`: the workflow exists, but the post is late. `delivery_gone`:
+ * the delivery's workflow was lost.
+ */
+const findKinds = ['workflow_gone', 'overdue', 'delivery_gone'] as const;
+export type FindKind = (typeof findKinds)[number];
+
+export const SweepFindSchema = defineEntity({
+  name: 'SweepFind',
+  tableName: 'sweep_finds',
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    /** No foreign key: a find outlives its row. */
+    postId: p.uuid().strictNullable().index(),
+    deliveryId: p.uuid().strictNullable(),
+    kind: p.text().$type<FindKind>(),
+    foundAt: instant().index(),
+  },
+});
+
+/** An error that the sweep found and repaired. */
+export class SweepFind extends SweepFindSchema.class {}
+SweepFindSchema.setClass(SweepFind);
+
+/** Progress of a sweep that checks part of a large set each time. */
+export const SweepPositionSchema = defineEntity({
+  name: 'SweepPosition',
+  tableName: 'sweep_positions',
+  properties: {
+    /** Name of the sweep. */
+    sweep: p.text().primary(),
+    /** Start of the next sweep. Without a row it starts from the beginning. */
+    position: p.text(),
+  },
+});
+
+/**
+ * A slot of a server. Each attempt holds one, so that a server that hangs does not delay others. Unlogged: taking a
+ * slot needs no disk write, and slots are created again after a database crash.
+ */
+export const ServerPlaceSchema = defineEntity({
+  name: 'ServerPlace',
+  tableName: 'server_places',
+  indexes: [
+    {
+      name: 'server_places_workspace',
+      expression:
+        'create index "server_places_workspace" on "server_places" ("workspace_id", "platform") where "post_channel_id" is not null',
+    },
+  ],
+  properties: {
+    platform: p.text().primary(),
+    baseUrl: p.text().primary(),
+    /** From 0. */
+    place: p.integer().primary(),
+    /** Workspace of the attempt that holds the slot or held it last. */
+    workspaceId: p.uuid().strictNullable(),
+    /** The post's channel whose attempt holds the slot. */
+    postChannelId: p.uuid().strictNullable(),
+    takenAt: instant().strictNullable(),
+    /** By the database's clock. In the past if its worker must be dead: a running attempt extends it. */
+    takenUntil: instant().strictNullable(),
+    /** Last answer of the server to an attempt with this slot. */
+    answeredAt: instant().strictNullable(),
+  },
+});
+
+/** Circuit breaker of a server. The row exists from the first attempt that the server did not answer. Unlogged. */
+export const ServerCircuitSchema = defineEntity({
+  name: 'ServerCircuit',
+  tableName: 'server_circuits',
+  properties: {
+    platform: p.text().primary(),
+    baseUrl: p.text().primary(),
+    /** Consecutive attempts that the server did not answer. */
+    failures: p.integer(),
+    /** Number of pauses since its last answer. */
+    pauses: p.integer(),
+    /** By the database's clock. No attempt starts before it; after it one at a time, until the server answers. */
+    openUntil: instant().strictNullable(),
+  },
+});
+
+/** A rate limit for this whole service, not for one account. Shared by all workers. */
+export const NetworkParkSchema = defineEntity({
+  name: 'NetworkPark',
+  tableName: 'network_parks',
+  properties: {
+    platform: p.text().primary(),
+    /** Server that set the limit; empty for the whole network. */
+    baseUrl: p.text().primary(),
+    /** End of the limit. No attempt of any workspace starts there before it. */
+    parkedUntil: instant(),
+  },
+});
+
+/** Used part of a workspace's daily allowance on a network. */
+export const NetworkUseSchema = defineEntity({
+  name: 'NetworkUse',
+  tableName: 'network_use',
+  primaryKeys: ['workspaceId', 'platform', 'day'],
+  properties: {
+    workspaceId: () =>
+      p.manyToOne(Workspace).mapToPk().name('workspace_id').primary().deleteRule('cascade'),
+    platform: p.text().primary(),
+    /** In UTC. */
+    day: p.date().primary(),
+    used: p.integer(),
+  },
+});

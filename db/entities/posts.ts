@@ -1,0 +1,265 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { PostStatus, ChannelStatus } from '../../domain/statuses.ts';
+import type { VideoOptions } from '../../domain/post-view.ts';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
+import { Workspace } from './workspaces.ts';
+import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { Options } from '../../networks/content-rules.ts';
+import { Channel } from './channels.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import { MediaFile } from './media.ts';
+
+export const PostSchema = defineEntity({
+  name: 'Post',
+  tableName: 'posts',
+  indexes: [
+    { name: 'posts_newest', properties: ['workspaceId', 'createdAt', 'id'] },
+    {
+      name: 'posts_newest_by_status',
+      properties: ['workspaceId', 'status', 'createdAt', 'id'],
+    },
+    {
+      name: 'posts_published',
+      expression:
+        'create index "posts_published" on "posts" ("workspace_id", "published_at", "id") where "published_at" is not null',
+    },
+    {
+      name: 'posts_failed',
+      expression: `create index "posts_failed" on "posts" ("updated_at", "id") where "status" = 'failed'`,
+    },
+    {
+      name: 'posts_due',
+      expression: `create index "posts_due" on "posts" (coalesce("retried_at", "scheduled_at")) where "status" in ('scheduled', 'publishing')`,
+    },
+    {
+      name: 'posts_due_by_workspace',
+      expression: `create index "posts_due_by_workspace" on "posts" ("workspace_id", (coalesce("retried_at", "scheduled_at")), "id") where "status" in ('scheduled', 'publishing')`,
+    },
+    {
+      name: 'posts_unsynced',
+      expression:
+        'create index "posts_unsynced" on "posts" (coalesce("retried_at", "scheduled_at") nulls first) where "synced_revision" < "revision"',
+    },
+  ],
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    body: p.text().strictNullable(),
+    thread: p.json<readonly string[]>().strictNullable(),
+    scheduledAt: instant().strictNullable(),
+    status: p.text().$type<PostStatus>(),
+    /** Incremented by every change that the workflow has to receive. */
+    revision: p.integer().default(1),
+    /** Revision of the last sync. A row with a lower value than `revision` is in the outbox. */
+    syncedRevision: p.integer().default(0),
+    /** 1, plus one for each further run. */
+    run: p.integer().default(1),
+    /** Time of the last retry. The publish window then starts here instead of at `scheduledAt`. */
+    retriedAt: instant().strictNullable(),
+    video: p.json<VideoOptions>().strictNullable(),
+    warning: p.text().strictNullable(),
+    publishedAt: instant().strictNullable(),
+    /** Time at which its workflow wakes up, if later than its due time: see `wakeTime` in `temporal/sync-post.ts`. */
+    wakesAt: instant().strictNullable(),
+    /** Time of the sweep's last check of its workflow. */
+    checkedAt: instant().strictNullable(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+});
+
+/** A post. This row, not Temporal, is the source of truth. */
+export class Post extends PostSchema.class {}
+PostSchema.setClass(Post);
+
+export const PostChannelSchema = defineEntity({
+  name: 'PostChannel',
+  tableName: 'post_channels',
+  uniques: [{ properties: ['postId', 'channelId'] }],
+  indexes: [
+    {
+      name: 'post_channels_open',
+      expression: `create index "post_channels_open" on "post_channels" ("channel_id") where "status" in ('scheduled', 'publishing', 'retrying')`,
+    },
+    {
+      name: 'post_channels_being_sent',
+      expression: `create index "post_channels_being_sent" on "post_channels" ("post_id") where "status" in ('publishing', 'retrying')`,
+    },
+    {
+      name: 'post_channels_unconfirmed',
+      expression: `create index "post_channels_unconfirmed" on "post_channels" ("post_id") where "status" = 'unconfirmed'`,
+    },
+    {
+      name: 'post_channels_published',
+      expression: `create index "post_channels_published" on "post_channels" ("channel_id", "published_at") where "status" = 'published'`,
+    },
+    {
+      name: 'post_channels_metrics_due',
+      expression: `create index "post_channels_metrics_due" on "post_channels" ("next_metrics_at") where "next_metrics_at" is not null`,
+    },
+    {
+      name: 'post_channels_settled',
+      expression: `create index "post_channels_settled" on "post_channels" ("channel_id") where "settled_at" is not null`,
+    },
+    {
+      name: 'post_channels_access_lost',
+      expression: `create index "post_channels_access_lost" on "post_channels" ("channel_id") where "status" = 'failed' and "error_code" = 'access_lost'`,
+    },
+  ],
+  triggers: [
+    {
+      name: 'post_channels_metrics',
+      timing: 'after',
+      events: ['insert', 'update', 'delete'],
+      expression: 'migration 0023 creates it, with the function `sum_post_metrics`',
+    },
+  ],
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    postId: () => p.manyToOne(Post).mapToPk().name('post_id'),
+    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').index(),
+    /** Position among the post's channels, from 0. */
+    position: p.integer(),
+    /** Text for this channel instead of the post's; always a single post. */
+    body: p.text().strictNullable(),
+    /** Override the channel's defaults, in the shape of its network's rules. */
+    options: p
+      .json<Options | null>()
+      .nullable()
+      .onCreate(() => null),
+    /** The channel's defaults when the post was validated. Later changes apply to other posts only. */
+    defaults: p
+      .json<Options | null>()
+      .nullable()
+      .onCreate(() => null),
+    status: p.text().$type<ChannelStatus>(),
+    url: p.text().strictNullable(),
+    error: p.text().strictNullable(),
+    errorCode: p.text().$type<ChannelErrorCode>().strictNullable(),
+    warning: p.text().strictNullable(),
+    retryAt: instant().strictNullable(),
+    /** Start of the last attempt, by the database's clock. */
+    triedAt: instant().strictNullable(),
+    /** Counted attempts in this run, without waits for rate limits. */
+    tries: p.integer().default(0),
+    /** The published text, which later edits of the post must not change. */
+    sentText: p.text().strictNullable(),
+    /** Warning about the published post. */
+    sentWarning: p.text().strictNullable(),
+    metrics: p.json<Readonly<Record<string, number>>>().strictNullable(),
+    /** When `metrics` were last read from the network. */
+    metricsUpdatedAt: instant().strictNullable(),
+    /** Next read of the metrics, by the workers' clock; null for none. */
+    nextMetricsAt: instant().strictNullable(),
+    /** Time at which the network first reported that the post no longer exists. */
+    goneAt: instant().strictNullable(),
+    publishedAt: instant().strictNullable(),
+    /** Time at which the unconfirmed channel was settled. */
+    settledAt: instant().strictNullable(),
+  },
+});
+
+/** A post on one channel. */
+export class PostChannel extends PostChannelSchema.class {}
+PostChannelSchema.setClass(PostChannel);
+
+/**
+ * - `ready`: nothing was sent, or the send failed; it may be sent.
+ * - `sending`: a request may have left. A reconcile comes first.
+ * - `doubted`: likewise, and the network does not show its posts. Only sending the part again can tell.
+ * - `sent`: the network has it.
+ * - `refused`: the network refused it. A later run may send it again.
+ */
+const partStates = ['ready', 'sending', 'doubted', 'sent', 'refused'] as const;
+export type PartState = (typeof partStates)[number];
+
+export const PostPartSchema = defineEntity({
+  name: 'PostPart',
+  tableName: 'post_parts',
+  uniques: [
+    { properties: ['postChannelId', 'run', 'part'] },
+    { name: 'post_parts_one_claim_per_post', properties: ['channelId', 'remoteId'] },
+  ],
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    postChannelId: () => p.manyToOne(PostChannel).mapToPk().name('post_channel_id'),
+    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id'),
+    run: p.integer(),
+    /** Position in the thread, from 0. */
+    part: p.integer(),
+    /** The same for each attempt. Sent as idempotency key to networks that accept one. */
+    key: p.text(),
+    state: p.text().$type<PartState>(),
+    text: p.text(),
+    /** Data that must not change between attempts: record keys, `createdAt`, the newest status before it. */
+    remoteData: p.json<Json>(),
+    remoteId: p.text().strictNullable(),
+    url: p.text().strictNullable(),
+    /** Warning about the published part. */
+    warning: p.text().strictNullable(),
+    /** State of unfinished uploads. */
+    sealedUploads: p.text().strictNullable(),
+    /** Start of the last send. */
+    sendingAt: instant().strictNullable(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+});
+
+/** A row of the ledger. The intent to create a post on a network is committed here before the request. */
+export class PostPart extends PostPartSchema.class {}
+PostPartSchema.setClass(PostPart);
+
+export const PostMediaSchema = defineEntity({
+  name: 'PostMedia',
+  tableName: 'post_media',
+  primaryKeys: ['postId', 'mediaId', 'part'],
+  properties: {
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    postId: () =>
+      p
+        .manyToOne(Post)
+        .mapToPk()
+        .name('post_id')
+        .primary()
+        .updateRule('no action')
+        .deleteRule('no action'),
+    mediaId: () =>
+      p
+        .manyToOne(MediaFile)
+        .mapToPk()
+        .name('media_id')
+        .primary()
+        .index()
+        .updateRule('no action')
+        .deleteRule('no action'),
+    /** Part of the thread, from 0; -1 for a file of a channel's option. */
+    part: p.integer().primary().default(0),
+    /** Position among the post's files, from 0. */
+    position: p.integer(),
+    /** Alt text for this post only, instead of the file's. */
+    altText: p.text().strictNullable(),
+    /** Whether it came from `media_urls`. An edit replaces these separately from those of `media_ids`. */
+    fromUrl: p.boolean(),
+  },
+});
+
+/** A file of a post. */
+export class PostMedia extends PostMediaSchema.class {}
+PostMediaSchema.setClass(PostMedia);
+
+export const IdempotencyKeySchema = defineEntity({
+  name: 'IdempotencyKey',
+  tableName: 'idempotency_keys',
+  primaryKeys: ['workspaceId', 'key'],
+  properties: {
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').primary(),
+    key: p.text().primary(),
+    /** SHA-256 over the request's canonical JSON, in hex. */
+    fingerprint: p.text(),
+    postId: () => p.manyToOne(Post).mapToPk().name('post_id'),
+    createdAt: createdAt(),
+  },
+});

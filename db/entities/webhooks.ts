@@ -1,0 +1,165 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { DisabledReason, DeliveryError } from '../../domain/webhook-deliveries.ts';
+import type { EventType } from '../../domain/statuses.ts';
+import { createdAt, id, instant } from './columns.ts';
+import { Workspace } from './workspaces.ts';
+import { Channel } from './channels.ts';
+import { Post } from './posts.ts';
+
+export const WebhookEndpointSchema = defineEntity({
+  name: 'WebhookEndpoint',
+  tableName: 'webhook_endpoints',
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').index(),
+    url: p.text(),
+    events: p.json<readonly EventType[]>(),
+    description: p.text().strictNullable(),
+    sealedSecret: p.text(),
+    /** `whsec_…` and the last four characters. */
+    secretHint: p.text(),
+    /** Set during a rotation: the new secret signs beside the old one until `rotatesAt`, then alone. */
+    nextSealedSecret: p.text().strictNullable(),
+    nextSecretHint: p.text().strictNullable(),
+    rotatesAt: instant().strictNullable(),
+    /** First failure since the last success; null if the newest request succeeded. */
+    failingSince: instant().strictNullable(),
+    /** Time from which nothing is sent. Later deliveries are stored as failed and can be replayed. */
+    disabledAt: instant().strictNullable(),
+    disabledReason: p.text().$type<DisabledReason>().strictNullable(),
+    createdAt: createdAt(),
+  },
+});
+
+export class WebhookEndpoint extends WebhookEndpointSchema.class {}
+WebhookEndpointSchema.setClass(WebhookEndpoint);
+
+export const EventSchema = defineEntity({
+  name: 'Event',
+  tableName: 'events',
+  uniques: [{ name: 'events_one_final_per_run', properties: ['postId', 'run'] }],
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').index(),
+    type: p.text().$type<EventType>(),
+    /** Exact bytes that each attempt signs and sends. Text, because jsonb reorders keys. */
+    body: p.text(),
+    /** Set for a post's final event, one per run. */
+    postId: () => p.manyToOne(Post).mapToPk().name('post_id').strictNullable(),
+    run: p.integer().strictNullable(),
+    /** Set for an event about a channel. */
+    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').strictNullable().index(),
+    createdAt: createdAt().index(),
+  },
+});
+
+class Event extends EventSchema.class {}
+EventSchema.setClass(Event);
+
+export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+export const DeliverySchema = defineEntity({
+  name: 'Delivery',
+  tableName: 'deliveries',
+  uniques: [{ properties: ['endpointId', 'eventId'] }],
+  indexes: [
+    { name: 'deliveries_newest', properties: ['endpointId', 'createdAt', 'id'] },
+    {
+      name: 'deliveries_by_status',
+      properties: ['endpointId', 'status', 'createdAt', 'id'],
+    },
+    {
+      name: 'deliveries_ended',
+      expression: `create index "deliveries_ended" on "deliveries" ("created_at") where "status" <> 'pending'`,
+    },
+    {
+      name: 'deliveries_due',
+      expression: `create index "deliveries_due" on "deliveries" (coalesce("next_attempt_at", "created_at")) where "status" = 'pending'`,
+    },
+    {
+      name: 'deliveries_unsynced',
+      expression:
+        'create index "deliveries_unsynced" on "deliveries" ("id") where "synced_round" < "round"',
+    },
+  ],
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    endpointId: () =>
+      p.manyToOne(WebhookEndpoint).mapToPk().name('endpoint_id').deleteRule('cascade'),
+    eventId: () => p.manyToOne(Event).mapToPk().name('event_id').index(),
+    status: p.text().$type<DeliveryStatus>().default('pending'),
+    /** 1, plus one for each replay. A round has six attempts. */
+    round: p.integer().default(1),
+    /**
+     * Round of the last sync; the post's workflow starts the first. A row with a lower value than `round` is in the
+     * outbox.
+     */
+    syncedRound: p.integer().default(1),
+    /** Number of attempts in earlier rounds. */
+    attemptsBefore: p.integer().default(0),
+    /** Why it failed without an attempt; null otherwise. A code of domain/webhook-deliveries.ts. */
+    error: p.text().$type<DeliveryError>().strictNullable(),
+    nextAttemptAt: instant().strictNullable(),
+    /** Time of the sweep's last check of its workflow. */
+    checkedAt: instant().strictNullable(),
+    createdAt: createdAt(),
+  },
+});
+
+/** One event for one endpoint. */
+class Delivery extends DeliverySchema.class {}
+DeliverySchema.setClass(Delivery);
+
+export const DeliveryAttemptSchema = defineEntity({
+  name: 'DeliveryAttempt',
+  tableName: 'delivery_attempts',
+  uniques: [{ properties: ['deliveryId', 'number'] }],
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    deliveryId: () => p.manyToOne(Delivery).mapToPk().name('delivery_id').deleteRule('cascade'),
+    /** From 1. */
+    number: p.integer(),
+    /** Start of the request. */
+    createdAt: instant(),
+    durationMs: p.integer(),
+    responseStatus: p.integer().strictNullable(),
+    /** Error code, see domain/webhook-deliveries.ts. */
+    error: p.text().strictNullable(),
+    /** Begun without a recorded end. The API does not show such attempts. */
+    underWay: p.boolean().default(false),
+    /** How often its request was begun: more than once if a worker died during it. */
+    begun: p.integer().default(1),
+  },
+});
+
+/**
+ * A slot of an endpoint. Each request holds one, so that an endpoint that hangs does not delay others. Unlogged: taking
+ * a slot needs no disk write, and slots are created again after a database crash.
+ */
+export const EndpointPlaceSchema = defineEntity({
+  name: 'EndpointPlace',
+  tableName: 'endpoint_places',
+  indexes: [
+    {
+      name: 'endpoint_places_resting',
+      expression:
+        'create index "endpoint_places_resting" on "endpoint_places" ("rests_until") where "rests_until" is not null',
+    },
+  ],
+  properties: {
+    endpointId: () =>
+      p.manyToOne(WebhookEndpoint).mapToPk().name('endpoint_id').deleteRule('cascade').primary(),
+    /** From 0. */
+    place: p.integer().primary(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    /** The delivery that holds the slot or held it last. */
+    deliveryId: p.uuid().strictNullable(),
+    /** By the database's clock. In the past once the request has ended or its worker must be dead. */
+    takenUntil: instant().strictNullable(),
+    /** By the database's clock. Set after a request without a response: the slot stays unused until then. */
+    restsUntil: instant().strictNullable(),
+  },
+});

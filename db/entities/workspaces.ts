@@ -1,0 +1,80 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { Quotas } from '../../domain/quotas.ts';
+import { createdAt, id, instant } from './columns.ts';
+
+export const WorkspaceSchema = defineEntity({
+  name: 'Workspace',
+  tableName: 'workspaces',
+  properties: {
+    id: id(),
+    name: p.text().strictNullable(),
+    /** Null without an active plan: nothing can be scheduled. */
+    plan: p.text().strictNullable().default('standard'),
+    /** Quotas that differ from the settings, by name. */
+    quotas: p.json<Partial<Quotas>>().defaultRaw(`'{}'`),
+    createdAt: createdAt(),
+  },
+});
+
+/** A customer. Owns posts, channels, keys and webhook endpoints; every query is restricted to one. */
+export class Workspace extends WorkspaceSchema.class {}
+WorkspaceSchema.setClass(Workspace);
+
+export const ApiKeySchema = defineEntity({
+  name: 'ApiKey',
+  tableName: 'api_keys',
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').index(),
+    /** SHA-256 of the whole key, in hex. The key itself is shown once and not stored. */
+    hash: p.text().unique(),
+    lastFour: p.text(),
+    createdAt: createdAt(),
+    revokedAt: instant().strictNullable(),
+    /** Accurate to a minute. */
+    lastUsedAt: instant().strictNullable(),
+  },
+});
+
+export class ApiKey extends ApiKeySchema.class {}
+ApiKeySchema.setClass(ApiKey);
+
+/**
+ * A share of what a workspace's quotas leave. A post takes from one share, so that concurrent inserts seldom wait for
+ * each other. If a share has too little, all are locked and counted again. Published posts return nothing, so the real
+ * remainder is at least what the shares say.
+ */
+export const QuotaShareSchema = defineEntity({
+  name: 'QuotaShare',
+  tableName: 'quota_shares',
+  primaryKeys: ['workspaceId', 'share'],
+  properties: {
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').primary(),
+    /** Number of the share, from 0. */
+    share: p.smallint().primary(),
+    /** The quotas for which the remainder was counted. */
+    basis: p.text(),
+    /** Remaining scheduled posts. */
+    scheduled: p.bigint('number'),
+    /** Remaining drafts. */
+    drafts: p.bigint('number'),
+    /** Remaining bytes of text. */
+    textBytes: p.bigint('number'),
+    /** Net bytes of text stored through this share. The sum over the shares is the workspace's text. */
+    textUsed: p.bigint('number'),
+  },
+});
+
+/** Counters of `rate-limiter-flexible`, which defines this table's shape. */
+export const RateLimitSchema = defineEntity({
+  name: 'RateLimit',
+  tableName: 'rate_limits',
+  properties: {
+    /** Caller and name of the limit. */
+    key: p.string().length(255).primary(),
+    /** Calls in the current window. */
+    points: p.integer().default(0),
+    /** End of the window, in milliseconds since 1970. */
+    expire: p.bigint('number').strictNullable(),
+  },
+});

@@ -1,0 +1,209 @@
+import { sql, type RawBuilder } from 'kysely';
+import { postAddress } from '../../domain/texts.ts';
+import type { Em } from '../orm.ts';
+import { query } from '../query.ts';
+import { type LedgerEntry, countingRows, lastRun } from './entries.ts';
+import { type LedgerOf, isOpen, mayBeLive, openInSql } from './parts.ts';
+
+/** SQL: marks these parts as sent. */
+export const markSent = (
+  workspaceId: string,
+  live: readonly LedgerEntry[],
+  now: Date,
+): RawBuilder<unknown> => sql`update post_parts pp
+  set state = 'sent', remote_id = live.remote_id, url = live.url, warning = live.warning,
+    updated_at = ${now}
+  from unnest(${live.map(({ id }) => id)}::uuid[], ${live.map(({ sent }) => sent?.remoteId)}::text[],
+    ${live.map(({ sent }) => sent && postAddress(sent.url))}::text[],
+    ${live.map(({ sent }) => sent?.warning ?? null)}::text[]) as live (id, remote_id, url, warning)
+  where pp.id = live.id and pp.workspace_id = ${workspaceId}`;
+
+/**
+ * Records that a send certainly failed: `ready` may be sent later, `refused` not in this run. Only for this send:
+ * another attempt may have sent the part again while this one hung.
+ *
+ * @param step Entries as they were when sent or reconciled.
+ * @returns false if another attempt has changed one since.
+ */
+export async function markNotAccepted(
+  em: Em,
+  workspaceId: string,
+  step: readonly LedgerEntry[],
+  state: 'ready' | 'refused',
+  now: Date,
+): Promise<boolean> {
+  const marked = await query(
+    em,
+    sql`update post_parts pp set state = ${state}, sending_at = null, updated_at = ${now},
+        remote_data = sent.remote_data::jsonb
+      from unnest(${step.map(({ id }) => id)}::uuid[], ${step.map(({ sendingAt }) => sendingAt)}::timestamptz[],
+        ${step.map(({ data }) => JSON.stringify(data))}::text[]) as sent (id, sending_at, remote_data)
+      where pp.id = sent.id and pp.workspace_id = ${workspaceId} and pp.state <> 'sent'
+        and pp.sending_at is not distinct from sent.sending_at
+      returning pp.id`,
+  );
+  return marked.length === step.length;
+}
+
+/** SQL: records that the network rejected a part after accepting it: the part and its replies are not live. */
+export const markRejected = (
+  workspaceId: string,
+  postChannelId: string,
+  { part }: Pick<LedgerEntry, 'part'>,
+  now: Date,
+): RawBuilder<unknown> => sql`update post_parts pp
+  set state = 'refused', remote_id = null, url = null, sending_at = null, sealed_uploads = null, updated_at = ${now}
+  where pp.post_channel_id = ${postChannelId} and pp.workspace_id = ${workspaceId} and pp.state = 'sent'
+    and pp.part >= ${part}`;
+
+/**
+ * Records that the network does not show posts, so that only sending the same parts again can tell. They stay open
+ * until then.
+ *
+ * @param step Entries with the data for the next send.
+ * @returns false if another attempt has changed one since.
+ */
+export async function markDoubted(
+  em: Em,
+  workspaceId: string,
+  step: readonly LedgerEntry[],
+  now: Date,
+): Promise<boolean> {
+  const marked = await query(
+    em,
+    sql`update post_parts pp set state = 'doubted', updated_at = ${now}, remote_data = doubted.remote_data::jsonb
+      from unnest(${step.map(({ id }) => id)}::uuid[], ${step.map(({ sendingAt }) => sendingAt)}::timestamptz[],
+        ${step.map(({ data }) => JSON.stringify(data))}::text[]) as doubted (id, sending_at, remote_data)
+      where pp.id = doubted.id and pp.workspace_id = ${workspaceId} and pp.state in ('sending', 'doubted')
+        and pp.sending_at is not distinct from doubted.sending_at
+      returning pp.id`,
+  );
+  return marked.length === step.length;
+}
+
+/** SQL, end of a statement: makes the unsent parts of these channels open. */
+export const doubtParts = (
+  workspaceId: string,
+  channels: RawBuilder<unknown>,
+): RawBuilder<unknown> => sql`
+  update post_parts pp set state = 'sending', sending_at = clock_timestamp(), updated_at = clock_timestamp()
+  from ${channels} channel
+  where pp.post_channel_id = channel.id and pp.workspace_id = ${workspaceId} and pp.state in ('ready', 'refused')`;
+
+/** State of a channel's thread in the ledger. Parts count from 0. */
+export type LedgerView = {
+  /** Open parts, in order. */
+  readonly open: readonly LedgerPart[];
+  /** Live parts, in order. */
+  readonly sent: readonly LedgerPart[];
+  /** Unsent parts. */
+  readonly missing: readonly LedgerPart[];
+  readonly all: readonly LedgerPart[];
+};
+
+type LedgerPart = {
+  readonly part: number;
+  readonly url: string | null;
+  /** Start of the last send and its age in milliseconds, both by the database's clock. */
+  readonly sendingAt: Date | null;
+  readonly sendingForMs: number | null;
+};
+
+/** Reads and locks the ledger as an attempt on the channel would see it. */
+export async function lockLedgerEntries(em: Em, of: LedgerOf): Promise<LedgerView> {
+  await query(
+    em,
+    sql`select 1 from post_parts where post_channel_id = ${of.postChannelId} and workspace_id = ${of.workspaceId}
+        order by part, run for update`,
+  );
+  const rows = await query(em, countingRows(of, lastRun(of)));
+  const partsOf = (some: typeof rows): LedgerPart[] =>
+    some.map(({ part, url, sending_at: at, sending_for_ms: sendingForMs }) => ({
+      part,
+      url,
+      sendingAt: at === null ? null : new Date(at),
+      sendingForMs,
+    }));
+  return {
+    open: partsOf(rows.filter(isOpen)),
+    sent: partsOf(rows.filter((row) => mayBeLive(row) && !isOpen(row))),
+    missing: partsOf(rows.filter((row) => !mayBeLive(row))),
+    all: partsOf(rows),
+  };
+}
+
+/**
+ * Marks open parts as sent. Their id on the network is unknown, so `sendThread` finds them first if the thread
+ * continues.
+ *
+ * @param url URL of the first open part.
+ */
+export async function closeAsSent(
+  em: Em,
+  { workspaceId, postChannelId }: LedgerOf,
+  url: string,
+  now: Date,
+): Promise<void> {
+  await query(
+    em,
+    sql`update post_parts pp set state = 'sent', updated_at = ${now},
+          url = case when pp.part = (select min(opened.part) from post_parts opened
+            where opened.post_channel_id = pp.post_channel_id and opened.workspace_id = pp.workspace_id
+              and ${openInSql('opened')}) then ${url}::text else pp.url end
+        where pp.post_channel_id = ${postChannelId} and pp.workspace_id = ${workspaceId} and ${openInSql('pp')}`,
+  );
+}
+
+/** Marks open parts as refused. A later run may send them. */
+export async function closeAsRefused(
+  em: Em,
+  { workspaceId, postChannelId }: LedgerOf,
+  now: Date,
+): Promise<void> {
+  await query(
+    em,
+    sql`update post_parts pp set state = 'refused', sending_at = null, updated_at = ${now}
+        where pp.post_channel_id = ${postChannelId} and pp.workspace_id = ${workspaceId} and ${openInSql('pp')}`,
+  );
+}
+
+/** Known URLs of a channel's live parts. */
+export async function sentUrls(
+  em: Em,
+  { workspaceId, postChannelId }: LedgerOf,
+): Promise<string[]> {
+  const rows = await query(
+    em,
+    sql<{ url: string }>`
+      select url from post_parts
+      where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId} and state = 'sent' and url is not null`,
+  );
+  return rows.map(({ url }) => url);
+}
+
+/**
+ * Returns another post of the channel with this URL, also of one of its parts. Networks' results and settlements are in
+ * the ledger; if a restored database had lost the send, only the channel has the URL.
+ *
+ * @param url As `postAddress` formats it.
+ */
+export async function postAt(
+  em: Em,
+  { workspaceId, channelId, postChannelId }: LedgerOf & { readonly channelId: string },
+  url: string,
+): Promise<string | null> {
+  const [other] = await query(
+    em,
+    sql<{ post_id: string }>`
+      select post_id from post_channels where workspace_id = ${workspaceId} and id in (
+        select pp.post_channel_id from post_parts pp
+        where pp.channel_id = ${channelId} and pp.workspace_id = ${workspaceId} and pp.url = ${url}
+          and pp.post_channel_id <> ${postChannelId} and pp.state <> 'refused'
+        union all
+        select pc.id from post_channels pc
+        where pc.channel_id = ${channelId} and pc.workspace_id = ${workspaceId} and pc.settled_at is not null
+          and pc.url = ${url} and pc.id <> ${postChannelId})
+      limit 1`,
+  );
+  return other?.post_id ?? null;
+}

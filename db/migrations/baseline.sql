@@ -1,0 +1,520 @@
+-- The schema of the first version. `migration-0024-engagement-order` creates it in an empty database.
+
+create table installation (
+  id uuid not null,
+  sealed_by text,
+  constraint installation_pkey primary key (id)
+);
+
+create table metric_reads (
+  platform text not null,
+  month date not null,
+  reads integer not null,
+  constraint metric_reads_pkey primary key (platform, month)
+);
+
+create table network_parks (
+  platform text not null,
+  base_url text not null,
+  parked_until timestamptz(3) not null,
+  constraint network_parks_pkey primary key (platform, base_url)
+);
+
+create table oauth_apps (
+  platform text not null,
+  base_url text not null,
+  redirect_uri text not null,
+  client_id text not null,
+  sealed_secret text not null,
+  created_at timestamptz(3) not null,
+  constraint oauth_apps_pkey primary key (platform, base_url, redirect_uri)
+);
+
+create unlogged table rate_limits (
+  key character varying(255) not null,
+  points integer default 0 not null,
+  expire bigint,
+  constraint rate_limits_pkey primary key (key)
+);
+
+create unlogged table server_circuits (
+  platform text not null,
+  base_url text not null,
+  failures integer not null,
+  pauses integer not null,
+  open_until timestamptz(3),
+  constraint server_circuits_pkey primary key (platform, base_url)
+);
+
+create unlogged table server_places (
+  platform text not null,
+  base_url text not null,
+  place integer not null,
+  workspace_id uuid,
+  post_channel_id uuid,
+  taken_at timestamptz(3),
+  taken_until timestamptz(3),
+  answered_at timestamptz(3),
+  constraint server_places_pkey primary key (platform, base_url, place)
+);
+
+create table sweep_positions (
+  sweep text not null,
+  "position" text not null,
+  constraint sweep_positions_pkey primary key (sweep)
+);
+
+create table unsettled_files (
+  id uuid not null,
+  noted_at timestamptz(3) not null,
+  is_lost boolean not null,
+  constraint unsettled_files_pkey primary key (id)
+);
+
+create table workspaces (
+  id uuid not null,
+  name text,
+  plan text default 'standard'::text,
+  created_at timestamptz(3) not null,
+  quotas jsonb default '{}'::jsonb not null,
+  constraint workspaces_pkey primary key (id)
+);
+
+create table api_keys (
+  id uuid not null,
+  workspace_id uuid not null,
+  hash text not null,
+  last_four text not null,
+  created_at timestamptz(3) not null,
+  revoked_at timestamptz(3),
+  last_used_at timestamptz(3),
+  constraint api_keys_hash_unique unique (hash),
+  constraint api_keys_pkey primary key (id),
+  constraint api_keys_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index api_keys_workspace_id_index on api_keys (workspace_id);
+
+create table channels (
+  id uuid not null,
+  workspace_id uuid not null,
+  platform text not null,
+  handle text not null,
+  remote_id text not null,
+  base_url text not null,
+  sealed_credentials text not null,
+  sealed_session text,
+  state text default 'connected'::text not null,
+  error text,
+  parked_until timestamptz(3),
+  settings jsonb not null,
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  last_late_send_at timestamptz(3),
+  options jsonb,
+  disconnected_at timestamptz(3),
+  followers integer,
+  followers_updated_at timestamptz(3),
+  constraint channels_pkey primary key (id),
+  constraint channels_workspace_id_platform_base_url_remote_id_unique unique (workspace_id, platform, base_url, remote_id),
+  constraint channels_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+
+create table channel_grants (
+  channel_id uuid not null,
+  workspace_id uuid not null,
+  sealed_grant text not null,
+  access_ends_at timestamptz(3),
+  ends_at timestamptz(3),
+  warned_of timestamptz(3),
+  failing_since timestamptz(3),
+  refreshed_at timestamptz(3),
+  refreshing_until timestamptz(3),
+  created_at timestamptz(3) not null,
+  refreshing_by uuid,
+  constraint channel_grants_pkey primary key (channel_id),
+  constraint channel_grants_channel_id_foreign foreign key (channel_id) references channels(id) on update cascade on delete cascade,
+  constraint channel_grants_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index channel_grants_ending on channel_grants (ends_at) where (ends_at is not null);
+
+create table connect_links (
+  id uuid not null,
+  workspace_id uuid not null,
+  platform text not null,
+  token_hash text not null,
+  channel_id uuid,
+  "values" jsonb not null,
+  at_sandbox boolean not null,
+  return_url text,
+  status text not null,
+  state_hash text,
+  browser_hash text,
+  redirect_uri text,
+  sealed_flow text,
+  connected_id uuid,
+  error text,
+  error_code text,
+  expires_at timestamptz(3) not null,
+  created_at timestamptz(3) not null,
+  constraint connect_links_pkey primary key (id),
+  constraint connect_links_state_hash_unique unique (state_hash),
+  constraint connect_links_token_hash_unique unique (token_hash),
+  constraint connect_links_channel_id_foreign foreign key (channel_id) references channels(id) on delete cascade,
+  constraint connect_links_connected_id_foreign foreign key (connected_id) references channels(id) on delete set null,
+  constraint connect_links_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index connect_links_expires_at_index on connect_links (expires_at);
+create index connect_links_workspace_id_index on connect_links (workspace_id);
+
+create table media_files (
+  id uuid not null,
+  workspace_id uuid not null,
+  name text not null,
+  type text not null,
+  size_bytes bigint not null,
+  width integer,
+  height integer,
+  duration_ms integer,
+  storage_key text not null,
+  link_token text not null,
+  created_at timestamptz(3) not null,
+  deleted_at timestamptz(3),
+  alt_text text,
+  constraint media_files_link_token_unique unique (link_token),
+  constraint media_files_pkey primary key (id),
+  constraint media_files_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index media_files_newest on media_files (workspace_id, created_at, id) where (deleted_at is null);
+
+create table posts (
+  id uuid not null,
+  workspace_id uuid not null,
+  body text,
+  thread jsonb,
+  scheduled_at timestamptz(3),
+  status text not null,
+  revision integer default 1 not null,
+  synced_revision integer default 0 not null,
+  run integer default 1 not null,
+  video jsonb,
+  warning text,
+  published_at timestamptz(3),
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  retried_at timestamptz(3),
+  checked_at timestamptz(3),
+  wakes_at timestamptz(3),
+  constraint posts_pkey primary key (id),
+  constraint posts_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index posts_due on posts (coalesce(retried_at, scheduled_at)) where (status = any (array['scheduled'::text, 'publishing'::text]));
+create index posts_due_by_workspace on posts (workspace_id, coalesce(retried_at, scheduled_at), id) where (status = any (array['scheduled'::text, 'publishing'::text]));
+create index posts_failed on posts (updated_at, id) where (status = 'failed'::text);
+create index posts_newest on posts (workspace_id, created_at, id);
+create index posts_newest_by_status on posts (workspace_id, status, created_at, id);
+create index posts_published on posts (workspace_id, published_at, id) where (published_at is not null);
+create index posts_unsynced on posts (coalesce(retried_at, scheduled_at) nulls first) where (synced_revision < revision);
+
+create table events (
+  id uuid not null,
+  workspace_id uuid not null,
+  type text not null,
+  body text not null,
+  post_id uuid,
+  run integer,
+  channel_id uuid,
+  created_at timestamptz(3) not null,
+  constraint events_one_final_per_run unique (post_id, run),
+  constraint events_pkey primary key (id),
+  constraint events_channel_id_foreign foreign key (channel_id) references channels(id) on delete set null,
+  constraint events_post_id_foreign foreign key (post_id) references posts(id) on delete set null,
+  constraint events_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index events_channel_id_index on events (channel_id);
+create index events_created_at_index on events (created_at);
+create index events_workspace_id_index on events (workspace_id);
+
+create table idempotency_keys (
+  workspace_id uuid not null,
+  key text not null,
+  fingerprint text not null,
+  post_id uuid not null,
+  created_at timestamptz(3) not null,
+  constraint idempotency_keys_pkey primary key (workspace_id, key),
+  constraint idempotency_keys_post_id_foreign foreign key (post_id) references posts(id),
+  constraint idempotency_keys_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+
+create table post_channels (
+  id uuid not null,
+  workspace_id uuid not null,
+  post_id uuid not null,
+  channel_id uuid not null,
+  "position" integer not null,
+  body text,
+  status text not null,
+  url text,
+  error text,
+  error_code text,
+  warning text,
+  retry_at timestamptz(3),
+  tries integer default 0 not null,
+  metrics jsonb,
+  published_at timestamptz(3),
+  sent_text text,
+  metrics_updated_at timestamptz(3),
+  tried_at timestamptz(3),
+  settled_at timestamptz(3),
+  options jsonb,
+  sent_warning text,
+  defaults jsonb,
+  next_metrics_at timestamptz(3),
+  gone_at timestamptz(3),
+  constraint post_channels_pkey primary key (id),
+  constraint post_channels_post_id_channel_id_unique unique (post_id, channel_id),
+  constraint post_channels_channel_id_foreign foreign key (channel_id) references channels(id),
+  constraint post_channels_post_id_foreign foreign key (post_id) references posts(id),
+  constraint post_channels_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index post_channels_access_lost on post_channels (channel_id) where ((status = 'failed'::text) and (error_code = 'access_lost'::text));
+create index post_channels_being_sent on post_channels (post_id) where (status = any (array['publishing'::text, 'retrying'::text]));
+create index post_channels_channel_id_index on post_channels (channel_id);
+create index post_channels_metrics_due on post_channels (next_metrics_at) where (next_metrics_at is not null);
+create index post_channels_open on post_channels (channel_id) where (status = any (array['scheduled'::text, 'publishing'::text, 'retrying'::text]));
+create index post_channels_published on post_channels (channel_id, published_at) where (status = 'published'::text);
+create index post_channels_settled on post_channels (channel_id) where (settled_at is not null);
+create index post_channels_unconfirmed on post_channels (post_id) where (status = 'unconfirmed'::text);
+
+create table metric_days (
+  post_channel_id uuid not null,
+  day date not null,
+  workspace_id uuid not null,
+  metrics jsonb not null,
+  constraint metric_days_pkey primary key (post_channel_id, day),
+  constraint metric_days_post_channel_id_foreign foreign key (post_channel_id) references post_channels(id) on delete cascade,
+  constraint metric_days_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index metric_days_day on metric_days (day);
+
+create table post_media (
+  post_id uuid not null,
+  media_id uuid not null,
+  workspace_id uuid not null,
+  "position" integer not null,
+  from_url boolean not null,
+  part integer default 0 not null,
+  alt_text text,
+  constraint post_media_pkey primary key (post_id, media_id, part),
+  constraint post_media_media_id_foreign foreign key (media_id) references media_files(id),
+  constraint post_media_post_id_foreign foreign key (post_id) references posts(id),
+  constraint post_media_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index post_media_media_id_index on post_media (media_id);
+
+create table post_metrics (
+  post_id uuid not null,
+  scope text not null,
+  workspace_id uuid not null,
+  published_at timestamptz(3) not null,
+  channels integer not null,
+  unread integer not null,
+  with_impressions integer not null,
+  impressions bigint not null,
+  likes bigint not null,
+  comments bigint not null,
+  shares bigint not null,
+  saves bigint not null,
+  constraint post_metrics_pkey primary key (post_id, scope),
+  constraint post_metrics_post_id_foreign foreign key (post_id) references posts(id) on delete cascade,
+  constraint post_metrics_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index post_metrics_engagement on post_metrics (workspace_id, scope, ((((likes + comments) + shares) + saves)) desc);
+create index post_metrics_published on post_metrics (workspace_id, scope, published_at, post_id) include (impressions, with_impressions, likes, comments, shares, saves, unread, channels);
+
+create table post_parts (
+  id uuid not null,
+  workspace_id uuid not null,
+  post_channel_id uuid not null,
+  channel_id uuid not null,
+  run integer not null,
+  part integer not null,
+  key text not null,
+  state text not null,
+  text text not null,
+  remote_data jsonb not null,
+  remote_id text,
+  url text,
+  sending_at timestamptz(3),
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  sealed_uploads text,
+  warning text,
+  constraint post_parts_one_claim_per_post unique (channel_id, remote_id),
+  constraint post_parts_pkey primary key (id),
+  constraint post_parts_post_channel_id_run_part_unique unique (post_channel_id, run, part),
+  constraint post_parts_channel_id_foreign foreign key (channel_id) references channels(id),
+  constraint post_parts_post_channel_id_foreign foreign key (post_channel_id) references post_channels(id),
+  constraint post_parts_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+
+create table quota_shares (
+  workspace_id uuid not null,
+  share smallint not null,
+  basis text not null,
+  scheduled bigint not null,
+  drafts bigint not null,
+  text_bytes bigint not null,
+  text_used bigint not null,
+  constraint quota_shares_pkey primary key (workspace_id, share),
+  constraint quota_shares_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+)
+with (fillfactor='50');
+
+create table sweep_finds (
+  id uuid not null,
+  workspace_id uuid not null,
+  post_id uuid,
+  delivery_id uuid,
+  kind text not null,
+  found_at timestamptz(3) not null,
+  constraint sweep_finds_pkey primary key (id),
+  constraint sweep_finds_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index sweep_finds_found_at_index on sweep_finds (found_at);
+create index sweep_finds_post_id_index on sweep_finds (post_id);
+
+create table webhook_endpoints (
+  id uuid not null,
+  workspace_id uuid not null,
+  url text not null,
+  events jsonb not null,
+  description text,
+  sealed_secret text not null,
+  secret_hint text not null,
+  created_at timestamptz(3) not null,
+  next_sealed_secret text,
+  next_secret_hint text,
+  rotates_at timestamptz(3),
+  failing_since timestamptz(3),
+  disabled_at timestamptz(3),
+  disabled_reason text,
+  constraint webhook_endpoints_pkey primary key (id),
+  constraint webhook_endpoints_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index webhook_endpoints_workspace_id_index on webhook_endpoints (workspace_id);
+
+create table deliveries (
+  id uuid not null,
+  workspace_id uuid not null,
+  endpoint_id uuid not null,
+  event_id uuid not null,
+  status text default 'pending'::text not null,
+  next_attempt_at timestamptz(3),
+  created_at timestamptz(3) not null,
+  round integer default 1 not null,
+  synced_round integer default 1 not null,
+  attempts_before integer default 0 not null,
+  checked_at timestamptz(3),
+  error text,
+  constraint deliveries_endpoint_id_event_id_unique unique (endpoint_id, event_id),
+  constraint deliveries_pkey primary key (id),
+  constraint deliveries_endpoint_id_foreign foreign key (endpoint_id) references webhook_endpoints(id) on delete cascade,
+  constraint deliveries_event_id_foreign foreign key (event_id) references events(id),
+  constraint deliveries_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index deliveries_by_status on deliveries (endpoint_id, status, created_at, id);
+create index deliveries_due on deliveries (coalesce(next_attempt_at, created_at)) where (status = 'pending'::text);
+create index deliveries_ended on deliveries (created_at) where (status <> 'pending'::text);
+create index deliveries_event_id_index on deliveries (event_id);
+create index deliveries_newest on deliveries (endpoint_id, created_at, id);
+create index deliveries_unsynced on deliveries (id) where (synced_round < round);
+
+create table delivery_attempts (
+  id uuid not null,
+  workspace_id uuid not null,
+  delivery_id uuid not null,
+  number integer not null,
+  created_at timestamptz(3) not null,
+  duration_ms integer not null,
+  response_status integer,
+  error text,
+  under_way boolean default false not null,
+  begun integer default 1 not null,
+  constraint delivery_attempts_delivery_id_number_unique unique (delivery_id, number),
+  constraint delivery_attempts_pkey primary key (id),
+  constraint delivery_attempts_delivery_id_foreign foreign key (delivery_id) references deliveries(id) on delete cascade,
+  constraint delivery_attempts_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+
+create unlogged table endpoint_places (
+  endpoint_id uuid not null,
+  place integer not null,
+  workspace_id uuid not null,
+  delivery_id uuid,
+  taken_until timestamptz(3),
+  rests_until timestamptz(3),
+  constraint endpoint_places_pkey primary key (endpoint_id, place),
+  constraint endpoint_places_endpoint_id_foreign foreign key (endpoint_id) references webhook_endpoints(id) on delete cascade,
+  constraint endpoint_places_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index endpoint_places_resting on endpoint_places (rests_until) where (rests_until is not null);
+
+CREATE FUNCTION sum_post_metrics() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+  declare
+    before post_channels;
+    after post_channels;
+    scopes text[];
+  begin
+    if tg_op <> 'INSERT' and old.status = 'published' and old.published_at is not null then
+      before := old;
+    end if;
+    if tg_op <> 'DELETE' and new.status = 'published' and new.published_at is not null then
+      after := new;
+    end if;
+    if before.id is null and after.id is null then
+      return null;
+    end if;
+
+    select array['all', platform, id::text] into scopes from channels
+      where id = coalesce(after.channel_id, before.channel_id);
+    if after.id is null then
+      perform from post_metrics where post_id = before.post_id and scope = 'all' for update;
+      update post_metrics set channels = channels - 1,
+          unread = unread - (before.metrics_updated_at is null)::int,
+          with_impressions = with_impressions - (before.metrics->>'impressions' is not null)::int,
+          impressions = impressions - coalesce((before.metrics->>'impressions')::float8::bigint, 0), likes = likes - coalesce((before.metrics->>'likes')::float8::bigint, 0), comments = comments - coalesce((before.metrics->>'comments')::float8::bigint, 0), shares = shares - coalesce((before.metrics->>'shares')::float8::bigint, 0), saves = saves - coalesce((before.metrics->>'saves')::float8::bigint, 0)
+        where post_id = before.post_id and scope = any(scopes);
+      delete from post_metrics where post_id = before.post_id and scope = any(scopes) and channels = 0;
+      update post_metrics pm set published_at = coalesce((
+            select min(pc.published_at) from post_channels pc join channels c on c.id = pc.channel_id
+            where pc.post_id = pm.post_id and pc.status = 'published' and pm.scope in ('all', c.platform, c.id::text)
+          ), pm.published_at)
+        where pm.post_id = before.post_id and pm.scope = any(scopes);
+      return null;
+    end if;
+
+    insert into post_metrics
+        (post_id, scope, workspace_id, published_at, channels, unread, with_impressions, impressions, likes, comments, shares, saves)
+      select after.post_id, scope, after.workspace_id, after.published_at, (before.id is null)::int,
+        (after.metrics_updated_at is null)::int - (before.id is not null and before.metrics_updated_at is null)::int,
+        (after.metrics->>'impressions' is not null)::int - (before.metrics->>'impressions' is not null)::int,
+        coalesce((after.metrics->>'impressions')::float8::bigint, 0) - coalesce((before.metrics->>'impressions')::float8::bigint, 0), coalesce((after.metrics->>'likes')::float8::bigint, 0) - coalesce((before.metrics->>'likes')::float8::bigint, 0), coalesce((after.metrics->>'comments')::float8::bigint, 0) - coalesce((before.metrics->>'comments')::float8::bigint, 0), coalesce((after.metrics->>'shares')::float8::bigint, 0) - coalesce((before.metrics->>'shares')::float8::bigint, 0), coalesce((after.metrics->>'saves')::float8::bigint, 0) - coalesce((before.metrics->>'saves')::float8::bigint, 0)
+      from unnest(scopes) with ordinality as s (scope, nr) order by nr
+    on conflict (post_id, scope) do update set
+      published_at = least(post_metrics.published_at, excluded.published_at),
+      channels = post_metrics.channels + excluded.channels, unread = post_metrics.unread + excluded.unread, with_impressions = post_metrics.with_impressions + excluded.with_impressions, impressions = post_metrics.impressions + excluded.impressions, likes = post_metrics.likes + excluded.likes, comments = post_metrics.comments + excluded.comments, shares = post_metrics.shares + excluded.shares, saves = post_metrics.saves + excluded.saves;
+    if after.published_at > before.published_at then
+      update post_metrics pm set published_at = coalesce((
+            select min(pc.published_at) from post_channels pc join channels c on c.id = pc.channel_id
+            where pc.post_id = pm.post_id and pc.status = 'published' and pm.scope in ('all', c.platform, c.id::text)
+          ), pm.published_at)
+        where pm.post_id = after.post_id and pm.scope = any(scopes);
+    end if;
+    return null;
+  end $$;
+
+create trigger post_channels_metrics after insert or delete or update of status, published_at, metrics, metrics_updated_at on post_channels for each row execute function sum_post_metrics();
+
+insert into installation (id) values (gen_random_uuid());

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+
+/** The parts of pg's pool and client that this needs. */
+type Client = {
+  query: (...args: unknown[]) => unknown;
+  release: (broken?: boolean) => void;
+  end: () => Promise<void>;
+  once: (event: 'end', listener: () => void) => unknown;
+  off: (event: 'end', listener: () => void) => unknown;
+};
+export type Pool = {
+  readonly ending: boolean;
+  connect: () => Promise<Client>;
+  on: (event: 'connect', listener: (client: Client) => void) => unknown;
+};
+
+/**
+ * Returns a connection that is lost within a transaction to its pool.
+ *
+ * Kysely 0.29 releases a transaction's connection only after a successful commit or rollback. On a lost connection both
+ * fail, so the pool would count it as in use forever and run out of connections after a few such losses.
+ */
+export function releaseBrokenConnections(pool: Pool): void {
+  pool.on('connect', endWhenSilent);
+  const connect = pool.connect.bind(pool);
+  pool.connect = async () => {
+    const client = await connect();
+    const { release } = client;
+    // Kysely throws here without releasing the connection, so the pool would never finish closing.
+    if (pool.ending) {
+      release(true);
+      throw new Error('The pool of connections was closed.');
+    }
+
+    let isCheckedOut = true;
+    const giveBack = (broken?: boolean): void => {
+      if (isCheckedOut) {
+        isCheckedOut = false;
+        client.off('end', lost);
+        release(broken);
+      }
+    };
+    const lost = (): void => giveBack(true);
+    client.once('end', lost);
+    client.release = giveBack;
+    return client;
+  };
+}
+
+/** Closes a connection after a query timeout; pg would use it again. */
+function endWhenSilent(client: Client): void {
+  const query = client.query.bind(client);
+  client.query = (...args) => {
+    const answer = query(...args);
+    if (answer instanceof Promise) {
+      answer.catch((error: unknown) => {
+        if (error instanceof Error && error.message === 'Query read timeout') {
+          void client.end();
+        }
+      });
+    }
+
+    return answer;
+  };
+}
+
+/**
+ * Server-side limits of a session, in milliseconds. A statement times out on the server slightly before the client
+ * gives up: otherwise one that waited for a lock could run later, after its caller got an error. A transaction may be
+ * idle for as long as several slow statements take.
+ */
+const limitsOf = (queryTimeoutMs: number) => ({
+  statement_timeout: Math.round(queryTimeoutMs * 0.95),
+  idle_in_transaction_session_timeout: 3 * queryTimeoutMs,
+});
+
+/**
+ * Makes the server end abandoned statements and transactions. If a machine stops or loses its network within a
+ * transaction, its locks would otherwise block posts of all workers for hours (TCP keepalive), and statements waiting
+ * for them would use up the server's connections.
+ *
+ * Set on each new connection, because PgBouncer refuses such settings in the startup message. Stricter limits of an
+ * operator stay in force.
+ *
+ * @param queryTimeoutMs The client's statement timeout.
+ */
+export function limitSessions(pool: Pool, queryTimeoutMs: number): void {
+  const settings = Object.entries(limitsOf(queryTimeoutMs))
+    .map(([name, ms]) => setWhereLooser(name, ms))
+    .join(';');
+  const limited = new WeakSet<Client>();
+  const connect = pool.connect.bind(pool);
+  pool.connect = async () => {
+    const client = await connect();
+    if (!limited.has(client)) {
+      try {
+        await client.query(settings);
+      } catch (error) {
+        client.release(true);
+        throw error;
+      }
+
+      limited.add(client);
+    }
+
+    return client;
+  };
+}
+
+/** Both settings are in milliseconds; 0 means no limit. */
+const setWhereLooser = (name: string, ms: number): string =>
+  `select set_config(name, '${ms}', false) from pg_settings
+   where name = '${name}' and not setting::int between 1 and ${ms}`;
+
+/** Names by text, only for `query`: its texts are few constants, while the ORM generates unlimited ones. */
+const names = new Map<string, string>();
+
+/** Guards against a mistake such as one text per length of a list: every connection keeps its prepared statements. */
+const mostPrepared = 2000;
+
+/**
+ * Whether statements may be prepared on this URL. `?prepare=no` is for poolers that share a connection between clients
+ * per transaction and do not track prepared statements, such as PgBouncer before 1.21.
+ */
+export const mayPrepare = (databaseUrl: string): boolean =>
+  !databaseUrl.split('?').slice(1).join().split('&').includes('prepare=no');
+
+/**
+ * Prepares a text whenever it is sent with values. The name is a hash of the text, so that all processes that share a
+ * connection through a pooler agree on it.
+ */
+export function prepareAlways(text: string): void {
+  if (!names.has(text) && names.size < mostPrepared) {
+    names.set(text, createHash('sha256').update(text).digest('base64url').slice(0, 22));
+  }
+}
+
+/**
+ * Prepares the statements of `prepareAlways` on each connection of a pool. PostgreSQL then parses and plans them once
+ * per connection, not at every call.
+ */
+export function prepareStatements(pool: Pool): void {
+  pool.on('connect', (client) => {
+    const query = client.query.bind(client);
+    client.query = (text, values, ...more) => {
+      const name = typeof text === 'string' ? names.get(text) : undefined;
+      return name !== undefined && Array.isArray(values) && values.length > 0
+        ? query({ name, text, values }, ...more)
+        : query(text, values, ...more);
+    };
+  });
+}

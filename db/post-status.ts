@@ -1,0 +1,30 @@
+import { sql, type RawBuilder } from 'kysely';
+
+/*
+ * Conditions and columns of a post, as SQL. `posts` is the alias of the table in the statement. The indexes of `posts`
+ * use the same expressions.
+ */
+
+/** SQL: the post is a draft or scheduled, so nothing of it is being published. */
+export const isWaitingPost = (posts = 'posts'): RawBuilder<boolean> =>
+  sql`${statusOf(posts)} in ('draft', 'scheduled')`;
+
+/** SQL: the post is scheduled or being published. */
+export const isOpenPost = (posts = 'posts'): RawBuilder<boolean> =>
+  sql`${statusOf(posts)} in ('scheduled', 'publishing')`;
+
+/** SQL: the post has ended. */
+export const isEndedPost = (posts = 'posts'): RawBuilder<boolean> =>
+  sql`${statusOf(posts)} in ('published', 'failed')`;
+
+const statusOf = (posts: string): RawBuilder<unknown> => sql.ref(`${posts}.status`);
+
+/** SQL: a post's due time, which is the time of its retry if there is one. */
+export const dueAt = (posts = 'posts'): RawBuilder<Date | null> =>
+  sql`coalesce(${sql.ref(`${posts}.retried_at`)}, ${sql.ref(`${posts}.scheduled_at`)})`;
+
+/** SQL: networks of the channels of a row of `posts`, as an array. */
+export const networksOfPost: RawBuilder<string[]> = sql`array(
+  select distinct c.platform from post_channels pc
+  join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+  where pc.post_id = posts.id and pc.workspace_id = posts.workspace_id)`;

@@ -1,0 +1,112 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { PostUse, Quotas } from '../domain/quotas.ts';
+import type { Em } from './orm.ts';
+import { isOpenPost } from './post-status.ts';
+import { query } from './query.ts';
+
+/** Counts everything that quotas limit. */
+export async function countQuotas(em: Em, workspaceId: string): Promise<Quotas> {
+  const [row] = await query(
+    em,
+    sql<{ text_bytes: string; channels: number }>`
+      select (${bytesOfText(workspaceId)})::text as text_bytes,
+        (select count(*)::int from channels
+          where workspace_id = ${workspaceId} and disconnected_at is null) as channels`,
+  );
+  return {
+    ...(await countPosts(em, workspaceId)),
+    ...(await countMedia(em, workspaceId)),
+    text_bytes: Number(row?.text_bytes ?? 0),
+    channels: row?.channels ?? 0,
+  };
+}
+
+/**
+ * Counts scheduled posts and drafts of a workspace, along an index. Posts being published count as scheduled, because a
+ * cancel, which is never refused, makes drafts of them.
+ */
+export async function countPosts(
+  em: Em,
+  workspaceId: string,
+): Promise<Omit<PostUse, 'text_bytes'>> {
+  const [row] = await query(
+    em,
+    sql<{ scheduled: number; drafts: number }>`select
+      (select count(*)::int from posts where workspace_id = ${workspaceId} and ${isOpenPost()}) as scheduled,
+      (select count(*)::int from posts where workspace_id = ${workspaceId} and status = 'draft') as drafts`,
+  );
+  return row ?? { scheduled: 0, drafts: 0 };
+}
+
+/** SQL: bytes of text of the post `p`, including its channels and files. */
+const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
+  + coalesce((select sum(octet_length(part)) from jsonb_array_elements_text(p.thread) part), 0)
+  + coalesce((select sum(coalesce(octet_length(pc.body), 0) + coalesce(octet_length(pc.options::text), 0)
+        + coalesce(octet_length(pc.defaults::text), 0))
+      from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id), 0)
+  + coalesce((select sum(octet_length(pm.alt_text)) from post_media pm
+      where pm.post_id = p.id and pm.workspace_id = p.workspace_id), 0)`;
+
+/** SQL: bytes of all text of a workspace. Reads every post, so it runs once, and later changes are added. */
+export const bytesOfText = (workspaceId: string): RawBuilder<unknown> =>
+  sql`select coalesce(sum(${bytesOfPost}), 0)::bigint from posts p where p.workspace_id = ${workspaceId}::uuid`;
+
+export type MediaUse = { readonly files: number; readonly media_bytes: number };
+
+/** Counts a workspace's files and their bytes, including alt texts. Deleted files do not count. */
+export async function countMedia(em: Em, workspaceId: string): Promise<MediaUse> {
+  const [row] = await query(
+    em,
+    sql<{ files: number; media_bytes: string }>`
+      select count(*)::int as files, 
+        coalesce(sum(size_bytes + coalesce(octet_length(alt_text), 0)), 0)::text as media_bytes
+      from media_files where workspace_id = ${workspaceId} and deleted_at is null`,
+  );
+  return { files: row?.files ?? 0, media_bytes: Number(row?.media_bytes ?? 0) };
+}
+
+/** Locks a workspace's media library until the transaction ends. Does not lock its posts. */
+export async function lockLibrary(em: Em, workspaceId: string): Promise<void> {
+  await query(em, sql`select 1 from workspaces where id = ${workspaceId} for no key update`);
+}
+
+/**
+ * Locks a workspace's quota shares until the transaction ends, always in the same order. Concurrent inserts of posts
+ * have committed or wait.
+ *
+ * @returns the bytes of text counted in the shares; null if there are no shares yet.
+ */
+export async function lockShares(em: Em, workspaceId: string): Promise<number | null> {
+  const rows = await query(
+    em,
+    sql<{ text_used: string }>`
+      select text_used::text from quota_shares where workspace_id = ${workspaceId} order by share for update`,
+  );
+  return rows.length === 0 ? null : rows.reduce((sum, row) => sum + Number(row.text_used), 0);
+}
+
+/**
+ * Voids the counts after a draft was made without a quota check, so that the next post counts again. Call it in the
+ * transaction that makes the draft.
+ */
+export async function voidShares(em: Em, workspaceId: string): Promise<void> {
+  await lockShares(em, workspaceId);
+  await query(
+    em,
+    sql`update quota_shares set scheduled = 0, drafts = 0 where workspace_id = ${workspaceId}`,
+  );
+}
+
+/**
+ * Recounts texts after a change of the quotas, and makes the next post count posts again. Keeps the rows, because
+ * concurrent calls may be waiting for their locks.
+ */
+export async function recountShares(em: Em, workspaceId: string): Promise<void> {
+  await lockShares(em, workspaceId);
+  // A separate statement sees what was committed while this waited for the locks.
+  await query(
+    em,
+    sql`update quota_shares set basis = '', text_used = case when share = 0 then (${bytesOfText(workspaceId)}) else 0 end
+        where workspace_id = ${workspaceId}`,
+  );
+}

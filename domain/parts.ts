@@ -1,0 +1,57 @@
+type Texts = {
+  readonly body: string | null;
+  /** Takes precedence over `body`. */
+  readonly thread: readonly string[] | null;
+};
+
+/**
+ * The texts that a channel gets, in order; empty for a post of media only.
+ *
+ * @param override The channel's own text, always a single post.
+ * @param threads Whether the network supports threads; if not, the texts are joined by a blank line.
+ */
+export function textsForChannel(post: Texts, override: string | null, threads: boolean): string[] {
+  if (override !== null) {
+    return [override];
+  }
+
+  const texts = post.thread ?? (post.body === null ? [] : [post.body]);
+  return threads || texts.length < 2 ? [...texts] : [texts.join('\n\n')];
+}
+
+/**
+ * Everything that a channel publishes, in order: its texts, then the first comment where the network supports one.
+ *
+ * @param comments Whether we write comments on this network (`rules.comments`).
+ */
+export function withComment(
+  texts: readonly string[],
+  { first_comment: comment }: { readonly first_comment?: unknown },
+  comments: boolean,
+): readonly string[] {
+  return comments && typeof comment === 'string' && comment.trim() !== ''
+    ? [texts[0] ?? '', ...texts.slice(1), comment]
+    : texts;
+}
+
+type FileOfPart = {
+  readonly id: string;
+  /** Index in the thread, from 0. */
+  readonly part: number;
+};
+
+/**
+ * The files of each post that a channel gets, in order. A single post has the files of all parts, each once.
+ *
+ * @param files The post's files, in order.
+ * @param posts How many posts the channel gets.
+ */
+export function filesOfParts<F extends FileOfPart>(files: readonly F[], posts: number): F[][] {
+  return posts > 1
+    ? Array.from({ length: posts }, (_, part) => files.filter((file) => file.part === part))
+    : [eachOnce(files)];
+}
+
+/** Keeps the first file of each id. */
+export const eachOnce = <F extends { readonly id: string }>(files: readonly F[]): F[] =>
+  files.filter((file, index) => files.findIndex(({ id }) => id === file.id) === index);

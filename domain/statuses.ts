@@ -1,0 +1,130 @@
+export const postStatuses = ['draft', 'scheduled', 'publishing', 'published', 'failed'] as const;
+export type PostStatus = (typeof postStatuses)[number];
+
+/**
+ * `retrying`: an automatic retry is due at `retry_at`. `unconfirmed`: the network may or may not have the post and
+ * cannot tell, so the post is not sent again.
+ */
+export const channelStatuses = [
+  'draft',
+  'scheduled',
+  'publishing',
+  'retrying',
+  'published',
+  'failed',
+  'unconfirmed',
+] as const;
+export type ChannelStatus = (typeof channelStatuses)[number];
+
+export type Summary = {
+  readonly published: number;
+  readonly failed: number;
+  readonly pending: number;
+};
+
+/** Counts a post's channels. An unconfirmed channel counts as failed; channels without a final status are pending. */
+export function summarize(channels: readonly ChannelStatus[]): Summary {
+  const published = channels.filter((status) => status === 'published').length;
+  const failed = channels.filter((s) => s === 'failed' || s === 'unconfirmed').length;
+  return { published, failed, pending: channels.length - published - failed };
+}
+
+/** Whether no automatic step will change this channel any more. */
+export function isFinal(status: ChannelStatus): boolean {
+  return status === 'published' || status === 'failed' || status === 'unconfirmed';
+}
+
+/** The status of a post whose publishing has begun. It always follows from the channels. */
+export function statusOfBegunPost(channels: readonly ChannelStatus[]): PostStatus {
+  const { failed, pending } = summarize(channels);
+  if (pending > 0) {
+    return 'publishing';
+  }
+
+  return failed > 0 ? 'failed' : 'published';
+}
+
+export const eventTypes = [
+  'post.published',
+  'post.partial',
+  'post.failed',
+  'channel.at_risk',
+  'channel.needs_reconnect',
+  'channel.disconnected',
+  'webhook.test',
+] as const;
+export type EventType = (typeof eventTypes)[number];
+
+/** The event that ends a post, from its channels' final statuses; null while a channel is not final. */
+export function finalEventType(channels: readonly ChannelStatus[]): EventType | null {
+  const { published, failed, pending } = summarize(channels);
+  if (pending > 0 || channels.length === 0) {
+    return null;
+  }
+
+  if (failed === 0) {
+    return 'post.published';
+  }
+
+  return published > 0 ? 'post.partial' : 'post.failed';
+}
+
+export type EndedOutcome = 'published' | 'partial' | 'failed' | 'unconfirmed';
+
+/**
+ * The outcome of a post, for people who watch workflows. `unconfirmed` takes precedence, because a person has to check
+ * the account first.
+ */
+export function endedOutcome(channels: readonly ChannelStatus[]): EndedOutcome {
+  const { published, failed } = summarize(channels);
+  if (channels.includes('unconfirmed')) {
+    return 'unconfirmed';
+  }
+
+  if (failed === 0) {
+    return 'published';
+  }
+
+  return published > 0 ? 'partial' : 'failed';
+}
+
+/** How long before a grant expires its owner is warned, in milliseconds. */
+export const warnBeforeMs = 7 * 24 * 3_600_000;
+
+export const channelAccess = ['connected', 'at_risk', 'needs_reconnect'] as const;
+type ChannelAccess = (typeof channelAccess)[number];
+
+/** A channel's access. `expiresAt` is null when the access does not expire, and when it is already lost. */
+type ChannelAccessState = { readonly state: ChannelAccess; readonly expiresAt: Date | null };
+
+/** @param endsAt When the grant expires; null when it never does or the network does not say. */
+export function channelAccessOf(
+  state: 'connected' | 'needs_reconnect',
+  endsAt: Date | null,
+  now: Date,
+): ChannelAccessState {
+  if (state === 'needs_reconnect') {
+    return { state, expiresAt: null }; // The access is already lost, whatever expiry is stored.
+  }
+
+  const isAtRisk = endsAt !== null && endsAt.getTime() - warnBeforeMs <= now.getTime();
+  return { state: isAtRisk ? 'at_risk' : state, expiresAt: endsAt };
+}
+
+/**
+ * The state of a row's workflow in Temporal. `asleep`: it waits for a timer or a signal. `waiting`: it, or one of its
+ * activities, waits for a worker. `busy`: an activity runs or has a next attempt scheduled. `gone`: it ended or never
+ * existed. `unknown`: Temporal did not say.
+ */
+export type WorkflowState = 'asleep' | 'waiting' | 'busy' | 'gone' | 'unknown';
+
+export type WorkflowStates = {
+  readonly ofPost: (postId: string) => Promise<WorkflowState>;
+  readonly ofDelivery: (deliveryId: string) => Promise<WorkflowState>;
+  /**
+   * The workflows that Temporal lists as running, of up to a few hundred posts in one cheap request. The list may lag,
+   * and after a loss of data it may show workflows that are gone. Null when Temporal did not answer.
+   */
+  readonly listPosts: (postIds: readonly string[]) => Promise<ReadonlySet<string> | null>;
+  readonly listDeliveries: (deliveryIds: readonly string[]) => Promise<ReadonlySet<string> | null>;
+};

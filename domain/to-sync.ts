@@ -1,0 +1,35 @@
+/**
+ * What a use case has committed and Temporal must hear of. Use cases return these values, and their callers hand them
+ * to `temporal/`.
+ */
+
+/** Fields of a post that its workflow needs. */
+export type PostToSync = {
+  readonly workspaceId: string;
+  readonly postId: string;
+  readonly status: string;
+  readonly revision: number;
+  /** ISO 8601 in UTC: the time of the post or of its last retry; null for a draft. */
+  readonly dueAt: string | null;
+  /** For a draft: a channel was being sent at the cancel and has to finish. */
+  readonly isUnfinished?: boolean;
+  /** A channel was settled after the post had ended, so the workflow's result is outdated. */
+  readonly isSettled?: boolean;
+  /** Networks of the post, for searches in Temporal; omitted by callers that do not have them. */
+  readonly networks?: readonly string[];
+};
+
+/** Fields of a replayed delivery that its workflow needs. */
+export type DeliveryToSync = {
+  readonly workspaceId: string;
+  readonly deliveryId: string;
+  readonly round: number;
+};
+
+/** Request to read a post's metrics now. */
+export type PostMetricsRequest = {
+  readonly workspaceId: string;
+  readonly postId: string;
+  /** Networks of the post's channels. */
+  readonly networks: readonly string[];
+};

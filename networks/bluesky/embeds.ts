@@ -1,0 +1,272 @@
+import { Readable } from 'node:stream';
+import { AppBskyRichtextFacet, type Facet } from '@atproto/api';
+import type { Json } from '../../domain/json-schema.ts';
+import type { StreamedBody } from '../../runtime/egress/egress.ts';
+import { answerReader, jsonOf, quote } from '../answer.ts';
+import { cardMaker } from '../link-card/card-maker.ts';
+import { type Connection, type PartMedia, NetworkError, type PreparedPart } from '../network.ts';
+import { isImage, isVideo, nameOf } from '../validation/files.ts';
+import {
+  blobOf,
+  blobOfBytes,
+  blobSchema,
+  bytesToSend,
+  heldBytes,
+  holdBytes,
+  type Blob,
+} from './blobs.ts';
+import { refusal, unreadable, uploadBlob } from './client.ts';
+import { fitImage, fittedBytes } from './images.ts';
+import { blueskySettings } from './rules.ts';
+import { withSession } from './session.ts';
+import { type PreparedPost, preparedPostOf } from './thread.ts';
+import { processVideo } from './video.ts';
+
+type PreparedFiles = Required<
+  Pick<PreparedPost, 'blobs' | 'encoded' | 'processed' | 'warnings'>
+> & {
+  /** The embed that shows the files; null when there are none. */
+  readonly embed: Json;
+};
+
+/**
+ * Computes the blobs of a post's files, shrinks images that are too large, and has videos processed.
+ *
+ * @throws NetworkError when a file cannot be read or shown.
+ */
+export async function prepareFiles(
+  connection: Connection,
+  media: readonly PartMedia[],
+): Promise<PreparedFiles> {
+  const { maxImageBytes } = blueskySettings(connection.settings);
+  const shown: ShownFile[] = [];
+  const encoded: number[] = [];
+  const processed: number[] = [];
+  const warnings: string[] = [];
+  for (const [index, file] of media.entries()) {
+    if (isImage(file) && file.sizeBytes > maxImageBytes) {
+      const { blob, width, height, warning } = await fitImage(connection, file, maxImageBytes);
+      shown.push({ file, blob, width, height });
+      encoded.push(index);
+      warnings.push(warning);
+      continue;
+    }
+
+    const { width, height } = file;
+    const result = isVideo(file) ? await processVideo(connection, file) : null;
+    shown.push({ file, blob: result ?? (await blobOf(file)), width, height });
+    if (result) {
+      processed.push(index);
+    } else if (isVideo(file)) {
+      warnings.push(
+        `${nameOf(file)} went out without Bluesky's video service, which was not available to this account. Bluesky processes it after the post: it cannot be played until then, and not at all if that fails.`,
+      );
+    }
+  }
+
+  const blobs = shown.map(({ blob }) => blob);
+  return { blobs, encoded, processed, warnings, embed: embedOf(shown) };
+}
+
+/** A file as it appears in a record. */
+type ShownFile = {
+  readonly file: Pick<PartMedia, 'type' | 'altText'>;
+  readonly blob: Blob;
+  /** In pixels; null when unknown. */
+  readonly width: number | null;
+  readonly height: number | null;
+};
+
+/**
+ * The embed of a record for its files: images, or one video.
+ *
+ * Source: lexicons `app.bsky.embed.images` and `app.bsky.embed.video`.
+ *
+ * @returns null when there are no files.
+ * @throws NetworkError `media_refused` for a mixture that a record cannot contain.
+ */
+function embedOf(files: readonly ShownFile[]): Json {
+  const images: Json[] = [];
+  const videos: Json[] = [];
+  for (const shown of files) {
+    const { file } = shown;
+    const blob = { ...shown.blob };
+    const alt = file.altText?.trim() ?? '';
+    if (file.type.startsWith('video/')) {
+      const text = alt === '' ? {} : { alt };
+      videos.push({ $type: 'app.bsky.embed.video', video: blob, ...text, ...shapeOf(shown) });
+    } else {
+      images.push({ image: blob, alt, ...shapeOf(shown) });
+    }
+  }
+
+  const [video = null] = videos;
+  if (videos.length > 1 || (videos.length > 0 && images.length > 0)) {
+    const message = `A Bluesky post shows images or one video, and this one has ${images.length} images and ${videos.length} videos.`;
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
+  }
+  return images.length > 0 ? { $type: 'app.bsky.embed.images', images } : video;
+}
+
+/** Lets clients reserve space before they have loaded the file. */
+const shapeOf = ({ width, height }: ShownFile): { aspectRatio?: Json } =>
+  width !== null && height !== null ? { aspectRatio: { width, height } } : {};
+
+/** The link card of a post, or why it has none. */
+type EmbeddedCard = {
+  /** The embed with the card; null when there is none. */
+  readonly embed: Json;
+  readonly thumb?: Blob;
+  readonly warnings: readonly string[];
+};
+
+export const noCard: EmbeddedCard = { embed: null, warnings: [] };
+
+/** Source: lexicon `app.bsky.embed.external`. */
+const thumbBounds = { maxBytes: 1_000_000, maxSide: 1200 };
+
+/** Makes the link cards of a thread's posts and holds their pictures for the upload. */
+export function cardEmbedder(
+  connection: Connection,
+): (facets: readonly Facet[]) => Promise<EmbeddedCard> {
+  const makeCard = cardMaker(connection, thumbBounds);
+  return async (facets) => {
+    const { card, warnings } = await makeCard(firstLink(facets));
+    if (!card) {
+      return { embed: null, warnings };
+    }
+
+    const { url: uri, title, description, picture } = card;
+    const external = { uri, title, description };
+    if (!picture) {
+      return { embed: { $type, external }, warnings };
+    }
+
+    const thumb = blobOfBytes(picture.bytes, picture.type);
+    if (!holdBytes(connection, thumb.ref.$link, { bytes: picture.bytes, canBeMadeAgain: false })) {
+      const warning = `The card for ${quote(uri, [])} has no picture: the cards of one thread have no room for more.`;
+      return { embed: { $type, external }, warnings: [warning] };
+    }
+
+    return { embed: { $type, external: { ...external, thumb } }, thumb, warnings };
+  };
+}
+
+const $type = 'app.bsky.embed.external';
+
+function firstLink(facets: readonly Facet[]): string | undefined {
+  return facets
+    .toSorted((a, b) => a.index.byteStart - b.index.byteStart)
+    .flatMap(({ features }) => features)
+    .filter((feature) => AppBskyRichtextFacet.isLink(feature))
+    .map(({ uri }) => uri)
+    .find((uri) => /^https?:/iv.test(uri));
+}
+
+/**
+ * Uploads the files of posts under the CIDs that their records contain. The server stores equal bytes once, and deletes
+ * files that no record names after some hours.
+ *
+ * @returns the CIDs of the parts' files. The pictures of link cards are uploaded too.
+ * @throws NetworkError with `accepted: 'no'`: `media_refused` when the server refuses a file.
+ */
+export async function uploadFiles(
+  connection: Connection,
+  parts: readonly PreparedPart[],
+): Promise<string[]> {
+  const cids: string[] = [];
+  for (const part of parts) {
+    const { blobs = [], thumb } = preparedPostOf(part);
+    if (blobs.length !== part.media.length) {
+      throw new Error(`Part ${part.key} was prepared with other files.`);
+    }
+
+    for (const [index, blob] of blobs.entries()) {
+      await uploadMedia(connection, part, index, blob);
+      cids.push(blob.ref.$link);
+    }
+
+    if (thumb) {
+      const bytes = heldBytes(connection, thumb.ref.$link) ?? throwPictureLost();
+      await upload(connection, {
+        name: 'the picture of the link card',
+        blob: thumb,
+        body: () => bodyOf(bytes),
+      });
+    }
+  }
+
+  return cids;
+}
+
+/** Each attempt prepares its posts and then uploads them, so the bytes are normally still held. */
+function throwPictureLost(): never {
+  const message = 'The picture of the link card is no longer in memory.';
+  throw new NetworkError('internal', message, { accepted: 'no' });
+}
+
+async function uploadMedia(
+  connection: Connection,
+  part: PreparedPart,
+  index: number,
+  blob: Blob,
+): Promise<void> {
+  const file = part.media[index];
+  if (!file) {
+    return;
+  }
+
+  const { name } = file;
+  const { encoded, processed } = preparedPostOf(part);
+  if (processed?.includes(index)) {
+    return;
+  }
+  if (encoded?.includes(index)) {
+    const { maxImageBytes } = blueskySettings(connection.settings);
+    const bytes = await fittedBytes(connection, file, blob, maxImageBytes);
+    await upload(connection, { name, blob, body: () => bodyOf(bytes) });
+  } else {
+    const body = () => ({ stream: Readable.from(bytesToSend(file)), sizeBytes: file.sizeBytes });
+    await upload(connection, { name, blob, body });
+  }
+}
+
+/** Reads the response of `com.atproto.repo.uploadBlob`. */
+const readUploaded = answerReader<{ readonly blob: Blob }>({
+  type: 'object',
+  required: ['blob'],
+  properties: { blob: blobSchema },
+});
+
+const bodyOf = (bytes: Buffer): StreamedBody => ({
+  stream: Readable.from([bytes]),
+  sizeBytes: bytes.length,
+});
+
+type PendingUpload = {
+  /** For messages. */
+  readonly name: string;
+  readonly blob: Blob;
+  /** Called once per request. */
+  readonly body: () => StreamedBody;
+};
+
+async function upload(connection: Connection, { name, blob, body }: PendingUpload): Promise<void> {
+  let secret = '';
+  const response = await withSession(connection, (authorization) => {
+    ({ secret } = authorization);
+    return uploadBlob(connection, { type: blob.mimeType, body: body() }, authorization);
+  });
+  if (response.status !== 200) {
+    throw refusal(response, 'upload', [secret], name);
+  }
+
+  const kept = readUploaded(jsonOf(response))?.blob;
+  if (!kept) {
+    throw unreadable('upload');
+  }
+  if (kept.ref.$link !== blob.ref.$link || kept.mimeType !== blob.mimeType) {
+    const message = `The Bluesky server detected another media type for the file "${name}" (${kept.mimeType}, not ${blob.mimeType}).`;
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
+  }
+}

@@ -1,0 +1,227 @@
+import { createHash, createPrivateKey, randomUUID, sign } from 'node:crypto';
+import type { NodeSavedState } from '@atproto/oauth-client-node';
+import type { Json } from '../../../domain/json-schema.ts';
+import type { EgressResponse } from '../../../runtime/egress/egress.ts';
+import { answerReader } from '../../answer.ts';
+import type { ServerAccess } from '../../http.ts';
+import {
+  getSession,
+  isTokenRefused,
+  wantsNonce,
+  type Authorization,
+  didSchema,
+} from '../client.ts';
+
+/**
+ * Path below the public URL. The document's URL is our client id, so it must never change. It is not in `client.ts`,
+ * because every process reads it and only some load the library.
+ */
+export const metadataPath = '/connect/bluesky/client-metadata.json';
+
+/** A private key of the curve P-256: proves by DPoP that we hold a token (RFC 9449). */
+export type DpopJwk = {
+  readonly kty: 'EC';
+  readonly crv: 'P-256';
+  readonly x: string;
+  readonly y: string;
+  readonly d: string;
+};
+
+const text = { type: 'string', minLength: 1, maxLength: 4096 };
+
+const jwkSchema = {
+  type: 'object',
+  required: ['kty', 'crv', 'x', 'y', 'd'],
+  properties: {
+    kty: { type: 'string', const: 'EC' },
+    crv: { type: 'string', const: 'P-256' },
+    x: text,
+    y: text,
+    d: text,
+  },
+};
+
+const authMethod = {
+  type: 'object',
+  required: ['method'],
+  properties: { method: { type: 'string', enum: ['none', 'private_key_jwt'] }, kid: text },
+};
+
+/** The state of a connection in progress: the library's own state record, and the account that was named. */
+export type StoredFlow = {
+  readonly state: string;
+  readonly record: NodeSavedState;
+  /** Null when the person named only a server. */
+  readonly did: string | null;
+};
+
+export const readFlow = answerReader<StoredFlow>({
+  type: 'object',
+  required: ['state', 'record', 'did'],
+  properties: {
+    state: text,
+    did: { anyOf: [didSchema, { type: 'null' }] },
+    record: {
+      type: 'object',
+      required: ['iss', 'dpopJwk', 'authMethod', 'verifier'],
+      properties: { iss: text, dpopJwk: jwkSchema, authMethod, verifier: text },
+    },
+  },
+});
+
+/** `Grant.data` of Bluesky: the library's session record without its tokens, and the client that it was given to. */
+export type GrantData = {
+  readonly clientId: string;
+  readonly redirectUri: string;
+  /** The authorization server. */
+  readonly issuer: string;
+  /** The account's PDS, for which the tokens are valid. */
+  readonly audience: string;
+  readonly scope: string;
+  readonly authMethod: { readonly method: 'none' | 'private_key_jwt'; readonly kid?: string };
+  readonly dpopJwk: DpopJwk;
+};
+
+export const readGrantData = answerReader<GrantData>({
+  type: 'object',
+  required: ['clientId', 'redirectUri', 'issuer', 'audience', 'scope', 'authMethod', 'dpopJwk'],
+  properties: {
+    clientId: text,
+    redirectUri: text,
+    issuer: text,
+    audience: text,
+    scope: text,
+    authMethod,
+    dpopJwk: jwkSchema,
+  },
+});
+
+/** The credentials of an account that was connected in a browser. */
+type GrantedAccess = { readonly accessToken: string; readonly data: GrantData };
+
+const readToken = answerReader<{ readonly accessToken: string; readonly data: Json }>({
+  type: 'object',
+  required: ['accessToken', 'data'],
+  properties: { accessToken: { type: 'string', pattern: '^[\\x21-\\x7e]+$' }, data: {} },
+});
+
+/** Null for an account that was connected with an app password. */
+export function readGrantedAccess(credentials: Json): GrantedAccess | null {
+  const token = readToken(credentials);
+  const data = readGrantData(token?.data);
+  return token && data && { accessToken: token.accessToken, data };
+}
+
+/**
+ * Calls the server with the token of a grant and a proof for each request. A refused token is not replaced here: the
+ * core renews the grant, under its lock, and calls again.
+ *
+ * When the nonce has expired, the call is repeated with the nonce from the refusal, even if it creates a post: a server
+ * checks the proof first, so the refused call did nothing (RFC 9449, section 9). To avoid refused uploads and creates,
+ * a server without a fresh nonce is first asked for one.
+ *
+ * @param call Called once per request, so that the body of an upload is read from its beginning.
+ */
+export async function withProof(
+  server: ServerAccess,
+  granted: GrantedAccess,
+  call: (authorization: Authorization) => Promise<EgressResponse>,
+): Promise<EgressResponse> {
+  // The server expects the origin in its account's DID document, whatever address we reach it by.
+  const { origin } = new URL(granted.data.audience);
+  const authorization = authorizationOf(granted, origin);
+  const noted = async (make: typeof call) => {
+    const response = await make(authorization);
+    noteNonce(origin, response);
+    return response;
+  };
+  const twice = async (make: typeof call) => {
+    const response = await noted(make);
+    return wantsNonce(response) ? noted(make) : response;
+  };
+
+  if (!isFresh(origin)) {
+    const response = await twice((first) => getSession(server, first));
+    if (isTokenRefused(response)) {
+      return response;
+    }
+  }
+
+  return twice(call);
+}
+
+const authorizationOf = (
+  { accessToken, data: { dpopJwk } }: GrantedAccess,
+  origin: string,
+): Authorization => ({
+  secret: accessToken,
+  headersFor: (method, path) => {
+    const url = `${origin}${path.replace(/[?#].*$/v, '')}`;
+    const nonce = nonces.get(origin);
+    return {
+      authorization: `DPoP ${accessToken}`,
+      dpop: proofOf(dpopJwk, { method, url, accessToken, nonce }),
+    };
+  },
+});
+
+type ProofOptions = {
+  readonly method: string;
+  /** Without query and fragment. */
+  readonly url: string;
+  readonly accessToken: string;
+  /** The server's DPoP nonce, if it uses one. */
+  readonly nonce: string | undefined;
+};
+
+/** Makes a DPoP proof for one request (RFC 9449, section 4.2): it shows that we hold the token's key. */
+function proofOf(jwk: DpopJwk, { method, url, accessToken, nonce }: ProofOptions): string {
+  const { kty, crv, x, y } = jwk;
+  const header = { alg: 'ES256', typ: 'dpop+jwt', jwk: { kty, crv, x, y } };
+  const claims = {
+    jti: randomUUID(),
+    htm: method,
+    htu: url,
+    iat: Math.floor(Date.now() / 1000),
+    ath: createHash('sha256').update(accessToken).digest('base64url'),
+    ...(nonce !== undefined && { nonce }),
+  };
+  const signed = [header, claims].map(encoded).join('.');
+  const key = createPrivateKey({ key: jwk, format: 'jwk' });
+  const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' });
+  return `${signed}.${signature.toString('base64url')}`;
+}
+
+const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+
+/** How long a nonce counts as fresh, in milliseconds. A PDS accepts each for at least a minute. */
+const freshMs = 45_000;
+
+/** Beyond this number of servers, the one that was used longest ago is removed. */
+const mostOrigins = 1000;
+
+type Known = { readonly nonce: string | undefined; readonly atMs: number };
+
+const known = new Map<string, Known>();
+
+/** The DPoP nonces that servers expect (RFC 9449, section 8), by origin. Shared by all accounts of this process. */
+export const nonces = {
+  get: (origin: string): string | undefined => known.get(origin)?.nonce,
+  /** @param nonce Undefined for a server without nonces. */
+  set: (origin: string, nonce: string | undefined): void => {
+    known.delete(origin);
+    known.set(origin, { nonce, atMs: Date.now() });
+    const [oldest] = known.keys();
+    if (known.size > mostOrigins && oldest !== undefined) {
+      known.delete(oldest);
+    }
+  },
+  del: (origin: string): void => void known.delete(origin),
+};
+
+/** Whether a server will probably accept a proof at the first request. */
+const isFresh = (origin: string): boolean => Date.now() - (known.get(origin)?.atMs ?? 0) < freshMs;
+
+function noteNonce(origin: string, { headers }: EgressResponse): void {
+  nonces.set(origin, headers['dpop-nonce'] ?? nonces.get(origin));
+}

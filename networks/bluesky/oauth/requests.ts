@@ -1,0 +1,233 @@
+import {
+  isAtprotoDid,
+  type HandleResolver,
+  FetchResponseError,
+  OAuthResolverError,
+  OAuthResponseError,
+} from '@atproto/oauth-client-node';
+import {
+  type EgressRequest,
+  type Egress,
+  EgressError,
+  type EgressResponse,
+} from '../../../runtime/egress/egress.ts';
+import { quote, retryAtMs } from '../../answer.ts';
+import { NetworkError } from '../../network.ts';
+import { OauthError } from '../../oauth/contract.ts';
+import { sendNetworkRequest, type ServerAccess } from '../../http.ts';
+import { resolveHandle } from '../client.ts';
+
+/** Limit for a whole request. */
+const timeoutMs = 20_000;
+
+/** Documents and tokens are a few kilobytes. */
+const maxBytes = 256 * 1024;
+
+type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/**
+ * The `fetch` that the OAuth library uses. It follows no redirect, and the egress guard decides about plain http.
+ *
+ * @param sent Collects the secrets of each request, which must not appear in messages.
+ * @param signal Aborts reads only. A token request is never aborted, because its response may hold the only refresh
+ *   token.
+ */
+export const egressFetch =
+  (http: Egress, sent: Set<string>, signal?: AbortSignal): Fetch =>
+  async (input, init) => {
+    const request = new Request(input, init);
+    const reads = request.method === 'GET';
+    const text = request.body && (await request.text());
+    noteSecrets(sent, request.headers, text);
+    const signals = [request.signal, ...(signal ? [signal] : [])];
+    const response = await http.request({
+      method: request.method as EgressRequest['method'],
+      url: request.url,
+      headers: { ...Object.fromEntries(request.headers), 'user-agent': 'Punctual' },
+      ...(text && { body: text }),
+      timeoutMs,
+      maxBytes,
+      ...(reads && { signal: AbortSignal.any(signals) }),
+    });
+    const { status, headers, body, truncated } = response;
+    if (truncated || status > 599) {
+      throw new TypeError('The server returned an unexpected response.');
+    }
+
+    const isBare = [204, 205, 304].includes(status);
+    return new Response(isBare ? null : new Uint8Array(body), { status, headers });
+  };
+
+/** Secret fields in the forms that an authorization server accepts. */
+const secretFields = ['code', 'code_verifier', 'refresh_token', 'client_assertion', 'token'];
+
+function noteSecrets(sent: Set<string>, headers: Headers, text: string | null): void {
+  const form = new URLSearchParams(text ?? '');
+  const found = [
+    ...secretFields.map((name) => form.get(name)),
+    headers.get('dpop'),
+    headers.get('authorization')?.replace(/^\S+ /v, ''),
+  ];
+  for (const secret of found) {
+    if (secret) {
+      sent.add(secret);
+    }
+  }
+}
+
+/**
+ * Finds the DID of a handle, by HTTP only.
+ *
+ * A handle is declared in DNS (a TXT record) or at its own host. The AppView knows both and is asked first: raw DNS
+ * would bypass the egress guard, and DNS over HTTPS would reveal to another company who connects which account. The
+ * host itself is asked when the AppView does not know the handle or does not answer, as for accounts of a separate
+ * network.
+ *
+ * The answer is not trusted: the account's DID document must name the handle, and its server must confirm the account.
+ *
+ * @param resolver Answers `com.atproto.identity.resolveHandle`.
+ */
+export const httpHandleResolver = (resolver: ServerAccess): HandleResolver => ({
+  async resolve(handle) {
+    const answer = await resolveHandle(resolver, handle).catch((error: unknown) => ({ error }));
+    if (typeof answer === 'string') {
+      return isAtprotoDid(answer) ? answer : null;
+    }
+
+    const own = await atOwnAddress(resolver, handle);
+    if (own === null && answer !== null) {
+      throw answer.error;
+    }
+
+    return own;
+  },
+});
+
+/** Source: https://atproto.com/specs/handle#https-well-known-method */
+async function atOwnAddress({ http, signal }: ServerAccess, handle: string) {
+  const server = { http, baseUrl: `https://${handle}`, ...(signal && { signal }) };
+  const request = { method: 'GET', path: '/.well-known/atproto-did', purpose: 'prepare' } as const;
+  const response = await sendNetworkRequest(server, request, 'The handle').catch(() => null);
+  const [line = ''] = response?.status === 200 ? response.body.toString().split('\n', 1) : [];
+  return isAtprotoDid(line.trim()) ? (line.trim() as `did:plc:${string}`) : null;
+}
+
+/** Finds an error of a type in the chain of causes. */
+function find<T>(error: unknown, type: abstract new (...args: never) => T): T | undefined {
+  for (let next = error; next instanceof Error; next = next.cause) {
+    if (next instanceof type) {
+      return next;
+    }
+  }
+
+  return undefined;
+}
+
+/** The authorization server's refusal, if that caused the error. */
+const refusalIn = (error: unknown): OAuthResponseError | undefined =>
+  find(error, OAuthResponseError);
+
+/** Whether a server did not answer, or is temporarily unavailable. */
+export function isAway(error: unknown): boolean {
+  const status = refusalIn(error)?.status ?? find(error, FetchResponseError)?.response.status ?? 0;
+  const noAnswer = find(error, EgressError) ?? find(error, NetworkError);
+  return noAnswer !== undefined || status === 429 || status >= 500;
+}
+
+/** OAuth errors that concern our registration or our signature. */
+const aboutUs: ReadonlySet<unknown> = new Set([
+  'invalid_client',
+  'invalid_client_id',
+  'invalid_client_metadata',
+  'invalid_redirect_uri',
+  'invalid_scope',
+  'unauthorized_client',
+]);
+
+/** Secrets of the requests, which must not appear in messages. */
+type Sent = ReadonlySet<string>;
+
+/** The server's message, in quotation marks and after a colon; empty when there is none. */
+function serverMessageOf(refusal: OAuthResponseError | undefined, sent: Sent): string {
+  const serverMessage = quote(refusal?.errorDescription ?? refusal?.error, [...sent]);
+  return serverMessage && `: ${serverMessage}`;
+}
+
+/** Why a connection failed, for the person at the browser. */
+export function connectionError(error: unknown, sent: Sent): OauthError {
+  if (error instanceof OauthError) {
+    return error;
+  }
+
+  const refusal = refusalIn(error);
+  if (find(error, EgressError)?.code === 'blocked_destination') {
+    const message = 'This Bluesky server cannot be reached: its address is not a public https URL.';
+    return new OauthError('unsupported', message, { cause: error });
+  }
+  if (isAway(error)) {
+    const message = 'The Bluesky server does not answer at the moment. Try again in a few minutes.';
+    return new OauthError('unavailable', message, { cause: error });
+  }
+  if (refusal?.error === 'invalid_grant') {
+    const message = 'The response of the Bluesky server came too late, or was already used.';
+    return new OauthError('expired', message, { cause: error });
+  }
+  if (refusal && aboutUs.has(refusal.error)) {
+    const message = `The Bluesky server does not accept this service's registration${serverMessageOf(refusal, sent)}.`;
+    return new OauthError('misconfigured', message, { cause: error });
+  }
+  if (find(error, OAuthResolverError)) {
+    const message =
+      'This Bluesky server does not support connecting accounts in a browser. Connect it with an app password.';
+    return new OauthError('unsupported', message, { cause: error });
+  }
+
+  const message = `The Bluesky server returned an unexpected response${serverMessageOf(refusal, sent)}.`;
+  return new OauthError('unavailable', message, { cause: error });
+}
+
+/** Converts a failed refresh to an error of the channel. */
+export function refreshError(error: unknown, sent: Sent): NetworkError {
+  const refusal = refusalIn(error);
+  const serverMessage = serverMessageOf(refusal, sent);
+  const options = { accepted: 'no', cause: error } as const;
+  if (refusal?.status === 400 && refusal.error === 'invalid_grant') {
+    return new NetworkError(
+      'access_lost',
+      `The Bluesky server ended the access${serverMessage}.`,
+      options,
+    );
+  }
+  if (error instanceof TypeError && error.message === 'Issuer mismatch') {
+    const message =
+      'The account has moved to another Bluesky server, where this service has no access.';
+    return new NetworkError('access_lost', message, options);
+  }
+  if (refusal?.status === 429) {
+    return new NetworkError('rate_limited', 'The Bluesky server takes no more requests for now.', {
+      ...options,
+      retryAtMs: retryAtMs(answerOf(refusal), Date.now()),
+      limit: 'server',
+      server: 'answered',
+    });
+  }
+  if (refusal && aboutUs.has(refusal.error)) {
+    const message = `The Bluesky server does not accept this service's registration${serverMessage}.`;
+    return new NetworkError('internal', message, options);
+  }
+
+  const message = refusal
+    ? `The Bluesky server did not renew the access (HTTP ${refusal.status})${serverMessage}.`
+    : 'The Bluesky server, or the directory of accounts, did not answer when the access was renewed.';
+  return new NetworkError('network_unavailable', message, {
+    ...options,
+    ...(refusal && { server: 'answered' }),
+  });
+}
+
+const answerOf = ({ status, headers }: OAuthResponseError): EgressResponse => ({
+  status,
+  headers: Object.fromEntries(headers),
+  body: Buffer.alloc(0),
+  truncated: false,
+});

@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import type { Json } from '../../domain/json-schema.ts';
+import { answerReader, jsonOf } from '../answer.ts';
+import type { ServerAccess } from '../http.ts';
+import { type Connection, NetworkError, type PreparedPart } from '../network.ts';
+import { blobSchema, type Blob } from './blobs.ts';
+import {
+  cidSchema,
+  errorName,
+  isAccessLost,
+  xrpcProcedure,
+  xrpcQuery,
+  refusal,
+  unreadable,
+} from './client.ts';
+import { withSession } from './session.ts';
+
+export const collection = 'app.bsky.feed.post';
+
+/** A record's URI and its hash: identifies one version of one post. */
+export type StrongRef = { readonly uri: string; readonly cid: string };
+
+/** A complete post, made before the first attempt and stored, so that every attempt writes the same bytes and key. */
+export type PreparedPost = {
+  readonly rkey: string;
+  readonly cid: string;
+  /** The record as it goes to the server. */
+  readonly record: { readonly [key: string]: Json };
+  /** The part's files, in order. Absent in parts that were prepared before posts had files. */
+  readonly blobs?: readonly Blob[];
+  /** Indexes of the files that were re-encoded. */
+  readonly encoded?: readonly number[];
+  /** Indexes of the files that the video service put on the server. */
+  readonly processed?: readonly number[];
+  /** The picture of the link card. */
+  readonly thumb?: Blob;
+  /** What differs from the owner's post. */
+  readonly warnings?: readonly string[];
+};
+
+const read = answerReader<PreparedPost>({
+  type: 'object',
+  required: ['rkey', 'cid', 'record'],
+  properties: {
+    rkey: { type: 'string', pattern: '^[2-7a-z]{13}$' },
+    cid: { type: 'string', minLength: 1 },
+    record: { type: 'object' },
+    blobs: { type: 'array', items: blobSchema },
+    encoded: { type: 'array', items: { type: 'integer', minimum: 0 } },
+    processed: { type: 'array', items: { type: 'integer', minimum: 0 } },
+    thumb: blobSchema,
+    warnings: { type: 'array', items: { type: 'string' } },
+  },
+});
+
+/** @throws Error for data that this network's `prepare` did not make: a bug, or a foreign row. */
+export function preparedPostOf(part: PreparedPart): PreparedPost {
+  const post = read(part.data);
+  if (!post) {
+    throw new Error(`Part ${part.key} holds no prepared Bluesky post.`);
+  }
+
+  return post;
+}
+
+export const uriOf = (did: string, { rkey }: { readonly rkey: string }): string =>
+  `at://${did}/${collection}/${rkey}`;
+
+const digits = '234567abcdefghijklmnopqrstuvwxyz';
+
+/**
+ * The record key of a post: a TID made from a time and the part's key instead of a clock and chance. Every attempt has
+ * the same key, so a second post cannot be created.
+ *
+ * 53 bits of microseconds (the given milliseconds, and microseconds from the hash), then 10 bits from the hash. Keys of
+ * later milliseconds sort after earlier ones.
+ *
+ * Source: https://atproto.com/specs/tid
+ *
+ * @param atMs Whole milliseconds since 1970.
+ */
+export function recordKey(atMs: number, partKey: string): string {
+  const hash = createHash('sha256').update(partKey).digest();
+  const microseconds = BigInt(atMs) * 1000n + BigInt(hash.readUInt16BE(0) % 1000);
+  const value = (microseconds << 10n) | BigInt(hash.readUInt16BE(2) % 1024);
+  return Array.from({ length: 13 }, (_, index) => {
+    const shift = BigInt(5 * (12 - index));
+    return digits.charAt(Number((value >> shift) & 31n));
+  }).join('');
+}
+
+/** Reads the response of `com.atproto.repo.applyWrites`, which is an empty object on older servers. */
+const readWritten = answerReader<object>({ type: 'object' });
+
+/**
+ * Writes all posts of a thread, or none of them, in one request.
+ *
+ * `applyWrites` is used for a single post too: it refuses an existing key, so it can only create. A repeated write gets
+ * an error (500 on Bluesky's own server); the records then show whether the first write succeeded.
+ *
+ * @throws NetworkError
+ */
+export async function writeThread(
+  connection: Connection,
+  posts: readonly PreparedPost[],
+): Promise<void> {
+  let secret = '';
+  const input = {
+    repo: connection.remoteId,
+    writes: posts.map(({ rkey, record }) => ({
+      $type: 'com.atproto.repo.applyWrites#create',
+      collection,
+      rkey,
+      value: record,
+    })),
+  };
+  const response = await withSession(connection, (authorization) => {
+    ({ secret } = authorization);
+    const method = 'com.atproto.repo.applyWrites';
+    return xrpcProcedure(connection, method, input, { purpose: 'create', authorization });
+  });
+  if (response.status === 200) {
+    if (!readWritten(jsonOf(response))) {
+      throw unreadable('create');
+    }
+    return;
+  }
+
+  const mayBeRepeated = ![403, 429].includes(response.status) && !isAccessLost(response);
+  if (!mayBeRepeated || !(await isWritten(connection, connection.remoteId, posts))) {
+    throw refusal(response, 'create', [secret]);
+  }
+}
+
+/**
+ * Whether a thread was written, by its record keys. Creates nothing and needs no session.
+ *
+ * A thread is one atomic write, so one of its records proves all: a missing record was deleted later.
+ *
+ * @throws NetworkError `unconfirmed` when a key holds another record than the prepared one: the owner edited the post,
+ *   or another post has the key. A person has to check.
+ */
+export async function isWritten(
+  server: ServerAccess,
+  did: string,
+  posts: readonly PreparedPost[],
+): Promise<boolean> {
+  let foreign = false;
+  for (const post of posts) {
+    const cid = await cidOf(server, did, post.rkey);
+    if (cid === post.cid) {
+      return true;
+    }
+
+    foreign ||= cid !== null;
+  }
+
+  if (foreign) {
+    const message = 'Another Bluesky post has the key of this one, or this one was edited.';
+    throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
+  }
+  return false;
+}
+
+/** Reads the response of `com.atproto.repo.getRecord`. */
+const readRecord = answerReader<{ readonly cid: string }>({
+  type: 'object',
+  required: ['cid'],
+  properties: { cid: cidSchema },
+});
+
+/** The hash of the record under a key; null when there is none. */
+async function cidOf(server: ServerAccess, repo: string, rkey: string): Promise<string | null> {
+  const method = 'com.atproto.repo.getRecord';
+  const response = await xrpcQuery(server, method, { repo, collection, rkey }, 'reconcile');
+  if (errorName(response) === 'RecordNotFound') {
+    return null;
+  }
+
+  if (response.status !== 200) {
+    throw refusal(response, 'reconcile', []);
+  }
+
+  const record = readRecord(jsonOf(response));
+  if (!record) {
+    throw unreadable('reconcile');
+  }
+  return record.cid;
+}

@@ -1,0 +1,296 @@
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EgressResponse } from '../../runtime/egress/egress.ts';
+import { answerReader, jsonOf, quote, retryAtMs } from '../answer.ts';
+import { type Connection, NetworkError, type PartMedia } from '../network.ts';
+import { type NetworkRequest, sendNetworkRequest } from '../http.ts';
+import { blobOf, blobSchema, bytesToSend, type Blob } from './blobs.ts';
+import { unreadable } from './client.ts';
+import { describeServer } from './connect.ts';
+import { serviceToken } from './session.ts';
+
+/** How long to wait for the service after the upload. Upload and wait must fit into one attempt. */
+const processingTimeoutMs = 120_000;
+const firstWaitMs = 500;
+const longestWaitMs = 5000;
+
+/**
+ * Has Bluesky's video service process a video, which it then stores on the account's server.
+ *
+ * The service recognises a video by its bytes and answers a second upload with the job of the first. So nothing is
+ * stored between attempts.
+ *
+ * @returns the blob of the result; null when the service is not available to this account.
+ * @throws NetworkError with `accepted: 'no'`: `media_refused` when the service cannot process the video, `rate_limited`
+ *   at the account's limit, `network_unavailable` while the service is still processing.
+ */
+export async function processVideo(connection: Connection, file: PartMedia): Promise<Blob | null> {
+  const service = await openVideoService(connection);
+  if (!service) {
+    return null;
+  }
+
+  const response = await upload(connection, service, file);
+  if ([401, 403, 404, 501].includes(response.status)) {
+    return null;
+  }
+
+  const job = readJob(response);
+  if (job?.blob) {
+    return job.blob;
+  }
+  if (!job?.jobId) {
+    throw uploadRefused(response, job, { service, file });
+  }
+  return (
+    resultOf(job, service, file) ?? (await untilProcessed(connection, service, job.jobId, file))
+  );
+}
+
+async function upload(
+  connection: Connection,
+  service: VideoService,
+  file: PartMedia,
+): Promise<EgressResponse> {
+  // The upload does not contain the file's own name, which may reveal more than its owner wants to publish.
+  const { ref } = await blobOf(file);
+  const query = new URLSearchParams({ did: connection.remoteId, name: `${ref.$link}.mp4` });
+  const body = { stream: Readable.from(bytesToSend(file)), sizeBytes: file.sizeBytes };
+  return askService(connection, service, {
+    path: `/xrpc/app.bsky.video.uploadVideo?${query}`,
+    file: { type: 'video/mp4', body },
+  });
+}
+
+type Job = {
+  readonly jobId?: string;
+  readonly state?: string;
+  readonly blob?: Blob;
+  readonly error?: string;
+  readonly message?: string;
+};
+
+const jobSchema = {
+  type: 'object',
+  properties: {
+    jobId: { type: 'string', maxLength: 255 },
+    state: { type: 'string' },
+    blob: blobSchema,
+    error: { type: 'string' },
+    message: { type: 'string' },
+  },
+};
+
+const readBareJob = answerReader<Job>(jobSchema);
+const readWrappedJob = answerReader<{ readonly jobStatus: Job }>({
+  type: 'object',
+  required: ['jobStatus'],
+  properties: { jobStatus: jobSchema },
+});
+
+/** An upload returns a bare job; some refusals wrap it in `jobStatus`, as the lexicon says. */
+function readJob(response: EgressResponse): Job | null {
+  const answer = jsonOf(response);
+  return readWrappedJob(answer)?.jobStatus ?? readBareJob(answer);
+}
+
+/**
+ * The result of a job; null while the service is processing. A blob counts even beside an error: for a video that the
+ * service already had, the job has the error `already_exists` and the blob.
+ */
+function resultOf(
+  { blob, state, error, message }: Job,
+  { uploadToken }: VideoService,
+  { name }: PartMedia,
+): Blob | null {
+  if (blob) {
+    return blob;
+  }
+  if (state !== 'JOB_STATE_FAILED') {
+    return null;
+  }
+
+  const serverMessage = quote(message || error, [uploadToken]);
+  throw new NetworkError(
+    'media_refused',
+    `Bluesky's video service could not process the file "${name}"${serverMessage && `: ${serverMessage}`}.`,
+    { accepted: 'no', server: 'answered' },
+  );
+}
+
+async function untilProcessed(
+  connection: Connection,
+  service: VideoService,
+  jobId: string,
+  file: PartMedia,
+): Promise<Blob> {
+  const giveUpAtMs = Date.now() + processingTimeoutMs;
+  const path = `/xrpc/app.bsky.video.getJobStatus?${new URLSearchParams({ jobId })}`;
+  for (
+    let waitMs = firstWaitMs;
+    Date.now() < giveUpAtMs;
+    waitMs = Math.min(waitMs * 2, longestWaitMs)
+  ) {
+    const response = await askService(connection, service, { path });
+    const job = response.status === 200 ? readJob(response) : null;
+    const blob = job && resultOf(job, service, file);
+    if (blob) {
+      return blob;
+    }
+
+    await sleep(waitMs);
+  }
+
+  const message = `Bluesky's video service is still processing the file "${file.name}".`;
+  throw new NetworkError('network_unavailable', message, { accepted: 'no', hasProgressed: true });
+}
+
+function uploadRefused(
+  response: EgressResponse,
+  job: Job | null,
+  { service, file: { name } }: { readonly service: VideoService; readonly file: PartMedia },
+): NetworkError {
+  const { status } = response;
+  const serverMessage = job?.message || job?.error || '';
+  if (
+    status === 429 ||
+    /limit|disabled/iv.test(serverMessage) ||
+    job?.error === 'unconfirmed_email'
+  ) {
+    return refusedBy(
+      serverMessage.replaceAll(service.uploadToken, '…'),
+      `did not accept the file "${name}"`,
+      response,
+    );
+  }
+
+  const isRefused = status === 200 || (status >= 400 && status < 500 && status !== 408);
+  const quoted = quote(serverMessage, [service.uploadToken]);
+  return new NetworkError(
+    isRefused ? 'media_refused' : 'network_unavailable',
+    `Bluesky's video service did not accept the file "${name}" (HTTP ${status})${quoted && `: ${quoted}`}.`,
+    { accepted: 'no', server: 'answered' },
+  );
+}
+
+/** Converts videos for Bluesky's apps, and stores the result on the account's server. */
+type VideoService = {
+  readonly baseUrl: string;
+  /** Allows the service to store a file on the account's server. */
+  readonly uploadToken: string;
+};
+
+const serviceName = "Bluesky's video service";
+const bluesky = { baseUrl: 'https://video.bsky.app', did: 'did:web:video.bsky.app' };
+
+const minute = 60;
+/** Covers the time that the service may need. Servers grant at most an hour. */
+const uploadTokenSeconds = 30 * minute;
+
+/**
+ * Opens the video service for an account.
+ *
+ * @returns null when the account's server or the service does not support this. The file is then uploaded to the
+ * server.
+ * @throws NetworkError `rate_limited` when the service takes no video of the account at the moment, `media_refused`
+ *   when it takes none at all, `access_lost`.
+ */
+async function openVideoService(connection: Connection): Promise<VideoService | null> {
+  try {
+    const { did } = await describeServer(connection);
+    // Bluesky's service cannot reach a server without TLS. The sandbox, which has no TLS, provides the service too.
+    const isOpen = connection.baseUrl.startsWith('http:');
+    const service = isOpen ? { baseUrl: connection.baseUrl, did } : bluesky;
+    const limits = await limitsOf(connection, service);
+    if (!limits.canUpload) {
+      throw refusedBy(limits.message ?? limits.error ?? '', 'accepts no video of this account');
+    }
+
+    const uploadBlob = 'com.atproto.repo.uploadBlob';
+    const uploadToken = await serviceToken(connection, did, uploadBlob, uploadTokenSeconds);
+    return { baseUrl: service.baseUrl, uploadToken };
+  } catch (error) {
+    if (error instanceof NetworkError && isOptionalFailure(error) && !connection.signal.aborted) {
+      return null;
+    }
+
+    throw error;
+  }
+}
+
+const isOptionalFailure = ({ code }: NetworkError): boolean =>
+  code === 'network_unavailable' || code === 'permission_missing';
+
+type Limits = {
+  readonly canUpload: boolean;
+  readonly message?: string;
+  readonly error?: string;
+};
+
+/** Reads the response of `app.bsky.video.getUploadLimits`. */
+const readLimits = answerReader<Limits>({
+  type: 'object',
+  required: ['canUpload'],
+  properties: {
+    canUpload: { type: 'boolean' },
+    message: { type: 'string' },
+    error: { type: 'string' },
+  },
+});
+
+async function limitsOf(
+  connection: Connection,
+  { baseUrl, did }: { readonly baseUrl: string; readonly did: string },
+): Promise<Limits> {
+  const method = 'app.bsky.video.getUploadLimits';
+  const token = await serviceToken(connection, did, method, minute);
+  const path = `/xrpc/${method}`;
+  const response = await askService(connection, { baseUrl, uploadToken: token }, { path });
+  if (response.status === 429) {
+    throw refusedBy('', 'accepts no more requests at the moment', response);
+  }
+
+  const limits = response.status === 200 ? readLimits(jsonOf(response)) : null;
+  if (!limits) {
+    throw unreadable('prepare');
+  }
+  return limits;
+}
+
+/** Returns refusals as responses. */
+const askService = (
+  { http, signal }: Connection,
+  { baseUrl, uploadToken }: VideoService,
+  request: Pick<NetworkRequest, 'path' | 'file'>,
+): Promise<EgressResponse> =>
+  sendNetworkRequest(
+    { http, baseUrl, signal },
+    {
+      method: request.file ? 'POST' : 'GET',
+      headers: { authorization: `Bearer ${uploadToken}` },
+      purpose: 'upload',
+      ...request,
+    },
+    serviceName,
+  );
+
+/** Errors that last. All others are daily limits, which end. */
+const permanentRefusal = /not allowed|not old enough|e-?mail/iv;
+/** The service does not say when its daily limits end. */
+const limitRetryMs = 60 * 60_000;
+
+/** @param serverMessage The service's message. @param response The refused request's response. */
+function refusedBy(serverMessage: string, saying: string, response?: EgressResponse): NetworkError {
+  const quoted = quote(serverMessage.replaceAll('_', ' '), []);
+  const message = `${serviceName} ${saying}${quoted && `: ${quoted}`}.`;
+  if (permanentRefusal.test(serverMessage)) {
+    return new NetworkError('media_refused', message, { accepted: 'no', server: 'answered' });
+  }
+
+  const nowMs = Date.now();
+  return new NetworkError('rate_limited', message, {
+    accepted: 'no',
+    retryAtMs: (response && retryAtMs(response, nowMs)) ?? nowMs + limitRetryMs,
+    server: 'answered',
+  });
+}

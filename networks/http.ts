@@ -1,0 +1,221 @@
+import { AppError } from '../domain/errors.ts';
+import type { Json } from '../domain/json-schema.ts';
+import {
+  EgressError,
+  type Egress,
+  type EgressErrorCode,
+  type EgressResponse,
+  type StreamedBody,
+} from '../runtime/egress/egress.ts';
+import { answerReader } from './answer.ts';
+import { NetworkError, type PartMedia } from './network.ts';
+
+/** Limit for a whole request. Longer than any answer from a healthy server, shorter than an attempt. */
+export const timeoutMs = 30_000;
+/** Limit for a request with a file. Shorter than an attempt; at 10 Mbit/s, 200 MB take 160 s. */
+const uploadTimeoutMs = 200_000;
+/** A page of 40 long statuses has about 300 kB. */
+const maxBytes = 2 * 1024 * 1024;
+
+/**
+ * The purpose of a request, which decides what its failure says about the post:
+ *
+ * - `prepare`: nothing was sent yet, so the network certainly has no post.
+ * - `upload`: transfers a file before the post is sent, so the same holds.
+ * - `create`: creates the post, so only a refusal is certain.
+ * - `reconcile`: a post was sent before; a failed reconcile leaves its outcome open.
+ */
+export type Purpose = 'prepare' | 'upload' | 'create' | 'reconcile';
+
+/** The part of a connection that a request needs. */
+export type ServerAccess = {
+  readonly http: Egress;
+  readonly baseUrl: string;
+  readonly signal?: AbortSignal;
+  readonly mayCreate?: () => boolean;
+};
+
+export type NetworkRequest = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** The path below the base URL, with its query; or a whole URL, where the network gave one for an upload. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Sent instead of `body`, like an HTML form. */
+  readonly form?: URLSearchParams;
+  /** Sent instead of `body`. */
+  readonly file?: { readonly type: string; readonly body: StreamedBody };
+  readonly purpose: Purpose;
+};
+
+/**
+ * Sends one request to a network and returns its response, including refusals.
+ *
+ * @param name The server's name for messages: `The Mastodon server`.
+ * @throws NetworkError `network_unavailable` when no response came; the error of reading the file, if that failed.
+ */
+export async function sendNetworkRequest(
+  server: ServerAccess,
+  request: NetworkRequest,
+  name: string,
+): Promise<EgressResponse> {
+  const { method, path, headers, file, purpose } = request;
+  const content = file ?? textOf(request);
+  try {
+    return await server.http.request({
+      method,
+      url: /^https?:/iv.test(path) ? path : `${server.baseUrl}${path}`,
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'Punctual',
+        ...(content.body === undefined ? {} : { 'content-type': content.type }),
+        ...headers,
+      },
+      ...(content.body === undefined ? {} : { body: content.body }),
+      timeoutMs: file ? uploadTimeoutMs : timeoutMs,
+      maxBytes,
+      ...(server.signal ? { signal: server.signal } : {}),
+      ...(purpose === 'create' && server.mayCreate ? { mayStart: server.mayCreate } : {}),
+    });
+  } catch (error) {
+    if (error instanceof EgressError && error.cause instanceof NetworkError) {
+      throw error.cause; // The file could not be read to its end.
+    }
+
+    const certain = error instanceof EgressError && !error.maybeSent;
+    const why = error instanceof EgressError ? reasons[error.code] : 'did not complete the request';
+    throw new NetworkError('network_unavailable', `${name} ${why}.`, {
+      accepted: acceptedAfter(purpose, certain),
+      ...(isAway(error) && { server: 'unreachable' }),
+      cause: error,
+    });
+  }
+}
+
+function textOf({ form, body }: NetworkRequest) {
+  return form
+    ? { type: 'application/x-www-form-urlencoded', body: form.toString() }
+    : {
+        type: 'application/json',
+        body: body === undefined ? undefined : JSON.stringify(body),
+      };
+}
+
+/** A blocked address and a response that is not HTTP say nothing about the server's availability. */
+const isAway = (error: unknown): boolean =>
+  error instanceof EgressError &&
+  error.code !== 'blocked_destination' &&
+  error.code !== 'invalid_response';
+
+/** What a failure says about the post. @param certainlyNot Whether it proves that this request created none. */
+export function acceptedAfter(purpose: Purpose, certainlyNot: boolean): 'no' | 'unknown' {
+  if (purpose === 'prepare' || purpose === 'upload') {
+    return 'no';
+  }
+
+  return purpose === 'create' && certainlyNot ? 'no' : 'unknown';
+}
+
+const reasons: Readonly<Record<EgressErrorCode, string>> = {
+  blocked_destination: 'has an address that this service may not reach',
+  dns_error: 'has a name that does not resolve',
+  connection_refused: 'refused the connection',
+  connection_reset: 'closed the connection',
+  timeout: 'did not answer in time',
+  tls_error: 'could not prove its identity (TLS)',
+  invalid_response: 'sent an invalid HTTP response',
+};
+
+/**
+ * The base URL of a server from a person's input: `mastodon.example` and `https://mastodon.example/` are the same.
+ *
+ * @returns The origin and the path, without a trailing slash.
+ * @throws AppError `invalid_request` for anything but a web server's URL without query and credentials. The message
+ *   does not repeat the input, which may contain a password.
+ */
+export function baseUrlOf(address: string): string {
+  const withScheme = /^https?:\/\//i.test(address) ? address : `https://${address}`;
+  const url = URL.parse(withScheme);
+  if (!url || url.search || url.hash || url.username || url.password) {
+    throw new AppError(
+      'invalid_request',
+      'Not the address of a server, such as https://a.example.',
+    );
+  }
+
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+/** A server, and the access token for an account there. */
+export type TokenAccess = { readonly server: ServerAccess; readonly accessToken: string };
+
+/** Visible ASCII: nothing else is allowed in a header. */
+const readCredentials = answerReader<{ readonly accessToken: string }>({
+  type: 'object',
+  required: ['accessToken'],
+  properties: { accessToken: { type: 'string', pattern: '^[\\x21-\\x7e]+$' } },
+});
+
+/**
+ * Reads the credentials of an account that uses an access token.
+ *
+ * @param of The issuer, for the message: `X`, `a Mastodon server`.
+ * @throws NetworkError `access_lost` when there is no token that is valid in a header.
+ */
+export function openAccess(
+  server: ServerAccess,
+  credentials: Json,
+  purpose: Purpose,
+  of: string,
+): TokenAccess {
+  const known = readCredentials(credentials);
+  if (!known) {
+    throw new NetworkError(
+      'access_lost',
+      `The stored credentials have no valid access token of ${of}.`,
+      {
+        accepted: acceptedAfter(purpose, true),
+      },
+    );
+  }
+
+  return { server, accessToken: known.accessToken };
+}
+
+/** The header that carries the token. */
+export const bearerHeader = ({ accessToken }: Pick<TokenAccess, 'accessToken'>) => ({
+  authorization: `Bearer ${accessToken}`,
+});
+
+/**
+ * Streams the bytes of a file. Opens it only when the first bytes are read.
+ *
+ * @param fromByte Where to start, below the file's size.
+ * @throws NetworkError with `accepted: 'no'`, because no post goes out before its files: the errors of `open`;
+ *   `media_refused` when the file has another size than the library recorded; `internal` when the storage breaks off.
+ */
+export async function* fileBytes(file: PartMedia, fromByte = 0): AsyncGenerator<Buffer> {
+  const { name, sizeBytes } = file;
+  let length = fromByte;
+  const stream = await file.open(fromByte);
+  try {
+    for await (const chunk of stream) {
+      length += chunk.length;
+      // The request announced `sizeBytes`; more bytes would be cut off.
+      if (length > sizeBytes) {
+        break;
+      }
+
+      yield chunk;
+    }
+  } catch (error) {
+    const message = `The file "${name}" could not be read to its end: the media storage of this service broke off.`;
+    throw new NetworkError('internal', message, { accepted: 'no', cause: error });
+  }
+
+  if (length !== sizeBytes) {
+    const message = `The file "${name}" is damaged: it no longer has the ${sizeBytes} bytes that it had. Upload it again for a new post.`;
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
+  }
+}

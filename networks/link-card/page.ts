@@ -1,0 +1,192 @@
+import { wholeCharacters } from '../../domain/texts.ts';
+import { createGrowingBuffer } from '../../runtime/bytes.ts';
+import type { Downloader } from '../../runtime/egress/egress.ts';
+import { readHtml } from '../read-html.ts';
+
+/** A page that a text links to, as far as it was read. */
+export type FetchedPage = {
+  readonly html: string;
+  /** Its URL after redirects. */
+  readonly url: string;
+};
+
+/** A page's metadata are in its head. */
+const maxRead = 512 * 1024;
+/** Larger pages are refused unread. */
+const maxBytes = 20 * 1024 * 1024;
+
+export const fetching = { stallMs: 5000, timeoutMs: 10_000, maxRedirects: 5 };
+export const userAgent = 'Punctual/1.0 (link card)';
+
+export const compressed = 'came compressed, which was not asked for';
+
+/** Why there is no card, as what the page or its server did: `answered 404`. */
+export class NoPageError extends Error {
+  override readonly name = 'NoPageError';
+}
+
+/** @throws NoPageError; the errors of the download. */
+export async function readPage(
+  downloads: Downloader,
+  url: string,
+  signal: AbortSignal,
+): Promise<FetchedPage> {
+  const headers = { 'user-agent': userAgent, accept: 'text/html, application/xhtml+xml' };
+  const found = await downloads.download({ url, headers, maxBytes, ...fetching, signal });
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = found.headers;
+  const problem =
+    found.status !== 200
+      ? `answered ${found.status}`
+      : type !== '' && !/^(?:text\/html|application\/xhtml\+xml)\b/iv.test(type)
+        ? 'is not a web page'
+        : encoding.toLowerCase() !== 'identity'
+          ? compressed
+          : null;
+  if (problem !== null) {
+    found.body.destroy();
+    throw new NoPageError(problem);
+  }
+
+  const page = createGrowingBuffer();
+  // Leaving the loop destroys the stream.
+  for await (const chunk of found.body as AsyncIterable<Buffer>) {
+    page.append(chunk);
+    if (page.length >= maxRead || page.isFragmented) {
+      break;
+    }
+  }
+
+  const html = decodePage(page.bytes().subarray(0, maxRead), type);
+  // Without a content type, a page is recognised by its beginning.
+  if (type === '' && !/^\s*</v.test(html)) {
+    throw new NoPageError('is not a web page');
+  }
+  return { html, url: found.url };
+}
+
+/**
+ * Decodes a page. The charset is the first known one of: byte order mark, `Content-Type`, XML declaration, `meta`.
+ * The default is UTF-8.
+ *
+ * Source: https://html.spec.whatwg.org/multipage/parsing.html#determining-the-character-encoding
+ */
+export function decodePage(bytes: Buffer, contentType: string): string {
+  const ascii = bytes.toString('latin1');
+  const encoding =
+    markOf(ascii) ??
+    known(/charset\s*=\s*["']?(?<name>[\w.:\-]{1,40})/iv.exec(contentType)?.groups?.['name']) ??
+    readable(
+      /^<\?xml\s[^>]{0,200}?encoding\s*=\s*["'](?<name>[\w.:\-]{1,40})/v.exec(ascii)?.groups?.[
+        'name'
+      ],
+    ) ??
+    readable(metaOf(ascii)) ??
+    'utf-8';
+  return new TextDecoder(encoding).decode(bytes);
+}
+
+const marks = { '\xEF\xBB\xBF': 'utf-8', '\xFF\xFE': 'utf-16le', '\xFE\xFF': 'utf-16be' };
+
+const markOf = (ascii: string): string | undefined =>
+  Object.entries(marks).find(([mark]) => ascii.startsWith(mark))?.[1];
+
+/** The decoder's name of a charset; undefined for an unknown one. */
+function known(name: string | undefined): string | undefined {
+  try {
+    return name && new TextDecoder(name).encoding;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A page whose declaration is readable as ASCII is not in UTF-16, even if it says so. */
+const readable = (name: string | undefined): string | undefined =>
+  known(name)?.replace(/^utf-16.*$/v, 'utf-8');
+
+/** The charset of the first `meta` that names a known one. */
+function metaOf(ascii: string): string | undefined {
+  let found: string | undefined;
+  readHtml(ascii, {
+    onTag: (name, attributes) => {
+      if (name !== 'meta' || found !== undefined) {
+        return;
+      }
+
+      const isType = attributes.get('http-equiv')?.toLowerCase() === 'content-type';
+      const content = isType ? (attributes.get('content') ?? '') : '';
+      const inContent = /charset\s*=\s*["']?(?<name>[\w.:\-]{1,40})/iv.exec(content);
+      found = known(attributes.get('charset')?.trim() ?? inContent?.groups?.['name']);
+    },
+    onEndTag: () => undefined,
+    onText: () => undefined,
+  });
+  return found;
+}
+
+/** A page's metadata for previews. Empty strings where the page has none. */
+type PageFacts = {
+  readonly title: string;
+  readonly description: string;
+  /** The URL of a picture, as written in the page. */
+  readonly image: string;
+};
+
+const maxTitle = 300;
+const maxDescription = 600;
+const maxAddress = 2000;
+
+/** In order of precedence. Sources: https://ogp.me, https://html.spec.whatwg.org (`meta`). */
+const names = {
+  title: ['og:title', 'twitter:title'],
+  description: ['og:description', 'twitter:description', 'description'],
+  image: ['og:image:secure_url', 'og:image', 'og:image:url', 'twitter:image', 'twitter:image:src'],
+} as const;
+
+const metaNames: ReadonlySet<string> = new Set(Object.values(names).flat());
+
+/**
+ * Reads the beginning of a page, in time linear to its length. The page is untrusted, so its metadata become plain
+ * text, bounded and on one line.
+ */
+export function pageFacts(html: string): PageFacts {
+  const metadata = new Map<string, string>();
+  let title = '';
+  let isTitle = false;
+  readHtml(html, {
+    onTag: (name, attributes) => {
+      const key = (attributes.get('property') ?? attributes.get('name') ?? '').toLowerCase();
+      const content = attributes.get('content') ?? '';
+      if (name === 'meta' && metaNames.has(key) && !metadata.has(key) && content.trim() !== '') {
+        metadata.set(key, content);
+      }
+      // An SVG in the page may have a title as well, so only the first title counts.
+      isTitle = name === 'title' && title === '';
+    },
+    onEndTag: () => {
+      isTitle = false;
+    },
+    onText: (text) => {
+      title += isTitle && title.length < maxTitle * 2 ? text : '';
+    },
+  });
+  const first = (keys: readonly string[]): string =>
+    keys.map((key) => metadata.get(key) ?? '').find((value) => value !== '') ?? '';
+  return {
+    title: clean(first(names.title) || title, maxTitle),
+    description: clean(first(names.description), maxDescription),
+    image: first(names.image).trim().slice(0, maxAddress),
+  };
+}
+
+const codePoints = (text: string): number => Array.from(text).length;
+
+/** Puts a text on one line and limits its code points, without splitting a character. */
+function clean(text: string, most: number): string {
+  const line = text
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gv, ' ')
+    .trim();
+  return wholeCharacters(line, most, codePoints) === line
+    ? line
+    : `${wholeCharacters(line, most - 1, codePoints)}…`;
+}

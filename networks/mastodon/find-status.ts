@@ -1,0 +1,239 @@
+import { setImmediate } from 'node:timers/promises';
+import { normalized } from '../../domain/texts.ts';
+import type { TokenAccess } from '../http.ts';
+import { answerReader, jsonOf } from '../answer.ts';
+import { readHtml } from '../read-html.ts';
+import { get, refusal, unreadable } from './client.ts';
+import { applicationSchema, type Application, type Status } from './statuses.ts';
+
+/** Statuses of servers that do not support a call, or do not allow it to this token. */
+const notOffered: ReadonlySet<number> = new Set([400, 403, 404, 405, 410, 422, 501]);
+
+/** Servers allow 300 calls per account in five minutes, and a reconcile makes up to ten others. */
+const mostSources = 100;
+
+/**
+ * The statuses that have a text, judged by their source or, where the server offers none, by their HTML. Sources that
+ * equal the text exactly come first.
+ *
+ * Each source is a call, so sources are read only for statuses whose HTML has the text. If none matches, those that
+ * share words with the text are read, because a server may render a text differently (Markdown).
+ *
+ * @throws NetworkError with `accepted: 'unknown'` when the server cannot answer at the moment.
+ */
+export async function statusesWithText(
+  access: TokenAccess,
+  statuses: readonly Status[],
+  text: string,
+): Promise<Status[]> {
+  const sought = soughtText(text);
+  const says = await eachInTurn(statuses, (status) => isSameContent(status, sought));
+  const shown = statuses.filter((_, index) => says[index] === true);
+  const found = await bySource(access, shown.slice(0, mostSources), sought);
+  // Beyond the limit of sources, the HTML decides: the account repeats one text.
+  const all = [...found, ...shown.slice(mostSources)];
+  if (all.length > 0) {
+    return byOurApplication(access, all);
+  }
+
+  const shared = await eachInTurn(statuses, (status) => sharedWords(status, sought));
+  const likely = statuses
+    .map((status, index) => ({ status, shared: shown.includes(status) ? 0 : (shared[index] ?? 0) }))
+    .filter((other) => other.shared > 0)
+    .toSorted((a, b) => b.shared - a.shared)
+    .slice(0, mostSources)
+    .map(({ status }) => status);
+  return byOurApplication(access, await bySource(access, likely, sought));
+}
+
+/** Yields to other work of the process after each status, because a hostile server can make each one slow to read. */
+async function eachInTurn<T>(
+  statuses: readonly Status[],
+  read: (status: Status) => T,
+): Promise<T[]> {
+  const all: T[] = [];
+  for (const status of statuses) {
+    all.push(read(status));
+    await setImmediate();
+  }
+
+  return all;
+}
+
+async function bySource(
+  access: TokenAccess,
+  statuses: readonly Status[],
+  sought: SoughtText,
+): Promise<Status[]> {
+  const same: Status[] = [];
+  const alike: Status[] = [];
+  for (const status of statuses) {
+    const source = await sourceOf(access, status);
+    if (source !== null && isSameSource(source, sought)) {
+      same.push(status);
+    } else if (source === null ? isSameContent(status, sought) : isAlikeSource(source, sought)) {
+      alike.push(status);
+    }
+  }
+
+  return [...same, ...alike];
+}
+
+const readSource = answerReader<{ readonly text: string }>({
+  type: 'object',
+  required: ['text'],
+  properties: { text: { type: 'string' } },
+});
+
+/** @returns null when the server does not offer sources. */
+async function sourceOf(access: TokenAccess, { id }: Status): Promise<string | null> {
+  const path = `/api/v1/statuses/${encodeURIComponent(id)}/source`;
+  const source = await offered(access, path);
+  if (source === null) {
+    return null;
+  }
+
+  const read = readSource(source);
+  if (!read) {
+    throw unreadable('reconcile');
+  }
+  return read.text;
+}
+
+/** Reads `GET /api/v1/apps/verify_credentials`. */
+const readApplication = answerReader<Application>(applicationSchema);
+
+/**
+ * Omits statuses of other applications, where the server reports the application: a person may have posted the same
+ * text by hand.
+ */
+async function byOurApplication(access: TokenAccess, statuses: Status[]): Promise<Status[]> {
+  if (!statuses.some(({ application }) => application)) {
+    return statuses;
+  }
+
+  const ours = readApplication(await offered(access, '/api/v1/apps/verify_credentials'))?.name;
+  return statuses.filter(
+    ({ application }) => ours === undefined || !application || application.name === ours,
+  );
+}
+
+/** @returns the response, or null when the server does not support the call. */
+async function offered(access: TokenAccess, path: string): Promise<unknown> {
+  const response = await get(access, path, 'reconcile');
+  if (notOffered.has(response.status)) {
+    return null;
+  }
+
+  if (response.status !== 200) {
+    throw refusal(response, { purpose: 'reconcile', accessToken: access.accessToken });
+  }
+  return jsonOf(response);
+}
+
+/** The sent text, in the forms that statuses are compared in. Made once, because a text may be long. */
+type SoughtText = {
+  readonly letters: string;
+  readonly bare: string;
+  readonly normal: string;
+  readonly words: ReadonlySet<string>;
+  /** Longest possible status of this text, in UTF-16 units. A longer one (up to two megabytes) is another status. */
+  readonly maxRead: number;
+};
+
+/** A one-letter mention or hashtag becomes a link of up to 300 characters, the largest growth. */
+const mostMarkup = 100;
+const spareMarkup = 4000;
+
+export const soughtText = (text: string): SoughtText => ({
+  letters: lettersOf(text),
+  bare: bare(text),
+  normal: normal(text),
+  words: wordsOf(text),
+  maxRead: text.length * mostMarkup + spareMarkup,
+});
+
+/** Whether a status's source equals the sent text. Servers trim it, and may compose its characters. */
+export const isSameSource = (source: string, sought: SoughtText): boolean =>
+  source.length <= sought.maxRead && normal(source) === sought.normal;
+
+/**
+ * Whether a status's source is the sent text after a server's changes: other quotation marks, spaces or dots, a mention
+ * without its host. Compared like the HTML.
+ */
+export const isAlikeSource = (source: string, sought: SoughtText): boolean =>
+  source.length <= sought.maxRead && isAlike(source, sought);
+
+/**
+ * Whether a status has the sent text, judged by its HTML alone.
+ *
+ * Servers turn marks into formatting, replace quotation marks and shorten links. So only letters and digits are
+ * compared, links by their target, and mentions without their host. A false match is better than a miss, which would
+ * post twice. A text without letters and digits is compared whole.
+ */
+export const isSameContent = ({ content = '' }: Status, sought: SoughtText): boolean =>
+  content.length <= sought.maxRead && isAlike(plain(content), sought);
+
+/** How many of the text's words appear in a status's HTML or links. */
+function sharedWords({ content = '' }: Status, { words, maxRead }: SoughtText): number {
+  const html = content.slice(0, maxRead);
+  const shown = wordsOf(`${plain(html)} ${html.replaceAll(/<[^<>]*>/gu, ' ')}`);
+  return [...words].filter((word) => shown.has(word)).length;
+}
+
+function isAlike(candidate: string, sought: SoughtText): boolean {
+  const letters = lettersOf(candidate);
+  return letters === sought.letters && (letters !== '' || bare(candidate) === sought.bare);
+}
+
+/**
+ * The text of a status's HTML, with the targets of links instead of their shortened texts. A link ends with its
+ * paragraph at the latest.
+ */
+function plain(html: string): string {
+  let text = '';
+  let isShown = true;
+  readHtml(html, {
+    onTag: (name, attributes) => {
+      if (name === 'a') {
+        const target = isMarked(attributes) ? undefined : attributes.get('href');
+        text += target ?? '';
+        isShown = target === undefined;
+      }
+    },
+    onEndTag: (name) => {
+      isShown ||= name === 'a' || name === 'p';
+    },
+    onText: (piece) => {
+      text += isShown ? piece : '';
+    },
+  });
+  return text;
+}
+
+/** Mentions and hashtags are links too, but their text is the original one. */
+const isMarked = (attributes: ReadonlyMap<string, string>): boolean =>
+  /\b(?:mention|hashtag)\b/u.test(attributes.get('class') ?? '') ||
+  (attributes.get('rel') ?? '').startsWith('tag');
+
+const lettersOf = (text: string): string =>
+  normalized(withoutHosts(text), 'NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, '');
+
+const bare = (text: string): string => normalized(text, 'NFC').replaceAll(/\s/gu, '');
+
+const normal = (text: string): string => normalized(text, 'NFC').replaceAll('\r\n', '\n').trim();
+
+const wordsOf = (text: string): ReadonlySet<string> =>
+  new Set(
+    normalized(text, 'NFKC')
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu),
+  );
+
+const withoutHosts = (text: string): string =>
+  text.replaceAll(
+    /(?<![\w@/])(@\w+(?:[.-]+\w+)*)@[\p{L}\p{N}][\p{L}\p{N}.:-]*[\p{L}\p{N}]/gu,
+    '$1',
+  );

@@ -1,0 +1,251 @@
+import { domainToUnicode } from 'node:url';
+import type { Schemas } from '@xdevplatform/xdk';
+import twitterText from 'twitter-text';
+import { normalized } from '../../domain/texts.ts';
+import type { TokenAccess } from '../http.ts';
+import { answerReader } from '../answer.ts';
+import { NetworkError } from '../network.ts';
+import { callAs, idSchema, type Wire } from './client.ts';
+
+type OwnPost = Required<Pick<Wire<Schemas.Post>, 'id' | 'text' | 'conversation_id'>> & {
+  readonly attachments?: { readonly media_keys?: readonly string[] | null };
+  readonly entities?: { readonly urls?: readonly LinkEntity[] | null };
+};
+
+/**
+ * A link of a text: `url` is in the text, `expanded_url` is its target. With `media_key` it leads to one of the post's
+ * own files.
+ */
+type LinkEntity = Pick<
+  NonNullable<NonNullable<Wire<Schemas.Post>['entities']>['urls']>[number],
+  'url' | 'expanded_url' | 'media_key'
+>;
+
+type OwnPosts = {
+  readonly data?: readonly OwnPost[];
+  readonly meta?: { readonly next_token?: string };
+};
+
+/** The fields of a post that a reconcile requests. */
+const postFields = [
+  'attachments',
+  'conversation_id',
+  'entities',
+] as const satisfies readonly (keyof Wire<Schemas.Post>)[];
+
+const nullable = (schema: object) => ({ ...schema, nullable: true });
+
+const readOwnPosts = answerReader<OwnPosts>({
+  type: 'object',
+  properties: {
+    data: {
+      type: 'array',
+      items: {
+        type: 'object',
+        // X ignores unknown parameters: a response without this field ignored `post.fields`.
+        required: ['id', 'text', 'conversation_id'],
+        properties: {
+          id: idSchema,
+          text: { type: 'string' },
+          conversation_id: idSchema,
+          attachments: {
+            type: 'object',
+            properties: {
+              media_keys: nullable({ type: 'array', items: { type: 'string' } }),
+            },
+          },
+          entities: {
+            type: 'object',
+            properties: {
+              urls: nullable({
+                type: 'array',
+                items: {
+                  type: 'object',
+                  properties: {
+                    url: nullable({ type: 'string' }),
+                    expanded_url: nullable({ type: 'string' }),
+                    media_key: nullable({ type: 'string' }),
+                  },
+                },
+              }),
+            },
+          },
+        },
+      },
+    },
+    meta: {
+      type: 'object',
+      properties: { next_token: { type: 'string', minLength: 1, maxLength: 1000 } },
+    },
+  },
+});
+
+/** X charges one read per post in a response, and nothing for a page. */
+const pageSize = 100;
+
+const maxPages = 2;
+
+/**
+ * The account's posts after an id, oldest first, with replies and without reposts.
+ *
+ * Source: https://docs.x.com/x-api/users/get-posts
+ *
+ * @returns also whether the list is complete; there may be too many posts to read.
+ */
+export async function ownPostsSince(
+  access: TokenAccess,
+  accountId: string,
+  sinceId: string,
+): Promise<{ readonly posts: readonly OwnPost[]; readonly isComplete: boolean }> {
+  const found: OwnPost[] = [];
+  let cursor: Record<string, string> = {};
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    const search = new URLSearchParams({
+      max_results: String(pageSize),
+      since_id: sinceId,
+      exclude: 'retweets',
+      'post.fields': postFields.join(','),
+      ...cursor,
+    });
+    const path = `/2/users/${encodeURIComponent(accountId)}/tweets?${search}`;
+    const request = { method: 'GET', path, purpose: 'reconcile' } as const;
+    const { data = [], meta } = await callAs(access, request, readOwnPosts);
+    found.push(...data);
+    if (meta?.next_token === undefined) {
+      return { posts: found.toReversed(), isComplete: true };
+    }
+
+    cursor = { pagination_token: meta.next_token };
+  }
+
+  return { posts: found.toReversed(), isComplete: false };
+}
+
+/** The post may be one of those that were not read. */
+export function tooMany(): NetworkError {
+  const message = `The account has over ${maxPages * pageSize} newer posts, too many to search.`;
+  return new NetworkError('unconfirmed', message, { accepted: 'unknown' });
+}
+
+/** The epoch of X's ids, which begin with a time in milliseconds. */
+const firstMs = 1_288_834_974_657n;
+
+/** The number of bits after the time, which hold a counter. */
+const bitsOfCount = 22n;
+
+/** The largest id before those that X issues from a time on. @param timeMs In milliseconds since 1970. */
+export function idBefore(timeMs: number): string {
+  const sinceMs = BigInt(Math.floor(timeMs)) - firstMs;
+  return String(sinceMs > 0n ? sinceMs << bitsOfCount : 1n);
+}
+
+/**
+ * Whether a post has the sent text.
+ *
+ * X replaces each link with a t.co link and reports its target separately, escapes `&`, `<` and `>`, and appends a link
+ * to the files. So links are compared by their targets, and everything else only by letters and digits, because X may
+ * trim and compose characters. A false match is better than a miss, which would post twice. A text without letters,
+ * digits and links is compared whole.
+ */
+export function isSameText(post: OwnPost, text: string): boolean {
+  const keys = post.attachments?.media_keys;
+  // Null does not say whether the post has files.
+  const guesses = keys === null ? [false, true] : [(keys ?? []).length > 0];
+  const sent = sentOf(text);
+  return guesses.some((hasFiles) => isSame(shownOf(post, hasFiles), sent));
+}
+
+function isSame(shown: Pieces, sent: Pieces): boolean {
+  const isPlain = sent.links.length === 0 && lettersOf(sent.rest) === '';
+  return (
+    lettersOf(shown.rest) === lettersOf(sent.rest) &&
+    shown.links.length === sent.links.length &&
+    shown.links.every((link, index) => isSameLink(link, sent.links[index])) &&
+    (!isPlain || bare(shown.rest) === bare(sent.rest))
+  );
+}
+
+/** A link whose target is unknown matches any other. */
+const isSameLink = (shown: string | null, sent: string | null | undefined): boolean =>
+  shown === null || sent === null || shown === sent;
+
+type Pieces = {
+  /** The text without its links. */
+  readonly rest: string;
+  /** Their targets, in one spelling; null for an unknown one. */
+  readonly links: readonly (string | null)[];
+};
+
+function sentOf(text: string): Pieces {
+  const links = twitterText.extractUrls(text);
+  // We cannot know where a t.co link in the sent text leads.
+  const addresses = links.map((link) =>
+    /^https?:\/\/t\.co\//iv.test(link) ? null : normalizedUrl(link),
+  );
+  return { rest: without(text, links), links: addresses };
+}
+
+/** X's own links in a text. */
+const ownLinks = /https?:\/\/t\.co\/[A-Za-z0-9]+/gv;
+
+/** The link that X appends to the text of a post with files. */
+const fileAddress = /^https:\/\/(?:x|twitter)\.com\/[^\/]+\/status\/\d+\/(?:photo|video)\/\d$/v;
+
+function shownOf({ text, entities }: OwnPost, hasFiles: boolean): Pieces {
+  const urls = entities?.urls ?? [];
+  const found = text.match(ownLinks) ?? [];
+  const links = found.flatMap((link, index): readonly (string | null)[] => {
+    const known = urls.find(({ url }) => url === link);
+    const address = known?.expanded_url;
+    const isLast = index === found.length - 1;
+    if (known?.media_key || fileAddress.test(address ?? '') || (!known && hasFiles && isLast)) {
+      return [];
+    }
+
+    return [address ? normalizedUrl(address) : null];
+  });
+  return { rest: unescaped(without(text, found)), links };
+}
+
+/** @param links In their order in the text. */
+function without(text: string, links: readonly string[]): string {
+  let rest = '';
+  let from = 0;
+  for (const link of links) {
+    const at = text.indexOf(link, from);
+    rest += `${text.slice(from, at)} `;
+    from = at + link.length;
+  }
+
+  return rest + text.slice(from);
+}
+
+/** Unifies the spellings of a URL: `example.com`, `http://EXAMPLE.com/`. */
+function normalizedUrl(address: string): string {
+  const url = URL.parse(/^https?:\/\//iv.test(address) ? address : `http://${address}`);
+  if (!url) {
+    return address;
+  }
+
+  const path = `${url.pathname}${url.search}${url.hash}`;
+  const whole = `${domainToUnicode(url.hostname)}${url.port && `:${url.port}`}${decoded(path)}`;
+  return normalized(whole, 'NFC').replace(/\/$/v, '');
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
+const unescaped = (text: string): string =>
+  text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+
+const lettersOf = (text: string): string =>
+  normalized(text, 'NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, '');
+
+const bare = (text: string): string => normalized(text, 'NFC').replaceAll(/\s/gu, '');

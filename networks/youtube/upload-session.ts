@@ -1,0 +1,247 @@
+import type { youtube_v3 } from '@googleapis/youtube';
+import type { EgressResponse, StreamedBody } from '../../runtime/egress/egress.ts';
+import { jsonOf } from '../answer.ts';
+import { acceptedAfter, type Purpose, type TokenAccess, fileBytes } from '../http.ts';
+import { NetworkError, type PartMedia } from '../network.ts';
+import { call } from './client.ts';
+import { refusal, unreadable } from './refusal.ts';
+import { parseVideo, type Video } from './videos.ts';
+
+/**
+ * A resumable upload. A session accepts the bytes of one video, and creates at most one video after the last byte. Its
+ * URI gives access to its progress and its result.
+ *
+ * Source: https://developers.google.com/youtube/v3/guides/using_resumable_upload_protocol
+ */
+export type UploadSession = {
+  readonly uri: string;
+  /** Size of the whole video. */
+  readonly sizeBytes: number;
+  /** MIME type. */
+  readonly type: string;
+};
+
+/** The same session under the URI that YouTube changed it to, if any. */
+export const movedTo = (session: UploadSession, uri: string | undefined): UploadSession =>
+  uri === undefined ? session : { ...session, uri };
+
+export type Progress =
+  /** The session has `received` bytes from the beginning. @param uri Its new URI, if it changed. */
+  | { readonly kind: 'partial'; readonly received: number; readonly uri?: string }
+  | { readonly kind: 'finished'; readonly video: Video }
+  /** YouTube does not know the session, or no longer. */
+  | { readonly kind: 'gone' };
+
+/** Starts a session, which creates no video yet. Costs one of the project's uploads of the day. */
+export async function startSession(
+  access: TokenAccess,
+  file: Pick<PartMedia, 'sizeBytes' | 'type'>,
+  video: youtube_v3.Schema$Video,
+): Promise<string> {
+  const response = await call(access, {
+    method: 'POST',
+    path: '/upload/youtube/v3/videos?uploadType=resumable&part=snippet%2Cstatus',
+    headers: {
+      'x-upload-content-length': String(file.sizeBytes),
+      'x-upload-content-type': file.type,
+    },
+    body: video,
+    purpose: 'upload',
+  });
+  if (response.status !== 200) {
+    throw refusal(response, {
+      purpose: 'upload',
+      accessToken: access.accessToken,
+      about: 'video',
+    });
+  }
+
+  const { location } = response.headers;
+  if (location === undefined) {
+    throw unreadable('upload');
+  }
+  return ownAddress(access, location, 'upload');
+}
+
+/**
+ * Asks a session for its progress. Sends no bytes.
+ *
+ * @param purpose `create` for a session with all bytes, which may create its video only now.
+ */
+export async function askSession(
+  access: TokenAccess,
+  { uri, sizeBytes }: UploadSession,
+  purpose: Purpose,
+): Promise<Progress> {
+  const response = await call(access, {
+    method: 'PUT',
+    path: uri,
+    headers: { 'content-range': `bytes */${sizeBytes}` },
+    purpose,
+  });
+  return progressIn(access, response, sizeBytes, purpose);
+}
+
+/** Bytes of a file from `from` up to, but excluding, `to`. */
+type Chunk = {
+  readonly from: number;
+  readonly to: number;
+  readonly stream: StreamedBody['stream'];
+};
+
+/** @param purpose `create` for the chunk with the last byte, which creates the video. */
+export async function putChunk(
+  access: TokenAccess,
+  { uri, sizeBytes, type }: UploadSession,
+  { from, to, stream }: Chunk,
+  purpose: 'upload' | 'create',
+): Promise<Progress> {
+  const response = await call(access, {
+    method: 'PUT',
+    path: uri,
+    headers: { 'content-range': `bytes ${from}-${to - 1}/${sizeBytes}` },
+    file: { type, body: { stream, sizeBytes: to - from } },
+    purpose,
+  });
+  return progressIn(access, response, sizeBytes, purpose);
+}
+
+function progressIn(
+  access: TokenAccess,
+  response: EgressResponse,
+  sizeBytes: number,
+  purpose: Purpose,
+): Progress {
+  const { status, headers } = response;
+  if (status === 404 || status === 410) {
+    return { kind: 'gone' };
+  }
+
+  if (status === 200 || status === 201) {
+    const video = parseVideo(jsonOf(response));
+    if (!video) {
+      throw unreadable(purpose);
+    }
+    return { kind: 'finished', video };
+  }
+
+  if (status !== 308) {
+    throw refusal(response, { purpose, accessToken: access.accessToken, about: 'video' });
+  }
+
+  const received = receivedIn(headers['range']);
+  if (received === null || received > sizeBytes) {
+    throw unreadable(purpose);
+  }
+
+  const { location } = headers;
+  return {
+    kind: 'partial',
+    received,
+    ...(location !== undefined && { uri: ownAddress(access, location, purpose) }),
+  };
+}
+
+/** A session without bytes sends no range. */
+function receivedIn(range: string | undefined): number | null {
+  if (range === undefined) {
+    return 0;
+  }
+
+  const last = /^bytes=0-(?<last>\d{1,15})$/u.exec(range)?.groups?.['last'];
+  return last === undefined ? null : Number(last) + 1;
+}
+
+/**
+ * Checks that a session's URI is on the server's own hosts, because the token is sent there.
+ *
+ * @throws NetworkError when it is not.
+ */
+function ownAddress(
+  { server: { baseUrl } }: TokenAccess,
+  location: string,
+  purpose: Purpose,
+): string {
+  const [own, given] = [new URL(baseUrl), URL.parse(location, baseUrl)];
+  const areGoogles = [own, given].every(
+    (url) => url?.protocol === 'https:' && url.hostname.endsWith('.googleapis.com'),
+  );
+  if (given && (given.origin === own.origin || areGoogles)) {
+    return given.href;
+  }
+
+  const message = 'YouTube gave an upload URL that is not its own.';
+  throw new NetworkError('network_unavailable', message, {
+    accepted: acceptedAfter(purpose, false),
+    server: 'answered',
+  });
+}
+
+/** All chunks of a session except the last are multiples of this. */
+const unitBytes = 256 * 1024;
+
+const mostChunkBytes = 32 * unitBytes;
+
+/**
+ * Where the last chunk of a file begins. It is small, so that the request that creates the video is short.
+ *
+ * @param from How many bytes are already uploaded.
+ * @returns `from` plus a multiple of 256 KiB, below the file's size.
+ */
+export const lastChunkStart = (sizeBytes: number, from: number): number =>
+  from + Math.floor(Math.max(0, sizeBytes - 1 - from) / unitBytes) * unitBytes;
+
+/**
+ * The size of the other chunks: about a thirtieth of the file, so that a broken one costs little, and at most 8 MiB.
+ */
+export const chunkBytesOf = (sizeBytes: number): number =>
+  Math.min(Math.max(Math.floor(sizeBytes / 32 / unitBytes), 1) * unitBytes, mostChunkBytes);
+
+/** Reads a file once, piece by piece. */
+type Pieces = {
+  /** The next bytes, up to `length` or the end. */
+  take(length: number): AsyncGenerator<Buffer>;
+  /** The remaining bytes. The last piece is returned only after the end of the file is verified. */
+  rest(): AsyncGenerator<Buffer>;
+  close(): Promise<void>;
+};
+
+/** Reads a file from a position on. Throws while reading as `fileBytes` does. */
+export function piecesOf(file: PartMedia, fromByte: number): Pieces {
+  const source = fileBytes(file, fromByte);
+  let unread: Buffer = Buffer.alloc(0);
+  return {
+    async *take(length) {
+      let missing = length;
+      while (missing > 0) {
+        if (unread.length === 0) {
+          const next = await source.next();
+          if (next.done) {
+            return;
+          }
+          unread = next.value;
+        }
+
+        const piece = unread.subarray(0, missing);
+        unread = unread.subarray(piece.length);
+        missing -= piece.length;
+        yield piece;
+      }
+    },
+    async *rest() {
+      let held = unread;
+      for await (const next of source) {
+        if (held.length > 0) {
+          yield held;
+        }
+        held = next;
+      }
+      if (held.length > 0) {
+        yield held;
+      }
+    },
+    close: async () => {
+      await source.return(undefined);
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import { LockMode } from '@mikro-orm/core';
+import { sql } from 'kysely';
+import { Channel } from '../../db/entities/channels.ts';
+import { newId } from '../../db/new-id.ts';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
+import { quotaExceeded } from '../../domain/quotas.ts';
+import type { Account } from '../../networks/network.ts';
+import type { Grant } from '../../networks/oauth/contract.ts';
+import type { Sealer } from '../../runtime/secrets.ts';
+import { storeGrant } from './grants.ts';
+
+type ConnectOptions = {
+  /** The OAuth grant; null or omitted when the account's own credentials open it. */
+  readonly grant?: Grant | null;
+  /**
+   * The server is not part of the account's identity, as on Bluesky: the channel follows the account to another
+   * server.
+   */
+  readonly moves?: boolean;
+  /** The channel limit from the settings; unlimited when omitted. */
+  readonly most?: number;
+};
+
+/**
+ * Stores a connected account with sealed secrets. Connecting a known account again keeps its channel, so that waiting
+ * posts use the new access. A disconnected channel comes back with its published posts.
+ *
+ * @throws AppError `quota_exceeded`
+ */
+export async function connectChannel(
+  em: Em,
+  sealer: Sealer,
+  workspaceId: string,
+  platform: string,
+  account: Account,
+  { grant = null, moves = false, most = Number.POSITIVE_INFINITY }: ConnectOptions = {},
+): Promise<Channel> {
+  const { baseUrl, remoteId, handle, displayName, settings } = cleanAccount(account);
+  return em.transactional(async (tx) => {
+    // Locked against a concurrent loss of access, which must not overwrite the new state.
+    const own = { workspaceId, platform, remoteId };
+    const find = async () =>
+      (await tx.findOne(Channel, { ...own, baseUrl }, locked)) ??
+      (moves ? await tx.findOne(Channel, own, locked) : null);
+    let known = await find();
+    if (!known) {
+      await lockWorkspace(tx, workspaceId);
+      known = await find();
+    }
+
+    if (known?.disconnectedAt) {
+      await lockWorkspace(tx, workspaceId);
+    }
+
+    if (!known || known.disconnectedAt) {
+      await assertChannelQuota(tx, workspaceId, most);
+    }
+
+    const id = known?.id ?? newId();
+    const fresh = {
+      baseUrl,
+      handle,
+      displayName,
+      settings,
+      sealedCredentials: sealer.seal(JSON.stringify(account.credentials), credentialsPurpose(id)),
+      sealedSession:
+        account.session === null
+          ? null
+          : sealer.seal(JSON.stringify(account.session), sessionPurpose(id)),
+      state: 'connected' as const,
+      error: null,
+      parkedUntil: null,
+      disconnectedAt: null,
+      checkedAt: null,
+      checkAnswer: null,
+    };
+    const channel = known ? tx.assign(known, fresh) : tx.create(Channel, { id, ...own, ...fresh });
+    await tx.flush();
+    await storeGrant(tx, sealer, { workspaceId, channelId: id }, grant);
+    return channel;
+  });
+}
+
+const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+
+/** Serialises new and returning accounts of a workspace, so that the quota holds. */
+const lockWorkspace = (em: Em, workspaceId: string): Promise<unknown> =>
+  query(em, sql`select id from workspaces where id = ${workspaceId} for no key update`);
+
+/** @throws AppError `quota_exceeded` */
+export async function assertChannelQuota(em: Em, workspaceId: string, most: number): Promise<void> {
+  const [own] = await query(
+    em,
+    sql<{ channels: number | null }>`
+      select (quotas ->> 'channels')::bigint::float8 as channels from workspaces where id = ${workspaceId}`,
+  );
+  const limit = own?.channels ?? most;
+  const used = await em.count(Channel, { workspaceId, disconnectedAt: null });
+  if (used >= limit) {
+    throw quotaExceeded('channels', limit, used);
+  }
+}
+
+type CleanAccount = Account & { readonly displayName: string | null };
+
+/** Limit of a display name, in characters. No network allows longer ones, but a self-hosted server may. */
+const mostCharacters = 200;
+
+/** Returns the account with its handle and name reduced to one line. */
+export function cleanAccount(account: Account): CleanAccount {
+  return {
+    ...account,
+    handle: onOneLine(account.handle) || account.remoteId,
+    displayName: cleanName(account.displayName),
+  };
+}
+
+/** The display name as one line; null when it is not a string or has no visible characters. */
+export const cleanName = (name: unknown): string | null =>
+  typeof name === 'string'
+    ? [...onOneLine(name)].slice(0, mostCharacters).join('').trim() || null
+    : null;
+
+/**
+ * Removes control characters, which databases and terminals handle badly, and bidirectional controls, which reorder
+ * the surrounding text.
+ */
+const onOneLine = (text: string): string =>
+  text
+    .replaceAll(/[\p{Cc}\p{Bidi_Control}\s]+/gu, ' ')
+    .trim()
+    .toWellFormed();

@@ -1,0 +1,255 @@
+import { ConnectLink, type ConnectStatus, Channel } from '../../db/entities/channels.ts';
+import type { Em, Orm } from '../../db/orm.ts';
+import { db, query } from '../../db/query.ts';
+import { connectFlowPurpose } from '../../db/sealing-purposes.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import type { Account } from '../../networks/network.ts';
+import type { Grant } from '../../networks/oauth/contract.ts';
+import { sha256Hex, type Sealer } from '../../runtime/secrets.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { cleanAccount, connectChannel } from './connect-channel.ts';
+import { Problem, unknownLink } from './connect-problem.ts';
+
+/**
+ * The life of a link, by what happens to it:
+ *
+ * - `begin`: the person leaves for the network, or leaves again. `beginConnecting`
+ * - `answer`: the network sends the person back, and this request redeems the answer. `finishConnecting`
+ * - `ask`: the network authorized several accounts. `choose`: the person chooses one. `chooseAccount`
+ * - `secret`: the person types an app password instead of leaving. `connectWithSecret`
+ * - `connect`: the account is stored. `storeAccount`
+ * - `fail`: the link ends, because another attempt with it could not succeed. `failLink`
+ * - `reopen`: nothing was connected, and the person may try again. `reopenLink`
+ *
+ * Each move is one compare-and-set on the link's row, so that of concurrent requests only one makes it. A link that has
+ * expired moves no more.
+ */
+const transitions = {
+  begin: { from: ['open', 'authorizing'], to: 'authorizing' },
+  answer: { from: ['authorizing'], to: 'redeeming' },
+  ask: { from: ['redeeming'], to: 'choosing' },
+  choose: { from: ['choosing'], to: 'redeeming' },
+  secret: { from: ['open', 'authorizing'], to: 'redeeming' },
+  connect: { from: ['redeeming'], to: 'connected' },
+  fail: { from: ['redeeming'], to: 'failed' },
+  reopen: { from: ['redeeming'], to: 'open' },
+} as const satisfies Readonly<
+  Record<string, { readonly from: readonly ConnectStatus[]; readonly to: ConnectStatus }>
+>;
+
+/** One step of the connection in a browser. */
+export type ConnectStep = {
+  readonly link: ConnectLink;
+  /** The link's token. */
+  readonly token: string;
+  /** The secret of the browser's cookie. */
+  readonly browser: string;
+};
+
+/** The outcome of a step: the link has ended (`connected`, `failed`) or its page continues (`open`). */
+export type ConnectOutcome =
+  | { readonly kind: 'connected'; readonly token: string; readonly channelId: string }
+  | { readonly kind: 'failed' | 'open'; readonly token: string };
+
+type Changes = {
+  readonly state_hash?: string | null;
+  readonly browser_hash?: string | null;
+  readonly redirect_uri?: string | null;
+  readonly sealed_flow?: string | null;
+  readonly connected_id?: string | null;
+  readonly error?: string | null;
+  readonly error_code?: string | null;
+};
+
+type Move = {
+  readonly link: Pick<ConnectLink, 'id' | 'workspaceId'>;
+  readonly move: keyof typeof transitions;
+  /** The expected authorization, when a link may have several. */
+  readonly stateHash?: string;
+};
+
+/** Moves a link to its next step. @returns false when the link is at another step or has expired. */
+export async function moveLink(
+  em: Em,
+  { link, move, stateHash }: Move,
+  now: Date,
+  changes: Changes = {},
+): Promise<boolean> {
+  const { from, to } = transitions[move];
+  let statement = db
+    .updateTable('connect_links')
+    .set({ ...changes, status: to })
+    .where('id', '=', link.id)
+    .where('workspace_id', '=', link.workspaceId)
+    .where('status', 'in', from)
+    .where('expires_at', '>', now);
+  if (stateHash !== undefined) {
+    statement = statement.where('state_hash', '=', stateHash);
+  }
+
+  const moved = await query(em, statement.returning('id'));
+  return moved.length === 1;
+}
+
+/** @throws Problem `unknown_link`, `expired` */
+export async function findLink(orm: Orm, token: string, now: Date): Promise<ConnectLink> {
+  const isToken = /^[0-9A-Za-z]{32}$/v.test(token);
+  const link = isToken
+    ? await orm.em.fork().findOne(ConnectLink, { tokenHash: sha256Hex(token) })
+    : null;
+  if (!link) {
+    throw unknownLink();
+  }
+
+  assertLives(link, now);
+  return link;
+}
+
+/** @throws Problem `expired` */
+export function assertLives({ expiresAt, status }: ConnectLink, now: Date): void {
+  if (expiresAt <= now && status !== 'connected' && status !== 'failed') {
+    throw new Problem('expired', 'This link has expired. Ask for a new one.');
+  }
+}
+
+/** Sealed state that a link keeps between its steps. */
+export type Flow = {
+  /** The link's token: the browser is redirected to the link's page, to remove code and state from the address bar. */
+  readonly token: string;
+  /** From `Begun`, while the browser is at the network. */
+  readonly kept?: Json;
+  /** The accounts to choose from. */
+  readonly choice?: { readonly grant: Grant; readonly accounts: readonly Account[] };
+};
+
+export const sealFlow = (sealer: Sealer, { id }: Pick<ConnectLink, 'id'>, flow: Flow): string =>
+  sealer.seal(JSON.stringify(flow), connectFlowPurpose(id));
+
+/** @throws Error when the link has no sealed state, which its status rules out. */
+export function openFlow(
+  sealer: Sealer,
+  { id, sealedFlow }: Pick<ConnectLink, 'id' | 'sealedFlow'>,
+): Flow {
+  if (sealedFlow === null) {
+    throw new Error(`The connect link ${id} has no sealed state.`);
+  }
+
+  return JSON.parse(sealer.open(sealedFlow, connectFlowPurpose(id))) as Flow;
+}
+
+/** Ends the link as failed. The grant is not stored. */
+export async function failLink(
+  deps: Pick<ServiceDeps, 'orm' | 'now'>,
+  link: ConnectLink,
+  { token }: Flow,
+  { code, message }: Problem,
+): Promise<ConnectOutcome> {
+  await moveLink(deps.orm.em.fork(), { link, move: 'fail' }, deps.now(), {
+    sealed_flow: null,
+    error: message,
+    error_code: code,
+  });
+  return { kind: 'failed', token };
+}
+
+/** Returns the link to its first step. */
+export async function reopenLink(
+  deps: Pick<ServiceDeps, 'orm' | 'now'>,
+  link: ConnectLink,
+  { code, message }: Problem,
+): Promise<void> {
+  await moveLink(deps.orm.em.fork(), { link, move: 'reopen' }, deps.now(), {
+    state_hash: null,
+    redirect_uri: null,
+    sealed_flow: null,
+    error: message,
+    error_code: code,
+  });
+}
+
+/**
+ * Returns the accounts that a link may connect.
+ *
+ * @param how.isProved The authorization server confirmed the accounts, not only the server that a person named.
+ * @throws Problem `wrong_account`, `no_account`
+ */
+export async function matchingAccounts(
+  deps: Pick<ServiceDeps, 'orm' | 'networks'>,
+  link: ConnectLink,
+  named: readonly Account[],
+  { isProved }: { readonly isProved: boolean },
+): Promise<readonly Account[]> {
+  const { channelId, workspaceId } = link;
+  const accounts = named.map(cleanAccount);
+  const [first] = accounts;
+  if (!first) {
+    throw new Problem('no_account', 'The network named no account that could be connected.');
+  }
+
+  if (channelId === null) {
+    return accounts;
+  }
+
+  const channel = await deps.orm.em.fork().findOne(Channel, { id: channelId, workspaceId });
+  if (!channel || channel.disconnectedAt !== null) {
+    throw new Problem('used', 'The account of this link was disconnected in the meantime.');
+  }
+
+  const moves = isProved && followsMoves(deps, link);
+  const same = accounts.filter(
+    ({ remoteId, baseUrl }) =>
+      remoteId === channel.remoteId && (moves || baseUrl === channel.baseUrl),
+  );
+  if (same.length === 0) {
+    throw wrongAccount(first.handle, channel.handle);
+  }
+
+  return same;
+}
+
+const wrongAccount = (came: string, wanted?: string): Problem =>
+  new Problem(
+    'wrong_account',
+    `The network let you in as ${came}, and this link is for ${wanted ?? 'another account'}. Nothing was changed. Sign in there ${wanted === undefined ? 'with that account' : `as ${wanted}`}, and ask for a new link.`,
+  );
+
+/** Whether the channel follows its account to another server. The sandbox cannot prove that the account is the same. */
+const followsMoves = ({ networks }: Pick<ServiceDeps, 'networks'>, link: ConnectLink): boolean =>
+  !link.atSandbox && networks.oauth[link.platform]?.moves === true;
+
+/**
+ * Stores an account and ends its link, in one transaction.
+ *
+ * @param grant Null when the account has credentials of its own.
+ * @throws Problem `wrong_account`, AppError `quota_exceeded`. Nothing has changed then.
+ */
+export async function storeAccount(
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer' | 'networks' | 'quotas'>,
+  link: ConnectLink,
+  { token }: Pick<Flow, 'token'>,
+  { account, grant }: { readonly account: Account; readonly grant: Grant | null },
+): Promise<ConnectOutcome> {
+  const { workspaceId, platform, channelId } = link;
+  return deps.orm.em.fork().transactional(async (em) => {
+    const { id, handle } = await connectChannel(em, deps.sealer, workspaceId, platform, account, {
+      grant,
+      moves: grant !== null && followsMoves(deps, link),
+      most: deps.quotas.channels,
+    });
+    if (channelId !== null && id !== channelId) {
+      throw wrongAccount(handle);
+    }
+
+    const isMine = await moveLink(em, { link, move: 'connect' }, deps.now(), {
+      sealed_flow: null,
+      connected_id: id,
+      error: null,
+      error_code: null,
+    });
+    if (!isMine) {
+      throw new Problem('expired', 'This link has expired. Ask for a new one.');
+    }
+
+    return { kind: 'connected', token, channelId: id };
+  });
+}

@@ -1,0 +1,254 @@
+import { sql } from 'kysely';
+import { Channel } from '../../db/entities/channels.ts';
+import { newId } from '../../db/new-id.ts';
+import type { Em } from '../../db/orm.ts';
+import { db, query } from '../../db/query.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isId } from '../../domain/json-schema.ts';
+import { isText, pasted } from '../../domain/texts.ts';
+import type { OauthEntry } from '../../networks/oauth/contract.ts';
+import { mayReturnTo } from '../../runtime/config/allowed-addresses.ts';
+import { newLinkToken, sha256Hex } from '../../runtime/secrets.ts';
+import { assertChannelQuota } from './connect-channel.ts';
+import { type AccountDeps, isAtSandbox } from './oauth-context.ts';
+
+/** Lifetime of a link. */
+const lifeMs = 15 * 60_000;
+
+/** Open links per workspace. Another one replaces the oldest. */
+const mostOpen = 100;
+
+type LinkDeps = Pick<AccountDeps, 'orm' | 'oauth' | 'publicUrl' | 'sandboxUrl' | 'now'> & {
+  /** Allowed addresses for `return_url`. */
+  readonly returnUrls: readonly URL[];
+};
+
+type LinkRequest = {
+  readonly platform: string;
+  /** Keyed by the names in `OauthEntry.fields`. The page asks the person for missing ones. */
+  readonly values?: Readonly<Record<string, string>>;
+  readonly returnUrl?: string | undefined;
+  /** Defaults to the sandbox when the channel's account is there. */
+  readonly atSandbox?: boolean | undefined;
+  /** The channel to connect again. Any other account is then refused. */
+  readonly channelId?: string | undefined;
+  /** The channel limit from the settings. */
+  readonly mostChannels: number;
+};
+
+type CreatedLink = { readonly link: string; readonly expiresAt: Date };
+
+/**
+ * Creates a single-use link with which a person connects one account to a workspace in a browser.
+ *
+ * @throws AppError `invalid_request`, `invalid_channel_ids`, `network_not_configured`, `quota_exceeded`
+ */
+export async function createConnectLink(
+  deps: LinkDeps,
+  workspaceId: string,
+  request: LinkRequest,
+): Promise<CreatedLink> {
+  const { platform, channelId } = request;
+  const entry = entryOf(deps, platform);
+  const returnUrl =
+    request.returnUrl === undefined ? null : checkReturnUrl(request.returnUrl, deps.returnUrls);
+  const given = checkValues(platform, entry, request.values ?? {});
+  return deps.orm.em.fork().transactional(async (em) => {
+    const channel = channelId === undefined ? null : await channelOf(em, workspaceId, channelId);
+    if (channel && channel.platform !== platform) {
+      throw wrong('/platform', `is ${channel.platform} for this channel`);
+    }
+
+    if (!channel) {
+      await assertChannelQuota(em, workspaceId, request.mostChannels);
+    }
+
+    const atSandbox = request.atSandbox ?? (channel !== null && isAtSandbox(deps, channel.baseUrl));
+    assertUsable(deps, platform, entry, atSandbox);
+    const values = { ...(channel && !atSandbox ? knownValuesOf(channel, entry) : {}), ...given };
+    const token = newLinkToken();
+    const now = deps.now();
+    const expiresAt = new Date(now.getTime() + lifeMs);
+    await query(
+      em,
+      db.insertInto('connect_links').values({
+        id: newId(),
+        workspace_id: workspaceId,
+        platform,
+        token_hash: sha256Hex(token),
+        channel_id: channel?.id ?? null,
+        values,
+        at_sandbox: atSandbox,
+        return_url: returnUrl,
+        status: 'open',
+        expires_at: expiresAt,
+        created_at: now,
+      }),
+    );
+    await dropOldest(em, workspaceId);
+    return { link: `${deps.publicUrl}/connect/${token}`, expiresAt };
+  });
+}
+
+function entryOf({ oauth }: LinkDeps, platform: string): OauthEntry {
+  const known = Object.entries(oauth);
+  const [, entry] = known.find(([name]) => name === platform) ?? [];
+  if (!entry) {
+    throw wrong('/platform', `must be one of ${known.map(([name]) => name).join(', ')}`);
+  }
+
+  return entry;
+}
+
+/** @throws AppError `network_not_configured`; `invalid_request` when no sandbox is configured. */
+function assertUsable(
+  { sandboxUrl }: LinkDeps,
+  platform: string,
+  entry: OauthEntry,
+  atSandbox: boolean,
+): void {
+  const { missing } = entry;
+  if (atSandbox && sandboxUrl === null) {
+    throw wrong('/sandbox', 'needs a sandbox: PUNCTUAL_SANDBOX_URL is not set');
+  }
+
+  if (!atSandbox && missing.length > 0) {
+    throw new AppError(
+      'network_not_configured',
+      `Accounts of ${networkName(platform, entry)} cannot be connected yet: the operator has to set ${missing.join(' and ')}.`,
+    );
+  }
+}
+
+/** @throws AppError `invalid_channel_ids` */
+async function channelOf(em: Em, workspaceId: string, id: string): Promise<Channel> {
+  const own = { id, workspaceId, disconnectedAt: null };
+  const channel = isId(id) ? await em.findOne(Channel, own) : null;
+  if (!channel) {
+    const message = `No channel of this workspace has the id ${id}.`;
+    throw new AppError('invalid_channel_ids', message, {
+      details: [{ path: '/channel_id', message }],
+    });
+  }
+
+  return channel;
+}
+
+/** Prefills the form's fields from the channel. */
+function knownValuesOf(
+  { baseUrl, handle }: Channel,
+  { fields }: OauthEntry,
+): Record<string, string> {
+  return {
+    ...('url' in fields ? { url: baseUrl } : {}),
+    ...('handle' in fields ? { handle } : {}),
+  };
+}
+
+/** Deletes the oldest links above the limit. A link that is being redeemed is not deleted. */
+async function dropOldest(em: Em, workspaceId: string): Promise<void> {
+  await query(
+    em,
+    sql`delete from connect_links where workspace_id = ${workspaceId} and id = any(array(
+        select id from connect_links
+        where workspace_id = ${workspaceId} and status in ('open', 'authorizing', 'choosing')
+        order by created_at desc, id desc offset ${mostOpen}))`,
+  );
+}
+
+const wrong = (path: string, message: string): AppError =>
+  new AppError('invalid_request', `${path.slice(1)} ${message}.`, { details: [{ path, message }] });
+
+/**
+ * Validates a `return_url`.
+ *
+ * Compares parsed URLs, and paths by whole segments: a string prefix would accept `https://app.example.evil.example`
+ * or `/accounts-of-mallory`.
+ *
+ * @param allowed The operator's list. Each entry allows its origin, at and below its path.
+ * @throws AppError `invalid_request`
+ */
+function checkReturnUrl(given: string, allowed: readonly URL[]): string {
+  const url = URL.parse(given);
+  if (!url || !mayReturnTo(url)) {
+    throw wrongReturnUrl(
+      'must be an https address (http only of this machine), without a user or a fragment',
+    );
+  }
+
+  if (!allowed.some((one) => one.origin === url.origin && isBelow(url.pathname, one.pathname))) {
+    throw wrongReturnUrl(
+      'is not among the addresses that the operator allows (PUNCTUAL_CONNECT_RETURN_URLS)',
+    );
+  }
+
+  return url.href;
+}
+
+/** Decodes `%2f`, `%5c` and `%2e` first, because a server may decode a path before it resolves `..`. */
+function isBelow(path: string, root: string): boolean {
+  const decoded = path.replaceAll(/%2f|%5c/giv, '/').replaceAll(/%2e/giv, '.');
+  if (/(?:^|\/)\.\.(?:\/|$)/v.test(decoded)) {
+    return false;
+  }
+
+  const above = root.replace(/\/+$/v, '');
+  return path === above || path.startsWith(`${above}/`);
+}
+
+const wrongReturnUrl = (message: string): AppError =>
+  new AppError('invalid_request', `return_url ${message}.`, {
+    details: [{ path: '/return_url', message }],
+  });
+
+/** In UTF-16 code units: longer than any address of a server or handle. */
+const longestValue = 500;
+
+/**
+ * Validates the values that the caller or the person gave. Whether the server exists is checked later, when the
+ * authorization begins.
+ *
+ * @param called Maps a field to the name that the user sees.
+ * @returns the values without surrounding spaces and invisible characters; empty ones are omitted.
+ * @throws AppError `invalid_request`
+ */
+export function checkValues(
+  platform: string,
+  entry: Pick<OauthEntry, 'fields' | 'name'>,
+  values: Readonly<Record<string, string>>,
+  called: (name: string) => string = (name) => name,
+): Record<string, string> {
+  const checked: Record<string, string> = {};
+  for (const [name, given] of Object.entries(values)) {
+    const value = pasted(given);
+    const field = Object.hasOwn(entry.fields, name) ? entry.fields[name] : undefined;
+    if (!field) {
+      throw wrongValue(
+        name,
+        name,
+        `is not taken for an account of ${networkName(platform, entry)}`,
+      );
+    }
+
+    if (value.length > longestValue || !isText(value) || /[\p{Cc}\p{Zs}]/v.test(value)) {
+      throw wrongValue(name, called(name), `must be such as ${field.placeholder}, without spaces`);
+    }
+
+    if (value !== '') {
+      checked[name] = value;
+    }
+  }
+
+  return checked;
+}
+
+const wrongValue = (name: string, called: string, message: string): AppError =>
+  new AppError('invalid_request', `${called} ${message}.`, {
+    details: [{ path: `/${name}`, message }],
+  });
+
+/** The network's display name: `LinkedIn` for the platform `linkedin`. */
+export const networkName = (
+  platform: string,
+  entry: Pick<OauthEntry, 'name'> | undefined,
+): string => entry?.name ?? `${platform.charAt(0).toUpperCase()}${platform.slice(1)}`;

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Orm } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { NetworkError } from '../../networks/network.ts';
+import {
+  endsSoon,
+  isStillUsable,
+  openGrant,
+  type ChannelKey,
+  type CurrentGrant,
+  type GrantedChannel,
+} from './grants.ts';
+import type { AccountDeps } from './oauth-context.ts';
+import { refreshAndStore, takeOverMs, takeRefreshLease } from './refresh-grant.ts';
+
+/** How long a post waits for a refresh while its current token is still usable, in milliseconds. */
+const patienceMs = 3000;
+
+/** Poll interval while another process refreshes, in milliseconds. */
+const pollIntervalMs = 100;
+
+/**
+ * Returns the channel's grant with a usable access token, refreshed when needed.
+ *
+ * At most one refresh per channel runs at a time, over all workers (`refresh-lease.ts`). Concurrent callers then find
+ * the new token.
+ *
+ * @param refused An access token that the network refused before its expiry. It is not used again.
+ * @throws NetworkError `access_lost` when the network ended the grant, or it expired and cannot be refreshed;
+ * otherwise the refresh's own error, when no usable token is left.
+ */
+export function currentGrant(
+  deps: AccountDeps,
+  channel: GrantedChannel,
+  refused: string | null = null,
+): Promise<CurrentGrant> {
+  const inProcess = underWay.get(deps.orm) ?? new Map<string, Promise<CurrentGrant>>();
+  underWay.set(deps.orm, inProcess);
+  const key = JSON.stringify([channel.channelId, refused]);
+  const known = inProcess.get(key);
+  if (known) {
+    return known;
+  }
+
+  const made = findCurrent(deps, channel, refused).finally(() => inProcess.delete(key));
+  inProcess.set(key, made);
+  return made;
+}
+
+/** Concurrent callers in one process share one lookup: fifty posts may be due at the same time. */
+const underWay = new WeakMap<Orm, Map<string, Promise<CurrentGrant>>>();
+
+/** Resolves when this process has no refresh under way. An interrupted refresh may lose the channel's access. */
+export async function untilRefreshed(orm: Orm): Promise<void> {
+  await Promise.allSettled(underWay.get(orm)?.values() ?? []);
+}
+
+/**
+ * Like `currentGrant` for a post, but falls back to the known token when the refresh is slow and the token is usable.
+ */
+export async function currentGrantOr(
+  deps: AccountDeps,
+  channel: GrantedChannel,
+  known: CurrentGrant,
+): Promise<CurrentGrant> {
+  const nowMs = deps.now().getTime();
+  if (!endsSoon(known.grant, nowMs)) {
+    return known;
+  }
+
+  const current = currentGrant(deps, channel);
+  if (!isStillUsable(known.grant, nowMs)) {
+    return current;
+  }
+
+  const waited = new AbortController();
+  const patience = sleep(patienceMs, known, { signal: waited.signal, ref: false });
+  try {
+    return await Promise.race([current, patience]);
+  } finally {
+    waited.abort();
+    patience.catch(() => undefined);
+    current.catch(() => undefined);
+  }
+}
+
+async function findCurrent(
+  deps: AccountDeps,
+  channel: GrantedChannel,
+  refused: string | null,
+): Promise<CurrentGrant> {
+  for (;;) {
+    const { sealed, refreshedAt, isBegun } = await readGrant(deps, channel);
+    const grant = openGrant(deps.sealer, channel.channelId, sealed);
+    const nowMs = deps.now().getTime();
+    const isUsable = grant.accessToken !== refused && isStillUsable(grant, nowMs);
+    if (isUsable && (!endsSoon(grant, nowMs) || grant.refreshToken === null)) {
+      return { grant, refreshedAt };
+    }
+
+    if (grant.refreshToken === null) {
+      const message = 'The access that the account gave has ended.';
+      throw new NetworkError('access_lost', message, { accepted: 'no' });
+    }
+
+    const by = randomUUID();
+    if (await takeRefreshLease(deps, { ...channel, sealed, by })) {
+      if (isBegun && (await isReplaced(deps, channel, sealed))) {
+        continue;
+      }
+
+      const old = isUsable ? { grant, refreshedAt } : null;
+      const renewed = await refreshAndStore(deps, channel, { sealed, grant, old, by });
+      if (renewed) {
+        return renewed;
+      }
+    } else if (isUsable) {
+      return { grant, refreshedAt }; // Another process is refreshing, or the last refresh failed a moment ago.
+    } else {
+      await sleep(pollIntervalMs);
+    }
+  }
+}
+
+/** Waits for the previous lease holder, which may still store its new grant. */
+async function isReplaced(deps: AccountDeps, channel: ChannelKey, sealed: string) {
+  await sleep(takeOverMs);
+  return (await readGrant(deps, channel)).sealed !== sealed;
+}
+
+type ReadGrant = {
+  readonly sealed: string;
+  readonly refreshedAt: Date | null;
+  /** A refresh began and did not report its end. */
+  readonly isBegun: boolean;
+};
+
+async function readGrant(
+  { orm }: AccountDeps,
+  { workspaceId, channelId }: ChannelKey,
+): Promise<ReadGrant> {
+  const [row] = await query(
+    orm.em.fork(),
+    sql<{ sealed: string; refreshed_at: Date | null; is_begun: boolean }>`
+      select sealed_grant as sealed, refreshed_at, refreshing_until is not null as is_begun from channel_grants
+      where channel_id = ${channelId} and workspace_id = ${workspaceId}`,
+  );
+  if (!row) {
+    throw new NetworkError('access_lost', 'The account was disconnected.', { accepted: 'no' });
+  }
+
+  return { sealed: row.sealed, refreshedAt: row.refreshed_at, isBegun: row.is_begun };
+}

@@ -1,0 +1,113 @@
+import { sql } from 'kysely';
+import type { Orm } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { oauthAppPurpose } from '../../db/sealing-purposes.ts';
+import type {
+  OauthAppCredentials,
+  OauthContext,
+  RegisteredApps,
+} from '../../networks/oauth/contract.ts';
+import type { Networks } from '../../networks/registry.ts';
+import type { Egress } from '../../runtime/egress/egress.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { type Sealer, sha256Hex } from '../../runtime/secrets.ts';
+import type { ServiceDeps } from '../deps.ts';
+
+/** Dependencies of the account use cases, in every process. */
+export type AccountDeps = {
+  readonly orm: Orm;
+  readonly sealer: Sealer;
+  /** OAuth adapters by platform. */
+  readonly oauth: Networks['oauth'];
+  /** Guarded HTTP client for requests to networks. */
+  readonly egress: Egress;
+  /** Public base URL of this service, without a trailing slash. */
+  readonly publicUrl: string;
+  /** Base URL of the sandbox, without a trailing slash; null when there is none. */
+  readonly sandboxUrl: string | null;
+  readonly log: Logger;
+  readonly now: () => Date;
+};
+
+/** Selects the dependencies of the account use cases. */
+export const accountDeps = (deps: ServiceDeps): AccountDeps => ({
+  orm: deps.orm,
+  sealer: deps.sealer,
+  oauth: deps.networks.oauth,
+  egress: deps.networkEgress,
+  publicUrl: deps.publicUrl,
+  sandboxUrl: deps.sandboxUrl,
+  log: deps.log,
+  now: deps.now,
+});
+
+/** Builds the context of a network's OAuth adapter. @param isAtSandbox For an account of the sandbox. */
+export const oauthContext = (
+  deps: Omit<AccountDeps, 'oauth' | 'log'>,
+  platform: string,
+  isAtSandbox: boolean,
+): OauthContext => ({
+  http: deps.egress,
+  publicUrl: deps.publicUrl,
+  sandboxUrl: isAtSandbox ? deps.sandboxUrl : null,
+  apps: registeredApps(deps, platform),
+  derive: deps.sealer.derive,
+  now: deps.now,
+});
+
+/** Whether the channel's account is at the sandbox. */
+export const isAtSandbox = (
+  { sandboxUrl }: Pick<AccountDeps, 'sandboxUrl'>,
+  baseUrl: string,
+): boolean =>
+  sandboxUrl !== null && (baseUrl === sandboxUrl || baseUrl.startsWith(`${sandboxUrl}/`));
+
+/**
+ * The OAuth redirect URI. Each authorization server has its own, against mix-up attacks (RFC 9700, section 4.4).
+ *
+ * @param server Base URL, for a network with many servers.
+ */
+export const redirectUri = (publicUrl: string, platform: string, server?: string): string =>
+  `${publicUrl}/connect/callback/${platform}${server === undefined ? '' : `-${sha256Hex(server).slice(0, 16)}`}`;
+
+type Row = { readonly client_id: string; readonly sealed_secret: string };
+
+/** OAuth apps registered at the servers of a network. They belong to the installation: all workspaces share them. */
+export function registeredApps(
+  { orm, sealer, now }: Pick<AccountDeps, 'orm' | 'sealer' | 'now'>,
+  platform: string,
+): RegisteredApps {
+  const find = async (baseUrl: string, address: string): Promise<OauthAppCredentials | null> => {
+    const [row] = await query(
+      orm.em.fork(),
+      sql<Row>`select client_id, sealed_secret from oauth_apps
+        where platform = ${platform} and base_url = ${baseUrl} and redirect_uri = ${address}`,
+    );
+    return row
+      ? {
+          clientId: row.client_id,
+          clientSecret: sealer.open(row.sealed_secret, oauthAppPurpose(platform, baseUrl)),
+        }
+      : null;
+  };
+  return {
+    find,
+    async keep(baseUrl, address, app) {
+      const sealed = sealer.seal(app.clientSecret, oauthAppPurpose(platform, baseUrl));
+      await query(
+        orm.em.fork(),
+        sql`insert into oauth_apps (platform, base_url, redirect_uri, client_id, sealed_secret, created_at)
+          values (${platform}, ${baseUrl}, ${address}, ${app.clientId}, ${sealed}, ${now()})
+          on conflict do nothing`,
+      );
+      return (await find(baseUrl, address)) ?? app;
+    },
+    async forget(baseUrl, address, { clientId }) {
+      await query(
+        orm.em.fork(),
+        sql`delete from oauth_apps where platform = ${platform} and base_url = ${baseUrl}
+          and redirect_uri = ${address} and client_id = ${clientId}`,
+      );
+    },
+  };
+}

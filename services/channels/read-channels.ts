@@ -1,0 +1,57 @@
+import { LockMode } from '@mikro-orm/core';
+import { Channel, ChannelGrant } from '../../db/entities/channels.ts';
+import type { Em } from '../../db/orm.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { ServiceDeps } from '../deps.ts';
+
+/** A connected channel, and when its account's access ends: null when no end is known. */
+export type FoundChannel = { readonly channel: Channel; readonly accessEndsAt: Date | null };
+
+/** Lists the workspace's channels, oldest first. */
+export async function listChannels(
+  { orm }: Pick<ServiceDeps, 'orm'>,
+  workspaceId: string,
+): Promise<FoundChannel[]> {
+  const em = orm.em.fork();
+  const channels = await em.find(
+    Channel,
+    { workspaceId, disconnectedAt: null },
+    { orderBy: { createdAt: 'asc', id: 'asc' } },
+  );
+  const grants = await em.find(ChannelGrant, {
+    workspaceId,
+    channelId: { $in: channels.map(({ id }) => id) },
+  });
+  const ends = new Map(grants.map(({ channelId, endsAt }) => [channelId, endsAt]));
+  return channels.map((channel) => ({ channel, accessEndsAt: ends.get(channel.id) ?? null }));
+}
+
+/** @throws AppError `not_found` */
+export async function findChannel(em: Em, workspaceId: string, id: string): Promise<FoundChannel> {
+  return withAccess(em, await loadChannel(em, workspaceId, id));
+}
+
+export async function withAccess(em: Em, channel: Channel): Promise<FoundChannel> {
+  const { id: channelId, workspaceId } = channel;
+  const grant = await em.findOne(ChannelGrant, { workspaceId, channelId });
+  return { channel, accessEndsAt: grant?.endsAt ?? null };
+}
+
+/** @throws AppError `not_found` */
+export async function loadChannel(
+  em: Em,
+  workspaceId: string,
+  id: string,
+  lockMode = LockMode.NONE,
+): Promise<Channel> {
+  const channel = await em.findOne(
+    Channel,
+    { id, workspaceId, disconnectedAt: null },
+    { lockMode },
+  );
+  if (!channel) {
+    throw new AppError('not_found', `There is no channel "${id}".`);
+  }
+
+  return channel;
+}

@@ -1,0 +1,190 @@
+import { sql } from 'kysely';
+import { Workspace } from '../../db/entities/workspaces.ts';
+import type { Em } from '../../db/orm.ts';
+import { dueAt } from '../../db/post-status.ts';
+import { queryPlanned } from '../../db/query.ts';
+import { AppError } from '../../domain/errors.ts';
+import { lateSpacingMs } from '../../domain/pacing.ts';
+import { assertHasPlan } from '../../domain/quotas.ts';
+import { channelAccessOf } from '../../domain/statuses.ts';
+import type { PostToSync } from '../../domain/to-sync.ts';
+import { sha256Hex } from '../../runtime/secrets.ts';
+import type { Caller } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { retryPost } from '../posts/retry-post.ts';
+import type { ConnectStep } from './connect-link.ts';
+import { Problem } from './connect-problem.ts';
+import { createConnectLink, networkName } from './create-link.ts';
+import { accountDeps } from './oauth-context.ts';
+import { findChannel, type FoundChannel } from './read-channels.ts';
+
+/** Limit of posts that one call names and retries. */
+export const maxRetriedPosts = 100;
+
+/** How long after the failed attempt a retry is offered, in milliseconds. */
+const offeredForMs = 24 * 3_600_000;
+
+type LostPosts = {
+  readonly count: number;
+  /** The first hundred, by due time. */
+  readonly postIds: readonly string[];
+};
+
+type Reconnection = {
+  readonly found: FoundChannel;
+  /** With which a person connects the account again. Null after a retry, and when no link can be made. */
+  readonly link: string | null;
+  readonly lost: LostPosts;
+  /** The posts that are sent again. */
+  readonly toSync: readonly PostToSync[];
+};
+
+/**
+ * Makes a link with which a person connects a channel's account again or, once it is connected, sends the posts again
+ * that failed only because its access was lost.
+ *
+ * @throws AppError `not_found`, `channel_not_connected`, `plan_required`
+ */
+export async function reconnectChannel(
+  deps: ServiceDeps,
+  caller: Caller,
+  { channelId, retries }: { readonly channelId: string; readonly retries: boolean },
+): Promise<Reconnection> {
+  const { workspaceId } = caller;
+  const em = deps.orm.em.fork();
+  const now = deps.now();
+  const found = await findChannel(em, workspaceId, channelId);
+  if (retries) {
+    assertConnected(deps, found, now);
+  }
+
+  const lost = await lostPosts(em, workspaceId, channelId, now);
+  const toSync = retries ? await retryLostPosts(deps, caller, channelId, lost) : [];
+  const link = retries ? null : await linkTo(deps, caller, found);
+  return { found, link, lost, toSync };
+}
+
+/** Returns null when this network cannot be connected in a browser here, only with tokens. */
+async function linkTo(
+  deps: ServiceDeps,
+  { workspaceId, quotas }: Caller,
+  { channel: { id, platform } }: FoundChannel,
+): Promise<string | null> {
+  if (!(platform in deps.networks.oauth)) {
+    return null;
+  }
+
+  try {
+    const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
+    const request = { platform, channelId: id, mostChannels: quotas.channels };
+    return (await createConnectLink(linkDeps, workspaceId, request)).link;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'network_not_configured') {
+      return null;
+    }
+
+    throw error;
+  }
+}
+
+/** @throws AppError `channel_not_connected` */
+function assertConnected(
+  { networks }: Pick<ServiceDeps, 'networks'>,
+  { channel: { state, platform, handle }, accessEndsAt }: FoundChannel,
+  now: Date,
+): void {
+  if (channelAccessOf(state, accessEndsAt, now).state === 'needs_reconnect') {
+    throw new AppError(
+      'channel_not_connected',
+      `The account ${handle} on ${networkName(platform, networks.oauth[platform])} is not connected: connect it again, then retry its posts.`,
+    );
+  }
+}
+
+/** Finds the ended posts that failed on this channel within the last day because its access was lost. */
+async function lostPosts(
+  em: Em,
+  workspaceId: string,
+  channelId: string,
+  now: Date,
+): Promise<LostPosts> {
+  const rows = await queryPlanned(
+    em,
+    sql<{ id: string; count: number }>`
+      select p.id, (count(*) over ())::int as count
+      from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
+      where pc.channel_id = ${channelId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
+        and pc.error_code = 'access_lost' and p.status = 'failed'
+        and coalesce(pc.tried_at, ${dueAt('p')}) > ${new Date(now.getTime() - offeredForMs)}
+      order by ${dueAt('p')}, p.id limit ${sql.lit(maxRetriedPosts)}`,
+  );
+  return { count: rows[0]?.count ?? 0, postIds: rows.map(({ id }) => id) };
+}
+
+/**
+ * Sends the posts again to this channel only, spaced as overdue posts are. Skips a post that another call has retried,
+ * or whose files were deleted.
+ *
+ * @returns the retried posts, to sync with Temporal.
+ * @throws AppError `plan_required`
+ */
+async function retryLostPosts(
+  deps: Pick<ServiceDeps, 'orm' | 'now'>,
+  caller: Pick<Caller, 'workspaceId' | 'plan'>,
+  channelId: string,
+  { postIds }: LostPosts,
+): Promise<PostToSync[]> {
+  assertHasPlan(caller);
+  const retried: PostToSync[] = [];
+  const nowMs = deps.now().getTime();
+  for (const postId of postIds) {
+    const at = new Date(nowMs + retried.length * lateSpacingMs);
+    try {
+      const only = ['access_lost'] as const;
+      const { toSync } = await retryPost(deps, caller, postId, { only, channelId, at });
+      retried.push(toSync);
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'nothing_to_retry')) {
+        throw error;
+      }
+    }
+  }
+
+  return retried;
+}
+
+/** Counts the posts that failed only because the account of this link had lost its access. */
+export async function countLostPosts(
+  { orm, now }: Pick<ServiceDeps, 'orm' | 'now'>,
+  step: Pick<ConnectStep, 'link' | 'browser'>,
+): Promise<number> {
+  const { link } = step;
+  if (link.connectedId === null || link.expiresAt <= now() || !isOwn(step)) {
+    return 0;
+  }
+
+  return (await lostPosts(orm.em.fork(), link.workspaceId, link.connectedId, now())).count;
+}
+
+/**
+ * Retries those posts for the person who has just connected the account, until the link expires.
+ *
+ * @returns those posts, to sync with Temporal.
+ * @throws Problem `used`; AppError `plan_required`
+ */
+export async function sendLostPosts(deps: ServiceDeps, step: ConnectStep): Promise<PostToSync[]> {
+  const { link } = step;
+  const { connectedId, workspaceId } = link;
+  if (connectedId === null || link.expiresAt <= deps.now() || !isOwn(step)) {
+    throw new Problem('used', 'This link has ended. Retry the posts in your own application.');
+  }
+
+  const em = deps.orm.em.fork();
+  const found = await lostPosts(em, workspaceId, connectedId, deps.now());
+  const workspace = await em.findOneOrFail(Workspace, { id: workspaceId });
+  const caller = { workspaceId, plan: workspace.plan };
+  return retryLostPosts(deps, caller, connectedId, found);
+}
+
+const isOwn = ({ link, browser }: Pick<ConnectStep, 'link' | 'browser'>): boolean =>
+  link.status === 'connected' && sha256Hex(browser) === link.browserHash;

@@ -1,0 +1,237 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { query } from '../../db/query.ts';
+import { NetworkError } from '../../networks/network.ts';
+import type { Grant } from '../../networks/oauth/contract.ts';
+import { describeError } from '../../runtime/logger.ts';
+import { replaceGrant, type CurrentGrant, type GrantedChannel, type ChannelKey } from './grants.ts';
+import { markAccessLost } from './mark-access.ts';
+import { type AccountDeps, isAtSandbox, oauthContext } from './oauth-context.ts';
+
+type ToRefresh = {
+  readonly sealed: string;
+  readonly grant: Grant;
+  /** The current grant, when its access token is usable without the refresh. */
+  readonly old: CurrentGrant | null;
+  /** Id of the refresh that holds the lease. */
+  readonly by: string;
+};
+
+/**
+ * Refreshes the grant and stores the result. The caller holds the lease.
+ *
+ * @returns the grant to use; null when another grant was stored meanwhile, by a reconnect.
+ * @throws NetworkError
+ */
+export async function refreshAndStore(
+  deps: AccountDeps,
+  channel: GrantedChannel,
+  { sealed, grant, old, by }: ToRefresh,
+): Promise<CurrentGrant | null> {
+  const turn = { ...channel, sealed, by };
+  const stopKeeping = keepRefreshLease(deps, turn);
+  try {
+    const fresh = await requestNewGrant(deps, channel, grant);
+    return await storeNewGrant(deps, channel, sealed, fresh);
+  } catch (error) {
+    if (!(error instanceof NetworkError)) {
+      throw error;
+    }
+
+    const isOver = error.code === 'access_lost';
+    if (isOver && !(await storeEnd(deps, channel, { sealed, grant }, error))) {
+      return null;
+    }
+
+    if (!isOver) {
+      await releaseRefreshLease(deps, turn, { pauses: old !== null });
+    }
+
+    if (!old) {
+      throw error;
+    }
+
+    return old;
+  } finally {
+    stopKeeping();
+  }
+}
+
+/**
+ * Drops a refresh token that the network has ended, so that it is never sent again, and notifies the owner in the same
+ * transaction: the caller may be killed before it reports, or its post may be cancelled. Posts still use the old
+ * access token until it expires.
+ *
+ * @returns whether the channel still had this grant.
+ */
+const storeEnd = (
+  deps: AccountDeps,
+  channel: GrantedChannel,
+  { sealed: before, grant }: Pick<ToRefresh, 'sealed' | 'grant'>,
+  { message }: NetworkError,
+): Promise<boolean> =>
+  deps.orm.em.fork().transactional(async (em) => {
+    await query(
+      em, // Channel first: the lock order of a reconnect.
+      sql`select id from channels where id = ${channel.channelId} and workspace_id = ${channel.workspaceId}
+        for no key update`,
+    );
+    const ended = { before, grant: { ...grant, refreshToken: null }, at: deps.now() };
+    const isOurs = await replaceGrant(em, deps.sealer, channel, ended);
+    if (isOurs) {
+      await markAccessLost(em, deps, channel, `${message} Connect the channel again.`, 'outbox');
+    }
+
+    return isOurs;
+  });
+
+/** Limit for all requests of one refresh, in milliseconds. */
+const refreshMs = 45_000;
+
+/**
+ * @throws NetworkError that applies to this channel only: the token endpoint may be on another server than the
+ * publishing one, and other accounts there may have usable tokens.
+ */
+async function requestNewGrant(
+  deps: AccountDeps,
+  channel: GrantedChannel,
+  grant: Grant,
+): Promise<Grant> {
+  const { platform, baseUrl, remoteId } = channel;
+  const oauth = await deps.oauth[platform]?.load();
+  if (!oauth) {
+    throw new NetworkError(
+      'internal',
+      `This service has no way to refresh access to ${platform}.`,
+      {
+        accepted: 'no',
+      },
+    );
+  }
+
+  const context = oauthContext(deps, platform, isAtSandbox(deps, baseUrl));
+  const signal = AbortSignal.timeout(refreshMs);
+  try {
+    return await oauth.refresh({ ...context, signal, baseUrl, remoteId, grant });
+  } catch (error) {
+    throw error instanceof NetworkError
+      ? new NetworkError(error.code, error.message, {
+          accepted: 'no',
+          retryAtMs: error.retryAtMs,
+          lacksToken: true,
+          cause: error,
+        })
+      : error;
+  }
+}
+
+/** How long a new grant is held while the database refuses it, in milliseconds. */
+const storeForMs = 10 * 60_000;
+
+/**
+ * Stores a new grant and retries while the database is unavailable. The network may already have ended the old grant:
+ * another worker that reaches the database first would send the old refresh token.
+ *
+ * @throws the database's error after `storeForMs`.
+ */
+async function storeNewGrant(
+  deps: AccountDeps,
+  channel: GrantedChannel,
+  before: string,
+  grant: Grant,
+): Promise<CurrentGrant | null> {
+  const at = deps.now();
+  const giveUpAtMs = performance.now() + storeForMs;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const em = deps.orm.em.fork();
+      const isStored = await replaceGrant(em, deps.sealer, channel, { before, grant, at });
+      // Otherwise an earlier commit succeeded without a response, or the account was reconnected.
+      return isStored ? { grant, refreshedAt: at } : null;
+    } catch (error) {
+      if (performance.now() > giveUpAtMs) {
+        throw error;
+      }
+
+      if (attempt === 1) {
+        const { channelId, platform } = channel;
+        const fields = { channelId, platform, error: describeError(error) };
+        deps.log.warn(fields, 'refreshed grant not stored, retrying');
+      }
+
+      await sleep(storeWaitMs);
+    }
+  }
+}
+
+// One process at a time refreshes a grant, over all workers: a network with single-use refresh tokens ends the whole
+// grant when it sees one twice. The lease is a pair of columns of the grant's row. No lock is held during the request:
+// a hanging network would otherwise block one database connection per channel.
+
+/** Lease duration without a renewal, in seconds. The holder renews it, so a dead process is noticed soon. */
+const leaseSeconds = sql.lit(15);
+
+/** Renewal interval in milliseconds; below a third of the lease. */
+const renewMs = 5000;
+
+/** Pause after a failed refresh while the old access token is usable, in seconds. */
+const pauseSeconds = sql.lit(30);
+
+/** Delay between two attempts to store a new grant, in milliseconds. */
+const storeWaitMs = 250;
+
+/**
+ * Delay before the refresh after taking over an expired lease, in milliseconds. The last holder may be alive, with a
+ * new grant that it could not store while the database was away.
+ */
+export const takeOverMs = 4 * storeWaitMs;
+
+/** A refresh of one stored grant. Every write is conditional on that grant. */
+type RefreshLease = ChannelKey & {
+  readonly sealed: string;
+  /** UUID of this refresh. A stalled process whose lease expired cannot change its successor's lease. */
+  readonly by: string;
+};
+
+const at = ({ workspaceId, channelId, sealed }: RefreshLease) =>
+  sql`channel_id = ${channelId} and workspace_id = ${workspaceId} and sealed_grant = ${sealed}`;
+
+const isHeld = (turn: RefreshLease) => sql`${at(turn)} and refreshing_by = ${turn.by}`;
+
+const fromNow = sql`clock_timestamp() + ${leaseSeconds} * interval '1 second'`;
+
+/** @returns whether this process has the lease: false while another one holds it, or when the grant was replaced. */
+export async function takeRefreshLease({ orm }: Pick<AccountDeps, 'orm'>, turn: RefreshLease) {
+  const rows = await query(
+    orm.em.fork(),
+    sql`update channel_grants set refreshing_until = ${fromNow}, refreshing_by = ${turn.by}
+      where ${at(turn)} and (refreshing_until is null or refreshing_until <= clock_timestamp())
+      returning channel_id`,
+  );
+  return rows.length > 0;
+}
+
+/** Renews the lease until the returned function is called. */
+function keepRefreshLease({ orm }: Pick<AccountDeps, 'orm'>, turn: RefreshLease): () => void {
+  const timer = setInterval(() => {
+    query(
+      orm.em.fork(),
+      sql`update channel_grants set refreshing_until = ${fromNow} where ${isHeld(turn)}`,
+    ).catch(() => undefined); // Without the database no other process can take the lease.
+  }, renewMs);
+  return () => clearInterval(timer);
+}
+
+/** Ends a lease after a failed refresh. @param pauses Whether the old access token is still usable. */
+async function releaseRefreshLease(
+  { orm, now }: Pick<AccountDeps, 'orm' | 'now'>,
+  turn: RefreshLease,
+  { pauses }: { readonly pauses: boolean },
+): Promise<void> {
+  const until = pauses ? sql`clock_timestamp() + ${pauseSeconds} * interval '1 second'` : sql`null`;
+  await query(
+    orm.em.fork(),
+    sql`update channel_grants set failing_since = coalesce(failing_since, ${now()}), refreshing_until = ${until}
+      where ${isHeld(turn)}`,
+  );
+}

@@ -1,0 +1,66 @@
+import { createOrm } from '../db/orm.ts';
+import type { Networks } from '../networks/registry.ts';
+import type { Config } from '../runtime/config/read-config.ts';
+import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/addresses.ts';
+import { createEgress } from '../runtime/egress/create-egress.ts';
+import { checkDestination, checkUrl, createResolver } from '../runtime/egress/destination.ts';
+import type { Downloader, Egress } from '../runtime/egress/egress.ts';
+import { createSealer } from '../runtime/secrets.ts';
+import type { MediaDeps, ServiceDeps } from './deps.ts';
+
+/** What every process opens alike. Storage is apart, because it is slow to load. */
+export type Composed = Omit<ServiceDeps, 'media' | 'log' | 'now' | 'networks'> & {
+  readonly networks: Networks;
+  /** HTTP client for files and pages at addresses that users choose. */
+  readonly downloads: Egress & Downloader;
+  readonly refuseDownload: MediaDeps['refuseUrl'];
+  /** Closes the HTTP clients. The caller closes `orm`. */
+  readonly closeEgress: () => Promise<unknown>;
+};
+
+type Options = {
+  readonly database: Parameters<typeof createOrm>[1];
+  /** Whether a network must not be at the host of `publicUrl`. */
+  readonly guardsNetworks: boolean;
+};
+
+/**
+ * Opens the dependencies of use cases with the operator's settings. Nothing connects before the first use.
+ *
+ * Each purpose has its own connections: an open connection to an address that one of them allows must not serve
+ * another.
+ */
+export function composeServices(
+  config: Config,
+  networks: Networks,
+  { database, guardsNetworks }: Options,
+): Composed {
+  const { publicUrl, sandboxUrl, returnUrls, quotas, egressAllow } = config;
+  const nat64 = parseNat64Prefixes(egressAllow.nat64);
+  const openTo = (list: string) => ({ allow: parseAllowList(list), nat64 });
+  const own = { ownUrl: publicUrl };
+  const networkEgress = createEgress({
+    ...openTo(egressAllow.networks),
+    ...(guardsNetworks ? own : {}),
+  });
+  const forWebhooks = { ...openTo(egressAllow.webhooks), ...own };
+  const egress = createEgress(forWebhooks);
+  const forDownloads = openTo(egressAllow.downloads);
+  const downloads = createEgress({ ...forDownloads, ...own });
+  return {
+    orm: createOrm(config.databaseUrl, database),
+    sealer: createSealer(config.secretKey),
+    rules: networks.rules,
+    networks,
+    networkEgress,
+    egress,
+    downloads,
+    refuseUrl: (url) => checkDestination(url, { ...forWebhooks, resolve: createResolver() }),
+    refuseDownload: (url) => checkUrl(url, forDownloads),
+    closeEgress: () => Promise.all([egress, downloads, networkEgress].map((each) => each.close())),
+    publicUrl,
+    sandboxUrl,
+    returnUrls,
+    quotas,
+  };
+}

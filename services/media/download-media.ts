@@ -1,0 +1,203 @@
+import { open, rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import { BodyTooLargeError, type Download, EgressError } from '../../runtime/egress/egress.ts';
+import { namedIfOutOfRoom } from '../../runtime/storage/disk-storage.ts';
+import type { QuotaOwner } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { reserveFiles, type FileReservation } from '../quotas/media-quota.ts';
+import { nameInUrl } from './file-texts.ts';
+import {
+  maxFileBytes,
+  storedMedia,
+  storeFile,
+  type NewMedia,
+  type Sent,
+  type StoredMedia,
+} from './store-files.ts';
+
+const atATime = 4;
+
+type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
+
+/**
+ * Downloads files into the media library's storage: all of them or none. Runs at most 4 downloads at a time, fetches a
+ * repeated URL once, and stops at the first failure. The caller inserts the rows with `insertMedia`:
+ *
+ *     const stored = await downloadMedia(deps, owner, urls, signal);
+ *     try {
+ *       await transactional(async (em) => { await insertMedia(em, owner, stored, now); … });
+ *     } finally {
+ *       await stored.removeUnclaimed();
+ *     }
+ *
+ * @param signal Aborts when the client hangs up.
+ * @returns the files in the order of the URLs.
+ * @throws AppError `invalid_media_url`, which names the URL and the reason; `quota_exceeded`; `unavailable` when the
+ *   disk is full.
+ */
+export async function downloadMedia(
+  deps: Deps,
+  owner: QuotaOwner,
+  urls: readonly string[],
+  signal?: AbortSignal,
+): Promise<StoredMedia> {
+  assertAllowed(deps, urls);
+  const wanted = [...new Set(urls)];
+  const coming = await reserveFiles(deps.orm.em.fork(), deps.media, owner, wanted.length);
+  const files: NewMedia[] = [];
+  const stop = new AbortController();
+  const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+  const queue = wanted.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, url] of queue) {
+      try {
+        files[index] = await fetchFile(deps, url, {
+          workspaceId: owner.workspaceId,
+          signal: either,
+          coming,
+        });
+      } catch (error) {
+        // Only the first error counts: the others fail because of the abort.
+        stop.abort(named(error, urls, url));
+        return;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: atATime }, work));
+  if (stop.signal.aborted) {
+    const stored = files.filter((file) => file !== undefined);
+    await storedMedia(deps, stored, coming).removeUnclaimed();
+    throw stop.signal.reason;
+  }
+
+  return storedMedia(deps, files, coming);
+}
+
+/** Refuses every URL that is wrong by its text alone, before any request. */
+function assertAllowed({ media }: Deps, urls: readonly string[]): void {
+  const wrong = urls.flatMap((url, index) => {
+    const reason = media.refuseUrl(url);
+    return reason === null ? [] : [{ url, detail: detailOf(index, reason) }];
+  });
+  if (wrong.length > 0) {
+    const sentences = wrong.map(({ url, detail }) => `${url}: ${detail.message}`);
+    throw new AppError('invalid_media_url', sentences.join(' '), {
+      details: wrong.map(({ detail }) => detail),
+    });
+  }
+}
+
+/** Adds the URL and its first position in the request to an error. */
+function named(error: unknown, urls: readonly string[], url: string): unknown {
+  return error instanceof AppError && error.code === 'invalid_media_url'
+    ? new AppError('invalid_media_url', `${url}: ${error.message}`, {
+        details: [detailOf(urls.indexOf(url), error.message)],
+        cause: error,
+      })
+    : error;
+}
+
+const detailOf = (index: number, message: string): ErrorDetail => ({
+  path: `/media_urls/${index}`,
+  message,
+});
+
+/** Limit of one download, in milliseconds. */
+const timeoutMs = 10 * 60_000;
+const maxRedirects = 3;
+
+/** Some servers refuse requests without a user agent. */
+const headers = { 'user-agent': 'Punctual/1.0', accept: 'image/*, video/*' };
+
+type Request = Pick<Sent, 'workspaceId'> & {
+  readonly signal: AbortSignal;
+  readonly coming: Pick<FileReservation, 'through'>;
+};
+
+/**
+ * Downloads and stores one file.
+ *
+ * @throws AppError `invalid_media_url` with only the reason as its message; `quota_exceeded`; `unavailable` when the
+ *   disk is full.
+ */
+async function fetchFile(
+  deps: Pick<ServiceDeps, 'orm' | 'media'>,
+  url: string,
+  { workspaceId, signal, coming }: Request,
+): Promise<NewMedia> {
+  const { downloader, staging, stallMs } = deps.media;
+  const filePath = staging.newPath();
+  try {
+    const found = await downloader.download({
+      url,
+      headers,
+      maxBytes: maxFileBytes,
+      stallMs,
+      timeoutMs,
+      maxRedirects,
+      signal,
+    });
+    if (found.status !== 200) {
+      found.body.destroy();
+      throw new AppError('invalid_media_url', `The server answered ${found.status}.`);
+    }
+
+    const file = await open(filePath, 'wx', 0o600).catch((error: unknown) => {
+      found.body.destroy();
+      throw error;
+    });
+    await pipeline(found.body, coming.through, file.createWriteStream());
+    return await storeFile(deps, filePath, {
+      name: nameInUrl(url),
+      altText: null,
+      workspaceId,
+      signal,
+    }).catch((error: unknown) => {
+      throw namedIfCompressed(error, found);
+    });
+  } catch (error) {
+    throw namedIfOutOfRoom(asReason(error, stallMs));
+  } finally {
+    await rm(filePath, { force: true });
+  }
+}
+
+/** Some servers compress every response. A readable file is accepted, whatever the header says. */
+function namedIfCompressed(error: unknown, { headers: answered }: Download): unknown {
+  const encoding = answered['content-encoding']?.trim() ?? '';
+  return error instanceof AppError &&
+    error.code === 'invalid_media' &&
+    /^(?:x-)?(?:gzip|compress|deflate|br|zstd)$/iv.test(encoding)
+    ? new AppError(
+        'invalid_media_url',
+        `The server sent the file compressed (Content-Encoding: ${encoding}), although the request asked for no compression. Serve it uncompressed, or upload the file.`,
+        { cause: error },
+      )
+    : error;
+}
+
+/** Converts errors that the URL caused; returns any other error unchanged. */
+function asReason(error: unknown, stallMs: number): unknown {
+  if (error instanceof AppError && error.code === 'invalid_media') {
+    return new AppError('invalid_media_url', error.message);
+  }
+
+  if (error instanceof BodyTooLargeError) {
+    return new AppError('invalid_media_url', 'The file is larger than 200 MB.', { cause: error });
+  }
+
+  return error instanceof EgressError
+    ? new AppError('invalid_media_url', sentence(error, stallMs), { cause: error })
+    : error;
+}
+
+function sentence({ code, message }: EgressError, stallMs: number): string {
+  if (code === 'timeout') {
+    return `The server was silent for ${stallMs / 1000} s, or took more than 10 minutes.`;
+  }
+
+  return code === 'connection_reset'
+    ? 'The connection broke before the download was complete.'
+    : message;
+}

@@ -1,0 +1,144 @@
+import type { EntityDictionary } from '@mikro-orm/core';
+import { sql, type RawBuilder } from 'kysely';
+import { MediaFile } from '../../db/entities/media.ts';
+import type { Em } from '../../db/orm.ts';
+import { isOpenPost } from '../../db/post-status.ts';
+import { db, query, queryPlanned } from '../../db/query.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isText } from '../../domain/texts.ts';
+import { encodeCursor, readCursor } from '../cursor.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { abandonFile, removeUnclaimed } from './unclaimed-files.ts';
+
+/** Maximum files per page. */
+export const maxMediaPage = 50;
+
+type MediaSearch = {
+  readonly type?: 'image' | 'video';
+  /** Any part of the name, in any case. */
+  readonly search?: string;
+  readonly limit?: number;
+  /** The `nextCursor` of the previous page. */
+  readonly cursor?: string;
+};
+
+/**
+ * Lists the workspace's files, newest first.
+ *
+ * @throws AppError `invalid_request` for an invalid search text or cursor.
+ */
+export async function listMedia(
+  em: Em,
+  workspaceId: string,
+  { type, search, limit = maxMediaPage, cursor }: MediaSearch,
+): Promise<{ files: MediaFile[]; nextCursor: string | null }> {
+  assertText(search ?? '');
+  const after = readCursor(cursor);
+  const none = sql``;
+  const rows = await queryPlanned<EntityDictionary<MediaFile>>(
+    em,
+    sql`select * from media_files where workspace_id = ${workspaceId} and deleted_at is null
+     ${type === undefined ? none : sql`and type like ${`${type}/%`}`}
+     ${search === undefined ? none : sql`and name ilike ${`%${literally(search)}%`}`}
+     ${after ? sql`and (created_at, id) < (${after.createdAt}, ${after.id})` : none}
+     order by created_at desc, id desc limit ${limit + 1}`,
+  );
+  const files = rows.slice(0, limit).map((row) => em.map(MediaFile, row));
+  const last = files.at(-1);
+  return { files, nextCursor: last && rows.length > limit ? encodeCursor(last) : null };
+}
+
+function assertText(search: string): void {
+  if (!isText(search)) {
+    const message = 'must be text: no NUL, no half of a surrogate pair';
+    throw new AppError('invalid_request', `?search ${message}.`, {
+      details: [{ path: '?search', message }],
+    });
+  }
+}
+
+/** Names are stored in NFC. Escapes the special characters of LIKE. */
+const literally = (search: string): string =>
+  search.normalize('NFC').replaceAll(/[\\%_]/gv, String.raw`\$&`);
+
+/** @throws AppError `not_found` */
+export async function loadMedia(em: Em, workspaceId: string, id: string): Promise<MediaFile> {
+  const file = await em.findOne(MediaFile, { id, workspaceId, deletedAt: null });
+  if (!file) {
+    throw unknownFile(id);
+  }
+
+  return file;
+}
+
+/** Finds a file by the token of its link, in any workspace. @returns null when there is none. */
+export async function findByLink(em: Em, linkToken: string): Promise<MediaFile | null> {
+  const isToken = /^[0-9A-Za-z]{32}$/v.test(linkToken);
+  return isToken ? em.findOne(MediaFile, { linkToken, deletedAt: null }) : null;
+}
+
+/**
+ * Removes a file from the library, and its bytes from the storage. Drafts and ended posts lose the file.
+ *
+ * @throws AppError `not_found`; `media_in_use` while a scheduled or publishing post uses it.
+ */
+export async function deleteMedia(
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'media'>,
+  workspaceId: string,
+  id: string,
+): Promise<void> {
+  const { orm, now } = deps;
+  await orm.em.fork().transactional(async (em) => {
+    await markDeleted(em, workspaceId, id, now());
+    await abandonFile(em, id);
+  });
+  await removeUnclaimed(deps, [id]);
+}
+
+async function markDeleted(em: Em, workspaceId: string, id: string, at: Date): Promise<void> {
+  // A call that attaches the file to a post locks its row: it commits first and we see its post, or it finds the file
+  // gone.
+  const [file] = await query(
+    em,
+    sql`select id from media_files
+     where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null for update`,
+  );
+  if (!file) {
+    throw unknownFile(id);
+  }
+
+  const [post] = await query<{ id: string; status: string }>(
+    em,
+    sql`select p.id, p.status from post_media m join posts p on p.id = m.post_id and p.workspace_id = m.workspace_id
+     where m.media_id = ${id} and m.workspace_id = ${workspaceId} and ${isOpenPost('p')} limit 1`,
+  );
+  if (post) {
+    throw new AppError('media_in_use', `Post ${post.id}, which is ${post.status}, uses this file.`);
+  }
+
+  const [channel] = await query(
+    em,
+    sql<{ id: string }>`select c.id from channels c
+      where c.workspace_id = ${workspaceId} and ${namesFile('c', sql`${id}`)} limit 1`,
+  );
+  if (channel) {
+    throw new AppError('media_in_use', `The defaults of channel ${channel.id} name this file.`);
+  }
+
+  await query(
+    em,
+    db
+      .updateTable('media_files')
+      .set({ deleted_at: at })
+      .where('id', '=', id)
+      .where('workspace_id', '=', workspaceId),
+  );
+}
+
+const unknownFile = (id: string): AppError =>
+  new AppError('not_found', `There is no media file "${id}".`);
+
+/** SQL: whether a channel's defaults name a file. @param channels The table's alias in the statement. */
+export const namesFile = (channels: string, id: RawBuilder<unknown>): RawBuilder<boolean> =>
+  sql`exists (select from jsonb_each_text(coalesce(${sql.ref(`${channels}.options`)}, '{}')) option
+    where option.value = ${id}::text)`;

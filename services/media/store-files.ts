@@ -1,0 +1,131 @@
+import { stat } from 'node:fs/promises';
+import { MediaFile } from '../../db/entities/media.ts';
+import { newId } from '../../db/new-id.ts';
+import type { Em } from '../../db/orm.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { MediaDetails } from '../../domain/media.ts';
+import { newLinkToken } from '../../runtime/secrets.ts';
+import type { QuotaOwner } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { reserveMediaQuota, type FileReservation } from '../quotas/media-quota.ts';
+import { fileName } from './file-texts.ts';
+import { claimFiles, registerFile, removeUnclaimed } from './unclaimed-files.ts';
+
+/** Limit of a file, in bytes: 200 MB, read as MiB. */
+export const maxFileBytes = 200 * 1024 * 1024;
+
+/** A stored file whose row `insertMedia` still has to insert. */
+export type NewMedia = {
+  readonly id: string;
+  readonly name: string;
+  /** MIME type, read from the bytes. */
+  readonly type: string;
+  readonly sizeBytes: number;
+  /** In pixels, as displayed. */
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly durationMs: number | null;
+  readonly details: MediaDetails;
+  readonly altText: string | null;
+  readonly storageKey: string;
+  readonly linkToken: string;
+};
+
+/** Stored files for `insertMedia`. */
+export type MediaToInsert = {
+  readonly files: readonly NewMedia[];
+  /** Called in the transaction that inserts the rows: the library's quota now counts the files. */
+  readonly countedInLibrary: () => void;
+};
+
+/** Stored files without rows. Always call `removeUnclaimed` at the end. */
+export type StoredMedia = MediaToInsert & {
+  /**
+   * Removes the files without a row: none after a commit, all after a failure. Never throws. A file that cannot be
+   * removed or decided now is left to `sweep-media.ts`.
+   */
+  removeUnclaimed(): Promise<void>;
+};
+
+/** The data that comes with a file. */
+export type Sent = {
+  /** The client's file name. */
+  readonly name: string | undefined;
+  readonly altText: string | null;
+  readonly workspaceId: string;
+  /** Aborts when the client hangs up. */
+  readonly signal: AbortSignal | undefined;
+};
+
+/**
+ * Inspects a complete file and stores it. Afterwards the caller removes it unless a row claims it (see `StoredMedia`).
+ *
+ * @param filePath In the staging folder; the file may be moved away.
+ * @throws AppError `invalid_media` when it is neither an image nor a video; `unavailable` when there is no space or
+ *   the inspection queue is full; the signal's reason.
+ */
+export async function storeFile(
+  { orm, media: { storage, inspector } }: Pick<ServiceDeps, 'orm' | 'media'>,
+  filePath: string,
+  { name, altText, workspaceId, signal }: Sent,
+): Promise<NewMedia> {
+  const facts = await inspector.inspect(filePath, workspaceId, signal);
+  if ('refusal' in facts) {
+    throw new AppError('invalid_media', facts.refusal);
+  }
+
+  const { size: sizeBytes } = await stat(filePath);
+  const id = newId();
+  await registerFile(orm.em.fork(), id);
+  await storage.put(id, filePath, { type: facts.type, sizeBytes });
+  return {
+    ...facts,
+    id,
+    name: fileName(name, facts.type),
+    sizeBytes,
+    altText,
+    storageKey: id,
+    linkToken: newLinkToken(),
+  };
+}
+
+/** Wraps files that were stored for a caller who inserts their rows next. */
+export const storedMedia = (
+  deps: Pick<ServiceDeps, 'orm' | 'log' | 'media'>,
+  files: readonly NewMedia[],
+  coming: FileReservation,
+): StoredMedia => ({
+  files,
+  countedInLibrary: coming.release,
+  removeUnclaimed: async () => {
+    await removeUnclaimed(
+      deps,
+      files.map(({ id }) => id),
+    );
+    coming.release();
+  },
+});
+
+/**
+ * Creates the rows of stored files in the caller's transaction. They are inserted when it flushes.
+ *
+ * @throws AppError `quota_exceeded`; `unavailable` when the request took so long that its files were abandoned.
+ */
+export async function insertMedia(
+  em: Em,
+  owner: QuotaOwner,
+  { files, countedInLibrary }: MediaToInsert,
+  createdAt: Date,
+): Promise<MediaFile[]> {
+  await reserveMediaQuota(em, owner, files);
+  // Before the commit, after which the files would count twice. The library's lock admits one transaction of a
+  // workspace at a time.
+  countedInLibrary();
+  await claimFiles(
+    em,
+    files.map(({ id }) => id),
+  );
+  return files.map((file) =>
+    em.create(MediaFile, { ...file, workspaceId: owner.workspaceId, createdAt, deletedAt: null }),
+  );
+}

@@ -1,0 +1,68 @@
+import { sql } from 'kysely';
+import { lockChannels, stopChannels } from '../../db/channel-status.ts';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { voidShares } from '../../db/quotas.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isFinal } from '../../domain/statuses.ts';
+import type { PostToSync } from '../../domain/to-sync.ts';
+import type { PostScope } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { lockPost } from './read-posts.ts';
+
+type Cancelled = {
+  /** How many channels will still finish. */
+  readonly stillSending: number;
+  readonly toSync: PostToSync;
+};
+
+/**
+ * Makes a scheduled or publishing post a draft. Channels that have not begun, or wait for a retry, become drafts.
+ * Channels that are being sent finish and keep their result. Channels whose post may be live are reconciled.
+ *
+ * @throws AppError `not_found` or `post_not_cancellable`.
+ */
+export async function cancelPost(
+  deps: Pick<ServiceDeps, 'orm' | 'now'>,
+  scope: PostScope,
+): Promise<Cancelled> {
+  const { revision, stillSending } = await deps.orm.em.fork().transactional(async (em) => {
+    await assertCancellable(em, scope);
+    await stopChannels(em, scope);
+    const after = await lockChannels(em, scope);
+    const { workspaceId, postId } = scope;
+    const [post] = await query(
+      em,
+      sql<{ revision: number }>`
+        update posts set status = 'draft', scheduled_at = null, retried_at = null, revision = revision + 1,
+          updated_at = ${deps.now()}
+        where id = ${postId} and workspace_id = ${workspaceId} returning revision`,
+    );
+    await voidShares(em, workspaceId);
+    return {
+      revision: post?.revision ?? 0,
+      stillSending: after.filter((status) => status === 'publishing' || status === 'retrying')
+        .length,
+    };
+  });
+  const isUnfinished = stillSending > 0;
+  const toSync = { ...scope, status: 'draft', revision, dueAt: null, isUnfinished };
+  return { stillSending, toSync };
+}
+
+/** Locks the post and its channels. @throws AppError `not_found` or `post_not_cancellable`. */
+async function assertCancellable(em: Em, scope: PostScope): Promise<void> {
+  const { status } = await lockPost(em, scope);
+  if (status !== 'scheduled' && status !== 'publishing') {
+    throw notCancellable(
+      `The post is ${status === 'draft' ? 'a draft' : status}; there is nothing to stop.`,
+    );
+  }
+
+  const channels = await lockChannels(em, scope);
+  if (status === 'publishing' && channels.every(isFinal)) {
+    throw notCancellable('Every channel of the post has finished; there is nothing left to stop.');
+  }
+}
+
+const notCancellable = (message: string): AppError => new AppError('post_not_cancellable', message);

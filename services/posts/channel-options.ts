@@ -1,0 +1,160 @@
+import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import { isText } from '../../domain/texts.ts';
+import {
+  fileIdsIn,
+  noOptions,
+  type Options,
+  type OptionsSchema,
+  type RulesByPlatform,
+} from '../../networks/content-rules.ts';
+import { parser } from '../../runtime/parser.ts';
+import { assertChosen, nameOfChannel, type ChosenChannel } from './choose-channels.ts';
+import type { PostInput } from './content.ts';
+import type { NamedIds } from './post-media.ts';
+
+/** Limit of a channel's options, in characters of JSON. */
+const longestOptions = 50_000;
+
+type Named = Pick<ChosenChannel, 'id' | 'platform' | 'handle'>;
+
+/**
+ * Validates options by the schema of the channel's network.
+ *
+ * @param at JSON pointer to the options in the request.
+ * @returns the files that the options name, which may not exist.
+ * @throws AppError `invalid_channel_options` that names every unknown option, with the known ones, and every invalid
+ *   value.
+ */
+export function assertOptions(
+  rules: RulesByPlatform,
+  channel: Named,
+  options: Options,
+  at: string,
+): NamedIds[] {
+  const faults = faultsOf(rules, channel, options);
+  if (faults.length > 0) {
+    const list = faults.map(({ path, message }) => `${path.slice(1) || 'options'} ${message}`);
+    throw new AppError(
+      'invalid_channel_options',
+      `${nameOfChannel(channel)}: ${list.join('; ')}.`,
+      {
+        details: faults.map(({ path, message }) => ({ path: at + path, message })),
+      },
+    );
+  }
+
+  const ids = fileIdsIn(rules[channel.platform]?.options ?? noOptions, options);
+  return Object.entries(ids).map(([name, id]) => ({ ids: [id], path: `${at}/${name}` }));
+}
+
+/**
+ * Validates the fields of a new post that apply to single channels.
+ *
+ * @returns the files that options name.
+ * @throws AppError `invalid_channel_ids`, `invalid_channel_options`
+ */
+export async function assertForChosen(
+  rules: RulesByPlatform,
+  channels: readonly Named[],
+  input: PostInput,
+): Promise<NamedIds[]> {
+  assertChosen(
+    channels.map(({ id }) => id),
+    input,
+  );
+  return assertOptionsOf(rules, input.channelOptions, (ids) =>
+    channels.filter(({ id }) => ids.includes(id)),
+  );
+}
+
+/**
+ * Validates the options of a request, by channel id.
+ *
+ * @param choose Returns the channels with these ids; called only when there are options.
+ * @returns the files that the options name.
+ * @throws AppError `invalid_channel_options`
+ */
+export async function assertOptionsOf(
+  rules: RulesByPlatform,
+  given: Readonly<Record<string, Options>> | null | undefined,
+  choose: (ids: readonly string[]) => Named[] | Promise<Named[]>,
+): Promise<NamedIds[]> {
+  const ids = Object.keys(given ?? {});
+  const channels = ids.length > 0 ? await choose(ids) : [];
+  return channels.flatMap((channel) =>
+    assertOptions(rules, channel, given?.[channel.id] ?? {}, `/channel_options/${channel.id}`),
+  );
+}
+
+/** The files that channel defaults name and that the post's own options do not override. */
+export const filesInDefaults = (
+  rules: RulesByPlatform,
+  channels: readonly Pick<ChosenChannel, 'id' | 'platform' | 'options'>[],
+  own: Readonly<Record<string, Options>>,
+): NamedIds[] =>
+  channels.flatMap(({ id, platform, options }) => {
+    const names = fileIdsIn(rules[platform]?.options ?? noOptions, options ?? {});
+    const ids = Object.entries(names).flatMap(([name, file]) =>
+      own[id]?.[name] === undefined ? [file] : [],
+    );
+    return ids.length > 0 ? [{ ids, path: '/channel_ids' }] : [];
+  });
+
+function faultsOf(rules: RulesByPlatform, { platform }: Named, options: Options): ErrorDetail[] {
+  const schema = rules[platform]?.options;
+  if (!schema) {
+    return [{ path: '', message: `are for "${platform}", which this version does not know` }];
+  }
+
+  if (JSON.stringify(options).length > longestOptions) {
+    return [{ path: '', message: `must not have more than ${longestOptions} characters of JSON` }];
+  }
+
+  const faults = schemaFaults(schema, options).map(({ path, message }) => ({
+    path,
+    message: isUnknownOption(path, message)
+      ? `${message}; ${knownOptions(platform, schema)}`
+      : message,
+  }));
+  return faults.length > 0 ? faults : textFaults(options, '');
+}
+
+/** Compiled once per schema. */
+const parsers = new WeakMap<OptionsSchema, (value: unknown) => unknown>();
+
+function schemaFaults(schema: OptionsSchema, options: Options): readonly ErrorDetail[] {
+  const parse = parsers.get(schema) ?? parser(schema);
+  parsers.set(schema, parse);
+  try {
+    parse(options);
+    return [];
+  } catch (error) {
+    if (error instanceof AppError) {
+      return error.details ?? [];
+    }
+
+    throw error;
+  }
+}
+
+const isUnknownOption = (path: string, message: string): boolean =>
+  message === 'is not a known field' && path.lastIndexOf('/') === 0;
+
+function knownOptions(platform: string, { properties }: OptionsSchema): string {
+  const names = Object.keys(properties);
+  return names.length > 0 ? `${platform} has ${names.join(', ')}` : `${platform} has none`;
+}
+
+/** Texts that PostgreSQL cannot store. */
+function textFaults(value: Json, path: string): ErrorDetail[] {
+  if (typeof value === 'string') {
+    return isText(value)
+      ? []
+      : [{ path, message: 'must be text: no NUL, no half of a surrogate pair' }];
+  }
+
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([name, inside]) => textFaults(inside, `${path}/${name}`))
+    : [];
+}

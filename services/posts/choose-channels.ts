@@ -1,0 +1,102 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Channel } from '../../db/entities/channels.ts';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isId } from '../../domain/json-schema.ts';
+import type { PostInput } from './content.ts';
+
+/** The channel data that content validation needs. */
+export type ChosenChannel = Pick<
+  Channel,
+  'id' | 'platform' | 'handle' | 'state' | 'settings' | 'options'
+>;
+
+/**
+ * Returns the workspace's channels with these ids, in this order, without duplicates.
+ *
+ * @param at JSON pointer to the ids in the request.
+ * @throws AppError `invalid_channel_ids` that names every id which is malformed, unknown or of another workspace.
+ */
+export async function chooseChannels(
+  em: Em,
+  workspaceId: string,
+  given: readonly string[],
+  at = '/channel_ids',
+): Promise<ChosenChannel[]> {
+  const ids = [...new Set(given)];
+  const wellFormed = ids.filter(isId);
+  const found = wellFormed.length
+    ? await query(
+        em,
+        sql<ChosenChannel>`
+          select id, platform, handle, state, settings, options from channels
+          where workspace_id = ${workspaceId} and id = any(${wellFormed}) and disconnected_at is null`,
+      )
+    : [];
+  const byId = new Map(found.map((channel) => [channel.id, channel]));
+  assertKnown(ids, new Set(byId.keys()), at);
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/** @throws AppError `invalid_channel_ids` */
+export function assertKnown(ids: readonly string[], known: ReadonlySet<string>, at: string): void {
+  const unknown = ids.filter((id) => !known.has(id));
+  if (unknown.length > 0) {
+    throw invalid(`No channel of this workspace has the id ${unknown.join(', ')}.`, at);
+  }
+}
+
+/** SQL: the connected channels among these ids, locked so that no disconnect commits before the transaction ends. */
+export const heldChannels = (
+  workspaceId: string,
+  ids: readonly string[],
+): RawBuilder<{ id: string }> =>
+  sql<{ id: string }>`
+    select id from channels
+    where workspace_id = ${workspaceId}::uuid and id = any(${ids}::uuid[]) and disconnected_at is null
+    order by id for key share`;
+
+/**
+ * Keeps channels from being disconnected until the transaction ends. Call it after the post's lock and before any
+ * other lock when a post gets channels.
+ *
+ * @param ids From `chooseChannels`.
+ * @throws AppError `invalid_channel_ids` when a channel was disconnected meanwhile.
+ */
+export async function holdChannels(
+  em: Em,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<void> {
+  const held = await query(em, heldChannels(workspaceId, ids));
+  assertKnown(ids, new Set(held.map(({ id }) => id)), '/channel_ids');
+}
+
+/** @throws AppError `invalid_channel_ids` when a text or option is for a channel that the post does not have. */
+export function assertChosen(
+  ids: readonly string[],
+  { channelBodies, channelOptions }: PostInput,
+): void {
+  const chosen = new Set(ids);
+  for (const [field, given] of Object.entries({
+    channel_bodies: channelBodies,
+    channel_options: channelOptions,
+  })) {
+    const stray = Object.keys(given ?? {}).filter((id) => !chosen.has(id));
+    if (stray.length > 0) {
+      const message = `${field} names ${stray.join(', ')}, which is not among the post's channels.`;
+      throw invalid(message, `/${field}`);
+    }
+  }
+}
+
+/** The name of a channel in messages. */
+export const nameOfChannel = ({
+  platform,
+  handle,
+  id,
+}: Pick<Channel, 'platform' | 'handle' | 'id'>): string => `${platform} channel ${handle} (${id})`;
+
+const invalid = (message: string, path: string): AppError =>
+  new AppError('invalid_channel_ids', message, { details: [{ path, message }] });

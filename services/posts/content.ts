@@ -1,0 +1,237 @@
+import type { DueTimeRequest } from '../../domain/due-time.ts';
+import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import type { PostView, VideoOptions } from '../../domain/post-view.ts';
+import { isText } from '../../domain/texts.ts';
+import type { Options } from '../../networks/content-rules.ts';
+
+/** A part of a thread with files of its own. */
+type PartWithFiles = {
+  readonly text: string;
+  readonly mediaIds?: readonly string[] | undefined;
+  readonly altTexts?: Readonly<Record<string, string>> | undefined;
+};
+
+/** The fields of a new post, or those that an edit changes: null clears a field, and undefined leaves it unchanged. */
+export type PostInput = DueTimeRequest & {
+  readonly body?: string | undefined;
+  readonly thread?: readonly (string | PartWithFiles)[] | null | undefined;
+  readonly channelIds?: readonly string[] | undefined;
+  /** Channels' own texts, by channel id. */
+  readonly channelBodies?: Readonly<Record<string, string>> | null | undefined;
+  /** By channel id. */
+  readonly channelOptions?: Readonly<Record<string, Options>> | null | undefined;
+  readonly mediaIds?: readonly string[] | null | undefined;
+  readonly altTexts?: Readonly<Record<string, string>> | null | undefined;
+  readonly mediaUrls?: readonly string[] | undefined;
+  readonly video?: VideoOptions | null | undefined;
+};
+
+/** Limit of all texts of a post together, in characters. Each is validated for each of its channels. */
+export const longestTexts = 300_000;
+
+/** The content of a post in a request or in the database, without its files. */
+export type PostContent = Pick<PostView, 'body' | 'thread' | 'video'> & {
+  /** Channels' own texts, by channel id. */
+  readonly overrides: Readonly<Record<string, string>>;
+  /** By channel id. */
+  readonly options: Readonly<Record<string, Options>>;
+};
+
+const empty: PostContent = { body: null, thread: null, overrides: {}, options: {}, video: null };
+
+export const postContentOf = (input: PostInput): PostContent => editedContent(empty, input);
+
+/** Merges the sent fields into the stored content. Null clears a field. */
+export const editedContent = (stored: PostContent, input: PostInput): PostContent => ({
+  body: input.body ?? stored.body,
+  thread: input.thread === undefined ? stored.thread : input.thread && threadTexts(input.thread),
+  overrides: input.channelBodies === undefined ? stored.overrides : (input.channelBodies ?? {}),
+  options:
+    input.channelOptions === undefined ? stored.options : withoutEmpty(input.channelOptions ?? {}),
+  video: input.video === undefined ? stored.video : input.video,
+});
+
+/** Empty options are stored as none. */
+const withoutEmpty = (options: PostContent['options']): PostContent['options'] =>
+  Object.fromEntries(Object.entries(options).filter(([, own]) => Object.keys(own).length > 0));
+
+/** Size of the texts in UTF-8 bytes. */
+export const contentBytes = (texts: readonly (string | null)[]): number =>
+  texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), 0);
+
+/** Size of a new post's texts and options, including the channels' own. */
+export const textBytes = ({
+  body,
+  thread,
+  overrides,
+  options,
+}: Omit<PostContent, 'video'>): number =>
+  Object.values(options).reduce(
+    (sum, own) => sum + bytesOfOptions(own),
+    contentBytes([body, ...(thread ?? []), ...Object.values(overrides)]),
+  );
+
+/** The size of options in PostgreSQL, as `octet_length(options::text)` counts it. */
+export const bytesOfOptions = (options: Options | null | undefined): number =>
+  options ? bytesOf(options) : 0;
+
+function bytesOf(value: Json): number {
+  if (typeof value !== 'object' || value === null) {
+    return Buffer.byteLength(JSON.stringify(value));
+  }
+
+  const parts = Array.isArray(value)
+    ? value.map(bytesOf)
+    : Object.entries(value).map(([name, inside]) => bytesOf(name) + ': '.length + bytesOf(inside));
+  const separators = Math.max(0, parts.length - 1) * ', '.length;
+  return parts.reduce((sum, bytes) => sum + bytes, '{}'.length + separators);
+}
+
+/**
+ * Refuses blank texts and alt texts, and texts that PostgreSQL cannot store.
+ *
+ * @throws AppError `empty_body`; `invalid_request` for too many characters, unsupported characters, a blank alt text,
+ *   or files of the first part that are given twice.
+ */
+export function assertTexts(input: PostInput): void {
+  const texts = textsOf(input);
+  const altTexts = altTextsOf(input);
+  assertShortEnough([...texts, ...altTexts].map(([, text]) => text));
+  const blank = texts.filter(([, text]) => text.trim() === '');
+  if (blank.length > 0) {
+    throw new AppError('empty_body', `${pathsOf(blank)} must not be blank.`, {
+      details: blank.map(([path]) => ({ path, message: 'must not be blank' })),
+    });
+  }
+
+  const title = input.video?.title ?? '';
+  const all = [...texts, ...altTexts, ['/video/title', title] as const];
+  const noText = 'must be text: no NUL, no half of a surrogate pair';
+  refuse(
+    all.filter(([, text]) => !isText(text)),
+    noText,
+  );
+  refuse(
+    altTexts.filter(([, text]) => text.trim() === ''),
+    'must not be blank',
+  );
+}
+
+/** @throws AppError `invalid_request` that names every faulty text. */
+function refuse(wrong: readonly Located[], message: string): void {
+  if (wrong.length > 0) {
+    throw new AppError('invalid_request', `${pathsOf(wrong)} ${message}.`, {
+      details: wrong.map(([path]) => ({ path, message })),
+    });
+  }
+}
+
+/** @throws AppError `empty_body` for a post without text and media, `invalid_request` for one with too much text. */
+export function assertNotEmpty(
+  { body, thread, overrides }: Pick<PostContent, 'body' | 'thread' | 'overrides'>,
+  mediaCount: number,
+): void {
+  const texts = [...(body === null ? [] : [body]), ...(thread ?? []), ...Object.values(overrides)];
+  assertShortEnough(texts);
+  const hasText = body !== null || thread !== null || Object.keys(overrides).length > 0;
+  if (!hasText && mediaCount === 0) {
+    throw new AppError('empty_body', 'A post needs a body, a thread, channel_bodies or media.');
+  }
+}
+
+type Located = readonly [path: ErrorDetail['path'], text: string];
+
+function textsOf(input: PostInput): Located[] {
+  const { body, thread, channelBodies } = input;
+  return [
+    ...(body === undefined ? [] : [['/body', body] as const]),
+    ...(thread ?? []).map((part, index) =>
+      typeof part === 'string'
+        ? ([`/thread/${index}`, part] as const)
+        : ([`/thread/${index}/text`, part.text] as const),
+    ),
+    ...Object.entries(channelBodies ?? {}).map(
+      ([id, text]) => [`/channel_bodies/${id}`, text] as const,
+    ),
+  ];
+}
+
+const altTextsOf = (input: PostInput): Located[] =>
+  givenFiles(input).flatMap(({ altTexts, at }) =>
+    Object.entries(altTexts ?? {}).map(([id, text]) => [`${at}/alt_texts/${id}`, text] as const),
+  );
+
+const pathsOf = (located: readonly Located[]): string => located.map(([path]) => path).join(', ');
+
+/** @throws AppError `invalid_request` */
+function assertShortEnough(texts: readonly string[]): void {
+  const units = texts.reduce((sum, { length }) => sum + length, 0);
+  // Counts code points only when the length may exceed the limit.
+  const length = units > longestTexts ? texts.reduce((sum, text) => sum + [...text].length, 0) : 0;
+  if (length > longestTexts) {
+    throw new AppError(
+      'invalid_request',
+      `All texts of a post together may have ${longestTexts} characters; these have ${length}.`,
+    );
+  }
+}
+
+/** The files of one part, as the request gives them. */
+export type GivenFiles = {
+  /** From 0. */
+  readonly part: number;
+  /** Undefined: not sent. */
+  readonly ids: readonly string[] | undefined;
+  /** By media id; undefined: not sent. */
+  readonly altTexts: Readonly<Record<string, string>> | undefined;
+  /** JSON pointer to the part in the request: empty, or `/thread/1`. */
+  readonly at: string;
+};
+
+/** The texts of a request's thread. */
+const threadTexts = (thread: NonNullable<PostInput['thread']>): string[] =>
+  thread.map((part) => (typeof part === 'string' ? part : part.text));
+
+/**
+ * Returns the files that a request names by id. The first part is always included; later parts only when a thread was
+ * sent, which replaces all of their files.
+ *
+ * @throws AppError `invalid_request` when the files of the first part are given both beside the thread and in it.
+ */
+export function givenFiles(input: PostInput): [GivenFiles, ...GivenFiles[]] {
+  const { thread, mediaIds: ids, altTexts } = input;
+  const [first = {}, ...later] = (thread ?? []).map(filesOf);
+  const isInThread = first.mediaIds !== undefined || first.altTexts !== undefined;
+  if (isInThread && (ids !== undefined || altTexts !== undefined)) {
+    const message = 'are given both beside the thread and in its first part: send one of them';
+    throw new AppError('invalid_request', `The files of the first part ${message}.`, {
+      details: [{ path: '/thread/0', message }],
+    });
+  }
+
+  return [
+    isInThread
+      ? { part: 0, ids: first.mediaIds, altTexts: first.altTexts, at: '/thread/0' }
+      : { part: 0, ids: orEmpty(ids, []), altTexts: orEmpty(altTexts, {}), at: '' },
+    ...later.map(({ mediaIds = [], altTexts: texts = {} }, index) => ({
+      part: index + 1,
+      ids: mediaIds,
+      altTexts: texts,
+      at: `/thread/${index + 1}`,
+    })),
+  ];
+}
+
+type Part = NonNullable<PostInput['thread']>[number];
+
+const filesOf = (part: Part): Partial<Exclude<Part, string>> =>
+  typeof part === 'string' ? {} : part;
+
+/** The number of files named by id. */
+export const countNamed = (given: readonly GivenFiles[]): number =>
+  given.reduce((sum, { ids = [] }) => sum + ids.length, 0);
+
+/** Null means empty. */
+const orEmpty = <T>(value: T | null | undefined, none: T): T | undefined =>
+  value === null ? none : value;

@@ -1,0 +1,120 @@
+import { newId } from '../../db/new-id.ts';
+import { dueTime, timeWarning } from '../../domain/due-time.ts';
+import { AppError } from '../../domain/errors.ts';
+import { assertHasPlan } from '../../domain/quotas.ts';
+import type { PostToSync } from '../../domain/to-sync.ts';
+import type { Caller } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { downloadMedia } from '../media/download-media.ts';
+import { assertForChosen, filesInDefaults } from './channel-options.ts';
+import { chooseChannels } from './choose-channels.ts';
+import {
+  assertNotEmpty,
+  assertTexts,
+  countNamed,
+  givenFiles,
+  postContentOf,
+  type PostInput,
+} from './content.ts';
+import { findReplayed, type RequestKey } from './idempotency.ts';
+import { storePost } from './store-post.ts';
+import { assertPublishable, validateContent } from './validate-content.ts';
+
+type Deps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media'>;
+
+type Created = {
+  readonly postId: string;
+  /** The key created the post before; nothing was stored. */
+  readonly replayed: boolean;
+  readonly toSync: PostToSync | null;
+};
+
+/**
+ * Stores a draft or a scheduled post. Everything is committed before the caller syncs it with Temporal: after a crash
+ * in between, the relay picks up the row.
+ *
+ * @param key The idempotency key, if sent.
+ * @param signal Aborts downloads when the client hangs up.
+ * @throws AppError with one of the codes that the route lists; nothing is stored then.
+ */
+export async function createPost(
+  deps: Deps,
+  caller: Caller,
+  input: PostInput,
+  key: RequestKey | undefined,
+  signal?: AbortSignal,
+): Promise<Created> {
+  const replayed = async (): Promise<Created | null> => {
+    const em = deps.orm.em.fork();
+    const postId = key && (await findReplayed(em, caller.workspaceId, key));
+    return postId ? { postId, replayed: true, toSync: null } : null;
+  };
+  const earlier = await replayed();
+  if (earlier) {
+    return earlier;
+  }
+
+  try {
+    const created = await makePost(deps, caller, input, key, signal);
+    // Null: another request with this key has committed a post.
+    return created ?? (await createPost(deps, caller, input, key, signal));
+  } catch (error) {
+    // The same request may have used up the quota a moment ago.
+    const isFull = error instanceof AppError && error.code === 'quota_exceeded';
+    const made = isFull ? await replayed() : null;
+    if (made) {
+      return made;
+    }
+
+    throw error;
+  }
+}
+
+/** @returns null when another request took the key. */
+async function makePost(
+  deps: Deps,
+  caller: Caller,
+  input: PostInput,
+  key: RequestKey | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Created | null> {
+  const { workspaceId } = caller;
+  const em = deps.orm.em.fork();
+  assertHasPlan(caller);
+  assertTexts(input);
+  const { mediaUrls = [] } = input;
+  const media = givenFiles(input);
+  const files = countNamed(media) + mediaUrls.length;
+  const content = postContentOf(input);
+  assertNotEmpty(content, files);
+  const dueAt = dueTime(input, deps.now());
+  const channels = await chooseChannels(em, workspaceId, input.channelIds ?? []);
+  const optionFiles = [
+    ...(await assertForChosen(deps.rules, channels, input)),
+    ...filesInDefaults(deps.rules, channels, content.options),
+  ];
+  if (dueAt && files + optionFiles.length === 0) {
+    assertPublishable(validateContent(deps.rules, channels, content, []));
+  }
+
+  const note = timeWarning(input);
+  const post = { id: newId(), dueAt, content, media, optionFiles, note, key };
+  const downloaded = await downloadMedia(deps, caller, mediaUrls, signal);
+  try {
+    if (!(await storePost(deps, caller, channels, post, downloaded))) {
+      return null;
+    }
+  } finally {
+    await downloaded.removeUnclaimed();
+  }
+
+  const toSync = dueAt && {
+    workspaceId,
+    postId: post.id,
+    status: 'scheduled',
+    revision: 1,
+    dueAt: dueAt.toISOString(),
+    networks: channels.map(({ platform }) => platform),
+  };
+  return { postId: post.id, replayed: false, toSync };
+}

@@ -1,0 +1,234 @@
+import { LockMode } from '@mikro-orm/core';
+import { waitingRow } from '../../db/channel-status.ts';
+import { PostChannel, type Post } from '../../db/entities/posts.ts';
+import { possiblyLiveParts, removeParts, type PossiblyLivePart } from '../../db/ledger/parts.ts';
+import type { PostPresentation } from '../../db/load-post-view.ts';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { finalizeIfPublished } from '../../db/refinalize-post.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isId } from '../../domain/json-schema.ts';
+import {
+  assertChosen,
+  chooseChannels,
+  heldChannels,
+  type ChosenChannel,
+} from './choose-channels.ts';
+import { bytesOfOptions, contentBytes, type PostContent, type PostInput } from './content.ts';
+import { channelWarning, type ChannelValidation } from './validate-content.ts';
+
+export type EditedChannels = {
+  /**
+   * Channels that the post is still to be sent to, with the defaults for validation: the channel's current ones, or
+   * the stored ones when a part is already live.
+   */
+  readonly open: readonly ChosenChannel[];
+  /** Channels on which an attempt began before the post was cancelled, and will finish. */
+  readonly sending: readonly ChosenChannel[];
+  /** Rows to keep, by channel id. */
+  readonly kept: ReadonlyMap<string, PostChannel>;
+  readonly removed: readonly PostChannel[];
+  /** All channel ids of the edited post, in their order. */
+  readonly order: readonly string[];
+  /** The channels' own texts and options before the edit, by channel id. */
+  readonly overrides: PostContent['overrides'];
+  readonly options: PostContent['options'];
+};
+
+/**
+ * Computes the channels of a post after an edit. A channel whose post is or may be live stays, whatever `channel_ids`
+ * says, and is not sent to again. A disconnected channel is removed unless its post may be live.
+ *
+ * @throws AppError `invalid_channel_ids`
+ */
+export async function editChannels(em: Em, post: Post, input: PostInput): Promise<EditedChannels> {
+  const { id: postId, workspaceId } = post;
+  const rows = await em.find(
+    PostChannel,
+    { postId, workspaceId },
+    { orderBy: { position: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
+  const asked = input.channelIds ?? rows.map(({ channelId }) => channelId);
+  const gone = await disconnectedRows(em, workspaceId, rows, asked);
+  const parts = await possiblyLiveParts(
+    em,
+    workspaceId,
+    rows.map(({ id }) => id),
+  );
+  const liveChannelIds = new Set(parts.map((part) => part.channel_id));
+  const given = asked.filter((id) => !gone.has(id));
+  const wanted = await chooseChannels(em, workspaceId, given);
+  const ids = new Set(wanted.map(({ id }) => id));
+  const stays = (row: PostChannel): boolean =>
+    ids.has(row.channelId) ||
+    !canBeSent(row) ||
+    (liveChannelIds.has(row.channelId) && gone.has(row.channelId));
+  const kept = rows.filter(stays);
+  const removed = rows.filter((row) => !kept.includes(row));
+  assertNothingLive(removed, parts);
+  const order = [...new Set([...ids, ...kept.map(({ channelId }) => channelId)])];
+  assertChosen(order, input);
+  const byChannel = new Map(kept.map((row) => [row.channelId, row]));
+  const sending = rows.filter(({ status }) => status === 'publishing' || status === 'retrying');
+  const withKept = (channel: ChosenChannel): ChosenChannel => ({
+    ...channel,
+    options: byChannel.get(channel.id)?.defaults ?? null,
+  });
+  const sendingTo = await chooseChannels(
+    em,
+    workspaceId,
+    sending.map(({ channelId }) => channelId).filter((id) => !gone.has(id)),
+  );
+  return {
+    sending: sendingTo.map(withKept),
+    open: wanted
+      .filter(({ id }) => canBeSent(byChannel.get(id)))
+      .map((channel) => (liveChannelIds.has(channel.id) ? withKept(channel) : channel)),
+    kept: byChannel,
+    removed,
+    order,
+    overrides: Object.fromEntries(
+      kept.flatMap((row) => (row.body === null ? [] : [[row.channelId, row.body]])),
+    ),
+    options: Object.fromEntries(
+      kept.flatMap((row) => (row.options ? [[row.channelId, row.options]] : [])),
+    ),
+  };
+}
+
+/** Returns the disconnected channels of a post. Holds all other channels of the post and of the request. */
+async function disconnectedRows(
+  em: Em,
+  workspaceId: string,
+  rows: readonly PostChannel[],
+  asked: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const ids = rows.map(({ channelId }) => channelId);
+  const held = await query(em, heldChannels(workspaceId, [...ids, ...asked.filter(isId)]));
+  const connected = new Set(held.map(({ id }) => id));
+  return new Set(ids.filter((id) => !connected.has(id)));
+}
+
+/** Neither published, being sent nor in doubt. A channel that is new to the post can be sent. */
+const canBeSent = (row: PostChannel | undefined): boolean =>
+  row === undefined || ['draft', 'scheduled', 'failed'].includes(row.status);
+
+/**
+ * A channel with a live part of a thread cannot be removed: its ledger rows would be lost, and adding the channel
+ * again would send that part twice.
+ */
+function assertNothingLive(
+  removed: readonly PostChannel[],
+  parts: readonly PossiblyLivePart[],
+): void {
+  const liveChannelIds = new Set(parts.map((part) => part.channel_id));
+  const channelIds = removed
+    .map(({ channelId }) => channelId)
+    .filter((id) => liveChannelIds.has(id));
+  if (channelIds.length > 0) {
+    const message = `A part of the thread is live on ${channelIds.join(', ')}, so it stays among the post's channels.`;
+    throw new AppError('invalid_channel_ids', message, {
+      details: [{ path: '/channel_ids', message }],
+    });
+  }
+}
+
+/** An edit that removes the last unsent channels of a cancelled post ends the post. */
+export async function endWithout(
+  em: Em,
+  { id: postId, workspaceId }: Post,
+  { removed }: EditedChannels,
+  at: PostPresentation & { readonly now: Date },
+): Promise<void> {
+  if (removed.length > 0) {
+    await em.flush();
+    await finalizeIfPublished(em, { workspaceId, postId }, at);
+  }
+}
+
+/** The texts and options that a channel has instead of the post's. */
+type Own = Pick<PostChannel, 'body' | 'options'>;
+type Kept = Own & Pick<PostChannel, 'defaults'>;
+
+const keptBytes = (channels: readonly Kept[]): number =>
+  channels.reduce(
+    (sum, row) => sum + bytesOfOptions(row.options) + bytesOfOptions(row.defaults),
+    0,
+  ) + contentBytes(channels.map(({ body }) => body));
+
+/** Fields of a channel without attempts. */
+const unsent = {
+  url: null,
+  error: null,
+  errorCode: null,
+  retryAt: null,
+  sentText: null,
+  sentWarning: null,
+  metrics: null,
+  metricsUpdatedAt: null,
+  nextMetricsAt: null,
+  goneAt: null,
+  publishedAt: null,
+};
+
+/**
+ * Writes the channels of an edited post.
+ *
+ * @param edit.overrides The channels' own texts after the edit, by channel id; `edit.options` likewise.
+ * @returns the growth of their texts and options in bytes.
+ */
+export async function writeChannels(
+  em: Em,
+  { id: postId, workspaceId }: Post,
+  { kept, removed, order }: EditedChannels,
+  edit: {
+    readonly status: 'draft' | 'scheduled';
+    readonly overrides: PostContent['overrides'];
+    readonly options: PostContent['options'];
+    readonly validations: readonly ChannelValidation[];
+  },
+): Promise<number> {
+  const before = keptBytes([...kept.values(), ...removed]);
+  const added: Kept[] = [];
+  const ownOf = (channelId: string): Own => ({
+    body: edit.overrides[channelId] ?? null,
+    options: edit.options[channelId] ?? null,
+  });
+  for (const row of removed) {
+    // Only ready or refused parts are left: see assertNothingLive.
+    await removeParts(em, { workspaceId, postChannelId: row.id });
+    em.remove(row);
+  }
+
+  for (const row of kept.values()) {
+    row.position = order.indexOf(row.channelId);
+    if (row.status === 'publishing' || row.status === 'retrying') {
+      Object.assign(row, ownOf(row.channelId)); // Used when the current attempt fails.
+    }
+
+    if (row.status === 'retrying' && edit.status === 'scheduled') {
+      // It waited for a retry. Now the attempt starts when the post is due, and reconciles open parts first.
+      Object.assign(row, waitingRow(edit.status));
+    }
+  }
+
+  for (const validation of edit.validations) {
+    const channelId = validation.channel.id;
+    const row = kept.get(channelId);
+    const own = { ...ownOf(channelId), defaults: validation.channel.options };
+    const warning = channelWarning(validation);
+    const { status } = edit;
+    const position = order.indexOf(channelId);
+    if (!row) {
+      const key = { workspaceId, postId, channelId, position };
+      added.push(own);
+      em.create(PostChannel, { ...unsent, ...key, ...own, status, warning });
+    } else if (row.status === 'failed' && status === 'draft') {
+      // The failure of a cancelled run stays visible until the post is scheduled again.
+      Object.assign(row, { ...own, warning });
+    } else {
+      Object.assign(row, { ...own, warning, ...waitingRow(status), tries: 0 });
+    }
+  }
+  return keptBytes([...kept.values(), ...added]) - before;
+}

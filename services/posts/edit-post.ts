@@ -1,0 +1,208 @@
+import { isDeepStrictEqual } from 'node:util';
+import { stopChannels, stopFinishing } from '../../db/channel-status.ts';
+import { Post } from '../../db/entities/posts.ts';
+import type { Em } from '../../db/orm.ts';
+import { dueTime, timeWarning } from '../../domain/due-time.ts';
+import { AppError } from '../../domain/errors.ts';
+import { assertHasPlan, type Quotas } from '../../domain/quotas.ts';
+import type { PostToSync } from '../../domain/to-sync.ts';
+import type { Caller } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { downloadMedia } from '../media/download-media.ts';
+import type { MediaToInsert } from '../media/store-files.ts';
+import { takeQuota, withRecount } from '../quotas/post-quota.ts';
+import { assertOptionsOf, filesInDefaults } from './channel-options.ts';
+import { chooseChannels } from './choose-channels.ts';
+import {
+  assertNotEmpty,
+  assertTexts,
+  editedContent,
+  textBytes,
+  type PostContent,
+  type PostInput,
+} from './content.ts';
+import { editChannels, endWithout, writeChannels, type EditedChannels } from './edit-channels.ts';
+import { assertNoneDeleted, editPostMedia } from './edit-media.ts';
+import { lockPost, postNotFound } from './read-posts.ts';
+import { warningFor } from './validate-content.ts';
+import { validateEdit } from './validate-edit.ts';
+
+type Deps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media' | 'publicUrl'>;
+
+type Edit = {
+  readonly postId: string;
+  readonly input: PostInput;
+  /** Undefined keeps the time. Null makes the post a draft. */
+  readonly dueAt: Date | null | undefined;
+  readonly downloaded: MediaToInsert;
+  readonly quotas: Quotas;
+  /** From `withRecount`. */
+  readonly recounts: boolean;
+};
+
+/**
+ * Changes the sent fields of a draft or a scheduled post. The post's row lock serialises this with the claim.
+ *
+ * @param signal Aborts downloads when the client hangs up.
+ * @returns the post to sync with Temporal, or null.
+ * @throws AppError with one of the codes that the route lists; nothing has changed then.
+ */
+export async function editPost(
+  deps: Deps,
+  caller: Caller,
+  postId: string,
+  input: PostInput,
+  signal?: AbortSignal,
+): Promise<PostToSync | null> {
+  assertHasPlan(caller);
+  assertTexts(input);
+  const { workspaceId, quotas } = caller;
+  const isTimed = input.scheduledAt !== undefined || input.scheduleInMinutes !== undefined;
+  const dueAt = isTimed ? dueTime(input, deps.now()) : undefined;
+  const before = await deps.orm.em.fork().findOne(Post, { id: postId, workspaceId });
+  if (!before) {
+    throw postNotFound(postId);
+  }
+
+  assertEditable(before); // Before any download.
+  const downloaded = await downloadMedia(deps, caller, input.mediaUrls ?? [], signal);
+  try {
+    const edit = { postId, input, dueAt, downloaded, quotas };
+    return await withRecount((recounts) =>
+      deps.orm.em
+        .fork()
+        .transactional((em) => applyEdit(deps, em, workspaceId, { ...edit, recounts })),
+    );
+  } finally {
+    await downloaded.removeUnclaimed();
+  }
+}
+
+/** @returns the post to sync with Temporal, or null. */
+async function applyEdit(
+  deps: Deps,
+  em: Em,
+  workspaceId: string,
+  edit: Edit,
+): Promise<PostToSync | null> {
+  const { postId, input, dueAt: newDueAt, quotas, recounts } = edit;
+  assertEditable(await lockPost(em, { workspaceId, postId }));
+  const post = await em.findOneOrFail(Post, { id: postId, workspaceId });
+  const dueAt = newDueAt === undefined ? post.scheduledAt : newDueAt;
+  if (dueAt === null && post.status === 'scheduled') {
+    await stopChannels(em, { workspaceId, postId });
+  }
+
+  const channels = await editChannels(em, post, input);
+  const sent = await assertOptionsOf(deps.rules, input.channelOptions, (ids) =>
+    chooseChannels(em, workspaceId, ids),
+  );
+  const { body, thread, video } = post;
+  const before = { body, thread, video, overrides: channels.overrides, options: channels.options };
+  const content = editedContent(before, input);
+  const inDefaults = filesInDefaults(deps.rules, channels.open, content.options);
+  const inOptions = { sent, inDefaults, values: valuesOf(channels, content) };
+  const media = await editPostMedia(em, post, { ...edit, inOptions }, deps.now());
+  const changes = media.isChanged || !isDeepStrictEqual(content, before);
+  if (dueAt === null && post.status === 'draft' && changes) {
+    await stopFinishing(em, { workspaceId, postId });
+  }
+
+  const missing = assertNoneDeleted(media, dueAt !== null);
+  const ofParts = media.files.filter(({ part }) => part >= 0);
+  assertNotEmpty(content, ofParts.length + media.deleted.length);
+  const validations = await validateEdit(em, deps.rules, channels, content, media, dueAt !== null);
+  const status = dueAt ? 'scheduled' : 'draft';
+  const { overrides, options } = content;
+  const own = { status, overrides, options, validations } as const;
+  const ownBytes = await writeChannels(em, post, channels, own);
+  const use = useChange(post, status, content, ownBytes + media.textBytes);
+  await takeQuota(em, { workspaceId, quotas }, postId, use, recounts);
+  const warning = warningFor(validations, timeWarning(input), missing);
+  const timeChanged = changePost(post, { content, dueAt, status, warning }, deps.now());
+  const networks = channels.open.map(({ platform }) => platform);
+  await endWithout(em, post, channels, { ...deps, now: deps.now() });
+  const isUnfinished = status === 'draft' && channels.sending.length > 0;
+  return timeChanged ? { ...toSync(post), networks, isUnfinished } : null;
+}
+
+/** All values of the post's options and of the defaults that it keeps, over all channels. */
+function valuesOf({ kept, open }: EditedChannels, content: PostContent): ReadonlySet<unknown> {
+  const defaults = new Map([...kept].map(([id, row]) => [id, row.defaults]));
+  for (const { id, options } of open) {
+    defaults.set(id, options);
+  }
+
+  return new Set(
+    [...defaults].flatMap(([id, ofChannel]) =>
+      Object.values({ ...ofChannel, ...content.options[id] }),
+    ),
+  );
+}
+
+type Change = {
+  readonly content: PostContent;
+  readonly dueAt: Date | null;
+  readonly status: 'scheduled' | 'draft';
+  readonly warning: string | null;
+};
+
+/** @returns whether the time changed, in which case the workflow must be synced. */
+function changePost(
+  post: Post,
+  { content: { body, thread, video }, dueAt, status, warning }: Change,
+  now: Date,
+): boolean {
+  const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
+  if (dueAt && post.status === 'draft') {
+    // An attempt from before a cancel may still continue, without a trace in the ledger. A new run keeps it from
+    // sending its old text.
+    post.run += 1;
+  }
+
+  Object.assign(post, {
+    body,
+    thread,
+    video,
+    scheduledAt: dueAt,
+    status,
+    retriedAt: null,
+    warning,
+    revision: timeChanged ? post.revision + 1 : post.revision,
+    updatedAt: now,
+  } satisfies Partial<Post>);
+  return timeChanged;
+}
+
+/** @param ownBytes Growth of the channels' and files' own texts. */
+const useChange = (
+  post: Post,
+  status: 'scheduled' | 'draft',
+  content: PostContent,
+  ownBytes: number,
+) => ({
+  scheduled: Number(status === 'scheduled') - Number(post.status === 'scheduled'),
+  drafts: Number(status === 'draft') - Number(post.status === 'draft'),
+  text_bytes:
+    textBytes({ ...content, ...nothingOwn }) - textBytes({ ...post, ...nothingOwn }) + ownBytes,
+});
+
+const nothingOwn = { overrides: {}, options: {} };
+
+const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostToSync => ({
+  workspaceId,
+  postId: id,
+  status,
+  revision,
+  dueAt: scheduledAt?.toISOString() ?? null,
+});
+
+/** @throws AppError `post_not_editable` */
+function assertEditable({ status }: Pick<Post, 'status'>): void {
+  if (status !== 'draft' && status !== 'scheduled') {
+    throw new AppError(
+      'post_not_editable',
+      `The post is ${status}; only a draft or a scheduled post can be changed.`,
+    );
+  }
+}

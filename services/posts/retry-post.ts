@@ -1,0 +1,116 @@
+import { sql } from 'kysely';
+import { retryChannels } from '../../db/channel-status.ts';
+import type { Channel } from '../../db/entities/channels.ts';
+import type { Em } from '../../db/orm.ts';
+import { networksOfPost } from '../../db/post-status.ts';
+import { query } from '../../db/query.ts';
+import { channelErrorCodes, type ChannelErrorCode } from '../../domain/channel-error.ts';
+import { AppError } from '../../domain/errors.ts';
+import { assertHasPlan } from '../../domain/quotas.ts';
+import type { PostToSync } from '../../domain/to-sync.ts';
+import type { Caller, PostScope } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { nameOfChannel } from './choose-channels.ts';
+import { lockPostMedia } from './post-media.ts';
+import { lockPost } from './read-posts.ts';
+
+type Retried = {
+  /** Ids of the retried channels. */
+  readonly retrying: string[];
+  readonly toSync: PostToSync;
+};
+
+/**
+ * Sends an ended post again to its failed channels.
+ *
+ * @param only Limits the retry to channels with one of these codes.
+ * @param channelId Limits the retry to this channel.
+ * @param at When the post is sent; now by default.
+ * @throws AppError `plan_required`, `not_found` or `nothing_to_retry`.
+ */
+export async function retryPost(
+  deps: Pick<ServiceDeps, 'orm' | 'now'>,
+  caller: Pick<Caller, 'workspaceId' | 'plan'>,
+  postId: string,
+  {
+    only = channelErrorCodes,
+    channelId,
+    at = deps.now(),
+  }: {
+    readonly only?: readonly ChannelErrorCode[];
+    readonly channelId?: string;
+    readonly at?: Date;
+  } = {},
+): Promise<Retried> {
+  assertHasPlan(caller);
+  const { workspaceId } = caller;
+  const now = deps.now();
+  const { revision, networks, retrying } = await deps.orm.em.fork().transactional(async (em) => {
+    const post = await lockPost(em, { workspaceId, postId });
+    if (post.status !== 'published' && post.status !== 'failed') {
+      throw nothingToRetry(
+        `The post is ${post.status === 'draft' ? 'a draft' : post.status}; only one that has ended can be retried.`,
+      );
+    }
+
+    await assertMediaComplete(em, { workspaceId, postId });
+    const channels = await retryChannels(em, { workspaceId, postId }, only, channelId);
+    if (channels.length === 0) {
+      throw await noRetryError(em, { workspaceId, postId });
+    }
+
+    const [changed] = await query(
+      em,
+      sql<{ revision: number; networks: string[] }>`
+        update posts set status = 'publishing', run = run + 1, retried_at = ${at}, revision = revision + 1,
+          updated_at = ${now}
+        where id = ${postId} and workspace_id = ${workspaceId}
+        returning revision, ${networksOfPost} as networks`,
+    );
+    const { revision: raised = 0, networks: all = [] } = changed ?? {};
+    return { revision: raised, networks: all, retrying: channels };
+  });
+  const dueAt = at.toISOString();
+  const toSync = { workspaceId, postId, status: 'publishing', revision, dueAt, networks };
+  return { retrying, toSync };
+}
+
+/** A retry must not publish less than the original post. */
+async function assertMediaComplete(em: Em, scope: PostScope): Promise<void> {
+  const files = await lockPostMedia(em, scope);
+  const missing = files.filter((file) => file.isDeleted);
+  if (missing.length > 0) {
+    throw nothingToRetry(
+      `Files of this post were deleted: ${missing.map(({ name }) => name).join(', ')}. Make a new post.`,
+    );
+  }
+}
+
+async function noRetryError(em: Em, { workspaceId, postId }: PostScope): Promise<AppError> {
+  type Left = Pick<Channel, 'id' | 'platform' | 'handle'> & { readonly is_unconfirmed: boolean };
+  const left = await query(
+    em,
+    sql<Left>`
+      select c.id, c.platform, c.handle, pc.status = 'unconfirmed' as is_unconfirmed
+      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
+        and (pc.status = 'unconfirmed' or (pc.status = 'failed' and c.disconnected_at is not null))
+      order by pc.position`,
+  );
+  const [unconfirmed, gone] = [true, false].map((is) =>
+    left.filter(({ is_unconfirmed: isUnconfirmed }) => isUnconfirmed === is).map(nameOfChannel),
+  );
+  if (gone?.length) {
+    return nothingToRetry(
+      `The account was disconnected: ${gone.join(', ')}. Connect it again, then retry the post.`,
+    );
+  }
+
+  return nothingToRetry(
+    unconfirmed?.length
+      ? `Unconfirmed: ${unconfirmed.join(', ')}. The network may have the post. Look at the account, and settle the channel first (POST /posts/${postId}/settle).`
+      : 'No channel of this post has failed.',
+  );
+}
+
+const nothingToRetry = (message: string): AppError => new AppError('nothing_to_retry', message);

@@ -1,0 +1,263 @@
+import { sql } from 'kysely';
+import { type Settled, settleChannel } from '../../db/channel-status.ts';
+import { lockClaims } from '../../db/ledger/entries.ts';
+import {
+  closeAsRefused,
+  closeAsSent,
+  lockLedgerEntries,
+  postAt,
+  sentUrls,
+  type LedgerView,
+} from '../../db/ledger/outcomes.ts';
+import type { Em } from '../../db/orm.ts';
+import { isEndedPost } from '../../db/post-status.ts';
+import { query } from '../../db/query.ts';
+import { refinalizePost, finalizeIfPublished } from '../../db/refinalize-post.ts';
+import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isId } from '../../domain/json-schema.ts';
+import type { ChannelStatus } from '../../domain/statuses.ts';
+import { addressFault, postAddress } from '../../domain/texts.ts';
+import type { DeliveryToSync } from '../../domain/to-sync.ts';
+import { longestAppearanceMs } from '../../networks/content-rules.ts';
+import type { PostScope } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { lockPost } from './read-posts.ts';
+
+/** The finding of a person who checked the account. */
+type Settlement = {
+  readonly channelId: string;
+  /** URL of the post; null when it is not there. */
+  readonly url: string | null;
+};
+
+/** The channel to settle. */
+type Channel = {
+  readonly id: string;
+  readonly status: ChannelStatus;
+  readonly url: string | null;
+  readonly error_code: ChannelErrorCode | null;
+  /** Whether it was settled before. */
+  readonly is_settled: boolean;
+  readonly platform: string;
+};
+
+/**
+ * Resolves an unconfirmed channel by the finding of a person. An ended post gets a new final event; a cancelled post
+ * that is now live on every channel ends as published; any other post uses the result when it ends. Safe to repeat
+ * with the same finding.
+ *
+ * @returns the deliveries of the new final event, to sync with Temporal.
+ * @throws AppError `invalid_request`, `not_found`, `invalid_channel_ids` or `nothing_to_settle`.
+ */
+export async function settlePost(
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'publicUrl' | 'rules'>,
+  scope: PostScope,
+  { channelId, url: given }: Settlement,
+): Promise<DeliveryToSync[]> {
+  const { workspaceId } = scope;
+  const url = given === null ? null : readUrl(given);
+  const now = deps.now();
+  const started = await deps.orm.em.fork().transactional(async (em) => {
+    const post = await lockPost(em, scope);
+    const channel = await lockChannel(em, scope, channelId);
+    if (channel.status !== 'unconfirmed') {
+      await assertSettledSo(em, workspaceId, channel, url);
+      return [];
+    }
+
+    if (url !== null) {
+      await lockClaims(em, channelId);
+      await assertFree(em, { workspaceId, channelId, postChannelId: channel.id }, url);
+    }
+
+    const appearsWithinMs =
+      deps.rules[channel.platform]?.appearsWithinMs ?? longestAppearanceMs(deps.rules);
+    const known = { now, appearsWithinMs };
+    const outcome = await closeParts(em, { workspaceId, postChannelId: channel.id }, url, known);
+    await settleChannel(em, workspaceId, channel.id, outcome, now);
+    await updatePost(em, scope, outcome, now);
+    const hasEnded = post.status === 'failed' || post.status === 'published';
+    const end = hasEnded ? refinalizePost : finalizeIfPublished;
+    const deliveryIds = await end(em, scope, { ...deps, now });
+    await putInOutbox(em, scope);
+    return deliveryIds;
+  });
+  return started.map((deliveryId) => ({ workspaceId, deliveryId, round: 1 }));
+}
+
+/**
+ * Normalizes the URL of a post as browsers do. It is shown as a link and never requested.
+ *
+ * @throws AppError `invalid_request` when it is not an absolute http or https URL.
+ */
+function readUrl(given: string): string {
+  const fault = addressFault(given);
+  if (fault !== null) {
+    throw invalidUrl(fault);
+  }
+
+  return postAddress(given);
+}
+
+function invalidUrl(message: string): AppError {
+  const details = [{ path: '/url', message }];
+  return new AppError('invalid_request', `url ${message}.`, { details });
+}
+
+async function lockChannel(
+  em: Em,
+  { workspaceId, postId }: PostScope,
+  channelId: string,
+): Promise<Channel> {
+  const [channel] = isId(channelId)
+    ? await query(
+        em,
+        sql<Channel>`
+          select pc.id, pc.status, pc.url, pc.error_code, pc.settled_at is not null as is_settled, c.platform
+          from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+          where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.channel_id = ${channelId}
+          for update of pc`,
+      )
+    : [];
+  if (!channel) {
+    const message = `This post has no channel "${channelId}".`;
+    const details = [{ path: '/channel_id', message }];
+    throw new AppError('invalid_channel_ids', message, { details });
+  }
+
+  return channel;
+}
+
+/**
+ * Accepts a repeated call, so that a client that lost the response can retry.
+ *
+ * @param url The URL of this call.
+ * @throws AppError `nothing_to_settle` when the channel was not settled, or settled differently.
+ */
+async function assertSettledSo(
+  em: Em,
+  workspaceId: string,
+  channel: Channel,
+  url: string | null,
+): Promise<void> {
+  const urls = channel.is_settled
+    ? [channel.url, ...(await sentUrls(em, { workspaceId, postChannelId: channel.id }))]
+    : [];
+  const isLive = url !== null && urls.includes(url);
+  const isAbsent = url === null && channel.error_code === 'not_published';
+  if (!channel.is_settled || !(isLive || isAbsent)) {
+    const how = channel.is_settled ? 'was settled already and is' : 'is';
+    const what = channel.status === 'draft' ? 'a draft' : channel.status;
+    throw new AppError(
+      'nothing_to_settle',
+      `The channel ${how} ${what}; only an unconfirmed one can be settled.`,
+    );
+  }
+}
+
+/**
+ * Refuses the URL of another post of the channel.
+ *
+ * @param em Its transaction holds `lockClaims`, so no concurrent reconcile or settle of the channel interferes.
+ * @throws AppError `nothing_to_settle`
+ */
+async function assertFree(
+  em: Em,
+  channel: Parameters<typeof postAt>[1],
+  url: string,
+): Promise<void> {
+  const other = await postAt(em, channel, url);
+  if (other !== null) {
+    const message = `This URL already belongs to post ${other} of this channel. Send the URL of this post, or null if it is not there.`;
+    const details = [{ path: '/url', message }];
+    throw new AppError('nothing_to_settle', message, { details });
+  }
+}
+
+/** Closes the open parts of the ledger. @returns the outcome of the channel. */
+async function closeParts(
+  em: Em,
+  channel: { readonly workspaceId: string; readonly postChannelId: string },
+  url: string | null,
+  { now, appearsWithinMs }: { readonly now: Date; readonly appearsWithinMs: number },
+): Promise<Settled> {
+  const ledger = await lockLedgerEntries(em, channel);
+  if (url === null) {
+    assertHasAppeared(ledger, now, appearsWithinMs);
+    await closeAsRefused(em, channel, now);
+    return { status: 'failed', code: 'not_published', error: absentSentence(ledger) };
+  }
+
+  await closeAsSent(em, channel, url, now);
+  if (ledger.missing.length > 0) {
+    return { status: 'failed', code: 'not_published', error: shortThreadSentence(ledger, url) };
+  }
+
+  const publishedAt = ledger.open.at(-1)?.sendingAt ?? now;
+  const first = ledger.sent.find(({ part }) => part === 0)?.url ?? url;
+  return { status: 'published', url: first, publishedAt };
+}
+
+/**
+ * Refuses `null` until the network has certainly processed the request: the post could still appear, and a retry would
+ * publish it twice.
+ *
+ * @throws AppError `nothing_to_settle`
+ */
+function assertHasAppeared({ open }: LedgerView, now: Date, appearsWithinMs: number): void {
+  const sendingForMs = Math.min(...open.map((part) => part.sendingForMs ?? Infinity));
+  const waitMs = appearsWithinMs - sendingForMs;
+  if (waitMs > 0) {
+    throw new AppError(
+      'nothing_to_settle',
+      `The network received the request a moment ago and may still be processing it. Try again after ${new Date(now.getTime() + waitMs).toISOString()}.`,
+    );
+  }
+}
+
+/** The error of a channel without its post, or with only some parts. */
+function absentSentence({ all, sent }: LedgerView): string {
+  if (sent.length === 0) {
+    return 'A person checked: the network does not have this post. A retry sends it.';
+  }
+
+  return `A person checked: the network has only ${sent.length} of ${all.length} parts. A retry sends the others.${links(sent.map(({ url }) => url))}`;
+}
+
+/** @param url URL of the part that was in doubt. */
+function shortThreadSentence({ all, sent, missing }: LedgerView, url: string): string {
+  const urls = [...sent.map((part) => part.url), url];
+  return `A person checked: the network has ${all.length - missing.length} of ${all.length} parts. A retry sends the others.${links(urls)}`;
+}
+
+const links = (urls: readonly (string | null)[]): string => {
+  const known = urls.filter((url) => url !== null);
+  return known.length === 0 ? '' : ` Live: ${known.join(' ')}`;
+};
+
+async function updatePost(
+  em: Em,
+  { workspaceId, postId }: PostScope,
+  outcome: Settled,
+  now: Date,
+): Promise<void> {
+  const publishedAt = outcome.status === 'published' ? outcome.publishedAt : null;
+  await query(
+    em,
+    sql`update posts set published_at = least(published_at, ${publishedAt}::timestamptz), updated_at = ${now}
+        where id = ${postId} and workspace_id = ${workspaceId}`,
+  );
+}
+
+/**
+ * Syncs an ended post through the relay, because its last workflow still shows the old outcome. A publishing post must
+ * not be signalled: a new revision would stop the attempts.
+ */
+async function putInOutbox(em: Em, { workspaceId, postId }: PostScope): Promise<void> {
+  await query(
+    em,
+    sql`update posts set revision = revision + 1
+        where id = ${postId} and workspace_id = ${workspaceId} and ${isEndedPost()}`,
+  );
+}

@@ -1,0 +1,195 @@
+import { sql } from 'kysely';
+import { newId } from '../../db/new-id.ts';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import type { QuotaOwner } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
+import { divideAnew, ShareIsShort, takeFromShare, withRecount } from '../quotas/post-quota.ts';
+import { assertKnown, heldChannels, holdChannels, type ChosenChannel } from './choose-channels.ts';
+import {
+  bytesOfOptions,
+  textBytes,
+  type PostContent,
+  countNamed,
+  type GivenFiles,
+} from './content.ts';
+import { claimKey, KeyTakenError, type RequestKey } from './idempotency.ts';
+import {
+  altTextBytes,
+  attachMedia,
+  chooseMedia,
+  factsOf,
+  idsOfParts,
+  optionFiles,
+  placeFiles,
+  type NamedIds,
+} from './post-media.ts';
+import {
+  assertPublishable,
+  channelWarning,
+  validateContent,
+  warningFor,
+  type ChannelValidation,
+} from './validate-content.ts';
+
+export type NewPost = {
+  readonly id: string;
+  /** Null for a draft. */
+  readonly dueAt: Date | null;
+  readonly content: PostContent;
+  readonly media: readonly GivenFiles[];
+  /** Files that options name. */
+  readonly optionFiles: readonly NamedIds[];
+  /** A warning about the request as a whole, or null. */
+  readonly note: string | null;
+  readonly key: RequestKey | undefined;
+};
+
+/**
+ * Stores a post with its channels, files and idempotency key in one transaction. A second request with the same key
+ * waits at the key's index until the first has committed.
+ *
+ * @param downloaded Files from `media_urls`; this inserts their rows.
+ * @returns false, with nothing stored, when the key is taken.
+ * @throws AppError `invalid_media_ids`, `quota_exceeded`; `no_channels` or `invalid_content` for a scheduled post.
+ */
+export async function storePost(
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'rules'>,
+  owner: QuotaOwner,
+  channels: readonly ChosenChannel[],
+  post: NewPost,
+  downloaded: MediaToInsert,
+): Promise<boolean> {
+  const now = deps.now();
+  const { workspaceId } = owner;
+  const store = async (em: Em, recounts: boolean): Promise<void> => {
+    const named = [...idsOfParts(post.media), ...post.optionFiles];
+    const found = await chooseMedia(em, workspaceId, named);
+    const inserted = await insertMedia(em, owner, downloaded, now);
+    for (const file of inserted) {
+      found.set(file.id, file);
+    }
+
+    const placed = [...placeFiles(post.media, inserted), ...optionFiles(post.optionFiles)];
+    const files = factsOf(placed, found);
+    const validations = validateContent(deps.rules, channels, post.content, files);
+    if (post.dueAt) {
+      assertPublishable(validations);
+    }
+
+    const altBytes = altTextBytes(placed);
+    await insertPost(em, owner, post, { validations, now, recounts, altBytes });
+    if (post.key !== undefined) {
+      await claimKey(em, { workspaceId, ...post.key, postId: post.id }, now);
+    }
+
+    if (placed.length > 0) {
+      await attachMedia(em, workspaceId, post.id, placed);
+    }
+  };
+  // Most posts have no key and no files. They need one statement and no explicit transaction.
+  const isOneStatement =
+    post.key === undefined &&
+    countNamed(post.media) + post.optionFiles.length + downloaded.files.length === 0;
+  try {
+    await withRecount((recounts) => {
+      const em = deps.orm.em.fork();
+      return isOneStatement && !recounts
+        ? store(em, recounts)
+        : em.transactional((tx) => store(tx, recounts));
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof KeyTakenError) {
+      return false;
+    }
+
+    throw error;
+  }
+}
+
+/** Inserts the post and its channels and takes their quota, in one statement. */
+async function insertPost(
+  em: Em,
+  owner: QuotaOwner,
+  post: NewPost,
+  {
+    validations,
+    now,
+    recounts,
+    altBytes,
+  }: {
+    readonly validations: readonly ChannelValidation[];
+    readonly now: Date;
+    readonly recounts: boolean;
+    /** Size of the alt texts that apply to this post only. */
+    readonly altBytes: number;
+  },
+): Promise<void> {
+  const change = {
+    scheduled: post.dueAt ? 1 : 0,
+    drafts: post.dueAt ? 0 : 1,
+    text_bytes: textBytes(post.content) + bytesOfDefaults(validations) + altBytes,
+  };
+  const channelIds = validations.map(({ channel }) => channel.id);
+  if (recounts) {
+    await holdChannels(em, owner.workspaceId, channelIds); // Before the shares: the lock order of the statement below.
+    await divideAnew(em, owner, post.id, change);
+  }
+
+  // Waits for a concurrent disconnect of a channel; then nothing is inserted.
+  const areHeld = sql`(select count(*) from held) = ${channelIds.length}::int`;
+  const insertion = sql<{ held: readonly string[]; is_stored: boolean }>`
+    with held as materialized (${heldChannels(owner.workspaceId, channelIds)}),
+      share as (${takeFromShare(owner, post.id, change, areHeld)}),
+      post as (${postRow(post, validations, now)}),
+      channels as (${channelRows(post, validations)})
+    select array(select id from held) as held, exists (select from post) as is_stored`;
+  const [stored] = await query(em, insertion);
+  assertKnown(channelIds, new Set(stored?.held), '/channel_ids');
+  if (!stored?.is_stored) {
+    throw new ShareIsShort();
+  }
+}
+
+/** The defaults that a post stores count towards its text. */
+const bytesOfDefaults = (validations: readonly ChannelValidation[]): number =>
+  validations.reduce((sum, { channel }) => sum + bytesOfOptions(channel.options), 0);
+
+/** A new draft is stored as synced: it needs no workflow. */
+const firstRevision = 1;
+
+/** Plain SQL takes a fifth of the time of entities. Inserts no row when the share is too small. */
+const postRow = (
+  { id, dueAt, content, note }: NewPost,
+  validations: readonly ChannelValidation[],
+  now: Date,
+) => sql`
+  insert into posts
+    (id, workspace_id, body, thread, scheduled_at, status, synced_revision, video, warning, created_at, updated_at)
+  select ${id}::uuid, workspace_id, ${content.body}::text, ${json(content.thread)}::jsonb, ${dueAt}::timestamptz,
+    ${dueAt ? 'scheduled' : 'draft'}::text, ${dueAt ? 0 : firstRevision}::int, ${json(content.video)}::jsonb,
+    ${warningFor(validations, note)}::text, ${now}::timestamptz, ${now}::timestamptz
+  from share
+  returning id, workspace_id, status`;
+
+function channelRows({ content }: NewPost, validations: readonly ChannelValidation[]) {
+  const channels = validations.map((validation, position) => ({
+    id: newId(),
+    channel_id: validation.channel.id,
+    position,
+    body: content.overrides[validation.channel.id] ?? null,
+    options: content.options[validation.channel.id] ?? null,
+    defaults: validation.channel.options,
+    warning: channelWarning(validation),
+  }));
+  return sql`
+    insert into post_channels (id, workspace_id, post_id, channel_id, position, body, options, defaults, status, warning)
+    select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, c.options, c.defaults, p.status, c.warning
+    from post p, jsonb_to_recordset(${JSON.stringify(channels)}::jsonb)
+      as c(id uuid, channel_id uuid, position int, body text, options jsonb, defaults jsonb, warning text)`;
+}
+
+const json = (value: object | null): string | null =>
+  value === null ? null : JSON.stringify(value);

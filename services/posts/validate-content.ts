@@ -1,0 +1,178 @@
+import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import { filesOfParts, textsForChannel } from '../../domain/parts.ts';
+import {
+  filesInOptions,
+  optionsFor,
+  type Rules,
+  type ValidationResult,
+  type FaultFacts,
+} from '../../networks/content-rules.ts';
+import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
+import type { PostContent } from './content.ts';
+import type { FileToValidate } from './post-media.ts';
+
+/** A message about the content, with the broken rule and its place in the request. */
+export type ContentFault = {
+  readonly message: string;
+  /** A JSON pointer into the request; empty for a problem of several fields. */
+  readonly path: string;
+  readonly rule: string;
+  readonly limit: number | null;
+  readonly actual: number | null;
+};
+
+/** A post's validation for one channel. */
+export type ChannelValidation = ValidationResult & {
+  readonly channel: ChosenChannel;
+  /** Formats its errors and warnings for the API. */
+  readonly describe: (sentences: readonly string[]) => ContentFault[];
+};
+
+/** Validates a post by the rules of each channel's network, without any request. */
+export function validateContent(
+  rules: Readonly<Record<string, Rules>>,
+  channels: readonly ChosenChannel[],
+  content: PostContent,
+  files: readonly FileToValidate[],
+): ChannelValidation[] {
+  const ofParts = files.filter(({ part }) => part >= 0);
+  // Channels with the same network, settings, text and options are validated once: a hundred may share a long text.
+  const known = new Map<string, ValidationResult>();
+  return channels.map((channel) => {
+    const network = rules[channel.platform];
+    if (!network) {
+      const error = `This version does not support the network "${channel.platform}".`;
+      const describe = describer(channel, content, {});
+      return { channel, errors: [error], warnings: [], texts: [], describe };
+    }
+
+    const override = content.overrides[channel.id] ?? null;
+    const texts = textsForChannel(content, override, network.threads);
+    const { video } = content;
+    const own = content.options[channel.id];
+    const options = optionsFor(network, { defaults: channel.options, video, own });
+    const alike = JSON.stringify([channel.platform, channel.settings, override, options]);
+    const result =
+      known.get(alike) ??
+      network.validate(
+        {
+          texts,
+          media: filesOfParts(ofParts, texts.length),
+          video,
+          options,
+          optionFiles: filesInOptions(network.options, options, files),
+        },
+        channel.settings,
+      );
+    known.set(alike, result);
+    const describe = describer(channel, content, result, network.threads);
+    const isJoined = override === null && texts.length < (content.thread?.length ?? 0);
+    return isJoined
+      ? { ...result, channel, describe, warnings: [joined, ...result.warnings] }
+      : { ...result, channel, describe };
+  });
+}
+
+export const describer =
+  (
+    { id: channelId }: Pick<ChosenChannel, 'id'>,
+    content: PostContent,
+    result: Pick<ValidationResult, 'facts'>,
+    threads = true,
+  ) =>
+  (sentences: readonly string[]): ContentFault[] =>
+    describeFaults(sentences, result, { channelId, content, threads });
+
+const joined =
+  'This network has no threads: the texts go out as one post, with a blank line between them.';
+
+/** @throws AppError `no_channels` or `invalid_content` when the post cannot be scheduled. */
+export function assertPublishable(validations: readonly ChannelValidation[]): void {
+  if (validations.length === 0) {
+    throw new AppError(
+      'no_channels',
+      'Scheduling needs at least one channel in channel_ids to send to.',
+    );
+  }
+
+  const faults = faultsOf(validations);
+  if (faults.length > 0) {
+    throw new AppError('invalid_content', faults.join(' '), {
+      details: validations.flatMap(detailsOf),
+    });
+  }
+}
+
+const detailsOf = ({ channel, errors, describe }: ChannelValidation): ErrorDetail[] =>
+  describe(errors).map(({ message, path, rule, limit, actual }) =>
+    Object.assign(
+      { path, message: `${nameOfChannel(channel)}: ${message}`, channel_id: channel.id, rule },
+      limit === null ? {} : { limit },
+      actual === null ? {} : { actual },
+    ),
+  );
+
+/**
+ * Joins the problems with which a post is stored anyway, for its `warning`; null when there are none.
+ *
+ * @param notes Other warnings, which come first.
+ */
+export function warningFor(
+  validations: readonly ChannelValidation[],
+  ...notes: readonly (string | null)[]
+): string | null {
+  const lost = validations
+    .filter(({ channel }) => channel.state === 'needs_reconnect')
+    .map(({ channel }) => `${nameOfChannel(channel)} needs reconnecting.`);
+  return [...notes, ...faultsOf(validations), ...lost].filter(Boolean).join(' ') || null;
+}
+
+/** The channel's `warning`. */
+export const channelWarning = ({ warnings }: ChannelValidation): string | null =>
+  warnings.join(' ') || null;
+
+const faultsOf = (validations: readonly ChannelValidation[]): string[] =>
+  validations.flatMap(({ channel, errors }) =>
+    errors.map((error) => `${nameOfChannel(channel)}: ${error}`),
+  );
+
+/** A channel's texts and files in the request. */
+type Place = {
+  readonly channelId: string;
+  readonly content: Pick<PostContent, 'thread' | 'overrides'>;
+  /** Whether the network supports threads. */
+  readonly threads: boolean;
+};
+
+/** Converts validation messages for the API. A message without facts has the rule `other`. */
+function describeFaults(
+  sentences: readonly string[],
+  { facts = [] }: Pick<ValidationResult, 'facts'>,
+  place: Place,
+): ContentFault[] {
+  const known = new Map(facts.map((fact) => [fact.message, fact]));
+  return sentences.map((message) => {
+    const fact = known.get(message);
+    const { rule = 'other', limit = null, actual = null } = fact ?? {};
+    return { message, path: fact ? pathOf(fact.at, place) : '', rule, limit, actual };
+  });
+}
+
+/** JSON pointer into the request. */
+function pathOf(at: FaultFacts['at'], { channelId, content, threads }: Place): string {
+  if (typeof at === 'string') {
+    return at;
+  }
+
+  const { part, of } = at;
+  const isJoined = content.thread !== null && !threads;
+  if (of === 'files') {
+    return part === 0 || isJoined ? '/media_ids' : `/thread/${part}/media_ids`;
+  }
+
+  if (content.overrides[channelId] !== undefined) {
+    return `/channel_bodies/${channelId}`;
+  }
+
+  return content.thread === null ? '/body' : isJoined ? '/thread' : `/thread/${part}`;
+}

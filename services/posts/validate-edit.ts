@@ -1,0 +1,128 @@
+import type { PostChannel } from '../../db/entities/posts.ts';
+import { possiblyLiveParts, type PossiblyLivePart } from '../../db/ledger/parts.ts';
+import type { Em } from '../../db/orm.ts';
+import { AppError } from '../../domain/errors.ts';
+import { textsForChannel, withComment } from '../../domain/parts.ts';
+import type { Options, RulesByPlatform } from '../../networks/content-rules.ts';
+import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
+import type { PostContent } from './content.ts';
+import type { EditedChannels } from './edit-channels.ts';
+import type { EditedMedia } from './edit-media.ts';
+import {
+  assertPublishable,
+  describer,
+  validateContent,
+  type ChannelValidation,
+} from './validate-content.ts';
+
+/**
+ * Validates an edited post, including texts that must not change any more.
+ *
+ * @throws AppError `no_channels` or `invalid_content` when it is to be scheduled and cannot be.
+ */
+export async function validateEdit(
+  em: Em,
+  rules: RulesByPlatform,
+  { open, sending, kept }: EditedChannels,
+  content: PostContent,
+  media: Pick<EditedMedia, 'files' | 'changedParts'>,
+  isScheduled: boolean,
+): Promise<ChannelValidation[]> {
+  const edited = { rules, kept, content, changedParts: media.changedParts };
+  await assertLiveFiles(em, edited, [...open, ...sending]);
+  const validated = validateContent(rules, open, content, media.files);
+  const validations = await addChangedParts(em, edited, validated);
+  if (isScheduled && open.length + sending.length === 0 && kept.size > 0) {
+    throw new AppError(
+      'no_channels',
+      'Every channel of the post has it, or may have it: no channel is left to send it to. Settle an unconfirmed channel, or create a new post.',
+    );
+  }
+
+  if (isScheduled) {
+    const asTheyAre = sending.map((channel) => {
+      const describe = describer(channel, content, {});
+      return { channel, errors: [], warnings: [], texts: [], describe };
+    });
+    const inFlight = await addChangedParts(em, edited, asTheyAre);
+    assertPublishable([...validations, ...inFlight]);
+  }
+
+  return validations;
+}
+
+type Edited = {
+  readonly rules: RulesByPlatform;
+  /** The rows to keep from before the edit, by channel id. */
+  readonly kept: ReadonlyMap<string, PostChannel>;
+  readonly content: PostContent;
+} & Pick<EditedMedia, 'changedParts'>;
+
+/**
+ * Adds an error when the edit changes a live part of a thread: that part is not sent again, so its new text would
+ * never be published. A part that is being sent counts as live: if it succeeds, the rest of a different thread would
+ * follow it.
+ */
+async function addChangedParts(
+  em: Em,
+  { rules, kept, content }: Edited,
+  validations: readonly ChannelValidation[],
+): Promise<ChannelValidation[]> {
+  const rows = validations.flatMap(({ channel }) => kept.get(channel.id) ?? []);
+  const ids = rows.map(({ id }) => id);
+  const live = await possiblyLiveParts(em, rows[0]?.workspaceId ?? '', ids);
+  return validations.map((validation) => {
+    const { id, platform } = validation.channel;
+    const { threads = true, comments = false } = rules[platform] ?? {};
+    const own = textsForChannel(content, content.overrides[id] ?? null, threads);
+    const options: Options = { ...validation.channel.options, ...content.options[id] };
+    const texts = withComment(own, options, comments);
+    const faults = live
+      .filter((part) => part.channel_id === id)
+      // A single post may change while it is being sent: if the attempt succeeds nothing is missing, otherwise the new
+      // text is sent.
+      .filter(({ is_open: isOpen, parts }) => !isOpen || texts.length > 1 || parts > 1)
+      .filter((part) => part.text !== texts[part.part])
+      .map((part) => isFixed(part, 'text'));
+    return { ...validation, errors: [...validation.errors, ...faults] };
+  });
+}
+
+/**
+ * Refuses other files for a part that is or may be live, also for a draft: the ledger stores the published texts but
+ * not the files, so a later edit could not detect the change.
+ *
+ * @throws AppError `invalid_content`
+ */
+async function assertLiveFiles(
+  em: Em,
+  { rules, kept, changedParts }: Edited,
+  channels: readonly ChosenChannel[],
+): Promise<void> {
+  const rows = changedParts.size > 0 ? channels.flatMap(({ id }) => kept.get(id) ?? []) : [];
+  const ids = rows.map(({ id }) => id);
+  const live = await possiblyLiveParts(em, rows[0]?.workspaceId ?? '', ids);
+  const faults = channels.flatMap((channel) => {
+    const threads = rules[channel.platform]?.threads ?? true;
+    // Without threads the post has the files of all parts, and its comment has none.
+    const isChanged = (part: number): boolean => (threads ? changedParts.has(part) : part === 0);
+    return live
+      .filter((part) => part.channel_id === channel.id && isChanged(part.part))
+      .filter(({ is_open: isOpen, parts }) => !isOpen || parts > 1)
+      .map((part) => ({
+        path: '',
+        message: `${nameOfChannel(channel)}: ${isFixed(part, 'files')}`,
+        channel_id: channel.id,
+      }));
+  });
+  if (faults.length > 0) {
+    const message = faults.map((fault) => fault.message).join(' ');
+    throw new AppError('invalid_content', message, { details: faults });
+  }
+}
+
+function isFixed({ part, url, is_open: isOpen }: PossiblyLivePart, what: 'text' | 'files'): string {
+  const where = isOpen ? 'is being sent' : `is live (${url})`;
+  const must = `so its ${what} must stay as ${what === 'text' ? 'it is' : 'they are'}`;
+  return `Part ${part + 1} of the thread ${where}, ${must}${isOpen ? ' until that is over' : ''}.`;
+}

@@ -1,0 +1,123 @@
+import { dueTime, timeWarning } from '../../domain/due-time.ts';
+import type { AttachmentFacts, ValidationResult } from '../../networks/content-rules.ts';
+import type { QuotaOwner } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { downloadMedia } from '../media/download-media.ts';
+import { assertMediaQuota } from '../quotas/media-quota.ts';
+import { assertForChosen, filesInDefaults } from './channel-options.ts';
+import { chooseChannels } from './choose-channels.ts';
+import {
+  assertNotEmpty,
+  assertTexts,
+  countNamed,
+  givenFiles,
+  postContentOf,
+  type PostInput,
+} from './content.ts';
+import { chooseMedia, factsOf, idsOfParts, optionFiles, placeFiles } from './post-media.ts';
+import { validateContent, type ChannelValidation, type ContentFault } from './validate-content.ts';
+
+type Limits = {
+  /** The text that is closest to its limit; null without text. */
+  readonly length: number | null;
+  readonly limit: number | null;
+  /** The counted unit, such as characters or bytes. */
+  readonly unit: string | null;
+};
+
+type ValidatedChannel = Limits & {
+  readonly channelId: string;
+  readonly platform: string;
+  readonly handle: string;
+  readonly errors: ContentFault[];
+  readonly warnings: ContentFault[];
+  /** Null while there are errors. */
+  readonly priceUsd: number | null;
+  readonly texts: ValidationResult['texts'];
+};
+
+export type Validation = {
+  readonly valid: boolean;
+  /** About the request as a whole. */
+  readonly warning: string | null;
+  readonly channels: ValidatedChannel[];
+};
+
+/**
+ * Validates a post as its creation would, and stores nothing. Files from URLs are downloaded, inspected and discarded,
+ * because their type is read from their bytes.
+ *
+ * @param signal Aborts downloads when the client hangs up.
+ * @throws AppError as the creation does, for faults that no network rule covers.
+ */
+export async function validatePost(
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media'>,
+  owner: QuotaOwner,
+  input: PostInput,
+  signal?: AbortSignal,
+): Promise<Validation> {
+  const { workspaceId } = owner;
+  const { mediaUrls = [] } = input;
+  assertTexts(input);
+  const content = postContentOf(input);
+  const given = givenFiles(input);
+  assertNotEmpty(content, countNamed(given) + mediaUrls.length);
+  dueTime(input, deps.now());
+  const em = deps.orm.em.fork();
+  const channels = await chooseChannels(em, workspaceId, input.channelIds ?? []);
+  const inOptions = [
+    ...(await assertForChosen(deps.rules, channels, input)),
+    ...filesInDefaults(deps.rules, channels, content.options),
+  ];
+  const named = [...idsOfParts(given), ...inOptions];
+  const found = new Map<string, AttachmentFacts>(await chooseMedia(em, workspaceId, named));
+  const downloaded = await downloadMedia(deps, owner, mediaUrls, signal);
+  await downloaded.removeUnclaimed();
+  await assertMediaQuota(em, owner, downloaded.files);
+  for (const file of downloaded.files) {
+    found.set(file.id, file);
+  }
+
+  const placed = [...placeFiles(given, downloaded.files), ...optionFiles(inOptions)];
+  const files = factsOf(placed, found);
+  const validated = validateContent(deps.rules, channels, content, files).map(present);
+  return {
+    valid: validated.every(({ errors }) => errors.length === 0),
+    warning: timeWarning(input),
+    channels: validated,
+  };
+}
+
+const present = ({
+  channel,
+  errors,
+  warnings,
+  texts,
+  priceUsd = 0,
+  describe,
+}: ChannelValidation): ValidatedChannel => ({
+  channelId: channel.id,
+  platform: channel.platform,
+  handle: channel.handle,
+  errors: describe(errors),
+  warnings: [
+    ...describe(warnings),
+    ...(channel.state === 'needs_reconnect' ? [needsReconnect] : []),
+  ],
+  priceUsd: errors.length > 0 ? null : priceUsd,
+  ...nearestLimit(texts),
+  texts,
+});
+
+const needsReconnect: ContentFault = {
+  message: 'The channel needs reconnecting.',
+  path: '/channel_ids',
+  rule: 'channel_access',
+  limit: null,
+  actual: null,
+};
+
+function nearestLimit(texts: ValidationResult['texts']): Limits {
+  const [nearest] = texts.toSorted((a, b) => b.length / b.limit - a.length / a.limit);
+  return nearest ?? { length: null, limit: null, unit: null };
+}

@@ -1,0 +1,166 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Em } from '../../db/orm.ts';
+import { db, query, queryPlanned } from '../../db/query.ts';
+import { parseInstant } from '../../domain/due-time.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { DeliveryToSync } from '../../domain/to-sync.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { loadDelivery, shownAttempts, type DeliveryView } from './read-deliveries.ts';
+import { assertEnabled } from './read-endpoints.ts';
+
+/**
+ * Starts a new round of up to six attempts with the same event.
+ *
+ * @throws AppError `not_found`, `webhook_disabled`, or `delivery_not_final` while the delivery is pending.
+ */
+export async function replayDelivery(
+  { orm }: Pick<ServiceDeps, 'orm'>,
+  workspaceId: string,
+  endpointId: string,
+  id: string,
+): Promise<{ readonly delivery: DeliveryView; readonly toSync: readonly DeliveryToSync[] }> {
+  const { delivery, begun } = await orm.em.fork().transactional(async (em) => {
+    const before = await loadDelivery(em, workspaceId, endpointId, id);
+    if (before.status !== 'pending') {
+      await assertEnabled(em, workspaceId, endpointId);
+    }
+
+    const rounds = await beginRound(
+      em,
+      workspaceId,
+      sql`endpoint_id = ${endpointId} and id = ${id} and status in ('delivered', 'failed')`,
+    );
+    return { begun: rounds, delivery: await loadDelivery(em, workspaceId, endpointId, id) };
+  });
+  if (begun.length === 0) {
+    const message = 'This delivery is pending. It can be replayed when it has ended.';
+    throw new AppError('delivery_not_final', message);
+  }
+
+  return { delivery, toSync: begun };
+}
+
+/** Deliveries to sync right after the commit. The relay syncs the rest, so that other callers are not delayed. */
+const syncedAtOnce = 20;
+
+/**
+ * Replays the failed deliveries of an endpoint that are not older than `since`, at most `maxBegun` per call. Skips
+ * pending deliveries, so a repeated call starts nothing twice, and test calls, whose caller has seen the result.
+ *
+ * The endpoint is locked before its deliveries, in the same order as its deletion does.
+ *
+ * @param since RFC 3339.
+ * @returns how many deliveries are pending again, and the first of them.
+ * @throws AppError `not_found`, `webhook_disabled`, or `invalid_request` when `since` is missing or malformed.
+ */
+export async function replayFailed(
+  { orm }: Pick<ServiceDeps, 'orm'>,
+  workspaceId: string,
+  endpointId: string,
+  since: unknown,
+): Promise<{ readonly replaying: number; readonly toSync: readonly DeliveryToSync[] }> {
+  const begun = await orm.em.fork().transactional(async (em) => {
+    await assertEnabled(em, workspaceId, endpointId);
+    return beginRound(
+      em,
+      workspaceId,
+      sql`endpoint_id = ${endpointId} and created_at >= ${readSince(since)} and status = 'failed' and not exists (
+        select from events e where e.id = event_id and e.workspace_id = deliveries.workspace_id
+          and e.type = 'webhook.test')`,
+    );
+  });
+  return { replaying: begun.length, toSync: begun.slice(0, syncedAtOnce) };
+}
+
+function readSince(since: unknown): Date {
+  const instant = typeof since === 'string' ? parseInstant(since) : null;
+  if (!instant) {
+    const what = since === undefined ? 'is missing' : 'is not a valid time';
+    const message = `${what}: give RFC 3339 with Z or an offset, such as 2027-03-01T09:00:00Z`;
+    const details = [{ path: '?since', message }];
+    throw new AppError('invalid_request', `?since ${message}.`, { details });
+  }
+
+  return new Date(Math.max(0, instant.getTime())); // PostgreSQL has no year 0.
+}
+
+/** Limit per call, so that statements and their locks stay short. */
+export const maxBegun = 1000;
+
+/**
+ * Starts a new round of six attempts for the selected deliveries, oldest first: at most `maxBegun`, and at most as
+ * many as the workspace may replay in this minute. Attempt numbers continue, and attempts beyond the shown ones are
+ * deleted. Locks in a fixed order against deadlocks; a concurrent call waits, finds the deliveries pending and skips
+ * them.
+ *
+ * @param which SQL condition that excludes pending deliveries.
+ * @returns the deliveries to sync after the commit.
+ * @throws AppError `rate_limited`
+ */
+export async function beginRound(
+  em: Em,
+  workspaceId: string,
+  which: RawBuilder<unknown>,
+): Promise<DeliveryToSync[]> {
+  const left = await replaysLeft(em, workspaceId);
+  const rows = await queryPlanned<{ id: string; round: number }>(
+    em,
+    sql`with final as materialized (
+       select id from deliveries where workspace_id = ${workspaceId} and ${which}
+       order by created_at, id limit ${Math.min(maxBegun, left)} for update),
+     unshown as (
+       delete from delivery_attempts a using final where a.delivery_id = final.id and a.workspace_id = ${workspaceId}
+         and a.number <= (select max(number) - ${sql.lit(shownAttempts)} from delivery_attempts newest
+           where newest.delivery_id = final.id and newest.workspace_id = a.workspace_id))
+     update deliveries d set status = 'pending', error = null, round = d.round + 1, next_attempt_at = clock_timestamp(),
+       attempts_before = (select coalesce(max(number), 0) from delivery_attempts a
+         where a.delivery_id = d.id and a.workspace_id = d.workspace_id)
+     from final where d.id = final.id and d.workspace_id = ${workspaceId} returning d.id, d.round`,
+  );
+  await countReplays(em, workspaceId, rows.length);
+  return rows.map(({ id, round }) => ({ workspaceId, deliveryId: id, round }));
+}
+
+/** Replays per workspace and minute: each is a workflow with up to six requests. */
+export const maxReplayed = 2000;
+
+const windowMs = 60_000;
+
+/**
+ * Returns how many deliveries this workspace may replay now, and locks the counter until the transaction ends, so that
+ * the limit holds for concurrent calls. A window begins with the first replay after the last window.
+ *
+ * @throws AppError `rate_limited` when none is left.
+ */
+async function replaysLeft(em: Em, workspaceId: string): Promise<number> {
+  const now = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+  const [row] = await query<{ points: number; ends_in_ms: number }>(
+    em,
+    sql`insert into rate_limits as r (key, points, expire) values (${keyOf(workspaceId)}, 0, ${now} + ${sql.lit(windowMs)})
+     on conflict (key) do update set
+       points = case when r.expire > ${now} then r.points else 0 end,
+       expire = case when r.expire > ${now} then r.expire else excluded.expire end
+     returning points, (expire - ${now})::int as ends_in_ms`,
+  );
+  const left = maxReplayed - (row?.points ?? 0);
+  if (left <= 0) {
+    const retryAfter = Math.max(Math.ceil((row?.ends_in_ms ?? windowMs) / 1000), 1);
+    const message = `More than ${maxReplayed} deliveries of this workspace replayed in a minute. Try again in ${retryAfter} s.`;
+    throw new AppError('rate_limited', message, { retryAfter });
+  }
+
+  return left;
+}
+
+/** Counts the replays in the transaction that called `replaysLeft`. */
+async function countReplays(em: Em, workspaceId: string, count: number): Promise<void> {
+  await query(
+    em,
+    db
+      .updateTable('rate_limits')
+      .set((eb) => ({ points: eb('points', '+', count) }))
+      .where('key', '=', keyOf(workspaceId)),
+  );
+}
+
+const keyOf = (workspaceId: string): string => `replays:${workspaceId}`;

@@ -1,0 +1,266 @@
+import { LockMode } from '@mikro-orm/core';
+import { sql } from 'kysely';
+import { WebhookEndpoint } from '../../db/entities/webhooks.ts';
+import { newId } from '../../db/new-id.ts';
+import { db, query } from '../../db/query.ts';
+import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
+import { AppError } from '../../domain/errors.ts';
+import { eventTypes, type EventType } from '../../domain/statuses.ts';
+import { isText } from '../../domain/texts.ts';
+import { rotationOverlapMs, secretsOf, type KeptSecret } from '../../domain/webhook-deliveries.ts';
+import { normalUrl } from '../../runtime/egress/target.ts';
+import { newSigningSecret } from '../../runtime/secrets.ts';
+import type { ServiceDeps } from '../deps.ts';
+import {
+  assertExists,
+  loadEndpoint,
+  presentEndpoint,
+  unknownEndpoint,
+  type EndpointView,
+} from './read-endpoints.ts';
+
+/** Endpoints per workspace (docs/webhooks.md, Limits). */
+const maxEndpoints = 10;
+
+type NewEndpoint = {
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description?: string;
+};
+
+/** Only the given fields change. */
+type EndpointEdit = {
+  readonly url?: string;
+  readonly events?: readonly string[];
+  /** Null clears it. */
+  readonly description?: string | null;
+  readonly enabled?: boolean;
+};
+
+/**
+ * Registers an endpoint. The signing secret is returned once and stored sealed.
+ *
+ * @throws AppError `invalid_webhook_url`, `invalid_events` or `webhook_limit_reached`.
+ */
+export async function createEndpoint(
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer' | 'refuseUrl'>,
+  workspaceId: string,
+  request: NewEndpoint,
+): Promise<{ endpoint: EndpointView; secret: string }> {
+  const events = checkEvents(request.events);
+  const description = checkDescription(request.description ?? null);
+  const url = await checkUrl(deps, request.url);
+  const id = newId();
+  const { secret, kept } = newSecret(deps, id);
+  const endpoint = await deps.orm.em.fork().transactional(async (em) => {
+    // The lock on the workspace serialises registrations, so that the limit holds.
+    await query(em, sql`select id from workspaces where id = ${workspaceId} for update`);
+    if ((await em.count(WebhookEndpoint, { workspaceId })) >= maxEndpoints) {
+      throw new AppError(
+        'webhook_limit_reached',
+        `A workspace has at most ${maxEndpoints} webhook endpoints. Delete one first.`,
+      );
+    }
+
+    return em.create(WebhookEndpoint, {
+      id,
+      workspaceId,
+      url,
+      events,
+      description,
+      sealedSecret: kept.sealed,
+      secretHint: kept.hint,
+      nextSealedSecret: null,
+      nextSecretHint: null,
+      rotatesAt: null,
+      failingSince: null,
+      disabledAt: null,
+      disabledReason: null,
+      createdAt: deps.now(),
+    });
+  });
+  return { endpoint: presentEndpoint(endpoint, null, deps.now()), secret };
+}
+
+/**
+ * Changes the sent fields of an endpoint. A pending delivery uses the new URL from its next attempt on; new events
+ * apply to later events. The URL is resolved before the transaction, which may take seconds; `enabled` is compared
+ * with the state afterwards, since the endpoint may have been disabled meanwhile.
+ *
+ * @throws AppError `not_found`, `invalid_webhook_url` or `invalid_events`.
+ */
+export async function editEndpoint(
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'refuseUrl'>,
+  workspaceId: string,
+  id: string,
+  request: EndpointEdit,
+): Promise<EndpointView> {
+  const em = deps.orm.em.fork();
+  await assertExists(em, workspaceId, id);
+  const { events, description, url, enabled } = request;
+  const checked = {
+    ...(events === undefined ? {} : { events: checkEvents(events) }),
+    ...(description === undefined ? {} : { description: checkDescription(description) }),
+  };
+  const to = url === undefined ? undefined : await checkUrl(deps, url);
+  return em.transactional(async (within) => {
+    const where = { id, workspaceId };
+    const lockMode = LockMode.PESSIMISTIC_WRITE;
+    const before = await within.findOne(WebhookEndpoint, where, { lockMode });
+    if (!before) {
+      throw unknownEndpoint(id);
+    }
+
+    const changes = {
+      ...checked,
+      ...(to === undefined ? {} : moved(before.url, to)),
+      ...(enabled === undefined ? {} : toggled(before, enabled, deps.now())),
+    };
+    if (Object.keys(changes).length > 0) {
+      await within.nativeUpdate(WebhookEndpoint, where, changes);
+    }
+
+    return loadEndpoint(within, workspaceId, deps.now(), id);
+  });
+}
+
+/** A new URL restarts the five days. Sending the same URL again does not. */
+const moved = (from: string, to: string) => (from === to ? {} : { url: to, failingSince: null });
+
+function toggled({ disabledAt }: WebhookEndpoint, enabled: boolean, now: Date) {
+  if (enabled === (disabledAt === null)) {
+    return {};
+  }
+
+  return enabled
+    ? { disabledAt: null, disabledReason: null, failingSince: null }
+    : { disabledAt: now, disabledReason: 'requested' as const };
+}
+
+/**
+ * Deletes an endpoint with its deliveries and their attempts. Workflows that wait for a next attempt are not
+ * signalled: each holds only a timer, finds no delivery when it fires (within 6 hours) and ends. A signal would be one
+ * message per delivery, without an outbox, for no visible effect.
+ *
+ * Slots are deleted before deliveries, the order in which a starting attempt writes them.
+ *
+ * @throws AppError `not_found`
+ */
+export async function deleteEndpoint(
+  { orm }: Pick<ServiceDeps, 'orm'>,
+  workspaceId: string,
+  id: string,
+): Promise<void> {
+  await orm.em.fork().transactional(async (em) => {
+    const locked = await query(
+      em,
+      sql`select id from webhook_endpoints where id = ${id} and workspace_id = ${workspaceId} for update`,
+    );
+    if (locked.length === 0) {
+      throw unknownEndpoint(id);
+    }
+
+    await query(
+      em,
+      db
+        .deleteFrom('endpoint_places')
+        .where('endpoint_id', '=', id)
+        .where('workspace_id', '=', workspaceId),
+    );
+    await em.nativeDelete(WebhookEndpoint, { id, workspaceId });
+  });
+}
+
+/**
+ * Creates a new signing secret, which signs beside the current one for 24 hours and then alone.
+ *
+ * During an overlap it replaces the pending secret and restarts the 24 hours: the secret of `Service-Signature` never
+ * changes early. A refusal would be worse: a lost response loses its secret, and only another rotation helps.
+ *
+ * @throws AppError `not_found`
+ */
+export async function rotateSecret(
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer'>,
+  workspaceId: string,
+  id: string,
+): Promise<{ endpoint: EndpointView; secret: string }> {
+  const { secret, kept } = newSecret(deps, id);
+  const endpoint = await deps.orm.em.fork().transactional(async (em) => {
+    const where = { id, workspaceId };
+    const lockMode = LockMode.PESSIMISTIC_WRITE;
+    const stored = await em.findOne(WebhookEndpoint, where, { lockMode });
+    if (!stored) {
+      throw unknownEndpoint(id);
+    }
+
+    const now = deps.now();
+    const { current } = secretsOf(stored, now);
+    await em.nativeUpdate(WebhookEndpoint, where, {
+      sealedSecret: current.sealed,
+      secretHint: current.hint,
+      nextSealedSecret: kept.sealed,
+      nextSecretHint: kept.hint,
+      rotatesAt: new Date(now.getTime() + rotationOverlapMs),
+    });
+    return loadEndpoint(em, workspaceId, now, id);
+  });
+  return { endpoint, secret };
+}
+
+/** Creates a signing secret: the plain text, to be shown once, and the stored form. */
+function newSecret(
+  { sealer }: Pick<ServiceDeps, 'sealer'>,
+  endpointId: string,
+): { readonly secret: string; readonly kept: KeptSecret } {
+  const secret = newSigningSecret();
+  const sealed = sealer.seal(secret, signingSecretPurpose(endpointId));
+  return { secret, kept: { sealed, hint: `whsec_…${secret.slice(-4)}` } };
+}
+
+/**
+ * @returns the URL in its stored, normal form.
+ * @throws AppError `invalid_webhook_url` with the reason when webhooks must not be sent there.
+ */
+async function checkUrl(
+  { refuseUrl }: Pick<ServiceDeps, 'refuseUrl'>,
+  url: string,
+): Promise<string> {
+  const refusal = isText(url)
+    ? await refuseUrl(url)
+    : 'The URL contains NUL or half of a surrogate pair.';
+  if (refusal !== null) {
+    const details = [{ path: '/url', message: refusal }];
+    throw new AppError('invalid_webhook_url', refusal, { details });
+  }
+
+  return normalUrl(url);
+}
+
+/**
+ * @returns the events without duplicates.
+ * @throws AppError `invalid_events` that names the unknown ones.
+ */
+function checkEvents(given: readonly string[]): EventType[] {
+  const known = (name: string): name is EventType =>
+    (eventTypes as readonly string[]).includes(name);
+  const unknown = given.filter((name) => !known(name));
+  if (given.length === 0 || unknown.length > 0) {
+    const what =
+      unknown.length > 0 ? `has unknown names: ${unknown.join(', ')}` : 'must not be empty';
+    const message = `events ${what}. Known events: ${eventTypes.join(', ')}.`;
+    throw new AppError('invalid_events', message, { details: [{ path: '/events', message }] });
+  }
+
+  return [...new Set(given.filter(known))];
+}
+
+/** @throws AppError `invalid_request` when PostgreSQL cannot store it. */
+function checkDescription(description: string | null): string | null {
+  if (!isText(description ?? '')) {
+    const message = 'must be text: no NUL, no half of a surrogate pair';
+    const details = [{ path: '/description', message }];
+    throw new AppError('invalid_request', `description ${message}.`, { details });
+  }
+
+  return description;
+}

@@ -1,0 +1,186 @@
+import {
+  ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
+  type Client,
+  type ScheduleDescription,
+} from '@temporalio/client';
+import { describeError, type Logger } from '../runtime/logger.ts';
+import { retryUntilReady, type Explain } from '../runtime/process.ts';
+import { repeat } from '../runtime/timers.ts';
+import { underDeadline, hasGrpcCode } from '../temporal/connect.ts';
+import { assertOwner } from '../temporal/namespace.ts';
+import {
+  postsQueue,
+  metricsScheduleId,
+  metricsWorkflowId,
+  sweepScheduleId,
+} from '../workflows/messages.ts';
+
+const minuteMs = 60_000;
+
+/** A workflow that Temporal starts at intervals, one at a time. */
+type ScheduleDefinition = {
+  readonly scheduleId: string;
+  /** Interval in milliseconds. Runs start `offsetMs` after each multiple of it. */
+  readonly everyMs: number;
+  readonly offsetMs: number;
+  readonly workflowType: string;
+  readonly workflowId: string;
+  readonly args: readonly unknown[];
+  /** Run timeout, in milliseconds. */
+  readonly longestMs: number;
+  readonly summary: string;
+};
+
+const sweepSchedule: ScheduleDefinition = {
+  scheduleId: sweepScheduleId,
+  everyMs: minuteMs,
+  // Most posts are due at full minutes: 40 s later their grace period is over, and each is scanned for the first time.
+  offsetMs: 40_000,
+  workflowType: 'sweepPosts',
+  workflowId: 'sweep',
+  args: [],
+  longestMs: 5 * minuteMs,
+  summary: 'Finds posts and deliveries that Temporal has lost',
+};
+
+/** Schedule that refreshes metrics every five minutes. @param networks Networks that the workers serve. */
+export const metricsSchedule = (networks: readonly string[]): ScheduleDefinition => ({
+  scheduleId: metricsScheduleId,
+  everyMs: 5 * minuteMs,
+  // Most posts are due at full minutes, so keep clear of them.
+  offsetMs: 80_000,
+  workflowType: 'refreshMetrics',
+  workflowId: metricsWorkflowId,
+  args: [{ networks: networks.toSorted() }],
+  longestMs: 15 * minuteMs,
+  summary: 'Reads metrics of posts that are due',
+});
+
+/** Waits, before the worker polls, while Temporal is unavailable or the namespace belongs to another database. */
+export async function untilOwned(
+  client: Client,
+  installation: string,
+  log: Logger,
+  explain: Explain,
+): Promise<void> {
+  await retryUntilReady(
+    'Temporal',
+    () =>
+      ensureSweepSchedule(client, installation).catch((error: unknown) => {
+        if (!lacksSchedules(error)) {
+          throw error;
+        }
+      }),
+    log,
+    explain,
+  );
+}
+
+/**
+ * Ensures all schedules each minute, in case Temporal lost its data, until the returned function is called. Failures
+ * are logged only.
+ */
+export function keepScheduled(
+  client: Client,
+  installation: string,
+  log: Logger,
+  others: readonly ScheduleDefinition[] = [],
+  everyMs = minuteMs,
+): () => Promise<void> {
+  return repeat(async () => {
+    try {
+      for (const schedule of [sweepSchedule, ...others]) {
+        await ensureSchedule(client, schedule, installation);
+      }
+
+      return everyMs;
+    } catch (error) {
+      log.warn({ error: describeError(error) }, 'the sweep could not be scheduled');
+      return lacksSchedules(error) ? null : everyMs;
+    }
+  }).stop;
+}
+
+/**
+ * Ensures the schedule that starts a sweep each minute. Its memo also holds the database that the namespace belongs to.
+ *
+ * @throws ServiceError if Temporal is unavailable. @throws OtherDatabaseError
+ */
+export const ensureSweepSchedule = (client: Client, installation: string): Promise<void> =>
+  ensureSchedule(client, sweepSchedule, installation);
+
+const lacksSchedules = (error: unknown): boolean => hasGrpcCode(error, 'unimplemented');
+
+/**
+ * Creates a schedule, or updates that of another version. A paused schedule stays paused. Its memo holds the database
+ * that the namespace belongs to.
+ *
+ * @throws ServiceError if Temporal is unavailable. @throws OtherDatabaseError
+ */
+export async function ensureSchedule(
+  client: Client,
+  schedule: ScheduleDefinition,
+  installation: string,
+): Promise<void> {
+  const { scheduleId } = schedule;
+  const wanted = optionsOf(schedule, installation);
+  const handle = client.schedule.getHandle(scheduleId);
+  const within = <T>(call: () => Promise<T>): Promise<T> => underDeadline(client, call);
+  try {
+    const found = await within(() => handle.describe());
+    const owner = found.action.memo?.['installation'];
+    assertOwner(client, owner, installation);
+    if (owner === undefined || !isAsWanted(found, schedule)) {
+      await within(() => handle.update(({ state }) => ({ ...wanted, state })));
+    }
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError)) {
+      throw error;
+    }
+
+    await within(() => client.schedule.create({ scheduleId, ...wanted })).catch(
+      unlessRunning, // Another worker created it first.
+    );
+  }
+}
+
+/** @param installation Id of the database. */
+const optionsOf = (schedule: ScheduleDefinition, installation: string) => ({
+  spec: { intervals: [{ every: schedule.everyMs, offset: schedule.offsetMs }] },
+  action: {
+    type: 'startWorkflow' as const,
+    workflowType: schedule.workflowType,
+    workflowId: schedule.workflowId,
+    taskQueue: postsQueue,
+    args: [...schedule.args],
+    workflowRunTimeout: schedule.longestMs,
+    staticSummary: schedule.summary,
+    memo: { installation },
+  },
+  // One run at a time. One run makes up for all that were missed while Temporal was unavailable.
+  policies: { overlap: 'SKIP' as const, catchupWindow: minuteMs },
+});
+
+function isAsWanted(
+  { spec, action, policies }: ScheduleDescription,
+  schedule: ScheduleDefinition,
+): boolean {
+  const [interval, ...others] = spec.intervals ?? [];
+  return (
+    others.length === 0 &&
+    interval?.every === schedule.everyMs &&
+    interval.offset === schedule.offsetMs &&
+    action.workflowType === schedule.workflowType &&
+    action.taskQueue === postsQueue &&
+    JSON.stringify(action.args ?? []) === JSON.stringify(schedule.args) &&
+    policies.overlap === 'SKIP' &&
+    policies.catchupWindow === minuteMs
+  );
+}
+
+function unlessRunning(error: unknown): void {
+  if (!(error instanceof ScheduleAlreadyRunning)) {
+    throw error;
+  }
+}

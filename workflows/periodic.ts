@@ -1,0 +1,64 @@
+import { log, proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import { networkLabel } from './details.ts';
+import { postsQueue, publishQueue, type RefreshMetricsInput } from './messages.ts';
+
+/** Result of a refresh over all networks. Counts posts per channel. */
+type Refreshed = Awaited<ReturnType<Activities['refreshMetrics']>> & {
+  /** Networks without a result: no worker took the activity, or it failed. */
+  readonly unread: readonly string[];
+};
+
+const nothing = { read: 0, gone: 0, postponed: 0, failed: 0, left: 0 };
+
+/**
+ * Started by a schedule every five minutes, and on request for a single post. One activity per network reads the
+ * metrics of all due posts, so the number of history events does not grow with the posts.
+ */
+export async function refreshMetrics({ networks, post }: RefreshMetricsInput): Promise<Refreshed> {
+  const all = await Promise.all(
+    networks.map(async (network) => {
+      try {
+        return await activitiesOf(network).refreshMetrics({ network, ...(post && { post }) });
+      } catch {
+        log.warn('metrics of a network were not refreshed', { network });
+        return null;
+      }
+    }),
+  );
+  const unread = networks.filter((_, index) => all[index] === null);
+  const sums = { ...nothing };
+  for (const counts of all) {
+    for (const name of Object.keys(nothing) as (keyof typeof nothing)[]) {
+      sums[name] += counts?.[name] ?? 0;
+    }
+  }
+
+  return { ...sums, unread };
+}
+
+const activitiesOf = (network: string) =>
+  proxyActivities<Pick<Activities, 'refreshMetrics'>>({
+    taskQueue: publishQueue(network),
+    summary: `Read metrics of ${networkLabel(network)}`,
+    // A network without workers must not delay the others.
+    scheduleToStartTimeout: '1 minute',
+    startToCloseTimeout: '5 minutes',
+    heartbeatTimeout: '20 seconds',
+    priority: { priorityKey: 5 }, // After posts, which have the default of 3.
+    // One retry for a worker that died; the next refresh reads everything else that failed.
+    retry: { maximumAttempts: 2 },
+  });
+
+const { sweep } = proxyActivities<Activities>({
+  taskQueue: postsQueue,
+  summary: 'Compare the posts that are due with their workflows',
+  startToCloseTimeout: '4 minutes',
+  // Only one sweep runs at a time, so a killed worker must be detected before it delays the next ones.
+  heartbeatTimeout: '20 seconds',
+  // No retry: the next minute's sweep does the same.
+  retry: { maximumAttempts: 1 },
+});
+
+/** Started by a schedule each minute: finds posts and deliveries that Temporal has lost, and restarts them. */
+export const sweepPosts = (): ReturnType<typeof sweep> => sweep({});
