@@ -10,8 +10,7 @@ import type {
 } from '../content-rules.ts';
 import { validateByLimits } from '../validation/content.ts';
 import { isImage, isVideo, nameOf } from '../validation/files.ts';
-import { findLinks } from './find-links.ts';
-import { weightedLength } from './weighted-length.ts';
+import { hasLink, weightedLength } from './weighted-length.ts';
 
 const maxCashtags = 1;
 
@@ -267,5 +266,3 @@ function priceOf({ texts, media }: Pick<Content, 'texts' | 'media'>, prices: Pri
 
 /** Prices have four decimals; sums of them, as binary fractions, have more. */
 const smallestParts = 10_000;
-
-const hasLink = (text: string): boolean => findLinks(text).next().done !== true;

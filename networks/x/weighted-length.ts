@@ -1,80 +1,83 @@
 import twitterText from 'twitter-text';
-import { measuredOnce } from '../validation/texts.ts';
-import { findLinks, type Link } from './find-links.ts';
+import { countGraphemes, measuredOnce } from '../validation/texts.ts';
 
-const linkLength = 23;
-/** In UTF-16 code units, with a reserve: a kiss of two people with skin tones has 15. */
-const longestEmoji = 20;
-/**
- * Limit after links are shortened. An emoji has up to 15 units and counts 2, so 280 characters have at most 2100 units.
- */
-const maxExact = 10_000;
-/**
- * `normalize` takes quadratic time for consecutive accents: 0.4 s for 50,000. A text with that many exceeds X's limit,
- * unless they are in several links with little else.
- */
-const maxAccentSquares = 5000 ** 2;
+/** The library takes quadratic time to find links: 30 ms for the slowest texts within these limits. */
+const mostForLibrary = { characters: 1000, units: 2500 };
+
+/** How much of a text beyond these limits is weighed, in UTF-16 units. */
+const maxWeighed = 10_000;
 
 /**
  * The length of a text for X: a link counts 23; an emoji or a Chinese, Japanese or Korean character counts 2.
  *
- * Exact for every text of up to 10,000 UTF-16 code units, with each link as 23 units. Beyond that, units are counted,
- * which never makes a text short enough. Linear time: some 20 ms for the slowest texts of 50,000 units.
- *
- * The library takes quadratic time only to find links, so it gets a text in which links are already replaced.
+ * Exact up to 1000 characters, not counting the paths of links. A text that X accepts has 280, and 2100 UTF-16 units,
+ * because an emoji has up to 15. In longer texts, links with other words directly before or after them may count in
+ * full, and from 10,000 units on, each unit counts 1.
  *
  * Source: X's own library twitter-text, configuration version 3.
  */
 export const weightedLength = measuredOnce((text) => {
-  if (hasTooManyAccents(text)) {
-    return text.length;
+  const short = forLibrary(text);
+  if (isForLibrary(short)) {
+    return weigh(short);
   }
 
-  const normal = text.normalize();
-  let short = '';
-  let shortened = 0;
-  for (const link of findLinks(normal)) {
-    if (short.length > maxExact) {
-      break;
-    }
-
-    short += normal.slice(shortened, link.start) + filler(linkLength);
-    shortened = link.end;
-    const broken = brokenBy(normal, link);
-    short += filler([...broken].reduce((sum, character) => sum + weigh(character), 0));
-    shortened += broken.length;
-  }
-
-  short += normal.slice(shortened);
-  return weigh(short.slice(0, maxExact)) + Math.max(0, short.length - maxExact);
+  // The library does not search for links in a text without dots.
+  const plain = short.replaceAll('.', ',');
+  return weigh(plain.slice(0, maxWeighed)) + Math.max(0, plain.length - maxWeighed);
 });
 
-function hasTooManyAccents(text: string): boolean {
-  let squares = 0;
-  for (const [accents] of text.matchAll(/\p{M}+/gv)) {
-    squares += accents.length ** 2;
-  }
+/** Only for a text that is not too long. */
+export const hasLink = (text: string): boolean =>
+  twitterText.extractUrls(forLibrary(text)).length > 0;
 
-  return squares > maxAccentSquares;
-}
+const weigh = (text: string): number => twitterText.parseTweet(text).weightedLength;
 
-/** Each underscore counts 1, and never combines with its neighbours. */
-const filler = (length: number): string => '_'.repeat(length);
+const forLibrary = (text: string): string => (isForLibrary(text) ? text : withShortLinks(text));
 
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const isForLibrary = (text: string): boolean =>
+  text.length <= mostForLibrary.units && countGraphemes(text) <= mostForLibrary.characters;
 
-/** The rest of an emoji in which a link ends; the library counts each of its characters. */
-function brokenBy(text: string, { start, end }: Link): string {
-  const [rest = ''] = /^[^\p{ASCII}\x80-\u036F]+/v.exec(text.slice(end, end + longestEmoji)) ?? [];
-  if (rest === '') {
-    return '';
-  }
+/** The library's limit for a link plus its protocol. */
+const maxLink = 4096;
 
-  const at = end - start;
-  const emoji = segmenter.segment(text.slice(start, end) + rest).containing(at);
-  return emoji && emoji.index < at ? emoji.segment.slice(at - emoji.index) : '';
-}
+/** The library's types misspell one name. */
+type Patterns = typeof twitterText.regexen & { readonly validUrlQueryEndingChars: RegExp };
+const regexen = twitterText.regexen as Patterns;
+const [ofPath, balanced, ofPathEnd, ofQuery, ofQueryEnd] = [
+  regexen.validGeneralUrlPathChars.source,
+  regexen.validUrlBalancedParens.source,
+  regexen.validUrlPathEndingChars.source,
+  regexen.validUrlQueryChars.source,
+  regexen.validUrlQueryEndingChars.source,
+];
 
-/** For a text with replaced links: without dots, the library does not search for more. */
-const weigh = (text: string): number =>
-  twitterText.parseTweet(text.replaceAll('.', ',')).weightedLength;
+const path = `${ofPath}*(?:${balanced}${ofPath}*)*(?!\\()(?:${ofPathEnd})`;
+
+/**
+ * A possible link. Not one of X's own, because only the library knows how long their paths are.
+ *
+ * The end of a query must not compose with an accent that follows. Without the flags u and v, like the library's own
+ * patterns.
+ */
+const possibleLink = new RegExp(
+  String.raw`((?<![\w\/?=&])(https?:\/\/)[^\s\/?:]{1,100}(?::\d+)?|(?<=^|[\s\(\),'])[\w.\-]{4,100})(?<!\bt\.co)` +
+    `(\\/(?:${path})?(?:${balanced})*)?` +
+    String.raw`(\?${ofQuery}*${ofQueryEnd}(?![\u0300-\u036F]))?`,
+  'gi',
+);
+
+/** Replaces the path and the query of each link by one letter. */
+const withShortLinks = (text: string): string =>
+  text.replaceAll(
+    possibleLink,
+    (link: string, start: string, protocol = 'https://', inPath = '', query = '', at: number) => {
+      const short = start + (inPath && '/a') + (query && '?a');
+      const before = text.slice(Math.max(0, at - 1), at);
+      return short.length < link.length &&
+        protocol.length + link.length <= maxLink &&
+        twitterText.extractUrls(before + short).includes(short)
+        ? short
+        : link;
+    },
+  );

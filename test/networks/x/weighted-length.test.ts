@@ -142,6 +142,23 @@ test('texts as people write them count as in X’s library', (t) => {
   }
 });
 
+test('texts of long links count as in X’s library if they fit', (t) => {
+  const random = seeded(4096);
+  let fitting = 0;
+  for (let round = 0; round < 1000; round += 1) {
+    const text = times(1 + random.below(3), '')
+      .map(() => {
+        const path = `/${a(random.pick([700, 1400]))}${random.pick(paths)}${random.pick(queries)}`;
+        return `${random.pick(words)} https://${random.pick(hosts)}${path}${random.pick(gaps)}`;
+      })
+      .join(' ');
+    const expected = inLibrary(text);
+    fitting += expected <= 280 ? 1 : 0;
+    t.is(Math.min(weightedLength(text), 281), Math.min(expected, 281), text);
+  }
+  t.true(fitting > 500);
+});
+
 test('no text of 50,000 characters that is too long for X counts as short', (t) => {
   for (const piece of [
     '日',
