@@ -98,7 +98,7 @@ export type Why = 'cancelled' | 'cancelled before' | 'scheduled anew' | 'out of 
 /**
  * SQL: channels that finish despite a cancel: a channel that was being sent and has a live or open part, and one that
  * waits for a reconcile. A channel that waits for a rate limit finishes only if it was being sent at the cancel. There
- * is no time limit: the next attempt reconciles and gives up the missing parts.
+ * is no time limit: the next attempt reconciles, and gives up on the missing parts.
  */
 const finishes = (why: Why): RawBuilder<boolean> =>
   sql`(pc.status = 'publishing' and ${hasPossiblyLivePart}

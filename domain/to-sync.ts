@@ -1,6 +1,6 @@
 /**
- * What a use case has committed and Temporal must hear of. Use cases return these values, and their callers hand them
- * to `temporal/`.
+ * Changes that a use case has committed and Temporal must receive. Use cases return these values, and their callers
+ * pass them to `temporal/`.
  */
 
 /** Fields of a post that its workflow needs. */

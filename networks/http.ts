@@ -108,7 +108,11 @@ const isAway = (error: unknown): boolean =>
   error.code !== 'blocked_destination' &&
   error.code !== 'invalid_response';
 
-/** What a failure says about the post. @param certainlyNot Whether it proves that this request created none. */
+/**
+ * Returns whether a post may exist after a failed request.
+ *
+ * @param certainlyNot Whether the failure proves that this request created no post.
+ */
 export function acceptedAfter(purpose: Purpose, certainlyNot: boolean): 'no' | 'unknown' {
   if (purpose === 'prepare' || purpose === 'upload') {
     return 'no';
@@ -161,7 +165,7 @@ const readCredentials = answerReader<{ readonly accessToken: string }>({
  * Reads the credentials of an account that uses an access token.
  *
  * @param of The issuer, for the message: `X`, `a Mastodon server`.
- * @throws NetworkError `access_lost` when there is no token that is valid in a header.
+ * @throws NetworkError `access_lost` if the credentials contain no token, or one that is not valid in a header.
  */
 export function openAccess(
   server: ServerAccess,

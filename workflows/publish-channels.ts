@@ -81,7 +81,7 @@ const activitiesFor = (network: string, channelId: string) =>
     startToCloseTimeout: '5 minutes',
     // Detects a killed worker. The first heartbeat comes after 5 s, so a usual attempt records none.
     heartbeatTimeout: '20 seconds',
-    // Backstop: the activity itself gives a channel up 24 h after its time.
+    // Backstop: the activity itself gives up on a channel 24 h after its time.
     scheduleToCloseTimeout: '26 hours',
     // Regular waits come with the failure (nextRetryDelay); these intervals are for crashes. Each attempt starts from
     // the ledger, so a retry never sends twice.

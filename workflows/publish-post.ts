@@ -25,8 +25,8 @@ import { followMessages, untilDue, type Schedule } from './schedule.ts';
 import { markEnd } from './search-attributes.ts';
 
 /**
- * Short activities on the database. Local, because each history event is a write to the cluster: a post costs 18 events
- * this way and 28 with regular activities. Safe to repeat, so Temporal retries until the database is back.
+ * Short activities on the database. Local, because each history event is a write to the cluster: a post costs 19 events
+ * this way and 29 with regular activities. Safe to repeat, so Temporal retries until the database is back.
  */
 const local = {
   startToCloseTimeout: '10 seconds',

@@ -31,7 +31,7 @@ export type PublishJob = PublishRequest & {
   readonly platform: string;
   /** URL of the channel's server. */
   readonly baseUrl: string;
-  /** The account was disconnected: there are no credentials, and no requests are sent. */
+  /** The account was disconnected: its credentials are erased, and no requests are sent. */
   readonly isDisconnected: boolean;
   /** The channel was marked as `needs_reconnect` when the attempt began. */
   readonly isLost: boolean;

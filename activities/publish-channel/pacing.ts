@@ -27,9 +27,9 @@ export type PacingWait = {
 };
 
 /**
- * Checks whether an attempt may begin. It needs no rate limit in force and a slot at its server. An overdue post also
- * needs its turn on the channel and a rest of its workspace's allowance for the day. An attempt that continues after a
- * crash skips both.
+ * Checks whether an attempt may begin: no rate limit may be in force, and it needs a slot at its server. An overdue
+ * post also needs its turn on the channel, and its workspace must have some of the day's allowance left. An attempt
+ * that continues after a crash skips both.
  *
  * @returns null if it may. A post on time needs no statement.
  */

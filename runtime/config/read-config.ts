@@ -247,7 +247,7 @@ export const quotas = (env: Env, problems: string[]): Quotas => ({
   channels: wholeNumber(env, 'PUNCTUAL_QUOTA_CHANNELS', upTo(100), problems),
 });
 
-/** Retention in days; docs/running.md has the table. */
+/** Retention in days; docs/running.md has the list. */
 export type RetentionDays = {
   /** Ended webhook deliveries with their attempts, and events that no delivery needs. */
   readonly deliveries: number;
