@@ -5,7 +5,7 @@ import { Workspace } from './workspaces.ts';
 
 const sum = () => p.bigint('number');
 
-/** Sums of a post's metrics. Written only by a trigger of `post_channels` (migration 0023). */
+/** Sums of a post's metrics. Written only by a trigger of `post_channels` (`baseline.sql`). */
 export const PostMetricsSchema = defineEntity({
   name: 'PostMetrics',
   tableName: 'post_metrics',

@@ -111,7 +111,7 @@ export const PostChannelSchema = defineEntity({
       name: 'post_channels_metrics',
       timing: 'after',
       events: ['insert', 'update', 'delete'],
-      expression: 'migration 0023 creates it, with the function `sum_post_metrics`',
+      expression: '`baseline.sql` creates it, with the function `sum_post_metrics`',
     },
   ],
   properties: {
