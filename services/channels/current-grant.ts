@@ -24,7 +24,7 @@ const pollIntervalMs = 100;
 /**
  * Returns the channel's grant with a usable access token, refreshed when needed.
  *
- * At most one refresh per channel runs at a time, over all workers (`refresh-lease.ts`). Concurrent callers then find
+ * At most one refresh per channel runs at a time, over all workers (`refresh-grant.ts`). Concurrent callers then find
  * the new token.
  *
  * @param refused An access token that the network refused before its expiry. It is not used again.
