@@ -214,7 +214,7 @@ test('a suspended account has lost access, with and without a session', async (t
   await person.takeDown();
   const withSession = await t.throwsAsync(postWith(t, account, account.session));
   t.like(withSession, { code: 'access_lost', accepted: 'no' });
-  t.regex(withSession?.message ?? '', /accepted down/);
+  t.regex(withSession?.message ?? '', /taken down/);
   t.like(await t.throwsAsync(postWith(t, account, null)), { code: 'access_lost', accepted: 'no' });
 });
 

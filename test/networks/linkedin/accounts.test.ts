@@ -46,7 +46,7 @@ test('a page where the member may not post is refused, with the member’s role'
   t.like(error, { code: 'permission_missing' });
   t.regex(
     error?.message ?? '',
-    /may not post for urn:li:organization:1001 \(it is ANALYST there\)/,
+    /may not post for urn:li:organization:1001 \(its role there: ANALYST\)/,
   );
   t.like(await refusalOf(t, 'demo', '9999'), { code: 'permission_missing' });
   t.like(await refusalOf(t, selfServe, '1000'), { code: 'permission_missing' });

@@ -100,11 +100,11 @@ for (const request of ['bytes', 'finalize'] as const) {
 test('an app that may not see the status of files uploads a video again after a lost answer to finalize, and posts once', async (t) => {
   const { proxy, attempt, step, posts } = await posting(t, [await videoFile()], selfServe);
   proxy.plan(requests.finalize, { kind: 'lost' });
-  const lost = { code: 'network_unavailable', taken: 'no' };
+  const lost = { code: 'network_unavailable', accepted: 'no' };
   t.like(await t.throwsAsync(sendStep(linkedin, attempt(), step)), lost);
   const refused = await t.throwsAsync(sendStep(linkedin, attempt(), step));
   t.like(refused, lost);
-  t.regex(refused?.message ?? '', /It is uploaded again/v);
+  t.regex(refused?.message ?? '', /The next attempt uploads it again/v);
   await sendStep(linkedin, attempt(), step);
 
   t.is(sizes(proxy).length, 2);
