@@ -84,7 +84,7 @@ export async function removeChannelFromPosts(
   await update(retryingValues({ code: 'disconnected', error: resultPendingText }), finishing);
   await update(unconfirmedValues(resultUnknownText), doubtful);
   await update(failedValues({ code: 'disconnected', error: disconnectedError }), ended);
-  await touchPosts(em, channel.workspaceId, { heard: [...finishing, ...ended], rows }, at.now);
+  await touchPosts(em, channel.workspaceId, { signalled: [...finishing, ...ended], rows }, at.now);
   const drafts = await endWaiting(em, channel, [...removed, ...ended, ...doubtful], at);
   return {
     removedFrom: removed.length,
@@ -183,11 +183,11 @@ async function removeRows(em: Em, workspaceId: string, rows: readonly Row[]): Pr
   );
 }
 
-/** @param heard Rows whose workflow has to be notified. */
+/** @param signalled Rows whose workflow has to be notified. */
 async function touchPosts(
   em: Em,
   workspaceId: string,
-  { heard: signalled, rows }: { readonly heard: readonly Row[]; readonly rows: readonly Row[] },
+  { signalled, rows }: { readonly signalled: readonly Row[]; readonly rows: readonly Row[] },
   now: Date,
 ): Promise<void> {
   const ids = rows.map((row) => row.post_id);

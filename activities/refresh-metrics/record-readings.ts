@@ -153,12 +153,12 @@ async function recordRead(
     await query(
       em,
       sql`with kept as (
-          update post_channels pc set metrics = told.metrics::jsonb, metrics_updated_at = ${readAt},
-            next_metrics_at = case when pc.next_metrics_at = ${lease} then told.next_at::timestamptz
+          update post_channels pc set metrics = reading.metrics::jsonb, metrics_updated_at = ${readAt},
+            next_metrics_at = case when pc.next_metrics_at = ${lease} then reading.next_at::timestamptz
               else pc.next_metrics_at end
           from unnest(${read.map(({ id }) => id)}::uuid[], ${read.map(({ metrics }) => JSON.stringify(metrics))}::text[],
-            ${read.map(({ nextAt }) => nextAt?.toISOString() ?? null)}::text[]) as told (id, metrics, next_at)
-          where pc.id = told.id and ${isOld(batch)}
+            ${read.map(({ nextAt }) => nextAt?.toISOString() ?? null)}::text[]) as reading (id, metrics, next_at)
+          where pc.id = reading.id and ${isOld(batch)}
           returning pc.id, pc.workspace_id, pc.metrics)
         insert into metric_days (post_channel_id, day, workspace_id, metrics)
           select id, (${readAt}::timestamptz at time zone 'UTC')::date, workspace_id, metrics from kept

@@ -44,8 +44,8 @@ const presentVideo = ({ statistics = {} }: Video): PostReading =>
   });
 
 /** YouTube sends counts as decimal strings. */
-const numberIn = (told: unknown): number | undefined =>
-  typeof told === 'string' && /^\d{1,15}$/v.test(told) ? countIn(Number(told)) : undefined;
+const numberIn = (value: unknown): number | undefined =>
+  typeof value === 'string' && /^\d{1,15}$/v.test(value) ? countIn(Number(value)) : undefined;
 
 /**
  * The missing videos that are gone. They are requested again after checking that the token belongs to their channel:

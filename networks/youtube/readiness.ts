@@ -66,9 +66,9 @@ function checkAfterMs({ processingDetails }: Video): number {
  *
  * Source: https://developers.google.com/youtube/v3/docs/videos/insert
  */
-const lockWarning = (asked: Privacy, told: string | undefined): string | null =>
-  asked !== 'private' && told === 'private'
-    ? `YouTube made this video private, although it was to be ${asked}: it does so with all videos of apps that it has not audited. The operator can ask YouTube for the audit.`
+const lockWarning = (requested: Privacy, actual: string | undefined): string | null =>
+  requested !== 'private' && actual === 'private'
+    ? `YouTube made this video private, although it was to be ${requested}: it does so with all videos of apps that it has not audited. The operator can ask YouTube for the audit.`
     : null;
 
 /** Why there is no video, as a clause; null while there may be one. */

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { installNpmPackages } from '../support/services/npm-packages.ts';
 
-// `npm run mutations -- GROUP [FILE...]`: Stryker changes the code of a group, or of these of its files, one place at a
-// time, and reports the changes after which all tests of the group still pass.
+// `npm run mutations -- GROUP [FILE...]`: Stryker changes the code of a group, or of the given files of it, one place at
+// a time, and reports each change that no test of the group notices.
 
-/** What is changed, and the tests that should notice. A run takes seconds a change for `domain`, minutes for the rest. */
+/** The code to change and the tests that should fail. A change takes seconds in `domain`, minutes elsewhere. */
 const groups = {
   domain: { mutate: 'domain/**/*.ts', tests: ['test/domain/**/*.test.ts'] },
   ledger: { mutate: 'db/ledger/**/*.ts', tests: ['test/activities/**/*.test.ts'] },
