@@ -39,8 +39,11 @@ export async function refreshAndStore(
     }
 
     const isOver = error.code === 'access_lost';
-    if (isOver && !(await storeEnd(deps, channel, { sealed, grant }, error))) {
-      return null;
+    if (isOver) {
+      const store = () => storeEnd(deps, channel, { sealed, grant }, error);
+      if (!(await untilStored(deps, channel, store))) {
+        return null;
+      }
     }
 
     if (!isOver) {
@@ -125,15 +128,7 @@ async function requestNewGrant(
   }
 }
 
-/** How long a new grant is held while the database refuses it, in milliseconds. */
-const storeForMs = 10 * 60_000;
-
-/**
- * Stores a new grant and retries while the database is unavailable. The network may already have ended the old grant:
- * another worker that reaches the database first would send the old refresh token.
- *
- * @throws the database's error after `storeForMs`.
- */
+/** Stores a new grant. @returns null when another grant was stored meanwhile. */
 async function storeNewGrant(
   deps: AccountDeps,
   channel: GrantedChannel,
@@ -141,22 +136,39 @@ async function storeNewGrant(
   grant: Grant,
 ): Promise<CurrentGrant | null> {
   const at = deps.now();
+  const isStored = await untilStored(deps, channel, () =>
+    replaceGrant(deps.orm.em.fork(), deps.sealer, channel, { before, grant, at }),
+  );
+  // Otherwise an earlier commit succeeded without a response, or the account was reconnected.
+  return isStored ? { grant, refreshedAt: at } : null;
+}
+
+/** How long the result of a refresh is held while the database refuses it, in milliseconds. */
+const storeForMs = 10 * 60_000;
+
+/**
+ * Stores the result of a refresh and retries while the database is unavailable. The network may already have ended the
+ * old grant: another worker that reaches the database first would send the old refresh token.
+ *
+ * @throws the database's error after `storeForMs`.
+ */
+async function untilStored<T>(
+  { log }: AccountDeps,
+  { channelId, platform }: GrantedChannel,
+  store: () => Promise<T>,
+): Promise<T> {
   const giveUpAtMs = performance.now() + storeForMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const em = deps.orm.em.fork();
-      const isStored = await replaceGrant(em, deps.sealer, channel, { before, grant, at });
-      // Otherwise an earlier commit succeeded without a response, or the account was reconnected.
-      return isStored ? { grant, refreshedAt: at } : null;
+      return await store();
     } catch (error) {
       if (performance.now() > giveUpAtMs) {
         throw error;
       }
 
       if (attempt === 1) {
-        const { channelId, platform } = channel;
         const fields = { channelId, platform, error: describeError(error) };
-        deps.log.warn(fields, 'refreshed grant not stored, retrying');
+        log.warn(fields, 'result of a refresh not stored, retrying');
       }
 
       await sleep(storeWaitMs);

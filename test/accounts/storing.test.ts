@@ -22,8 +22,8 @@ async function refreshing(t: ExecutionContext) {
   return { ...world, ask, run, databaseUrl: deps.orm.config.get('clientUrl') ?? '' };
 }
 
-test('a database without writes for a moment, as in a failover, disconnects no channel', async (t) => {
-  const { tokens, ask, run, state } = await refreshing(t);
+/** The database refuses writes of grants from the next refresh on, until it refused twice. */
+async function refuseTwice({ tokens, ask, run }: Awaited<ReturnType<typeof refreshing>>) {
   await run(`create function refuse() returns trigger language plpgsql security definer as $$ begin
     perform nextval('refused');
     raise exception 'cannot execute UPDATE in a read-only transaction' using errcode = '25006'; end $$`);
@@ -32,16 +32,35 @@ test('a database without writes for a moment, as in a failover, disconnects no c
     await run(`create trigger refuse before update of sealed_grant on channel_grants
       for each row execute function refuse()`);
   };
-  const asking = ask();
-  const refused = () => run('select last_value::int as times from refused');
-  const twice = poll(refused as () => Promise<{ times: number }[]>, ([row]) => row?.times === 2);
-  await Promise.race([asking, twice]);
-  await run('drop trigger refuse on channel_grants');
+  const [asking] = await Promise.all([
+    ask().catch((error: unknown) => error),
+    poll(
+      () => run('select last_value::int as times from refused'),
+      (rows) => (rows as { times: number }[])[0]?.times === 2,
+    ).then(() => run('drop trigger refuse on channel_grants')),
+  ]);
+  tokens.slowly = () => Promise.resolve();
+  return asking;
+}
 
-  const { grant } = await asking;
+test('a database without writes for a moment, as in a failover, disconnects no channel', async (t) => {
+  const world = await refreshing(t);
+  const { tokens, ask, state } = world;
+  const { grant } = (await refuseTwice(world)) as Awaited<ReturnType<typeof ask>>;
   t.is((await ask()).grant.refreshToken, grant.refreshToken);
   t.is(tokens.spent.length, 1);
   t.like(await state(), { state: 'connected' });
+});
+
+test('a refusal of the network is stored after a moment without writes, and the token is not sent again', async (t) => {
+  const world = await refreshing(t);
+  const { tokens, ask, state, told } = world;
+  tokens.isOver = true;
+  t.like(await refuseTwice(world), { code: 'access_lost' });
+  await t.throwsAsync(ask(), { message: /ended/v });
+  t.is(tokens.spent.length, 1);
+  t.like(await state(), { state: 'needs_reconnect' });
+  t.deepEqual(await told(), ['channel.needs_reconnect']);
 });
 
 test('a stalled process whose lease expired does not end the lease of its successor', async (t) => {
