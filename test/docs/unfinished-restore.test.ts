@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
 import { readRestoreCounter } from '../../db/restore-counter.ts';
 import { freePort } from '../../scripts/ports.ts';
 import { loadStoredCounter } from '../../temporal/namespace.ts';
@@ -37,9 +38,10 @@ const countsAgain = async (punctual: Punctual): Promise<void> => {
 };
 
 /** Three beats, as workers make them in three minutes. */
-async function countThrice(punctual: Punctual): Promise<void> {
+async function countThrice(t: ExecutionContext, punctual: Punctual): Promise<void> {
   const place = { orm: punctual.orm, client: punctual.temporal.client, log: testLog };
   const stop = keepRestoreCounter(place);
+  t.teardown(stop);
   for (let nth = 0; nth < 3; nth += 1) {
     await countsAgain(punctual);
   }
@@ -51,7 +53,7 @@ async function countThrice(punctual: Punctual): Promise<void> {
 // oxlint-disable-next-line max-lines-per-function
 test('a worker sends nothing from a restored database until "restore finish", and no post is published twice', async (t) => {
   t.timeout(300_000);
-  const punctual = await startApi(t, { networks: fakeNetworks });
+  const punctual = await startApi(t, { networks: fakeNetworks, patientTemporal: true });
   const stop = await startWorkers(t, punctual);
   const client = await newClient(punctual);
   const network = fakeNetwork();
@@ -73,13 +75,13 @@ test('a worker sends nothing from a restored database until "restore finish", an
   const now = (id: string) =>
     client.patch(`/posts/${id}`, { scheduled_at: new Date().toISOString() });
 
-  await countThrice(punctual);
+  await countThrice(t, punctual);
   const [once, untouched] = [await make('once'), await make('untouched')];
   await take();
   await sql('select 1');
   await now(once);
   await client.finalPost(once);
-  await countThrice(punctual);
+  await countThrice(t, punctual);
   await stop();
   await putBack();
 
@@ -116,8 +118,8 @@ test('a worker sends nothing from a restored database until "restore finish", an
 
 test('a running worker ends when an older database replaces its own', async (t) => {
   t.timeout(300_000);
-  const punctual = await startApi(t);
-  await countThrice(punctual);
+  const punctual = await startApi(t, { patientTemporal: true });
+  await countThrice(t, punctual);
   const worker = spawnWorker(t, punctual, []);
   await worker.logged('polling');
 

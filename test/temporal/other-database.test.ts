@@ -15,7 +15,7 @@ const workflowTasks = 1;
 test('a worker on the wrong database polls nothing, and logs the cause', async (t) => {
   const punctual = await startApi(t, {});
   const temporalEnv = await freshNamespace();
-  const { client, connection, namespace } = temporalClient(t, temporalEnv);
+  const { client, connection, namespace } = temporalClient(t, temporalEnv, { patientTemporal: true });
   const ofAnother = '019a0000-0000-7000-8000-000000000000';
   await ensureSweepSchedule(client, ofAnother);
   const pollers = async () => {
@@ -40,7 +40,7 @@ test('a worker on the wrong database polls nothing, and logs the cause', async (
 test('an API whose posts would go to workers of another database exits, and logs the cause', async (t) => {
   const punctual = await startApi(t, {});
   const temporalEnv = await freshNamespace();
-  const { client } = temporalClient(t, temporalEnv);
+  const { client } = temporalClient(t, temporalEnv, { patientTemporal: true });
   await ensureSweepSchedule(client, '019a0000-0000-7000-8000-000000000000');
   const api = await startApiProcess(t, {
     ...temporalEnv,

@@ -44,7 +44,8 @@ test('of concurrent workers one counts a beat, and none after the database was r
 });
 
 test('the count in Temporal never decreases, and is lost with its namespace', async (t) => {
-  const { client } = await temporalClient(t, await freshNamespace());
+  const settings = await freshNamespace();
+  const { client } = temporalClient(t, settings, { patientTemporal: true });
   t.is(await loadStoredCounter(client, 'ours'), null);
   await storeCounter(client, 'ours', 7);
   t.is(await loadStoredCounter(client, 'ours'), 7);

@@ -240,7 +240,7 @@ test('posts go out without search attributes when another program uses the name 
 test('the log reports once that Temporal lacks the attributes', async (t) => {
   const { orm, temporalEnv } = unsearchable.punctual;
   // A separate client, because each client remembers which attributes are missing.
-  const { client } = temporalClient(t, temporalEnv);
+  const { client } = temporalClient(t, temporalEnv, { patientTemporal: true });
   const logged: string[] = [];
   const log = { warn: (_fields: object, message: string) => void logged.push(message) };
   // The same time for each sync, because a different one would be checked in the database, which has no such posts.
