@@ -70,8 +70,6 @@ export type PublishJob = PublishRequest & {
   readonly limit: NetworkLimit | null;
   /** The attempt's slot at the channel's server, and the state of that server. */
   readonly server: ServerSlot;
-  /** The ledger at the start, if the attempt has already started. */
-  readonly startedWith: readonly LedgerEntry[] | null;
 };
 
 type ServerSlot = {
@@ -130,7 +128,6 @@ export type JobRow = LimitRow &
     video: VideoOptions | null;
     media: readonly MediaRow[] | null;
     option_files: readonly MediaRow[] | null;
-    has_started: boolean;
     slot: number | null;
     has_slots: boolean;
     is_paused: boolean | null;
@@ -177,7 +174,6 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     account: channelAccountOf(row),
     limit: longestLimit(row),
     server: serverSlotOf(row),
-    startedWith: row.has_started ? ledger : null,
   };
 }
 

@@ -27,7 +27,7 @@ import { checkPacing, recordWait, type PacingWait } from './pacing.ts';
 import { recordFailure, recordStopped } from './record-failure.ts';
 import { sendThread } from './send-thread.ts';
 import { releaseServerSlot, withServerSlot } from './server-slots.ts';
-import { loadAndStartPublish, startAttempt } from './start-attempt.ts';
+import { loadJob, startAttempt } from './start-attempt.ts';
 
 /** In milliseconds, for all requests of one attempt. Below the activity's startToCloseTimeout. */
 const attemptTimeoutMs = 4 * 60_000;
@@ -59,7 +59,7 @@ export async function publishChannel(
   deps: ActivityDeps,
   request: PublishRequest,
 ): Promise<ChannelOutcome> {
-  const job = await loadAndStartPublish(deps, request);
+  const job = await loadJob(deps, request);
   if (!job) {
     return { status: 'draft', deliveryIds: [] };
   }
@@ -148,7 +148,7 @@ async function endDisconnected(deps: ActivityDeps, job: PublishJob): Promise<Cha
  * when only open parts are reconciled.
  */
 async function waitFor(deps: ActivityDeps, job: PublishJob): Promise<PacingWait | null> {
-  if (job.startedWith || job.isAccepted || isPublishWindowOver(deps, job)) {
+  if (job.isAccepted || isPublishWindowOver(deps, job)) {
     return null;
   }
 

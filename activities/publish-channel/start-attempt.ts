@@ -12,7 +12,6 @@ import { query } from '../../db/query.ts';
 import {
   answeringMs,
   failuresToPause,
-  lateAfterMs,
   mostPerWorkspace,
   slotsPerServer,
 } from '../../domain/pacing.ts';
@@ -22,42 +21,31 @@ import type { ActivityDeps } from '../deps.ts';
 import { jobOf, type JobRow, type PublishJob, type PublishRequest } from './job.ts';
 import { createServerSlots, heldFor, serverOfChannel } from './server-slots.ts';
 
-/*
- * An attempt starts in one of two ways: with the statement that reads its job, the usual case, or with its own
- * statement after a wait. Both set the channel to `publishingValues` if the post is unchanged since it was read.
- *
- * From that moment a cancel lets the channel finish. No attempt starts for a post that is not publishing: it was
- * cancelled, or it waits for another time.
- */
-
 /**
- * Reads the job. If the post is on time, its server has a slot and no rate limit is in force, the same statement starts
- * the attempt. A caller that gets a job with a slot has to release the slot.
+ * Reads the job and takes a slot at its server, if one is free and no rate limit is in force. A caller that gets a job
+ * with a slot has to release the slot.
  *
  * @returns null if the post or the channel does not exist.
  */
-export async function loadAndStartPublish(
+export async function loadJob(
   deps: ActivityDeps,
   request: PublishRequest,
 ): Promise<PublishJob | null> {
-  const row = await readAndStart(deps, request);
+  const row = await readJob(deps, request);
   if (!row || row.has_slots || isFinal(row.status)) {
     return row ? jobOf(deps, request, row) : null;
   }
 
   await createServerSlots(deps, request);
-  const again = await readAndStart(deps, request);
+  const again = await readJob(deps, request);
   return again ? jobOf(deps, request, again) : null;
 }
 
 /** Runs the statement whose two halves follow. */
-async function readAndStart(
-  deps: ActivityDeps,
-  request: PublishRequest,
-): Promise<JobRow | undefined> {
+async function readJob(deps: ActivityDeps, request: PublishRequest): Promise<JobRow | undefined> {
   const [row] = await query(
     deps.orm.em.fork(),
-    sql<JobRow>`with ${startIfPossible(request, deps.now())} ${selectJob(request)}`,
+    sql<JobRow>`with ${takeServerSlot(request, deps.now())} ${selectJob(request)}`,
   );
   return row;
 }
@@ -69,17 +57,11 @@ async function readAndStart(
 const share = sql.lit(3);
 
 /**
- * SQL, the first half: takes a slot and starts the attempt.
- *
- * - `room`, `free` and `slot` take a slot at the channel's server, if the channel is open, no rate limit is in force
- *   and a slot is free. SKIP LOCKED: an attempt that gets none returns at once. An attempt after a dead worker's takes
- *   over its slot.
- * - `seen` and `post` lock the post before its channel. Nothing starts if the post changed while the statement waited
- *   for a lock (`xmin` is the row's version). Every edit of a channel's content, and a disconnection, also changes the
- *   post.
- * - `started` starts the attempt, if the post is on time and has a slot.
+ * SQL, the first half: takes a slot at the channel's server, if the channel is open, no rate limit is in force and a
+ * slot is free. SKIP LOCKED: an attempt that gets none returns at once. An attempt after a dead worker's takes over its
+ * slot.
  */
-const startIfPossible = ({ workspaceId, postId, postChannelId }: PublishRequest, now: Date) => sql`
+const takeServerSlot = ({ workspaceId, postChannelId }: PublishRequest, now: Date) => sql`
   room as materialized (
     select c.platform, ${serverOfChannel} as base_url,
       case when circuit.failures >= ${sql.lit(failuresToPause)}
@@ -111,19 +93,7 @@ const startIfPossible = ({ workspaceId, postId, postChannelId }: PublishRequest,
     update server_places s set workspace_id = ${workspaceId}, post_channel_id = ${postChannelId},
       taken_at = clock_timestamp(), taken_until = clock_timestamp() + ${heldFor}
     from free where s.platform = free.platform and s.base_url = free.base_url and s.place = free.place
-    returning s.place),
-  seen as materialized (
-    select xmin::text as version from posts where id = ${postId} and workspace_id = ${workspaceId}),
-  post as materialized (
-    select id, ${dueAt()} as due_at, xmin::text as version from posts
-    where id = ${postId} and workspace_id = ${workspaceId} and status = 'publishing' for share),
-  started as (
-    update post_channels pc set ${publishingValues} from post p, seen, channels c ${limitJoins}
-    where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and pc.post_id = p.id and ${isOpenChannel}
-      and p.version = seen.version and p.due_at >= ${new Date(now.getTime() - lateAfterMs)}
-      and c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-      and c.disconnected_at is null and not ${isLimited(now)} and exists (select 1 from slot)
-    returning pc.id)`;
+    returning s.place)`;
 
 /**
  * SQL, the second half: reads the row for {@link jobOf}.
@@ -159,7 +129,6 @@ const selectJob = ({ workspaceId, postId, postChannelId }: PublishRequest) => sq
       from media_files m where m.workspace_id = pc.workspace_id and m.id = any(array(
         select value::uuid from jsonb_each_text(coalesce(pc.defaults, '{}') || coalesce(pc.options, '{}'))
         where value ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'))) as option_files,
-    exists (select 1 from started) as has_started,
     (select json_agg(ledger order by part)
       from (${countingRows({ workspaceId, postChannelId }, sql`p.run`)}) ledger) as ledger
   from post_channels pc
@@ -174,8 +143,9 @@ const selectJob = ({ workspaceId, postId, postChannelId }: PublishRequest) => sq
 type Row = EntryRow | { readonly id: null };
 
 /**
- * Starts an attempt that {@link loadAndStartPublish} did not start. The revision check keeps content older than the
- * newest edit from being sent.
+ * Starts the attempt: from this moment a cancel lets the channel finish. No attempt starts for a post that is not
+ * publishing: it was cancelled, or it waits for another time. The revision check keeps content older than the newest
+ * edit from being sent.
  *
  * @returns the ledger at that moment, or null if the attempt must not start. Another attempt may write to the ledger at
  * any time, so every later write checks again.
@@ -184,10 +154,6 @@ export async function startAttempt(
   deps: ActivityDeps,
   job: PublishJob,
 ): Promise<readonly LedgerEntry[] | null> {
-  if (job.startedWith) {
-    return job.startedWith;
-  }
-
   const rows = await query(
     deps.orm.em.fork(),
     sql<Row>`

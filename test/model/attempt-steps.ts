@@ -50,7 +50,10 @@ export function* attemptSteps(state: State, bounds: Bounds, slot: 0 | 1): Genera
   }
 }
 
-/** Temporal starts an attempt, which reads the post and begins with one statement. */
+/**
+ * Temporal starts an attempt, which reads the post and begins. Two statements, but one step: the second compares the
+ * post's revision.
+ */
 export function startAttempt(state: State, { faults }: Bounds): State {
   const isUnderWay = state.channel === 'publishing' || state.channel === 'retrying';
   const attempt: Attempt = {
