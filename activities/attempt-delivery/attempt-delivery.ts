@@ -15,7 +15,6 @@ import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
 import {
   disableIfDead,
-  endpointSlotOf,
   failUnsent,
   recordAttempt,
   releaseEndpointSlot,
@@ -128,7 +127,7 @@ async function request(
   } catch (error) {
     // Free the slot: an internal error that repeats must not block other deliveries of the endpoint.
     const leave = isSent
-      ? query(deps.orm.em.fork(), releaseEndpointSlot(endpointSlotOf(delivery, attempt)))
+      ? query(deps.orm.em.fork(), releaseEndpointSlot(delivery, attempt))
       : undoAttempt(deps, delivery, attempt);
     await leave.catch(() => undefined);
     throw error;

@@ -81,7 +81,7 @@ async function storeResult(
         update webhook_endpoints set failing_since = ${isDelivered ? sql`null` : sql`${at}::timestamptz`}
         where id = ${endpointId} and workspace_id = ${workspaceId}
           and failing_since is ${isDelivered ? sql`not null` : sql`null`} returning id),
-      ${releaseEndpointSlotAfter(endpointSlotOf(delivery, attempt), error)},
+      ${releaseEndpointSlotAfter(delivery, attempt, error)},
       delivery as (
         update deliveries d set status = ${status}, error = null,
           next_attempt_at = clock_timestamp() + ${waitMs}::int * interval '1 millisecond'
@@ -174,43 +174,26 @@ export async function undoAttempt(
     and number = ${number} and under_way`;
   await query(
     orm.em.fork(),
-    sql`with slot as (${releaseEndpointSlot(endpointSlotOf(delivery, attempt))}),
+    sql`with slot as (${releaseEndpointSlot(delivery, attempt)}),
       first as (
         delete from delivery_attempts where ${isNewest} and begun = 1 and ${begun}::int = 1)
       update delivery_attempts set begun = begun - 1 where ${isNewest} and begun = ${begun} and begun > 1`,
   );
 }
 
-/** A slot that a delivery holds. */
-type HeldEndpointSlot = {
-  readonly workspaceId: string;
-  readonly deliveryId: string;
-  readonly endpointId: string;
-  readonly slot: number;
-};
-
-export const endpointSlotOf = (
-  delivery: LoadedDelivery,
+/** SQL: condition for the row of the attempt's slot, false once another delivery holds the slot. */
+const isHeld = (
+  { id, workspaceId, endpointId }: LoadedDelivery,
   { slot }: StartedAttempt,
-): HeldEndpointSlot => ({
-  workspaceId: delivery.workspaceId,
-  deliveryId: delivery.id,
-  endpointId: delivery.endpointId,
-  slot,
-});
+): RawBuilder<unknown> =>
+  sql`endpoint_id = ${endpointId} and place = ${slot} and delivery_id = ${id} and workspace_id = ${workspaceId}`;
 
-/** SQL: condition for the slot's row, false once another delivery holds the slot. */
-const isHeld = ({
-  workspaceId,
-  deliveryId,
-  endpointId,
-  slot,
-}: HeldEndpointSlot): RawBuilder<unknown> =>
-  sql`endpoint_id = ${endpointId} and place = ${slot} and delivery_id = ${deliveryId} and workspace_id = ${workspaceId}`;
-
-/** SQL: releases a slot. */
-export const releaseEndpointSlot = (held: HeldEndpointSlot): RawBuilder<unknown> =>
-  sql`update endpoint_places set taken_until = null where ${isHeld(held)}`;
+/** SQL: releases the attempt's slot. */
+export const releaseEndpointSlot = (
+  delivery: LoadedDelivery,
+  attempt: StartedAttempt,
+): RawBuilder<unknown> =>
+  sql`update endpoint_places set taken_until = null where ${isHeld(delivery, attempt)}`;
 
 /**
  * SQL: `slot` and further parts of a statement's `with`, after part `endpoint`. Release the slot of a finished request.
@@ -218,22 +201,23 @@ export const releaseEndpointSlot = (held: HeldEndpointSlot): RawBuilder<unknown>
  * endpoint rests any longer.
  */
 function releaseEndpointSlotAfter(
-  held: HeldEndpointSlot,
+  delivery: LoadedDelivery,
+  attempt: StartedAttempt,
   error: DeliveryError | null,
 ): RawBuilder<unknown> {
-  const { workspaceId, endpointId, slot } = held;
+  const { workspaceId, endpointId } = delivery;
   const restMs = sql`greatest((${hung}) * ${sql.lit(restPerHungMs)} - ${sql.lit(longestRequestMs)}, 0)`;
   const restsUntil =
     error === 'timeout' ? sql`clock_timestamp() + ${restMs} * interval '1 millisecond'` : sql`null`;
   const release = sql`slot as (
       update endpoint_places set taken_until = null, rests_until = ${restsUntil}
-      where ${isHeld(held)} and (select count(*) from endpoint) >= 0 returning place)`;
+      where ${isHeld(delivery, attempt)} and (select count(*) from endpoint) >= 0 returning place)`;
   return error === 'timeout'
     ? release
     : sql`${release},
       resting as (
         select place from endpoint_places
-        where endpoint_id = ${endpointId} and workspace_id = ${workspaceId} and place <> ${slot}
+        where endpoint_id = ${endpointId} and workspace_id = ${workspaceId} and place <> ${attempt.slot}
           and rests_until > clock_timestamp() for update skip locked),
       awake as (
         update endpoint_places p set rests_until = null from resting
