@@ -14,7 +14,6 @@ import {
   ServerCircuitSchema,
   ServerPlaceSchema,
   SweepFindSchema,
-  SweepPositionSchema,
 } from './operations.ts';
 import {
   IdempotencyKeySchema,
@@ -61,7 +60,6 @@ export const entities = [
   ServerPlaceSchema,
   ServerCircuitSchema,
   SweepFindSchema,
-  SweepPositionSchema,
   UnsettledFileSchema,
 ];
 

@@ -45,18 +45,6 @@ export const SweepFindSchema = defineEntity({
 export class SweepFind extends SweepFindSchema.class {}
 SweepFindSchema.setClass(SweepFind);
 
-/** Progress of a sweep that checks part of a large set each time. */
-export const SweepPositionSchema = defineEntity({
-  name: 'SweepPosition',
-  tableName: 'sweep_positions',
-  properties: {
-    /** Name of the sweep. */
-    sweep: p.text().primary(),
-    /** Start of the next sweep. Without a row it starts from the beginning. */
-    position: p.text(),
-  },
-});
-
 /**
  * A slot of a server. Each attempt holds one, so that a server that hangs does not delay others. Unlogged: taking a
  * slot needs no disk write, and slots are created again after a database crash.

@@ -40,9 +40,6 @@ const staleMs = 60 * 60_000;
 
 const ending = '.part';
 
-/** Files of earlier versions, which the sweep of the storage replaced. */
-const oldNote = /^[0-9a-f\-]{36}\.note$/v;
-
 /** @param folder Created when it does not exist; several processes may share it. */
 async function openStaging(folder: string): Promise<Staging> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -51,7 +48,7 @@ async function openStaging(folder: string): Promise<Staging> {
     async sweep(onObstacle) {
       for (const name of await readdir(folder)) {
         try {
-          if ((name.endsWith(ending) || oldNote.test(name)) && (await isStale(folder, name))) {
+          if (name.endsWith(ending) && (await isStale(folder, name))) {
             await rm(path.join(folder, name), { force: true });
           }
         } catch (error) {

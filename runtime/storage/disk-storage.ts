@@ -1,7 +1,7 @@
-import { mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../domain/errors.ts';
-import { usedForMs, type MediaStorage, type StoredPage } from './media-storage.ts';
+import type { MediaStorage } from './media-storage.ts';
 
 /**
  * Stores files in a folder of this machine, or one that machines share.
@@ -30,8 +30,6 @@ export function diskStorage(folder: string): MediaStorage {
       return file?.createReadStream(range ?? {}) ?? null;
     },
     remove: (key) => rm(fileOf(folder, key), { force: true }),
-    list: (position) => listFolder(folder, position),
-    markUsed: (database) => mark(path.join(folder, 'databases'), database),
     claim: async (installation) => {
       await mkdir(claims(folder), { recursive: true, mode: 0o700 });
       await writeFile(path.join(claims(folder), installation), '');
@@ -51,39 +49,6 @@ function fileOf(folder: string, key: string): string {
   }
 
   return path.join(folder, key.slice(-2), key);
-}
-
-/** Each folder of files is a page, and its name the position. */
-async function listFolder(folder: string, position: string | null): Promise<StoredPage> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(nullWhenMissing);
-  const folders = (entries ?? [])
-    .filter((entry) => entry.isDirectory() && /^[0-9a-f\-]{2}$/v.test(entry.name))
-    .map(({ name }) => name);
-  const [at, further] = folders.filter((name) => name > (position ?? '')).toSorted();
-  if (at === undefined) {
-    return { keys: [], next: null };
-  }
-
-  const next = further === undefined ? null : at;
-  try {
-    return { keys: await readdir(path.join(folder, at)), next };
-  } catch (obstacle) {
-    return { keys: [], next, obstacle };
-  }
-}
-
-async function mark(folder: string, database: string): Promise<string[]> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeFile(path.join(folder, database), '');
-  const marks: string[] = [];
-  for (const name of await readdir(folder)) {
-    const { mtimeMs } = await stat(path.join(folder, name));
-    if (mtimeMs > Date.now() - usedForMs) {
-      marks.push(name);
-    }
-  }
-
-  return marks;
 }
 
 async function makeFolder(folder: string): Promise<void> {

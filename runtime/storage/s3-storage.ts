@@ -10,7 +10,7 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { AppError } from '../../domain/errors.ts';
-import { usedForMs, type ByteRange, type MediaStorage } from './media-storage.ts';
+import type { ByteRange, MediaStorage } from './media-storage.ts';
 
 export type S3Settings = {
   readonly bucket: string;
@@ -21,10 +21,7 @@ export type S3Settings = {
 
 const prefix = 'media/';
 
-/** Marks of databases that use the bucket. No key of a file starts like this. */
-const marks = `${prefix}databases/`;
-
-/** Marks of the databases that own this storage. */
+/** Marks of the databases that own this storage. No key of a file starts like this. */
 const claims = `${prefix}installations/`;
 
 /** In milliseconds: the time to connect, and the longest silence afterwards. */
@@ -73,26 +70,6 @@ export function s3Storage(settings: S3Settings): MediaStorage {
     },
     async remove(key) {
       await client.send(new DeleteObjectCommand(at(key))).catch(throwNamed);
-    },
-    async list(position) {
-      const after = position === null ? {} : { StartAfter: prefix + position };
-      const { Contents = [], IsTruncated = false } = await client
-        .send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ...after }))
-        .catch(throwNamed);
-      const keys = Contents.map(({ Key = prefix }) => Key.slice(prefix.length));
-      return { keys, next: IsTruncated ? (keys.at(-1) ?? null) : null };
-    },
-    async markUsed(database) {
-      const listed = async () => {
-        await client.send(
-          new PutObjectCommand({ Bucket: bucket, Key: marks + database, Body: '' }),
-        );
-        return client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: marks }));
-      };
-      const { Contents = [] } = await listed().catch(throwNamed);
-      return Contents.filter(
-        ({ LastModified }) => (LastModified?.getTime() ?? Infinity) > Date.now() - usedForMs,
-      ).map(({ Key = marks }) => Key.slice(marks.length));
     },
     claim: (installation) => claim(client, bucket, installation),
     isClaimed: (installation) => isClaimed(client, bucket, installation),

@@ -79,22 +79,6 @@ export async function abandonStale(em: Em, limit: number): Promise<string[]> {
   return abandoned.map(({ id }) => id);
 }
 
-/**
- * Abandons stored files that are neither in the library nor registered. A file of a running request is always one of
- * the two, also at the moment of its commit.
- */
-export async function abandonUnknown(em: Em, ids: readonly string[]): Promise<string[]> {
-  const abandoned = await query<{ id: string }>(
-    em,
-    sql`insert into unsettled_files (id, noted_at, is_lost)
-     select s.id, now(), true from unnest(${ids}::uuid[]) s(id)
-     where not exists (select from media_files m where m.id = s.id and m.deleted_at is null)
-       and not exists (select from unsettled_files u where u.id = s.id)
-     on conflict do nothing returning id`,
-  );
-  return abandoned.map(({ id }) => id);
-}
-
 type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
 
 /**

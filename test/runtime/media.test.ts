@@ -170,38 +170,11 @@ function storageSuite(suite: TestFn, name: string, open: Open): void {
   });
 }
 
-/** The common suite for listing a whole storage. */
-function listSuite(suite: TestFn, name: string, open: Open): void {
-  suite(`${name}: all stored files are listed, starting at any page`, async (t) => {
-    const { storage, folder } = await open(t);
-    t.deepEqual(await storage.list(null), { keys: [], next: null });
-    const [keys, file] = [Array.from({ length: 5 }, newKey), path.join(folder, 'file')];
-    for (const key of keys) {
-      await writeFile(file, 'x');
-      await storage.put(key, file, { type: 'image/png', sizeBytes: 1 });
-    }
-
-    const listed: string[] = [];
-    for (let position: string | null = null, pages = 0; pages < 6; pages += 1) {
-      const page = await storage.list(position);
-      listed.push(...page.keys);
-      t.deepEqual(await storage.list(position), page);
-      position = page.next;
-      if (position === null) {
-        break;
-      }
-    }
-
-    t.deepEqual(listed.toSorted(), keys.toSorted());
-  });
-}
-
 const openDisk: Open = async (t) => {
   const folder = await temporaryFolder(t);
   return { folder, storage: diskStorage(path.join(folder, 'files')) };
 };
 storageSuite(test, 'disk', openDisk);
-listSuite(test, 'disk', openDisk);
 
 test('files are in folders by the end of their keys, readable only by their owner', async (t) => {
   const folder = await temporaryFolder(t);
@@ -238,7 +211,6 @@ const openBucket: Open = async (t) => {
   return { folder: await temporaryFolder(t), storage: s3StorageFor(t, settings) };
 };
 storageSuite(s3Test, 's3', openBucket);
-listSuite(s3Test, 's3', openBucket);
 
 s3Test('files are in the bucket under media/', async (t) => {
   const { settings, keys } = await newBucket(t);
@@ -248,22 +220,6 @@ s3Test('files are in the bucket under media/', async (t) => {
   await storage.put(key, file, { type: 'image/png', sizeBytes: 1 });
 
   t.deepEqual(await keys(), [`media/${key}`]);
-});
-
-s3Test('a bucket can be listed from after a key', async (t) => {
-  const { settings } = await newBucket(t);
-  const storage = s3StorageFor(t, settings);
-  const [keys, file] = [
-    [newKey(), newKey(), newKey()],
-    path.join(await temporaryFolder(t), 'file'),
-  ];
-  await writeFile(file, 'x');
-  for (const key of keys) {
-    await storage.put(key, file, { type: 'image/png', sizeBytes: 1 });
-  }
-  const [first = '', ...others] = keys.toSorted();
-
-  t.deepEqual(await storage.list(first), { keys: others, next: null });
 });
 
 s3Test(

@@ -53,14 +53,14 @@ export const post = (
     headers: { authorization: `Bearer ${key}`, ...headers },
   });
 
-/** Folders of the storage with marker files instead of media. */
-const marks: ReadonlySet<string> = new Set(['databases', 'installations']);
+/** Folder of the storage with marker files instead of media. */
+const marks = 'installations';
 
 /** All files in the media folder, stored or incoming. */
 export async function filesOf({ mediaDir }: Pick<Punctual, 'mediaDir'>): Promise<string[]> {
   const entries = await readdir(mediaDir, { recursive: true, withFileTypes: true });
   return entries
-    .filter((entry) => entry.isFile() && !marks.has(path.basename(entry.parentPath)))
+    .filter((entry) => entry.isFile() && path.basename(entry.parentPath) !== marks)
     .map(({ name }) => name);
 }
 

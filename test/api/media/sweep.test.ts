@@ -156,7 +156,7 @@ test('a deleted file that the storage could not remove is removed later', async 
 test('a file that the sweep cannot remove does not stop the others', async (t) => {
   const { punctual, files, newFile } = await workspace();
   const incoming = path.join(punctual.mediaDir, 'incoming');
-  for (const name of ['._x.note', 'a-folder.part/in-it', 'z.part']) {
+  for (const name of ['.DS_Store', 'a-folder.part/in-it', 'z.part']) {
     await mkdir(path.join(incoming, path.dirname(name)), { recursive: true });
     await writeFile(path.join(incoming, name), '');
   }
@@ -172,7 +172,7 @@ test('a file that the sweep cannot remove does not stop the others', async (t) =
     remove: (key) => (key === stuck ? Promise.reject(new Error('Denied.')) : storage.remove(key)),
   });
 
-  t.deepEqual((await files()).toSorted(), ['._x.note', 'in-it', stuck].toSorted());
+  t.deepEqual((await files()).toSorted(), ['.DS_Store', 'in-it', stuck].toSorted());
   t.deepEqual(await unsettledOf(punctual), [stuck]);
   await ageUnsettled(punctual);
   await sweepLibrary(punctual, storage);
