@@ -60,7 +60,8 @@ test('a post that was made a draft is not sent, even if its signal was lost', as
   const draft = `status = 'draft', scheduled_at = null, `;
   const { network, client, id, handle } = await changedUnheard(fakeNetwork, draft);
 
-  t.is(await handle.result(), 'gone');
+  // `canceled` if the creation was synced so late, on a busy machine, that it reported the draft.
+  t.regex(await handle.result(), /^(?:gone|canceled)$/v);
   t.is(network.sends.length, 0);
   t.is((await client.get(`/posts/${id}`)).body.post.status, 'draft');
 });
