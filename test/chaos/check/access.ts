@@ -11,6 +11,8 @@ export const checkAccess = (evidence: Evidence): Violation[] => [
 
 /** The time between a response and the commit of its tokens, in milliseconds. */
 const commitsWithinMs = 5000;
+/** How long after its end a suspended worker may send a refresh that it began before: its lease has expired. */
+const lateAfterPauseMs = 15_000;
 /** How long a commit may take after the database returns, in milliseconds. */
 const backWithinMs = 20_000;
 
@@ -66,7 +68,8 @@ function isExplained(evidence: Evidence, before: SeenRefresh, again: SeenRefresh
       (atMs <= answeredAtMs + commitsWithinMs || isAway(atMs)),
   );
   const stoodStill = access.pauses.some(
-    ({ fromMs, untilMs }) => fromMs <= answeredAtMs + commitsWithinMs && untilMs >= askedAtMs,
+    ({ fromMs, untilMs }) =>
+      fromMs <= answeredAtMs + commitsWithinMs && untilMs + lateAfterPauseMs >= askedAtMs,
   );
   return before.outcome === 'lost' || isForgotten || hasDied || stoodStill;
 }
