@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { poll } from './poll.ts';
 import { mediaDirOf } from './media-dirs.ts';
+import { within } from './within.ts';
 
 const main = fileURLToPath(new URL('../../api/main.ts', import.meta.url));
 
@@ -46,7 +47,7 @@ export async function startApiProcess(
   });
 
   let output = '';
-  const url = await new Promise<string>((resolve, reject) => {
+  const listening = new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString('utf8');
       const [, address] = /"address":"([^"]+)","msg":"listening"/v.exec(output) ?? [];
@@ -58,6 +59,7 @@ export async function startApiProcess(
     child.stderr.on('data', read);
     void gone.then(() => reject(new Error(`The API ended: ${output.slice(-2000)}`)));
   });
+  const url = await within(listening, () => `The API does not listen: ${output.slice(-2000)}`);
   return { url, child, log: () => output };
 }
 

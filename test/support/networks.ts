@@ -9,6 +9,7 @@ import {
   type SentPart,
   type PublishStep,
 } from '../../networks/network.ts';
+import { within } from './within.ts';
 
 /** The outcome of one send. */
 export type Fate =
@@ -196,7 +197,7 @@ export function fakeNetworksNamed(...names: readonly string[]): Record<string, N
 }
 
 export type HeldNetwork = FakeNetwork & {
-  /** Resolves when a send has begun and is held. */
+  /** Resolves when a send has begun and is held. @throws Error after 100 s without one. */
   readonly held: () => Promise<void>;
   /** Lets the held send and all later ones continue. */
   readonly release: () => void;
@@ -209,7 +210,7 @@ export function heldNetwork(): HeldNetwork {
   const released = Promise.withResolvers<void>();
   const { send } = network;
   return Object.assign(network, {
-    held: () => begun.promise,
+    held: () => within(begun.promise, () => 'No send has begun.'),
     release: () => released.resolve(),
     send: async (...args: Parameters<typeof send>) => {
       begun.resolve();

@@ -1,4 +1,8 @@
 import type { ExecutionContext, TestFn } from 'ava';
+import { within } from './within.ts';
+
+/** In milliseconds. Shorter than ava's timeout, and longer than one wait of a test before it is ready. */
+const patienceMs = 300_000;
 
 /**
  * Runs something once for all tests of a file, such as an outage, when every test has prepared for it. A test that has
@@ -15,10 +19,12 @@ export function rendezvous<T>(
   const here = new Set<ExecutionContext>();
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   promise.catch(() => undefined); // The waiting tests get the error.
+  const begun = Promise.withResolvers<void>();
   let hasBegun = false;
   const check = (): void => {
     if (!hasBegun && here.size > 0 && here.size >= expected) {
       hasBegun = true;
+      begun.resolve();
       happen().then(resolve, reject);
     }
   };
@@ -29,9 +35,10 @@ export function rendezvous<T>(
     expected -= 1;
     check();
   });
-  return (t) => {
+  return async (t) => {
     here.add(t);
     check();
+    await within(begun.promise, () => `${here.size} of ${expected} tests are ready.`, patienceMs);
     return promise;
   };
 }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import type { Punctual } from './punctual.ts';
 import { opened } from './opened-ports.ts';
+import { within } from './within.ts';
 
 const mainOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 const ofOperators = mainOf('../../worker/main.ts');
@@ -13,7 +14,9 @@ export const patientWorker = mainOf('./worker-without-timeouts.ts');
 export type WorkerProcess = {
   readonly child: ChildProcess;
   /**
-   * Resolves when a line of the log contains the message, now or earlier. @throws Error when the process ends first.
+   * Resolves when a line of the log contains the message, now or earlier.
+   *
+   * @throws Error with the end of the log when the process ends first, or after 100 s.
    */
   logged(message: string): Promise<void>;
   /** Everything that it has logged so far. */
@@ -59,8 +62,8 @@ export function spawnWorker(
   child.stdout.on('data', (chunk) => {
     output += String(chunk);
   });
-  const logged = (message: string): Promise<void> =>
-    new Promise((resolve, reject) => {
+  const logged = (message: string): Promise<void> => {
+    const said = new Promise<void>((resolve, reject) => {
       const check = (): void => {
         if (output.includes(`"msg":"${message}"`)) {
           resolve();
@@ -72,6 +75,8 @@ export function spawnWorker(
       );
       check();
     });
+    return within(said, () => `The worker did not say "${message}": ${output.slice(-5000)}`);
+  };
   return { child, logged, output: () => output };
 }
 
@@ -84,9 +89,9 @@ export async function killed(worker: ChildProcess): Promise<void> {
   }
 }
 
-/** Resolves when a process has ended in any way. */
+/** Resolves when a process has ended in any way. @throws Error after 200 s: some checks run once a minute. */
 export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
-    await once(child, 'exit');
+    await within(once(child, 'exit'), () => 'The process did not end.', 200_000);
   }
 }

@@ -115,7 +115,7 @@ test('a post that the restored database has at an earlier time is published, wit
   const restore = await backUp(id);
   const edited = await client.patch(`/posts/${id}`, { scheduled_at: at(22 * second) });
   t.is(edited.status, 200);
-  await claims.asked; // The workflow has received the edit, and its new time has come.
+  await claims.asked(); // The workflow has received the edit, and its new time has come.
   await restore();
   claims.release();
 
@@ -132,7 +132,7 @@ test('a post that the restored database has at a later time sleeps until then an
   const restore = await backUp(id);
   const edited = await client.patch(`/posts/${id}`, { scheduled_at: at(3 * second) });
   t.is(edited.status, 200);
-  await claims.asked; // The workflow has received the edit, and its new time has come.
+  await claims.asked(); // The workflow has received the edit, and its new time has come.
   await restore();
   claims.release();
   const dueMs = await scheduledMs(id);

@@ -6,6 +6,7 @@ import type { ExecutionContext } from 'ava';
 import { freePort } from '../../../scripts/ports.ts';
 import { emptyDatabase } from '../database.ts';
 import { env } from '../env.ts';
+import { within } from '../within.ts';
 
 /** The settings of `main.ts`, from an environment variable. */
 export type AppViewSettings = AppViewPlace & {
@@ -56,7 +57,8 @@ export async function startAppView(t: ExecutionContext, place: AppViewPlace): Pr
   const end = ended.then(([code]) => {
     throw new Error(`The AppView ended with ${code}.`);
   });
-  await Promise.race([once(child, 'message'), end]);
+  const ready = Promise.race([once(child, 'message'), end]);
+  await within(ready, () => 'The AppView is not ready.');
   end.catch(() => undefined);
   return { takeDown: (uri, cid) => takeDown(settings, uri, cid) };
 }
