@@ -6,7 +6,7 @@ import { poll } from '../support/poll.ts';
 import { arrive } from './networks/forward.ts';
 import { networkLine, uploadHeaders, type LineOptions } from './networks/network-line.ts';
 import { plannedFaults } from './networks/planned-faults.ts';
-import { playedLine } from './networks/played-platforms.ts';
+import { playedLine } from './networks/platform-line.ts';
 import { openCues } from './parts/cues.ts';
 import { openJournal } from './parts/journal.ts';
 import type { PostFault } from './plan/faults.ts';

@@ -4,7 +4,7 @@ import { refresh, signIn, type Tokens } from '../sandbox/oauth/sign-in.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { networkLine } from './networks/network-line.ts';
 import { plannedFaults } from './networks/planned-faults.ts';
-import { playedLine } from './networks/played-platforms.ts';
+import { playedLine } from './networks/platform-line.ts';
 import { plannedRefreshes, type SeenRefresh } from './networks/refreshes.ts';
 import { startPlayedServer } from './networks/sandbox-server.ts';
 import { openCues } from './parts/cues.ts';

@@ -14,6 +14,7 @@ import type { Journal } from './parts/journal.ts';
 import { aimAt, setTrap } from './parts/traps.ts';
 import { inPhases } from './plan/phases.ts';
 import { untilAllCameAbout, type Seen } from './plan/plan-anew.ts';
+import { factsOf } from './plan/platforms.ts';
 import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 import { settleForgotten } from './restore.ts';
 import { watchWorkers } from './watch-workers.ts';
@@ -189,7 +190,9 @@ function stageOf(
     cues: world.cues,
     channelIds: world.channels.map(({ id }) => id),
     videoChannels: new Set(
-      world.channels.flatMap(({ platform }, index) => (platform === 'youtube' ? [index] : [])),
+      world.channels.flatMap(({ platform }, index) =>
+        factsOf(platform).needsVideo ? [index] : [],
+      ),
     ),
     mediaIds: world.mediaIds,
     terminate: (postId) => terminate(world, postWorkflowId(postId)),

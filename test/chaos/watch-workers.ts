@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cues } from './parts/cues.ts';
 import type { Journal } from './parts/journal.ts';
-import type { Platform } from './plan/platforms.ts';
+import { factsOf, platforms } from './plan/platforms.ts';
 import { grantWish, takeDeaths, takeWishes, type Wish } from './parts/traps.ts';
 
 export type Watched = {
@@ -20,7 +20,9 @@ const pollIntervalMs = 10;
  * until that has passed; while another worker is suspended, only until its intent has expired.
  */
 const suspendedMs = { longest: 70_000, other: 25_000, second: 12_000 };
-const waitsAMinute: ReadonlySet<string> = new Set<Platform>(['mastodon', 'x', 'linkedin']);
+const waitsAMinute: ReadonlySet<string> = new Set(
+  platforms.filter((platform) => factsOf(platform).resendsAfterAMinute),
+);
 
 /** Watches the workers: records their deaths, resumes suspended ones, and fulfils their requests. */
 export function watchWorkers(watched: Watched): { poll(): void; close(): void } {

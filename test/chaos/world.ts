@@ -9,7 +9,8 @@ import { clientFor, type Client as ApiClient } from '../support/client.ts';
 import { seeded } from '../support/simulation/random.ts';
 import type { ChaosOptions } from './options.ts';
 import { connectChannels, type ChaosChannel } from './networks/connect-channels.ts';
-import { openLines, startRealServers, type Lines } from './networks/lines.ts';
+import { openLines, type Lines } from './networks/lines.ts';
+import { startRealNetworks } from './networks/real-networks.ts';
 import { plannedFaults, type PlannedFaults } from './networks/planned-faults.ts';
 import { plannedRefreshes } from './networks/refreshes.ts';
 import type { Journal } from './parts/journal.ts';
@@ -65,16 +66,16 @@ const eventTypes = ['post.published', 'post.partial', 'post.failed', 'channel.ne
 
 export async function startWorld(setting: Setting): Promise<World> {
   const { t, folder, stage, options, plan, journal } = setting;
-  const [database, temporal, servers] = await Promise.all([
+  const [database, temporal, networks] = await Promise.all([
     startDatabase(t, folder, stage),
     (options.server === 'real' ? startRealTemporal : startDevTemporal)(t, folder, stage),
-    startRealServers(t),
+    startRealNetworks(t),
   ]);
   const processes: Supervised[] = [];
   const faults = plannedFaults();
   const refreshFaults = plannedRefreshes();
   const cues = openCues();
-  const lines = await openLines(t, servers, plan.channels, {
+  const lines = await openLines(t, networks, plan.channels, {
     folder,
     faults,
     refreshFaults,
@@ -89,7 +90,7 @@ export async function startWorld(setting: Setting): Promise<World> {
   await migrate(database.directUrl);
   const workspaceId = await createWorkspace(orm.em.fork(), 'Chaos');
   const key = await createApiKey(orm.em.fork(), workspaceId);
-  const place = { orm, secretKey, workspaceId, servers, lines };
+  const place = { orm, secretKey, workspaceId, networks, lines };
   const channels = await connectChannels(t, place, plan.channels);
   // Not earlier: on a busy machine a short-lived token is refreshed while its account is connected.
   refreshFaults.add(plan.refreshFaults);

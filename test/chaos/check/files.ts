@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ListedFile } from '../networks/read-accounts.ts';
 import { altTextOf } from '../parts/upload-files.ts';
-import { joinsThreads, type Platform } from '../plan/platforms.ts';
+import { factsOf, type Platform } from '../plan/platforms.ts';
 import type { PlannedFile } from '../plan/post-plan.ts';
 import { eachSent, nameOf, type Evidence, type Sent, type Violation } from './evidence.ts';
 
@@ -11,9 +11,9 @@ export const checkFiles = (evidence: Evidence): Violation[] =>
 
 function checkSent(evidence: Evidence, sent: Sent): Violation[] {
   const { channel, history, found } = sent;
-  const platform = evidence.channels[channel]?.platform ?? 'mastodon';
+  const platform = evidence.channels[channel]?.platform;
   return found.flatMap(({ part, files, url }): Violation[] => {
-    const wanted = wantedOn(platform, part, history.plan.files);
+    const wanted = platform ? wantedOn(platform, part, history.plan.files) : [];
     return isDeepStrictEqual(files, wanted)
       ? []
       : [
@@ -27,18 +27,15 @@ function checkSent(evidence: Evidence, sent: Sent): Violation[] {
 }
 
 function wantedOn(platform: Platform, part: number, planned: readonly PlannedFile[]): ListedFile[] {
-  const own = joinsThreads(platform)
+  const { joinsThreads, showsVideoAltTexts } = factsOf(platform);
+  const own = joinsThreads
     ? planned.filter(() => part === 1).toSorted((a, b) => a.part - b.part)
     : planned.filter((file) => file.part === part);
   return own.map(({ name }) => {
     const kind = name === 'video' ? 'video' : 'picture';
-    return { kind, altText: showsAltText(platform, kind) ? altTextOf(name) : '' };
+    return { kind, altText: kind === 'picture' || showsVideoAltTexts ? altTextOf(name) : '' };
   });
 }
-
-/** YouTube shows no alt texts; X and LinkedIn show none for videos. */
-const showsAltText = (platform: Platform, kind: ListedFile['kind']): boolean =>
-  kind === 'picture' || platform === 'mastodon' || platform === 'bluesky';
 
 const listOf = (files: readonly ListedFile[]): string =>
   files.length === 0

@@ -1,20 +1,20 @@
 import type { ExecutionContext } from 'ava';
 import { connectChannel } from '../../../services/channels/connect-channel.ts';
 import type { Orm } from '../../../db/orm.ts';
-import { connectBluesky } from '../../../networks/bluesky/connect.ts';
-import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import type { Account } from '../../../networks/network.ts';
 import type { Grant } from '../../../networks/oauth/contract.ts';
 import { createEgress } from '../../../runtime/egress/create-egress.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
 import { parseAllowList } from '../../../runtime/egress/addresses.ts';
 import { createSealer, type Sealer } from '../../../runtime/secrets.ts';
-import { blueskyAccount, mastodonAccount, networkPorts } from '../../support/accounts.ts';
+import { networkOf } from '../../../sandbox/registry.ts';
+import { networkPorts } from '../../support/accounts.ts';
 import type { SandboxGrant as GivenGrant } from '../../../sandbox/oauth/grant.ts';
-import type { Platform, SandboxPlatform } from '../plan/platforms.ts';
+import type { Platform } from '../plan/platforms.ts';
 import type { ChannelPlan } from '../plan/post-plan.ts';
-import type { ChannelLine, Lines, RealServers } from './lines.ts';
-import { readBluesky, readMastodon, readPlayed, type Listed } from './read-accounts.ts';
+import type { ChannelLine, Lines } from './lines.ts';
+import { readPlayed, type Listed } from './read-accounts.ts';
+import type { RealNetworks } from './real-networks.ts';
 import type { PlayedServer } from './sandbox-server.ts';
 import { signIn } from './sign-in.ts';
 
@@ -38,7 +38,7 @@ type Place = {
   readonly orm: Orm;
   readonly workspaceId: string;
   readonly secretKey: string;
-  readonly servers: RealServers;
+  readonly networks: RealNetworks;
   readonly lines: Lines;
 };
 
@@ -53,7 +53,7 @@ type Connected = Omit<ChaosChannel, 'id' | 'platform' | 'reconnect'> & {
 /** Creates and connects an account for each channel. The product reaches its server through its line. */
 export async function connectChannels(
   t: ExecutionContext,
-  { orm, workspaceId, secretKey, servers, lines }: Place,
+  { orm, workspaceId, secretKey, networks, lines }: Place,
   plans: readonly ChannelPlan[],
 ): Promise<ChaosChannel[]> {
   const ports = [...networkPorts(), ...lines.all.map(({ port }) => port)];
@@ -63,7 +63,7 @@ export async function connectChannels(
   const sealer = createSealer(secretKey);
   const channels: ChaosChannel[] = [];
   for (const [number, { platform, isBlind }] of plans.entries()) {
-    const deps = { egress, line: lines.of(number), servers, number, isBlind, orm, sealer };
+    const deps = { egress, line: lines.of(number), networks, number, isBlind, orm, sealer };
     const { stored, grant, again, ...account } = await accountOn(platform, deps);
     const connect = (known: Account, how: { readonly grant?: Grant | undefined }) =>
       connectChannel(orm.em.fork(), sealer, workspaceId, platform, known, {
@@ -85,62 +85,33 @@ export async function connectChannels(
 type Deps = {
   readonly egress: Egress;
   readonly line: ChannelLine;
-  readonly servers: RealServers;
+  readonly networks: RealNetworks;
   readonly number: number;
   readonly isBlind: boolean;
   readonly orm: Orm;
   readonly sealer: Sealer;
 };
 
-const accountOn = (platform: Platform, deps: Deps): Promise<Connected> => {
-  const { played } = deps.line;
-  if (platform === 'mastodon') {
-    return onMastodon(deps);
+async function accountOn(platform: Platform, deps: Deps): Promise<Connected> {
+  const { egress, line, networks } = deps;
+  if (line.played) {
+    return onSandbox(platform, line.played, deps);
   }
 
-  return played ? onSandbox(platform, played, deps) : onBluesky(deps);
-};
-
-const noGrants = { grants: async () => [] };
-
-async function onMastodon({ egress, line, servers }: Deps): Promise<Connected> {
-  const { baseUrl, accessToken, revoke } = await mastodonAccount();
-  const account = await connectMastodon(egress, { baseUrl, accessToken });
-  return {
-    stored: { ...account, baseUrl: line.url },
-    account: accessToken,
-    revoke,
-    ...noGrants,
-    read: () => readMastodon(servers.readers.mastodon, account.remoteId),
-  };
-}
-
-async function onBluesky({ egress, line, servers }: Deps): Promise<Connected> {
-  const { baseUrl, did, appPassword, revokeAppPassword } = await blueskyAccount();
-  const account = await connectBluesky(egress, { baseUrl, identifier: did, appPassword });
-  return {
-    stored: { ...account, baseUrl: line.url },
-    account: did,
-    revoke: async () => {
-      await revokeAppPassword();
-      // An issued token stays valid for hours, so the line refuses it.
-      line.expire(did);
-    },
-    ...noGrants,
-    read: () => readBluesky(servers.readers.bluesky, did),
-  };
+  const { stored, ...account } = await networks.of(platform).create(egress, line);
+  return { ...account, stored: { ...stored, baseUrl: line.url }, grants: async () => [] };
 }
 
 /** Lifetimes of access tokens in seconds, by turns. An attempt refreshes a token that has less than a minute left. */
 const lifetimes = [30, 60, 90] as const;
 
 async function onSandbox(
-  platform: SandboxPlatform,
+  platform: Platform,
   played: PlayedServer,
   { line, number, isBlind, egress, orm, sealer }: Deps,
 ): Promise<Connected> {
   await played.order('lifetime', lifetimes[number % lifetimes.length]);
-  if (platform === 'linkedin') {
+  if (networkOf({ network: platform }).traits.includes('refreshes_if_told')) {
     await played.order('refresh-tokens');
   }
 

@@ -1,4 +1,4 @@
-import type { Platform } from '../plan/platforms.ts';
+import type { Platform } from '../../../networks/registry.ts';
 import type { Label } from '../plan/texts.ts';
 
 export type LineRequest = {

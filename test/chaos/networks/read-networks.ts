@@ -1,4 +1,4 @@
-import { joinsThreads } from '../plan/platforms.ts';
+import { factsOf } from '../plan/platforms.ts';
 import { labelsIn, type Label } from '../plan/texts.ts';
 import type { ChaosChannel } from './connect-channels.ts';
 import type { Listed, ListedFile } from './read-accounts.ts';
@@ -21,7 +21,7 @@ export async function readNetworks(
 ): Promise<Found[]> {
   const found: Found[] = [];
   for (const [channel, { platform, read }] of channels.entries()) {
-    const partsOf = joinsThreads(platform) ? partsInOne : onlyPart;
+    const partsOf = factsOf(platform).joinsThreads ? partsInOne : onlyPart;
     for (const listed of await read()) {
       for (const part of partsOf(listed)) {
         found.push({ ...part, channel });

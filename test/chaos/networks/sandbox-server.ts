@@ -6,7 +6,7 @@ import { startSandbox } from '../../../sandbox/server.ts';
 import type { ExecutionContext } from 'ava';
 import type { Directive } from '../../../sandbox/directives.ts';
 import type { SandboxGrant } from '../../../sandbox/oauth/grant.ts';
-import type { SandboxPlatform } from '../plan/platforms.ts';
+import type { Platform } from '../plan/platforms.ts';
 
 /** A network with one account, played by the sandbox. */
 export type PlayedServer = {
@@ -28,7 +28,7 @@ export type PlayedPost = Pick<SandboxPost, 'id' | 'text' | 'replyTo'> & {
 /** @param name The name of the sandbox's data file. */
 export async function startPlayedServer(
   t: ExecutionContext,
-  platform: SandboxPlatform,
+  platform: Platform,
   { folder, name }: { readonly folder: string; readonly name: string },
 ): Promise<PlayedServer> {
   const dataFile = path.join(folder, 'sandboxes', `${name}.json`);
@@ -61,7 +61,7 @@ export async function startPlayedServer(
 
 const schemas = Object.fromEntries(networks.map(({ id, postSchema }) => [id, postSchema]));
 
-const isPlain = (post: SandboxPost, platform: SandboxPlatform): boolean =>
+const isPlain = (post: SandboxPost, platform: Platform): boolean =>
   post.network === platform && !isRefused(post);
 
 function playedPost(post: SandboxPost): PlayedPost {

@@ -6,13 +6,13 @@ import { openNetworks } from '../../../networks/registry.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
 import type { Sealer } from '../../../runtime/secrets.ts';
 import { openBrowser } from '../../support/browser.ts';
-import type { SandboxPlatform } from '../plan/platforms.ts';
+import { factsOf, type Platform } from '../plan/platforms.ts';
 
 /** The browser is redirected here; no server listens. */
 const redirectUri = 'http://127.0.0.1:9/connect/callback/chaos';
 
 export type SignIn = {
-  readonly platform: SandboxPlatform;
+  readonly platform: Platform;
   /** The address of the line to the sandbox. */
   readonly url: string;
   /** With the scopes that every app gets, which allow writing posts but not reading them. */
@@ -53,19 +53,8 @@ export async function signIn(way: SignIn): Promise<{ account: Account; grant: Gr
   return { account, grant };
 }
 
-/**
- * At the sandbox the product requests all LinkedIn scopes; with these settings it requests those of the real LinkedIn.
- */
 async function oauthOf({ platform, url, isBlind }: Pick<SignIn, 'platform' | 'url' | 'isBlind'>) {
-  const settings = isBlind
-    ? {
-        PUNCTUAL_LINKEDIN_CLIENT_ID: 'punctual',
-        PUNCTUAL_LINKEDIN_CLIENT_SECRET: 'sandbox',
-        PUNCTUAL_LINKEDIN_AUTHORIZE_URL: `${url}/linkedin/oauth/v2/authorization`,
-        PUNCTUAL_LINKEDIN_TOKEN_URL: `${url}/linkedin/oauth/v2/accessToken`,
-        PUNCTUAL_LINKEDIN_API_URL: `${url}/linkedin`,
-      }
-    : {};
+  const settings = (isBlind && factsOf(platform).blindSettings?.(url)) || {};
   const entry = openNetworks(settings).oauth[platform];
   if (!entry) {
     throw new Error(`The product has no OAuth login for ${platform}.`);

@@ -2,7 +2,7 @@ import type { Random } from '../../support/simulation/random.ts';
 import { needsFile, sharedFaults, type PostFault } from './faults.ts';
 import { partWithFile } from './files.ts';
 import { platformsInTime, recoverySeconds } from './recovery.ts';
-import { platforms, type Platform } from './platforms.ts';
+import { byTurns, platforms, type Platform } from './platforms.ts';
 import { createdAt } from './user-posts.ts';
 import { shuffled } from './outages.ts';
 import type { ChannelPlan, PlannedFault, PostPlan } from './post-plan.ts';
@@ -79,7 +79,7 @@ function inTurn(
     const fitting = platformsInTime(fault, isLong);
     return Array.from({ length: isCostly(fault) ? deaths : quota }, (_, index) => ({
       fault,
-      platform: fitting[(first + place + index) % fitting.length] ?? 'mastodon',
+      platform: byTurns(fitting, first + place + index),
     }));
   });
   return shuffled(random, wanted).toSorted(
@@ -163,6 +163,6 @@ function mayMiss(
     '500, not done',
     ...(alive ? [] : deaths),
   ]);
-  const platform = channels[post.channels[0] ?? 0]?.platform ?? 'mastodon';
+  const { platform } = byTurns(channels, post.channels[0] ?? 0);
   return withFault(random, post, fault, platform, true);
 }

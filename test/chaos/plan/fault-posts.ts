@@ -1,7 +1,7 @@
 import type { Random } from '../../support/simulation/random.ts';
 import { singlePostFaults, type SinglePostFault } from './faults.ts';
 import { platformsInTime, recoverySeconds } from './recovery.ts';
-import { platforms } from './platforms.ts';
+import { byTurns, platforms } from './platforms.ts';
 import type {
   ChannelPlan,
   Outage,
@@ -71,7 +71,7 @@ function cancelledPost(
 ): Bare {
   const isThread = fault === '429 after a cancel';
   const fitting = platformsInTime(fault, isLong);
-  const platform = fitting[turn % fitting.length] ?? 'mastodon';
+  const platform = byTurns(fitting, turn);
   const parts = (isThread ? 2 : 1) + random.below(2);
   const latestMs = Math.max(
     firstDueMs + 5000,

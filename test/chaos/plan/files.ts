@@ -1,13 +1,11 @@
 import type { Random } from '../../support/simulation/random.ts';
 import { needsFile } from './faults.ts';
-import type { Platform } from './platforms.ts';
+import { factsOf } from './platforms.ts';
 import { fileNames, type ChannelPlan, type PostPlan } from './post-plan.ts';
 
-const isOn = (
-  { channels: numbers }: Pick<PostPlan, 'channels'>,
-  channels: readonly ChannelPlan[],
-  platform: Platform,
-): boolean => numbers.some((channel) => channels[channel]?.platform === platform);
+/** Whether the channel's network takes only posts with a video. */
+export const needsVideo = (channel: ChannelPlan | undefined): boolean =>
+  channel !== undefined && factsOf(channel.platform).needsVideo === true;
 
 /**
  * Adds the files that the post's networks and faults need, and files to some other posts: one video, or up to three
@@ -19,7 +17,7 @@ export function withFiles(
   channels: readonly ChannelPlan[],
 ): PostPlan {
   const part = partWithFile(post) ?? 1 + random.below(post.parts);
-  if (isOn(post, channels, 'youtube')) {
+  if (post.channels.some((channel) => needsVideo(channels[channel]))) {
     return { ...post, files: [{ name: 'video', part }] };
   }
   if (partWithFile(post) === undefined && !random.chance(0.4)) {

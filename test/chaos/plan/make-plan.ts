@@ -5,7 +5,7 @@ import { cancelledPost, postLosingAccess, movedPost, plainPost, type Draft } fro
 import { faultPosts } from './fault-posts.ts';
 import { planOutages, planRestores, planServerOutages, planTraps } from './outages.ts';
 import { withFiles } from './files.ts';
-import { platforms } from './platforms.ts';
+import { byTurns, factsOf, isPlayed, platforms } from './platforms.ts';
 import { planRefreshFaults } from './refresh-faults.ts';
 import type { ChannelPlan, ChaosPlan } from './post-plan.ts';
 
@@ -113,19 +113,17 @@ function planChannels(
     isLong,
   }: { shared: number; revoked: number; windowMs: number; isLong: boolean },
 ): ChannelPlan[] {
-  const platformOf = (index: number) => platforms[index % platforms.length] ?? 'mastodon';
+  const platformOf = (index: number) => byTurns(platforms, index);
   // An unconfirmed post on an account without access stays so for a day, which is too long for a short run. A short run
-  // only revokes accounts on which a death during a send leaves the fewest posts in doubt.
-  const losing = isLong
-    ? platforms
-    : platforms.filter((each) => each === 'mastodon' || each === 'bluesky');
-  const losesAccess = (index: number) => losing[index % losing.length] ?? 'mastodon';
+  // only revokes accounts on real servers, where a death during a send leaves the fewest posts in doubt.
+  const losing = platforms.filter((each) => isLong || !isPlayed(each));
+  const losesAccess = (index: number) => byTurns(losing, index);
   return [
     ...Array.from({ length: shared }, (_, index) => ({
       platform: platformOf(index),
       revokedAtMs: null,
       isFrail: false,
-      isBlind: platformOf(index) === 'linkedin' && index < platforms.length,
+      isBlind: index < platforms.length && factsOf(platformOf(index)).blindSettings !== undefined,
       isTried: false,
     })),
     ...Array.from({ length: revoked }, (_, index) => ({

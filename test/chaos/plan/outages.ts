@@ -1,6 +1,7 @@
 import type { Random } from '../../support/simulation/random.ts';
 import { trapFaults } from './faults.ts';
-import { platforms } from './platforms.ts';
+import { byTurns } from './platforms.ts';
+import { platformsInTime } from './recovery.ts';
 import type { Outage, ServerOutage, Trap } from './post-plan.ts';
 
 /**
@@ -66,18 +67,18 @@ const firstServerOutageMs = 27_000;
 
 /**
  * `quota` of each kind, by turns on the servers of each network, one after the other there. A short run leaves out
- * YouTube, where a post stays in doubt for longer than the run lasts.
+ * networks on which a post stays in doubt for longer than the run lasts.
  */
 export function planServerOutages(
   random: Random,
   { quota, isLong }: { readonly quota: number; readonly isLong: boolean },
 ): ServerOutage[] {
-  const among = platforms.filter((platform) => isLong || platform !== 'youtube');
+  const among = platformsInTime('500, not done', isLong);
   const first = random.below(among.length);
   const freeAtMs = new Map<string, number>();
   return Array.from({ length: quota }, (_, index) => index).flatMap((index) =>
     serverOutages.map(({ what, forMs }, kind): ServerOutage => {
-      const platform = among[(first + index + kind) % among.length] ?? 'mastodon';
+      const platform = byTurns(among, first + index + kind);
       const atMs = (freeAtMs.get(platform) ?? firstServerOutageMs) + random.below(3000);
       freeAtMs.set(platform, atMs + forMs + serverRestMs);
       return { what, platform, atMs, forMs };

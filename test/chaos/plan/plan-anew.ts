@@ -1,7 +1,7 @@
 import { revocationId } from '../post-history.ts';
 import { needsFile } from './faults.ts';
-
-import type { Platform } from './platforms.ts';
+import { needsVideo } from './files.ts';
+import { byTurns, platforms, type Platform } from './platforms.ts';
 import type { ChaosPlan, PlannedFault, PlannedFile, PostPlan, Trap } from './post-plan.ts';
 
 /** The faults of a run that have been applied. */
@@ -58,7 +58,7 @@ function planAnew(plan: ChaosPlan, { cameAbout }: Seen, { round, atMs }: Round):
   const refreshFaults = plan.refreshFaults.filter(({ id }) => !cameAbout(id));
   const wanted: readonly { name: string; channel: number; fault?: PlannedFault }[] = [
     ...faults.map((fault) => ({ name: fault.id, channel: keptOn(plan, fault.platform), fault })),
-    ...traps.map(({ id }) => ({ name: id, channel: keptOn(plan, 'mastodon') })),
+    ...traps.map(({ id }) => ({ name: id, channel: keptOn(plan, byTurns(platforms, 0)) })),
     ...refreshFaults.map(({ id, channel }) => ({ name: id, channel })),
     ...revoked.map((channel) => ({ name: `channel${channel}`, channel })),
   ];
@@ -83,7 +83,7 @@ function filesFor(
   channel: number,
   fault: PlannedFault | undefined,
 ): PlannedFile[] {
-  const isNeeded = channels[channel]?.platform === 'youtube' || (fault && needsFile(fault.fault));
+  const isNeeded = needsVideo(channels[channel]) || (fault && needsFile(fault.fault));
   return isNeeded ? [{ name: 'video', part: fault?.part ?? 1 }] : [];
 }
 

@@ -1,28 +1,25 @@
-export type Platform = 'mastodon' | 'x' | 'bluesky' | 'linkedin' | 'youtube';
+import type { Platform } from '../../../networks/registry.ts';
+import { networkFacts, type NetworkFacts } from '../network-facts.ts';
+
+export type { Platform } from '../../../networks/registry.ts';
 
 /** Every network of a run. */
-export const platforms: readonly Platform[] = ['mastodon', 'x', 'bluesky', 'linkedin', 'youtube'];
+export const platforms = Object.keys(networkFacts) as readonly Platform[];
 
-/** Networks that the sandbox plays; the others run on real servers. */
-const played: ReadonlySet<Platform> = new Set(['x', 'linkedin', 'youtube']);
-export type PlayedPlatform = 'x' | 'linkedin' | 'youtube';
+export const factsOf = (platform: Platform): NetworkFacts => networkFacts[platform];
 
-export const isPlayed = (platform: Platform): platform is PlayedPlatform => played.has(platform);
+/** Whether the sandbox plays all accounts of the network; the others run on real servers. */
+export const isPlayed = (platform: Platform): boolean => !factsOf(platform).realAccountOf;
 
-/**
- * Networks whose grants are refreshed at the sandbox. Other accounts of Bluesky are on a real server, with app
- * passwords.
- */
-export type SandboxPlatform = PlayedPlatform | 'bluesky';
-
-/** Networks that accept each refresh token once, and end the grant when a token is sent again. */
+/** Whether the network ends a grant when a refresh token is sent again. */
 export const isRotating = (platform: Platform): boolean =>
-  platform === 'x' || platform === 'bluesky';
+  factsOf(platform).refreshTokens === 'single-use';
 
-/** Whether the network has a thread as one post with all of its texts and files. */
-export const joinsThreads = (platform: Platform): boolean =>
-  platform === 'linkedin' || platform === 'youtube';
-
-/** Whether the parts of a thread are sent one after the other. */
-export const isSequential = (platform: Platform): boolean =>
-  platform === 'mastodon' || platform === 'x';
+/** The item whose turn it is. @throws RangeError when there are no items. */
+export function byTurns<T>(items: readonly T[], turn: number): T {
+  const [item] = items.slice(turn % items.length);
+  if (item === undefined) {
+    throw new RangeError('There are no items.');
+  }
+  return item;
+}

@@ -1,5 +1,5 @@
 import type { PostFault } from './faults.ts';
-import { isPlayed, isSequential, platforms, type Platform } from './platforms.ts';
+import { factsOf, isPlayed, platforms, type Platform } from './platforms.ts';
 
 /** The networks that support a fault. */
 const platformsFor = (fault: PostFault): readonly Platform[] =>
@@ -8,28 +8,20 @@ const platformsFor = (fault: PostFault): readonly Platform[] =>
       case 'processing slow':
         return isPlayed(platform);
       case '429 after a cancel':
-        return isSequential(platform);
+        return factsOf(platform).isSequential === true;
       default:
         return true;
     }
   });
 
-/**
- * How long a post with this fault takes to end, in seconds, at worst and without another fault.
- *
- * An upload that YouTube does not show counts as absent after five minutes. Some accounts on LinkedIn cannot read their
- * posts, so a resend settles a post: after a minute, or two if that was too early.
- */
+/** How long a post with this fault takes to end, in seconds, at worst and without another fault. */
 export function recoverySeconds(fault: PostFault, platform: Platform): number {
-  const usual = usualSeconds[fault];
-  switch (platform) {
-    case 'youtube':
-      return isUntold.has(fault) ? 480 : usual;
-    case 'linkedin':
-      return isLost.has(fault) ? Math.max(usual, 150) : usual;
-    default:
-      return usual;
-  }
+  const { lostSeconds = 0, untoldSeconds = 0 } = factsOf(platform);
+  return Math.max(
+    usualSeconds[fault],
+    isLost.has(fault) ? lostSeconds : 0,
+    isUntold.has(fault) ? untoldSeconds : 0,
+  );
 }
 
 /** After these faults the post may be live, and it is. */

@@ -1,6 +1,6 @@
 import type { Random } from '../../support/simulation/random.ts';
 import { refreshFaults, type RefreshFault } from './faults.ts';
-import type { SandboxPlatform } from './platforms.ts';
+import { byTurns, factsOf, isRotating, platforms as all } from './platforms.ts';
 import type { ChannelPlan, Outage, PlannedRefreshFault, PostPlan } from './post-plan.ts';
 
 // Channels with faults of their refreshes. They have posts of their own, so that a lost access prevents no other fault.
@@ -27,8 +27,8 @@ type Planned = {
 };
 
 /** Networks with single-use refresh tokens, and networks that accept a token repeatedly. */
-const rotating: readonly SandboxPlatform[] = ['x', 'bluesky'];
-const fixed: readonly SandboxPlatform[] = ['linkedin', 'youtube'];
+const rotating = all.filter(isRotating);
+const fixed = all.filter((platform) => factsOf(platform).refreshTokens === 'reusable');
 
 /** In milliseconds: after a restore at the beginning, and with time to recover at the end. */
 const [firstMs, lastBeforeEndMs] = [30_000, 12_000];
@@ -99,7 +99,7 @@ export function planRefreshFaults(wishes: Wishes): Planned {
     })),
     faults: faults.map((fault, index) => Object.assign(fault, { id: `${run}-t${index + 1}` })),
     posts: bare.map(({ channel, dueMs, latestMs }, index): PostPlan => {
-      const isVideo = platforms[channel - firstChannel] === 'youtube';
+      const { needsVideo } = factsOf(byTurns(platforms, channel - firstChannel));
       return {
         marker: `${run}-g${String(index + 1).padStart(4, '0')}`,
         parts: 1,
@@ -107,7 +107,7 @@ export function planRefreshFaults(wishes: Wishes): Planned {
         createMs: Math.min(latestMs, Math.max(0, dueMs - 5000)),
         dueMs,
         steps: [],
-        files: isVideo ? [{ name: 'video', part: 1 }] : [],
+        files: needsVideo ? [{ name: 'video', part: 1 }] : [],
         faults: [],
       };
     }),
