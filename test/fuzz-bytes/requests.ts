@@ -37,9 +37,9 @@ const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const goodBodies = (channels: readonly string[]): Buffer[] => [
   json({ body: 'Hello 👋', channel_ids: channels.slice(0, 2), schedule_in_minutes: 60 }),
   json({ thread: ['One', 'Two'], channel_ids: channels, scheduled_at: '2027-01-01T00:00:00Z' }),
-  json({ body: 'x', channel_bodies: Object.fromEntries(channels.map((id) => [id, 'own'])) }),
-  json({ body: 'x', media_ids: ['019a0000-0000-7000-8000-000000000000'], media_urls: [] }),
-  json({ body: 'x', video: { title: 'T', privacy: 'private', tags: ['a'] } }),
+  json({ body: 'Hi', channel_bodies: Object.fromEntries(channels.map((id) => [id, 'own'])) }),
+  json({ body: 'Hi', media_ids: ['019a0000-0000-7000-8000-000000000000'], media_urls: [] }),
+  json({ body: 'Hi', video: { title: 'T', privacy: 'private', tags: ['a'] } }),
 ];
 
 function jsonRequests({ target }: Service): fc.Arbitrary<Request> {
