@@ -1,7 +1,8 @@
 import { NetworkError } from '../../networks/network.ts';
+import { platforms } from '../../networks/registry.ts';
 import { endOf } from '../support/end-of.ts';
 import { poll } from '../support/poll.ts';
-import { fiveNetworks, type Stage } from './recorder.ts';
+import type { Stage } from './recorder.ts';
 
 /** Stores the history of a workflow. */
 export type Keep = (kind: string, workflowId: string, minEvents?: number) => Promise<void>;
@@ -35,17 +36,17 @@ async function recordAsleep({ client, schedule, handleOf }: Stage, keep: Keep): 
 }
 
 async function recordFinished(stage: Stage, keep: Keep): Promise<void> {
-  const { client, mastodon, schedule } = stage;
+  const { client, first, schedule } = stage;
   const finish = async (kind: string, post: string): Promise<void> => {
     await client.finalPost(post);
     await endOf(await stage.handleOf(idOf(post)));
     await keep(kind, idOf(post));
   };
   await finish('published-post', await schedule(0.1));
-  await finish('five-channels-post', await schedule(0.1, fiveNetworks));
+  await finish('five-channels-post', await schedule(0.1, platforms));
 
   const refusal = new NetworkError('content_refused', 'Not this.', { accepted: 'no' });
-  mastodon.fates.push({ kind: 'fails', error: refusal });
+  first.fates.push({ kind: 'fails', error: refusal });
   const failed = await schedule(0);
   await finish('failed-post', failed);
   await client.post(`/posts/${failed}/retry`);
@@ -54,11 +55,11 @@ async function recordFinished(stage: Stage, keep: Keep): Promise<void> {
 
 /** Posts with one channel that is being sent and another one that waits for its next attempt. */
 async function recordMidway(stage: Stage, keep: Keep): Promise<void> {
-  const { client, mastodon, held, schedule, handleOf } = stage;
+  const { client, first, firstName, held, schedule, handleOf } = stage;
   const begin = async (platform: string, index: 0 | 1): Promise<string> => {
     const busy = new NetworkError('network_unavailable', 'Later.', { accepted: 'no' });
-    mastodon.fates.push({ kind: 'fails', error: busy });
-    const post = await schedule(0, ['mastodon', platform]);
+    first.fates.push({ kind: 'fails', error: busy });
+    const post = await schedule(0, [firstName, platform]);
     await held[index].held();
     await poll(
       async () => (await client.get(`/posts/${post}`)).body.post.channels[0].status,
@@ -82,10 +83,10 @@ async function recordMidway(stage: Stage, keep: Keep): Promise<void> {
 
 /** A rescheduled post in doubt that is cancelled again while its workflow sleeps. */
 async function recordCancelledAgain(stage: Stage, keep: Keep): Promise<void> {
-  const { client, mastodon, schedule, handleOf } = stage;
-  mastodon.fates.push({ kind: 'lost' });
-  mastodon.blind = new NetworkError('network_unavailable', 'Down.', { accepted: 'unknown' });
-  const post = await schedule(0, ['mastodon']);
+  const { client, first, firstName, schedule, handleOf } = stage;
+  first.fates.push({ kind: 'lost' });
+  first.blind = new NetworkError('network_unavailable', 'Down.', { accepted: 'unknown' });
+  const post = await schedule(0, [firstName]);
   const channelIs = (wanted: string): Promise<unknown> =>
     poll(
       async () => (await client.get(`/posts/${post}`)).body.post.channels[0].status,
@@ -99,7 +100,7 @@ async function recordCancelledAgain(stage: Stage, keep: Keep): Promise<void> {
     async () => ((await handle.describe()).raw.pendingActivities ?? []).length,
     (pending) => pending === 0,
   );
-  mastodon.blind = undefined;
+  first.blind = undefined;
   await client.post(`/posts/${post}/cancel`);
   await handle.result();
   await keep('cancelled-again-post', idOf(post));

@@ -4,6 +4,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { ExecutionContext } from 'ava';
 import { ensureSearchAttributes } from '../../temporal/ensure-search-attributes.ts';
+import { platforms } from '../../networks/registry.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { addFakeChannel } from '../support/seed.ts';
 import {
@@ -17,8 +18,6 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { testLog } from '../support/temporal.ts';
 import { untilBegun } from '../support/until-begun.ts';
 
-export const fiveNetworks = ['mastodon', 'bluesky', 'x', 'linkedin', 'youtube'];
-
 /** A service whose workflows are recorded. */
 export type Stage = {
   readonly punctual: Punctual;
@@ -26,11 +25,13 @@ export type Stage = {
   readonly receiver: Receiver;
   /** Sets the receiver's next response status. */
   readonly answer: (status: number) => void;
-  readonly mastodon: FakeNetwork;
+  /** The network of each post's first channel. */
+  readonly first: FakeNetwork;
+  readonly firstName: string;
   /** Both hold their first post until they are released. */
   readonly held: readonly [HeldNetwork, HeldNetwork];
   /** Schedules a post. @returns its id. */
-  readonly schedule: (minutes: number, platforms?: readonly string[]) => Promise<string>;
+  readonly schedule: (minutes: number, names?: readonly string[]) => Promise<string>;
   readonly handleOf: (workflowId: string, minEvents?: number) => Promise<WorkflowHandle>;
 };
 
@@ -42,8 +43,10 @@ export async function openStage(
   let status = 204;
   const receiver = await startReceiver(t, () => status);
   const held = [heldNetwork(), heldNetwork()] as const;
-  const fakes = Object.fromEntries(fiveNetworks.map((name) => [name, fakeNetwork()]));
-  const networks = { ...fakes, held: held[0], 'held-too': held[1] };
+  const [firstName, secondName] = platforms as readonly [string, string];
+  const first = fakeNetwork();
+  const fakes = Object.fromEntries(platforms.map((name) => [name, fakeNetwork()]));
+  const networks = { ...fakes, [firstName]: first, held: held[0], 'held-too': held[1] };
   const options = { networks, allowPorts: [receiver.port] };
   const punctual = await startApi(t, { ...options, ...(temporalEnv ? { temporalEnv } : {}) });
   await ensureSearchAttributes(punctual.temporal, testLog);
@@ -61,12 +64,13 @@ export async function openStage(
     answer: (next) => {
       status = next;
     },
-    mastodon: fakes['mastodon'] as FakeNetwork,
+    first,
+    firstName,
     held,
-    schedule: async (minutes, platforms = ['mastodon', 'bluesky']) => {
+    schedule: async (minutes, names = [firstName, secondName]) => {
       const { body } = await client.post('/posts', {
         body: 'A text that must not be in any history',
-        channel_ids: platforms.map((name) => channels[name]),
+        channel_ids: names.map((name) => channels[name]),
         schedule_in_minutes: minutes,
       });
       return body.post.id;
