@@ -5,7 +5,7 @@ import type { Admission } from './http/admission.ts';
 import type { ReaderLimits } from './http/slow-clients.ts';
 import type { Refusals } from './rate-limits/limiter.ts';
 
-/** Dependencies of the API, built once in `api/run-api.ts`. */
+/** Dependencies of the API, built once (`api/compose-api.ts`). */
 export type ApiDeps = ServiceDeps & {
   /** Closed until the database is ready. */
   readonly gate: DatabaseGate;

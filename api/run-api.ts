@@ -9,6 +9,7 @@ import {
   OtherSecretKeyError,
 } from '../db/installation.ts';
 import { migrate, OtherSchemaError } from '../db/migrate.ts';
+import { createOrm } from '../db/orm.ts';
 import { openNetworks, type Networks } from '../networks/registry.ts';
 import { readConfig, type Config } from '../runtime/config/read-config.ts';
 import { readSettingsOrExit } from '../runtime/config/settings.ts';
@@ -22,18 +23,15 @@ import {
 import { createStaging, type Staging } from '../runtime/storage/create-storage.ts';
 import { untilRefreshed } from '../services/channels/current-grant.ts';
 import { composeServices } from '../services/compose.ts';
-import { openMedia } from '../services/media/open-media.ts';
 import { keepSwept } from '../services/media/sweep-media.ts';
-import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal, type Temporal } from '../temporal/connect.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
 import { assertNamespaceOf, OtherDatabaseError } from '../temporal/namespace.ts';
 import { temporalOptions } from '../temporal/settings.ts';
 import { serve } from './app.ts';
+import { composeApi } from './compose-api.ts';
 import type { ApiDeps } from './deps.ts';
-import { createDatabaseGate, readiness, systemStatus } from './health/routes.ts';
-import { createAdmission } from './http/admission.ts';
-import { createRefusals, createPool } from './rate-limits/limiter.ts';
+import { createPool } from './rate-limits/limiter.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
@@ -111,45 +109,19 @@ type Opened = {
 
 /** Opens the dependencies of the API, with a function that closes them. */
 function open(config: Config, networks: Networks, log: Logger, staging: Staging): Opened {
-  const database = { poolSize: config.databasePoolSize };
-  const { downloads, refuseDownload, closeEgress, ...services } = composeServices(
-    config,
-    networks,
-    { database, guardsNetworks: false },
-  );
-  const { orm } = services;
+  const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
+  const services = composeServices(config, networks, { orm, guardsNetworks: false });
   const clock = createDatabaseClock(orm, log);
   const temporal = connectTemporal();
-  const { drain, ...sync } = backgroundSync(temporal.client, orm, log);
   const pool = createPool(config.databaseUrl, log);
-  const gate = createDatabaseGate();
-  const allowances = { maxConcurrent: config.callerLimits.perKey, quotas: config.quotas };
-  const library = { staging, downloader: downloads, refuseUrl: refuseDownload };
-  const media = openMedia(config, library);
-  const deps: ApiDeps = {
-    ...services,
-    ...sync,
-    gate,
-    media,
-    log,
-    now: clock.now,
-    readiness: () => readiness(orm, gate),
-    status: () => systemStatus(orm, temporal, gate),
-    admit: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
-    refusedSecrets: createRefusals(pool, config.rateLimits.wrongKeys),
-    readers: { bytesPerSecond: config.callerLimits.slowestReader, windowMs: 180_000 },
-    mostPerAddress: config.callerLimits.perAddress,
-    bodyMs: 30_000,
-    trustedProxies: config.trustedProxies,
-  };
+  const own = { temporal, staging, pool, log, now: clock.now };
+  const api = composeApi(config, services, own);
   const close = async (): Promise<void> => {
-    media.inspector.close();
-    await drain();
-    media.storage.close();
-    await closeEgress();
+    await api.close();
+    await services.closeEgress();
     await Promise.all([temporal.close(), pool.end(), orm.close()]);
   };
-  return { deps, clock, temporal, close };
+  return { deps: api.deps, clock, temporal, close };
 }
 
 async function stagingOrExit({ media }: Config, log: Logger): Promise<Staging> {

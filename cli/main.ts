@@ -1,6 +1,7 @@
 import { explainDatabaseFailure } from '../db/database-errors.ts';
 import { assertSealedBy, OtherSecretKeyError } from '../db/installation.ts';
 import { assertSchema, OtherSchemaError } from '../db/migrate.ts';
+import { createOrm } from '../db/orm.ts';
 import { AppError } from '../domain/errors.ts';
 import { NetworkError } from '../networks/network.ts';
 import { openNetworks } from '../networks/registry.ts';
@@ -40,7 +41,10 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
 
   const { config, networks, temporal } = readSettings(process.env, readers);
   const database = { poolSize: 3, ...(command.takesLong ? { queryTimeoutMs: null } : {}) };
-  const services = composeServices(config, networks, { database, guardsNetworks: false });
+  const services = composeServices(config, networks, {
+    orm: createOrm(config.databaseUrl, database),
+    guardsNetworks: false,
+  });
   const { orm, sealer, networkEgress: egress } = services;
   try {
     await assertSchema(orm);

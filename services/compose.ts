@@ -1,8 +1,8 @@
-import { createOrm } from '../db/orm.ts';
+import type { Orm } from '../db/orm.ts';
 import type { Networks } from '../networks/registry.ts';
 import type { Config } from '../runtime/config/read-config.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/addresses.ts';
-import { createEgress } from '../runtime/egress/create-egress.ts';
+import { createEgress, type EgressOptions } from '../runtime/egress/create-egress.ts';
 import { checkDestination, checkUrl, createResolver } from '../runtime/egress/destination.ts';
 import type { Downloader, Egress } from '../runtime/egress/egress.ts';
 import { createSealer } from '../runtime/secrets.ts';
@@ -19,9 +19,11 @@ export type Composed = Omit<ServiceDeps, 'media' | 'log' | 'now' | 'networks'> &
 };
 
 type Options = {
-  readonly database: Parameters<typeof createOrm>[1];
+  readonly orm: Orm;
   /** Whether a network must not be at the host of `publicUrl`. */
   readonly guardsNetworks: boolean;
+  /** For tests: a resolver, connections or a CA instead of the real ones. */
+  readonly outside?: Pick<EgressOptions, 'resolve' | 'connect' | 'ca'>;
 };
 
 /**
@@ -33,11 +35,11 @@ type Options = {
 export function composeServices(
   config: Config,
   networks: Networks,
-  { database, guardsNetworks }: Options,
+  { orm, guardsNetworks, outside = {} }: Options,
 ): Composed {
   const { publicUrl, sandboxUrl, returnUrls, quotas, egressAllow } = config;
   const nat64 = parseNat64Prefixes(egressAllow.nat64);
-  const openTo = (list: string) => ({ allow: parseAllowList(list), nat64 });
+  const openTo = (list: string) => ({ allow: parseAllowList(list), nat64, ...outside });
   const own = { ownUrl: publicUrl };
   const networkEgress = createEgress({
     ...openTo(egressAllow.networks),
@@ -48,14 +50,14 @@ export function composeServices(
   const forDownloads = openTo(egressAllow.downloads);
   const downloads = createEgress({ ...forDownloads, ...own });
   return {
-    orm: createOrm(config.databaseUrl, database),
+    orm,
     sealer: createSealer(config.secretKey),
     rules: networks.rules,
     networks,
     networkEgress,
     egress,
     downloads,
-    refuseUrl: (url) => checkDestination(url, { ...forWebhooks, resolve: createResolver() }),
+    refuseUrl: (url) => checkDestination(url, { resolve: createResolver(), ...forWebhooks }),
     refuseDownload: (url) => checkUrl(url, forDownloads),
     closeEgress: () => Promise.all([egress, downloads, networkEgress].map((each) => each.close())),
     publicUrl,

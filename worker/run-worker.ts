@@ -1,4 +1,5 @@
 import { NativeConnection, Runtime, type NativeConnectionOptions } from '@temporalio/worker';
+import { composeActivities } from '../activities/compose-activities.ts';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { explainDatabaseFailure } from '../db/database-errors.ts';
@@ -11,7 +12,7 @@ import {
   OtherSecretKeyError,
 } from '../db/installation.ts';
 import { migrate, OtherSchemaError } from '../db/migrate.ts';
-import type { Orm } from '../db/orm.ts';
+import { createOrm, type Orm } from '../db/orm.ts';
 import { openNetworks } from '../networks/registry.ts';
 import { type Config, readConfig } from '../runtime/config/read-config.ts';
 import { readSettingsOrExit } from '../runtime/config/settings.ts';
@@ -27,7 +28,7 @@ import type { Sealer } from '../runtime/secrets.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 import { untilRefreshed } from '../services/channels/current-grant.ts';
-import { composeServices, type Composed } from '../services/compose.ts';
+import { composeServices } from '../services/compose.ts';
 import { connectTemporal } from '../temporal/connect.ts';
 import { keepSearchable } from '../temporal/ensure-search-attributes.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
@@ -65,17 +66,17 @@ export async function runWorker(
   Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
 
   const database = { poolSize: config.databasePoolSize };
-  const services = composeServices(config, opened, { database, guardsNetworks: true });
-  const { orm, sealer } = services;
+  const orm = createOrm(config.databaseUrl, database);
+  const services = composeServices(config, opened, { orm, guardsNetworks: true });
+  const { sealer } = services;
   const closeHealth = serveHealth(config, orm, log, () => polling);
   const storage = createStorage(config.media);
   const clock = createDatabaseClock(orm, log);
   const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
   const networks = await opened.load();
-  const { retentionDays } = config;
-  const links = { ...ofActivities(services), networks, storage, workflows };
-  const deps = adapt({ ...links, retentionDays, log, now: clock.now });
+  const own = { networks, storage, workflows, log, now: clock.now };
+  const deps = adapt(composeActivities(config, services, own));
 
   // The database and Temporal may start after this process, so it waits for them instead of exiting.
   const installation = await prepareDatabase({ config, orm, clock, sealer, log, storage });
@@ -131,19 +132,6 @@ async function waitForOwnNamespace(
   await untilOwned(place.client, installation, place.log, explain);
   await waitUntilDatabaseIsCurrent(place, explain);
 }
-
-/** The services that activities use. */
-const ofActivities = (services: Composed) => ({
-  orm: services.orm,
-  sealer: services.sealer,
-  rules: services.rules,
-  oauth: services.networks.oauth,
-  egress: services.networkEgress,
-  webhooks: services.egress,
-  downloads: services.downloads,
-  publicUrl: services.publicUrl,
-  sandboxUrl: services.sandboxUrl,
-});
 
 type Database = {
   readonly config: Config;

@@ -3,13 +3,14 @@ import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import type { ExecutionContext } from 'ava';
+import { composeActivities } from '../../activities/compose-activities.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Network } from '../../networks/network.ts';
-import { rulesIn } from './networks.ts';
-import { createEgress } from '../../runtime/egress/create-egress.ts';
-import { createSealer } from '../../runtime/secrets.ts';
+import { readConfig } from '../../runtime/config/read-config.ts';
 import { createStorage } from '../../runtime/storage/create-storage.ts';
+import { composeServices } from '../../services/compose.ts';
 import type { HeldClock } from './database-clock.ts';
+import { networksWith } from './networks.ts';
 import { noWorkflows } from './no-workflows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { testLog } from './temporal.ts';
@@ -61,23 +62,15 @@ export async function activityDeps(
   networks: Readonly<Record<string, Network>>,
   { orm, now }: HeldClock,
 ): Promise<ActivityDeps> {
-  const egress = createEgress({ allow: [] });
-  t.teardown(() => egress.close());
-  return {
-    orm,
-    now,
-    networks,
-    egress,
-    webhooks: egress,
-    downloads: egress,
-    sealer: createSealer(randomBytes(32).toString('hex')),
-    storage: createStorage({ mediaDir: await temporaryFolder(t), s3: null }),
-    publicUrl: 'https://punctual.example',
-    rules: rulesIn(networks),
-    oauth: {},
-    sandboxUrl: null,
-    workflows: noWorkflows,
-    retentionDays: { deliveries: 30, finds: 30, metricDays: 730 },
-    log: testLog,
-  };
+  const config = readConfig({
+    DATABASE_URL: 'postgresql://127.0.0.1/unused', // `orm` is open.
+    SECRET_KEY: randomBytes(32).toString('hex'),
+    PUNCTUAL_PUBLIC_URL: 'https://punctual.example',
+    PUNCTUAL_MEDIA_DIR: await temporaryFolder(t),
+  });
+  const services = composeServices(config, networksWith(networks), { orm, guardsNetworks: true });
+  t.teardown(services.closeEgress);
+  const storage = createStorage(config.media);
+  const own = { networks, storage, workflows: noWorkflows, log: testLog, now };
+  return { ...composeActivities(config, services, own), oauth: {} };
 }

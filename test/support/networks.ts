@@ -1,6 +1,6 @@
 import { text as readText } from 'node:stream/consumers';
-import type { Rules, RulesByPlatform } from '../../networks/content-rules.ts';
-import { openNetworks } from '../../networks/registry.ts';
+import type { Rules } from '../../networks/content-rules.ts';
+import { openNetworks, type Networks } from '../../networks/registry.ts';
 import {
   type Connection,
   type Finding,
@@ -239,8 +239,9 @@ export function timedNetwork(): TimedNetwork {
   });
 }
 
-/** The rules of all networks for the API and the workers, including the fakes. */
-export const rulesIn = (networks: Readonly<Record<string, Network>>): RulesByPlatform => ({
-  ...openNetworks({}).rules,
-  ...Object.fromEntries(Object.entries(networks).map(([platform, { rules }]) => [platform, rules])),
-});
+/** All networks for the API and the workers, with the rules of the fakes. */
+export function networksWith(fakes: Readonly<Record<string, Network>>): Networks {
+  const all = openNetworks({});
+  const rules = Object.entries(fakes).map(([platform, fake]) => [platform, fake.rules]);
+  return { ...all, rules: { ...all.rules, ...Object.fromEntries(rules) } };
+}

@@ -1,31 +1,35 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
-import type { ApiDeps } from '../../api/deps.ts';
-import { createApp, configure } from '../../api/app.ts';
-import { createDatabaseGate, readiness, systemStatus } from '../../api/health/routes.ts';
-import type { Activities } from '../../activities/index.ts';
+import { composeActivities } from '../../activities/compose-activities.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
-import type { Orm } from '../../db/orm.ts';
-import type { Network } from '../../networks/network.ts';
-import { rulesIn } from './networks.ts';
-import { openNetworks } from '../../networks/registry.ts';
-import type { Quotas } from '../../domain/quotas.ts';
-import { quotas as readQuotas, type RateLimits } from '../../runtime/config/read-config.ts';
-import { parseAllowList } from '../../runtime/egress/addresses.ts';
-import { checkDestination, checkUrl, createResolver } from '../../runtime/egress/destination.ts';
-import { createEgress, type EgressOptions } from '../../runtime/egress/create-egress.ts';
-import { openMedia } from '../../services/media/open-media.ts';
-import { createStaging } from '../../runtime/storage/create-storage.ts';
-import { createSealer } from '../../runtime/secrets.ts';
-import { backgroundSync } from '../../temporal/background-sync.ts';
-import type { Temporal } from '../../temporal/connect.ts';
-import { workflowStates } from '../../temporal/workflow-states.ts';
-import { createRefusals, createPool } from '../../api/rate-limits/limiter.ts';
+import type { Activities } from '../../activities/index.ts';
+import { configure, createApp } from '../../api/app.ts';
+import { composeApi } from '../../api/compose-api.ts';
+import type { ApiDeps } from '../../api/deps.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
 import type { ConnectionLimits } from '../../api/rate-limits/concurrency-limit.ts';
-import { mediaDirOf } from './media-dirs.ts';
+import { createPool } from '../../api/rate-limits/limiter.ts';
+import type { Orm } from '../../db/orm.ts';
+import type { Quotas } from '../../domain/quotas.ts';
+import type { Network } from '../../networks/network.ts';
+import { openNetworks } from '../../networks/registry.ts';
+import {
+  quotas as readQuotas,
+  readConfig,
+  type Config,
+  type RateLimits,
+} from '../../runtime/config/read-config.ts';
+import type { EgressOptions } from '../../runtime/egress/create-egress.ts';
+import { createStaging } from '../../runtime/storage/create-storage.ts';
+import { composeServices } from '../../services/compose.ts';
+import type { MediaDeps } from '../../services/deps.ts';
+import type { Temporal } from '../../temporal/connect.ts';
+import { workflowStates } from '../../temporal/workflow-states.ts';
 import { freshDatabase, patience } from './database.ts';
+import { mediaDirOf } from './media-dirs.ts';
+import { networksWith } from './networks.ts';
+import { opened } from './opened-ports.ts';
 import {
   freshNamespace,
   nativeConnection,
@@ -34,7 +38,6 @@ import {
   testLog,
   type Patience,
 } from './temporal.ts';
-import type { MediaDeps } from '../../services/deps.ts';
 
 /** All parts of one test's Punctual. It has its own database and Temporal namespace. */
 export type Punctual = {
@@ -97,75 +100,61 @@ const realNetworks = async (): Promise<Readonly<Record<string, Network>>> =>
 
 /** Starts an API on a real socket, without workers. */
 export async function startApi(t: ExecutionContext, options: ApiOptions = {}): Promise<Punctual> {
-  const { allowPorts = [], temporalEnv, networks = await realNetworks(), outside } = options;
+  const { networks = await realNetworks(), media, connecting, readers, bodyMs = 100_000 } = options;
   const { url: databaseUrl, orm } = await freshDatabase(t);
-  const settings = temporalEnv ?? (await freshNamespace());
-  const temporal = temporalClient(t, settings, options);
-  const secretKey = randomBytes(32).toString('hex');
-  const allow = parseAllowList(allowPorts.map((port) => `127.0.0.1/32:${port}`).join(','));
-  const publicUrl = options.publicUrl ?? 'https://punctual.example';
-  const ca = options.ca ? { ca: options.ca } : {};
-  const egress = createEgress({ allow, ownUrl: publicUrl, ...outside, ...ca });
-  t.teardown(() => egress.close());
-  const resolveName = outside?.resolve ?? createResolver();
-  const sealer = createSealer(secretKey);
+  const temporalEnv = options.temporalEnv ?? (await freshNamespace());
+  const temporal = temporalClient(t, temporalEnv, options);
+  const config = configFor(databaseUrl, options);
+  const { secretKey, trustedProxies } = config;
+  const { mediaDir } = config.media;
+  const outside = { ...options.outside, ...(options.ca ? { ca: options.ca } : {}) };
+  const guarded = { orm, guardsNetworks: true, outside };
+  const services = composeServices(config, networksWith(networks), guarded);
+  t.teardown(services.closeEgress);
+  const pool = createPool(databaseUrl, testLog, patience);
+  t.teardown(() => pool.end());
   const now = options.now ?? (() => new Date());
-  const mediaDir = mediaDirOf(databaseUrl);
-  const media = await libraryIn(mediaDir, egress, (given) => checkUrl(given, { allow }), options);
-  t.teardown(() => media.inspector.close());
-  const { storage } = media;
+  const staging = await createStaging(config.media);
+  const api = composeApi(config, services, { temporal, staging, pool, log: testLog, now });
+  t.teardown(api.close);
   const workflows = workflowStates(temporal.client);
-  const retentionDays = { deliveries: 30, finds: 30, metricDays: 730 };
-  const base = { orm, sealer, publicUrl, log: testLog, now };
-  const rules = rulesIn(networks);
-  const deps = {
-    ...base,
-    networks,
-    rules,
-    oauth: {},
-    sandboxUrl: null,
-    workflows,
-    egress,
-    webhooks: egress,
-    downloads: egress,
-    storage,
-    retentionDays,
-  };
-  const { mostPerAddress = 0, trustedProxies = 0 } = options;
-  const sync = backgroundSync(temporal.client, orm, testLog);
-  const gate = createDatabaseGate();
-  gate.open(); // The test's database is already prepared.
+  const { storage } = { ...api.deps.media, ...media };
+  const own = { networks, storage, workflows, log: testLog, now };
+  const deps = { ...composeActivities(config, services, own), oauth: {} };
+  api.deps.gate.open(); // The test's database is already prepared.
   const app = createApp({
-    gate,
-    ...base,
-    media,
-    rules,
-    ...sync,
-    egress,
-    networkEgress: egress,
-    ...chosen(options),
-    refuseUrl: (url) => checkDestination(url, { allow, resolve: resolveName, ownUrl: publicUrl }),
-    readiness: () => readiness(orm, gate),
-    status: () => systemStatus(orm, temporal, gate),
-    ...counting(t, databaseUrl, options),
-    mostPerAddress,
-    trustedProxies,
+    ...api.deps,
+    media: { ...api.deps.media, ...media },
+    networks: { ...api.deps.networks, ...connecting },
+    readers: readers ?? { bytesPerSecond: 0, windowMs: 60_000 },
+    bodyMs,
   });
-  t.teardown(() => sync.drain());
-  const bounds = { most: mostPerAddress, trustedProxies, log: testLog };
+  const bounds = { most: config.callerLimits.perAddress, trustedProxies, log: testLog };
   const url = await listen(t, app, bounds, options.port);
-  return { orm, databaseUrl, temporal, temporalEnv: settings, secretKey, deps, url, mediaDir };
+  return { orm, databaseUrl, temporal, temporalEnv, secretKey, deps, url, mediaDir };
 }
 
-/** The options with their defaults. */
-const chosen = (options: ApiOptions) => ({
-  networks: { ...openNetworks({}), ...options.connecting },
-  sandboxUrl: options.sandboxUrl ?? null,
-  returnUrls: (options.returnUrls ?? []).map((one) => new URL(one)),
-  quotas: { ...usualQuotas, ...options.quotas },
-  readers: options.readers ?? { bytesPerSecond: 0, windowMs: 60_000 },
-  bodyMs: options.bodyMs ?? 100_000,
-});
+/** The product's defaults, without limits of calls, with the settings that the test chooses. */
+function configFor(databaseUrl: string, options: ApiOptions): Config {
+  const { mostPerAddress = 0, mostPerKey = 0, trustedProxies = 0, leastFree = 0 } = options;
+  const config = readConfig({
+    ...opened(options.allowPorts ?? []),
+    DATABASE_URL: databaseUrl,
+    SECRET_KEY: randomBytes(32).toString('hex'),
+    PUNCTUAL_PUBLIC_URL: options.publicUrl ?? 'https://punctual.example',
+    PUNCTUAL_MEDIA_DIR: mediaDirOf(databaseUrl),
+  });
+  return {
+    ...config,
+    media: { ...config.media, leastFree },
+    callerLimits: { perAddress: mostPerAddress, perKey: mostPerKey, slowestReader: 0 },
+    rateLimits: { ...plenty, ...options.rateLimits },
+    quotas: { ...usualQuotas, ...options.quotas },
+    sandboxUrl: options.sandboxUrl ?? null,
+    returnUrls: (options.returnUrls ?? []).map((one) => new URL(one)),
+    trustedProxies,
+  };
+}
 
 /** @returns its address. */
 async function listen(
@@ -183,17 +172,6 @@ async function listen(
   });
   const { port: taken } = server.address() as AddressInfo;
   return `http://127.0.0.1:${taken}`;
-}
-
-async function libraryIn(
-  mediaDir: string,
-  downloader: MediaDeps['downloader'],
-  refuseUrl: MediaDeps['refuseUrl'],
-  { leastFree = 0, media }: ApiOptions,
-): Promise<MediaDeps> {
-  const stored = { mediaDir, s3: null, leastFree };
-  const given = { staging: await createStaging(stored), downloader, refuseUrl };
-  return { ...openMedia({ media: stored, retentionDays: { unusedMedia: 0 } }, given), ...media };
 }
 
 export type WorkerOptions = {
@@ -258,24 +236,9 @@ const plenty: RateLimits = { requests: 1_000_000, writes: 1_000_000, wrongKeys: 
 /** The default quotas. */
 export const usualQuotas = readQuotas({}, []);
 
-/** The admission checks of a test's API. @param limits Rate limits, if the test is about them. */
-export function admission(
-  t: ExecutionContext,
-  databaseUrl: string,
-  limits: Partial<RateLimits> = {},
-  { mostPerKey = 0, quotas = {} }: Pick<ApiOptions, 'mostPerKey' | 'quotas'> = {},
-): Admission {
+/** The admission checks of an API without limits. */
+export function admission(t: ExecutionContext, databaseUrl: string): Admission {
   const pool = createPool(databaseUrl, testLog, patience);
   t.teardown(() => pool.end());
-  const allowances = { maxConcurrent: mostPerKey, quotas: { ...usualQuotas, ...quotas } };
-  return createAdmission(pool, { ...plenty, ...limits }, allowances);
-}
-
-/** The counters of clients' calls. */
-function counting(t: ExecutionContext, databaseUrl: string, options: ApiOptions) {
-  const pool = createPool(databaseUrl, testLog, patience);
-  t.teardown(() => pool.end());
-  const { wrongKeys = plenty.wrongKeys } = options.rateLimits ?? {};
-  const admit = admission(t, databaseUrl, options.rateLimits, options);
-  return { admit, refusedSecrets: createRefusals(pool, wrongKeys) };
+  return createAdmission(pool, plenty, { maxConcurrent: 0, quotas: usualQuotas });
 }

@@ -100,8 +100,8 @@ async function deliver(t: ExecutionContext, { url }: TestReceiver) {
   const network = fakeNetwork();
   const punctual = await startTimeSkipping(t, network, { allowPorts: [receivers().port] });
   const attemptedAtMs: number[] = [];
-  const request = punctual.deps.egress.request.bind(punctual.deps.egress);
-  punctual.deps.egress.request = async (...args) => {
+  const request = punctual.deps.webhooks.request.bind(punctual.deps.webhooks);
+  punctual.deps.webhooks.request = async (...args) => {
     attemptedAtMs.push(await punctual.environment.currentTimeMs());
     return request(...args);
   };

@@ -114,7 +114,7 @@ test('invalid bytes are shown as replacement characters', async (t) => {
 
 test('a receiver that never answers is a timeout, and nothing is stored before that', async (t) => {
   const { client, path, workspaceId, receiver, call } = await endpoint(t);
-  const { egress } = api.punctual.deps;
+  const egress = api.punctual.deps.webhooks;
   const request = egress.request.bind(egress);
   const limit = new AbortController();
   egress.request = (outgoing) => {
