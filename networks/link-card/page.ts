@@ -107,18 +107,17 @@ const readable = (name: string | undefined): string | undefined =>
 function metaOf(ascii: string): string | undefined {
   let found: string | undefined;
   readHtml(ascii, {
-    onTag: (name, attributes) => {
+    onopentag: (name, { charset, content = '', 'http-equiv': about = '' }) => {
       if (name !== 'meta' || found !== undefined) {
         return;
       }
 
-      const isType = attributes.get('http-equiv')?.toLowerCase() === 'content-type';
-      const content = isType ? (attributes.get('content') ?? '') : '';
-      const inContent = /charset\s*=\s*["']?(?<name>[\w.:\-]{1,40})/iv.exec(content);
-      found = known(attributes.get('charset')?.trim() ?? inContent?.groups?.['name']);
+      const isType = about.toLowerCase() === 'content-type';
+      const inContent = isType
+        ? /charset\s*=\s*["']?(?<name>[\w.:\-]{1,40})/iv.exec(content)
+        : null;
+      found = known(charset?.trim() ?? inContent?.groups?.['name']);
     },
-    onEndTag: () => undefined,
-    onText: () => undefined,
   });
   return found;
 }
@@ -153,19 +152,18 @@ export function pageFacts(html: string): PageFacts {
   let title = '';
   let isTitle = false;
   readHtml(html, {
-    onTag: (name, attributes) => {
-      const key = (attributes.get('property') ?? attributes.get('name') ?? '').toLowerCase();
-      const content = attributes.get('content') ?? '';
+    onopentag: (name, { property, name: label, content = '' }) => {
+      const key = (property ?? label ?? '').toLowerCase();
       if (name === 'meta' && metaNames.has(key) && !metadata.has(key) && content.trim() !== '') {
         metadata.set(key, content);
       }
       // An SVG in the page may have a title as well, so only the first title counts.
       isTitle = name === 'title' && title === '';
     },
-    onEndTag: () => {
+    onclosetag: () => {
       isTitle = false;
     },
-    onText: (text) => {
+    ontext: (text) => {
       title += isTitle && title.length < maxTitle * 2 ? text : '';
     },
   });

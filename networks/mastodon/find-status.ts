@@ -194,27 +194,23 @@ function plain(html: string): string {
   let text = '';
   let isShown = true;
   readHtml(html, {
-    onTag: (name, attributes) => {
+    onopentag: (name, { href, class: classes = '', rel = '' }) => {
       if (name === 'a') {
-        const target = isMarked(attributes) ? undefined : attributes.get('href');
-        text += target ?? '';
-        isShown = target === undefined;
+        // Mentions and hashtags are links too, but their text is the original one.
+        const isMarked = /\b(?:mention|hashtag)\b/u.test(classes) || rel.startsWith('tag');
+        text += isMarked ? '' : (href ?? '');
+        isShown = isMarked || href === undefined;
       }
     },
-    onEndTag: (name) => {
+    onclosetag: (name) => {
       isShown ||= name === 'a' || name === 'p';
     },
-    onText: (piece) => {
+    ontext: (piece) => {
       text += isShown ? piece : '';
     },
   });
   return text;
 }
-
-/** Mentions and hashtags are links too, but their text is the original one. */
-const isMarked = (attributes: ReadonlyMap<string, string>): boolean =>
-  /\b(?:mention|hashtag)\b/u.test(attributes.get('class') ?? '') ||
-  (attributes.get('rel') ?? '').startsWith('tag');
 
 const lettersOf = (text: string): string =>
   normalized(withoutHosts(text), 'NFKC')
