@@ -190,13 +190,13 @@ function fill(file: number, start: number, length: number): void {
   }
 }
 
-export type Reader = {
+type Reader = {
   /** Returns `length` bytes, or fewer at the end of the file. */
   at(position: number, length: number): Buffer;
 };
 
 /** Reads large pieces, as most requests are for a few bytes. */
-export function createReader(file: number): Reader {
+function createReader(file: number): Reader {
   const piece = Buffer.alloc(256 * 1024);
   let [start, filled] = [0, 0];
   return {

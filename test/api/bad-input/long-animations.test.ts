@@ -32,29 +32,29 @@ test.serial('an animation with the maximum number of frames is accepted', async 
   }
 });
 
-test.serial('files of others are served while one client uploads endless animations', async (t) => {
-  const { punctual } = api;
-  const [client, hostile] = await Promise.all([newClient(punctual), newClient(punctual)]);
-  const bytes = await picture();
-  const { body } = await upload(punctual, client, { bytes });
-  const endless = await longWebp(100_000);
-  const before = process.cpuUsage();
-  const attack = Array.from({ length: 8 }, () =>
-    upload(punctual, hostile as Client, { bytes: endless }),
-  );
-  for (let count = 0; count < 20; count += 1) {
-    const link = await fetch(linkTo(punctual, body.media.url));
-    t.true(bytes.equals(Buffer.from(await link.arrayBuffer())));
-  }
+test.serial(
+  'files of others are served while one client uploads an endless animation',
+  async (t) => {
+    const { punctual } = api;
+    const [client, hostile] = await Promise.all([newClient(punctual), newClient(punctual)]);
+    const bytes = await picture();
+    const { body } = await upload(punctual, client, { bytes });
+    const before = process.cpuUsage();
+    const attack = upload(punctual, hostile as Client, { bytes: await longWebp(100_000) });
+    for (let count = 0; count < 20; count += 1) {
+      const link = await fetch(linkTo(punctual, body.media.url));
+      t.true(bytes.equals(Buffer.from(await link.arrayBuffer())));
+    }
 
-  t.is((await upload(punctual, client, { bytes })).status, 201);
-  for (const reply of await Promise.all(attack)) {
-    t.like(reply, tooMany);
-  }
+    t.is((await upload(punctual, client, { bytes })).status, 201);
+    // The child's processor time ends, or on a busy machine its elapsed time.
+    t.regex((await attack).body.error, /takes too much time|could not be inspected/v);
+    t.is(await rowsOf(punctual, hostile.workspaceId), 0);
 
-  // CPU time of the process that serves the links. Inspecting one animation in it took 17 s.
-  const { user, system } = process.cpuUsage(before);
-  const seconds = (user + system) / 1_000_000;
-  t.log(`${seconds} s of processor time`);
-  t.true(seconds < 15, `${seconds} s`);
-});
+    // CPU time of the process that serves the links. Inspecting one animation in it took 17 s.
+    const { user, system } = process.cpuUsage(before);
+    const seconds = (user + system) / 1_000_000;
+    t.log(`${seconds} s of processor time`);
+    t.true(seconds < 8, `${seconds} s`);
+  },
+);
