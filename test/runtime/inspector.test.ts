@@ -173,7 +173,7 @@ test('a thousand waiting files of one workspace do not delay the files of others
   t.is(order.length, 1003);
 });
 
-test('if all slots are taken, the workspace with the fewest is next, then in turn', async (t) => {
+test('if all slots are taken, other workspaces come before more files of the same one', async (t) => {
   const enter = createFairQueue({ all: 2, each: 2 });
   const never = new AbortController().signal;
   const [one, two] = [await enter('a', never), await enter('a', never)];
