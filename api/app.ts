@@ -10,20 +10,14 @@ import { connectRoutes } from './connect/routes.ts';
 import type { ApiDeps } from './deps.ts';
 import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
-import { resetBroken, answerErrors, answerBroken, refuseExpectation } from './http/errors.ts';
+import { resetBroken, answerErrors, answerBroken } from './http/errors.ts';
 import { fixedPaths, mount } from './http/mount.ts';
 import type { Route } from './http/route.ts';
-import { disconnectSlowReaders, drainUnreadBody } from './http/slow-clients.ts';
 import { mediaRoutes } from './media/routes.ts';
 import { filesRouter } from './media/serve-files.ts';
 import { networkRoutes } from './networks/routes.ts';
 import { openapiRouter } from './openapi/document.ts';
 import { postRoutes } from './posts/routes.ts';
-import {
-  limitRequestsPerAddress,
-  limitConnectionsPerAddress,
-  type ConnectionLimits,
-} from './rate-limits/concurrency-limit.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { endpointRoutes } from './webhooks/endpoint-routes.ts';
 import { workspaceRoutes } from './workspace/routes.ts';
@@ -56,12 +50,9 @@ export function createApp(deps: ApiDeps): Koa {
   ];
   app
     .use(requestId)
-    .use(drainUnreadBody)
-    .use(disconnectSlowReaders(deps.readers))
     .use(answerErrors(deps.log))
     .use(resetBroken(deps.log))
     .use(readableTarget)
-    .use(limitRequestsPerAddress(deps.mostPerAddress))
     .use(fixedPaths(routes));
   for (const router of routers) {
     app.use(router.routes()).use(router.allowedMethods());
@@ -115,7 +106,7 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
     const chosen = typeof bound === 'object' && bound ? bound.port : port;
     log.info({ address: `http://${host}:${chosen}` }, 'listening');
   });
-  configure(server, { most: deps.mostPerAddress, trustedProxies: deps.trustedProxies, log });
+  configure(server);
   server.on('error', (error) => {
     log.fatal({ error: describeError(error) }, `cannot listen on ${host}:${port}`);
     process.exit(1);
@@ -128,12 +119,20 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
 
 type Server = ReturnType<ReturnType<typeof createApp>['listen']>;
 
-/** Sets connection limits, and the handlers of requests that never reach Koa. */
-export function configure(server: Server, bounds: ConnectionLimits): void {
-  limitConnectionsPerAddress(server, bounds);
+/**
+ * How long a request may take to arrive, and a connection may be silent while it is answered, in milliseconds. Node's
+ * default of five minutes is too short for 200 MB over a slow line, and a download by URL takes up to ten.
+ */
+const longestMs = 30 * 60_000;
+
+/** Keeps one process below the usual limits of open files and memory. */
+const mostConnections = 4096;
+
+/** Sets the limits of connections, beside Node's own of 60 s for headers, and the answer to invalid HTTP. */
+export function configure(server: Server): void {
+  server.maxConnections = mostConnections;
   server.keepAliveTimeout = idleMs;
-  // Node's default of five minutes is too short for 200 MB over a slow line. Stalled uploads are detected earlier.
-  server.requestTimeout = 30 * 60_000;
+  server.requestTimeout = longestMs;
+  server.timeout = longestMs;
   server.on('clientError', answerBroken);
-  server.on('checkExpectation', refuseExpectation);
 }

@@ -29,7 +29,7 @@ export function composeApi(
   const { orm } = services;
   const { drain, ...sync } = backgroundSync(temporal.client, orm, log);
   const gate = createDatabaseGate();
-  const allowances = { maxConcurrent: config.callerLimits.perKey, quotas: config.quotas };
+  const allowances = { maxConcurrent: config.requestsPerKey, quotas: config.quotas };
   const media = openMedia(config, { staging, downloader: downloads, refuseUrl: refuseDownload });
   const deps: ApiDeps = {
     ...services,
@@ -42,9 +42,6 @@ export function composeApi(
     status: () => systemStatus(orm, temporal, gate),
     admit: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
     refusedSecrets: createRefusals(pool, config.rateLimits.wrongKeys),
-    readers: { bytesPerSecond: config.callerLimits.slowestReader, windowMs: 180_000 },
-    mostPerAddress: config.callerLimits.perAddress,
-    bodyMs: 30_000,
     trustedProxies: config.trustedProxies,
   };
   const close = async (): Promise<void> => {

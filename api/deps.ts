@@ -2,7 +2,6 @@ import type { DeliveryToSync, PostMetricsRequest, PostToSync } from '../domain/t
 import type { ServiceDeps } from '../services/deps.ts';
 import type { DatabaseGate, ApiReadiness, SystemStatus } from './health/routes.ts';
 import type { Admission } from './http/admission.ts';
-import type { ReaderLimits } from './http/slow-clients.ts';
 import type { Refusals } from './rate-limits/limiter.ts';
 
 /** Dependencies of the API, built once (`api/compose-api.ts`). */
@@ -23,12 +22,6 @@ export type ApiDeps = ServiceDeps & {
   readonly admit: Admission;
   /** Counts refused secrets on the connect page. */
   readonly refusedSecrets: Refusals;
-  /** Time limit for a JSON body, in milliseconds. */
-  readonly bodyMs: number;
-  /** Minimum speed at which a client must read its response. */
-  readonly readers: ReaderLimits;
-  /** Concurrent requests per client address; 0 is unlimited. */
-  readonly mostPerAddress: number;
   /** Number of trusted proxies in front of the API, for the client's address. */
   readonly trustedProxies: number;
 };

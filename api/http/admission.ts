@@ -5,17 +5,9 @@ import type { Quotas } from '../../domain/quotas.ts';
 import type { RateLimits } from '../../runtime/config/read-config.ts';
 import { hashApiKey } from '../../runtime/secrets.ts';
 import type { Caller } from '../../services/context.ts';
-import {
-  clientAddress,
-  createConcurrencyLimit,
-  acquire,
-} from '../rate-limits/concurrency-limit.ts';
-import {
-  createLimiter,
-  rateLimitHeaders,
-  type Standing,
-  inBatches,
-} from '../rate-limits/limiter.ts';
+import { clientAddress } from '../rate-limits/client-address.ts';
+import { createConcurrencyLimit } from '../rate-limits/concurrency-limit.ts';
+import { createLimiter, rateLimitHeaders, type Standing } from '../rate-limits/limiter.ts';
 
 /**
  * Authenticates a call and applies the rate limits.
@@ -41,7 +33,7 @@ export function createAdmission(
   { maxConcurrent, quotas }: Allowances,
   assertOpen: () => void = () => undefined,
 ): Admission {
-  const concurrencyLimit = createConcurrencyLimit(maxConcurrent);
+  const takeSlot = createConcurrencyLimit(maxConcurrent);
   const requestPolicy = { name: 'requests', quota: limits.requests };
   const writePolicy = { name: 'writes', quota: limits.writes };
   const wrongKeyPolicy = { name: 'wrong-keys', quota: limits.wrongKeys };
@@ -79,7 +71,7 @@ export function createAdmission(
       throw tooMany(refusal, `${refusal.policy.name} with this API key`);
     }
 
-    acquire(ctx, concurrencyLimit, known.keyId, 'with this API key');
+    takeSlot(ctx, known.keyId);
     return known.caller;
   };
 }
@@ -121,7 +113,7 @@ function authenticator(
   assertOpen: () => void,
 ): (header: string) => Promise<Authenticated | null> {
   const recordUse = lastUseRecorder(pool);
-  const find = inBatches(async (hash) => {
+  const find = async (hash: string): Promise<Row | undefined> => {
     const { rows } = await pool.query<Row>({ name: 'authenticate', text: findKey, values: [hash] });
     const [row] = rows;
     if (row && !row.is_recorded) {
@@ -129,7 +121,7 @@ function authenticator(
     }
 
     return row;
-  });
+  };
   return async (header) => {
     const key = /^bearer +(?<key>\S+) *$/iv.exec(header)?.groups?.['key'];
     if (key === undefined) {
@@ -140,7 +132,7 @@ function authenticator(
     }
 
     assertOpen();
-    const { result: row } = await find(hashApiKey(key));
+    const row = await find(hashApiKey(key));
     if (!row) {
       return null;
     }

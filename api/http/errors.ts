@@ -4,7 +4,6 @@ import { isDatabaseUnavailable } from '../../db/database-errors.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { fields, listOf, text } from '../../domain/json-schema.ts';
 import { describeError, type Logger } from '../../runtime/logger.ts';
-import { drainBody } from './slow-clients.ts';
 
 /** The HTTP status of each error code. */
 export const httpStatusOf: Readonly<Record<ErrorCode, number>> = {
@@ -159,13 +158,8 @@ const broken = {
 
 /** Answers invalid HTTP, which never reaches Koa, with the usual error body. Handles the server's `clientError`. */
 export function answerBroken(error: Error & { readonly code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-
-  if (isAnswering(socket)) {
-    socket.destroySoon(); // The written part of that response is still sent.
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
+    socket.destroySoon(); // After another response, or inside of one, this answer could be taken for a part of it.
     return;
   }
 
@@ -182,36 +176,6 @@ export function answerBroken(error: Error & { readonly code?: string }, socket: 
       body,
     ].join('\r\n'),
   );
-}
-
-/**
- * Refuses an `Expect` other than `100-continue`, which never reaches Koa. Handles the server's `checkExpectation`. The
- * connection is closed only after the body was read: an earlier close would discard the response.
- */
-export function refuseExpectation(request: Context['req'], response: Context['res']): void {
-  const error = 'The only supported `Expect` is "100-continue".';
-  const body = JSON.stringify({ error, code: 'invalid_request' });
-  response
-    .writeHead(417, {
-      'Content-Type': 'application/json; charset=utf-8',
-      'Content-Length': Buffer.byteLength(body),
-      'X-Request-Id': crypto.randomUUID(),
-      Connection: 'close',
-    })
-    .write(body);
-  request.once('end', () => response.end());
-  drainBody(request);
-}
-
-/**
- * Whether a response to an earlier request on the connection is being sent. Node itself stores and reads it in this
- * field.
- */
-function isAnswering(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
-  const { _httpMessage: earlier } = socket;
-  return typeof earlier === 'object' && earlier !== null && 'headersSent' in earlier
-    ? earlier.headersSent === true
-    : false;
 }
 
 /**

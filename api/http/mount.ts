@@ -12,11 +12,7 @@ import type { Route, QuerySpec } from './route.ts';
 /** Path prefix of all routes. */
 const prefix = '/api/v1';
 
-type MountDeps = {
-  readonly admit: Admission;
-  /** Time limit for a JSON body, in milliseconds. */
-  readonly bodyMs: number;
-};
+type MountDeps = { readonly admit: Admission };
 
 /** Builds a router that authenticates, validates the request and runs the use case. */
 export function mount(routes: readonly Route[], deps: MountDeps): Router {
@@ -29,9 +25,9 @@ export function mount(routes: readonly Route[], deps: MountDeps): Router {
   return router;
 }
 
-function handlerOf(route: Route, { admit, bodyMs }: MountDeps) {
+function handlerOf(route: Route, { admit }: MountDeps) {
   const readQuery = queryReader(route.query);
-  const body = bodyReader(route, bodyMs);
+  const body = bodyReader(route);
   return async (ctx: RouterContext): Promise<void> => {
     ctx.set('Cache-Control', 'no-store'); // Responses, also refusals, are for this key only and may contain secrets.
     const caller = await admit(ctx, route.method !== 'get' && route.isReadOnly !== true);
@@ -71,17 +67,13 @@ export function clientSignalOf(response: RouterContext['res']): AbortSignal {
 }
 
 /** Selects how the body of a route is read and validated. */
-function bodyReader(
-  { method, body, bodyKind }: Route,
-  withinMs: number,
-): (ctx: RouterContext) => Promise<unknown> {
+function bodyReader({ method, body, bodyKind }: Route): (ctx: RouterContext) => Promise<unknown> {
   if (body === undefined || bodyKind === 'multipart') {
-    return async (ctx) =>
-      method === 'post' && body === undefined ? readNoBody(ctx, withinMs) : undefined;
+    return async (ctx) => (method === 'post' && body === undefined ? readNoBody(ctx) : undefined);
   }
 
   const parse = parser(body);
-  return async (ctx) => parse(await readBody(ctx, withinMs));
+  return async (ctx) => parse(await readBody(ctx));
 }
 
 /** Treats a malformed id like an unknown one. @throws AppError `not_found` */

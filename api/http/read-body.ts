@@ -1,16 +1,10 @@
-import type { Readable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
-import { createBrotliDecompress, createUnzip, type BrotliDecompress, type Unzip } from 'node:zlib';
 import type { Context } from 'koa';
+import { getRawBody, type RawBodyError } from 'raw-body';
+import { parse } from 'secure-json-parse';
 import { AppError } from '../../domain/errors.ts';
-import { createGrowingBuffer } from '../../runtime/bytes.ts';
 
-/**
- * Reads a JSON body of at most 1 MB. For a duplicate field the last value counts.
- *
- * @param withinMs Time limit for the body, in milliseconds.
- */
-export async function readBody(ctx: Context, withinMs: number): Promise<unknown> {
+/** Reads a JSON body of at most 1 MB. For a duplicate field the last value counts. */
+export async function readBody(ctx: Context): Promise<unknown> {
   const type = ctx.get('content-type');
   const { length } = ctx.request;
   if (length === 0 || (type === '' && length === undefined)) {
@@ -21,7 +15,7 @@ export async function readBody(ctx: Context, withinMs: number): Promise<unknown>
   }
 
   assertJson(ctx);
-  return parseJson(await readText(ctx, withinMs));
+  return parseJson(await readText(ctx));
 }
 
 /**
@@ -29,9 +23,9 @@ export async function readBody(ctx: Context, withinMs: number): Promise<unknown>
  *
  * @throws AppError for any other body, because its fields would be ignored.
  */
-export async function readNoBody(ctx: Context, withinMs: number): Promise<void> {
+export async function readNoBody(ctx: Context): Promise<void> {
   const comes = (ctx.request.length ?? 0) > 0 || ctx.get('transfer-encoding') !== '';
-  const text = comes ? await readText(ctx, withinMs) : '';
+  const text = comes ? await readText(ctx) : '';
   if (text === '') {
     return;
   }
@@ -54,232 +48,95 @@ function assertJson(ctx: Context): void {
   }
 }
 
-/**
- * Matches a `__proto__` field, also when spelt with escapes. Our code treats it as an ordinary field; refusing it
- * protects code that copies fields one by one, where it would replace the prototype.
- */
-const protoField =
-  /"(?:_|\\u005f){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006f)(?:t|\\u0074)(?:o|\\u006f)(?:_|\\u005f){2}"\s*:/iv;
-
-/** Far deeper than any valid body. Protects recursive code from a stack overflow. */
-const mostLevels = 64;
+/** @throws AppError `unsupported_media_type` for a compressed body. */
+export function assertUncompressed(ctx: Context): void {
+  if (!/^(?:identity)?$/iv.test(ctx.get('content-encoding'))) {
+    throw new AppError(
+      'unsupported_media_type',
+      'Send the body uncompressed, without Content-Encoding.',
+    );
+  }
+}
 
 function parseJson(text: string): unknown {
-  if (levelsOf(text) > mostLevels) {
-    const message = `The request body nests objects and arrays more than ${mostLevels} levels deep.`;
-    throw new AppError('invalid_request', message, { details: [{ path: '', message }] });
-  }
-
   let body: unknown;
   try {
-    body = JSON.parse(text);
+    // A field named __proto__ would replace the prototype in code that copies fields one by one.
+    body = parse(text, { constructorAction: 'ignore' });
   } catch (cause) {
-    throw new AppError('invalid_request', 'The request body is not valid JSON.', { cause });
+    const message = 'The request body is not valid JSON, or has a field that is named __proto__.';
+    throw new AppError('invalid_request', message, { cause });
   }
 
-  if (protoField.test(text)) {
-    throw new AppError('invalid_request', 'The request body has a field that is named __proto__.');
+  if (isTooDeep(body)) {
+    const message = `The request body nests objects and arrays more than ${mostLevels} levels deep.`;
+    throw new AppError('invalid_request', message, { details: [{ path: '', message }] });
   }
 
   return body;
 }
 
-/**
- * Returns the nesting depth; any number for invalid JSON. Skips strings with `indexOf`: reading each character of a
- * megabyte takes up to 90 ms until the function is compiled.
- */
-function levelsOf(text: string): number {
-  let [level, deepest] = [0, 0];
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text.charCodeAt(at);
-    if (char === quote) {
-      at = endOfString(text, at);
-    } else if (char === openingBracket || char === openingBrace) {
-      level += 1;
-      deepest = Math.max(deepest, level);
-    } else if (char === closingBracket || char === closingBrace) {
-      level -= 1;
-    }
+/** Far deeper than any valid body. Protects recursive code from a stack overflow. */
+const mostLevels = 64;
+
+function isTooDeep(body: unknown): boolean {
+  let level = [body].filter(isNested);
+  for (let depth = 0; depth < mostLevels && level.length > 0; depth += 1) {
+    level = level.flatMap((value) => Object.values(value).filter(isNested));
   }
 
-  return deepest;
+  return level.length > 0;
 }
 
-const [quote, backslash] = [0x22, 0x5c];
-const [openingBracket, closingBracket, openingBrace, closingBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
+const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Index of the closing quote of the string that begins at `start`; the text's length when there is none. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let escapes = end;
-    while (text.charCodeAt(escapes - 1) === backslash) {
-      escapes -= 1;
-    }
-
-    if ((end - escapes) % 2 === 0) {
-      return end;
-    }
-  }
-
-  return text.length;
-}
-
-/** Limit of a JSON body, uncompressed. */
+/** Limit of a JSON body. */
 const maxBytes = 1024 * 1024;
 
 /**
- * Maximum compression ratio of a body larger than the second value, in bytes. Written text compresses to a third; a
- * ratio of 100 indicates a decompression bomb.
- */
-const [mostTimes, alwaysBytes] = [100, 64 * 1024];
-
-type Unpacker = BrotliDecompress | Unzip;
-
-/** Keyed by Content-Encoding. */
-const unpackers: ReadonlyMap<string, () => Unpacker> = new Map<string, () => Unpacker>([
-  ['gzip', createUnzip],
-  ['deflate', createUnzip],
-  ['br', createBrotliDecompress],
-]);
-
-/**
- * Reads a request body as text and decompresses it.
+ * Reads a request body as text.
  *
- * @param withinMs Time limit in milliseconds, so that a stalled client does not hold its connection.
- * @param most Limit in bytes, uncompressed.
- * @throws AppError `payload_too_large`; `unsupported_media_type` for another encoding; `invalid_request` for a body
- *   that is late, incomplete, does not decompress or is not UTF-8: replacement characters would silently change the
- *   text of a post.
+ * @param most Limit in bytes.
+ * @throws AppError `payload_too_large`; `unsupported_media_type` for a compressed body; `invalid_request` for a body
+ *   that is incomplete or not UTF-8: replacement characters would silently change the text of a post.
  */
-export async function readText(
-  ctx: Context,
-  withinMs: number,
-  most: number = maxBytes,
-): Promise<string> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(tooSlow(withinMs)), withinMs);
-  const bytes = await Promise.race([readBytes(ctx, most), late.promise])
-    .finally(() => clearTimeout(timer))
-    .catch((error: unknown) => {
-      ctx.req.resume(); // Drain the rest: many clients read the response only then.
-      throw error;
-    });
-  if (bytes.length > smallBytes) {
-    await turnOfLargeBody();
-  }
-
+export async function readText(ctx: Context, most: number = maxBytes): Promise<string> {
+  assertUncompressed(ctx);
+  const { length = null } = ctx.request;
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return await getRawBody(ctx.req, { length, limit: most, encoding: 'utf-8', decoder: strict });
   } catch (error) {
-    throw new AppError('invalid_request', 'The request body is not UTF-8.', { cause: error });
+    ctx.req.resume(); // Drain the rest: many clients read the response only then.
+    throw error instanceof AppError ? error : refusalOf(error as RawBodyError, most);
   }
 }
 
-/** A body up to this size, in bytes and uncompressed, is processed immediately. */
-const smallBytes = 64 * 1024;
-let lastTurn = Promise.resolve();
+/** Each chunk costs 64 bytes, so that fifty bodies of a megabyte in one-byte chunks would fill the memory. */
+const mostChunks = 16_384;
 
-/**
- * Spreads large bodies over rounds of the event loop, one per round. Parsing and validating a megabyte takes 5 to 20
- * ms; many complete bodies at once would block other calls for the sum of that.
- */
-function turnOfLargeBody(): Promise<void> {
-  lastTurn = lastTurn.then(() => setImmediate());
-  return lastTurn;
-}
-
-async function readBytes(ctx: Context, most: number): Promise<Buffer> {
-  const { req } = ctx;
-  const encoding = ctx.get('content-encoding').toLowerCase();
-  if (encoding === '' || encoding === 'identity') {
-    if ((ctx.request.length ?? 0) > most) {
-      throw tooLarge(most);
-    }
-
-    return collect(req, req, most);
-  }
-
-  const unpacker = unpackers.get(encoding)?.();
-  if (!unpacker) {
-    const message = 'The request body cannot be read in this encoding.';
-    throw new AppError('unsupported_media_type', message);
-  }
-
-  const isBomb = (size: number): boolean =>
-    size > alwaysBytes && size > mostTimes * unpacker.bytesWritten;
-  try {
-    return await collect(req.pipe(unpacker), req, most, isBomb);
-  } finally {
-    req.unpipe(unpacker);
-    unpacker.destroy();
-  }
-}
-
-/** Uses events: an iterator would close the connection when it ends. */
-function collect(
-  from: Readable,
-  request: Context['req'],
-  most: number,
-  isBomb: (size: number) => boolean = () => false,
-): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    let kept = createGrowingBuffer();
-    const refuse = (error: AppError): void => {
-      kept = createGrowingBuffer();
-      from.off('data', take);
-      reject(error);
-    };
-    const take = (chunk: Buffer): void => {
-      const size = kept.length + chunk.length;
-      if (size > most) {
-        refuse(tooLarge(most));
-      } else if (isBomb(size)) {
-        refuse(unpacksTooMuch());
-      } else {
-        kept.append(chunk);
-        if (kept.isFragmented) {
-          refuse(tooFragmented());
-        }
+function strict(encoding: string) {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  let chunks = 0;
+  return {
+    write: (chunk: Buffer) => {
+      chunks += 1;
+      if (chunks > mostChunks) {
+        throw new AppError('invalid_request', 'The request body comes in too many small chunks.');
       }
-    };
-    const breakOff = (): void => {
-      if (!request.complete) {
-        reject(new AppError('invalid_request', 'The request body broke off.'));
-      }
-    };
-    from.on('data', take).once('end', () => resolve(kept.bytes()));
-    if (from !== request) {
-      from.once('error', (cause) => reject(doesNotUnpack(cause)));
-    }
 
-    request.once('error', breakOff).once('close', breakOff);
-  });
+      return decoder.decode(chunk, { stream: true });
+    },
+    end: () => decoder.decode(),
+  };
 }
 
-const tooSlow = (withinMs: number): AppError =>
-  new AppError('invalid_request', `The request body did not come within ${withinMs / 1000} s.`);
+function refusalOf(cause: RawBodyError, most: number): AppError {
+  if (cause.type === 'entity.too.large') {
+    const limit = most === maxBytes ? '1 MB' : `${most / 1024} kB`;
+    return new AppError('payload_too_large', `The request body is larger than ${limit}.`);
+  }
 
-const tooLarge = (most: number): AppError =>
-  new AppError(
-    'payload_too_large',
-    `The request body is larger than ${most === maxBytes ? '1 MB' : `${most / 1024} kB`}.`,
-  );
-
-const unpacksTooMuch = (): AppError =>
-  new AppError(
-    'payload_too_large',
-    `The request body unpacks to more than ${mostTimes} times its size.`,
-  );
-
-const tooFragmented = (): AppError =>
-  new AppError(
-    'invalid_request',
-    'The request body comes in too many chunks of a few bytes. Send it in larger ones, or with a Content-Length.',
-  );
-
-const doesNotUnpack = (cause: Error): AppError =>
-  new AppError(
-    'invalid_request',
-    'The request body does not unpack as its Content-Encoding says.',
-    { cause },
-  );
+  return cause.code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+    ? new AppError('invalid_request', 'The request body is not UTF-8.', { cause })
+    : new AppError('invalid_request', 'The request body broke off.', { cause });
+}

@@ -4,6 +4,7 @@ import busboy, { type Busboy } from 'busboy';
 import type { Context } from 'koa';
 import { AppError } from '../../domain/errors.ts';
 import { createIdleTimeout } from '../../runtime/timers.ts';
+import { assertUncompressed } from './read-body.ts';
 
 export type MultipartOptions = {
   /** Receives the bytes of the first file. Other files are dropped. */
@@ -39,6 +40,8 @@ export async function readMultipart(ctx: Context, options: MultipartOptions): Pr
   if (!/^multipart\/form-data *(?:;|$)/iv.test(ctx.get('content-type'))) {
     throw new AppError('unsupported_media_type', 'Send the body as multipart/form-data.');
   }
+
+  assertUncompressed(ctx);
 
   let parser: Busboy | undefined;
   try {

@@ -7,7 +7,7 @@ import type { ByteRange } from '../../runtime/storage/media-storage.ts';
 import { findByLink } from '../../services/media/library.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientSignalOf } from '../http/mount.ts';
-import { clientAddress } from '../rate-limits/concurrency-limit.ts';
+import { clientAddress } from '../rate-limits/client-address.ts';
 
 /**
  * Keeps a file from running scripts or loading anything in a browser. The page that a browser builds around an image

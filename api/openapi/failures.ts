@@ -244,15 +244,15 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   payload_too_large: {
-    when: 'The request body is larger than 1 MB, uncompressed; or an uploaded file larger than 200 MB.',
+    when: 'The request body is larger than 1 MB, or an uploaded file larger than 200 MB.',
     example: { error: 'The request body is larger than 1 MB.' },
   },
   unsupported_media_type: {
-    when: 'The request body is not sent as `application/json` (an upload: `multipart/form-data`), or uses a compression other than gzip, deflate or br.',
+    when: 'The request body is not sent as `application/json` (an upload: `multipart/form-data`), or is compressed (`Content-Encoding`).',
     example: { error: 'Send the body as JSON, with Content-Type: application/json.' },
   },
   rate_limited: {
-    when: 'There were too many calls in a minute with this API key (`requests`, `writes`), or with wrong keys from your address (`wrong-keys`); or too many are under way at the same time with this API key or from your address. Try again after `Retry-After` seconds.',
+    when: 'There were too many calls in a minute with this API key (`requests`, `writes`), or with wrong keys from your address (`wrong-keys`); or too many are under way at the same time with this API key. Try again after `Retry-After` seconds.',
     example: { error: 'More than 120 requests with this API key in a minute. Try again in 23 s.' },
   },
   internal: {

@@ -22,7 +22,8 @@ export type Config = {
   readonly egressAllow: EgressAllow;
   readonly media: StorageSettings;
   readonly rateLimits: RateLimits;
-  readonly callerLimits: CallerLimits;
+  /** Concurrent requests of one API key in an API process; 0 is unlimited. */
+  readonly requestsPerKey: number;
   /** Defaults for workspaces without quotas of their own. */
   readonly quotas: Quotas;
   readonly retentionDays: RetentionDays;
@@ -53,7 +54,7 @@ export function readConfig(env: Env = process.env): Config {
     egressAllow: egressAllow(env, problems),
     media: mediaSettings(env, problems),
     rateLimits: rateLimits(env, problems),
-    callerLimits: callerLimits(env, problems),
+    requestsPerKey: wholeNumber(env, 'PUNCTUAL_REQUESTS_PER_KEY', from(0, 50), problems),
     quotas: quotas(env, problems),
     retentionDays: retentionDays(env, problems),
     temporalUiUrl: optionalAddress(
@@ -218,22 +219,6 @@ const rateLimits = (env: Env, problems: string[]): RateLimits => ({
 /** Number of proxies in front of the API. Each appends its caller's address to `X-Forwarded-For`. */
 const trustedProxies = (env: Env, problems: string[]): number =>
   wholeNumber(env, 'PUNCTUAL_TRUST_PROXY', { otherwise: 0, least: 0, most: 10 }, problems);
-
-/** Limits on concurrent use of one API process by one caller. 0 disables a limit. */
-type CallerLimits = {
-  /** Connections per client address, and requests under way. */
-  readonly perAddress: number;
-  /** Requests under way with an API key. */
-  readonly perKey: number;
-  /** Bytes per second: a client that reads a response more slowly is disconnected. */
-  readonly slowestReader: number;
-};
-
-const callerLimits = (env: Env, problems: string[]): CallerLimits => ({
-  perAddress: wholeNumber(env, 'PUNCTUAL_CONNECTIONS_PER_ADDRESS', from(0, 256), problems),
-  perKey: wholeNumber(env, 'PUNCTUAL_REQUESTS_PER_KEY', from(0, 50), problems),
-  slowestReader: wholeNumber(env, 'PUNCTUAL_SLOWEST_READER', from(0, 10_000), problems),
-});
 
 const upTo = (otherwise: number) => ({ otherwise, least: 0, most: 999_999_999_999_999 });
 

@@ -106,7 +106,6 @@ export function readSettingsOrExit<T extends Readers>(env: Env, readers: T): Set
 export const knownSettings: readonly string[] = [
   'PUNCTUAL_BLUESKY_PLC_URL',
   'PUNCTUAL_BLUESKY_RESOLVER_URL',
-  'PUNCTUAL_CONNECTIONS_PER_ADDRESS',
   'PUNCTUAL_CONNECT_RETURN_URLS',
   'PUNCTUAL_DATA',
   'PUNCTUAL_DATABASE_POOL',
@@ -146,7 +145,6 @@ export const knownSettings: readonly string[] = [
   'PUNCTUAL_SANDBOX_DATA',
   'PUNCTUAL_SANDBOX_PORT',
   'PUNCTUAL_SANDBOX_URL',
-  'PUNCTUAL_SLOWEST_READER',
   'PUNCTUAL_TEMPORAL_PORT',
   'PUNCTUAL_TEMPORAL_UI_PORT',
   'PUNCTUAL_TEMPORAL_UI_URL',

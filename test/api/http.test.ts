@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import type { Reply } from '../support/client.ts';
 import { sharedApi } from '../support/kit.ts';
@@ -158,7 +157,7 @@ test('only JSON is read: another content type is 415 and stores nothing', async 
   t.is((await send(charset, '{"body":"x"}')).status, 201);
 });
 
-test('a body over 1 MB is 413, also in chunks and compressed, and the connection stays usable', async (t) => {
+test('a body over 1 MB is 413, also in chunks, and the connection stays usable', async (t) => {
   const { punctual } = api;
   const client = await api.newClient();
   const large = { body: 'x'.repeat(1024 * 1024) };
@@ -166,13 +165,6 @@ test('a body over 1 MB is 413, also in chunks and compressed, and the connection
   t.is(reply.status, 413);
   t.is(reply.body.code, 'payload_too_large');
   t.is(await statusOfChunks(punctual.url, client.key, JSON.stringify(large)), 413);
-
-  const packed = await rawCall(`${punctual.url}/api/v1/posts`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${client.key}`, ...json, 'content-encoding': 'gzip' },
-    body: new Uint8Array(gzipSync(JSON.stringify(large))),
-  });
-  t.is(packed.status, 413);
   t.is((await storedRows(punctual.orm, client.workspaceId)).posts, 0);
   const thread = Array.from({ length: 5 }, () => '\u{10400}'.repeat(50_000));
   t.is((await client.post('/posts', { thread })).status, 201);

@@ -38,7 +38,7 @@ test('two settings are enough, and the others have defaults', (t) => {
     publicUrl: 'http://127.0.0.1:3000',
     media: { mediaDir: path.resolve('.data/media'), s3: null, leastFree: 10 },
     rateLimits: { requests: 120, writes: 60, wrongKeys: 30 },
-    callerLimits: { perAddress: 256, perKey: 50, slowestReader: 10_000 },
+    requestsPerKey: 50,
     quotas: quotas({}, []), // room.test.ts has the numbers.
     retentionDays: retentionDays({}, []),
     temporalUiUrl: null,
@@ -69,9 +69,7 @@ test('every setting is read, and an empty one counts as not set', (t) => {
     PUNCTUAL_RATE_LIMIT: '1000000',
     PUNCTUAL_RATE_LIMIT_WRITES: '1',
     PUNCTUAL_RATE_LIMIT_WRONG_KEYS: '5',
-    PUNCTUAL_CONNECTIONS_PER_ADDRESS: '0',
     PUNCTUAL_REQUESTS_PER_KEY: '7',
-    PUNCTUAL_SLOWEST_READER: '1000',
     PUNCTUAL_TEMPORAL_UI_URL: 'https://temporal.example/',
     PUNCTUAL_TRUST_PROXY: '2',
   };
@@ -92,7 +90,7 @@ test('every setting is read, and an empty one counts as not set', (t) => {
       s3: { bucket: 'punctual-media', endpoint: 'https://s3.example', region: 'eu-central-1' },
     },
     rateLimits: { requests: 1_000_000, writes: 1, wrongKeys: 5 },
-    callerLimits: { perAddress: 0, perKey: 7, slowestReader: 1000 },
+    requestsPerKey: 7,
     temporalUiUrl: 'https://temporal.example',
     trustedProxies: 2,
   });
@@ -117,9 +115,7 @@ test('all wrong settings are reported at once, and no secret is repeated', (t) =
     PUNCTUAL_RATE_LIMIT: '0',
     PUNCTUAL_RATE_LIMIT_WRITES: 'many',
     PUNCTUAL_RATE_LIMIT_WRONG_KEYS: '1000001',
-    PUNCTUAL_CONNECTIONS_PER_ADDRESS: '-1',
     PUNCTUAL_REQUESTS_PER_KEY: 'few',
-    PUNCTUAL_SLOWEST_READER: '1.5',
     PUNCTUAL_TRUST_PROXY: 'true',
   });
   const names = problems.map((problem) => /^\w+/v.exec(problem)?.[0] ?? problem).toSorted();
@@ -127,7 +123,6 @@ test('all wrong settings are reported at once, and no secret is repeated', (t) =
     'DATABASE_URL',
     'LOG_LEVEL',
     'PORT',
-    'PUNCTUAL_CONNECTIONS_PER_ADDRESS',
     'PUNCTUAL_DATABASE_POOL',
     'PUNCTUAL_EGRESS_ALLOW',
     'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS',
@@ -139,7 +134,6 @@ test('all wrong settings are reported at once, and no secret is repeated', (t) =
     'PUNCTUAL_REQUESTS_PER_KEY',
     'PUNCTUAL_S3_BUCKET',
     'PUNCTUAL_S3_ENDPOINT',
-    'PUNCTUAL_SLOWEST_READER',
     'PUNCTUAL_TRUST_PROXY',
     'SECRET_KEY',
   ]);

@@ -8,7 +8,6 @@ import { configure, createApp } from '../../api/app.ts';
 import { composeApi } from '../../api/compose-api.ts';
 import type { ApiDeps } from '../../api/deps.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
-import type { ConnectionLimits } from '../../api/rate-limits/concurrency-limit.ts';
 import { createPool } from '../../api/rate-limits/limiter.ts';
 import type { Orm } from '../../db/orm.ts';
 import type { Quotas } from '../../domain/quotas.ts';
@@ -73,14 +72,9 @@ export type ApiOptions = Patience & {
   readonly quotas?: Partial<Quotas>;
   /** The share of the disk that must be free for uploads, in percent. */
   readonly leastFree?: number;
-  /** The time limit for a JSON body, in milliseconds. */
-  readonly bodyMs?: number;
   readonly trustedProxies?: number;
-  /** Concurrent requests and connections; unlimited by default. */
-  readonly mostPerAddress?: number;
+  /** Concurrent requests; unlimited by default. */
   readonly mostPerKey?: number;
-  /** The minimum speed at which clients must read answers. */
-  readonly readers?: ApiDeps['readers'];
   /** How accounts of networks are connected, instead of the real ways. */
   readonly connecting?: Partial<ApiDeps['networks']>;
   readonly sandboxUrl?: string;
@@ -100,12 +94,12 @@ const realNetworks = async (): Promise<Readonly<Record<string, Network>>> =>
 
 /** Starts an API on a real socket, without workers. */
 export async function startApi(t: ExecutionContext, options: ApiOptions = {}): Promise<Punctual> {
-  const { networks = await realNetworks(), media, connecting, readers, bodyMs = 100_000 } = options;
+  const { networks = await realNetworks(), media, connecting } = options;
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const temporalEnv = options.temporalEnv ?? (await freshNamespace());
   const temporal = temporalClient(t, temporalEnv, options);
   const config = configFor(databaseUrl, options);
-  const { secretKey, trustedProxies } = config;
+  const { secretKey } = config;
   const { mediaDir } = config.media;
   const outside = { ...options.outside, ...(options.ca ? { ca: options.ca } : {}) };
   const guarded = { orm, guardsNetworks: true, outside };
@@ -126,17 +120,14 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     ...api.deps,
     media: { ...api.deps.media, ...media },
     networks: { ...api.deps.networks, ...connecting },
-    readers: readers ?? { bytesPerSecond: 0, windowMs: 60_000 },
-    bodyMs,
   });
-  const bounds = { most: config.callerLimits.perAddress, trustedProxies, log: testLog };
-  const url = await listen(t, app, bounds, options.port);
+  const url = await listen(t, app, options.port);
   return { orm, databaseUrl, temporal, temporalEnv, secretKey, deps, url, mediaDir };
 }
 
 /** The product's defaults, without limits of calls, with the settings that the test chooses. */
 function configFor(databaseUrl: string, options: ApiOptions): Config {
-  const { mostPerAddress = 0, mostPerKey = 0, trustedProxies = 0, leastFree = 0 } = options;
+  const { mostPerKey = 0, trustedProxies = 0, leastFree = 0 } = options;
   const config = readConfig({
     ...opened(options.allowPorts ?? []),
     DATABASE_URL: databaseUrl,
@@ -147,7 +138,7 @@ function configFor(databaseUrl: string, options: ApiOptions): Config {
   return {
     ...config,
     media: { ...config.media, leastFree },
-    callerLimits: { perAddress: mostPerAddress, perKey: mostPerKey, slowestReader: 0 },
+    requestsPerKey: mostPerKey,
     rateLimits: { ...plenty, ...options.rateLimits },
     quotas: { ...usualQuotas, ...options.quotas },
     sandboxUrl: options.sandboxUrl ?? null,
@@ -160,11 +151,10 @@ function configFor(databaseUrl: string, options: ApiOptions): Config {
 async function listen(
   t: ExecutionContext,
   app: ReturnType<typeof createApp>,
-  bounds: ConnectionLimits,
   port = 0,
 ): Promise<string> {
   const server = app.listen(port, '127.0.0.1');
-  configure(server, bounds);
+  configure(server);
   await new Promise((resolve) => server.once('listening', resolve));
   t.teardown(async () => {
     server.closeAllConnections();

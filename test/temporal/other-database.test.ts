@@ -15,7 +15,9 @@ const workflowTasks = 1;
 test('a worker on the wrong database polls nothing, and logs the cause', async (t) => {
   const punctual = await startApi(t, {});
   const temporalEnv = await freshNamespace();
-  const { client, connection, namespace } = temporalClient(t, temporalEnv, { patientTemporal: true });
+  const { client, connection, namespace } = temporalClient(t, temporalEnv, {
+    patientTemporal: true,
+  });
   const ofAnother = '019a0000-0000-7000-8000-000000000000';
   await ensureSweepSchedule(client, ofAnother);
   const pollers = async () => {

@@ -10,7 +10,7 @@ import { serveFile, staticFile } from '../../docs/static-file.ts';
 import { logFailure, named, httpStatusOf } from '../../http/errors.ts';
 import { clientSignalOf } from '../../http/mount.ts';
 import { readText } from '../../http/read-body.ts';
-import { clientAddress } from '../../rate-limits/concurrency-limit.ts';
+import { clientAddress } from '../../rate-limits/client-address.ts';
 import { basePath, browserOf } from './browser.ts';
 import { showPage } from './document.ts';
 import { problemPage, usedPage } from './pages.ts';
@@ -86,7 +86,7 @@ export function connectPages(deps: ApiDeps): Router {
     .post(
       '/connect/:token',
       shown(async (ctx, { enter, workOn }) => {
-        const form = await readForm(ctx, deps.bodyMs); // Before it takes a slot: the body may be slow.
+        const form = await readForm(ctx); // Before it takes a slot: the body may be slow.
         await enter();
         await sendForm(deps, ctx, form, workOn);
       }),
@@ -135,13 +135,12 @@ const maxBytes = 16 * 1024;
 /**
  * Reads a form of the page.
  *
- * @param withinMs Time limit for the body, in milliseconds.
  * @throws AppError `unsupported_media_type`, `payload_too_large`, `invalid_request`
  */
-async function readForm(ctx: Context, withinMs: number): Promise<URLSearchParams> {
-  if (!ctx.is('application/x-www-form-urlencoded') || ctx.get('content-encoding') !== '') {
+async function readForm(ctx: Context): Promise<URLSearchParams> {
+  if (!ctx.is('application/x-www-form-urlencoded')) {
     throw new AppError('unsupported_media_type', 'This address accepts only the form of its page.');
   }
 
-  return new URLSearchParams(await readText(ctx, withinMs, maxBytes));
+  return new URLSearchParams(await readText(ctx, maxBytes));
 }

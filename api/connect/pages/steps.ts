@@ -19,7 +19,7 @@ import {
 } from '../../../services/channels/describe-link.ts';
 import { sendLostPosts } from '../../../services/channels/reconnect-channel.ts';
 import type { ApiDeps } from '../../deps.ts';
-import { clientAddress } from '../../rate-limits/concurrency-limit.ts';
+import { clientAddress } from '../../rate-limits/client-address.ts';
 import { basePath, browserOf, formKey, isFormKey, markBrowser } from './browser.ts';
 import { showPage } from './document.ts';
 import {

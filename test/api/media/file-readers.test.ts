@@ -1,49 +1,9 @@
-import { connect } from 'node:net';
-import type { Readable } from 'node:stream';
-import { diskStorage } from '../../../runtime/storage/disk-storage.ts';
-import type { MediaStorage } from '../../../runtime/storage/media-storage.ts';
 import { newClient } from '../../support/client.ts';
-import { picture } from '../../support/media-files.ts';
 import { ownPool } from '../../support/kit.ts';
-import { linkTo, startLibrary, upload } from '../../support/media-library.ts';
+import { startLibrary } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
-import { poll } from '../../support/poll.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const test = needs('postgres');
-
-test('a client that does not read a file link holds no open file', async (t) => {
-  const opened: Readable[] = [];
-  const disk = diskStorage(await temporaryFolder(t));
-  const storage: MediaStorage = {
-    ...disk,
-    async open(...args) {
-      const stream = await disk.open(...args);
-      opened.push(...(stream ? [stream] : []));
-      return stream;
-    },
-  };
-  const punctual = await startLibrary(t, {
-    media: { storage },
-    readers: { bytesPerSecond: 1, windowMs: 500 },
-  });
-  // More than the buffers of both ends of a connection.
-  const bytes = Buffer.concat([await picture('png'), Buffer.alloc(30_000_000)]);
-  const { body } = await upload(punctual, await newClient(punctual), { bytes });
-  const { hostname, port, pathname } = new URL(linkTo(punctual, body.media.url));
-  const socket = connect(Number(port), hostname)
-    .on('error', () => undefined)
-    .pause();
-  t.teardown(() => socket.destroy());
-  socket.write(`GET ${pathname} HTTP/1.1\r\nhost: punctual.example\r\n\r\n`);
-  await poll(
-    () => Promise.resolve(opened.map(({ destroyed }) => destroyed)),
-    ([isClosed]) => isClosed === true,
-  );
-
-  const whole = await fetch(linkTo(punctual, body.media.url));
-  t.true(bytes.equals(Buffer.from(await whole.arrayBuffer())));
-});
 
 test('many requests for unknown links leave database connections for other clients', async (t) => {
   const punctual = await startLibrary(t);

@@ -142,8 +142,6 @@ async function apiWithoutDatabase(t: ExecutionContext): Promise<string> {
   const answers = {
     media: { stallMs: 30_000 },
     networks: { oauth: {} },
-    readers: { bytesPerSecond: 0, windowMs: 60_000 },
-    mostPerAddress: 0,
   };
   const deps = { admit, log: testLog, ...answers } as unknown as ApiDeps;
   const server = createApp(deps).listen(0, '127.0.0.1');

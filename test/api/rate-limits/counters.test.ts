@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { inBatches } from '../../../api/rate-limits/limiter.ts';
 import { createApiKey, createWorkspace } from '../../../cli/workspaces.ts';
 import { clientFor, newClient, type Client } from '../../support/client.ts';
 import { freshDatabase } from '../../support/database.ts';
@@ -97,64 +96,4 @@ test('a silent connection makes one call a 503 after a few seconds, and the next
   const expected = [401, 401, 503];
   t.deepEqual(await poll(callsOnSilence, (seen) => isDeepStrictEqual(seen, expected)), expected);
   await gate.close(); // Lets the process end at once.
-});
-
-/** A run that the test ends, with its arguments. */
-function controlled() {
-  const runs: { key: string; size: number; end: (answer: string) => void; fail: () => void }[] = [];
-  const ask = inBatches(
-    (key, size) =>
-      new Promise<string>((resolve, reject) => {
-        runs.push({ key, size, end: resolve, fail: () => reject(new Error('away')) });
-      }),
-  );
-  return { runs, ask };
-}
-
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-test('calls during a run share the next one', async (t) => {
-  const { runs, ask } = controlled();
-  const first = ask('a');
-  const later = [ask('a'), ask('a'), ask('a')];
-  await settled();
-  t.deepEqual(
-    runs.map(({ size }) => size),
-    [1],
-  );
-  runs[0]?.end('old');
-  t.deepEqual(await first, { result: 'old', position: 1, size: 1 });
-  await settled();
-  runs[1]?.end('new');
-  t.deepEqual(
-    await Promise.all(later),
-    [1, 2, 3].map((position) => ({ result: 'new', position, size: 3 })),
-  );
-  t.is(runs.length, 2);
-});
-
-test('one key does not wait for another', async (t) => {
-  const { runs, ask } = controlled();
-  void ask('a');
-  const b = ask('b');
-  await settled();
-  runs.find(({ key }) => key === 'b')?.end('answer');
-  t.is((await b).result, 'answer');
-});
-
-test('a failure reaches all calls of its run, and the next run is a new attempt', async (t) => {
-  const { runs, ask } = controlled();
-  const failing = ask('a');
-  const waiting = ask('a');
-  await settled();
-  runs[0]?.fail();
-  await t.throwsAsync(failing, { message: 'away' });
-  await settled();
-  runs[1]?.end('back');
-  t.is((await waiting).result, 'back');
-
-  const afterwards = ask('a');
-  await settled();
-  runs[2]?.end('again');
-  t.deepEqual(await afterwards, { result: 'again', position: 1, size: 1 });
 });

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { clientAddress } from '../../../api/rate-limits/concurrency-limit.ts';
+import { clientAddress } from '../../../api/rate-limits/client-address.ts';
 import { createApiKey } from '../../../cli/workspaces.ts';
 import { clientFor, newClient, type Client, type Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';

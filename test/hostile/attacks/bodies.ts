@@ -3,7 +3,7 @@ import { must, statusOf, type Attack, type Target } from '../attack.ts';
 
 const mebibyte = 1_048_576;
 
-/** Sends a body as JSON, compressed or not. @returns status and size of the answer. */
+/** Sends a body as JSON. @returns status and size of the answer. */
 async function post(
   { url, attacker }: Target,
   body: string | Uint8Array<ArrayBuffer>,
@@ -38,13 +38,7 @@ const bodies: Readonly<Record<string, () => string | Uint8Array<ArrayBuffer>>> =
   'bytes that are not UTF-8': () => new Uint8Array(100_000).fill(0xff),
 };
 
-const packed: Readonly<Record<string, () => Buffer>> = {
-  'half a million elements in a kilobyte': () =>
-    gzipSync(JSON.stringify({ body: 'x', channel_ids: Array(500_000).fill(0) })),
-  'a gigabyte of zeros in a megabyte': () =>
-    Buffer.concat(Array(16).fill(gzipSync(Buffer.alloc(64 * mebibyte)))),
-  'bytes that are not compressed': () => Buffer.alloc(100_000, 0x41),
-};
+const bomb = () => new Uint8Array(gzipSync(Buffer.alloc(64 * mebibyte)));
 
 const refusal = (name: string, make: (target: Target) => ReturnType<typeof post>): Attack => ({
   name: `JSON: ${name}`,
@@ -91,8 +85,8 @@ const wrongKeys: Attack = {
 
 export const bodyAttacks: readonly Attack[] = [
   ...Object.entries(bodies).map(([name, make]) => refusal(name, (target) => post(target, make()))),
-  ...Object.entries(packed).map(([name, make]) =>
-    refusal(name, (target) => post(target, new Uint8Array(make()), { 'content-encoding': 'gzip' })),
+  refusal('zeros that are compressed', (target) =>
+    post(target, bomb(), { 'content-encoding': 'gzip' }),
   ),
   manyAtOnce,
   wrongKeys,

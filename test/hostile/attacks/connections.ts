@@ -1,10 +1,9 @@
-import { must, type Attack, type Target } from '../attack.ts';
+import { must, type Attack } from '../attack.ts';
 import { headOf, openSocket } from '../raw-socket.ts';
 
 const json = ['content-type: application/json'];
-const keyOf = ({ attacker }: Target): string => `authorization: Bearer ${attacker.key}`;
 
-/** Longer than the time limits for bodies and for the end of answered requests, in milliseconds. */
+/** In milliseconds. */
 const patienceMs = 60_000;
 
 /** Bytes that are not a request, or are two at once. */
@@ -47,28 +46,6 @@ async function untilAnswered(answer: () => string): Promise<number> {
   return 0;
 }
 
-const stalls: Attack = {
-  name: 'HTTP: a hundred heads and a hundred JSON bodies that never end',
-  run: async (target) => {
-    const head = 'GET /api/v1/posts HTTP/1.1\r\nhost: punctual.example\r\nx-a';
-    const body = `${headOf('POST', '/api/v1/posts', [keyOf(target), ...json, 'content-length: 100'])}{`;
-    return (await Promise.all([stall(target, 100, head), stall(target, 100, body)])).flat();
-  },
-};
-
-/** The service must close all of these connections, and other calls must not wait for them. */
-async function stall(target: Target, count: number, bytes: string): Promise<string[]> {
-  const sockets = await Promise.all(Array.from({ length: count }, () => openSocket(target.url)));
-  for (const { socket } of sockets) {
-    socket.write(bytes);
-  }
-
-  const closed = await Promise.all(sockets.map(({ closedAfter }) => closedAfter(2 * patienceMs)));
-  sockets.forEach(({ socket }) => socket.destroy());
-  const open = closed.filter((ms) => ms === null).length;
-  return must(open === 0, `${open} of ${count} connections are still open after two minutes`);
-}
-
 const pipeline: Attack = {
   name: 'HTTP: a thousand requests on one connection at once',
   run: async ({ url }) => {
@@ -85,4 +62,4 @@ const pipeline: Attack = {
   },
 };
 
-export const connectionAttacks: readonly Attack[] = [...strange, pipeline, stalls];
+export const connectionAttacks: readonly Attack[] = [...strange, pipeline];

@@ -1,0 +1,26 @@
+import { parseAddress } from '../../runtime/egress/addresses.ts';
+
+/**
+ * Returns the key of a client: its IPv4 address, or the /64 prefix of an IPv6 address, because a provider assigns the
+ * whole prefix to one client (RFC 6177).
+ *
+ * @param ip The address that Koa reads, from the socket or a trusted proxy. Some proxies add a port, and the header
+ *   may hold anything.
+ */
+export function clientAddress(ip: string): string {
+  const address = parseAddress(withoutPort(ip).replace(/^::ffff:(?=\d+\.)/iv, ''));
+  if (address === null) {
+    return 'unknown';
+  }
+
+  return address.family === 4
+    ? address.text
+    : `${Buffer.from(address.parsed.toByteArray().slice(0, 8)).toString('hex')}/64`;
+}
+
+/** Strips the port of `203.0.113.7:4711` and `[2001:db8::7]:4711`. */
+function withoutPort(ip: string): string {
+  const { v4, v6 } =
+    /^(?:(?<v4>[\d.]+):\d+|\[(?<v6>[^\[\]]*:[^\[\]]*)\](?::\d+)?)$/v.exec(ip)?.groups ?? {};
+  return v4 ?? v6 ?? ip;
+}
