@@ -66,23 +66,12 @@ test('an unpaired surrogate of the caller is not in the answer, because strict J
   }
 });
 
-test('a thousand bytes that decompress to a megabyte are refused', async (t) => {
+test('a compressed body is refused, with the reason', async (t) => {
   const { send } = await sender();
-  const packed = gzipSync(`{"channel_ids":[${'0,'.repeat(500_000)}0]}`);
-  t.true(packed.length < 2000);
+  const packed = gzipSync('{"body":"Hello"}');
   const reply = await send(new Uint8Array(packed), { 'content-encoding': 'gzip' });
-
-  t.is(reply.status, 413);
-  t.is(reply.body.code, 'payload_too_large');
-});
-
-test('a text of a thousand equal lines may be compressed', async (t) => {
-  const { send } = await sender();
-  const body = JSON.stringify({ body: 'The same line again.\n'.repeat(1000) });
-  const packed = gzipSync(body);
-  const reply = await send(new Uint8Array(packed), { 'content-encoding': 'gzip' });
-
-  t.is(reply.status, 201, JSON.stringify(reply.body));
+  t.is(reply.status, 415);
+  t.regex(reply.body.error, /uncompressed/v);
 });
 
 test('a text has a maximum length: the body, a part of a thread and the text of one channel', async (t) => {
