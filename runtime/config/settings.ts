@@ -101,7 +101,7 @@ export function readSettingsOrExit<T extends Readers>(env: Env, readers: T): Set
 
 /**
  * Every setting that a program of Punctual reads. A process refuses to start with other `PUNCTUAL_` names: a typo would
- * silently use the default. `test/docs/settings.test.ts` compares the list with the sources.
+ * silently use the default. `test/docs/api.test.ts` compares the list with the sources.
  */
 export const knownSettings: readonly string[] = [
   'PUNCTUAL_BLUESKY_PLC_URL',

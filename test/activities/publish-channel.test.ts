@@ -1,9 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
 import { Channel } from '../../db/entities/channels.ts';
+import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
 import { down, fails, fakeNetwork, liveTexts } from '../support/networks.ts';
+import { postSteps } from '../support/post-steps.ts';
 
 const minute = 60_000;
 const database = beforeTests(test, freshDatabase);
@@ -234,4 +236,86 @@ test('a vanished post is sent again after a minute and counts one attempt', asyn
   channel.pass(minute);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
   t.is((await post.row()).tries, 1);
+});
+
+const hour = 60 * minute;
+
+test('posts whose first attempt comes days late all fail', async (t) => {
+  const network = fakeNetwork();
+  const steps = await postSteps(t, { a: network }, database().url);
+  const posts = [];
+  for (const body of ['First', 'Second', 'Third']) {
+    const channel_ids = Object.values(steps.channels);
+    posts.push(await steps.create({ body, channel_ids, schedule_in_minutes: 0 }));
+    steps.pass(1000);
+  }
+
+  steps.pass(72 * hour);
+  for (const post of posts) {
+    const go = await steps.claimOrThrow(post);
+    await steps.attemptAll(post, go);
+    t.is((await steps.finalize(post, go)).status, 'failed');
+    const [channel] = (await steps.show(post)).channels;
+    t.like(channel, { status: 'failed', error_code: 'too_late' });
+    t.regex(channel?.error ?? '', /A day has passed since its time\. Retry the post/v);
+  }
+
+  t.deepEqual(network.sends, []);
+
+  const [first = ''] = posts;
+  await steps.retry(first);
+  await steps.attemptAll(first, await steps.claimOrThrow(first));
+  t.deepEqual(liveTexts(network), ['First']);
+});
+
+test('a thread with a live part also fails a day after its time, and its error names the live part', async (t) => {
+  const network = fakeNetwork();
+  const steps = await postSteps(t, { a: network }, database().url);
+  const channel_ids = Object.values(steps.channels);
+  const post = await steps.create({ thread: ['One', 'Two'], channel_ids, schedule_in_minutes: 0 });
+  const go = await steps.claimOrThrow(post);
+  network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
+  await steps.attemptAll(post, go);
+  steps.pass(25 * hour); // No worker ran.
+  await steps.attemptAll(post, go);
+  t.deepEqual(liveTexts(network), ['One']);
+  const [channel] = (await steps.show(post)).channels;
+  t.like(channel, { status: 'failed', error_code: 'too_late' });
+  t.true(channel?.error?.includes(network.live[0]?.sent.url ?? '?'));
+});
+
+test('a file that is uploaded over twelve attempts with progress does not fail, and the post goes out', async (t) => {
+  const network = fakeNetwork();
+  const channel = await clockedChannel(t, network, database().url);
+  const post = await channel.newPost(['A long film']);
+  const { upload } = network;
+  network.upload = async () => {
+    throw new NetworkError('network_unavailable', 'Half of it is there.', {
+      accepted: 'no',
+      hasProgressed: true,
+    });
+  };
+  for (let attempt = 0; attempt < 12; attempt += 1) {
+    t.deepEqual(await post.attempt(), { kind: 'again', code: 'network_unavailable', inMs: 30_000 });
+    channel.pass(minute);
+  }
+
+  t.is((await post.row()).tries, 0);
+  network.upload = upload;
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.deepEqual(liveTexts(network), ['A long film']);
+});
+
+test('a file that is still uploading a day after the due time fails the post', async (t) => {
+  const network = fakeNetwork();
+  const channel = await clockedChannel(t, network, database().url);
+  const post = await channel.newPost(['A long film']);
+  network.upload = async () => {
+    throw new NetworkError('network_unavailable', 'Half of it is there.', {
+      accepted: 'no',
+      hasProgressed: true,
+    });
+  };
+  channel.pass(24 * 60 * minute - 10_000);
+  t.like(await post.attempt(), { kind: 'done', status: 'failed', code: 'too_late' });
 });

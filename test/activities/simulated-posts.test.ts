@@ -8,7 +8,7 @@ import { seeded, type Random } from '../support/simulation/random.ts';
 // `PUNCTUAL_TEST_SEED=… ava test/activities/simulated-posts.test.ts` simulates other posts; add `PUNCTUAL_TEST_POSTS=1`
 // for a single post.
 const firstSeed = Number(process.env['PUNCTUAL_TEST_SEED'] ?? 1);
-const posts = Number(process.env['PUNCTUAL_TEST_POSTS'] ?? 200);
+const posts = Number(process.env['PUNCTUAL_TEST_POSTS'] ?? 100);
 
 test('a post goes out at most once and always ends, whatever its owner, the networks, hanging workers and lost messages do', async (t) => {
   t.timeout(10 * 60_000);

@@ -1,11 +1,15 @@
 import test from 'ava';
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
-import { baseUrlOf, type Purpose } from '../../networks/http.ts';
+import { retryAtMs } from '../../networks/answer.ts';
 import { refusal as ofBluesky } from '../../networks/bluesky/client.ts';
+import { baseUrlOf, type Purpose } from '../../networks/http.ts';
 import { refusal as ofLinkedin } from '../../networks/linkedin/refusal.ts';
 import { refusal as ofMastodon } from '../../networks/mastodon/client.ts';
 import type { NetworkError } from '../../networks/network.ts';
-import { retryAtMs } from '../../networks/answer.ts';
+import { openNetworks } from '../../networks/registry.ts';
+import { openSandbox } from '../sandbox/open-sandbox.ts';
+import { egressTo, openConnection } from './connection.ts';
+import { nextStep, partsOf, sendStep } from './publish.ts';
 
 const secret = 'sEcReT-token';
 
@@ -257,3 +261,42 @@ test('an invalid server address is refused, without repeating a password in it',
     t.false(error?.message.includes('pw'));
   }
 });
+
+const networks = openNetworks({});
+
+/** The outcomes of a post with `#sandbox-unconfirmed`, whose state no network shows. */
+const outcomes = {
+  mastodon: { code: 'unconfirmed' },
+  x: { code: 'unconfirmed' },
+  bluesky: { code: 'unconfirmed' },
+  linkedin: { kind: 'found' },
+} as const;
+
+for (const [platform, outcome] of Object.entries(outcomes)) {
+  for (const isFirst of [true, false]) {
+    test(`${platform}: #sandbox-unconfirmed hides the outcome of its post ${isFirst ? 'before' : 'after'} a lost one, and of no other`, async (t) => {
+      const { url } = await openSandbox(t);
+      const network = (await networks.load())[platform]!;
+      const [, connector] = Object.entries(networks.connectors).find(([id]) => id === platform)!;
+      const account = await connector.connect(egressTo(t, url), connector.sandbox(url));
+      const connection = openConnection(t, account);
+      // Both are prepared before either is sent, so that both lookups cover both posts.
+      const texts = ['#sandbox-unconfirmed', '#sandbox-lost'];
+      const steps = await Promise.all(
+        texts.map(async (text) => {
+          const parts = await network.prepare(connection, partsOf(text), Date.now());
+          return { text, step: nextStep(network, parts, []) };
+        }),
+      );
+      for (const { step } of isFirst ? steps : steps.toReversed()) {
+        const sending = sendStep(network, connection, step);
+        t.like(await t.throwsAsync(sending), { accepted: 'unknown' });
+      }
+
+      for (const { text, step } of steps) {
+        const found = await network.reconcile(connection, step).catch((error: unknown) => error);
+        t.like(found, text === '#sandbox-lost' ? { kind: 'found' } : outcome, text);
+      }
+    });
+  }
+}

@@ -1,8 +1,13 @@
 import { AtpAgent, lexicons, RichText } from '@atproto/api';
 import { cidForLex } from '@atproto/lex-cbor';
 import { jsonToLex } from '@atproto/lex-json';
-import test from 'ava';
-import { blueskyClient, openSandbox } from './open-sandbox.ts';
+import test, { type ExecutionContext } from 'ava';
+import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
+import { connectBluesky } from '../../networks/bluesky/connect.ts';
+import { egressTo, openConnection, waysOutTo } from '../networks/connection.ts';
+import { pictureFile, videoFile } from '../networks/files.ts';
+import { partsOf, partsWith, publish } from '../networks/publish.ts';
+import { blueskyClient, openSandbox, readPage } from './open-sandbox.ts';
 
 const collection = 'app.bsky.feed.post';
 const createType = 'com.atproto.repo.applyWrites#create' as const;
@@ -204,4 +209,112 @@ test('every answer matches Bluesky’s lexicon', async (t) => {
     message: /Could not locate record/v,
   });
   await t.throwsAsync(com.atproto.repo.listRecords({ repo, collection, limit: 101 }));
+});
+
+const withWebAddress = (url: string) => ({
+  baseUrl: `${url}/bluesky`,
+  identifier: 'demo.sandbox.test',
+  appPassword: 'demo',
+  webUrl: `${url}/bluesky`,
+});
+
+test('a post’s chosen options are in its record and on the page', async (t) => {
+  const { url } = await openSandbox(t);
+  const account = await connectBluesky(egressTo(t, url), withWebAddress(url));
+  const options = { langs: ['en'], labels: ['nudity'] };
+  const files = [{ ...(await pictureFile()), altText: 'A <statue>' }];
+  const parts = partsWith(files, 'At the museum').map((part) => Object.assign(part, { options }));
+  const { sent } = await publish(blueskyNetwork, openConnection(t, account), parts);
+
+  const page = await readPage(sent[0]?.url ?? '');
+  t.regex(page, /<summary>Labelled nudity<\/summary>\s*<p class="text">At the museum<\/p>/v);
+  t.regex(page, /<figcaption>A &lt;statue&gt;<\/figcaption>/v);
+  t.regex(page, /<li>nudity<\/li>\s*<li>en<\/li>/v);
+});
+
+test('a link has a card on the page', async (t) => {
+  const { url } = await openSandbox(t);
+  const account = await connectBluesky(egressTo(t, url), withWebAddress(url));
+  const connection = openConnection(t, account, { downloads: waysOutTo(t, url) });
+  const { sent } = await publish(blueskyNetwork, connection, partsOf(`See ${url}/mastodon/@demo`));
+
+  t.is(sent[0]?.warning, undefined);
+  const page = await readPage(sent[0]?.url ?? '');
+  t.true(page.includes(`<a class="card" href="${url}/mastodon/@demo"`));
+  t.true(page.includes('<span>Mastodon · Sandbox</span>'));
+});
+
+test('an image over a record’s size limit is refused, and so is a file of another type', async (t) => {
+  const { url } = await openSandbox(t);
+  const agent = await blueskyClient(url);
+  const large = Buffer.concat([(await pictureFile()).bytes, Buffer.alloc(1_000_001)]);
+  const { data } = await agent.uploadBlob(large);
+  const external = { uri: 'https://a.example' as const, title: 'T', description: '' };
+  const card = {
+    $type: 'app.bsky.embed.external' as const,
+    external: { ...external, thumb: data.blob },
+  };
+  const images = {
+    $type: 'app.bsky.embed.images' as const,
+    images: [{ image: data.blob, alt: '' }],
+  };
+  const video = { $type: 'app.bsky.embed.video' as const, video: data.blob };
+
+  await t.notThrowsAsync(agent.post({ text: 'Hi', embed: images }));
+  await t.throwsAsync(agent.post({ text: 'Hi', embed: card }), { message: /too large/v });
+  await t.throwsAsync(agent.post({ text: 'Hi', embed: video }), { message: /video\/mp4/v });
+});
+
+/** The demo account, and a call that gives the sandbox a directive. */
+async function connected(t: ExecutionContext) {
+  const { url } = await openSandbox(t);
+  const login = { baseUrl: url, identifier: 'demo.sandbox.test', appPassword: 'demo' };
+  const account = await connectBluesky(egressTo(t, url), login);
+  const order = (directive: string) =>
+    fetch(`${url}/control`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ platform: 'bluesky', directive, count: 1 }),
+    });
+  const file = await videoFile();
+  const send = () =>
+    publish(blueskyNetwork, openConnection(t, account), partsWith([file], 'A video'));
+  return { url, account, order, send };
+}
+
+test('a server’s limit for file sizes is stored with the channel', async (t) => {
+  const { account } = await connected(t);
+  t.like(account.settings, { blobUploadLimit: 40 * 1024 * 1024 });
+});
+
+test('the adapter waits for a slow video, and finds the same video a second time', async (t) => {
+  const { order, send } = await connected(t);
+  await order('slow');
+  t.is((await send()).sent[0]?.warning, undefined);
+  t.is((await send()).sent[0]?.warning, undefined);
+});
+
+test('a video whose processing fails is not published', async (t) => {
+  const { order, send } = await connected(t);
+  await order('broken');
+  t.like(await t.throwsAsync(send()), { code: 'media_refused', accepted: 'no' });
+  t.is((await send()).sent[0]?.warning, undefined);
+});
+
+test('the video service accepts only a token for its method and this server', async (t) => {
+  const { url } = await connected(t);
+  const { data } = await (await blueskyClient(url)).com.atproto.server.describeServer();
+  const agent = await blueskyClient(url);
+  const tokenFor = async (aud: string, lxm: string) =>
+    (await agent.com.atproto.server.getServiceAuth({ aud, lxm })).data.token;
+  const ask = async (token: string) =>
+    fetch(`${url}/xrpc/app.bsky.video.getUploadLimits`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+  const method = 'app.bsky.video.getUploadLimits';
+
+  t.is((await ask(await tokenFor(data.did, method))).status, 200);
+  t.is((await ask(await tokenFor(data.did, 'com.atproto.repo.uploadBlob'))).status, 401);
+  t.is((await ask(await tokenFor('did:web:other.example', method))).status, 401);
+  t.is((await ask(agent.session?.accessJwt ?? '')).status, 401);
 });

@@ -1,12 +1,19 @@
+import test, { type ExecutionContext } from 'ava';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { writeFile, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import test, { type ExecutionContext } from 'ava';
-import { type Ending, endProcesses, processIdentity } from '../../scripts/parts/processes.ts';
+import { startApp, type Restarts } from '../../scripts/parts/app.ts';
 import { startGuard } from '../../scripts/parts/guard.ts';
+import type { ProcessPart } from '../../scripts/parts/part.ts';
+import { type Ending, endProcesses, processIdentity } from '../../scripts/parts/processes.ts';
 import { isRunning, takeRunLock } from '../../scripts/start/run-lock.ts';
+import { startApiProcess } from '../support/api-process.ts';
+import { noTemporal } from '../support/media-library.ts';
+import { poll } from '../support/poll.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A process that waits until it is ended. With `deaf`, it ignores SIGTERM and has to be killed. */
@@ -77,7 +84,7 @@ test('an orderly end stops the parts of every rank', async (t) => {
 });
 
 const silent = () => undefined;
-const api = 'http://127.0.0.1:3000';
+const address = 'http://127.0.0.1:3000';
 
 async function lockFile(t: ExecutionContext): Promise<string> {
   return path.join(await temporaryFolder(t), 'running.json');
@@ -85,32 +92,32 @@ async function lockFile(t: ExecutionContext): Promise<string> {
 
 test("a second start in the same folder names the first one's address and how to stop it", async (t) => {
   const file = await lockFile(t);
-  await takeRunLock(file, api, silent);
-  const error = await t.throwsAsync(takeRunLock(file, api, silent));
+  await takeRunLock(file, address, silent);
+  const error = await t.throwsAsync(takeRunLock(file, address, silent));
   t.is(
     error.message,
-    `Punctual is already running in this folder: process ${process.pid}, API at ${api}.\n` +
+    `Punctual is already running in this folder: process ${process.pid}, API at ${address}.\n` +
       `Press Ctrl-C where it runs, or run "kill ${process.pid}".`,
   );
 });
 
 test('after a start has ended, the next one may begin', async (t) => {
   const file = await lockFile(t);
-  const lock = await takeRunLock(file, api, silent);
+  const lock = await takeRunLock(file, address, silent);
   t.true(await isRunning(file));
   await lock.release();
   t.false(await isRunning(file));
-  await t.notThrowsAsync(takeRunLock(file, api, silent));
+  await t.notThrowsAsync(takeRunLock(file, address, silent));
 });
 
 test('the processes of a killed start are named and ended', async (t) => {
   const file = await lockFile(t);
   const { child, ending } = await sleeper(t);
   const gone = once(child, 'exit');
-  const killed = { pid: 99_999_999, identity: 'killed', api, parts: [[ending]] };
+  const killed = { pid: 99_999_999, identity: 'killed', api: address, parts: [[ending]] };
   await writeFile(file, JSON.stringify(killed));
   const output: string[] = [];
-  await takeRunLock(file, api, (line) => output.push(line));
+  await takeRunLock(file, address, (line) => output.push(line));
   await gone;
   t.deepEqual(output, [
     `An earlier start was killed. Ending its remaining processes: ${ending.name} (process ${ending.pid}) ...`,
@@ -120,14 +127,175 @@ test('the processes of a killed start are named and ended', async (t) => {
 test('a process with the id of a killed start does not block the next one', async (t) => {
   const file = await lockFile(t);
   const { ending } = await sleeper(t);
-  const killed = { pid: ending.pid, identity: 'an earlier process', api, parts: [] };
+  const killed = { pid: ending.pid, identity: 'an earlier process', api: address, parts: [] };
   await writeFile(file, JSON.stringify(killed));
-  await t.notThrowsAsync(takeRunLock(file, api, silent));
+  await t.notThrowsAsync(takeRunLock(file, address, silent));
   t.is(await processIdentity(ending.pid), ending.identity);
 });
 
 test('a partly written list does not block the next start', async (t) => {
   const file = await lockFile(t);
   await writeFile(file, '{"pid": 12');
-  await t.notThrowsAsync(takeRunLock(file, api, silent));
+  await t.notThrowsAsync(takeRunLock(file, address, silent));
+});
+
+/** Starts the test's own program as `npm start` starts the API. */
+async function started(t: ExecutionContext, program: string, restarts: Restarts) {
+  const folder = await temporaryFolder(t);
+  await writeFile(path.join(folder, 'main.mjs'), program);
+  const guard = startGuard();
+  const over = new AbortController();
+  const lines: string[] = [];
+  const ends: string[] = [];
+  t.teardown(async () => {
+    over.abort();
+    await guard.endAll();
+  });
+  const stage = {
+    guard,
+    say: (line: string) => void lines.push(line),
+    signal: over.signal,
+    onEnd: (part: ProcessPart, how: string) => void ends.push(`${part.name}: ${how}`),
+  };
+  const logFile = path.join(folder, 'app.log');
+  const plan = { name: 'api', main: 'main.mjs', env: {}, logFile, rank: 0, graceMs: 1000 };
+  const part = await startApp(plan, folder, stage, restarts);
+  const starts = async (): Promise<number> =>
+    (await readFile(logFile, 'utf8')).split('\n').filter((line) => line === 'up').length;
+  return { part, lines, ends, starts, over };
+}
+
+const runs = `console.log('up'); setInterval(() => {}, 1000);`;
+
+test('a part of npm start that crashes is restarted, and the end of its output is shown', async (t) => {
+  const { part, lines, ends, starts } = await started(t, runs, { hasStarted: () => true });
+  await poll(starts, (count) => count === 1);
+  process.kill(part.pid, 'SIGKILL');
+
+  await poll(starts, (count) => count === 2);
+  t.is(lines.length, 1);
+  t.regex(
+    lines[0] ?? '',
+    /^api ended \(signal SIGKILL\)\.\n\s+up\n[\s\S]+api is started again\.$/v,
+  );
+  t.deepEqual(ends, []);
+});
+
+test('a part that cannot start ends npm start after a limited number of attempts', async (t) => {
+  const { ends, starts } = await started(t, `console.log('up'); process.exit(3);`, {
+    hasStarted: () => false,
+  });
+
+  await poll(
+    async () => ends,
+    ({ length }) => length > 0,
+  );
+  t.deepEqual(ends, ['api: exit code 3']);
+  t.is(await starts(), 1);
+});
+
+test('a part that crashes repeatedly ends npm start after its last restart', async (t) => {
+  const { ends, starts } = await started(t, `console.log('up'); process.exit(4);`, {
+    hasStarted: () => true,
+    steadyMs: 60_000,
+    waitsMs: [10, 20],
+  });
+
+  await poll(
+    async () => ends,
+    ({ length }) => length > 0,
+  );
+  t.deepEqual(ends, ['api: exit code 4']);
+  t.is(await starts(), 3);
+});
+
+test('a part that ends because everything ends is not restarted', async (t) => {
+  const { part, ends, starts, over } = await started(t, runs, { hasStarted: () => true });
+  await poll(starts, (count) => count === 1);
+  over.abort();
+  process.kill(part.pid);
+  await part.ended;
+  await poll(
+    async () => ends,
+    ({ length }) => length > 0,
+  );
+
+  t.is(await starts(), 1);
+});
+
+const settings = {
+  ...noTemporal,
+  DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+  SECRET_KEY: 'ab'.repeat(32),
+};
+
+/** A module that Node loads before the program; it does its work on SIGUSR2. */
+const onSignal = (work: string): string =>
+  `--import=data:text/javascript,${encodeURIComponent(`process.on('SIGUSR2', () => { ${work} });`)}`;
+
+test('an API with an unhandled rejection logs it and continues', async (t) => {
+  const api = await startApiProcess(t, {
+    ...settings,
+    NODE_OPTIONS: onSignal(`void Promise.reject(new Error('forgotten'));`),
+  });
+  api.child.kill('SIGUSR2');
+  await poll(
+    async () => api.log(),
+    (log) => log.includes('"unhandled rejection"'),
+  );
+
+  t.regex(api.log(), /"message":"forgotten"/v);
+  t.is((await fetch(`${api.url}/healthz`)).status, 200);
+  t.is(api.child.exitCode, null);
+});
+
+test('an API with an uncaught exception logs it and exits, to be restarted', async (t) => {
+  const api = await startApiProcess(t, {
+    ...settings,
+    NODE_OPTIONS: onSignal(`setTimeout(() => { throw new Error('half done'); });`),
+  });
+  api.child.kill('SIGUSR2');
+  while (api.child.exitCode === null) {
+    await sleep(20);
+  }
+
+  t.is(api.child.exitCode, 1);
+  t.regex(api.log(), /"message":"half done"[\s\S]*"uncaught exception, exiting"/v);
+});
+
+const module = fileURLToPath(new URL('../../scripts/ports.ts', import.meta.url));
+/** Chooses 400 ports, prints them, and runs until its input ends. */
+const program = `
+  import { freePort } from ${JSON.stringify(module)};
+  const ports = [];
+  while (ports.length < 400) {
+    ports.push(await freePort());
+  }
+  console.log(JSON.stringify(ports));
+  process.stdin.resume().on('end', () => process.exit());
+`;
+
+async function chosenByAnotherProgram(t: ExecutionContext): Promise<number[]> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  t.teardown(async () => {
+    child.stdin.end();
+    await once(child, 'exit');
+  });
+  const [line] = await once(createInterface(child.stdout), 'line');
+  return JSON.parse(line) as number[];
+}
+
+// By chance alone, two sets of four hundred of the 12,768 ports would share 12.
+const together = process.platform === 'linux' ? test : test.skip;
+
+together('programs that choose ports at the same moment never get the same one', async (t) => {
+  const chosen = await Promise.all([chosenByAnotherProgram(t), chosenByAnotherProgram(t)]);
+  t.is(new Set(chosen.flat()).size, 800);
+});
+
+test('a program never gets the same port twice', async (t) => {
+  const ports = await chosenByAnotherProgram(t);
+  t.is(new Set(ports).size, 400);
 });

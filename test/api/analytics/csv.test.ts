@@ -1,4 +1,7 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { Client } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { january, workspace } from './published-posts.ts';
@@ -20,14 +23,14 @@ test('a range is downloaded as CSV, with a line for each post and channel and wi
   );
   const response = await download(client, january);
   t.is(response.headers.get('content-type'), 'text/csv; charset=utf-8; header=present');
-  const text = `"'=HYPERLINK(""http://evil""),\r\nnext"`;
+  const body = `"'=HYPERLINK(""http://evil""),\r\nnext"`;
   const at = '2027-01-10T08:00:00.000Z';
   t.is(
     await response.text(),
     [
       'post_id,published_at,channel_id,platform,handle,url,text,impressions,likes,comments,shares,saves,engagement,metrics_updated_at,gone_at',
-      `${id},${at},${mastodon},mastodon,'@ana@social.test,https://social.test/0,${text},,3,,1,,4,2027-01-01T12:00:00.000Z,`,
-      `${id},${at},${x},x,'@x,https://social.test/1,${text},,,,,,,,`,
+      `${id},${at},${mastodon},mastodon,'@ana@social.test,https://social.test/0,${body},,3,,1,,4,2027-01-01T12:00:00.000Z,`,
+      `${id},${at},${x},x,'@x,https://social.test/1,${body},,,,,,,,`,
       '',
     ].join('\r\n'),
   );
@@ -92,3 +95,61 @@ test('a download refuses limit, offset and an order by a metric', async (t) => {
     t.is(body.details[0]?.path, path);
   }
 });
+
+test('analytics of a hundred long threads on many channels are two megabytes at most', async (t) => {
+  const { mastodon, bluesky, publish, fetchAnalytics } = await workspace(api);
+  const channels = [{ channel: mastodon }, { channel: bluesky }];
+  const thread = Array.from({ length: 6 }, (_, n) => `${n}`.repeat(50_000));
+  for (let made = 0; made < 100; made += 1) {
+    const id = await publish('2027-01-10T08:00:00.000Z', channels);
+    const sql = 'update posts set body = null, thread = ?::jsonb where id = ?';
+    await api.punctual.orm.em.fork().execute(sql, [JSON.stringify(thread), id]);
+  }
+
+  const body = await fetchAnalytics(`${january}&limit=100`);
+  t.is(body.posts?.length, 100, JSON.stringify(body).slice(0, 300));
+  t.true(JSON.stringify(body).length < 2_100_000, String(JSON.stringify(body).length));
+  const [post] = body.posts;
+  t.true(post.body_truncated);
+  t.deepEqual(post.thread, ['0'.repeat(10_000), '', '', '', '', '']);
+  t.is(post.channels.length, 2);
+});
+
+/** More posts than one page, the oldest of which makes the query fail. */
+async function brokenPosts(): Promise<Client> {
+  const { client, mastodon } = await workspace(api);
+  const em = api.punctual.orm.em.fork();
+  // A thread must be a list: cutting this one fails, after the first posts were sent.
+  await em.execute(
+    `insert into posts (id, workspace_id, body, thread, status, published_at, created_at, updated_at)
+     select gen_random_uuid(), ?, case when n > 1 then 'Hi' end, case n when 1 then to_jsonb(repeat('x', 20000)) end,
+       'published', '2027-01-05T00:00:00Z'::timestamptz + n * interval '1 s', now(), now()
+     from generate_series(1, 600) n`,
+    [client.workspaceId],
+  );
+  await em.execute(
+    `insert into post_channels (id, workspace_id, post_id, channel_id, position, status, published_at)
+     select gen_random_uuid(), workspace_id, id, ?, 0, 'published', published_at from posts where workspace_id = ?`,
+    [mastodon, client.workspaceId],
+  );
+  return client;
+}
+
+/** Downloads as a client or a proxy with this HTTP version. @returns the bytes, if the response looks complete. */
+async function downloadBy(t: ExecutionContext, { key }: Client, http: string): Promise<string> {
+  const { hostname, port } = new URL(api.punctual.url);
+  const socket = connect(Number(port), hostname);
+  t.teardown(() => socket.destroy());
+  await once(socket, 'connect');
+  const asked = `GET /api/v1/analytics?format=csv&${january} HTTP/${http}`;
+  socket.write(`${asked}\r\nhost: punctual.example\r\nauthorization: Bearer ${key}\r\n\r\n`);
+  return text(socket);
+}
+
+for (const http of ['1.0', '1.1']) {
+  test(`a download that the database breaks off is incomplete to a client of HTTP/${http}`, async (t) => {
+    const client = await brokenPosts();
+    await t.throwsAsync(downloadBy(t, client, http), { code: 'ECONNRESET' });
+    t.is((await client.get(`/analytics?${january}&limit=1`)).status, 200);
+  });
+}

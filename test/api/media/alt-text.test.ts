@@ -1,8 +1,13 @@
+import sharp from 'sharp';
+import type { Platform } from '../../../networks/registry.ts';
+import { inputFile } from '../../support/input-file.ts';
 import { sharedApi } from '../../support/kit.ts';
-import { picture } from '../../support/media-files.ts';
+import { picture, longGif } from '../../support/media-files.ts';
 import { linkTo, noTemporal, upload } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
 import { storeMedia } from '../../support/seed-media.ts';
+import { storeChannel } from '../../support/seed.ts';
+import { statementsOf } from '../../support/sent-statements.ts';
 import { limited } from '../quotas/limited.ts';
 
 const test = needs('postgres');
@@ -91,4 +96,153 @@ test('an alt text counts in the bytes of the library, and a shorter one is never
   t.is((await edit('x'.repeat(99))).status, 200);
   await storeMedia(api.punctual, client.workspaceId, { sizeBytes: 1000 });
   t.is((await edit('x'.repeat(98))).status, 200, 'although the quota is exceeded');
+});
+
+/** A file, and channels on X (alt texts of up to 1000 characters) and on Mastodon (up to 1500). */
+async function libraryWithChannels() {
+  const client = await api.newClient();
+  const { workspaceId } = client;
+  const file = await storeMedia(api.punctual, workspaceId);
+  const x = await storeChannel(api.punctual, workspaceId, { platform: 'x' });
+  const mastodon = await storeChannel(api.punctual, workspaceId, { platform: 'mastodon' });
+  const describe = (length: number) =>
+    client.patch(`/media/${file}`, { alt_text: 'x'.repeat(length) });
+  const create = async (channel: string, more: object = {}) => {
+    const post = { body: 'x', channel_ids: [channel], media_ids: [file], ...more };
+    return (await client.post('/posts', { schedule_in_minutes: 60, ...post })).body.post?.id;
+  };
+  return { client, file, x, mastodon, describe, create };
+}
+
+test('an alt text that is invalid for a waiting post is refused, and the posts are named', async (t) => {
+  const { client, file, x, mastodon, describe, create } = await libraryWithChannels();
+  const onX = await create(x);
+  const onMastodon = await create(mastodon);
+  t.is((await describe(1000)).status, 200);
+
+  const { status, body } = await describe(1001);
+  t.is(status, 400, JSON.stringify(body));
+  t.is(body.code, 'invalid_content');
+  t.regex(body.error, /X: an image may have one of up to 1,000 characters, and this has 1,001/v);
+  t.deepEqual(
+    body.details.map(({ path }: { path: string }) => path),
+    ['/alt_text'],
+  );
+  t.true(body.error.includes(onX));
+  t.false(body.error.includes(onMastodon));
+  t.is((await client.get(`/media/${file}`)).body.media.alt_text.length, 1000);
+
+  const both = (await describe(1501)).body;
+  t.is(both.details.length, 2);
+  t.true(both.error.includes(onX) && both.error.includes(onMastodon));
+});
+
+test('posts that do not wait, and posts with their own alt text, do not matter', async (t) => {
+  const { client, file, x, describe, create } = await libraryWithChannels();
+  await create(x, { schedule_in_minutes: undefined });
+  await create(x, { alt_texts: { [file]: 'Its own' } });
+  const later = await create(x);
+  await client.post(`/posts/${later}/cancel`);
+  const other = await api.newClient();
+  const theirs = await storeChannel(api.punctual, other.workspaceId, { platform: 'x' });
+  await other.post('/posts', { body: 'x', channel_ids: [theirs], schedule_in_minutes: 60 });
+  t.is((await describe(1200)).status, 200);
+  t.is(
+    (await client.patch(`/posts/${later}`, { schedule_in_minutes: 60 })).body.code,
+    'invalid_content',
+  );
+});
+
+test.serial('of many posts a few are named and the rest counted, by one statement', async (t) => {
+  const { x, describe, create } = await libraryWithChannels();
+  for (let n = 0; n < 8; n += 1) {
+    await create(x);
+  }
+
+  let error = '';
+  const sent = await statementsOf(async () => {
+    ({ error } = (await describe(1001)).body);
+  });
+  t.is(sent.filter(({ text }) => text.includes('post_')).length, 1);
+  t.regex(error, /8 posts wait with it: [\-0-9a-f]{36}(?:, [\-0-9a-f]{36}){4} and 3 more/v);
+});
+
+test('a post that is scheduled during the edit of an alt text is validated with it, or the edit counts the post', async (t) => {
+  const { client, file, x, describe, create } = await libraryWithChannels();
+  const replies = await Promise.all([
+    ...Array.from({ length: 10 }, () => create(x)),
+    describe(1001),
+    ...Array.from({ length: 10 }, () => create(x)),
+  ]);
+  const length = (await client.get(`/media/${file}`)).body.media.alt_text?.length ?? 0;
+  const made = replies.filter((reply) => typeof reply === 'string').length;
+  t.true(length === 0 || made === 0, `${made} posts wait with an alt text of ${length}`);
+});
+
+/** The validation of a post with this file, without the warning about the price of X. */
+async function validated(platform: Platform, bytes: Uint8Array, fileName: string) {
+  const client = await api.newClient();
+  const channel = await storeChannel(api.punctual, client.workspaceId, { platform });
+  const { body } = await upload(api.punctual, client, { bytes, fileName });
+  const post = { channel_ids: [channel], body: 'Look', media_ids: [body.media.id] };
+  const [said] = (await client.post('/posts/validate', post)).body.channels;
+  return JSON.stringify([said.errors, said.warnings]);
+}
+
+/** An animation of two alternating colours: equal frames would be merged. */
+async function gif(width: number, height: number, frames: number): Promise<Buffer> {
+  const colours = await Promise.all(
+    ['red', 'blue'].map((background) =>
+      sharp({ create: { width, height, channels: 3, background } })
+        .png()
+        .toBuffer(),
+    ),
+  );
+  const all = Array.from({ length: frames }, (_, index) => colours[index % 2] ?? Buffer.alloc(0));
+  return sharp(all, { join: { animated: true } })
+    .gif({ effort: 1, colours: 2 })
+    .toBuffer();
+}
+
+const png = (width: number, height: number) => picture('png', { width, height });
+
+const refused: readonly [platform: Platform, name: string, make: () => unknown, words: RegExp][] = [
+  ['x', '400 frames.gif', () => inputFile('gif-400-frames.gif'), /too many frames for X/v],
+  [
+    'x',
+    '1400 × 1200.gif',
+    () => gif(1400, 1200, 2),
+    /too many pixels for X: a GIF .* 1280 × 1080/v,
+  ],
+  ['x', '1080 × 9000.png', () => png(1080, 9000), /too many pixels for X: an image .* 8192/v],
+  ['x', '2 × 2.png', () => png(2, 2), /too small for X: an image has 4 × 4 pixels/v],
+  ['x', '240 fps.mp4', () => inputFile('frame-rate-240.mp4'), /too many frames per second for X/v],
+  ['linkedin', '251 frames.gif', () => longGif(251), /too many frames for LinkedIn/v],
+  [
+    'mastodon',
+    '240 fps.mp4',
+    () => inputFile('frame-rate-240.mp4'),
+    /too many frames per second for this Mastodon server/v,
+  ],
+  [
+    'mastodon',
+    'moving.webp',
+    () => inputFile('webp-animated.webp'),
+    /\[\[\],\[\{"message":"Mastodon shows/v,
+  ],
+  [
+    'bluesky',
+    'moving.webp',
+    () => inputFile('webp-animated.webp'),
+    /\[\[\],\[\{"message":"Bluesky shows/v,
+  ],
+];
+for (const [platform, name, make, words] of refused) {
+  test(`${platform} and ${name}: validation reports the limit of the network`, async (t) => {
+    t.regex(await validated(platform, (await make()) as Buffer, name), words);
+  });
+}
+
+test('X accepts a video of 150 s', async (t) => {
+  t.regex(await validated('x', inputFile('lasts-150s.mp4'), 'long.mp4'), /^\[\[\],/v);
 });

@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 
 /** Rounds of each race. */
-export const rounds = 200;
+export const rounds = 100;
 
 let turn: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs the rounds of a race in parallel lanes. The races of a file run one after the other, because other rounds would
- * come between two calls that must meet. Each round has the test's whole time limit, since 200 rounds are slow on a
+ * come between two calls that must meet. Each round has the test's whole time limit, since many rounds are slow on a
  * slow machine.
  *
  * @param prepare Creates the state that the rounds of one lane share, in sequence.

@@ -9,7 +9,7 @@ const api = sharedApi(test);
 
 const clientCount = 20;
 
-test('20 concurrent requests with one idempotency key create one post, in each of 200 rounds', async (t) => {
+test('20 concurrent requests with one idempotency key create one post, in each round', async (t) => {
   await inRounds(
     t,
     async () => {
@@ -52,7 +52,7 @@ test('20 concurrent requests with one idempotency key create one post, in each o
 
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 
-test('of 20 concurrent registrations 10 webhooks are created, in each of 200 rounds', async (t) => {
+test('of 20 concurrent registrations 10 webhooks are created, in each round', async (t) => {
   await inRounds(
     t,
     async () => undefined, // A workspace for each round, because the limit is per workspace.
@@ -149,7 +149,7 @@ async function ended(postId: string): Promise<Ended | undefined> {
   return (await api.punctual.orm.em.fork().execute<Ended[]>(sql, [postId]))[0];
 }
 
-test('of two concurrent retries one is accepted and the other refused, in each of 200 rounds', async (t) => {
+test('of two concurrent retries one is accepted and the other refused, in each round', async (t) => {
   await inRounds(t, twoChannels, async ({ client, channels: [failed, out] }, round) => {
     const outcomes = new Map([[failed, 'failed'] as const, [out, 'published'] as const]);
     // Every other round has no published channel.

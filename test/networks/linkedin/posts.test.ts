@@ -5,7 +5,19 @@ import { lossyProxy, type Answer } from '../../support/lossy-proxy.ts';
 import { openConnection } from '../connection.ts';
 import { pictureFile } from '../files.ts';
 import { nextStep, partsOf, partsWith, publish, sendStep } from '../publish.ts';
-import { articleOf, connected, linkedin, listed, requests, selfServe, version } from './bench.ts';
+import { passesAsNetwork } from '../suite.ts';
+import {
+  bench,
+  articleOf,
+  connected,
+  linkedin,
+  listed,
+  requests,
+  selfServe,
+  version,
+} from './bench.ts';
+
+passesAsNetwork(test, bench);
 
 /** The text of a post in a browser. */
 async function shownOn(t: ExecutionContext, text: string): Promise<string> {

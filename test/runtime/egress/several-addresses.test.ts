@@ -1,7 +1,8 @@
-import { once } from 'node:events';
-import { connect as dial, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
+import { once } from 'node:events';
+import { connect as dial, type Socket, createServer, type AddressInfo } from 'node:net';
 import type { buildConnector } from 'undici';
+import { probeServer } from '../../../runtime/egress/probe-server.ts';
 import { failure, post, recordingConnector, testEgress, turns } from './support/egress.ts';
 import { httpServer, rawServer, type TestServer } from './support/servers.ts';
 import { stopClock } from './support/silent-servers.ts';
@@ -191,4 +192,16 @@ test('an address that turns out to be another one is not used, and no other is d
   t.is(await outcome, 'blocked_destination');
   t.true(socket?.destroyed);
   t.deepEqual(addresses(), ['93.184.216.34']);
+});
+
+test('a server that closes accepted connections counts as unreachable, not as one without TLS', async (t) => {
+  const server = createServer((socket) => socket.destroy());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  t.deepEqual(await probeServer('127.0.0.1', port, {}), {
+    kind: 'unreachable',
+    said: 'the connection was closed',
+  });
 });

@@ -89,3 +89,38 @@ test('with a return URL the browser returns to the app, with the id of the chann
   const [channel] = await channels();
   t.is(page.url(), `${sandbox.url}/?connected=${channel?.id}`);
 });
+
+test('a person with a LinkedIn organisation chooses between it and the personal account', async (t) => {
+  const { page, linkFor, channels } = await open(t);
+  await page.goto(await linkFor({ platform: 'linkedin', sandbox: true }));
+  await press(page, 'Continue to LinkedIn');
+  await page.getByRole('button', { name: 'Allow' }).waitFor();
+  await picture(page, 'linkedin-1-consent');
+  await press(page, 'Allow');
+  await page.getByRole('heading', { name: /^Choose/v }).waitFor();
+  await picture(page, 'linkedin-2-choice');
+  t.deepEqual(await channels(), []);
+
+  const second = page.locator('label', { has: page.getByRole('radio') }).nth(1);
+  const handle = (await second.innerText()).trim();
+  await second.click();
+  await press(page, 'Connect');
+  await page.getByText('is connected to Ana & Co').waitFor();
+  await picture(page, 'linkedin-3-connected');
+  t.like(await channels(), [{ platform: 'linkedin', handle }]);
+});
+
+test('the YouTube channel that the person chose at Google is connected', async (t) => {
+  const { page, linkFor, channels } = await open(t);
+  await page.goto(await linkFor({ platform: 'youtube', sandbox: true }));
+  await press(page, 'Continue to YouTube');
+  await page.getByRole('radio', { name: /Second/v }).check();
+  await picture(page, 'youtube-1-consent');
+  await press(page, 'Allow');
+  await page.getByText('is connected to Ana & Co').waitFor();
+  await picture(page, 'youtube-2-connected');
+  const [channel, ...others] = await channels();
+  t.is(channel?.platform, 'youtube');
+  t.regex(channel?.handle ?? '', /second/iv);
+  t.deepEqual(others, []);
+});

@@ -1,0 +1,238 @@
+import { CancelledFailure } from '@temporalio/common';
+import test, { type ExecutionContext } from 'ava';
+import { holdLock } from '../support/hold-lock.ts';
+import { fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
+import type { PostSteps } from '../support/post-steps.ts';
+import { untilBlocked } from '../support/until-blocked.ts';
+
+const minute = 60_000;
+const { newSteps } = onOneDatabase(test);
+
+/** A claimed post, and the id of its one post channel. */
+async function claimed(steps: PostSteps, content: object) {
+  const channel_ids = Object.values(steps.channels);
+  const post = await steps.create({ ...content, channel_ids, schedule_in_minutes: 0 });
+  const go = await steps.claimOrThrow(post);
+  return { post, go, id: go.targets[0]?.postChannelId ?? '' };
+}
+
+test('a thread that was cancelled midway and edited is not finished with its old text when it is scheduled meanwhile', async (t) => {
+  const network = fakeNetwork(minute);
+  const steps = await newSteps(t, { a: network });
+  const { post, go, id } = await claimed(steps, { thread: ['One', 'Two'] });
+  const { send } = network;
+  network.send = async (...args) => {
+    network.send = send;
+    t.is(await steps.cancel(post), 1);
+    await send(...args);
+    throw new CancelledFailure('The worker is gone.');
+  };
+  await steps.attempt(post, id).catch(() => undefined);
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
+  await steps.edit(post, { thread: ['One', 'Zwei'] });
+  const again = await steps.claimOrThrow(post);
+  interrupt(network, 'upload', () => steps.edit(post, { schedule_in_minutes: 60 }));
+  await steps.attempt(post, id).catch(() => undefined);
+  await steps.finalize(post, again, { signalled: 3 });
+  t.deepEqual(liveTexts(network), ['One']);
+});
+
+for (const when of ['waits for a limit', 'is at work'] as const) {
+  test(`an edit of a cancelled thread stops its remaining parts while it ${when}, and the new parts go out at their time`, async (t) => {
+    const network = fakeNetwork(minute);
+    const steps = await newSteps(t, { a: network });
+    const { post, go, id } = await claimed(steps, { thread: ['One', 'Two', 'Three'] });
+    const retryAtMs = Date.parse('2026-05-01T12:10:00Z');
+    interrupt(network, 'send', async () => {
+      t.is(await steps.cancel(post), 1);
+      network.fates.push({ kind: 'taken' }, fails('rate_limited', { retryAtMs }));
+    });
+    await steps.attempt(post, id);
+    t.like(await steps.finalize(post, go, { canceled: true, signalled: 2 }), { unfinished: true });
+    const edit = () => steps.edit(post, { thread: ['One', 'Zwei', 'Drei'] });
+    const again = await steps.claimOrThrow(post);
+    steps.pass(15 * minute);
+    if (when === 'is at work') {
+      interrupt(network, 'upload', edit);
+    } else {
+      await edit();
+    }
+
+    await steps.attempt(post, id).catch(() => undefined);
+    await steps.finalize(post, again, { canceled: true, signalled: 2 });
+    t.deepEqual(liveTexts(network), ['One']);
+    const { status, channels } = await steps.show(post);
+    t.is(status, 'draft');
+    t.is(channels[0]?.status, 'draft');
+
+    await steps.edit(post, { schedule_in_minutes: 60 });
+    steps.pass(61 * minute);
+    const third = await steps.claimOrThrow(post);
+    await steps.attemptAll(post, third);
+    await steps.finalize(post, third);
+    t.deepEqual(liveTexts(network), ['One', 'Zwei', 'Drei']);
+  });
+}
+
+test('a post that is cancelled before its request and edited as a draft is not sent with its old text', async (t) => {
+  const network = fakeNetwork(minute);
+  const steps = await newSteps(t, { a: network });
+  const { post, go, id } = await claimed(steps, { body: 'Old' });
+  interrupt(network, 'upload', async () => {
+    t.is(await steps.cancel(post), 1);
+    await steps.edit(post, { body: 'New' });
+  });
+  await steps.attempt(post, id).catch(() => undefined);
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
+
+  t.deepEqual(liveTexts(network), []);
+  const { status, channels } = await steps.show(post);
+  t.deepEqual([status, channels[0]?.status], ['draft', 'draft']);
+});
+
+test('an edit without changes does not stop a cancelled post that is being sent', async (t) => {
+  const network = fakeNetwork(minute);
+  const steps = await newSteps(t, { a: network });
+  const { post, go, id } = await claimed(steps, { thread: ['One', 'Two'] });
+  interrupt(network, 'send', async () => {
+    t.is(await steps.cancel(post), 1);
+    await steps.edit(post, { thread: ['One', 'Two'] });
+  });
+  await steps.attempt(post, id);
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
+
+  t.deepEqual(liveTexts(network), ['One', 'Two']);
+  t.is((await steps.show(post)).status, 'published');
+});
+
+for (const code of ['content_refused', 'access_lost', 'too_late'] as const) {
+  test(`a post that is cancelled midway, edited and rescheduled is sent at its new time although the old send ended with ${code}`, async (t) => {
+    const network = fakeNetwork(minute);
+    const steps = await newSteps(t, { a: network });
+    await steps.subscribe('post.published', 'post.failed');
+    const { post, go, id } = await claimed(steps, { body: 'Old' });
+    interrupt(network, 'send', async () => {
+      t.is(await steps.cancel(post), 1);
+      await steps.edit(post, { body: 'New', schedule_in_minutes: 60 });
+      network.fates.push(fails(code));
+    });
+    await steps.attempt(post, id);
+    await steps.finalize(post, go, { signalled: 3 });
+    t.like((await steps.show(post)).channels[0], { status: 'scheduled', error: null });
+
+    steps.pass(61 * minute);
+    const again = await steps.claimOrThrow(post);
+    await steps.attemptAll(post, again);
+    await steps.finalize(post, again);
+    t.deepEqual(liveTexts(network), ['New']);
+    t.deepEqual(await steps.events(post), ['post.published']);
+  });
+}
+
+/** Creates a post that is claimed `lateMs` after its due time. */
+async function claimedLate(t: ExecutionContext, lateMs: number) {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const channel = steps.channels['a'] ?? '';
+  const post = await steps.create({ body: 'Old', channel_ids: [channel], schedule_in_minutes: 0 });
+  steps.pass(lateMs);
+  const go = await steps.claimOrThrow(post);
+  return { steps, network, post, channel, id: go.targets[0]?.postChannelId ?? '' };
+}
+
+for (const [when, lateMs] of [
+  ['on time', 0],
+  ['late', 5 * minute],
+] as const) {
+  test(`a post is sent ${when} only if the concurrent cancel counted it as still sending`, async (t) => {
+    const { steps, network, post, id } = await claimedLate(t, lateMs);
+    const { release } = await holdBeginning(t, steps);
+    const trying = steps.attempt(post, id).catch(() => undefined);
+    await untilBlocked(steps.deps.orm);
+    const changing = cancelAndEdit(steps, post);
+    // Either the cancel completes, or it waits until the attempt has begun.
+    await Promise.race([changing, untilBlocked(steps.deps.orm, 2)]);
+    release();
+    const stillSending = await changing;
+    await trying;
+
+    t.is(network.live.length, stillSending);
+  });
+}
+
+/** Cancels the post, and edits it if no channel is being sent. @returns the cancel's `still_sending`. */
+async function cancelAndEdit(steps: PostSteps, post: string): Promise<number> {
+  const stillSending = await steps.cancel(post);
+  if (stillSending === 0) {
+    await steps.edit(post, { body: 'New', schedule_in_minutes: 60 });
+  }
+
+  return stillSending;
+}
+
+/** Blocks the statement that begins an attempt after it has read the post and before it changes a row. */
+async function holdBeginning(t: ExecutionContext, { deps: { orm } }: PostSteps) {
+  const lock = "pg_advisory_xact_lock(hashtext('begin'), hashtext(current_schema))";
+  // The statement calls `clock_timestamp()`, which the test steps replace anyway.
+  await orm.em.fork().execute(
+    `create or replace function clock_timestamp() returns timestamptz language plpgsql as $$ begin
+       if current_query() like '%tried_at = clock_timestamp()%' then perform ${lock}; end if;
+       return (select at from at); end $$`,
+  );
+  return holdLock(t, orm, `select ${lock}`);
+}
+
+test('a late post that is cancelled, edited and rescheduled while an attempt waits for it is not sent', async (t) => {
+  const { steps, network, post, id } = await claimedLate(t, 5 * minute);
+
+  t.like(await whileScheduledAnew(steps, post, () => steps.attempt(post, id)), {
+    kind: 'done',
+    status: 'draft',
+  });
+  t.deepEqual(liveTexts(network), []);
+  t.is((await steps.show(post)).channels[0]?.status, 'scheduled');
+});
+
+test('a post that is cancelled and rescheduled while an attempt stores its reason to wait keeps its new schedule', async (t) => {
+  const { steps, post, channel, id } = await claimedLate(t, 0);
+  await steps.deps.orm.em
+    .fork()
+    .execute('update channels set parked_until = ? where id = ?', [
+      new Date(steps.deps.now().getTime() + minute),
+      channel,
+    ]);
+
+  t.like(await whileScheduledAnew(steps, post, () => steps.attempt(post, id)), {
+    kind: 'done',
+    status: 'draft',
+  });
+  t.like((await steps.show(post)).channels[0], { status: 'scheduled', error: null });
+});
+
+/**
+ * Cancels, edits and reschedules the post while `act` waits for its row. One transaction does it all, so the waiting
+ * statement has seen none of these changes.
+ */
+async function whileScheduledAnew<T>(
+  { deps, workspaceId }: PostSteps,
+  post: string,
+  act: () => Promise<T>,
+): Promise<T> {
+  const em = deps.orm.em.fork();
+  await em.begin();
+  await em.execute(
+    `update posts set status = 'scheduled', body = 'New', revision = revision + 2,
+       scheduled_at = scheduled_at + interval '1 hour' where id = ? and workspace_id = ?`,
+    [post, workspaceId],
+  );
+  await em.execute(
+    `update post_channels set status = 'scheduled' where post_id = ? and workspace_id = ?`,
+    [post, workspaceId],
+  );
+  const acting = act();
+  acting.catch(() => undefined);
+  await untilBlocked(deps.orm);
+  await em.commit();
+  return acting;
+}

@@ -1,0 +1,157 @@
+import test, { type ExecutionContext } from 'ava';
+import { Channel } from '../../db/entities/channels.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import { NetworkError } from '../../networks/network.ts';
+import { createSealer } from '../../runtime/secrets.ts';
+import { connectChannel } from '../../services/channels/connect-channel.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { freshDatabase } from '../support/database.ts';
+import { fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+import { postSteps } from '../support/post-steps.ts';
+import { processedPost, processingNetwork } from './processing-network.ts';
+
+const database = beforeTests(test, freshDatabase);
+
+/** A due post on an account that can be reconnected. */
+async function due(t: ExecutionContext) {
+  const network = fakeNetwork();
+  const steps = await postSteps(t, { a: network }, database().url);
+  await steps.subscribe('channel.needs_reconnect');
+  const channelId = steps.channels['a'] ?? '';
+  const post = await steps.create({
+    body: 'Hello',
+    channel_ids: [channelId],
+    schedule_in_minutes: 0,
+  });
+  const [target] = (await steps.claimOrThrow(post)).targets;
+  const { orm, sealer } = steps.deps;
+  return {
+    network,
+    steps,
+    attemptOnce: () => steps.attempt(post, target?.postChannelId ?? ''),
+    reconnect: (session: Json = null) =>
+      connectChannel(orm.em.fork(), sealer, steps.workspaceId, 'a', {
+        baseUrl: 'https://fake.example',
+        remoteId: 'me',
+        handle: '@me',
+        credentials: { token: 'new' },
+        session,
+        settings: {},
+      }),
+    channel: () => orm.em.fork().findOneOrFail(Channel, channelId),
+    told: () =>
+      orm.em
+        .fork()
+        .execute<unknown[]>('select 1 from events where workspace_id = ?', [steps.workspaceId]),
+    shown: async () => (await steps.show(post)).channels[0],
+  };
+}
+
+test('a refusal of the old access after a reconnect changes nothing: the new access is used', async (t) => {
+  const { network, steps, attemptOnce, reconnect, channel, told, shown } = await due(t);
+  interrupt(network, 'send', reconnect);
+  network.fates.push(fails('access_lost'));
+
+  const tried = await attemptOnce();
+  t.like(tried, { kind: 'again', code: 'network_unavailable' });
+  t.like(await channel(), { state: 'connected', error: null });
+  t.deepEqual(await told(), []);
+  t.like(await shown(), { status: 'retrying' });
+  t.regex((await shown())?.error ?? '', /was connected again.*next attempt is at/v);
+
+  steps.pass(tried.kind === 'again' ? (tried.inMs ?? 0) : 0);
+  const used: Json[] = [];
+  const { send } = network;
+  network.send = (...args) => {
+    used.push(args[0].credentials);
+    return send(...args);
+  };
+  t.like(await attemptOnce(), { kind: 'done', status: 'published' });
+  t.deepEqual(used, [{ token: 'new' }]);
+  t.deepEqual(liveTexts(network), ['Hello']);
+});
+
+test('an account that is refused again after a reconnect loses its access, with one event', async (t) => {
+  const { network, attemptOnce, reconnect, channel, told } = await due(t);
+  interrupt(network, 'send', reconnect);
+  network.fates.push(fails('access_lost'), fails('access_lost'));
+  await attemptOnce();
+
+  t.like(await attemptOnce(), { kind: 'done', status: 'failed', code: 'access_lost' });
+  t.is((await channel()).state, 'needs_reconnect');
+  t.is((await told()).length, 1);
+});
+
+test('a session of the old access does not replace the session of the new one', async (t) => {
+  const { network, attemptOnce, reconnect, channel } = await due(t);
+  const { send } = network;
+  let sealed: string | null = null;
+  network.send = async (...args) => {
+    sealed = (await reconnect({ of: 'new' })).sealedSession;
+    await args[0].saveSession({ of: 'old' });
+    t.deepEqual(args[0].session, { of: 'old' }); // This attempt keeps using its own session.
+    return send(...args);
+  };
+  await attemptOnce();
+
+  t.truthy(sealed);
+  t.is((await channel()).sealedSession, sealed);
+});
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+
+test('a channel that loses access while its network processes a post sends one event, and the post waits for it', async (t) => {
+  const network = processingNetwork();
+  const { channel, post } = await processedPost(t, network, database().url);
+  await post.attempt();
+  network.says = new NetworkError('access_lost', 'The token was revoked.', { accepted: 'unknown' });
+  const { deps, channelId } = channel;
+  const rows = (statement: string) => deps.orm.em.fork().execute(statement, [channelId]);
+  for (let polls = 0; polls < 3; polls += 1) {
+    channel.pass(10 * minute);
+    t.like(await post.attempt(), { kind: 'again', code: 'processing' });
+    const { error, status } = await post.row();
+    t.is(status, 'retrying');
+    t.true(error?.includes(network.live[0]?.sent.url ?? '?'), error ?? '');
+    t.regex(
+      error ?? '',
+      /The token was revoked\. Connect the channel again\. The next check is at/v,
+    );
+  }
+
+  const [state] = await rows('select state, error from channels where id = ?');
+  t.is(state?.state, 'needs_reconnect');
+  t.is((await rows('select id from events where channel_id = ?')).length, 1);
+  await rows(`update channels set state = 'connected' where id = ?`);
+  network.says = { kind: 'ready' };
+  channel.pass(15 * minute);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.like(await post.row(), { error: null, tries: 0 });
+  t.is(network.sends.length, 1);
+});
+
+test('a processing post whose channel is not reconnected within a day ends as published, with its address', async (t) => {
+  const network = processingNetwork();
+  const { channel, post } = await processedPost(t, network, database().url);
+  await post.attempt();
+  network.says = new NetworkError('access_lost', 'The token was revoked.', { accepted: 'unknown' });
+  channel.pass(day + minute);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  const { url, sentWarning } = await post.row();
+  t.is(url, network.live[0]?.sent.url ?? null);
+  t.regex(sentWarning ?? '', /The network has accepted this post.*The token was revoked/v);
+  t.is(network.sends.length, 1);
+});
+
+test('an internal error while a network processes a post does not change the post, which ends after a day', async (t) => {
+  const network = processingNetwork();
+  const { channel, post } = await processedPost(t, network, database().url);
+  await post.attempt();
+  const broken = () => channel.newWorker({ sealer: createSealer('ab'.repeat(32)) });
+  channel.pass(10 * minute);
+  t.like(await post.attempt(broken()), { kind: 'again', code: 'processing' });
+  channel.pass(day);
+  t.like(await post.attempt(broken()), { kind: 'done', status: 'published' });
+  t.is(network.sends.length, 1);
+});

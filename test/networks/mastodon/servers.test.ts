@@ -1,0 +1,322 @@
+import test, { type ExecutionContext } from 'ava';
+import { mastodonNetwork } from '../../../networks/mastodon/adapter.ts';
+import { connectMastodon } from '../../../networks/mastodon/connect.ts';
+import { mastodon } from '../../../networks/mastodon/entry.ts';
+import { mastodonOauth, serverNameIn } from '../../../networks/mastodon/oauth.ts';
+import type { OauthContext } from '../../../networks/oauth/contract.ts';
+import type { Egress, EgressRequest } from '../../../runtime/egress/egress.ts';
+import { openConnection } from '../connection.ts';
+import { loaded } from '../oauth/connect-by.ts';
+import { beginning, contextFor, redirectUri, registeredApps, state } from '../oauth/context.ts';
+import { startScriptedServer, type Answer, type Asked } from '../oauth/scripted-server.ts';
+
+const baseUrl = 'https://server.example';
+
+type WebAnswer = {
+  readonly status?: number;
+  readonly json?: unknown;
+  readonly headers?: Record<string, string>;
+};
+
+/** Connects `demo` on a server that claims a domain with this WebFinger answer. @returns the handle. */
+async function shown(domain: string | undefined, webFinger: WebAnswer = { status: 404 }) {
+  const asked: string[] = [];
+  const answers: Record<string, WebAnswer> = {
+    [`${baseUrl}/api/v1/accounts/verify_credentials`]: { json: { id: '1', username: 'demo' } },
+    [`${baseUrl}/api/v2/instance`]: { json: { domain } },
+  };
+  const http: Egress = {
+    request: async ({ url }: EgressRequest) => {
+      asked.push(url);
+      const { status = 200, json = {}, headers = {} } = answers[url] ?? webFinger;
+      return { status, headers, body: Buffer.from(JSON.stringify(json)), truncated: false };
+    },
+    close: async () => undefined,
+  };
+  const { handle } = await connectMastodon(http, { baseUrl, accessToken: 'a' });
+  return { handle, webFinger: asked.filter((url) => url.includes('webfinger')) };
+}
+
+const leadsTo = (href: string, rel = 'self'): WebAnswer => ({ json: { links: [{ rel, href }] } });
+
+test("a handle whose domain does not confirm this server is shown with the server's name", async (t) => {
+  const refusals: Record<string, WebAnswer> = {
+    'it has no such account': { status: 404 },
+    'the account is on another server': leadsTo('https://mastodon.social/users/demo'),
+    'a link with another relation': leadsTo(
+      `${baseUrl}/users/demo`,
+      'http://webfinger.net/rel/avatar',
+    ),
+    'it redirects elsewhere': { status: 302, headers: { location: 'https://other.example/' } },
+    'no WebFinger': { json: { links: 'none' } },
+  };
+  for (const [why, answer] of Object.entries(refusals)) {
+    const { handle, webFinger } = await shown('mastodon.social', answer);
+    t.is(handle, '@demo@mastodon.social (server.example)', why);
+    t.deepEqual(webFinger, [
+      'https://mastodon.social/.well-known/webfinger?resource=acct%3Ademo%40mastodon.social',
+    ]);
+  }
+
+  for (const domain of [
+    'mastodon.social/x',
+    'a@mastodon.social',
+    'mastodon.social?',
+    'a b.example',
+  ]) {
+    t.like(await shown(domain), { handle: `@demo@${domain} (server.example)`, webFinger: [] });
+  }
+});
+
+test('a handle whose WebFinger confirms this server is shown alone', async (t) => {
+  for (const answer of [
+    leadsTo(`${baseUrl}/users/demo`),
+    { status: 301, headers: { location: `${baseUrl}/.well-known/webfinger` } },
+  ]) {
+    t.is((await shown('example.com', answer)).handle, '@demo@example.com');
+  }
+});
+
+test("a handle with the server's own name needs no proof", async (t) => {
+  for (const domain of ['server.example', 'Server.Example', undefined]) {
+    t.like(await shown(domain), { handle: '@demo@server.example', webFinger: [] });
+  }
+});
+
+const account: Answer = { json: { id: '1', username: 'ana' } };
+
+test('an account id that the database cannot store is refused', async (t) => {
+  for (const id of ['1\u0000', '1\n', '\ud800', ' ', '']) {
+    const server = await startScriptedServer(t, () => ({ json: { id, username: 'ana' } }));
+    const { http } = contextFor(t, [server.url]);
+    const error = await t.throwsAsync(
+      connectMastodon(http, { baseUrl: server.url, accessToken: 'a' }),
+    );
+    t.like(error, { code: 'network_unavailable' }, JSON.stringify(id));
+  }
+});
+
+test('a post URL that is invalid or too long is not accepted', async (t) => {
+  const server = await startScriptedServer(t, () => ({ json: status }));
+  let status = {};
+  const hostile = {
+    baseUrl: server.url,
+    remoteId: '1',
+    handle: '@ana@social.example',
+    credentials: { accessToken: 'a' },
+    session: null,
+    settings: {},
+  };
+  const part = { key: 'k', text: 'Hello', media: [], options: {}, data: { sinceId: null } };
+  const send = () =>
+    mastodonNetwork.send(openConnection(t, hostile), { parts: [part], sent: [] }, []);
+  for (const url of [
+    'https://x/\u0000',
+    'https://[\ud800',
+    'x/y',
+    'https://bank.example@other.example/login',
+    'http://%zz/',
+    `https://x/${'日'.repeat(2030)}`,
+    `https://${'x'.repeat(2100)}`,
+  ]) {
+    for (const addresses of [{ url, uri: 'https://x/1' }, { uri: url }]) {
+      status = { id: '1', content: '<p>Hello</p>', ...addresses };
+      const error = await t.throwsAsync(send());
+      t.like(error, { code: 'network_unavailable', accepted: 'unknown' }, url.slice(0, 20));
+    }
+  }
+
+  status = { id: '1', content: '<p>Hello</p>', uri: `https://x/${'y'.repeat(2000)}` };
+  t.like(await send(), [{ remoteId: '1' }]);
+});
+
+test("invalid media types are left out of a server's list", async (t) => {
+  const types = ['image/\u0000x', 'image/png', 'video/\n', 'audio/ogg'];
+  const configuration = { media_attachments: { supported_mime_types: types } };
+  const server = await startScriptedServer(t, ({ path }) =>
+    path === '/api/v2/instance' ? { json: { configuration } } : account,
+  );
+  const { http } = contextFor(t, [server.url]);
+  const { settings } = await connectMastodon(http, { baseUrl: server.url, accessToken: 'a' });
+  t.deepEqual(settings, { mediaTypes: ['image/png'] });
+});
+
+test('a client id with control characters counts as an unsupported server', async (t) => {
+  for (const client_id of ['a\u0000', 'a\nb', '\ud800']) {
+    const server = await startScriptedServer(t, ({ path }) =>
+      path === '/api/v1/apps'
+        ? { json: { client_id, client_secret: 'secret' } }
+        : { status: 404, json: {} },
+    );
+    const context = contextFor(t, [server.url]);
+    const error = await t.throwsAsync(mastodonOauth.begin(beginning(context, { url: server.url })));
+    t.like(error, { name: 'OauthError', code: 'unsupported' }, JSON.stringify(client_id));
+  }
+});
+
+/** Answers by path of servers that the tests cannot run. The first matching path counts. */
+type Answers = Readonly<Record<string, Json | ((asked: Asked, url: string) => Answer)>>;
+type Json = { readonly status: number; readonly json: unknown };
+
+const json = (value: unknown, status = 200): Json => ({ status, json: value });
+const refused = (error: string) => json({ error }, 401);
+const usual: Answers = {
+  '/api/v1/apps': ({ body }) => {
+    const { client_name: name, website, scopes } = JSON.parse(body);
+    return json({ client_id: `${name} ${website} ${scopes}`, client_secret: 'a-secret' });
+  },
+  '/oauth/token': json({ access_token: 'an-access-token', token_type: 'Bearer', scope: 'read' }),
+  '/api/v1/accounts/verify_credentials': json({ id: '7', username: 'alice' }),
+  '/api/v2/instance': json({ domain: 'alice.example' }),
+};
+
+async function opened(
+  t: ExecutionContext,
+  told: Answers = {},
+  differently: (url: string) => Partial<OauthContext> = () => ({}),
+) {
+  const answers = { ...told, ...usual, ...told };
+  const server = await startScriptedServer(t, (asked) => {
+    const [, answer] = Object.entries(answers).find(([path]) => asked.path.endsWith(path)) ?? [];
+    return typeof answer === 'function'
+      ? answer(asked, server.url)
+      : (answer ?? json({ error: 'Not found' }, 404));
+  });
+  const apps = registeredApps();
+  const context = contextFor(t, [server.url], { apps, ...differently(server.url) });
+  const oauth = await loaded(t, mastodon({}, []).oauth);
+  const begin = (url = server.url) => oauth.begin(beginning(context, { url }));
+  const connect = async (parameters: Record<string, string> = {}) => {
+    const begun = await begin();
+    const answer = new URLSearchParams({ state, code: 'a-code', ...parameters });
+    return oauth.finish({ ...context, answer, redirectUri, kept: begun.kept });
+  };
+  return { server, apps, context, oauth, begin, connect };
+}
+
+const metadata: Answers = {
+  '/.well-known/oauth-authorization-server': (_asked, url) =>
+    json({
+      issuer: `${url}/`,
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
+    }),
+};
+
+test('an app is registered under a name that people see, for the used scopes', async (t) => {
+  const { begin, server } = await opened(t);
+  const { url } = await begin();
+  const scopes = 'read:accounts read:statuses write:statuses write:media';
+  const { searchParams } = new URL(url);
+  t.is(searchParams.get('client_id'), `Punctual https://punctual.example ${scopes}`);
+  t.is(searchParams.get('scope'), scopes);
+  t.false(searchParams.has('code_challenge'));
+  t.is(server.asked.filter(({ path }) => path === '/api/v1/apps').length, 1);
+});
+
+test('the server must ask the person for consent, even after a connection in another workspace', async (t) => {
+  const { begin } = await opened(t);
+  t.is(new URL((await begin()).url).searchParams.get('force_login'), 'true');
+});
+
+test('a server that announces PKCE and issuers gets a challenge, and must name itself in answers', async (t) => {
+  const { begin, connect, server } = await opened(t, metadata);
+  t.is(new URL((await begin()).url).searchParams.get('code_challenge_method'), 'S256');
+  for (const parameters of [{}, { iss: 'https://other.example/' }]) {
+    t.like(await t.throwsAsync(connect(parameters)), { name: 'OauthError', code: 'expired' });
+  }
+  const { accounts } = await connect({ iss: `${server.url}/` });
+  const { host } = new URL(server.url);
+  t.like(accounts[0], { remoteId: '7', handle: `@alice@alice.example (${host})` });
+  const { form } = server.asked.findLast(({ path }) => path === '/oauth/token') ?? {};
+  t.regex(form?.get('code_verifier') ?? '', /^[\w\-]{43}$/v);
+});
+
+test('metadata that is invalid or has another issuer is ignored', async (t) => {
+  const other = { issuer: 'https://other.example/', code_challenge_methods_supported: ['S256'] };
+  for (const answer of [json(other), json([]), json({ issuer: 7 }), json({}, 500)]) {
+    const { begin } = await opened(t, { '/.well-known/oauth-authorization-server': answer });
+    t.false(new URL((await begin()).url).searchParams.has('code_challenge'));
+  }
+});
+
+test('an app that the server forgot is registered again', async (t) => {
+  const { apps, begin, context, server } = await opened(t, {
+    '/oauth/token': ({ form }) =>
+      form.get('client_id') === 'forgotten' ? refused('invalid_client') : refused('invalid_grant'),
+  });
+  const forgotten = { clientId: 'forgotten', clientSecret: 'a-secret' };
+  await context.apps.keep(server.url, redirectUri, forgotten);
+  const { url } = await begin();
+  t.regex(new URL(url).searchParams.get('client_id') ?? '', /^Punctual /v);
+  t.is(apps.kept.size, 1);
+  t.is((await begin()).url.includes('Punctual'), true);
+  t.is(server.asked.filter(({ path }) => path === '/api/v1/apps').length, 1);
+});
+
+test('an address without a Mastodon server is reported as unsupported', async (t) => {
+  const nothing = await opened(t, { '/api/v1/apps': json({}, 404) });
+  t.like(await t.throwsAsync(nothing.begin()), { name: 'OauthError', code: 'unsupported' });
+  const page = await opened(t, { '/api/v1/apps': () => (response) => void response.end('<html>') });
+  t.like(await t.throwsAsync(page.begin()), { name: 'OauthError', code: 'unsupported' });
+  const busy = await opened(t, { '/api/v1/apps': json({}, 503) });
+  t.like(await t.throwsAsync(busy.begin()), { name: 'OauthError', code: 'unavailable' });
+  const closed = busy.begin('http://127.0.0.1:9');
+  t.like(await t.throwsAsync(closed), { name: 'OauthError', code: 'unavailable' });
+  for (const none of ['', 'not a server', 'https://a:b@c.example']) {
+    const error = await t.throwsAsync(busy.begin(none));
+    t.like(error, { name: 'AppError', code: 'invalid_request' });
+  }
+});
+
+test('people may name their server in different forms', (t) => {
+  for (const typed of [
+    'mastodon.example',
+    ' mastodon.example ',
+    '@me@mastodon.example',
+    'me@mastodon.example',
+    '\u202A@me@mastodon.example\u202C',
+    '@me@mastodon.example.',
+    '\u200Bmastodon.example',
+  ]) {
+    t.is(serverNameIn(typed), 'mastodon.example');
+  }
+  t.is(serverNameIn('https://mastodon.example/@me'), 'https://mastodon.example');
+  t.is(serverNameIn('https://me:pass@mastodon.example'), 'https://me:pass@mastodon.example');
+});
+
+test('a grant that expires on some servers is renewed with its own app', async (t) => {
+  const pair = { access_token: 'newer', refresh_token: 'r2', expires_in: 600 };
+  const { connect, context, oauth, server } = await opened(t, {
+    '/oauth/token': ({ form }) =>
+      form.get('grant_type') === 'refresh_token'
+        ? form.get('refresh_token') === 'r1'
+          ? json(pair)
+          : refused('invalid_client')
+        : json({ access_token: 'a', refresh_token: 'r1', expires_in: 600 }),
+  });
+  const { grant } = await connect();
+  const request = { ...context, baseUrl: server.url, remoteId: '7' };
+  const renewed = await oauth.refresh({ ...request, grant });
+  t.like(renewed, { accessToken: 'newer', refreshToken: 'r2', data: grant.data });
+  t.like(Object.fromEntries(server.asked.at(-1)?.form ?? []), { client_secret: 'a-secret' });
+  // The server forgot the app and with it the app's grants.
+  const lost = oauth.refresh({ ...request, grant: renewed });
+  t.like(await t.throwsAsync(lost), { name: 'NetworkError', code: 'access_lost' });
+});
+
+test("a code is redeemed only with its server's app", async (t) => {
+  const { apps, begin, context, oauth } = await opened(t);
+  const { kept } = await begin();
+  apps.kept.clear();
+  const answer = new URLSearchParams({ state, code: 'a-code' });
+  const finished = oauth.finish({ ...context, answer, redirectUri, kept });
+  t.like(await t.throwsAsync(finished), { name: 'OauthError', code: 'expired' });
+});
+
+test('an account of the sandbox needs no server name', async (t) => {
+  const { oauth, context, server } = await opened(t, {}, (url) => ({ sandboxUrl: url }));
+  const { url } = await oauth.begin(beginning(context));
+  t.true(url.startsWith(`${server.url}/mastodon/oauth/authorize?`));
+  t.true(server.asked.some(({ path }) => path === '/mastodon/api/v1/apps'));
+});

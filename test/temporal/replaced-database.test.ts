@@ -1,0 +1,109 @@
+import type { Orm } from '../../db/orm.ts';
+import {
+  incrementRestoreCounter,
+  markDatabaseBehind,
+  readRestoreCounter,
+} from '../../db/restore-counter.ts';
+import { loadStoredCounter, storeCounter } from '../../temporal/namespace.ts';
+import { ensureSweepSchedule } from '../../worker/schedules.ts';
+import { postsQueue, sweepScheduleId } from '../../workflows/messages.ts';
+import { startApiProcess } from '../support/api-process.ts';
+import { needs } from '../support/needs.ts';
+import { poll } from '../support/poll.ts';
+import { startApi } from '../support/punctual.ts';
+import { freshNamespace, temporalClient } from '../support/temporal.ts';
+import { ended, spawnWorker } from '../support/worker-process.ts';
+
+const test = needs('temporal');
+
+const setCount = (orm: Orm, count: number) =>
+  orm.em.fork().execute('update installation set beats = ?, beat_at = null', [count]);
+
+test('a database is behind only if it lacks more than one beat', async (t) => {
+  const { orm } = await startApi(t);
+  await setCount(orm, 5);
+
+  // As after a failover that lost the last seconds, or while another worker counts during the comparison.
+  await markDatabaseBehind(orm, 6);
+  t.is((await readRestoreCounter(orm)).behindSince, null);
+
+  await markDatabaseBehind(orm, 7);
+  t.not((await readRestoreCounter(orm)).behindSince, null);
+});
+
+test('of concurrent workers one counts a beat, and none after the database was replaced', async (t) => {
+  const { orm } = await startApi(t);
+  await setCount(orm, 5);
+
+  const counts = await Promise.all(
+    Array.from({ length: 5 }, () => incrementRestoreCounter(orm, 5)),
+  );
+  t.deepEqual(
+    counts.filter((count) => count !== null),
+    [6],
+  );
+
+  await setCount(orm, 2);
+  t.is(await incrementRestoreCounter(orm, 6), null);
+  t.is((await readRestoreCounter(orm)).count, 2);
+});
+
+test('the count in Temporal never decreases, and is lost with its namespace', async (t) => {
+  const settings = await freshNamespace();
+  const { client } = temporalClient(t, settings, { patientTemporal: true });
+  t.is(await loadStoredCounter(client, 'ours'), null);
+  await storeCounter(client, 'ours', 7);
+  t.is(await loadStoredCounter(client, 'ours'), 7);
+
+  await storeCounter(client, 'ours', 6);
+  t.is(await loadStoredCounter(client, 'ours'), 7);
+
+  t.is(await loadStoredCounter(client, 'another database'), null);
+});
+
+/** Temporal's number for a queue of workflow tasks. */
+const workflowTasks = 1;
+
+test('a worker on the wrong database polls nothing, and logs the cause', async (t) => {
+  const punctual = await startApi(t, {});
+  const temporalEnv = await freshNamespace();
+  const { client, connection, namespace } = temporalClient(t, temporalEnv, {
+    patientTemporal: true,
+  });
+  const ofAnother = '019a0000-0000-7000-8000-000000000000';
+  await ensureSweepSchedule(client, ofAnother);
+  const pollers = async () => {
+    const taskQueue = { name: postsQueue };
+    const request = { namespace, taskQueue, taskQueueType: workflowTasks };
+    return (await connection.workflowService.describeTaskQueue(request)).pollers ?? [];
+  };
+
+  const worker = spawnWorker(t, { ...punctual, temporalEnv }, []);
+  await worker.logged('waiting for Temporal');
+  t.regex(worker.output(), /belongs to another database/v);
+  t.deepEqual(await pollers(), []);
+  const schedule = client.schedule.getHandle(sweepScheduleId);
+  t.like((await schedule.describe()).action, { memo: { installation: ofAnother } });
+
+  await schedule.delete(); // The operator confirms that the other database is gone.
+  await worker.logged('polling');
+  await poll(pollers, (found) => found.length > 0);
+  await schedule.delete();
+});
+
+test('an API whose posts would go to workers of another database exits, and logs the cause', async (t) => {
+  const punctual = await startApi(t, {});
+  const temporalEnv = await freshNamespace();
+  const { client } = temporalClient(t, temporalEnv, { patientTemporal: true });
+  await ensureSweepSchedule(client, '019a0000-0000-7000-8000-000000000000');
+  const api = await startApiProcess(t, {
+    ...temporalEnv,
+    DATABASE_URL: punctual.databaseUrl,
+    SECRET_KEY: punctual.secretKey,
+  });
+  await ended(api.child);
+
+  t.is(api.child.exitCode, 1);
+  t.regex(api.log(), /belongs to another database of Punctual/v);
+  await client.schedule.getHandle(sweepScheduleId).delete();
+});
