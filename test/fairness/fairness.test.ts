@@ -62,7 +62,7 @@ test('the post of one workspace does not wait until the many posts of another ha
   );
   await seed('single', 1);
   await poll(async () => began.includes('single'), Boolean, 150_000);
-  // More than the slots only if this machine was too busy to renew their leases.
+  // Attempts that begin at the same moment do not see each other, so it may be a few more than the slots.
   t.true(began.filter((name) => name === 'many').length < crowd);
   released.resolve();
 });
