@@ -1,79 +1,9 @@
-import { dateTime, fields, flag, record, text, type Value } from '../../domain/json-schema.ts';
 import { createConnectLink } from '../../services/channels/create-link.ts';
 import { accountDeps } from '../../services/channels/oauth-context.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-
-const short = { ...text, minLength: 1, maxLength: 500 } as const;
-
-const connectBody = fields(
-  {
-    platform: { ...short, description: 'As in `GET /networks`.', examples: ['mastodon'] },
-    url: {
-      ...short,
-      description:
-        'The account’s server, for a network with many servers. If omitted, the page asks for it.',
-    },
-    handle: {
-      ...short,
-      description:
-        'The account’s handle, if the network needs it. If omitted, the page asks for it.',
-    },
-    return_url: {
-      ...text,
-      minLength: 1,
-      maxLength: 2000,
-      description:
-        'The address to which the browser returns, with `connected=<channel id>` or `error=<code>` added to its query. The operator configures the allowed addresses.',
-    },
-    sandbox: { ...flag, description: 'An account of the sandbox instead of the network.' },
-    channel_id: {
-      ...text,
-      maxLength: 100,
-      description: 'The channel to connect again. Any other account is then refused.',
-    },
-  },
-  ['platform'],
-);
-type ConnectBody = Value<typeof connectBody>;
-
-const linkAnswer = record({
-  link: {
-    ...text,
-    format: 'uri',
-    description:
-      'Open it in a browser. Anyone who has the link can connect an account with it, once and before it expires.',
-  },
-  expires_at: dateTime,
-  platform: text,
-});
-
-/** For the OpenAPI document. */
-const connectExamples = {
-  mastodon: {
-    summary: 'A Mastodon account, with a return URL',
-    value: {
-      platform: 'mastodon',
-      url: 'https://social.example',
-      return_url: 'https://app.example.com/accounts',
-    },
-  },
-  again: {
-    summary: 'A channel that needs reconnecting',
-    value: { platform: 'x', channel_id: '0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31' },
-  },
-} as const;
-
-const linkExamples = {
-  link: {
-    summary: 'A link',
-    value: {
-      link: 'https://punctual.example/connect/7Fq2LkX0aZr9WcT4sYb1NvE8uHj3MdP6',
-      expires_at: '2027-01-12T08:45:00.000Z',
-      platform: 'mastodon',
-    },
-  },
-} as const;
+import { connectExamples, linkExamples } from './examples.ts';
+import { connectBody, linkAnswer, type ConnectBody } from './schemas.ts';
 
 export const connectRoutes = (deps: ApiDeps): Route[] => [
   route({

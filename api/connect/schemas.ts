@@ -1,0 +1,45 @@
+import { dateTime, fields, flag, record, text, type Value } from '../../domain/json-schema.ts';
+
+const short = { ...text, minLength: 1, maxLength: 500 } as const;
+
+export const connectBody = fields(
+  {
+    platform: { ...short, description: 'As in `GET /networks`.', examples: ['mastodon'] },
+    url: {
+      ...short,
+      description:
+        'The account’s server, for a network with many servers. If omitted, the page asks for it.',
+    },
+    handle: {
+      ...short,
+      description:
+        'The account’s handle, if the network needs it. If omitted, the page asks for it.',
+    },
+    return_url: {
+      ...text,
+      minLength: 1,
+      maxLength: 2000,
+      description:
+        'The address to which the browser returns, with `connected=<channel id>` or `error=<code>` added to its query. The operator configures the allowed addresses.',
+    },
+    sandbox: { ...flag, description: 'An account of the sandbox instead of the network.' },
+    channel_id: {
+      ...text,
+      maxLength: 100,
+      description: 'The channel to connect again. Any other account is then refused.',
+    },
+  },
+  ['platform'],
+);
+export type ConnectBody = Value<typeof connectBody>;
+
+export const linkAnswer = record({
+  link: {
+    ...text,
+    format: 'uri',
+    description:
+      'Open it in a browser. Anyone who has the link can connect an account with it, once and before it expires.',
+  },
+  expires_at: dateTime,
+  platform: text,
+});
