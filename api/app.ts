@@ -10,6 +10,7 @@ import { connectRoutes } from './connect/routes.ts';
 import type { ApiDeps } from './deps.ts';
 import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
+import { drainUnreadBody } from './http/drain-body.ts';
 import { resetBroken, answerErrors, answerBroken } from './http/errors.ts';
 import { fixedPaths, mount } from './http/mount.ts';
 import type { Route } from './http/route.ts';
@@ -50,6 +51,7 @@ export function createApp(deps: ApiDeps): Koa {
   ];
   app
     .use(requestId)
+    .use(drainUnreadBody)
     .use(answerErrors(deps.log))
     .use(resetBroken(deps.log))
     .use(readableTarget)
