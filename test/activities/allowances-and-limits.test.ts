@@ -5,7 +5,7 @@ import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel, type ClockedChannel, type ClaimedPost } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
 import { fails, fakeNetwork, liveTexts, type FakeNetwork } from '../support/networks.ts';
-import { channelOfAnother, postsOf } from '../support/servers.ts';
+import { channelOfAnother, newNetwork, postsOf } from '../support/servers.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -259,4 +259,23 @@ test('a post near the end of its publish window goes out before posts that have 
 
   t.is((await first?.row())?.status, 'published');
   t.is(liveTexts(network)[0], 'First');
+});
+
+test('a deleted rate limit delays its posts for at most 15 more minutes', async (t) => {
+  const network = newNetwork();
+  const channel = await newChannel(t, network);
+  const [early, late] = await postsOf(channel, 2);
+  const retryAtMs = channel.deps.now().getTime() + 600 * minute;
+  network.fates.push(fails('rate_limited', { retryAtMs, limit: 'server' }));
+  t.like(await early?.attempt(), { code: 'rate_limited', inMs: 15 * minute });
+  t.like(await late?.attempt(), { code: 'rate_limited', inMs: 15 * minute });
+  channel.pass(15 * minute);
+  t.like(await early?.attempt(), { code: 'rate_limited', inMs: 15 * minute });
+  t.deepEqual((await early?.row())?.retryAt, new Date(retryAtMs));
+  t.is(network.sends.length, 1);
+
+  await channel.deps.orm.em
+    .fork()
+    .execute('delete from network_parks where platform = ?', [network.id]);
+  t.like(await early?.attempt(), { kind: 'done', status: 'published' });
 });

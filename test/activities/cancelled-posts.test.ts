@@ -1,6 +1,5 @@
 import { CancelledFailure } from '@temporalio/common';
 import test, { type ExecutionContext } from 'ava';
-import { NetworkError } from '../../networks/network.ts';
 import {
   cannotTell,
   down,
@@ -19,7 +18,7 @@ const { newSteps } = onOneDatabase(test);
 async function claimed(t: ExecutionContext) {
   const network = fakeNetwork(minute);
   const steps = await newSteps(t, { a: network });
-  await steps.subscribe('post.published', 'post.failed');
+  await steps.subscribe('post.published', 'post.partial', 'post.failed');
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
   const go = await steps.claimOrThrow(post);
@@ -214,116 +213,57 @@ async function doubtfulDraft(t: ExecutionContext, networks: Record<'a' | 'b', Fa
   return { steps, post, channels };
 }
 
-// A post is live but its channel does not show it: a worker died before the update, or the database was restored.
+for (const [what, ask] of [
+  ['nothing', async () => undefined],
+  ['a cancel', async ({ steps, post }: Awaited<ReturnType<typeof claimed>>) => steps.cancel(post)],
+  [
+    'a draft',
+    async ({ steps, post }: Awaited<ReturnType<typeof claimed>>) =>
+      steps.edit(post, { scheduled_at: null }),
+  ],
+] as const) {
+  test(`once its send succeeds it ends as published, and stays so after ${what}`, async (t) => {
+    const made = await claimed(t);
+    const { network, steps, post, go, id } = made;
+    interrupt(network, 'send', async () => {
+      t.is(await steps.cancel(post), 1);
+      await steps.edit(post, { schedule_in_minutes: 600 });
+    });
+    await steps.attempt(post, id);
+    await steps.finalize(post, go, { canceled: false, signalled: 3 });
+    t.deepEqual(await steps.events(post), ['post.published']);
+    await ask(made).catch(() => undefined);
 
-const hour = 3_600_000;
-
-async function claimedOn(t: ExecutionContext, network: FakeNetwork) {
-  const steps = await newSteps(t, { a: network });
-  const channelIds = Object.values(steps.channels);
-  const post = await steps.create({
-    body: 'Hello',
-    channel_ids: channelIds,
-    schedule_in_minutes: 0,
+    const { status, summary } = await steps.show(post);
+    t.is(status, 'published');
+    t.like(summary, { published: 1, pending: 0 });
+    steps.pass(48 * 60 * minute);
+    t.is((await steps.claim(post)).kind, 'gone');
+    t.deepEqual(await steps.events(post), ['post.published']);
+    t.deepEqual(liveTexts(network), ['Hello']);
   });
-  const go = await steps.claimOrThrow(post);
-  return { steps, post, go, id: go.targets[0]?.postChannelId ?? '' };
 }
 
-/** An attempt whose worker dies after the ledger recorded the part as sent. */
-async function sendUnnoticed(
-  t: ExecutionContext,
-  steps: PostSteps,
-  network: FakeNetwork,
-  post: string,
-  id: string,
-) {
+test('a rescheduled post whose worker died shows as scheduled, and is found at its new time', async (t) => {
+  const { network, steps, post, go, id } = await claimed(t);
   const { send } = network;
   network.send = async (...args) => {
     network.send = send;
     await send(...args);
+    t.is(await steps.cancel(post), 1);
     throw new CancelledFailure('The worker is gone.');
   };
   await t.throwsAsync(steps.attempt(post, id));
-  const [live] = network.live;
-  await steps.deps.orm.em
-    .fork()
-    .execute(
-      `update post_parts set state = 'sent', remote_id = ?, url = ? where post_channel_id = ?`,
-      [live?.sent.remoteId, live?.sent.url, id],
-    );
-}
+  await steps.finalize(post, go, { canceled: true, signalled: 2 });
+  await steps.edit(post, { schedule_in_minutes: 60 * 24 }); // While the workflow waits before its next claim.
 
-test('a cancelled post that was live before its worker died ends as published, even a day later', async (t) => {
-  const network = fakeNetwork();
-  const { steps, post, go, id } = await claimedOn(t, network);
-  await sendUnnoticed(t, steps, network, post, id);
-  t.is(await steps.cancel(post), 1);
-  steps.pass(25 * hour);
-
-  t.like(await steps.finalize(post, go, { canceled: true, signalled: 2 }), { unfinished: true });
-  const again = await steps.claimOrThrow(post);
-  t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
-  t.is((await steps.finalize(post, again)).status, 'published');
-  t.is(network.live.length, 1);
-});
-
-for (const canceled of [false, true]) {
-  test(`an attempt that hung and then failed does not overwrite a post that another one has sent${canceled ? ' and that was cancelled' : ''}`, async (t) => {
-    const network = fakeNetwork();
-    const { steps, post, id } = await claimedOn(t, network);
-    const [hung, hang] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    interrupt(network, 'upload', async () => {
-      hung.resolve();
-      await hang.promise;
-      throw new NetworkError('media_refused', 'No.', { accepted: 'no' });
-    });
-    const first = steps.attempt(post, id);
-    await hung.promise;
-    await sendUnnoticed(t, steps, network, post, id);
-    hang.resolve();
-    await t.throwsAsync(first, { name: 'SupersededError' });
-    t.is((await steps.show(post)).channels[0]?.status, 'publishing');
-
-    if (canceled) {
-      t.is(await steps.cancel(post), 1);
-    }
-
-    t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
-    t.is(network.live.length, 1);
-  });
-}
-
-test('a post that a restored database has as a draft while its workflow publishes it ends unconfirmed', async (t) => {
-  const network = fakeNetwork();
-  const { steps, post, go, id } = await claimedOn(t, network);
-  const em = steps.deps.orm.em.fork();
-  await em.execute(`update posts set status = 'draft', revision = 0 where id = ?`, [post]);
-  await em.execute(`update post_channels set status = 'draft' where id = ?`, [id]);
-
-  t.is((await steps.finalize(post, go)).status, 'failed');
-  const { status, channels } = await steps.show(post);
-  t.is(status, 'failed');
-  t.like(channels[0], { status: 'unconfirmed', error_code: 'unconfirmed' });
-  t.regex(channels[0]?.error ?? '', /may have accepted this post/v);
-});
-
-test('a post that a restored database has at a later time while its workflow publishes it ends unconfirmed', async (t) => {
-  const network = fakeNetwork();
-  const { steps, post, go, id } = await claimedOn(t, network);
-  await steps.deps.orm.em
-    .fork()
-    .execute(
-      `update posts set status = 'scheduled', revision = 1000001, scheduled_at = scheduled_at + interval '1 day' where id = ?`,
-      [post],
-    );
-  await steps.finalize(post, go);
-  t.is((await steps.show(post)).channels[0]?.status, 'unconfirmed');
-
-  steps.pass(25 * hour);
-  const again = await steps.claimOrThrow(post);
-  t.deepEqual(again.targets, []);
-  t.is((await steps.finalize(post, again)).status, 'failed');
-  t.like(await steps.attempt(post, id), { kind: 'done', status: 'unconfirmed' });
-  t.deepEqual(network.live, []);
+  t.is((await steps.claim(post)).kind, 'not_due');
+  t.is((await steps.show(post)).channels[0]?.status, 'scheduled');
+  steps.pass(60 * 24 * minute);
+  const due = await steps.claimOrThrow(post);
+  await steps.attempt(post, id);
+  await steps.finalize(post, due);
+  t.is((await steps.show(post)).status, 'published');
+  t.deepEqual(liveTexts(network), ['Hello']);
+  t.deepEqual(await steps.events(post), ['post.published']);
 });

@@ -5,6 +5,7 @@ import { NetworkError } from '../../networks/network.ts';
 import { createSealer } from '../../runtime/secrets.ts';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { beforeTests } from '../support/before-tests.ts';
+import { clockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
 import { fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
 import { postSteps } from '../support/post-steps.ts';
@@ -46,6 +47,42 @@ async function due(t: ExecutionContext) {
     shown: async () => (await steps.show(post)).channels[0],
   };
 }
+
+test('lost access marks the channel and creates one event, however many posts meet it', async (t) => {
+  const network = fakeNetwork();
+  const {
+    deps,
+    workspaceId,
+    channelId: id,
+    newPost,
+  } = await clockedChannel(t, network, database().url);
+  const em = deps.orm.em.fork();
+  await em.execute(
+    `insert into webhook_endpoints (id, workspace_id, url, events, sealed_secret, secret_hint, created_at)
+     values (gen_random_uuid(), ?, 'https://example.com', '["channel.needs_reconnect"]', 'x', 'x', now())`,
+    [workspaceId],
+  );
+  const [first, second] = [await newPost(['One']), await newPost(['Two'])];
+  network.fates.push(fails('access_lost'), fails('access_lost'));
+
+  const outcome = await first.attempt();
+  t.like(outcome, { kind: 'done', status: 'failed' });
+  t.is(outcome.kind === 'done' && outcome.deliveryIds.length, 1);
+  t.deepEqual(await first.attempt(), outcome); // As if the first result was lost on its way to Temporal.
+  const again = { kind: 'done', status: 'failed', code: 'access_lost', deliveryIds: [] } as const;
+  t.deepEqual(await second.attempt(), again);
+
+  const error = 'They said access_lost. Connect the channel again.';
+  t.like(await em.findOneOrFail(Channel, id), { state: 'needs_reconnect', error });
+  const events = await em.execute<{ type: string; body: string }[]>(
+    'select type, body from events where workspace_id = ?',
+    [workspaceId],
+  );
+  t.is(events.length, 1);
+  t.deepEqual(JSON.parse(events[0]?.body ?? '').data, {
+    channel: { id, platform: 'fake', handle: '@me', error },
+  });
+});
 
 test('a refusal of the old access after a reconnect changes nothing: the new access is used', async (t) => {
   const { network, steps, attemptOnce, reconnect, channel, told, shown } = await due(t);
@@ -141,6 +178,22 @@ test('a processing post whose channel is not reconnected within a day ends as pu
   const { url, sentWarning } = await post.row();
   t.is(url, network.live[0]?.sent.url ?? null);
   t.regex(sentWarning ?? '', /The network has accepted this post.*The token was revoked/v);
+  t.is(network.sends.length, 1);
+});
+
+test('readiness checks continue while the network reports no result, and nothing is sent again', async (t) => {
+  const network = processingNetwork();
+  const { channel, post } = await processedPost(t, network, database().url);
+  await post.attempt();
+  for (const code of ['network_unavailable', 'rate_limited', 'access_lost', 'internal'] as const) {
+    network.says = new NetworkError(code, 'No.', { accepted: 'unknown' });
+    channel.pass(10 * minute);
+    t.like(await post.attempt(), { kind: 'again', code: 'processing' }, code);
+  }
+
+  network.says = { kind: 'ready' };
+  channel.pass(10 * minute);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
   t.is(network.sends.length, 1);
 });
 

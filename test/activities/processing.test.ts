@@ -135,22 +135,6 @@ test('a cancel while the network processes the post leaves it published, because
   t.is(network.sends.length, 1);
 });
 
-test('readiness checks continue while the network reports no result, and nothing is sent again', async (t) => {
-  const network = processingNetwork();
-  const { channel, post } = await newPost(t, network);
-  await post.attempt();
-  for (const code of ['network_unavailable', 'rate_limited', 'access_lost', 'internal'] as const) {
-    network.says = new NetworkError(code, 'No.', { accepted: 'unknown' });
-    channel.pass(10 * minute);
-    t.like(await post.attempt(), { kind: 'again', code: 'processing' }, code);
-  }
-
-  network.says = { kind: 'ready' };
-  channel.pass(10 * minute);
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.is(network.sends.length, 1);
-});
-
 test('a post that is still processing after a day is published, with a warning', async (t) => {
   const network = processingNetwork();
   const { channel, post } = await newPost(t, network);

@@ -1,5 +1,4 @@
 import test, { type ExecutionContext } from 'ava';
-import { Channel } from '../../db/entities/channels.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel } from '../support/claimed-posts.ts';
@@ -124,37 +123,6 @@ test('a channel fails a day after its due time', async (t) => {
 
   t.like(await post.attempt(), { kind: 'done', status: 'failed' });
   t.like(await post.row(), { errorCode: 'too_late' });
-});
-
-test('lost access marks the channel and creates one event, however many posts meet it', async (t) => {
-  const network = fakeNetwork();
-  const { deps, workspaceId, channelId: id, newPost } = await newChannel(t, network);
-  const em = deps.orm.em.fork();
-  await em.execute(
-    `insert into webhook_endpoints (id, workspace_id, url, events, sealed_secret, secret_hint, created_at)
-     values (gen_random_uuid(), ?, 'https://example.com', '["channel.needs_reconnect"]', 'x', 'x', now())`,
-    [workspaceId],
-  );
-  const [first, second] = [await newPost(['One']), await newPost(['Two'])];
-  network.fates.push(fails('access_lost'), fails('access_lost'));
-
-  const outcome = await first.attempt();
-  t.like(outcome, { kind: 'done', status: 'failed' });
-  t.is(outcome.kind === 'done' && outcome.deliveryIds.length, 1);
-  t.deepEqual(await first.attempt(), outcome); // As if the first result was lost on its way to Temporal.
-  const again = { kind: 'done', status: 'failed', code: 'access_lost', deliveryIds: [] } as const;
-  t.deepEqual(await second.attempt(), again);
-
-  const error = 'They said access_lost. Connect the channel again.';
-  t.like(await em.findOneOrFail(Channel, id), { state: 'needs_reconnect', error });
-  const events = await em.execute<{ type: string; body: string }[]>(
-    'select type, body from events where workspace_id = ?',
-    [workspaceId],
-  );
-  t.is(events.length, 1);
-  t.deepEqual(JSON.parse(events[0]?.body ?? '').data, {
-    channel: { id, platform: 'fake', handle: '@me', error },
-  });
 });
 
 test('two equal posts whose responses were lost are matched to one live post each', async (t) => {

@@ -294,22 +294,3 @@ test('a post waits for an unreachable server for a day after its due time', asyn
   t.like(await post.row(), { errorCode: 'too_late', tries: 1 });
   t.is(network.sends.length, 5);
 });
-
-test('a deleted rate limit delays its posts for at most 15 more minutes', async (t) => {
-  const network = newNetwork();
-  const channel = await newChannel(t, network);
-  const [early, late] = await postsOf(channel, 2);
-  const retryAtMs = channel.deps.now().getTime() + 600 * minute;
-  network.fates.push(fails('rate_limited', { retryAtMs, limit: 'server' }));
-  t.like(await early?.attempt(), { code: 'rate_limited', inMs: 15 * minute });
-  t.like(await late?.attempt(), { code: 'rate_limited', inMs: 15 * minute });
-  channel.pass(15 * minute);
-  t.like(await early?.attempt(), { code: 'rate_limited', inMs: 15 * minute });
-  t.deepEqual((await early?.row())?.retryAt, new Date(retryAtMs));
-  t.is(network.sends.length, 1);
-
-  await channel.deps.orm.em
-    .fork()
-    .execute('delete from network_parks where platform = ?', [network.id]);
-  t.like(await early?.attempt(), { kind: 'done', status: 'published' });
-});

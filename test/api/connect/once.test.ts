@@ -99,21 +99,6 @@ test('previews and other reads do not use up a link', async (t) => {
   t.is((await channels()).length, 1);
 });
 
-test('a workspace has at most a hundred open links: the oldest end', async (t) => {
-  const { client, browser } = await stage(world);
-  const first = await linkFor(client);
-  const second = await linkFor(client);
-  const other = await stage(world);
-  const theirs = await linkFor(other.client);
-  for (let more = 0; more < 99; more += 1) {
-    await linkFor(client);
-  }
-
-  t.is((await browser.get(first)).status, 404);
-  t.is((await browser.get(second)).status, 200);
-  t.is((await browser.get(theirs)).status, 200);
-});
-
 test('an account is connected to the workspace of its link', async (t) => {
   const [mine, theirs] = [await stage(world), await stage(world)];
   const link = await linkFor(mine.client);

@@ -68,3 +68,18 @@ test('a stalled form does not block others at the same address', async (t) => {
 
   await seesPage(t, link);
 });
+
+test('a workspace has at most a hundred open links: the oldest end', async (t) => {
+  const { client, browser } = await stage(world);
+  const first = await linkFor(client);
+  const second = await linkFor(client);
+  const other = await stage(world);
+  const theirs = await linkFor(other.client);
+  for (let more = 0; more < 99; more += 1) {
+    await linkFor(client);
+  }
+
+  t.is((await browser.get(first)).status, 404);
+  t.is((await browser.get(second)).status, 200);
+  t.is((await browser.get(theirs)).status, 200);
+});

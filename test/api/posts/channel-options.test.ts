@@ -24,6 +24,29 @@ async function workspace() {
   return { client, mastodon, linkedin, post, create, shownOf };
 }
 
+test('a channel shows its own text, and the others show the body', async (t) => {
+  const { client, mastodon } = await workspace();
+  const account = { platform: 'bluesky', handle: 'b.test' } as const;
+  const bluesky = await storeChannel(api.punctual, client.workspaceId, account);
+  const reply = await client.post('/posts', {
+    body: 'For all, '.repeat(40),
+    channel_bodies: { [bluesky]: 'For Bluesky' },
+    channel_ids: [mastodon, bluesky],
+    schedule_in_minutes: 60,
+  });
+  t.is(reply.status, 201);
+  t.is(reply.body.post.channels[0].body, 'For all, '.repeat(40));
+  t.is(reply.body.post.channels[1].body, 'For Bluesky');
+
+  const only = await client.post('/posts', {
+    channel_bodies: { [bluesky]: 'Only here' },
+    channel_ids: [bluesky],
+    schedule_in_minutes: 60,
+  });
+  t.is(only.status, 201);
+  t.like(only.body.post, { body: null, thread: null });
+});
+
 test('a channel has only the options that its post gives it', async (t) => {
   const { mastodon, create, shownOf } = await workspace();
   const options = { visibility: 'unlisted', spoiler_text: 'Birds', sensitive: true };

@@ -108,27 +108,6 @@ test('a thread takes precedence over the body, and both are kept', async (t) => 
   t.like(only.body.post, { body: null, thread: ['a', 'b'] });
 });
 
-test('a channel shows its own text, and the others show the body', async (t) => {
-  const { client, mastodon, bluesky } = await workspace();
-  const reply = await client.post('/posts', {
-    body: 'For all, '.repeat(40),
-    channel_bodies: { [bluesky]: 'For Bluesky' },
-    channel_ids: [mastodon, bluesky],
-    schedule_in_minutes: 60,
-  });
-  t.is(reply.status, 201);
-  t.is(reply.body.post.channels[0].body, 'For all, '.repeat(40));
-  t.is(reply.body.post.channels[1].body, 'For Bluesky');
-
-  const only = await client.post('/posts', {
-    channel_bodies: { [bluesky]: 'Only here' },
-    channel_ids: [bluesky],
-    schedule_in_minutes: 60,
-  });
-  t.is(only.status, 201);
-  t.like(only.body.post, { body: null, thread: null });
-});
-
 test('a repeated channel id is one channel, at its first position', async (t) => {
   const { client, mastodon, bluesky } = await workspace();
   const { body } = await client.post('/posts', {

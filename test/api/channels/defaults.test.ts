@@ -1,0 +1,128 @@
+import test from 'ava';
+import type { Platform } from '../../../networks/registry.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { storeMedia } from '../../support/seed-media.ts';
+import { storeChannel } from '../../support/seed.ts';
+
+const api = sharedApi(test);
+
+async function withChannel() {
+  const client = await api.newClient();
+  const channel = await storeChannel(api.punctual, client.workspaceId);
+  const edit = (options: unknown) => client.patch(`/channels/${channel}`, { options });
+  return { client, channel, edit };
+}
+
+test('a channel shows its defaults alone and in the list; without defaults they are an empty object', async (t) => {
+  const { client, channel, edit } = await withChannel();
+  const shown = async () => {
+    const one = (await client.get(`/channels/${channel}`)).body.channel;
+    t.deepEqual((await client.get('/channels')).body.channels, [one]);
+    return one.options;
+  };
+  t.deepEqual(await shown(), {});
+  const options = { visibility: 'unlisted', language: 'de' };
+  const { status, body } = await edit(options);
+  t.is(status, 200);
+  t.deepEqual(body.channel.options, options);
+  t.deepEqual(await shown(), options);
+  await edit({ language: 'fr' });
+  t.deepEqual(await shown(), { language: 'fr' }, 'replaced completely');
+  t.is((await client.patch(`/channels/${channel}`, {})).status, 200);
+  t.deepEqual(await shown(), { language: 'fr' });
+  await edit(null);
+  t.deepEqual(await shown(), {});
+});
+
+test('unknown default options are refused, with the known ones', async (t) => {
+  const { client, channel, edit } = await withChannel();
+  const { status, body } = await edit({ colour: 'red' });
+  t.is(status, 400);
+  t.is(body.code, 'invalid_channel_options');
+  t.is(body.details[0].path, '/options/colour');
+  t.regex(body.error, /colour is not a known field; mastodon has visibility, /v);
+  t.deepEqual((await client.get(`/channels/${channel}`)).body.channel.options, {});
+});
+
+const unfit: readonly [what: string, platform: Platform, options: object, sentence: RegExp][] = [
+  [
+    'a title with a bracket',
+    'youtube',
+    { title: 'I <3 it' },
+    /YouTube takes no < and no > in a title/v,
+  ],
+  [
+    'tags that are too long together',
+    'youtube',
+    { tags: ['x'.repeat(250), 'y'.repeat(250)] },
+    /501/v,
+  ],
+  [
+    'a comment on a network without comments',
+    'youtube',
+    { privacy: 'private', first_comment: 'x' },
+    /no comments under a private video/v,
+  ],
+  ['a blank comment', 'linkedin', { first_comment: ' ' }, /no text in the first comment/v],
+  [
+    'a content warning that leaves no space for a text',
+    'mastodon',
+    { spoiler_text: 'y'.repeat(500) },
+    /spoiler_text has 500/v,
+  ],
+];
+for (const [what, platform, options, sentence] of unfit) {
+  test(`defaults that make every post invalid are refused: on ${platform} ${what}`, async (t) => {
+    const client = await api.newClient();
+    const channel = await storeChannel(api.punctual, client.workspaceId, { platform });
+    const { status, body } = await client.patch(`/channels/${channel}`, { options });
+    t.is(status, 400, JSON.stringify(body));
+    t.is(body.code, 'invalid_channel_options');
+    t.regex(body.error, sentence);
+    t.is(body.details.length, 1);
+    t.is(body.details[0].path, '/options');
+    t.deepEqual((await client.get(`/channels/${channel}`)).body.channel.options, {});
+  });
+}
+
+test('a thumbnail that YouTube does not accept is refused as a default', async (t) => {
+  const client = await api.newClient();
+  const channel = await storeChannel(api.punctual, client.workspaceId, { platform: 'youtube' });
+  const edit = (thumbnail: string) =>
+    client.patch(`/channels/${channel}`, { options: { thumbnail } });
+  const gif = await storeMedia(api.punctual, client.workspaceId, { type: 'image/gif' });
+  const { status, body } = await edit(gif);
+  t.is(status, 400);
+  t.regex(body.error, /it takes image\/jpeg and image\/png, and this is "image\/gif"/v);
+  t.is((await edit(await storeMedia(api.punctual, client.workspaceId))).status, 200);
+});
+
+test('missing values that a post can still add are not faults of the defaults', async (t) => {
+  const client = await api.newClient();
+  const channel = await storeChannel(api.punctual, client.workspaceId, { platform: 'youtube' });
+  for (const options of [{ privacy: 'private' }, { made_for_kids: true }, { tags: ['a', 'b'] }]) {
+    t.is((await client.patch(`/channels/${channel}`, { options })).status, 200);
+  }
+});
+
+test('a post is validated with the defaults of its channel, and its own options over them', async (t) => {
+  const { client, channel, edit } = await withChannel();
+  await edit({ spoiler_text: 'y'.repeat(100) });
+  const ask = async (own: object) => {
+    const post = {
+      body: 'x'.repeat(450),
+      channel_ids: [channel],
+      channel_options: { [channel]: own },
+    };
+    return (await client.post('/posts/validate', post)).body.channels[0].length;
+  };
+  t.is(await ask({ sensitive: true }), 550);
+  t.is(await ask({ spoiler_text: 'y' }), 451);
+});
+
+test('a post shows its own options, not the defaults', async (t) => {
+  const { client, channel, edit } = await withChannel();
+  await edit({ visibility: 'private' });
+  const { post } = (await client.post('/posts', { body: 'x', channel_ids: [channel] })).body;
+  t.deepEqual(post.channels[0].options, {});
+});
