@@ -1,5 +1,5 @@
 import test from 'ava';
-import { quote } from '../../networks/answer.ts';
+import { quote, retryAtMs } from '../../networks/answer.ts';
 import { readingOf, readOneByOne } from '../../networks/metrics.ts';
 import { NetworkError, type PostReading } from '../../networks/network.ts';
 import { processorSeconds } from '../support/processor-seconds.ts';
@@ -148,4 +148,37 @@ test('messages and secrets that were made to be slow are quoted in time', (t) =>
       t.true(seconds < 3, `${slow.slice(0, 2)} in ${words.slice(0, 2)}: ${seconds} s`);
     }
   }
+});
+
+// When a server accepts requests again.
+
+const nowMs = Date.UTC(2026, 10, 20, 12);
+const dayMs = 24 * 60 * 60 * 1000;
+
+const toldBy = (headers: Record<string, string>) =>
+  retryAtMs({ status: 429, headers, body: Buffer.alloc(0), truncated: false }, nowMs);
+
+test('each form of a retry time is read', (t) => {
+  const inAMinute = nowMs + 60_000;
+  t.is(toldBy({ 'retry-after': '60' }), inAMinute);
+  t.is(toldBy({ 'retry-after': 'Fri, 20 Nov 2026 12:01:00 GMT' }), inAMinute);
+  t.is(toldBy({ 'x-ratelimit-reset': '2026-11-20T12:01:00.000Z' }), inAMinute);
+  t.is(toldBy({ 'x-ratelimit-reset': String(inAMinute / 1000) }), inAMinute);
+  t.is(toldBy({ 'ratelimit-reset': String(inAMinute / 1000) }), inAMinute);
+  t.is(toldBy({ 'ratelimit-reset': '60' }), inAMinute);
+});
+
+test('an answer without a valid retry time has none', (t) => {
+  for (const value of ['', 'soon', '-5', 'NaN']) {
+    t.is(toldBy({ 'retry-after': value }), undefined);
+  }
+  t.is(toldBy({}), undefined);
+});
+
+test('a retry time in the past is ignored, and the next header counts; a distant one becomes a day', (t) => {
+  t.is(toldBy({ 'x-ratelimit-reset': '2020-01-01T00:00:00Z' }), undefined);
+  t.is(toldBy({ 'retry-after': '0' }), undefined);
+  t.is(toldBy({ 'retry-after': 'Fri, 20 Nov 2026 11:59:59 GMT' }), undefined);
+  t.is(toldBy({ 'retry-after': '0', 'ratelimit-reset': '60' }), nowMs + 60_000);
+  t.is(toldBy({ 'retry-after': '99999999' }), nowMs + dayMs);
 });

@@ -277,32 +277,3 @@ test('metrics grow with a post’s age, never fall, and are the same after a res
     t.deepEqual(createFigures(() => nowMs).of(post), before);
   }
 });
-
-test('a control call sets, hides and deletes metrics, and names its invalid fields', async (t) => {
-  const { url } = await openSandbox(t);
-  const { id } = (await (await postStatus(url, { status: 'Hi' })).json()) as { id: string };
-  const setFigures = async (body: object) => {
-    const answer = await fetch(`${url}/control/figures`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ platform: 'mastodon', ...body }),
-    });
-    return { status: answer.status, body: JSON.stringify(await answer.json()) };
-  };
-  const status = () =>
-    fetch(`${url}/mastodon/api/v1/statuses/${id}`, { headers: { authorization: 'Bearer demo' } });
-
-  t.is((await setFigures({ id, figures: { likes: 7, comments: null } })).status, 200);
-  const shown = (await (await status()).json()) as object;
-  t.like(shown, { favourites_count: 7 });
-  t.false('replies_count' in shown);
-  t.is((await setFigures({ id, gone: true })).status, 200);
-  t.is((await status()).status, 404);
-  t.false((await (await fetch(url)).text()).includes(id));
-
-  t.deepEqual(await setFigures({ followers: 9 }), { status: 200, body: '{"followers":9}' });
-  t.is((await setFigures({ id: 'other' })).status, 404);
-  for (const wrong of [{ figures: { hearts: 1 } }, { figures: { likes: -1 } }, { platform: 'y' }]) {
-    t.is((await setFigures({ id, ...wrong })).status, 400, JSON.stringify(wrong));
-  }
-});

@@ -232,6 +232,35 @@ test('a file with #sandbox-broken in its alt text fails in its processing', asyn
   t.is((await v1.accounts.$select('100000000000000001').statuses.list()).length, 0);
 });
 
+test('a control call sets, hides and deletes metrics, and names its invalid fields', async (t) => {
+  const { url } = await openSandbox(t);
+  const { id } = (await (await postStatus(url, { status: 'Hi' })).json()) as { id: string };
+  const setFigures = async (body: object) => {
+    const answer = await fetch(`${url}/control/figures`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ platform: 'mastodon', ...body }),
+    });
+    return { status: answer.status, body: JSON.stringify(await answer.json()) };
+  };
+  const status = () =>
+    fetch(`${url}/mastodon/api/v1/statuses/${id}`, { headers: { authorization: 'Bearer demo' } });
+
+  t.is((await setFigures({ id, figures: { likes: 7, comments: null } })).status, 200);
+  const shown = (await (await status()).json()) as object;
+  t.like(shown, { favourites_count: 7 });
+  t.false('replies_count' in shown);
+  t.is((await setFigures({ id, gone: true })).status, 200);
+  t.is((await status()).status, 404);
+  t.false((await (await fetch(url)).text()).includes(id));
+
+  t.deepEqual(await setFigures({ followers: 9 }), { status: 200, body: '{"followers":9}' });
+  t.is((await setFigures({ id: 'other' })).status, 404);
+  for (const wrong of [{ figures: { hearts: 1 } }, { figures: { likes: -1 } }, { platform: 'y' }]) {
+    t.is((await setFigures({ id, ...wrong })).status, 400, JSON.stringify(wrong));
+  }
+});
+
 test('posts that an earlier version stored are shown, and found by lookups', async (t) => {
   const dataFile = `${await temporaryFolder(t)}/posts.json`;
   const old = { text: 'Old', createdAt: '2026-11-20T10:00:00.000Z', replyTo: null };

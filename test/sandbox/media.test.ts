@@ -139,6 +139,27 @@ test('a record with a missing or wrong reference to a file is refused', async (t
   await t.notThrowsAsync(postWith({}));
 });
 
+test('an image over a record’s size limit is refused, and so is a file of another type', async (t) => {
+  const { url } = await openSandbox(t);
+  const agent = await blueskyClient(url);
+  const large = Buffer.concat([(await pictureFile()).bytes, Buffer.alloc(1_000_001)]);
+  const { data } = await agent.uploadBlob(large);
+  const external = { uri: 'https://a.example' as const, title: 'T', description: '' };
+  const card = {
+    $type: 'app.bsky.embed.external' as const,
+    external: { ...external, thumb: data.blob },
+  };
+  const images = {
+    $type: 'app.bsky.embed.images' as const,
+    images: [{ image: data.blob, alt: '' }],
+  };
+  const videoEmbed = { $type: 'app.bsky.embed.video' as const, video: data.blob };
+
+  await t.notThrowsAsync(agent.post({ text: 'Hi', embed: images }));
+  await t.throwsAsync(agent.post({ text: 'Hi', embed: card }), { message: /too large/v });
+  await t.throwsAsync(agent.post({ text: 'Hi', embed: videoEmbed }), { message: /video\/mp4/v });
+});
+
 test('a file is served with its image type, and cannot run scripts', async (t) => {
   const { url } = await openSandbox(t);
   const agent = await blueskyClient(url);

@@ -61,22 +61,6 @@ test('an organisation can be named only by an id or a URN', async (t) => {
   }
 });
 
-test('the URLs of LinkedIn’s own posts are on its own pages', async (t) => {
-  const { account, connection } = await connected(t);
-  const settings = { isOrganization: false, webUrl: 'https://www.linkedin.com' };
-  const { sent } = await publish(
-    linkedin,
-    openConnection(t, account, { ...connection, settings }),
-    partsOf('Hi', 'A comment'),
-  );
-  const [post, comment] = sent;
-  t.is(post?.url, `https://www.linkedin.com/feed/update/${post?.remoteId}/`);
-  t.regex(
-    comment?.url ?? '',
-    /^https:\/\/www\.linkedin\.com\/feed\/update\/urn:li:share:\d+\/\?commentUrn=urn%3Ali%3Acomment%3A\(activity%3A\d+%2C\d+\)$/,
-  );
-});
-
 test('an error names wrong settings, and missing ones default to LinkedIn’s own', (t) => {
   const problemsOf = (env: Record<string, string>): string[] => {
     const problems: string[] = [];

@@ -54,6 +54,22 @@ test('hashtags are live', async (t) => {
   t.regex(article, />#día<\/a>/);
 });
 
+test('the URLs of LinkedIn’s own posts are on its own pages', async (t) => {
+  const { account, connection } = await connected(t);
+  const settings = { isOrganization: false, webUrl: 'https://www.linkedin.com' };
+  const { sent } = await publish(
+    linkedin,
+    openConnection(t, account, { ...connection, settings }),
+    partsOf('Hi', 'A comment'),
+  );
+  const [post, comment] = sent;
+  t.is(post?.url, `https://www.linkedin.com/feed/update/${post?.remoteId}/`);
+  t.regex(
+    comment?.url ?? '',
+    /^https:\/\/www\.linkedin\.com\/feed\/update\/urn:li:share:\d+\/\?commentUrn=urn%3Ali%3Acomment%3A\(activity%3A\d+%2C\d+\)$/,
+  );
+});
+
 test('one image is the media of its post, several are a multi-image, each with its alt text', async (t) => {
   const { account, connection } = await connected(t);
   const described = { ...(await pictureFile()), altText: 'A fox' };

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { connectChannel } from '../../../services/channels/connect-channel.ts';
 import { createWorkspace } from '../../../cli/workspaces.ts';
 import { query } from '../../../db/query.ts';
-import { readLimits } from '../../../networks/mastodon/settings.ts';
+import { mastodonSettings, readLimits, settingsOf } from '../../../networks/mastodon/settings.ts';
 import { rules } from '../../../networks/mastodon/rules.ts';
 import { NetworkError } from '../../../networks/network.ts';
 import { refreshLimits } from '../../../worker/keep-limits.ts';
@@ -137,4 +137,76 @@ test('limits are also read from a server with only the first version of the call
     maxDescription: 2000,
   });
   against(rules, limits).takes(t, textOf('x'.repeat(600)));
+});
+
+test('a server that announces no limits has those of Mastodon', (t) => {
+  for (const instance of [{}, { configuration: {} }, { configuration: { statuses: {} } }]) {
+    t.deepEqual(settingsOf(instance), {});
+  }
+  t.like(mastodonSettings({}), { maxCharacters: 500, maxMediaAttachments: 4 });
+});
+
+test('every limit that a server announces is stored', (t) => {
+  const settings = settingsOf({
+    configuration: {
+      statuses: {
+        max_characters: 1,
+        max_media_attachments: 2,
+        characters_reserved_per_url: 3,
+      },
+      media_attachments: {
+        supported_mime_types: ['image/png'],
+        image_size_limit: 4,
+        image_matrix_limit: 5,
+        video_size_limit: 6,
+        video_frame_rate_limit: 7,
+        video_matrix_limit: 8,
+        description_limit: 9,
+      },
+    },
+  });
+  t.deepEqual(settings, {
+    maxCharacters: 1,
+    maxMediaAttachments: 2,
+    charactersReservedPerUrl: 3,
+    mediaTypes: ['image/png'],
+    maxImageBytes: 4,
+    maxImagePixels: 5,
+    maxVideoBytes: 6,
+    maxVideoPixels: 8,
+    maxVideoFrameRate: 7,
+    maxDescription: 9,
+  });
+  t.deepEqual(mastodonSettings(settings), settings);
+});
+
+test("an invalid limit is left out, and the server's other limits are stored", (t) => {
+  const settings = settingsOf({
+    configuration: {
+      statuses: {
+        max_characters: 1000,
+        max_media_attachments: -1,
+        characters_reserved_per_url: '23',
+      },
+      media_attachments: {
+        supported_mime_types: [],
+        image_size_limit: 1.5,
+        image_matrix_limit: 0,
+        video_size_limit: 1024,
+        video_matrix_limit: null,
+      },
+    },
+  });
+  t.deepEqual(settings, { maxCharacters: 1000, maxVideoBytes: 1024 });
+});
+
+test("of a server's media types, images and videos are stored", (t) => {
+  const typesIn = (told: unknown) =>
+    settingsOf({ configuration: { media_attachments: { supported_mime_types: told } } }).mediaTypes;
+  const told = ['audio/ogg', 'image/png', 7, null, { toString: 1 }, 'text/html', 'video/mp4'];
+  t.deepEqual(typesIn(told), ['image/png', 'video/mp4']);
+  for (const useless of [undefined, 'image/png', ['audio/ogg'], [`image/${'x'.repeat(1000)}`]]) {
+    t.is(typesIn(useless), undefined);
+  }
+  t.is(typesIn(Array.from({ length: 100_000 }, () => 'image/png')), undefined);
 });

@@ -155,12 +155,6 @@ test('a revoked token loses access, at the lookup before a post as well as at th
   t.like(await preparing.catch((error: unknown) => error), { ...lost, accepted: 'no' });
 });
 
-test('a token that may only read lacks the permission to post', async (t) => {
-  const { connection } = await connected(t, 'read:accounts read:statuses');
-  const attempt = publish(mastodonNetwork, connection, partsOf('Hi'));
-  t.like(await t.throwsAsync(attempt), { code: 'permission_missing', accepted: 'no' });
-});
-
 test('a thread whose last part was deleted does not continue', async (t) => {
   const { connection, client } = await connected(t);
   const prepared = await mastodonNetwork.prepare(connection, partsOf('One', 'Two'), Date.now());

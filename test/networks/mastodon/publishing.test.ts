@@ -17,7 +17,7 @@ import { against, filesOf, image, textOf, times, video } from '../content.ts';
 import { fileOf, pictureFile, playableVideo } from '../files.ts';
 import { loaded } from '../oauth/connect-by.ts';
 import { beginning, contextFor, redirectUri, registeredApps, state } from '../oauth/context.ts';
-import { nextStep, partsWith, publish } from '../publish.ts';
+import { nextStep, partsOf, partsWith, publish } from '../publish.ts';
 import { passesAsNetwork } from '../suite.ts';
 import { bench, connected } from './bench.ts';
 
@@ -81,6 +81,12 @@ test('an invalid token does not connect', async (t) => {
     const attempt = connectMastodon(egressTo(t, baseUrl), { baseUrl, accessToken });
     t.like(await t.throwsAsync(attempt), { code: 'access_lost' });
   }
+});
+
+test('a token that may only read lacks the permission to post', async (t) => {
+  const { connection } = await connected(t, 'read:accounts read:statuses');
+  const attempt = publish(mastodonNetwork, connection, partsOf('Hi'));
+  t.like(await t.throwsAsync(attempt), { code: 'permission_missing', accepted: 'no' });
 });
 
 needs('gotosocial', 'pds')('an address without a Mastodon API does not connect', async (t) => {

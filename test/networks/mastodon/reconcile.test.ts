@@ -4,6 +4,7 @@ import type { Options } from '../../../networks/content-rules.ts';
 import type { Account, Finding, PreparedPart } from '../../../networks/network.ts';
 import type { Egress, EgressResponse } from '../../../runtime/egress/egress.ts';
 import { openConnection } from '../connection.ts';
+import { startScriptedServer } from '../oauth/scripted-server.ts';
 
 const account: Account = {
   baseUrl: 'http://127.0.0.1:9',
@@ -144,4 +145,38 @@ test('an equal post of another application is not taken for ours, if the server 
   t.deepEqual(await look([theirs, ours], 'Punctual'), ['1002']);
   t.deepEqual(await look([theirs, ours]), ['1001', '1002']);
   t.deepEqual(await look([{ html: 'Good morning' }], 'Punctual'), ['1001']);
+});
+
+test('a post URL that is invalid or too long is not accepted', async (t) => {
+  const server = await startScriptedServer(t, () => ({ json: status }));
+  let status = {};
+  const hostile = {
+    baseUrl: server.url,
+    remoteId: '1',
+    handle: '@ana@social.example',
+    credentials: { accessToken: 'a' },
+    session: null,
+    settings: {},
+  };
+  const part = { key: 'k', text: 'Hello', media: [], options: {}, data: { sinceId: null } };
+  const send = () =>
+    mastodonNetwork.send(openConnection(t, hostile), { parts: [part], sent: [] }, []);
+  for (const url of [
+    'https://x/\u0000',
+    'https://[\ud800',
+    'x/y',
+    'https://bank.example@other.example/login',
+    'http://%zz/',
+    `https://x/${'日'.repeat(2030)}`,
+    `https://${'x'.repeat(2100)}`,
+  ]) {
+    for (const addresses of [{ url, uri: 'https://x/1' }, { uri: url }]) {
+      status = { id: '1', content: '<p>Hello</p>', ...addresses };
+      const error = await t.throwsAsync(send());
+      t.like(error, { code: 'network_unavailable', accepted: 'unknown' }, url.slice(0, 20));
+    }
+  }
+
+  status = { id: '1', content: '<p>Hello</p>', uri: `https://x/${'y'.repeat(2000)}` };
+  t.like(await send(), [{ remoteId: '1' }]);
 });

@@ -1,11 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
-import { mastodonNetwork } from '../../../networks/mastodon/adapter.ts';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import { mastodon } from '../../../networks/mastodon/entry.ts';
 import { mastodonOauth, serverNameIn } from '../../../networks/mastodon/oauth.ts';
 import type { OauthContext } from '../../../networks/oauth/contract.ts';
 import type { Egress, EgressRequest } from '../../../runtime/egress/egress.ts';
-import { openConnection } from '../connection.ts';
 import { loaded } from '../oauth/connect-by.ts';
 import { beginning, contextFor, redirectUri, registeredApps, state } from '../oauth/context.ts';
 import { startScriptedServer, type Answer, type Asked } from '../oauth/scripted-server.ts';
@@ -94,40 +92,6 @@ test('an account id that the database cannot store is refused', async (t) => {
     );
     t.like(error, { code: 'network_unavailable' }, JSON.stringify(id));
   }
-});
-
-test('a post URL that is invalid or too long is not accepted', async (t) => {
-  const server = await startScriptedServer(t, () => ({ json: status }));
-  let status = {};
-  const hostile = {
-    baseUrl: server.url,
-    remoteId: '1',
-    handle: '@ana@social.example',
-    credentials: { accessToken: 'a' },
-    session: null,
-    settings: {},
-  };
-  const part = { key: 'k', text: 'Hello', media: [], options: {}, data: { sinceId: null } };
-  const send = () =>
-    mastodonNetwork.send(openConnection(t, hostile), { parts: [part], sent: [] }, []);
-  for (const url of [
-    'https://x/\u0000',
-    'https://[\ud800',
-    'x/y',
-    'https://bank.example@other.example/login',
-    'http://%zz/',
-    `https://x/${'日'.repeat(2030)}`,
-    `https://${'x'.repeat(2100)}`,
-  ]) {
-    for (const addresses of [{ url, uri: 'https://x/1' }, { uri: url }]) {
-      status = { id: '1', content: '<p>Hello</p>', ...addresses };
-      const error = await t.throwsAsync(send());
-      t.like(error, { code: 'network_unavailable', accepted: 'unknown' }, url.slice(0, 20));
-    }
-  }
-
-  status = { id: '1', content: '<p>Hello</p>', uri: `https://x/${'y'.repeat(2000)}` };
-  t.like(await send(), [{ remoteId: '1' }]);
 });
 
 test("invalid media types are left out of a server's list", async (t) => {

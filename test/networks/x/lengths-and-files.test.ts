@@ -214,20 +214,6 @@ test('a post of 300,000 characters that was made to be slow takes little longer 
 
 const x = against(xRules({ post: 0, linkPost: 0 }, 24));
 
-test('an image has from 4 × 4 to 8192 × 8192 pixels', (t) => {
-  x.takes(t, filesOf(image({ width: 4, height: 8192 })));
-  x.refuses(
-    t,
-    filesOf(image({ width: 1080, height: 9000 })),
-    '"photo.jpg" has too many pixels for X: an image may have up to 8192 × 8192 pixels, and this is 1080 × 9000.',
-  );
-  x.refuses(
-    t,
-    filesOf(image({ width: 2, height: 2 })),
-    '"photo.jpg" is too small for X: an image has 4 × 4 pixels or more, and this is 2 × 2.',
-  );
-});
-
 test('a GIF has up to 1280 × 1080 pixels, 350 frames and 300 million pixels in all', (t) => {
   const gif = (width: number, height: number, frames: number) =>
     filesOf(image({ name: 'a.gif', type: 'image/gif', width, height, details: { frames } }));

@@ -107,6 +107,20 @@ test('four images, or one GIF, or one video', (t) => {
   x.refuses(t, filesOf(image(), image(), video()), `${takes} 2 images and 1 video.`);
 });
 
+test('an image has from 4 × 4 to 8192 × 8192 pixels', (t) => {
+  x.takes(t, filesOf(image({ width: 4, height: 8192 })));
+  x.refuses(
+    t,
+    filesOf(image({ width: 1080, height: 9000 })),
+    '"photo.jpg" has too many pixels for X: an image may have up to 8192 × 8192 pixels, and this is 1080 × 9000.',
+  );
+  x.refuses(
+    t,
+    filesOf(image({ width: 2, height: 2 })),
+    '"photo.jpg" is too small for X: an image has 4 × 4 pixels or more, and this is 2 × 2.',
+  );
+});
+
 test('files may have up to their size limit, to the byte', (t) => {
   const gif = { name: 'cat.gif', type: 'image/gif' };
   x.takes(t, filesOf(image({ type: 'image/webp', sizeBytes: 5 * mebibyte })));

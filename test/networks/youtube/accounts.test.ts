@@ -1,17 +1,19 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Json } from '../../../domain/json-schema.ts';
+import { NetworkError } from '../../../networks/network.ts';
 import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
+import { connectYoutube } from '../../../networks/youtube/connect.ts';
 import { youtube } from '../../../networks/youtube/entry.ts';
 import { nextPacificMidnight } from '../../../networks/youtube/refusal.ts';
 import { openSandbox } from '../../sandbox/open-sandbox.ts';
-import { lossyProxy } from '../../support/lossy-proxy.ts';
-import { openConnection } from '../connection.ts';
+import { lossyProxy, type Target } from '../../support/lossy-proxy.ts';
+import { egressTo, openConnection } from '../connection.ts';
 import { readerOf, readsMetrics, setFigures } from '../metrics-suite.ts';
 import { connectBy, loaded } from '../oauth/connect-by.ts';
 import { contextFor } from '../oauth/context.ts';
 import { startScriptedServer, type Answer } from '../oauth/scripted-server.ts';
 import { publish } from '../publish.ts';
-import { bench, filmParts, openYoutube } from './bench.ts';
+import { bench, filmParts, google, openYoutube, throughProxy } from './bench.ts';
 
 const scopes = ['youtube.upload', 'youtube.readonly', 'youtube.force-ssl'].map(
   (name) => `https://www.googleapis.com/auth/${name}`,
@@ -153,6 +155,51 @@ test('an error names the settings that an app needs', (t) => {
     'PUNCTUAL_YOUTUBE_CLIENT_ID',
     'PUNCTUAL_YOUTUBE_CLIENT_SECRET',
   ]);
+});
+
+const channelsRequest: Target = { method: 'GET', path: /\/youtube\/v3\/channels\?/ };
+
+test('a token connects its channel, with its handle and its uploads', async (t) => {
+  const { account } = await openYoutube(t);
+  t.like(account, {
+    remoteId: 'UCsandboxDemoChannel0000',
+    handle: '@demo',
+    credentials: { accessToken: 'demo' },
+    settings: { uploadsPlaylist: 'UUsandboxDemoChannel0000', webUrl: account.baseUrl },
+  });
+});
+
+test('a token without a channel does not connect', async (t) => {
+  const { account, proxy } = await throughProxy(t);
+  const http = egressTo(t, proxy.url);
+  const connect = (accessToken: string) =>
+    t.throwsAsync(connectYoutube(http, { baseUrl: proxy.url, accessToken }), {
+      instanceOf: NetworkError,
+    });
+  t.is((await connect('wrong')).code, 'access_lost');
+  t.is((await connect('with space')).code, 'access_lost');
+  proxy.plan(channelsRequest, { kind: 'overruled', answer: { status: 200, body: '{}' } });
+  t.is((await connect('demo')).code, 'permission_missing');
+  proxy.plan(channelsRequest, {
+    kind: 'overruled',
+    answer: google(403, 'insufficientPermissions'),
+  });
+  t.is((await connect('demo')).code, 'permission_missing');
+  t.is(account.session, null);
+});
+
+const begins: Target = { method: 'POST', path: /\/upload\/youtube\/v3\/videos\?/ };
+
+test('an upload URL on another server gets no token', async (t) => {
+  const { account } = await openYoutube(t);
+  const proxy = await lossyProxy(t, account.baseUrl);
+  for (const location of ['http://127.0.0.1:1/upload', 'https://evil.example/', 'ftp://x/']) {
+    proxy.plan(begins, { kind: 'overruled', answer: { status: 200, headers: { location } } });
+    const connection = openConnection(t, account, { baseUrl: proxy.url });
+    const error = await t.throwsAsync(publish(youtubeNetwork, connection, await filmParts(['Hi'])));
+    t.like(error, { code: 'network_unavailable', accepted: 'no' });
+    t.regex(error.message, /not its own/v);
+  }
 });
 
 const reader = readerOf(youtubeNetwork);

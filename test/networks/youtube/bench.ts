@@ -6,8 +6,9 @@ import type { Account, ThreadPart } from '../../../networks/network.ts';
 import { connectYoutube } from '../../../networks/youtube/connect.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../../sandbox/server.ts';
 import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
+import { lossyProxy, type Answer } from '../../support/lossy-proxy.ts';
 import type { Bench, LivePost } from '../bench.ts';
-import { egressTo } from '../connection.ts';
+import { egressTo, openConnection } from '../connection.ts';
 import { pictureFile, playableVideo, type TestPartMedia } from '../files.ts';
 
 export const videoOptions: Options = { title: 'A film', made_for_kids: false };
@@ -20,6 +21,20 @@ export async function openYoutube(t: ExecutionContext, options: Partial<SandboxO
   const login = { baseUrl, accessToken: 'demo' };
   const account: Account = await connectYoutube(egressTo(t, baseUrl), login);
   return { sandbox, account, stored: sandboxReader(sandbox) };
+}
+
+/** An error of Google's APIs. */
+export const google = (status: number, reason: string, message = 'No.'): Answer => ({
+  status,
+  body: JSON.stringify({ error: { code: status, message, errors: [{ message, reason }] } }),
+});
+
+/** A new sandbox behind a proxy that can fail. */
+export async function throughProxy(t: ExecutionContext) {
+  const server = await openYoutube(t);
+  const proxy = await lossyProxy(t, server.account.baseUrl);
+  const connection = openConnection(t, server.account, { baseUrl: proxy.url });
+  return { ...server, proxy, connection };
 }
 
 /** The channel through another client. */

@@ -1,31 +1,16 @@
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { NetworkError } from '../../../networks/network.ts';
 import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
-import { connectYoutube } from '../../../networks/youtube/connect.ts';
 import { nextPacificMidnight } from '../../../networks/youtube/refusal.ts';
-import { type Answer, type Target, lossyProxy } from '../../support/lossy-proxy.ts';
-import { egressTo, openConnection } from '../connection.ts';
+import type { Answer, Target } from '../../support/lossy-proxy.ts';
+import { openConnection } from '../connection.ts';
 import { fileOf, pictureFile } from '../files.ts';
 import { nextStep, publish, sendStep, untilReady } from '../publish.ts';
-import { filmParts, openYoutube } from './bench.ts';
+import { filmParts, google, openYoutube, throughProxy } from './bench.ts';
 
 const begins: Target = { method: 'POST', path: /\/upload\/youtube\/v3\/videos\?/ };
 const pollRequest: Target = { method: 'GET', path: /\/youtube\/v3\/videos\?/ };
-const channels: Target = { method: 'GET', path: /\/youtube\/v3\/channels\?/ };
 const thumbnails: Target = { method: 'POST', path: /\/upload\/youtube\/v3\/thumbnails\/set\?/ };
-
-/** An error of Google's APIs. */
-const google = (status: number, reason: string, message = 'No.'): Answer => ({
-  status,
-  body: JSON.stringify({ error: { code: status, message, errors: [{ message, reason }] } }),
-});
-
-async function throughProxy(t: ExecutionContext) {
-  const server = await openYoutube(t);
-  const proxy = await lossyProxy(t, server.account.baseUrl);
-  const connection = openConnection(t, server.account, { baseUrl: proxy.url });
-  return { ...server, proxy, connection };
-}
 
 // Quotas.
 
@@ -210,34 +195,6 @@ test('a thumbnail that is missing in the library has a warning', async (t) => {
   t.regex(warning ?? '', /no thumbnail of its own: the picture is not in the media library/v);
 });
 
-// Connecting.
-
-test('a token connects its channel, with its handle and its uploads', async (t) => {
-  const { account } = await openYoutube(t);
-  t.like(account, {
-    remoteId: 'UCsandboxDemoChannel0000',
-    handle: '@demo',
-    credentials: { accessToken: 'demo' },
-    settings: { uploadsPlaylist: 'UUsandboxDemoChannel0000', webUrl: account.baseUrl },
-  });
-});
-
-test('a token without a channel does not connect', async (t) => {
-  const { account, proxy } = await throughProxy(t);
-  const http = egressTo(t, proxy.url);
-  const connect = (accessToken: string) =>
-    t.throwsAsync(connectYoutube(http, { baseUrl: proxy.url, accessToken }), {
-      instanceOf: NetworkError,
-    });
-  t.is((await connect('wrong')).code, 'access_lost');
-  t.is((await connect('with space')).code, 'access_lost');
-  proxy.plan(channels, { kind: 'overruled', answer: { status: 200, body: '{}' } });
-  t.is((await connect('demo')).code, 'permission_missing');
-  proxy.plan(channels, { kind: 'overruled', answer: google(403, 'insufficientPermissions') });
-  t.is((await connect('demo')).code, 'permission_missing');
-  t.is(account.session, null);
-});
-
 test('a sent video is found after any kind of missing answer', async (t) => {
   let nowMs = Date.now();
   const { account, stored: look } = await openYoutube(t, { now: () => nowMs });
@@ -261,6 +218,20 @@ test('a sent video is found after any kind of missing answer', async (t) => {
 });
 
 const comments: Target = { method: 'POST', path: /\/youtube\/v3\/commentThreads\?/ };
+
+test('a first comment appears under its video', async (t) => {
+  const { account, stored: look } = await openYoutube(t);
+  const parts = await filmParts(['About it', 'Mine is the first']);
+  const { sent } = await publish(youtubeNetwork, openConnection(t, account), parts);
+
+  const [video, comment] = sent;
+  const shown = await look.comments(video?.remoteId ?? '');
+  t.deepEqual(
+    shown.map(({ id, snippet }) => [id, snippet?.topLevelComment?.snippet?.textOriginal]),
+    [[comment?.remoteId, 'Mine is the first']],
+  );
+  t.is(comment?.url, `${video?.url}&lc=${comment?.remoteId}`);
+});
 
 test('a refused comment leaves the video, with an error that says why', async (t) => {
   const { proxy, connection, stored: look } = await throughProxy(t);

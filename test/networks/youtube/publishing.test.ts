@@ -41,23 +41,8 @@ test('a video is live at its address, with the chosen options', async (t) => {
   });
 });
 
-test('a first comment appears under its video', async (t) => {
-  const { account, stored: look } = await openYoutube(t);
-  const parts = await filmParts(['About it', 'Mine is the first']);
-  const { sent } = await publish(youtubeNetwork, openConnection(t, account), parts);
-
-  const [video, comment] = sent;
-  const comments = await look.comments(video?.remoteId ?? '');
-  t.deepEqual(
-    comments.map(({ id, snippet }) => [id, snippet?.topLevelComment?.snippet?.textOriginal]),
-    [[comment?.remoteId, 'Mine is the first']],
-  );
-  t.is(comment?.url, `${video?.url}&lc=${comment?.remoteId}`);
-});
-
 const unit = 256 * 1024;
 const uploads: Target = { method: 'PUT', path: /\/upload\/youtube\/v3\/videos\?/ };
-const begins: Target = { method: 'POST', path: /\/upload\/youtube\/v3\/videos\?/ };
 
 /** A playable video of this size; bytes after its end are ignored. */
 async function videoOf(sizeBytes: number) {
@@ -248,18 +233,6 @@ test('an edit of the options between two attempts does not change a video whose 
     (await look.uploads()).map(({ snippet }) => snippet?.title),
     ['A film'],
   );
-});
-
-test('an upload URL on another server gets no token', async (t) => {
-  const { account } = await openYoutube(t);
-  const proxy = await lossyProxy(t, account.baseUrl);
-  for (const location of ['http://127.0.0.1:1/upload', 'https://evil.example/', 'ftp://x/']) {
-    proxy.plan(begins, { kind: 'overruled', answer: { status: 200, headers: { location } } });
-    const connection = openConnection(t, account, { baseUrl: proxy.url });
-    const error = await t.throwsAsync(publish(youtubeNetwork, connection, await filmParts(['Hi'])));
-    t.like(error, { code: 'network_unavailable', accepted: 'no' });
-    t.regex(error.message, /not its own/v);
-  }
 });
 
 const odd: readonly { what: string; status: number; range?: string; accepted: 'no' | 'unknown' }[] =

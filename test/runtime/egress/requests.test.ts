@@ -5,17 +5,8 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { EgressError } from '../../../runtime/egress/egress.ts';
-import {
-  egressTo,
-  failure,
-  get,
-  post,
-  testEgress,
-  turns,
-  watchedEgress,
-} from './support/egress.ts';
+import { egressTo, failure, get, post, testEgress, turns } from './support/egress.ts';
 import { answering, at, httpServer, okay, rawServer } from './support/servers.ts';
-import { answeringServer } from './support/silent-servers.ts';
 
 test('the request arrives unchanged', async (t) => {
   const seen: unknown[] = [];
@@ -293,36 +284,4 @@ test('an aborted request destroys its body', async (t) => {
     await once(source.stream, 'close');
   }
   t.true(source.stream.destroyed);
-});
-
-const [goOn, early] = [
-  'HTTP/1.1 100 Continue\r\n\r\n',
-  'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n',
-];
-for (const announced of [early.repeat(3), goOn, goOn + early + goOn]) {
-  test(`informational responses before the answer are skipped: ${announced.match(/1\d\d/gv)}`, async (t) => {
-    const server = await rawServer(t, (socket) =>
-      socket.on('data', () => socket.write(announced + okay)),
-    );
-    const egress = egressTo(t, server);
-
-    for (let count = 0; count < 2; count += 1) {
-      const answer = await egress.request(post(at(server)));
-      t.like(answer, { status: 200, headers: { 'content-length': '2' } });
-      t.is(answer.body.toString(), 'ok');
-    }
-  });
-}
-
-test('an answer after a separate 100 Continue is complete', async (t) => {
-  const { server, answered } = await answeringServer(t, goOn);
-  const { egress, came } = watchedEgress(t, server);
-  const answer = egress.request(post(at(server)));
-  const socket = await answered;
-  await came(goOn.length);
-  socket.write('HTTP/1.1 200 OK\r\ncontent-length: 25\r\n\r\n');
-  await came(socket.bytesWritten);
-  socket.write(goOn);
-
-  t.is((await answer).body.toString(), goOn);
 });
