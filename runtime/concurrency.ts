@@ -59,7 +59,7 @@ export function createKeyedSemaphore(limit: number): KeyedSemaphore {
 
 /**
  * A semaphore in which a thousand waiters of one key delay another key by `each` slots at most: only that many of a key
- * hold a slot or stand in the common queue, and the others wait outside it.
+ * hold a slot or wait in the common queue, and the others wait outside it.
  *
  * @param slots.all The most slots in use.
  * @param slots.each The most slots of one key.

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** No sweep compares the stored files with the rows any more. */
+/** The sweep no longer compares stored files with rows, so it stores no position. */
 export class Migration0034SweepPositions extends Migration {
   override up(): void {
     this.addSql(`drop table "sweep_positions"`);
