@@ -106,7 +106,6 @@ export async function readText(ctx: Context, most: number = maxBytes): Promise<s
   try {
     return await getRawBody(ctx.req, { length, limit: most, encoding: 'utf-8', decoder: strict });
   } catch (error) {
-    ctx.req.resume(); // Drain the rest: many clients read the response only then.
     throw error instanceof AppError ? error : refusalOf(error as RawBodyError, most);
   }
 }
