@@ -14,6 +14,7 @@ import { drainUnreadBody } from './http/drain-body.ts';
 import { resetBroken, answerErrors, answerBroken } from './http/errors.ts';
 import { fixedPaths, mount } from './http/mount.ts';
 import type { Route } from './http/route.ts';
+import { keyRoutes } from './keys/routes.ts';
 import { mediaRoutes } from './media/routes.ts';
 import { filesRouter } from './media/serve-files.ts';
 import { networkRoutes } from './networks/routes.ts';
@@ -26,6 +27,7 @@ import { workspaceRoutes } from './workspace/routes.ts';
 /** All routes of the API. */
 export const allRoutes = (deps: ApiDeps): Route[] => [
   ...workspaceRoutes(deps),
+  ...keyRoutes(deps),
   ...channelRoutes(deps),
   ...connectRoutes(deps),
   ...networkRoutes(deps),

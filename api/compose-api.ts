@@ -9,7 +9,7 @@ import type { Temporal } from '../temporal/connect.ts';
 import type { ApiDeps } from './deps.ts';
 import { createDatabaseGate, readiness, systemStatus } from './health/routes.ts';
 import { createAdmission } from './http/admission.ts';
-import { createRefusals } from './rate-limits/limiter.ts';
+import { createCallCounts, createRefusals } from './rate-limits/limiter.ts';
 
 type Own = {
   readonly temporal: Temporal;
@@ -41,6 +41,8 @@ export function composeApi(
     readiness: () => readiness(orm, gate),
     status: () => systemStatus(orm, temporal, gate),
     admit: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
+    rateLimits: config.rateLimits,
+    countCalls: createCallCounts(pool),
     refusedSecrets: createRefusals(pool, config.rateLimits.wrongKeys),
     trustedProxies: config.trustedProxies,
   };

@@ -1,8 +1,9 @@
 import type { DeliveryToSync, PostMetricsRequest, PostToSync } from '../domain/to-sync.ts';
+import type { RateLimits } from '../runtime/config/read-config.ts';
 import type { ServiceDeps } from '../services/deps.ts';
 import type { DatabaseGate, ApiReadiness, SystemStatus } from './health/routes.ts';
 import type { Admission } from './http/admission.ts';
-import type { Refusals } from './rate-limits/limiter.ts';
+import type { CallCounts, Refusals } from './rate-limits/limiter.ts';
 
 /** Dependencies of the API, built once (`api/compose-api.ts`). */
 export type ApiDeps = ServiceDeps & {
@@ -20,6 +21,10 @@ export type ApiDeps = ServiceDeps & {
   readonly status: () => Promise<SystemStatus>;
   /** Authenticates the caller and applies the rate limits. */
   readonly admit: Admission;
+  /** Limits of each API key, in calls a minute. */
+  readonly rateLimits: RateLimits;
+  /** Reads the calls of a key in the current minute. */
+  readonly countCalls: CallCounts;
   /** Counts refused secrets on the connect page. */
   readonly refusedSecrets: Refusals;
   /** Number of trusted proxies in front of the API, for the client's address. */

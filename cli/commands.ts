@@ -1,3 +1,4 @@
+import { scopes } from '../domain/api-keys.ts';
 import { quotaNames } from '../domain/quotas.ts';
 import { platforms } from '../networks/registry.ts';
 import {
@@ -15,19 +16,13 @@ import {
   finishRestoredDatabase,
   adoptSecretKey,
 } from './installation.ts';
+import { createKey, listKeys, revokeKey } from './keys.ts';
 import { refreshAnalytics, retryOne, settleOne } from './posts/lifecycle.ts';
 import { listTroubledPosts } from './posts/list-posts.ts';
 import { replayPosts } from './posts/replay-posts.ts';
 import { showPostHistory } from './posts/show-post.ts';
 import { setQuota, showQuotas } from './quotas.ts';
-import {
-  createKey,
-  listKeys,
-  revokeKey,
-  createNamedWorkspace,
-  listWorkspaces,
-  setPlan,
-} from './workspaces.ts';
+import { createNamedWorkspace, listWorkspaces, setPlan } from './workspaces.ts';
 
 export const commands: Readonly<Record<string, Command>> = {
   'workspace create': {
@@ -61,14 +56,19 @@ export const commands: Readonly<Record<string, Command>> = {
     run: setQuota,
   },
   'key create': {
-    summary: 'Creates another API key of a workspace, which is shown only now.',
+    summary: `Creates another API key of a workspace, which is shown only now. It has all rights, or these. Scopes: ${scopes.join(', ')}.`,
     positionals: ['WORKSPACE_ID'],
-    options: {},
+    options: {
+      name: { placeholder: 'NAME', required: false },
+      scopes: { placeholder: 'posts:read,posts:write', required: false },
+      channels: { placeholder: 'CHANNEL_ID,CHANNEL_ID', required: false },
+      expires: { placeholder: 'TIME', required: false },
+    },
     run: createKey,
   },
   'key list': {
     summary:
-      'Lists the API keys of a workspace, with their last four characters and the time of their last use.',
+      'Lists the API keys of a workspace, with their last four characters, last use and rights.',
     positionals: ['WORKSPACE_ID'],
     options: {},
     run: listKeys,

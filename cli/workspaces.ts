@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import { ApiKey, Workspace } from '../db/entities/workspaces.ts';
+import { Workspace } from '../db/entities/workspaces.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/json-schema.ts';
-import { hashApiKey, newApiKey } from '../runtime/secrets.ts';
+import { storeKey } from '../services/keys/write-keys.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
 import { oneLine } from './format.ts';
 
@@ -79,90 +79,6 @@ export async function setPlan(
   };
 }
 
-type KeyRow = {
-  readonly id: string;
-  readonly workspace_id: string;
-  readonly last_four: string;
-  readonly created_at: Date;
-  readonly last_used_at: Date | null;
-  readonly revoked_at: Date | null;
-};
-
-const keyColumns = sql`id, workspace_id, last_four, created_at, last_used_at, revoked_at`;
-
-export async function createKey(
-  { em }: CommandDeps,
-  { WORKSPACE_ID: id = '' }: Values,
-): Promise<CommandAnswer> {
-  await assertWorkspaceExists(em, id);
-  const key = await createApiKey(em, id);
-  return { text: `API key, shown this once: ${key}`, data: { workspace_id: id, api_key: key } };
-}
-
-/** Lists the keys of a workspace, oldest first, including revoked ones. */
-export async function listKeys(
-  { em }: CommandDeps,
-  { WORKSPACE_ID: id = '' }: Values,
-): Promise<CommandAnswer> {
-  await assertWorkspaceExists(em, id);
-  const rows = await query(
-    em,
-    sql<KeyRow>`select ${keyColumns} from api_keys where workspace_id = ${id} order by created_at, id`,
-  );
-  const keys = rows.map(presentKey);
-  const lines = keys.map(
-    (key) =>
-      `${key.id}  …${key.last_four}  made ${key.created_at}  ${key.last_used_at ? `last used ${key.last_used_at}` : 'never used'}${key.revoked_at ? `  revoked ${key.revoked_at}` : ''}`,
-  );
-  return {
-    text: lines.join('\n') || `Workspace ${id} has no API key.`,
-    data: { workspace_id: id, keys },
-  };
-}
-
-/**
- * Revokes a key. No process caches keys, so the next call with it fails everywhere; calls that were already admitted
- * finish. A repeated revocation changes nothing.
- *
- * @throws AppError `not_found`, without the given text, which may be the key itself.
- */
-export async function revokeKey(
-  { em }: CommandDeps,
-  { KEY_ID: id = '' }: Values,
-): Promise<CommandAnswer> {
-  const row = await revoked(em, id);
-  if (!row) {
-    throw new AppError(
-      'not_found',
-      'There is no API key with this id; "npm run admin -- key list WORKSPACE_ID" shows the ids.',
-    );
-  }
-
-  const key = presentKey(row);
-  return {
-    text: `API key ${key.id} (…${key.last_four}) of workspace ${row.workspace_id} is revoked since ${key.revoked_at}`,
-    data: { workspace_id: row.workspace_id, key },
-  };
-}
-
-async function revoked(em: Em, id: string): Promise<KeyRow | undefined> {
-  const [row] = isId(id)
-    ? await query(
-        em,
-        sql<KeyRow>`update api_keys set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning ${keyColumns}`,
-      )
-    : [];
-  return row;
-}
-
-const presentKey = (row: KeyRow) => ({
-  id: row.id,
-  last_four: row.last_four,
-  created_at: row.created_at.toISOString(),
-  last_used_at: row.last_used_at?.toISOString() ?? null,
-  revoked_at: row.revoked_at?.toISOString() ?? null,
-});
-
 /** @returns the new workspace's id. */
 export async function createWorkspace(em: Em, name: string): Promise<string> {
   const workspace = em.create(Workspace, { name, plan: 'standard' });
@@ -170,18 +86,14 @@ export async function createWorkspace(em: Em, name: string): Promise<string> {
   return workspace.id;
 }
 
-/** @returns the key. Only its hash is stored, so it cannot be shown again. */
-export async function createApiKey(em: Em, workspaceId: string): Promise<string> {
-  const key = newApiKey();
-  em.create(ApiKey, {
-    workspaceId,
-    hash: hashApiKey(key),
-    lastFour: key.slice(-4),
-    revokedAt: null,
-    lastUsedAt: null,
-  });
-  await em.flush();
-  return key;
+/** @returns the key, with all rights unless some are given. Only its hash is stored, so it cannot be shown again. */
+export async function createApiKey(
+  em: Em,
+  workspaceId: string,
+  rights: Partial<Parameters<typeof storeKey>[2]> = {},
+): Promise<string> {
+  const all = { name: null, scopes: null, channelIds: null, expiresAt: null };
+  return (await storeKey(em, workspaceId, { ...all, ...rights })).secret;
 }
 
 /** @throws AppError `not_found` */

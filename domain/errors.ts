@@ -16,9 +16,13 @@ export const errorCodes = [
   'unauthorized',
   'plan_required',
   'quota_exceeded',
+  'scope_missing',
+  'rights_exceeded',
+  'channel_not_allowed',
   'not_found',
   'method_not_allowed',
   'webhook_limit_reached',
+  'key_limit_reached',
   'post_not_editable',
   'post_not_cancellable',
   'nothing_to_retry',
@@ -43,6 +47,8 @@ export type ErrorDetail = {
   /** For a quota: its name, and how much of it is used. */
   readonly quota?: string;
   readonly used?: number;
+  /** For a missing scope: its name. */
+  readonly scope?: string;
   /** For content that a network would refuse: the channel, the rule, and the measured value. */
   readonly channel_id?: string;
   readonly rule?: string;

@@ -35,10 +35,14 @@ const waysOut: Readonly<Record<QuotaName, string>> = {
   channels: 'Connecting one of them again is always possible.',
 };
 
+/** Says what to do next. */
+export const noPlan =
+  'This workspace has no active plan, so posts cannot be created, changed or retried; scheduled posts still go out. Ask the operator of this service to set a plan.';
+
 /** A workspace without a plan cannot create, change or retry posts. @throws AppError `plan_required` */
 export function assertHasPlan({ plan }: { readonly plan: string | null }): void {
   if (plan === null) {
-    throw new AppError('plan_required', 'This workspace has no active plan.');
+    throw new AppError('plan_required', noPlan);
   }
 }
 

@@ -1,7 +1,9 @@
+import type { KeyHolder } from '../domain/api-keys.ts';
 import type { Quotas } from '../domain/quotas.ts';
 
-/** The authenticated caller. Every query is limited to its workspace. */
-export type Caller = {
+/** The authenticated caller and the rights of its key. Every query is limited to its workspace. */
+export type Caller = KeyHolder & {
+  readonly keyId: string;
   readonly workspaceId: string;
   readonly plan: string | null;
   /** Limits of the workspace. */

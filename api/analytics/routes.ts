@@ -1,3 +1,4 @@
+import { reaches } from '../../domain/api-keys.ts';
 import { knownId, record } from '../../domain/json-schema.ts';
 import { exportCsv } from '../../services/analytics/export-csv.ts';
 import { listAnalytics } from '../../services/analytics/load-analytics.ts';
@@ -8,6 +9,7 @@ import {
 } from '../../services/analytics/load-reports.ts';
 import { refreshPost } from '../../services/analytics/refresh-metrics.ts';
 import { daysOf, endOfDay, startOfDay, type Days } from '../../services/analytics/selection.ts';
+import { assertOneChannel, assertReachesPost } from '../../services/keys/channel-restriction.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import * as examples from './examples.ts';
@@ -29,6 +31,7 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
     path: '/analytics',
     operationId: 'getAnalytics',
     tag: 'Analytics',
+    scope: 'analytics',
     summary: 'Metrics of published posts, and their totals',
     description:
       'A post counts when the first of the channels that are asked for has published it, and only channels that published it are listed. Metrics are read from the networks in the background: often while a post is new, then less and less. Until a channel was read once its `metrics` are null, and `posts_without_metrics` counts its post.',
@@ -42,8 +45,10 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
       },
     },
     errors: [],
-    handle: async ({ caller: { workspaceId }, query }) => {
+    handle: async ({ caller, query }) => {
       const { post_id: postId, channel_id: channelId } = query;
+      const { workspaceId } = caller;
+      assertOneChannel(caller, channelId);
       const request = { ...query, postId, channelId };
       if (query.format === 'csv') {
         return { status: 200, headers: csvHeaders, body: exportCsv(deps, workspaceId, request) };
@@ -67,6 +72,7 @@ const refreshCall = (deps: ApiDeps): Route =>
     path: '/analytics/refresh',
     operationId: 'refreshAnalytics',
     tag: 'Analytics',
+    scope: 'analytics',
     summary: "Read a post's metrics now",
     description:
       'Metrics are refreshed automatically. This call refreshes those of one post early, within the limits of its networks. The answer does not wait for them: `metrics_updated_at` says when they were read. Networks that charge for reads are read at most as often as the operator has set.',
@@ -80,7 +86,9 @@ const refreshCall = (deps: ApiDeps): Route =>
       },
     },
     errors: ['invalid_request', 'not_found'],
-    handle: async ({ caller: { workspaceId }, body }) => {
+    handle: async ({ caller, body }) => {
+      const { workspaceId } = caller;
+      await assertReachesPost(deps.orm.em.fork(), caller, body.post_id, 'read');
       const { channels, toRefresh } = await refreshPost(deps, workspaceId, body.post_id);
       if (toRefresh) {
         deps.refreshPost(toRefresh);
@@ -98,6 +106,7 @@ const historyCall = ({ orm, now }: ApiDeps): Route =>
     path: '/analytics/{post_id}/history',
     operationId: 'getPostHistory',
     tag: 'Analytics',
+    scope: 'analytics',
     summary: 'The metrics of a post, day by day',
     description: 'Days are kept for two years, unless the operator chose otherwise.',
     query: historyQuery,
@@ -122,6 +131,7 @@ const byChannelCall = ({ orm, now }: ApiDeps): Route =>
     path: '/analytics/channels',
     operationId: 'getChannelAnalytics',
     tag: 'Analytics',
+    scope: 'analytics',
     summary: 'The metrics of each channel’s posts',
     query: daysQuery,
     answers: {
@@ -134,7 +144,8 @@ const byChannelCall = ({ orm, now }: ApiDeps): Route =>
     errors: [],
     handle: async ({ caller, query }) => {
       const days = daysOf(query, now());
-      const channels = await loadByChannel(orm.em.fork(), caller.workspaceId, range(days));
+      const all = await loadByChannel(orm.em.fork(), caller.workspaceId, range(days));
+      const channels = all.filter(({ channel_id: id }) => reaches(caller, id));
       return { status: 200, body: { ...days, channels } };
     },
   });
@@ -145,6 +156,7 @@ const bestTimesCall = ({ orm, now }: ApiDeps): Route =>
     path: '/analytics/best-times',
     operationId: 'getBestTimes',
     tag: 'Analytics',
+    scope: 'analytics',
     summary: 'Engagement by weekday and hour of publishing',
     description: 'Each figure comes with the number of posts that it is based on.',
     query: bestTimesQuery,
@@ -159,6 +171,7 @@ const bestTimesCall = ({ orm, now }: ApiDeps): Route =>
     handle: async ({ caller, query }) => {
       const { timezone = 'UTC', channel_id: channelId, platform } = query;
       const days = daysOf(query, now());
+      assertOneChannel(caller, channelId);
       const filter = {
         workspaceId: caller.workspaceId,
         published: range(days),

@@ -1,3 +1,4 @@
+import { reaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { listOf, record, type Value } from '../../domain/json-schema.ts';
 import { channelAccessOf } from '../../domain/statuses.ts';
@@ -39,6 +40,7 @@ const listCall = (deps: ApiDeps): Route =>
     path: '/channels',
     operationId: 'listChannels',
     tag: 'Channels',
+    scope: 'channels',
     summary: 'The connected social accounts',
     answers: {
       200: {
@@ -53,8 +55,9 @@ const listCall = (deps: ApiDeps): Route =>
       },
     },
     errors: [],
-    handle: async ({ caller: { workspaceId } }) => {
-      const found = await listChannels(deps, workspaceId);
+    handle: async ({ caller }) => {
+      const all = await listChannels(deps, caller.workspaceId);
+      const found = all.filter(({ channel }) => reaches(caller, channel.id));
       return { status: 200, body: { channels: found.map((one) => present(deps, one)) } };
     },
   });
@@ -67,6 +70,7 @@ const readCall = (deps: ApiDeps): Route =>
     path: '/channels/{id}',
     operationId: 'getChannel',
     tag: 'Channels',
+    scope: 'channels',
     summary: 'A connected social account',
     answers: { 200: { description: 'The channel.', schema: channelAnswer, examples: one } },
     errors: ['not_found'],
@@ -82,6 +86,7 @@ const editCall = (deps: ApiDeps): Route =>
     path: '/channels/{id}',
     operationId: 'editChannel',
     tag: 'Channels',
+    scope: 'channels',
     summary: 'Set the default options of a channel’s posts',
     description:
       'Each option of a post overrides the default of the same name. A post keeps the defaults from the time at which it was created or last edited.',
@@ -106,6 +111,7 @@ const disconnectCall = (deps: ApiDeps): Route =>
     path: '/channels/{id}',
     operationId: 'disconnectChannel',
     tag: 'Channels',
+    scope: 'channels',
     summary: 'Disconnect a social account',
     description:
       'Its secrets are erased, and nothing more is sent to it, except the requests that are under way (`still_sending`). Scheduled posts and drafts lose the channel; a post without another channel becomes a draft. A post that is being published, or waits for a retry, fails there with `disconnected`, or is `unconfirmed` if it may already be live. Published posts keep the channel, and so do the analytics. Connecting the account again brings the channel back under the same id, without the posts that it lost.',
@@ -136,6 +142,7 @@ const checkCall = (deps: ApiDeps): Route =>
     path: '/channels/{id}/check',
     operationId: 'checkChannel',
     tag: 'Channels',
+    scope: 'channels',
     summary: 'Check a channel’s access with its network',
     description:
       'One cheap call to the network, which creates nothing; X charges for it as for a read. A channel is checked at most once in five minutes. Within that time the call returns the last answer, and `checked_at` says when it was given. A channel that has lost its access becomes `needs_reconnect`, with its event. A `needs_reconnect` channel that works becomes `connected` again.',
@@ -174,9 +181,10 @@ const reconnectCall = (deps: ApiDeps): Route =>
     path: '/channels/{id}/reconnect',
     operationId: 'reconnectChannel',
     tag: 'Channels',
+    scope: 'channels',
     summary: 'Connect a channel again, and retry the posts that failed because its access was lost',
     description:
-      'Makes a link by which a person connects the account again (as `POST /channels/connect` with `channel_id` does). Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. A second call skips posts that are already being sent.',
+      'Makes a link by which a person connects the account again (as `POST /channels/connect` with `channel_id` does). Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. A second call skips posts that are already being sent. `retry_posts` needs the scope `posts:publish` too.',
     body: reconnectBody,
     bodyExamples: examples.reconnects,
     answers: {

@@ -1,3 +1,5 @@
+import { assertReaches } from '../../domain/api-keys.ts';
+import { AppError } from '../../domain/errors.ts';
 import { createConnectLink } from '../../services/channels/create-link.ts';
 import { accountDeps } from '../../services/channels/oauth-context.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -11,6 +13,7 @@ export const connectRoutes = (deps: ApiDeps): Route[] => [
     path: '/channels/connect',
     operationId: 'connectChannel',
     tag: 'Channels',
+    scope: 'channels',
     summary: 'Create a link with which a person connects an account',
     description:
       'Open the link in a browser: its page names the account and the workspace, and leads to the network. It is valid for 15 minutes and connects one account, once. An account that is already connected keeps its channel and gets new access. A workspace has at most 100 open links; another one replaces the oldest.',
@@ -23,8 +26,22 @@ export const connectRoutes = (deps: ApiDeps): Route[] => [
         examples: linkExamples,
       },
     },
-    errors: ['invalid_request', 'invalid_channel_ids', 'network_not_configured', 'quota_exceeded'],
+    errors: [
+      'invalid_request',
+      'invalid_channel_ids',
+      'network_not_configured',
+      'quota_exceeded',
+      'channel_not_allowed',
+    ],
     handle: async ({ caller, body }) => {
+      if (caller.channelIds !== null && body.channel_id === undefined) {
+        throw new AppError(
+          'channel_not_allowed',
+          'This API key is restricted to some channels, so it cannot connect another account. Send channel_id to connect one of them again.',
+        );
+      }
+
+      assertReaches(caller, body.channel_id === undefined ? [] : [body.channel_id], '/channel_id');
       const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
       const { link, expiresAt } = await createConnectLink(linkDeps, caller.workspaceId, {
         platform: body.platform,

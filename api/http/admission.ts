@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import type { Pool } from 'pg';
+import { scopes as allScopes, type Scope } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import type { RateLimits } from '../../runtime/config/read-config.ts';
@@ -55,7 +56,7 @@ export function createAdmission(
       throw tooMany(standing, 'calls with a wrong API key from your address');
     }
 
-    throw new AppError('unauthorized', 'This API key is unknown or was revoked.');
+    throw new AppError('unauthorized', 'This API key is unknown, has expired or was revoked.');
   }
 
   return async (ctx, isWrite) => {
@@ -72,7 +73,7 @@ export function createAdmission(
     }
 
     takeSlot(ctx, known.keyId);
-    return known.caller;
+    return known;
   };
 }
 
@@ -81,9 +82,6 @@ function tooMany({ policy, resetSeconds }: Standing, what: string): AppError {
   return new AppError('rate_limited', message, { retryAfter: resetSeconds });
 }
 
-/** A caller and the id of its key. */
-type Authenticated = { readonly keyId: string; readonly caller: Caller };
-
 type Row = {
   readonly id: string;
   readonly workspace_id: string;
@@ -91,27 +89,31 @@ type Row = {
   /** Whether the last use was recorded within the last minute. */
   readonly is_recorded: boolean | null;
   readonly quotas: Partial<Quotas>;
+  /** Null for all. */
+  readonly scopes: readonly Scope[] | null;
+  /** Null for all. */
+  readonly channel_ids: readonly string[] | null;
 };
 
-const findKey = `select k.id, k.workspace_id, w.plan, w.quotas,
+const findKey = `select k.id, k.workspace_id, k.scopes, k.channel_ids, w.plan, w.quotas,
     k.last_used_at > now() - interval '1 minute' as is_recorded
   from api_keys k join workspaces w on w.id = k.workspace_id
-  where k.hash = $1 and k.revoked_at is null`;
+  where k.hash = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`;
 
 /**
  * Returns a function that finds the caller by an `Authorization` header. The scheme is case-insensitive. Every call
- * queries the database, so that a revoked key stops working immediately.
+ * queries the database, so that a revoked or changed key has its effect immediately.
  *
  * @param quotas Defaults for a workspace without quotas of its own.
  * @param assertOpen Throws while the database is not ready.
- * @returns null for a key that is unknown or revoked.
+ * @returns null for a key that is unknown, expired or revoked.
  * @throws AppError `unauthorized` when the header has no key.
  */
 function authenticator(
   pool: Pool,
   quotas: Quotas,
   assertOpen: () => void,
-): (header: string) => Promise<Authenticated | null> {
+): (header: string) => Promise<Caller | null> {
   const recordUse = lastUseRecorder(pool);
   const find = async (hash: string): Promise<Row | undefined> => {
     const { rows } = await pool.query<Row>({ name: 'authenticate', text: findKey, values: [hash] });
@@ -137,8 +139,14 @@ function authenticator(
       return null;
     }
 
-    const { id: keyId, workspace_id: workspaceId, plan, quotas: own } = row;
-    return { keyId, caller: { workspaceId, plan, quotas: { ...quotas, ...own } } };
+    return {
+      workspaceId: row.workspace_id,
+      keyId: row.id,
+      scopes: row.scopes ?? allScopes,
+      channelIds: row.channel_ids,
+      plan: row.plan,
+      quotas: { ...quotas, ...row.quotas },
+    };
   };
 }
 

@@ -1,9 +1,16 @@
 import { Router, type RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
+import { assertScope } from '../../domain/api-keys.ts';
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import { isId, fields } from '../../domain/json-schema.ts';
 import { isText } from '../../domain/texts.ts';
 import { parser } from '../../runtime/parser.ts';
+import {
+  assertReachesChannel,
+  assertReachesPost,
+} from '../../services/keys/channel-restriction.ts';
+import type { Caller } from '../../services/context.ts';
+import type { ServiceDeps } from '../../services/deps.ts';
 import type { Admission } from './admission.ts';
 import { readBody, readNoBody } from './read-body.ts';
 import { readMultipart } from './read-multipart.ts';
@@ -12,7 +19,7 @@ import type { Route, QuerySpec } from './route.ts';
 /** Path prefix of all routes. */
 const prefix = '/api/v1';
 
-type MountDeps = { readonly admit: Admission };
+type MountDeps = Pick<ServiceDeps, 'orm'> & { readonly admit: Admission };
 
 /** Builds a router that authenticates, validates the request and runs the use case. */
 export function mount(routes: readonly Route[], deps: MountDeps): Router {
@@ -25,13 +32,18 @@ export function mount(routes: readonly Route[], deps: MountDeps): Router {
   return router;
 }
 
-function handlerOf(route: Route, { admit }: MountDeps) {
+function handlerOf(route: Route, { admit, orm }: MountDeps) {
   const readQuery = queryReader(route.query);
   const body = bodyReader(route);
   return async (ctx: RouterContext): Promise<void> => {
     ctx.set('Cache-Control', 'no-store'); // Responses, also refusals, are for this key only and may contain secrets.
     const caller = await admit(ctx, route.method !== 'get' && route.isReadOnly !== true);
+    if (route.scope !== null) {
+      assertScope(caller, route.scope);
+    }
+
     const params = ids(ctx.params);
+    await assertReachable({ orm }, caller, route, params);
     const query = readQuery(ctx.query);
     const header = (name: string): string | undefined =>
       name in ctx.request.headers ? ctx.request.get(name) : undefined;
@@ -48,6 +60,28 @@ function handlerOf(route: Route, { admit }: MountDeps) {
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;
   };
+}
+
+/** Keeps a key that is restricted to some channels from others and from their posts, whatever the call. */
+async function assertReachable(
+  { orm }: Pick<ServiceDeps, 'orm'>,
+  caller: Caller,
+  { method, path }: Route,
+  { id = '', post_id: ofPost }: Readonly<Record<string, string>>,
+): Promise<void> {
+  if (caller.channelIds === null) {
+    return;
+  }
+
+  if (path.startsWith('/channels/{id}')) {
+    assertReachesChannel(caller, id);
+  }
+
+  const postId = path.startsWith('/posts/{id}') ? id : ofPost;
+  if (postId !== undefined) {
+    const to = method === 'get' ? 'read' : 'change';
+    await assertReachesPost(orm.em.fork(), caller, postId, to);
+  }
 }
 
 /** Aborts when the client hangs up before its response is sent. */

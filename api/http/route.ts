@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { TSchema } from 'typebox';
+import type { Scope } from '../../domain/api-keys.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Value } from '../../domain/json-schema.ts';
 import type { Caller } from '../../services/context.ts';
@@ -76,6 +77,8 @@ export type Route = {
   readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
+  /** The scope that the key needs; null for any key. */
+  readonly scope: Scope | null;
   readonly query?: QuerySpecs;
   /** JSON Schema of the body; omitted when the route has none. */
   readonly body?: TSchema;

@@ -33,6 +33,7 @@ const listCall = (deps: ApiDeps): Route =>
     path: '/media',
     operationId: 'listMedia',
     tag: 'Media',
+    scope: 'media',
     summary: 'The media library, the newest files first',
     query: mediaQuery,
     answers: {
@@ -56,6 +57,7 @@ const uploadCall = (deps: ApiDeps): Route =>
     path: '/media',
     operationId: 'uploadMedia',
     tag: 'Media',
+    scope: 'media',
     summary: 'Upload an image or a video',
     description:
       'One file, as `multipart/form-data`. Its type is read from its bytes, not from its name.',
@@ -97,6 +99,7 @@ const readCall = (deps: ApiDeps): Route =>
     path: '/media/{id}',
     operationId: 'getMedia',
     tag: 'Media',
+    scope: 'media',
     summary: 'A file of the media library',
     answers: {
       200: {
@@ -118,6 +121,7 @@ const editCall = (deps: ApiDeps): Route =>
     path: '/media/{id}',
     operationId: 'editMedia',
     tag: 'Media',
+    scope: 'media',
     summary: 'Change the alt text or the name of a file',
     description:
       'Only the fields that are sent change. The link changes with the name; the old link keeps working. An alt text that a network of a waiting post would refuse is refused.',
@@ -143,6 +147,7 @@ const deleteCall = (deps: ApiDeps): Route =>
     path: '/media/{id}',
     operationId: 'deleteMedia',
     tag: 'Media',
+    scope: 'media',
     summary: 'Delete a file of the media library',
     description: 'Its link stops working. Drafts and ended posts lose the file.',
     answers: {

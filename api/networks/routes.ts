@@ -1,6 +1,8 @@
+import { assertReaches } from '../../domain/api-keys.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Rules, FileKind, TextLimit } from '../../networks/content-rules.ts';
 import type { OauthEntry } from '../../networks/oauth/contract.ts';
+import type { Caller } from '../../services/context.ts';
 import { libraryTypes } from '../../services/media/file-texts.ts';
 import { maxFileBytes } from '../../services/media/store-files.ts';
 import { chooseChannels } from '../../services/posts/choose-channels.ts';
@@ -15,6 +17,7 @@ export const networkRoutes = (deps: ApiDeps): Route[] => [
     path: '/networks',
     operationId: 'listNetworks',
     tag: 'Channels',
+    scope: null,
     summary: 'The limits and options of each network',
     description:
       'Limits of texts and files, and the options of each network, as `POST /posts/validate` applies them. If servers of a network differ, these are the usual limits; with `channel_id`, those of the account’s server.',
@@ -27,10 +30,10 @@ export const networkRoutes = (deps: ApiDeps): Route[] => [
       },
     },
     errors: ['invalid_request', 'invalid_channel_ids'],
-    handle: async ({ caller: { workspaceId }, query: { channel_id: id } }) => ({
+    handle: async ({ caller, query: { channel_id: id } }) => ({
       status: 200,
       body: {
-        networks: id === undefined ? all(deps) : await ofChannel(deps, workspaceId, id),
+        networks: id === undefined ? all(deps) : await ofChannel(deps, caller, id),
       },
     }),
   }),
@@ -44,9 +47,11 @@ const all = ({ rules, networks }: ApiDeps): NetworkView[] =>
 /** @throws AppError `invalid_channel_ids` */
 async function ofChannel(
   { orm, rules, networks }: ApiDeps,
-  workspaceId: string,
+  caller: Pick<Caller, 'workspaceId' | 'channelIds'>,
   id: string,
 ): Promise<NetworkView[]> {
+  const { workspaceId } = caller;
+  assertReaches(caller, [id], '?channel_id');
   const channels = await chooseChannels(orm.em.fork(), workspaceId, [id], '?channel_id');
   return channels.flatMap(({ platform, settings }) => {
     const own = rules[platform];

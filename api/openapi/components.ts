@@ -4,6 +4,7 @@ import { postAnalyticsSchema } from '../analytics/schemas.ts';
 import { channelSchema, editChannelSchema } from '../channels/schemas.ts';
 import { errorSchema } from '../http/errors.ts';
 import type { Examples, HeaderSpec } from '../http/route.ts';
+import { createdKeySchema, createKeySchema, editKeySchema, keySchema } from '../keys/schemas.ts';
 import { editMediaSchema, mediaFileSchema, uploadSchema } from '../media/schemas.ts';
 import { fileKindSchema, networkSchema, textLimitSchema } from '../networks/schemas.ts';
 import {
@@ -43,6 +44,10 @@ const named: Readonly<Record<string, object>> = {
   CreatedWebhook: createdEndpointSchema,
   NewWebhook: createEndpointSchema,
   WebhookEdit: editEndpointSchema,
+  ApiKey: keySchema,
+  CreatedApiKey: createdKeySchema,
+  NewApiKey: createKeySchema,
+  ApiKeyEdit: editKeySchema,
   PostAnalytics: postAnalyticsSchema,
   Delivery: deliverySchema,
   TestedDelivery: testedDeliverySchema,

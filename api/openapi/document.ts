@@ -132,7 +132,8 @@ const namesIn = (value: unknown): string[] =>
 
 /** Builds the Operation Object of a route. */
 function operationOf(route: Route): Readonly<Record<string, unknown>> {
-  const { operationId, tag, summary, description, answers } = route;
+  const { operationId, tag, summary, scope, answers } = route;
+  const description = [route.description, scope && `Scope: \`${scope}\`.`].filter(Boolean);
   const parameters = [
     ...pathParameters(route),
     ...queryParameters(route),
@@ -144,7 +145,8 @@ function operationOf(route: Route): Readonly<Record<string, unknown>> {
     operationId,
     tags: [tag],
     summary,
-    ...(description === undefined ? {} : { description }),
+    ...(description.length === 0 ? {} : { description: description.join('\n\n') }),
+    ...(scope === null ? {} : { 'x-required-scope': scope }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...bodyOf(route),
     responses: Object.fromEntries([...good, ...bad]),

@@ -1,12 +1,20 @@
 import type { ErrorCode, ErrorDetail } from '../../domain/errors.ts';
-import { quotaExceeded } from '../../domain/quotas.ts';
+import { noPlan, quotaExceeded } from '../../domain/quotas.ts';
 import { errorSchema, httpStatusOf } from '../http/errors.ts';
 import type { Route } from '../http/route.ts';
 import { headersOfErrors, refer } from './components.ts';
 
 /** Error codes of a route by status: its own and the common ones. */
-export function failuresOf({ method, path, body, errors }: Route): Map<number, ErrorCode[]> {
+export function failuresOf({ method, path, body, errors, scope }: Route): Map<number, ErrorCode[]> {
   const codes = new Set<ErrorCode>([...errors, 'invalid_request', 'unauthorized', 'rate_limited']);
+  if (scope !== null) {
+    codes.add('scope_missing');
+  }
+
+  if (path.startsWith('/posts/{id}') && method !== 'get') {
+    codes.add('channel_not_allowed');
+  }
+
   if (path.includes('{')) {
     codes.add('not_found');
   }
@@ -71,6 +79,11 @@ const at = (path: string, message: string): Pick<Failure['example'], 'details'> 
 
 const { message: error, details = [] } = quotaExceeded('scheduled', 10_000, 10_000);
 const quotaExample = { error, details };
+
+const noScope =
+  'This API key lacks the scope posts:publish. Use a key that has it, or create one: POST /keys.';
+const tooStrong =
+  'An API key can only create, change or revoke keys with no more rights than its own: it lacks posts:publish.';
 
 /** Description and example of each error code. */
 const failures: Readonly<Record<ErrorCode, Failure>> = {
@@ -174,12 +187,28 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   unauthorized: {
-    when: 'The API key is missing, unknown or revoked.',
+    when: 'The API key is missing, unknown, expired or revoked.',
     example: { error: 'Send your API key as "Authorization: Bearer svc_live_…".' },
   },
   plan_required: {
-    when: 'The workspace has no active plan.',
-    example: { error: 'This workspace has no active plan.' },
+    when: 'The workspace has no active plan. The operator of the service can set one.',
+    example: { error: noPlan },
+  },
+  scope_missing: {
+    when: 'The API key lacks the scope of this call, which the message and `details` name.',
+    example: { error: noScope, details: [{ path: '', message: noScope, scope: 'posts:publish' }] },
+  },
+  rights_exceeded: {
+    when: 'The key has, or would have, rights that the calling key lacks; `details` names each.',
+    example: { error: tooStrong, ...at('/scopes', 'it lacks posts:publish') },
+  },
+  channel_not_allowed: {
+    when: 'The API key is restricted to some channels, and this call would change something on others.',
+    example: { error: 'This post has channels that this API key may not use.' },
+  },
+  key_limit_reached: {
+    when: 'The workspace has 50 API keys already.',
+    example: { error: 'A workspace has at most 50 API keys. Revoke one first: DELETE /keys/{id}.' },
   },
   quota_exceeded: {
     when: 'A quota of the workspace is used up: scheduled posts, drafts, bytes of text, files, or bytes of files. `details` has `quota`, `limit` and `used`. Existing posts and files are kept, and scheduled posts are published.',

@@ -4,7 +4,8 @@ const version = '1.0.0';
 const description = `Schedule social posts and get their outcomes.
 
 **Authentication.** Every call needs \`Authorization: Bearer <API key>\`; keys begin with \`svc_live_\`. Press
-*Authorize*, paste yours, and *Try it out* works on every call below.
+*Authorize*, paste yours, and *Try it out* works on every call below. A key may be limited to scopes: each call names
+the one it needs (\`x-required-scope\`), and answers 403 \`scope_missing\` without it.
 
 **Requests.** Bodies are JSON of at most 1 MB; an upload is \`multipart/form-data\` of at most 200 MB. Bodies and
 queries are validated strictly: an unknown field or parameter is a 400 that names it. For a duplicate field the last
@@ -46,6 +47,7 @@ export const securitySchemes = {
 /** Groups of the routes, in this order. */
 export const tags = {
   Workspace: 'The workspace that an API key acts for. A key acts for exactly one.',
+  Keys: 'API keys, each with its scopes, and optionally with its channels and an end.',
   Channels: 'Connected social accounts. A post is published to one or more of them.',
   Posts: 'Drafts, scheduled posts and threads, and their outcome on each channel.',
   Media: 'Images and videos that posts can have. Links to them need no API key.',

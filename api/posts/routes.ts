@@ -41,6 +41,7 @@ const listCall = (deps: ApiDeps): Route =>
     path: '/posts',
     operationId: 'listPosts',
     tag: 'Posts',
+    scope: 'posts:read',
     summary: 'The posts, newest first',
     query: {
       status: {
@@ -64,7 +65,7 @@ const listCall = (deps: ApiDeps): Route =>
     handle: async ({ caller, query }) => {
       const { limit = most, ...rest } = query;
       const em = deps.orm.em.fork();
-      const page = { ...rest, limit };
+      const page = { ...rest, limit, channelIds: caller.channelIds };
       const { posts, nextCursor } = await listPosts(em, caller.workspaceId, page);
       return { status: 200, body: { posts, next_cursor: nextCursor } };
     },
@@ -76,6 +77,7 @@ const readCall = (deps: ApiDeps): Route =>
     path: '/posts/{id}',
     operationId: 'getPost',
     tag: 'Posts',
+    scope: 'posts:read',
     summary: 'A post, with its outcome on each channel',
     answers: {
       200: {
@@ -97,6 +99,7 @@ const cancelCall = (deps: ApiDeps): Route =>
     path: '/posts/{id}/cancel',
     operationId: 'cancelPost',
     tag: 'Posts',
+    scope: 'posts:write',
     summary: 'Stop a scheduled or publishing post',
     description:
       'The post becomes a draft. Channels that are being sent finish and keep their result; so do channels whose post may be live, which are reconciled, and threads with a live part. For a channel that has not ended, `url` and `warning` say which parts are live.',
@@ -128,6 +131,7 @@ const retryCall = (deps: ApiDeps): Route =>
     path: '/posts/{id}/retry',
     operationId: 'retryPost',
     tag: 'Posts',
+    scope: 'posts:publish',
     summary: 'Send a post again to the channels that failed',
     description:
       'Published channels are not sent again, nor are unconfirmed ones, whose post may be live. The new outcome is a new event.',
@@ -155,6 +159,7 @@ const settleCall = (deps: ApiDeps): Route =>
     path: '/posts/{id}/settle',
     operationId: 'settlePost',
     tag: 'Posts',
+    scope: 'posts:publish',
     summary: 'Record the outcome of an unconfirmed channel',
     description:
       'An unconfirmed channel may have the post, but the network cannot tell. Check the account, and send the URL of the post, or null if it is not there. With a URL the channel becomes published, or failed if parts of a thread are missing. With null it becomes failed with `not_published`. A retry sends the missing parts. A network may take a minute to process a request, so `null` is refused until then. The URL of another post of the channel is refused. A post that had ended gets a new final event; a cancelled post that is now live on every channel ends as published. Repeating the same call changes nothing.',

@@ -1,3 +1,4 @@
+import { assertReaches } from '../../domain/api-keys.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { createPost } from '../../services/posts/create-post.ts';
 import { editPost } from '../../services/posts/edit-post.ts';
@@ -40,7 +41,9 @@ export const createCall = (deps: ApiDeps): Route =>
     path: '/posts',
     operationId: 'createPost',
     tag: 'Posts',
+    scope: 'posts:write',
     summary: 'Create a draft, or schedule a post or a thread',
+    description: 'A post with a time needs the scope `posts:publish` too.',
     requestHeaders: {
       'Idempotency-Key': {
         description: 'The same key with the same body creates one post, however often it is sent.',
@@ -98,6 +101,7 @@ export const validateCall = (deps: ApiDeps): Route =>
     path: '/posts/validate',
     operationId: 'validatePost',
     tag: 'Posts',
+    scope: 'posts:write',
     summary: 'Validate a post by the rules of its networks',
     description:
       'Validates the post by the same rules as its creation, and stores nothing. Faults that no network rule covers, such as an unknown channel, fail as they would there.',
@@ -112,10 +116,11 @@ export const validateCall = (deps: ApiDeps): Route =>
       },
     },
     errors: [...requestErrors, 'quota_exceeded'],
-    handle: async ({ caller, body, clientSignal }) => ({
-      status: 200,
-      body: presentValidated(await validatePost(deps, caller, postInput(body), clientSignal())),
-    }),
+    handle: async ({ caller, body, clientSignal }) => {
+      assertReaches(caller, body.channel_ids ?? []);
+      const validated = await validatePost(deps, caller, postInput(body), clientSignal());
+      return { status: 200, body: presentValidated(validated) };
+    },
   });
 
 export const editCall = (deps: ApiDeps): Route =>
@@ -124,9 +129,10 @@ export const editCall = (deps: ApiDeps): Route =>
     path: '/posts/{id}',
     operationId: 'editPost',
     tag: 'Posts',
+    scope: 'posts:write',
     summary: 'Edit or reschedule a draft or a scheduled post',
     description:
-      'Only the fields that are sent change, each as a whole; null clears `thread`, `channel_bodies`, `channel_options`, `media_ids`, `alt_texts` and `video`. `thread` replaces the files of its later parts too. A channel that has the post, or may have it, stays.',
+      'Only the fields that are sent change, each as a whole; null clears `thread`, `channel_bodies`, `channel_options`, `media_ids`, `alt_texts` and `video`. `thread` replaces the files of its later parts too. A channel that has the post, or may have it, stays. A post that is scheduled afterwards needs the scope `posts:publish` too.',
     body: editPostSchema,
     bodyExamples: editExamples,
     answers: {

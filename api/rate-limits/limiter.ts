@@ -62,6 +62,20 @@ export function createLimiter(
   };
 }
 
+/** Reads the calls of a key in the current minute, without counting one. */
+export type CallCounts = (keyId: string) => Promise<{ requests: number; writes: number }>;
+
+const readCounts = `select coalesce(max(points) filter (where key = 'requests:' || $1), 0) as requests,
+    coalesce(max(points) filter (where key = 'writes:' || $1), 0) as writes
+  from rate_limits where key in ('requests:' || $1, 'writes:' || $1) and expire > extract(epoch from now()) * 1000`;
+
+export const createCallCounts =
+  (pool: Pool): CallCounts =>
+  async (keyId) => {
+    const { rows } = await pool.query({ name: 'call-counts', text: readCounts, values: [keyId] });
+    return rows[0];
+  };
+
 /** The library throws the counter when the quota is exceeded. */
 function refusal(thrown: unknown): RateLimiterRes {
   if (thrown instanceof RateLimiterRes) {

@@ -27,6 +27,7 @@ const testCall = (deps: ApiDeps): Route =>
     path: '/webhooks/{id}/test',
     operationId: 'testWebhook',
     tag: 'Webhooks',
+    scope: 'webhooks',
     summary: 'Send a webhook.test event now and show the response',
     description:
       'One attempt without retries, regardless of the subscribed events, also for a disabled endpoint. Answers when the receiver does, after at most 10 seconds. The result does not affect the endpoint.',
@@ -50,6 +51,7 @@ const listCall = (deps: ApiDeps): Route =>
     path: '/webhooks/{id}/deliveries',
     operationId: 'listDeliveries',
     tag: 'Webhooks',
+    scope: 'webhooks',
     summary: 'Deliveries to a webhook endpoint, newest first',
     description:
       'Each is kept for 30 days, unless the operator configured another time, and at least until it has ended.',
@@ -81,6 +83,7 @@ const replayCall = (deps: ApiDeps): Route =>
     path: '/webhooks/{id}/deliveries/{delivery}/replay',
     operationId: 'replayDelivery',
     tag: 'Webhooks',
+    scope: 'webhooks',
     summary: 'Replay a delivery',
     description: `Delivers the same event, byte for byte and with the same id, in up to six new attempts. Their numbers continue. ${manyReplays}`,
     answers: {
@@ -104,6 +107,7 @@ const replayFailedCall = (deps: ApiDeps): Route =>
     path: '/webhooks/{id}/replay',
     operationId: 'replayFailedDeliveries',
     tag: 'Webhooks',
+    scope: 'webhooks',
     summary: 'Replay the failed deliveries since a time',
     description: `Replays every failed delivery whose \`created_at\` is not before \`since\`, each with up to six new attempts, including those that a disabled endpoint missed. Pending and delivered ones are skipped, so calling again is safe. One call replays at most ${maxBegun}, the oldest first: call again until it answers 0. ${manyReplays}`,
     query: {

@@ -36,6 +36,7 @@ const listCall = (deps: ApiDeps): Route =>
     path: '/webhooks',
     operationId: 'listWebhooks',
     tag: 'Webhooks',
+    scope: 'webhooks',
     summary: 'All webhook endpoints',
     answers: {
       200: {
@@ -57,6 +58,7 @@ const createCall = (deps: ApiDeps): Route =>
     path: '/webhooks',
     operationId: 'createWebhook',
     tag: 'Webhooks',
+    scope: 'webhooks',
     summary: 'Register a webhook endpoint',
     body: createEndpointSchema,
     bodyExamples: examples.newEndpoints,
@@ -85,6 +87,7 @@ const readCall = (deps: ApiDeps): Route =>
     path: '/webhooks/{id}',
     operationId: 'getWebhook',
     tag: 'Webhooks',
+    scope: 'webhooks',
     summary: 'A webhook endpoint with its newest deliveries',
     answers: {
       200: {
@@ -111,6 +114,7 @@ const editCall = (deps: ApiDeps): Route =>
     path: '/webhooks/{id}',
     operationId: 'updateWebhook',
     tag: 'Webhooks',
+    scope: 'webhooks',
     summary: 'Change a webhook endpoint',
     description:
       'Only the fields that are sent change. A pending delivery goes to the new URL from its next attempt on; `events` applies to new events. `"enabled": true` enables a disabled endpoint, for another five days; replay the events that it missed with `POST /webhooks/{id}/replay`.',
@@ -136,6 +140,7 @@ const deleteCall = (deps: ApiDeps): Route =>
     path: '/webhooks/{id}',
     operationId: 'deleteWebhook',
     tag: 'Webhooks',
+    scope: 'webhooks',
     summary: 'Delete a webhook endpoint',
     description:
       'Also deletes its deliveries. Nothing more is sent, except a request that is already under way.',
@@ -159,6 +164,7 @@ const rotateCall = (deps: ApiDeps): Route =>
     path: '/webhooks/{id}/rotate',
     operationId: 'rotateWebhookSecret',
     tag: 'Webhooks',
+    scope: 'webhooks',
     summary: 'Replace the signing secret',
     description: [
       'For 24 hours `Service-Signature` still uses the current secret, and `Service-Signature-Next` the',

@@ -1,7 +1,51 @@
+import { quotaNames } from '../../domain/quotas.ts';
 import { count, nullable, record, text, uuid } from '../../domain/json-schema.ts';
+import { limitsOf, readUsage } from '../../services/workspaces/read-usage.ts';
 import { readWorkspace } from '../../services/workspaces/read-workspace.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
+import { key } from '../keys/examples.ts';
+import { keySchema } from '../keys/schemas.ts';
+
+const descriptions = {
+  requests: 'Calls with this API key in a minute.',
+  writes: 'Calls with this API key in a minute that change something.',
+  scheduled: 'Posts that are scheduled or being published.',
+  drafts: 'Drafts.',
+  text_bytes: 'Bytes of text in posts.',
+  files: 'Files in the media library.',
+  media_bytes: 'Bytes in the media library.',
+  channels: 'Connected channels.',
+  webhooks: 'Webhook endpoints.',
+} as const;
+
+type Limited = keyof typeof descriptions;
+const limitedNames = ['requests', 'writes', ...quotaNames, 'webhooks'] as const satisfies Limited[];
+
+/** A record with one value for each limited thing. */
+const each = <V>(map: (name: Limited) => V) =>
+  Object.fromEntries(limitedNames.map((name) => [name, map(name)])) as Record<Limited, V>;
+
+const limit = nullable(count);
+const limitsSchema = record(each((name) => ({ ...limit, description: descriptions[name] })));
+const usageSchema = record(
+  each((name) => ({
+    ...record({ used: count, limit: { ...limit, description: 'Null for none.' } }),
+    description: descriptions[name],
+  })),
+);
+
+const exampleLimits = {
+  requests: 120,
+  writes: 60,
+  scheduled: 10_000,
+  drafts: 10_000,
+  text_bytes: 100_000_000,
+  files: 10_000,
+  media_bytes: 10_000_000_000,
+  channels: 100,
+  webhooks: 10,
+};
 
 export const workspaceRoutes = (deps: ApiDeps): Route[] => [
   route({
@@ -9,13 +53,21 @@ export const workspaceRoutes = (deps: ApiDeps): Route[] => [
     path: '/me',
     operationId: 'getWorkspace',
     tag: 'Workspace',
-    summary: 'The workspace that the API key acts for',
+    scope: null,
+    summary: 'The workspace that the API key acts for, and the key',
     answers: {
       200: {
-        description: 'The workspace, and how many channels it has.',
+        description:
+          'The workspace with its plan and limits, how many channels it has, and the key.',
         schema: record({
           workspace: record({ id: uuid, name: nullable(text) }),
           channels: count,
+          plan: {
+            ...nullable(text),
+            description: 'Null without a plan: posts cannot be created, changed or retried.',
+          },
+          limits: { ...limitsSchema, description: '`GET /usage` shows how much of them is used.' },
+          key: keySchema,
         }),
         examples: {
           workspace: {
@@ -23,6 +75,9 @@ export const workspaceRoutes = (deps: ApiDeps): Route[] => [
             value: {
               workspace: { id: '0192f09f-3b6d-7c81-9e2a-4f8d1c5b7a60', name: 'Ana' },
               channels: 2,
+              plan: 'standard',
+              limits: exampleLimits,
+              key,
             },
           },
         },
@@ -30,8 +85,50 @@ export const workspaceRoutes = (deps: ApiDeps): Route[] => [
     },
     errors: [],
     handle: async ({ caller }) => {
-      const { id, name, channels } = await readWorkspace(deps, caller.workspaceId);
-      return { status: 200, body: { workspace: { id, name }, channels } };
+      const { id, name, channels, key: own } = await readWorkspace(deps, caller);
+      const { requests, writes } = deps.rateLimits;
+      const limits = { requests, writes, ...limitsOf(caller.quotas) };
+      const { plan } = caller;
+      return { status: 200, body: { workspace: { id, name }, channels, plan, limits, key: own } };
     },
   }),
+  usageCall(deps),
 ];
+
+const usageCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/usage',
+    operationId: 'getUsage',
+    tag: 'Workspace',
+    scope: null,
+    summary: 'How much of each limit is used',
+    description:
+      'Calls are those of this API key in the current minute, including this one; everything else is of the workspace.',
+    answers: {
+      200: {
+        description: 'Each limited thing, with its use and its limit.',
+        schema: record({ usage: usageSchema }),
+        examples: {
+          usage: {
+            summary: 'A workspace that has just begun',
+            value: {
+              usage: each((name) => ({
+                used: name === 'requests' ? 1 : 0,
+                limit: exampleLimits[name],
+              })),
+            },
+          },
+        },
+      },
+    },
+    errors: [],
+    handle: async ({ caller }) => {
+      const calls = await deps.countCalls(caller.keyId);
+      const used = { ...calls, ...(await readUsage(deps, caller)) };
+      const { requests, writes } = deps.rateLimits;
+      const limits = { requests, writes, ...limitsOf(caller.quotas) };
+      const usage = each((name) => ({ used: used[name], limit: limits[name] }));
+      return { status: 200, body: { usage } };
+    },
+  });

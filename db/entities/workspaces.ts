@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { Scope } from '../../domain/api-keys.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import { createdAt, id, instant } from './columns.ts';
 
@@ -29,6 +30,12 @@ export const ApiKeySchema = defineEntity({
     /** SHA-256 of the whole key, in hex. The key itself is shown once and not stored. */
     hash: p.text().unique(),
     lastFour: p.text(),
+    name: p.text().strictNullable(),
+    /** Null for all. */
+    scopes: p.array<Scope>().columnType('text[]').strictNullable(),
+    /** The only channels that it sees and uses; null for all. */
+    channelIds: p.array().columnType('uuid[]').name('channel_ids').strictNullable(),
+    expiresAt: instant().strictNullable(),
     createdAt: createdAt(),
     revokedAt: instant().strictNullable(),
     /** Accurate to a minute. */

@@ -3,6 +3,7 @@ import { Workspace } from '../../db/entities/workspaces.ts';
 import type { Em } from '../../db/orm.ts';
 import { dueAt } from '../../db/post-status.ts';
 import { queryPlanned } from '../../db/query.ts';
+import { assertScope } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { lateSpacingMs } from '../../domain/pacing.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
@@ -43,7 +44,7 @@ type Reconnection = {
  * Makes a link with which a person connects a channel's account again or, once it is connected, sends the posts again
  * that failed only because its access was lost.
  *
- * @throws AppError `not_found`, `channel_not_connected`, `plan_required`
+ * @throws AppError `scope_missing`, `not_found`, `channel_not_connected`, `plan_required`
  */
 export async function reconnectChannel(
   deps: ServiceDeps,
@@ -55,6 +56,7 @@ export async function reconnectChannel(
   const now = deps.now();
   const found = await findChannel(em, workspaceId, channelId);
   if (retries) {
+    assertScope(caller, 'posts:publish');
     assertConnected(deps, found, now);
   }
 

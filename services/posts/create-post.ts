@@ -1,4 +1,5 @@
 import { newId } from '../../db/new-id.ts';
+import { assertPostChannels, assertScope } from '../../domain/api-keys.ts';
 import { dueTime, timeWarning } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
@@ -44,6 +45,7 @@ export async function createPost(
   key: RequestKey | undefined,
   signal?: AbortSignal,
 ): Promise<Created> {
+  assertPostChannels(caller, input.channelIds ?? []);
   const replayed = async (): Promise<Created | null> => {
     const em = deps.orm.em.fork();
     const postId = key && (await findReplayed(em, caller.workspaceId, key));
@@ -88,6 +90,10 @@ async function makePost(
   const content = postContentOf(input);
   assertNotEmpty(content, files);
   const dueAt = dueTime(input, deps.now());
+  if (dueAt) {
+    assertScope(caller, 'posts:publish');
+  }
+
   const channels = await chooseChannels(em, workspaceId, input.channelIds ?? []);
   const optionFiles = [
     ...(await assertForChosen(deps.rules, channels, input)),

@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { stopChannels, stopFinishing } from '../../db/channel-status.ts';
 import { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
+import { assertPostChannels, assertReaches, assertScope } from '../../domain/api-keys.ts';
 import { dueTime, timeWarning } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
-import { assertHasPlan, type Quotas } from '../../domain/quotas.ts';
+import { assertHasPlan } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
 import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -30,12 +31,13 @@ import { validateEdit } from './validate-edit.ts';
 type Deps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media' | 'publicUrl'>;
 
 type Edit = {
+  readonly caller: Caller;
   readonly postId: string;
   readonly input: PostInput;
   /** Undefined keeps the time. Null makes the post a draft. */
   readonly dueAt: Date | null | undefined;
   readonly downloaded: MediaToInsert;
-  readonly quotas: Quotas;
+  readonly quotas: Caller['quotas'];
   /** From `withRecount`. */
   readonly recounts: boolean;
 };
@@ -56,6 +58,7 @@ export async function editPost(
 ): Promise<PostToSync | null> {
   assertHasPlan(caller);
   assertTexts(input);
+  assertReaches(caller, input.channelIds ?? []);
   const { workspaceId, quotas } = caller;
   const isTimed = input.scheduledAt !== undefined || input.scheduleInMinutes !== undefined;
   const dueAt = isTimed ? dueTime(input, deps.now()) : undefined;
@@ -67,7 +70,7 @@ export async function editPost(
   assertEditable(before); // Before any download.
   const downloaded = await downloadMedia(deps, caller, input.mediaUrls ?? [], signal);
   try {
-    const edit = { postId, input, dueAt, downloaded, quotas };
+    const edit = { caller, postId, input, dueAt, downloaded, quotas };
     return await withRecount((recounts) =>
       deps.orm.em
         .fork()
@@ -85,15 +88,20 @@ async function applyEdit(
   workspaceId: string,
   edit: Edit,
 ): Promise<PostToSync | null> {
-  const { postId, input, dueAt: newDueAt, quotas, recounts } = edit;
+  const { caller, postId, input, dueAt: newDueAt, quotas, recounts } = edit;
   assertEditable(await lockPost(em, { workspaceId, postId }));
   const post = await em.findOneOrFail(Post, { id: postId, workspaceId });
   const dueAt = newDueAt === undefined ? post.scheduledAt : newDueAt;
+  if (dueAt) {
+    assertScope(caller, 'posts:publish');
+  }
+
   if (dueAt === null && post.status === 'scheduled') {
     await stopChannels(em, { workspaceId, postId });
   }
 
   const channels = await editChannels(em, post, input);
+  assertPostChannels(caller, channels.order);
   const sent = await assertOptionsOf(deps.rules, input.channelOptions, (ids) =>
     chooseChannels(em, workspaceId, ids),
   );

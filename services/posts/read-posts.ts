@@ -41,10 +41,25 @@ type Row = Omit<ListedPost, 'scheduled_at' | 'published_at' | 'created_at'> & {
 export async function listPosts(
   em: Em,
   workspaceId: string,
-  { status, limit, cursor }: { status?: PostStatus; limit: number; cursor?: string },
+  {
+    status,
+    limit,
+    cursor,
+    channelIds = null,
+  }: {
+    status?: PostStatus;
+    limit: number;
+    cursor?: string;
+    /** Only posts that have one of these channels. */
+    channelIds?: readonly string[] | null;
+  },
 ): Promise<{ posts: ListedPost[]; nextCursor: string | null }> {
   const after = readCursor(cursor);
   const ofStatus = status ? sql`and p.status = ${status}` : sql``;
+  const onChannels = channelIds
+    ? sql`and exists (select from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
+        and pc.channel_id = any(${channelIds}::uuid[]))`
+    : sql``;
   const afterCursor = after
     ? sql`and (p.created_at, p.id) < (${after.createdAt}, ${after.id})`
     : sql``;
@@ -59,7 +74,7 @@ export async function listPosts(
           as targets
         from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
       ) t on true
-      where p.workspace_id = ${workspaceId} ${ofStatus} ${afterCursor}
+      where p.workspace_id = ${workspaceId} ${ofStatus} ${onChannels} ${afterCursor}
       order by p.created_at desc, p.id desc limit ${limit + 1}`,
   );
   const page = rows.slice(0, limit);

@@ -20,7 +20,7 @@ import {
 } from './read-endpoints.ts';
 
 /** Endpoints per workspace (docs/webhooks.md, Limits). */
-const maxEndpoints = 10;
+export const maxEndpoints = 10;
 
 type NewEndpoint = {
   readonly url: string;

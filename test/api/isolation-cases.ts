@@ -119,6 +119,18 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
     status: 400,
     ask: (id) => ({ method: 'GET', path: `/networks?channel_id=${id}` }),
   },
+  'post /keys /channel_ids': refused('channel', (id) => ({
+    method: 'POST',
+    path: '/keys',
+    body: { name: 'x', scopes: ['media'], channel_ids: [id] },
+  })),
+  'patch /keys/{id} /channel_ids': refused('channel', (id, mine) => ({
+    method: 'PATCH',
+    path: `/keys/${mine.key}`,
+    body: { scopes: ['media'], channel_ids: [id] },
+  })),
+  'patch /keys/{id} {id}': inPath('key', 'PATCH', (id) => `/keys/${id}`, { name: 'Mine' }),
+  'delete /keys/{id} {id}': inPath('key', 'DELETE', (id) => `/keys/${id}`),
   'get /media/{id} {id}': inPath('media', 'GET', (id) => `/media/${id}`),
   'patch /media/{id} {id}': inPath('media', 'PATCH', (id) => `/media/${id}`, { name: 'Mine' }),
   'delete /media/{id} {id}': inPath('media', 'DELETE', (id) => `/media/${id}`),

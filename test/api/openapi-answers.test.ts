@@ -16,6 +16,7 @@ import { startReceiver } from '../support/receiver.ts';
 import { storeChannel } from '../support/seed.ts';
 import { channels as channelCalls } from './openapi-answers/channels.ts';
 import { filled, type RecordAnswer } from './openapi-answers/record-answer.ts';
+import { keys } from './openapi-answers/keys.ts';
 import { media } from './openapi-answers/media.ts';
 import { posts } from './openapi-answers/posts.ts';
 import { failures, refusals, tooMany, whenFull, withoutPlan } from './openapi-answers/refusals.ts';
@@ -48,7 +49,14 @@ test('every documented response occurs, and each matches the document', async (t
   await media(punctual, owned, recordAnswer);
   await webhooks(owned, recordAnswer);
   await channelCalls(punctual, owned, recordAnswer);
-  for (const path of ['/me', '/analytics', '/analytics/channels', '/analytics/best-times']) {
+  await keys(punctual, owned, contract, recordAnswer);
+  for (const path of [
+    '/me',
+    '/usage',
+    '/analytics',
+    '/analytics/channels',
+    '/analytics/best-times',
+  ]) {
     recordAnswer(`get ${path}`, await client.get(path));
   }
 

@@ -64,7 +64,7 @@ test('the document has exactly the calls of the server', (t) => {
   const admit = (): never => {
     throw new Error('No call is made here.');
   };
-  const router = mount(routes, { admit });
+  const router = mount(routes, { admit, orm: {} as ApiDeps['orm'] });
   const mounted = router.stack.flatMap(({ path, methods }) =>
     methods
       .filter((method) => method !== 'HEAD') // Comes with GET, in Koa as in OpenAPI.

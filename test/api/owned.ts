@@ -1,3 +1,4 @@
+import { storeKey } from '../../services/keys/write-keys.ts';
 import { newClient, type Client } from '../support/client.ts';
 import type { Punctual } from '../support/punctual.ts';
 import { storeDelivery } from '../support/seed-deliveries.ts';
@@ -21,6 +22,8 @@ export type Owned = {
   readonly webhook: string;
   /** A failed delivery to the webhook. */
   readonly delivery: string;
+  /** Another API key than the client's. */
+  readonly key: string;
 };
 
 /** Creates a workspace with one of everything. The API must allow `silentPort`. */
@@ -43,5 +46,12 @@ export async function ownedBy(punctual: Punctual): Promise<Owned> {
     media: await storeMedia(punctual, workspaceId),
     webhook,
     delivery: await storeDelivery(punctual, workspaceId),
+    key: await anotherKey(punctual, workspaceId),
   };
+}
+
+/** @returns its id. */
+async function anotherKey({ orm }: Punctual, workspaceId: string): Promise<string> {
+  const none = { name: null, scopes: null, channelIds: null, expiresAt: null };
+  return (await storeKey(orm.em.fork(), workspaceId, none)).key.id;
 }

@@ -248,7 +248,8 @@ test('a post that cannot be retried is named with the reason, and does not stop 
   const { data, failed: isBad } = await replayAll('--since', '1h');
   t.true(isBad); // The process ends with 1.
   t.deepEqual(idsOf(data.retried), [fine]);
-  t.like(data.refused[0], { post_id: without, error: 'This workspace has no active plan.' });
+  t.like(data.refused[0], { post_id: without });
+  t.regex(data.refused[0].error, /^This workspace has no active plan,/v);
   t.regex((await replayAll('--since', '1h')).text, /^1 post could not be sent again:$/mv);
 });
 

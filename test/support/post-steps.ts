@@ -18,6 +18,7 @@ import { settlePost } from '../../services/posts/settle-post.ts';
 import type { CreatePostBody, EditPostBody } from '../../api/posts/schemas.ts';
 import { showPost } from '../../services/posts/read-posts.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
+import { scopes } from '../../domain/api-keys.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import type { Network } from '../../networks/network.ts';
 import { activityDeps, attempt, clockStartMs, type Attempted } from './attempt.ts';
@@ -137,7 +138,8 @@ function apiCalls(
   const media = { underWay: new Map() };
   // Without the dependencies of calls with files.
   const services = { ...deps, media } as unknown as ServiceDeps;
-  const caller = { workspaceId, plan: 'standard', quotas: usualQuotas };
+  const key = { keyId: workspaceId, scopes, channelIds: null };
+  const caller = { workspaceId, ...key, plan: 'standard', quotas: usualQuotas };
   return {
     create: async (request) => {
       const input = postInput(request);

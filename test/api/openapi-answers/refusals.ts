@@ -124,9 +124,10 @@ export async function failures(
   await eachCall(await apiWithoutDatabase(t), client, contract, recordAnswer);
 }
 
-async function eachCall(
+/** Every call, by a key. */
+export async function eachCall(
   url: string,
-  { key }: Client,
+  { key }: Pick<Client, 'key'>,
   contract: Contract,
   recordAnswer: RecordAnswer,
 ) {

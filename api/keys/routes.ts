@@ -1,0 +1,115 @@
+import { listOf, record, uuid } from '../../domain/json-schema.ts';
+import { listKeys } from '../../services/keys/read-keys.ts';
+import { createKey, editKey, revokeKey } from '../../services/keys/write-keys.ts';
+import type { ApiDeps } from '../deps.ts';
+import { route, type Route } from '../http/route.ts';
+import * as examples from './examples.ts';
+import {
+  createdKeySchema,
+  createKeySchema,
+  editKeySchema,
+  keyInput,
+  keySchema,
+} from './schemas.ts';
+
+export const keyRoutes = (deps: ApiDeps): Route[] => [
+  route({
+    method: 'get',
+    path: '/keys',
+    operationId: 'listKeys',
+    tag: 'Keys',
+    scope: 'keys',
+    summary: 'The API keys of the workspace',
+    answers: {
+      200: {
+        description: 'The keys that are not revoked, oldest first.',
+        schema: record({ keys: listOf(keySchema) }),
+        examples: { all: examples.all },
+      },
+    },
+    errors: [],
+    handle: async ({ caller }) => ({
+      status: 200,
+      body: { keys: await listKeys(deps.orm.em.fork(), caller.workspaceId) },
+    }),
+  }),
+  createCall(deps),
+  editCall(deps),
+  revokeCall(deps),
+];
+
+const createCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/keys',
+    operationId: 'createKey',
+    tag: 'Keys',
+    scope: 'keys',
+    summary: 'Create an API key',
+    description:
+      'Its scopes and channels must be among those of the calling key, and it must not expire later.',
+    body: createKeySchema,
+    bodyExamples: examples.newKeys,
+    answers: {
+      201: {
+        description: 'The key. Only this answer shows it.',
+        schema: record({ key: createdKeySchema }),
+        examples: { created: examples.created },
+      },
+    },
+    errors: ['invalid_request', 'invalid_channel_ids', 'rights_exceeded', 'key_limit_reached'],
+    handle: async ({ caller, body }) => {
+      const { secret, key } = await createKey(deps, caller, keyInput(body));
+      return { status: 201, body: { key: { ...key, key: secret } } };
+    },
+  });
+
+const editCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'patch',
+    path: '/keys/{id}',
+    operationId: 'editKey',
+    tag: 'Keys',
+    scope: 'keys',
+    summary: 'Change an API key',
+    description:
+      'Only the fields that are sent change, from the next call with the key on. Neither its old nor its new rights may exceed those of the calling key.',
+    body: editKeySchema,
+    bodyExamples: examples.edits,
+    answers: {
+      200: {
+        description: 'The updated key.',
+        schema: record({ key: keySchema }),
+        examples: { edited: examples.edited },
+      },
+    },
+    errors: ['invalid_request', 'invalid_channel_ids', 'rights_exceeded', 'not_found'],
+    handle: async ({ caller, params: { id = '' }, body }) => ({
+      status: 200,
+      body: { key: await editKey(deps, caller, id, keyInput(body)) },
+    }),
+  });
+
+const revokeCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'delete',
+    path: '/keys/{id}',
+    operationId: 'revokeKey',
+    tag: 'Keys',
+    scope: 'keys',
+    summary: 'Revoke an API key',
+    description:
+      'Every process refuses the key from the next call on; calls that are under way finish. A key may revoke itself.',
+    answers: {
+      200: {
+        description: 'The key is revoked.',
+        schema: record({ ok: { type: 'boolean', const: true }, id: uuid }),
+        examples: { revoked: examples.revoked },
+      },
+    },
+    errors: ['rights_exceeded', 'not_found'],
+    handle: async ({ caller, params: { id = '' } }) => {
+      await revokeKey(deps, caller, id);
+      return { status: 200, body: { ok: true, id } };
+    },
+  });

@@ -1,0 +1,128 @@
+import { sql } from 'kysely';
+import type { Em } from '../db/orm.ts';
+import { query } from '../db/query.ts';
+import { assertSound, isScope, scopes as allScopes, type Scope } from '../domain/api-keys.ts';
+import { AppError } from '../domain/errors.ts';
+import { isId } from '../domain/json-schema.ts';
+import { keyColumns, presentKey, type KeyRow } from '../services/keys/read-keys.ts';
+import { readExpiry, readName, storeKey } from '../services/keys/write-keys.ts';
+import { chooseChannels } from '../services/posts/choose-channels.ts';
+import { UsageError, type CommandAnswer, type CommandDeps } from './command.ts';
+import { oneLine } from './format.ts';
+import { assertWorkspaceExists } from './workspaces.ts';
+
+type Values = Readonly<Record<string, string>>;
+
+/** Creates a key with all rights, or with the given ones. */
+export async function createKey(
+  { em, now }: CommandDeps,
+  { WORKSPACE_ID: id = '', name, scopes: given, channels, expires }: Values,
+): Promise<CommandAnswer> {
+  await assertWorkspaceExists(em, id);
+  const scopes = given === undefined ? null : readScopes(given);
+  const channelIds = channels === undefined ? null : list(channels);
+  const expiresAt = readExpiry(expires ?? null, now());
+  assertSound({ scopes: scopes ?? allScopes, channelIds, expiresAt });
+  await chooseChannels(em, id, channelIds ?? []);
+  const rights = {
+    name: name === undefined ? null : readName(name),
+    scopes,
+    channelIds,
+    expiresAt,
+  };
+  const { secret, key } = await storeKey(em, id, rights);
+  return {
+    text: `API key, shown this once: ${secret}`,
+    data: { workspace_id: id, api_key: secret, key },
+  };
+}
+
+const list = (given: string): string[] => given.split(',').map((one) => one.trim());
+
+/** @throws UsageError that names an unknown scope. */
+function readScopes(given: string): Scope[] {
+  const names = list(given);
+  const unknown = names.filter((name) => !isScope(name));
+  if (unknown.length > 0) {
+    throw new UsageError(
+      `--scopes: there is no scope "${unknown.join(', ')}". There are ${allScopes.join(', ')}.`,
+    );
+  }
+
+  return names.filter(isScope);
+}
+
+type StoredKey = KeyRow & { readonly workspace_id: string; readonly revoked_at: Date | null };
+
+const columns = sql`${keyColumns}, workspace_id, revoked_at`;
+
+/** Lists the keys of a workspace, oldest first, including revoked ones. */
+export async function listKeys(
+  { em }: CommandDeps,
+  { WORKSPACE_ID: id = '' }: Values,
+): Promise<CommandAnswer> {
+  await assertWorkspaceExists(em, id);
+  const rows = await query(
+    em,
+    sql<StoredKey>`select ${columns} from api_keys where workspace_id = ${id} order by created_at, id`,
+  );
+  const keys = rows.map(present);
+  return {
+    text: keys.map(lineOf).join('\n') || `Workspace ${id} has no API key.`,
+    data: { workspace_id: id, keys },
+  };
+}
+
+function lineOf(key: ReturnType<typeof present>): string {
+  return [
+    key.id,
+    `…${key.last_four}`,
+    ...(key.name === null ? [] : [oneLine(key.name)]),
+    `made ${key.created_at}`,
+    key.last_used_at ? `last used ${key.last_used_at}` : 'never used',
+    ...(key.scopes.length === allScopes.length ? [] : [`only ${key.scopes.join(', ')}`]),
+    ...(key.channel_ids === null ? [] : [`on ${key.channel_ids.join(', ')}`]),
+    ...(key.expires_at === null ? [] : [`expires ${key.expires_at}`]),
+    ...(key.revoked_at === null ? [] : [`revoked ${key.revoked_at}`]),
+  ].join('  ');
+}
+
+/**
+ * Revokes a key. No process caches keys, so the next call with it fails everywhere; calls that were already admitted
+ * finish. A repeated revocation changes nothing.
+ *
+ * @throws AppError `not_found`, without the given text, which may be the key itself.
+ */
+export async function revokeKey(
+  { em }: CommandDeps,
+  { KEY_ID: id = '' }: Values,
+): Promise<CommandAnswer> {
+  const row = await revoked(em, id);
+  if (!row) {
+    throw new AppError(
+      'not_found',
+      'There is no API key with this id; "npm run admin -- key list WORKSPACE_ID" shows the ids.',
+    );
+  }
+
+  const key = present(row);
+  return {
+    text: `API key ${key.id} (…${key.last_four}) of workspace ${row.workspace_id} is revoked since ${key.revoked_at}`,
+    data: { workspace_id: row.workspace_id, key },
+  };
+}
+
+async function revoked(em: Em, id: string): Promise<StoredKey | undefined> {
+  const [row] = isId(id)
+    ? await query(
+        em,
+        sql<StoredKey>`update api_keys set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning ${columns}`,
+      )
+    : [];
+  return row;
+}
+
+const present = (row: StoredKey) => ({
+  ...presentKey(row),
+  revoked_at: row.revoked_at?.toISOString() ?? null,
+});

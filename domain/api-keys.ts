@@ -1,0 +1,116 @@
+import { AppError, type ErrorDetail } from './errors.ts';
+
+/** What an API key may do. */
+export const scopes = [
+  'posts:read',
+  'posts:write',
+  'posts:publish',
+  'posts:approve',
+  'media',
+  'channels',
+  'webhooks',
+  'analytics',
+  'keys',
+] as const;
+export type Scope = (typeof scopes)[number];
+
+export const isScope = (name: string): name is Scope => scopes.some((known) => known === name);
+
+/** The rights of a key. */
+export type KeyRights = {
+  readonly scopes: readonly Scope[];
+  /** The only channels that it sees and uses; null for all. */
+  readonly channelIds: readonly string[] | null;
+  /** Null for never. */
+  readonly expiresAt: Date | null;
+};
+
+/** The holder of a key: who calls. */
+export type KeyHolder = Pick<KeyRights, 'scopes' | 'channelIds'>;
+
+/** @throws AppError `scope_missing` that names the scope. */
+export function assertScope({ scopes: own }: Pick<KeyHolder, 'scopes'>, scope: Scope): void {
+  if (!own.includes(scope)) {
+    const message = `This API key lacks the scope ${scope}. Use a key that has it, or create one: POST /keys.`;
+    throw new AppError('scope_missing', message, { details: [{ path: '', message, scope }] });
+  }
+}
+
+/** Whether a key may use a channel. */
+export const reaches = (
+  { channelIds }: Pick<KeyHolder, 'channelIds'>,
+  channelId: string,
+): boolean => channelIds === null || channelIds.includes(channelId);
+
+/**
+ * Refuses channels that a key is not for, as unknown ones are refused.
+ *
+ * @param at JSON pointer to the ids in the request.
+ * @throws AppError `invalid_channel_ids`
+ */
+export function assertReaches(
+  holder: Pick<KeyHolder, 'channelIds'>,
+  channelIds: readonly string[],
+  at = '/channel_ids',
+): void {
+  const others = channelIds.filter((id) => !reaches(holder, id));
+  if (others.length > 0) {
+    const message = `This API key is restricted to other channels than ${others.join(', ')}; GET /me lists its channel_ids.`;
+    throw new AppError('invalid_channel_ids', message, { details: [{ path: at, message }] });
+  }
+}
+
+/**
+ * The channels of a new or an edited post. A restricted key must name one: it would not see a post without any.
+ *
+ * @throws AppError `invalid_channel_ids`, `no_channels`
+ */
+export function assertPostChannels(
+  holder: Pick<KeyHolder, 'channelIds'>,
+  channelIds: readonly string[],
+): void {
+  assertReaches(holder, channelIds);
+  if (holder.channelIds !== null && channelIds.length === 0) {
+    const message =
+      'This API key is restricted to some channels, so each of its posts needs one in channel_ids.';
+    throw new AppError('no_channels', message, { details: [{ path: '/channel_ids', message }] });
+  }
+}
+
+/** Endpoints get the events of all channels. @throws AppError `invalid_request` */
+export function assertSound({ scopes: asked, channelIds }: KeyRights): void {
+  if (channelIds !== null && asked.includes('webhooks')) {
+    const message =
+      'A key with channel_ids cannot have the scope webhooks, because endpoints receive the events of all channels.';
+    throw new AppError('invalid_request', message, { details: [{ path: '/scopes', message }] });
+  }
+}
+
+/**
+ * Refuses rights beyond those of the key that gives or changes them.
+ *
+ * @throws AppError `rights_exceeded` that names each.
+ */
+export function assertWithin(asked: KeyRights, own: KeyRights): void {
+  const details: ErrorDetail[] = [];
+  const more = asked.scopes.filter((scope) => !own.scopes.includes(scope));
+  if (more.length > 0) {
+    details.push({ path: '/scopes', message: `it lacks ${more.join(', ')}` });
+  }
+
+  if (own.channelIds !== null && !asked.channelIds?.every((id) => reaches(own, id))) {
+    const message = `it is restricted to the channels ${own.channelIds.join(', ')}`;
+    details.push({ path: '/channel_ids', message });
+  }
+
+  if (own.expiresAt !== null && (asked.expiresAt === null || asked.expiresAt > own.expiresAt)) {
+    const message = `it expires at ${own.expiresAt.toISOString()}`;
+    details.push({ path: '/expires_at', message });
+  }
+
+  if (details.length > 0) {
+    const reasons = details.map(({ message }) => message).join('; ');
+    const message = `An API key can only create, change or revoke keys with no more rights than its own: ${reasons}.`;
+    throw new AppError('rights_exceeded', message, { details });
+  }
+}

@@ -1,0 +1,223 @@
+import { sql, type RawBuilder } from 'kysely';
+import { newId } from '../../db/new-id.ts';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { assertSound, assertWithin, type KeyRights, type Scope } from '../../domain/api-keys.ts';
+import { parseInstant } from '../../domain/due-time.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isText } from '../../domain/texts.ts';
+import { hashApiKey, newApiKey } from '../../runtime/secrets.ts';
+import type { Caller } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { chooseChannels } from '../posts/choose-channels.ts';
+import { keyColumns, presentKey, rightsOf, type KeyRow, type KeyView } from './read-keys.ts';
+
+/** Rate limits count by key, so this bounds the calls of a workspace. */
+const maxKeys = 50;
+
+/** Only the given fields change. Null clears them. */
+type KeyEdit = {
+  readonly name?: string;
+  readonly scopes?: readonly Scope[];
+  readonly channelIds?: readonly string[] | null;
+  /** RFC 3339. */
+  readonly expiresAt?: string | null;
+};
+
+type Holder = Pick<Caller, 'workspaceId' | 'keyId'>;
+type Deps = Pick<ServiceDeps, 'orm' | 'now'>;
+
+/**
+ * Creates a key with no more rights than the caller's. The key itself is returned once.
+ *
+ * @throws AppError `invalid_request`, `invalid_channel_ids`, `rights_exceeded` or `key_limit_reached`.
+ */
+export async function createKey(
+  { orm, now }: Deps,
+  { workspaceId, keyId }: Holder,
+  request: KeyEdit & Required<Pick<KeyEdit, 'name' | 'scopes'>>,
+): Promise<{ readonly secret: string; readonly key: KeyView }> {
+  const name = readName(request.name);
+  const { scopes, channelIds = null } = request;
+  const rights = { scopes, channelIds, expiresAt: readExpiry(request.expiresAt ?? null, now()) };
+  return orm.em.fork().transactional(async (em) => {
+    const { own } = await lockKeys(em, workspaceId, keyId);
+    await assertAllowed(em, workspaceId, rights, own);
+    const [{ count } = { count: 0 }] = await query(
+      em,
+      sql<{ count: number }>`select count(*)::int as count from api_keys
+        where workspace_id = ${workspaceId} and revoked_at is null`,
+    );
+    if (count >= maxKeys) {
+      const message = `A workspace has at most ${maxKeys} API keys. Revoke one first: DELETE /keys/{id}.`;
+      throw new AppError('key_limit_reached', message);
+    }
+
+    return storeKey(em, workspaceId, { ...rights, name });
+  });
+}
+
+/**
+ * Changes the sent fields of a key. Neither the old nor the new rights may exceed those of the caller, so a key cannot
+ * widen itself.
+ *
+ * @throws AppError `not_found`, and those of `createKey`.
+ */
+export async function editKey(
+  { orm, now }: Deps,
+  { workspaceId, keyId }: Holder,
+  id: string,
+  request: KeyEdit,
+): Promise<KeyView> {
+  const name = request.name === undefined ? undefined : readName(request.name);
+  const expiresAt =
+    request.expiresAt === undefined ? undefined : readExpiry(request.expiresAt, now());
+  const { scopes, channelIds } = request;
+  return orm.em.fork().transactional(async (em) => {
+    const { own, key } = await lockKeys(em, workspaceId, keyId, id);
+    const before = rightsOf(key);
+    assertWithin(before, own);
+    const rights = {
+      scopes: scopes ?? before.scopes,
+      channelIds: channelIds === undefined ? before.channelIds : channelIds,
+      expiresAt: expiresAt === undefined ? before.expiresAt : expiresAt,
+    };
+    await assertAllowed(em, workspaceId, rights, own, channelIds ?? []);
+    const [row = key] = await query(
+      em,
+      sql<KeyRow>`update api_keys set name = ${name ?? key.name}, scopes = ${textArray(scopes ?? key.scopes)},
+          channel_ids = ${rights.channelIds}::uuid[], expires_at = ${rights.expiresAt}
+        where id = ${id} and workspace_id = ${workspaceId} returning ${keyColumns}`,
+    );
+    return presentKey(row);
+  });
+}
+
+/**
+ * Revokes a key, in every process from the next call on. A key may revoke itself.
+ *
+ * @throws AppError `not_found` or `rights_exceeded`.
+ */
+export async function revokeKey(
+  { orm }: Pick<ServiceDeps, 'orm'>,
+  { workspaceId, keyId }: Holder,
+  id: string,
+): Promise<void> {
+  await orm.em.fork().transactional(async (em) => {
+    const { own, key } = await lockKeys(em, workspaceId, keyId, id);
+    assertWithin(rightsOf(key), own);
+    await query(
+      em,
+      sql`update api_keys set revoked_at = now() where id = ${id} and workspace_id = ${workspaceId}`,
+    );
+  });
+}
+
+/** @param rights `scopes` null for all, also future ones. */
+export async function storeKey(
+  em: Em,
+  workspaceId: string,
+  {
+    name,
+    scopes,
+    channelIds,
+    expiresAt,
+  }: Omit<KeyRights, 'scopes'> & {
+    readonly name: string | null;
+    readonly scopes: readonly Scope[] | null;
+  },
+): Promise<{ readonly secret: string; readonly key: KeyView }> {
+  const secret = newApiKey();
+  const [row] = await query(
+    em,
+    sql<KeyRow>`
+      insert into api_keys (id, workspace_id, hash, last_four, name, scopes, channel_ids, expires_at, created_at)
+      values (${newId()}, ${workspaceId}, ${hashApiKey(secret)}, ${secret.slice(-4)}, ${name}, ${textArray(scopes)},
+        ${channelIds}::uuid[], ${expiresAt}, now())
+      returning ${keyColumns}`,
+  );
+  if (!row) {
+    throw new Error('The new key was not returned.');
+  }
+
+  return { secret, key: presentKey(row) };
+}
+
+/** SQL: the scopes without duplicates. */
+const textArray = (scopes: readonly Scope[] | null): RawBuilder<unknown> =>
+  sql`${scopes && [...new Set(scopes)]}::text[]`;
+
+/**
+ * Locks the calling key and another one until the transaction ends, and reads the caller's rights again: a key that was
+ * revoked or narrowed while its call was under way must not leave another key behind. The lock on the workspace
+ * serialises changes of keys.
+ *
+ * @throws AppError `unauthorized`, `not_found`
+ */
+async function lockKeys(
+  em: Em,
+  workspaceId: string,
+  keyId: string,
+  id = keyId,
+): Promise<{ readonly own: KeyRights; readonly key: KeyRow }> {
+  await query(em, sql`select 1 from workspaces where id = ${workspaceId} for no key update`);
+  const rows = await query(
+    em,
+    sql<KeyRow>`select ${keyColumns} from api_keys
+      where workspace_id = ${workspaceId} and id = any(${[keyId, id]}::uuid[]) and revoked_at is null
+      order by id for update`,
+  );
+  const own = rows.find((row) => row.id === keyId);
+  const key = rows.find((row) => row.id === id);
+  if (!own) {
+    throw new AppError('unauthorized', 'This API key was revoked a moment ago.');
+  }
+
+  if (!key) {
+    throw new AppError('not_found', `There is no API key with the id "${id}".`);
+  }
+
+  return { own: rightsOf(own), key };
+}
+
+/** @param named The channels that the request names, which must exist. */
+async function assertAllowed(
+  em: Em,
+  workspaceId: string,
+  rights: KeyRights,
+  own: KeyRights,
+  named: readonly string[] = rights.channelIds ?? [],
+): Promise<void> {
+  assertWithin(rights, own);
+  assertSound(rights);
+  await chooseChannels(em, workspaceId, named);
+}
+
+/** @throws AppError `invalid_request` when the name is blank, or PostgreSQL cannot store it. */
+export function readName(given: string): string {
+  if (!isText(given) || given.trim() === '') {
+    throw invalid('name', 'must be text that is not blank: no NUL, no half of a surrogate pair');
+  }
+
+  return given.trim();
+}
+
+/** @throws AppError `invalid_request` */
+export function readExpiry(given: string | null, now: Date): Date | null {
+  const at = given === null ? null : parseInstant(given);
+  if (given !== null && at === null) {
+    throw invalid('expires_at', 'must be an existing time such as 2027-05-01T09:30:00Z');
+  }
+
+  if (at !== null && at <= now) {
+    throw invalid('expires_at', `is in the past (the server's clock says ${now.toISOString()})`);
+  }
+
+  return at;
+}
+
+function invalid(field: string, message: string): AppError {
+  return new AppError('invalid_request', `${field} ${message}.`, {
+    details: [{ path: `/${field}`, message }],
+  });
+}
