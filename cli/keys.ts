@@ -13,14 +13,15 @@ import { assertWorkspaceExists } from './workspaces.ts';
 
 type Values = Readonly<Record<string, string>>;
 
-/** Creates a key with all rights, or with the given ones. */
+/** Creates a key with all rights, or with the given ones. A key for some channels cannot have `webhooks`. */
 export async function createKey(
   { em, now }: CommandDeps,
   { WORKSPACE_ID: id = '', name, scopes: given, channels, expires }: Values,
 ): Promise<CommandAnswer> {
   await assertWorkspaceExists(em, id);
-  const scopes = given === undefined ? null : readScopes(given);
   const channelIds = channels === undefined ? null : list(channels);
+  const most = channelIds && allScopes.filter((scope) => scope !== 'webhooks');
+  const scopes = given === undefined ? most : readScopes(given);
   const expiresAt = readExpiry(expires ?? null, now());
   assertSound({ scopes: scopes ?? allScopes, channelIds, expiresAt });
   await chooseChannels(em, id, channelIds ?? []);

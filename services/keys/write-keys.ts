@@ -152,7 +152,7 @@ const textArray = (scopes: readonly Scope[] | null): RawBuilder<unknown> =>
  * revoked or narrowed while its call was under way must not leave another key behind. The lock on the workspace
  * serialises changes of keys.
  *
- * @throws AppError `unauthorized`, `not_found`
+ * @throws AppError `rights_exceeded`, `not_found`
  */
 async function lockKeys(
   em: Em,
@@ -170,7 +170,10 @@ async function lockKeys(
   const own = rows.find((row) => row.id === keyId);
   const key = rows.find((row) => row.id === id);
   if (!own) {
-    throw new AppError('unauthorized', 'This API key was revoked a moment ago.');
+    throw new AppError(
+      'rights_exceeded',
+      'This API key was revoked during this call, so it can no longer change keys.',
+    );
   }
 
   if (!key) {

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { createApiKey } from '../../cli/workspaces.ts';
+import { scopes } from '../../domain/api-keys.ts';
 import { startReadyApi } from '../support/api-process.ts';
 import { clientFor } from '../support/client.ts';
 import { holdLock } from '../support/hold-lock.ts';
@@ -131,6 +132,39 @@ test('revoking twice keeps the first time, and an unknown id is refused without 
   ]);
   const error = await t.throwsAsync(call('key', 'revoke', client.key));
   t.false(error.message.includes(client.key));
+});
+
+test('an operator creates a key with a name, scopes, channels and an end, and sees them in the list', async (t) => {
+  const { workspaceId } = await api.newClient();
+  const channel = await storeChannel(api.punctual, workspaceId);
+  const words = ['key', 'create', workspaceId];
+  const rights = ['--scopes', 'posts:read,media', '--channels', channel];
+  const end = ['--name', 'Newsroom', '--expires', '2100-01-01T00:00:00Z'];
+  const { data } = await call(...words, ...rights, ...end);
+
+  const made = clientFor(api.punctual.url, workspaceId, data.api_key);
+  t.is((await made.get('/posts')).status, 200);
+  t.is((await made.get('/webhooks')).body.code, 'scope_missing');
+  const { text } = await call('key', 'list', workspaceId);
+  t.regex(
+    text,
+    new RegExp(
+      `…${data.api_key.slice(-4)}  Newsroom  made .*only posts:read, media  on ${channel}  expires 2100-01-01T00:00:00.000Z$`,
+      'mv',
+    ),
+  );
+  await areRefused(t, adminOf(api.punctual), [
+    [[...words, '--scopes', 'posts'], 'UsageError', /no scope "posts"\. There are posts:read/v],
+    [[...words, '--channels', crypto.randomUUID()], 'AppError', /No channel of this workspace/v],
+    [
+      [...words, '--channels', channel, '--scopes', 'webhooks'],
+      'AppError',
+      /cannot have the scope webhooks/v,
+    ],
+    [[...words, '--expires', '2020-01-01T00:00:00Z'], 'AppError', /in the past/v],
+  ]);
+  t.is((await call(...words, '--channels', channel)).data.key.scopes.length, scopes.length - 1);
+  t.is((await keysOf(workspaceId)).length, 3);
 });
 
 test('an operator creates a link with which a person connects an account', async (t) => {

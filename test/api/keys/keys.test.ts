@@ -166,7 +166,8 @@ test('a key that is revoked while it creates another leaves none behind', async 
 
   const { status, body } = await call;
 
-  t.deepEqual([status, body.code], [401, 'unauthorized']);
+  t.deepEqual([status, body.code], [403, 'rights_exceeded']);
+  t.is((await client.get('/me')).status, 401);
   t.is((await all.get('/keys')).body.keys.length, 1);
 });
 
