@@ -11,7 +11,7 @@ import { storePosts } from './store-posts.ts';
 /** Ids in the owner's workspace, by the name of the fuzzer's dictionary. */
 export type KnownIds = Readonly<
   Record<
-    'channels' | 'posts' | 'failed_posts' | 'media' | 'webhooks' | 'deliveries',
+    'channels' | 'posts' | 'failed_posts' | 'media' | 'webhooks' | 'deliveries' | 'keys',
     readonly string[]
   >
 >;
@@ -47,6 +47,7 @@ async function fillWorkspace(punctual: Punctual, owner: Client): Promise<KnownId
     // A single endpoint, so that all deliveries below belong to it.
     webhooks: [await createWebhook(owner)],
     media: await inTurn(range(40), () => storeMedia(punctual, workspaceId)),
+    keys: [(await owner.get('/me')).body.key.id],
     deliveries: await inTurn(range(20), () => storeDelivery(punctual, workspaceId)),
   };
 }
