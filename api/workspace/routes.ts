@@ -40,7 +40,7 @@ const exampleLimits = {
   writes: 60,
   scheduled: 10_000,
   drafts: 10_000,
-  text_bytes: 100_000_000,
+  text_bytes: 1_000_000_000,
   files: 10_000,
   media_bytes: 10_000_000_000,
   channels: 100,
