@@ -1,4 +1,4 @@
-import { Ajv, type SchemaObject } from 'ajv';
+import { Ajv, type SchemaObject, type ValidateFunction } from 'ajv';
 import type { LimitScope } from '../domain/channel-error.ts';
 import type { EgressResponse } from '../runtime/egress/egress.ts';
 
@@ -24,8 +24,11 @@ export function jsonOf(response: EgressResponse): unknown {
  * Schemas name only the members that we use, because networks add members at any time.
  */
 export function answerReader<T>(schema: SchemaObject): (value: unknown) => T | null {
-  const isValid = ajv.compile<T>(schema);
-  return (value) => (isValid(value) ? value : null);
+  let isValid: ValidateFunction<T> | undefined;
+  return (value) => {
+    isValid ??= ajv.compile<T>(schema);
+    return isValid(value) ? value : null;
+  };
 }
 
 const maxLength = 300;

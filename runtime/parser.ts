@@ -36,9 +36,11 @@ export function parser<const S extends object>(
   schema: S,
   { what = 'The request body' }: { what?: string } = {},
 ): (value: unknown) => Value<S> {
-  const fits: ValidateFunction<Value<S>> = untilFirst.compile<Value<S>>(schema);
+  // Compiled when first used, because a process uses few of its schemas soon after its start.
+  let fits: ValidateFunction<Value<S>> | undefined;
   let all: ValidateFunction<Value<S>> | undefined;
   return (value) => {
+    fits ??= untilFirst.compile<Value<S>>(schema);
     if (fits(value)) {
       return value;
     }

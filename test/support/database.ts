@@ -1,4 +1,5 @@
 import type { ExecutionContext } from 'ava';
+import { Client } from 'pg';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import { env } from './env.ts';
 
@@ -6,17 +7,24 @@ import { env } from './env.ts';
 export const emptyDatabase = (t: ExecutionContext): Promise<string> => makeDatabase(t, 'template1');
 
 async function makeDatabase(t: ExecutionContext, template: string): Promise<string> {
-  const server = createOrm(env('PUNCTUAL_TEST_DATABASE_URL'), { poolSize: 1, ...patience });
+  const server = env('PUNCTUAL_TEST_DATABASE_URL');
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`;
-  await server.em.execute(`create database ${name} template ${template}`);
-  t.teardown(async () => {
-    await server.em.execute(`drop database ${name} with (force)`);
-    await server.close();
-  });
+  await execute(server, `create database ${name} template ${template}`);
+  t.teardown(() => execute(server, `drop database ${name} with (force)`));
 
-  const url = new URL(env('PUNCTUAL_TEST_DATABASE_URL'));
+  const url = new URL(server);
   url.pathname = `/${name}`;
   return url.href;
+}
+
+async function execute(url: string, statement: string): Promise<void> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }
 
 /**
