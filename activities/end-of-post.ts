@@ -15,7 +15,7 @@ import {
   finalEventType,
   isFinal,
   statusOfBegunPost,
-  type ChannelStatus,
+  type ShownChannelStatus,
   type EndedOutcome,
   type EventType,
 } from '../domain/statuses.ts';
@@ -50,7 +50,7 @@ export type Finalized = {
 type ChannelEnd = {
   readonly channelId: string;
   readonly network: string;
-  readonly status: ChannelStatus;
+  readonly status: ShownChannelStatus;
   readonly code: ChannelErrorCode | null;
 };
 

@@ -9,6 +9,14 @@ import type { PublishRequest } from './publish-channel/job.ts';
 import { publishChannel } from './publish-channel/publish-channel.ts';
 import { refreshMetrics, type RefreshRequest } from './refresh-metrics/refresh-metrics.ts';
 import { sweep } from './sweep/sweep.ts';
+import type { RemovalRequest } from './unpublish/load-removal.ts';
+import { unpublishChannel } from './unpublish/unpublish-channel.ts';
+import {
+  finishUnpublish,
+  readUnpublish,
+  type UnpublishEnd,
+  type UnpublishRequest,
+} from './unpublish/unpublish-request.ts';
 
 /** Binds every activity to its dependencies. Workflows see only the type. */
 export function createActivities(deps: ActivityDeps) {
@@ -16,6 +24,9 @@ export function createActivities(deps: ActivityDeps) {
     claimPost: (request: ClaimRequest) => claimPost(deps, request),
     finalizePost: (request: FinalizeRequest) => finalizePost(deps, request),
     publishChannel: (request: PublishRequest) => publishChannel(deps, request),
+    readUnpublish: (request: UnpublishRequest) => readUnpublish(deps, request),
+    unpublishChannel: (request: RemovalRequest) => unpublishChannel(deps, request),
+    finishUnpublish: (request: UnpublishEnd) => finishUnpublish(deps, request),
     attemptDelivery: (request: DeliveryRequest) => attemptDelivery(deps, request),
     refreshMetrics: (request: RefreshRequest) => heartbeating(() => refreshMetrics(deps, request)),
     sweep: (_: Record<string, never>) => heartbeating(() => sweep(deps)),

@@ -1,4 +1,9 @@
-import type { DeliveryToSync, PostMetricsRequest, PostToSync } from '../domain/to-sync.ts';
+import type {
+  DeliveryToSync,
+  PostMetricsRequest,
+  PostToSync,
+  UnpublishToSync,
+} from '../domain/to-sync.ts';
 import type { RateLimits } from '../runtime/config/read-config.ts';
 import type { ServiceDeps } from '../services/deps.ts';
 import type { DatabaseGate, ApiReadiness, SystemStatus } from './health/routes.ts';
@@ -13,6 +18,8 @@ export type ApiDeps = ServiceDeps & {
   readonly syncPost: (post: PostToSync) => void;
   /** The same for a replayed webhook delivery. */
   readonly syncDelivery: (delivery: DeliveryToSync) => void;
+  /** The same for a request to remove a post from its networks. */
+  readonly syncUnpublish: (request: UnpublishToSync) => void;
   /** Starts the refresh of a post's metrics in the background. After a failure the schedule refreshes them. */
   readonly refreshPost: (request: PostMetricsRequest) => void;
   /** Whether this process can serve requests. */

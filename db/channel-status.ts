@@ -1,7 +1,8 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { ChannelErrorCode } from '../domain/channel-error.ts';
 import { firstReadMs } from '../domain/metrics-schedule.ts';
-import type { ChannelStatus } from '../domain/statuses.ts';
+import type { Unpublish } from '../domain/post-view.ts';
+import type { ChannelStatus, ShownChannelStatus } from '../domain/statuses.ts';
 import { sentText, hasOpenPart, isWholeThreadLive } from './ledger/parts.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
@@ -27,6 +28,20 @@ export const isEndedChannel = sql<boolean>`pc.status in ('published', 'failed', 
 
 /** SQL: the channel has ended, but was not or not certainly published. */
 export const isFailedOrUnconfirmed = sql<boolean>`pc.status in ('failed', 'unconfirmed')`;
+
+/** SQL: whether the channel may be sent again: what was live of it is not removed, nor being removed. */
+export const isNotWithheld = sql<boolean>`coalesce(pc.unpublish->>'status', 'failed') in ('failed', 'unsupported')`;
+
+/** SQL: the removal of the channel's post has not ended. */
+export const isBeingRemoved = sql<boolean>`pc.unpublish->>'status' = 'pending'`;
+
+/** SQL: the status that clients see. */
+export const shownStatus = sql<ShownChannelStatus>`case when pc.status = 'published'
+  and pc.unpublish->>'status' in ('removed', 'not_found') then 'removed' else pc.status end`;
+
+/** Stores the state of a removal. */
+export const unpublishValues = (unpublish: Unpublish) =>
+  sql`unpublish = ${JSON.stringify(unpublish)}::jsonb`;
 
 /** For the start of an attempt. */
 export const publishingValues = sql`status = 'publishing', retry_at = null, tried_at = clock_timestamp()`;
@@ -75,9 +90,10 @@ const settledValues = (outcome: Settled, now: Date) =>
 
 const firstRead = (at: Date): Date => new Date(at.getTime() + firstReadMs);
 
-/** Like `waitingValues`, for a channel's entity. */
+/** Like `waitingValues`, for a channel's entity. Its owner sends it again, so an earlier removal is over. */
 export const waitingRow = <Status extends 'draft' | 'scheduled'>(status: Status) => ({
   status,
+  unpublish: null,
   error: null,
   errorCode: null,
   retryAt: null,
@@ -163,7 +179,7 @@ export async function retryChannels(
         order by c.id for key share)
       update post_channels pc set ${waitingValues('scheduled')}, tries = 0
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
-        and coalesce(pc.error_code, 'internal') = any(${reasons})
+        and coalesce(pc.error_code, 'internal') = any(${reasons}) and ${isNotWithheld}
         and pc.channel_id = coalesce(${only}::uuid, pc.channel_id)
         and pc.channel_id in (select id from connected)
       returning pc.channel_id, pc.position`,

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { linkOf } from '../domain/media.ts';
 import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
-import { isEndedChannel } from './channel-status.ts';
+import { isEndedChannel, shownStatus } from './channel-status.ts';
 import { sentPartsSummary } from './ledger/parts.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
@@ -35,7 +35,7 @@ export const selectPost = <More = unknown>(
 ) => sql<PostRow & More>`
   select p.id, p.status, p.body, p.thread, p.scheduled_at, p.created_at, p.updated_at, p.published_at, p.video, p.warning,
     (select json_agg(json_build_object(
-       'channel_id', pc.channel_id, 'status', pc.status, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
+       'channel_id', pc.channel_id, 'status', ${shownStatus}, 'unpublish', pc.unpublish, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
        'sent_text', pc.sent_text, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning,
        'retry_at', pc.retry_at, 'metrics', pc.metrics, 'metrics_updated_at', pc.metrics_updated_at, 'gone_at', pc.gone_at, 'live', ${liveParts}) order by pc.position)
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id

@@ -11,6 +11,8 @@ export type NewEvent = {
   readonly data: object;
   /** Set for a post's final event, which is stored once per post and run. */
   readonly final?: { readonly postId: string; readonly run: number };
+  /** Set for another event about a post. */
+  readonly postId?: string;
   /** Set for an event about a channel. */
   readonly channelId?: string;
   /** Set if no workflow starts the deliveries: they go to the outbox, for the relay or the caller to sync. */
@@ -29,9 +31,10 @@ export type NewEvent = {
  */
 export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
   const { workspaceId, type, data, final, channelId, byOutbox } = event;
+  const postId = final?.postId ?? event.postId;
   const [now] = await query<{ at: Date; endpoints: readonly string[] }>(
     em,
-    sql`select ${eventTime(sql`${workspaceId}::uuid`, sql`${final?.postId ?? null}::uuid`)} as at,
+    sql`select ${eventTime(sql`${workspaceId}::uuid`, sql`${postId ?? null}::uuid`)} as at,
         array(
           select id from webhook_endpoints
           where workspace_id = ${workspaceId} and events @> to_jsonb(${type}::text)) as endpoints`,
@@ -51,7 +54,7 @@ export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
         type,
         body: eventBody(id, { workspaceId, type, data, createdAt }),
         createdAt,
-        postId: final?.postId,
+        postId,
         run: final?.run,
         channelId,
       },

@@ -30,6 +30,7 @@ export const errorCodes = [
   'network_not_configured',
   'channel_not_connected',
   'nothing_to_settle',
+  'nothing_to_unpublish',
   'delivery_not_final',
   'webhook_disabled',
   'payload_too_large',

@@ -111,6 +111,26 @@ export const limitEndMs = (retryAtMs: number | undefined, dueAtMs: number, nowMs
 const uncountedWaitMs = (code: ChannelErrorCode, dueAtMs: number, nowMs: number): number =>
   code === 'rate_limited' ? unnamedRateLimitMs : growingWaitMs(nowMs - dueAtMs);
 
+/**
+ * When a failed removal is tried again, in milliseconds since 1970; null to give up. Deleting can be repeated, so only
+ * time limits the attempts: a day from the request.
+ */
+export function nextRemovalMs(
+  { code, retryAtMs }: Pick<Failure, 'code' | 'retryAtMs'>,
+  requestedAtMs: number,
+  nowMs: number,
+): number | null {
+  if (!canRetryLater[code]) {
+    return null;
+  }
+
+  const atMs =
+    code === 'rate_limited'
+      ? limitEndMs(retryAtMs, requestedAtMs, nowMs)
+      : Math.max(nowMs + growingWaitMs(nowMs - requestedAtMs), retryAtMs ?? 0);
+  return atMs > requestedAtMs + publishWindowMs ? null : atMs;
+}
+
 /** The state after an attempt whose request may have reached the network. */
 type Doubt = {
   readonly code: ChannelErrorCode;

@@ -10,13 +10,14 @@ import {
   nullable,
   oneOf,
   onlyFields,
+  orNull,
   record,
   text,
   uuid,
   type Value,
 } from './json-schema.ts';
 import { eachOnce, filesOfParts, textsForChannel } from './parts.ts';
-import { channelStatuses, postStatuses, summarize } from './statuses.ts';
+import { postStatuses, shownChannelStatuses, summarize, unpublishStatuses } from './statuses.ts';
 
 export const videoFields = fields({
   title: { ...text, maxLength: 100 },
@@ -31,9 +32,9 @@ export const postStatus = {
     '`draft`: it has no time; a cancelled post is also a draft. `scheduled`: it waits for its time. `publishing`: some of its channels have not ended yet. `published`: it went out on every channel. `failed`: every channel has ended, and some are `failed` or `unconfirmed`; if `summary.published` is not 0, it went out on the others.',
 };
 export const channelStatus = {
-  ...oneOf(channelStatuses),
+  ...oneOf(shownChannelStatuses),
   description:
-    '`draft`: the post is a draft. `scheduled`: publishing has not begun. `publishing`: it is being sent. `retrying`: the next attempt is at `retry_at`. `published`: it went out. `failed`: it did not go out, or not all parts of its thread did; `error` says why. `unconfirmed`: the network may or may not have the post, and nothing is sent again automatically. Look at the account, then report the outcome with `POST /posts/{id}/settle`.',
+    '`draft`: the post is a draft. `scheduled`: publishing has not begun. `publishing`: it is being sent. `retrying`: the next attempt is at `retry_at`. `published`: it went out. `failed`: it did not go out, or not all parts of its thread did; `error` says why. `unconfirmed`: the network may or may not have the post, and nothing is sent again automatically. Look at the account, then report the outcome with `POST /posts/{id}/settle`. `removed`: it was published, and `POST /posts/{id}/unpublish` removed it; `url` and the last metrics stay as history.',
 };
 
 const postFile = record({
@@ -46,6 +47,26 @@ const postFile = record({
   },
 });
 type PostFile = Value<typeof postFile>;
+
+const unpublishSchema = record({
+  status: {
+    ...oneOf(unpublishStatuses),
+    description:
+      '`pending`: it is being removed; `error` says why the last attempt failed. `removed`: it is gone. `not_found`: the network says that it does not exist, so it was gone before, or an answer was lost. `unsupported`: this service cannot remove it. `failed`: it may still be live; `error` says why.',
+  },
+  requested_at: dateTime,
+  error: { ...nullable(text), description: 'The problem and the next step, for people.' },
+  error_code: {
+    ...nullable(oneOf(channelErrorCodes)),
+    description: 'The problem, with the codes of `error_code` of the channel.',
+  },
+});
+/** The last request to remove a post from a channel, as it is stored. */
+export type Unpublish = Value<typeof unpublishSchema>;
+
+/** Whether a channel is left out of retries, because its owner removed what was live of it. */
+const isWithheld = (unpublish: Unpublish | null): boolean =>
+  unpublish !== null && ['pending', 'removed', 'not_found'].includes(unpublish.status);
 
 export const channelResultSchema = record({
   channel_id: uuid,
@@ -78,6 +99,10 @@ export const channelResultSchema = record({
     description:
       'When the network first reported that the post no longer exists. Its last metrics stay.',
   },
+  unpublish: {
+    ...orNull(unpublishSchema),
+    description: 'The last call of `POST /posts/{id}/unpublish` for the channel; null without one.',
+  },
   options: {
     ...anyFields,
     description:
@@ -99,12 +124,12 @@ export const postSchema = record({
   channels: listOf(channelResultSchema),
   summary: {
     ...record({
-      published: { ...count, description: 'Channels that are `published`.' },
+      published: { ...count, description: 'Channels that are `published` or `removed`.' },
       failed: { ...count, description: 'Channels that are `failed` or `unconfirmed`.' },
       pending: { ...count, description: 'All other channels: they have not ended.' },
     }),
     description:
-      'How many channels have each outcome. An `unconfirmed` channel counts as failed, although its post may be live.',
+      'How many channels have each outcome. An `unconfirmed` channel counts as failed, although its post may be live; a `removed` one as published, which it was.',
   },
   media: {
     ...listOf(postFile),
@@ -190,7 +215,8 @@ function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
     ...channel,
     url: channel.url ?? live?.url ?? null,
     warning: warnings.filter(Boolean).join(' ') || null,
-    retryable: code === null ? null : errorMeanings[code].retryable,
+    retryable:
+      code === null ? null : errorMeanings[code].retryable && !isWithheld(channel.unpublish),
     retry_at: iso(channel.retry_at),
     metrics_updated_at: iso(channel.metrics_updated_at),
     gone_at: iso(channel.gone_at),

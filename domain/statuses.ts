@@ -16,26 +16,49 @@ export const channelStatuses = [
 ] as const;
 export type ChannelStatus = (typeof channelStatuses)[number];
 
+/**
+ * `removed`: it was published, and its post was removed since. Only shown: the stored status stays `published`, what
+ * publishing led to.
+ */
+export const shownChannelStatuses = [...channelStatuses, 'removed'] as const;
+export type ShownChannelStatus = (typeof shownChannelStatuses)[number];
+
+/**
+ * The state of the removal of a post from a network. `not_found`: the network says that it does not exist.
+ * `unsupported`: this service cannot remove it.
+ */
+export const unpublishStatuses = [
+  'pending',
+  'removed',
+  'not_found',
+  'unsupported',
+  'failed',
+] as const;
+export type UnpublishStatus = (typeof unpublishStatuses)[number];
+
 export type Summary = {
   readonly published: number;
   readonly failed: number;
   readonly pending: number;
 };
 
-/** Counts a post's channels. An unconfirmed channel counts as failed; channels without a final status are pending. */
-export function summarize(channels: readonly ChannelStatus[]): Summary {
-  const published = channels.filter((status) => status === 'published').length;
+/**
+ * Counts a post's channels. A removed channel counts as published, which it was, an unconfirmed one as failed; channels
+ * without a final status are pending.
+ */
+export function summarize(channels: readonly ShownChannelStatus[]): Summary {
+  const published = channels.filter((s) => s === 'published' || s === 'removed').length;
   const failed = channels.filter((s) => s === 'failed' || s === 'unconfirmed').length;
   return { published, failed, pending: channels.length - published - failed };
 }
 
 /** Whether no automatic step will change this channel any more. */
-export function isFinal(status: ChannelStatus): boolean {
-  return status === 'published' || status === 'failed' || status === 'unconfirmed';
+export function isFinal(status: ShownChannelStatus): boolean {
+  return ['published', 'removed', 'failed', 'unconfirmed'].includes(status);
 }
 
 /** The status of a post whose publishing has begun. It always follows from the channels. */
-export function statusOfBegunPost(channels: readonly ChannelStatus[]): PostStatus {
+export function statusOfBegunPost(channels: readonly ShownChannelStatus[]): PostStatus {
   const { failed, pending } = summarize(channels);
   if (pending > 0) {
     return 'publishing';
@@ -48,6 +71,7 @@ export const eventTypes = [
   'post.published',
   'post.partial',
   'post.failed',
+  'post.unpublished',
   'channel.at_risk',
   'channel.needs_reconnect',
   'channel.disconnected',
@@ -56,7 +80,7 @@ export const eventTypes = [
 export type EventType = (typeof eventTypes)[number];
 
 /** The event that ends a post, from its channels' final statuses; null while a channel is not final. */
-export function finalEventType(channels: readonly ChannelStatus[]): EventType | null {
+export function finalEventType(channels: readonly ShownChannelStatus[]): EventType | null {
   const { published, failed, pending } = summarize(channels);
   if (pending > 0 || channels.length === 0) {
     return null;
@@ -75,7 +99,7 @@ export type EndedOutcome = 'published' | 'partial' | 'failed' | 'unconfirmed';
  * The outcome of a post, for people who watch workflows. `unconfirmed` takes precedence, because a person has to check
  * the account first.
  */
-export function endedOutcome(channels: readonly ChannelStatus[]): EndedOutcome {
+export function endedOutcome(channels: readonly ShownChannelStatus[]): EndedOutcome {
   const { published, failed } = summarize(channels);
   if (channels.includes('unconfirmed')) {
     return 'unconfirmed';

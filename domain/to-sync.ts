@@ -26,6 +26,16 @@ export type DeliveryToSync = {
   readonly round: number;
 };
 
+/** Request to remove a post from its networks. */
+export type UnpublishToSync = {
+  readonly workspaceId: string;
+  readonly postId: string;
+  /** Networks of the post's channels. */
+  readonly networks: readonly string[];
+  /** The row's `sync_at`, which each request changes. */
+  readonly syncAt: Date;
+};
+
 /** Request to read a post's metrics now. */
 export type PostMetricsRequest = {
   readonly workspaceId: string;

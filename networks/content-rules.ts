@@ -102,6 +102,8 @@ export type Rules = {
    * for networks without threads. Default: false.
    */
   readonly comments?: boolean;
+  /** Whether the adapter can delete posts. Default: false. */
+  readonly canUnpublish?: boolean;
   /** JSON Schema of `channel_options` and of a channel's defaults: an object whose fields are all optional. */
   readonly options: OptionsSchema;
   /**

@@ -24,8 +24,9 @@ const maxBytes = 2 * 1024 * 1024;
  * - `upload`: transfers a file before the post is sent, so the same holds.
  * - `create`: creates the post, so only a refusal is certain.
  * - `reconcile`: a post was sent before; a failed reconcile leaves its outcome open.
+ * - `remove`: deletes a live post, which can be repeated.
  */
-export type Purpose = 'prepare' | 'upload' | 'create' | 'reconcile';
+export type Purpose = 'prepare' | 'upload' | 'create' | 'reconcile' | 'remove';
 
 /** The part of a connection that a request needs. */
 export type ServerAccess = {

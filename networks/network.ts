@@ -111,6 +111,9 @@ export type Finding =
    */
   | { readonly kind: 'absent'; readonly data?: readonly Json[]; readonly isHidden?: boolean };
 
+/** The result of a removal. `not_found`: the network itself says that the part does not exist. */
+export type Removal = 'removed' | 'not_found';
+
 /** The metrics of a post, in the order of the API. */
 export const metricNames = ['impressions', 'likes', 'comments', 'shares', 'saves'] as const;
 
@@ -216,6 +219,8 @@ export type Network = {
    *   a retry sends it again. After any other error the check is repeated.
    */
   readiness?(connection: Connection, part: PreparedPart, sent: SentPart): Promise<Readiness>;
+  /** Deletes the last of a post's live parts. Safe to repeat. Present exactly where `rules.canUnpublish` is. */
+  remove?(connection: Connection, live: readonly SentPart[]): Promise<Removal>;
   /** Absent on networks without metrics. */
   readonly metrics?: MetricsReader;
   /** Absent when the app has no limit that workspaces share, or the operator set none. */

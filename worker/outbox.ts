@@ -6,6 +6,7 @@ import { dueAt, isEndedPost, networksOfPost } from '../db/post-status.ts';
 import { query } from '../db/query.ts';
 import { syncDelivery } from '../temporal/sync-delivery.ts';
 import { syncPost } from '../temporal/sync-post.ts';
+import { syncUnpublish } from '../temporal/sync-unpublish.ts';
 
 /** Rows that are not synced with Temporal yet. */
 export type Outbox = {
@@ -49,6 +50,8 @@ type PostRow = {
   is_settled: boolean;
   networks: string[];
 };
+
+type UnpublishRow = { id: string; workspace_id: string; sync_at: Date; networks: string[] };
 
 type DeliveryRow = { id: string; workspace_id: string; round: number };
 
@@ -180,5 +183,25 @@ const replayedDeliveries: Outbox = {
   },
 };
 
+const unpublishRequests: Outbox = {
+  name: 'unpublish request',
+  claim: async (em, portion) => {
+    const grace = sql`${portion.graceMs}::int * interval '1 millisecond'`;
+    const networks = sql`(select ${networksOfPost} from posts where posts.id = request.id)`;
+    const source: Source = {
+      columns: sql`id, workspace_id, sync_at, ${networks} as networks`,
+      table: sql`(select post_id as id, workspace_id, sync_at from unpublish_requests) as request`,
+      unsynced: sql`sync_at <= ${now} - ${grace}`,
+      order: sql`sync_at`,
+    };
+    const rows = await claimRows<UnpublishRow>(em, source, portion);
+    return rows.map(({ id, workspace_id: workspaceId, sync_at: syncAt, networks: of }) => ({
+      id,
+      sync: (client, apart) =>
+        syncUnpublish(client, apart, { workspaceId, postId: id, networks: of, syncAt }),
+    }));
+  },
+};
+
 /** Posts first, because they are due at a time. */
-export const outboxes: readonly Outbox[] = [posts, replayedDeliveries];
+export const outboxes: readonly Outbox[] = [posts, replayedDeliveries, unpublishRequests];

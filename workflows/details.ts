@@ -1,7 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
 import type { EndedOutcome } from '../domain/statuses.ts';
-import type { PublishPostInput } from './messages.ts';
+import type { PublishPostInput, UnpublishPostInput } from './messages.ts';
 import { networksKey } from './search-attributes.ts';
 
 /**
@@ -60,6 +60,12 @@ export const endedDetails = (
 ): string =>
   `The post is **${outcome}**. Webhooks to deliver: ${deliveries}.\n\n${listOf(channels)}\n\n${furtherReading(input)}`;
 
+export const removalDetails = (
+  input: UnpublishPostInput,
+  channels: readonly ChannelDetails[],
+): string =>
+  `The post is being removed from its networks.\n\n${listOf(channels)}\n\nA pending activity shows its attempt, why the last one failed, and when the next one is.\n\n${furtherReading(input)}`;
+
 export const stoppedDetails = (input: PublishPostInput, why: string): string =>
   `${why}\n\n${furtherReading(input)}`;
 
@@ -71,7 +77,7 @@ const listOf = (channels: readonly ChannelDetails[]): string =>
     )
     .join('\n');
 
-const furtherReading = ({ workspaceId, postId }: PublishPostInput): string =>
+const furtherReading = ({ workspaceId, postId }: UnpublishPostInput): string =>
   `Workspace \`${workspaceId}\`. Texts, results and errors in words: \`GET /api/v1/posts/${postId}\`, or \`npm run admin -- post show ${postId}\`.`;
 
 // A workflow whose post or delivery needs attention ends as Failed, so that Temporal's lists and counts show it. The
@@ -94,18 +100,16 @@ export function postFailure(
   outcome: BadOutcome,
   channels: readonly ChannelDetails[],
 ): ApplicationFailure {
-  const unpublished = channels
-    .filter(({ status }) => status !== 'published')
-    .map(
-      ({ network, channelId, status, code }) =>
-        `${networkLabel(network)} channel ${channelId}: ${code ?? status}.`,
-    );
+  const unpublished = channels.filter(({ status }) => status !== 'published').map(describeChannel);
   return benign(
     `post_${outcome}`,
     [postFailureMessages[outcome], ...unpublished].join(' '),
     channels,
   );
 }
+
+const describeChannel = ({ network, channelId, status, code }: ChannelDetails): string =>
+  `${networkLabel(network)} channel ${channelId}: ${code ?? status}.`;
 
 const deliveryFailureMessage = 'The delivery was given up: the endpoint did not take the event.';
 
@@ -115,10 +119,16 @@ export const deliveryFailure = (deliveryId: string, round: number): ApplicationF
     round,
   });
 
+const removalFailureMessage = 'The post may still be live on some of its networks.';
+
+/** Failure of type `unpublish_failed`. @param left The channels that the post was not removed from. */
+export const removalFailure = (left: readonly ChannelDetails[]): ApplicationFailure =>
+  benign('unpublish_failed', [removalFailureMessage, ...left.map(describeChannel)].join(' '), left);
+
 /** Whether a workflow failed on purpose. The worker's logger has only the message to tell. */
 export const isExpectedFailure = (message: string): boolean =>
-  [...Object.values(postFailureMessages), deliveryFailureMessage].some((beginning) =>
-    message.startsWith(beginning),
+  [...Object.values(postFailureMessages), deliveryFailureMessage, removalFailureMessage].some(
+    (beginning) => message.startsWith(beginning),
   );
 
 function benign(type: string, message: string, detail: unknown): ApplicationFailure {

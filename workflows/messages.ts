@@ -20,6 +20,9 @@ export const postWorkflowId = (postId: string): string => `post-${postId}`;
 
 export const deliveryWorkflowId = (deliveryId: string): string => `delivery-${deliveryId}`;
 
+/** One removal of a post at a time. */
+export const unpublishWorkflowId = (postId: string): string => `unpublish-${postId}`;
+
 /** The schedule that starts a sweep each minute. */
 export const sweepScheduleId = 'punctual-sweep';
 
@@ -52,6 +55,8 @@ export type DeliverWebhookInput = {
   readonly round?: number;
 };
 
+export type UnpublishPostInput = Pick<PublishPostInput, 'workspaceId' | 'postId'>;
+
 export const reschedule = defineSignal<[{ revision: number; dueAt: string }]>('reschedule');
 
 /** `unfinished`: a part may be live, and the workflow has to finish the channel. Omitted if nothing is left to do. */
@@ -59,6 +64,9 @@ export const cancel = defineSignal<[{ revision: number; unfinished?: true }]>('c
 
 /** Starts the next round. A round that was signalled before changes nothing. */
 export const replay = defineSignal<[{ round: number }]>('replay');
+
+/** There is another request to remove the post. */
+export const unpublish = defineSignal('unpublish');
 
 // Signals can be sent by hand from the Temporal UI. A handler that throws fails the workflow task again and again, and
 // an invalid time would wake the workflow at once. So malformed signals are ignored.

@@ -56,7 +56,11 @@ export class StoppedError extends Error {
  *
  * @throws the error itself if nothing is to be stored: Temporal retries by its own policy.
  */
-export function classifyError(deps: ActivityDeps, job: PublishJob, error: unknown): PublishFailure {
+export function classifyError(
+  deps: ActivityDeps,
+  job: Pick<PublishJob, 'postId' | 'channelId'>,
+  error: unknown,
+): PublishFailure {
   if (error instanceof NetworkError) {
     if (error.code === 'internal') {
       logFault(deps, job, error);
@@ -89,11 +93,15 @@ export function classifyError(deps: ActivityDeps, job: PublishJob, error: unknow
   return { code: 'internal', message: internalMessage, limit: 'channel' };
 }
 
-function logFault({ log }: ActivityDeps, { postId, channelId }: PublishJob, error: unknown): void {
+function logFault(
+  { log }: ActivityDeps,
+  { postId, channelId }: Pick<PublishJob, 'postId' | 'channelId'>,
+  error: unknown,
+): void {
   const where = { workflow: activityInfo().workflowExecution?.workflowId, postId, channelId };
   log.error(
     { ...where, error: describeError(error) },
-    'internal error while publishing, the attempt is retried',
+    'internal error while publishing or removing a post, the attempt is retried',
   );
 }
 

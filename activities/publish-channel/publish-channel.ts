@@ -216,7 +216,8 @@ async function fail(
   throw retryFailure(deps, recorded.code, recorded.atMs);
 }
 
-function retryFailure(
+/** The failure of an attempt that another one follows. */
+export function retryFailure(
   deps: ActivityDeps,
   code: ChannelErrorCode,
   atMs: number,

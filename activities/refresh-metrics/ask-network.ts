@@ -65,7 +65,7 @@ export async function loadAccount(
 
 type Asking = {
   readonly deps: ActivityDeps;
-  readonly account: ReadAccount;
+  readonly account: ChannelAccount;
   /** Aborts when the worker stops. */
   readonly stopped: AbortSignal;
   readonly timeoutMs: number;

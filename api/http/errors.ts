@@ -37,6 +37,7 @@ export const httpStatusOf: Readonly<Record<ErrorCode, number>> = {
   network_not_configured: 409,
   channel_not_connected: 409,
   nothing_to_settle: 409,
+  nothing_to_unpublish: 409,
   delivery_not_final: 409,
   webhook_disabled: 409,
   payload_too_large: 413,

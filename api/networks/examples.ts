@@ -5,6 +5,7 @@ const mastodon: NetworkView = {
   platform: 'mastodon',
   threads: true,
   first_comment: false,
+  can_unpublish: true,
   texts: [
     {
       unit: 'characters',

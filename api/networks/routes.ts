@@ -74,6 +74,7 @@ function describeNetwork(
     platform,
     threads: rules.threads,
     first_comment: rules.comments ?? false,
+    can_unpublish: rules.canUnpublish ?? false,
     texts: text.map(describeText),
     files: describeFiles(files),
     required,

@@ -84,6 +84,10 @@ export const networkSchema = record({
     ...flag,
     description: 'Whether the option `first_comment` puts a comment below the post.',
   },
+  can_unpublish: {
+    ...flag,
+    description: 'Whether `POST /posts/{id}/unpublish` can remove posts from it.',
+  },
   texts: { ...listOf(textLimitSchema), description: 'All of them apply to every text.' },
   files: {
     ...listOf(fileKindSchema),

@@ -262,6 +262,12 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     when: 'The channel is not unconfirmed; or the network received the request a moment ago and may still be processing it; or the URL belongs to another post.',
     example: { error: 'The channel is published; only an unconfirmed one can be settled.' },
   },
+  nothing_to_unpublish: {
+    when: 'Nothing of the post is live on the channels; or publishing has not ended on one of them; or one is unconfirmed.',
+    example: {
+      error: 'Nothing of the post is live on these channels, so there is nothing to remove.',
+    },
+  },
   delivery_not_final: {
     when: 'The delivery is pending.',
     example: { error: 'This delivery is pending. It can be replayed when it has ended.' },

@@ -4,6 +4,7 @@ import { disconnected, mastodonChannel } from '../channels/examples.ts';
 import { disconnectedFields } from '../channels/schemas.ts';
 import { failedPost, partialPost, publishedPost } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
+import { unpublishedPost } from '../posts/unpublish-examples.ts';
 import { jsonContent } from './components.ts';
 
 /** The outgoing requests to webhook endpoints (docs/webhooks.md), as a `webhooks` map. */
@@ -141,6 +142,13 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
     more: unconfirmedToo,
     schema: postAnswer,
     example: { post: failedPost },
+  },
+  'post.unpublished': {
+    operationId: 'receivePostUnpublished',
+    when: 'The removal of the post from its networks has ended',
+    more: '`channels[].unpublish` has the result of each channel.',
+    schema: postAnswer,
+    example: { post: unpublishedPost },
   },
   'channel.at_risk': {
     operationId: 'receiveChannelAtRisk',

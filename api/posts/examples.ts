@@ -17,6 +17,7 @@ const waiting = {
   metrics: null,
   metrics_updated_at: null,
   gone_at: null,
+  unpublish: null,
   options: {},
 } as const;
 

@@ -19,6 +19,7 @@ import {
   settlements,
 } from './examples.ts';
 import { postAnswer, postListSchema, settleSchema } from './schemas.ts';
+import { unpublishCall } from './unpublish-route.ts';
 import { createCall, editCall, validateCall } from './write-routes.ts';
 
 export const postRoutes = (deps: ApiDeps): Route[] => [
@@ -30,6 +31,7 @@ export const postRoutes = (deps: ApiDeps): Route[] => [
   cancelCall(deps),
   retryCall(deps),
   settleCall(deps),
+  unpublishCall(deps),
 ];
 
 /** Maximum posts per page. */

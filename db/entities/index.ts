@@ -21,6 +21,7 @@ import {
   PostMediaSchema,
   PostPartSchema,
   PostSchema,
+  UnpublishRequestSchema,
 } from './posts.ts';
 import {
   DeliveryAttemptSchema,
@@ -48,6 +49,7 @@ export const entities = [
   MetricDaySchema,
   MetricReadsSchema,
   IdempotencyKeySchema,
+  UnpublishRequestSchema,
   WebhookEndpointSchema,
   EndpointPlaceSchema,
   EventSchema,

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { PostStatus, ChannelStatus } from '../../domain/statuses.ts';
-import type { VideoOptions } from '../../domain/post-view.ts';
+import type { Unpublish, VideoOptions } from '../../domain/post-view.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { Workspace } from './workspaces.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
@@ -157,12 +157,35 @@ export const PostChannelSchema = defineEntity({
     publishedAt: instant().strictNullable(),
     /** Time at which the unconfirmed channel was settled. */
     settledAt: instant().strictNullable(),
+    /** The last request to remove the post from its network. */
+    unpublish: p
+      .json<Unpublish | null>()
+      .nullable()
+      .onCreate(() => null),
   },
 });
 
 /** A post on one channel. */
 export class PostChannel extends PostChannelSchema.class {}
 PostChannelSchema.setClass(PostChannel);
+
+export const UnpublishRequestSchema = defineEntity({
+  name: 'UnpublishRequest',
+  tableName: 'unpublish_requests',
+  properties: {
+    postId: () =>
+      p
+        .manyToOne(Post)
+        .mapToPk()
+        .name('post_id')
+        .primary()
+        .updateRule('no action')
+        .deleteRule('cascade'),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    /** When the relay starts or signals the workflow: at once, then hourly in case Temporal lost it. */
+    syncAt: instant().index(),
+  },
+});
 
 /**
  * - `ready`: nothing was sent, or the send failed; it may be sent.

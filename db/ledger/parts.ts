@@ -33,6 +33,9 @@ export const hasOpenPart = hasPart(openInSql('pp'));
 /** SQL: whether a part of the channel `pc` is or may be live. */
 export const hasPossiblyLivePart = hasPart(mayBeLiveInSql('pp'));
 
+/** SQL: whether the post, or a part of it, is live on the channel `pc`. A settled post may have no ledger. */
+export const isLiveChannel = sql<boolean>`(pc.status = 'published' or ${hasPart(sql`pp.state = 'sent'`)})`;
+
 /** SQL: whether a part of the channel `pc` is live, and none of its last run is unsent. */
 export const isWholeThreadLive = sql<boolean>`${hasPart(sql`pp.state = 'sent'`)}
   and not ${hasPart(sql`pp.state in ('ready', 'refused') and pp.run = (

@@ -9,6 +9,7 @@ import type {
   ThreadPart,
   SentPart,
   PublishStep,
+  Removal,
 } from '../network.ts';
 import type { ServerAccess } from '../http.ts';
 import { resolveHandle } from './client.ts';
@@ -16,6 +17,7 @@ import { uploadFiles, prepareFiles, cardEmbedder, noCard } from './embeds.ts';
 import { metrics } from './metrics.ts';
 import { blueskySettings, rules, choiceOf } from './rules.ts';
 import {
+  deletePost,
   isWritten,
   writeThread,
   preparedPostOf,
@@ -71,6 +73,10 @@ export const blueskyNetwork: Network = {
     return (await isWritten(connection, connection.remoteId, posts))
       ? { kind: 'found', candidates: [sentParts(connection, posts)] }
       : { kind: 'absent' };
+  },
+
+  remove(connection: Connection, live: readonly SentPart[]): Promise<Removal> {
+    return deletePost(connection, live.at(-1)?.remoteId.split('/').at(-1) ?? '');
   },
 };
 

@@ -106,6 +106,7 @@ export const rules: Rules = {
   options: optionsSchema,
   // A second write under the same keys is refused, unless the post was edited in between and got other keys. A proxy
   // before a PDS (nginx, a load balancer) waits up to 60 s; a write takes far less than a second.
+  canUnpublish: true,
   appearsWithinMs: 60_000,
   limits: limitsOf,
   validate: (content: Content, settings: Json): ValidationResult =>

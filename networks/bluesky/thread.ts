@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Json } from '../../domain/json-schema.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import type { ServerAccess } from '../http.ts';
-import { type Connection, NetworkError, type PreparedPart } from '../network.ts';
+import { type Connection, NetworkError, type PreparedPart, type Removal } from '../network.ts';
 import { blobSchema, type Blob } from './blobs.ts';
 import {
   cidSchema,
@@ -130,6 +130,32 @@ export async function writeThread(
   if (!mayBeRepeated || !(await isWritten(connection, connection.remoteId, posts))) {
     throw refusal(response, 'create', [secret]);
   }
+}
+
+/** Reads the response of `com.atproto.repo.deleteRecord`. */
+const readDeleted = answerReader<{ readonly commit?: object }>({
+  type: 'object',
+  properties: { commit: { type: 'object' } },
+});
+
+/** Deletes a post. A server that deletes nothing answers without a commit, not with an error. */
+export async function deletePost(connection: Connection, rkey: string): Promise<Removal> {
+  let secret = '';
+  const response = await withSession(connection, (authorization) => {
+    ({ secret } = authorization);
+    const method = 'com.atproto.repo.deleteRecord';
+    const input = { repo: connection.remoteId, collection, rkey };
+    return xrpcProcedure(connection, method, input, { purpose: 'remove', authorization });
+  });
+  if (response.status !== 200) {
+    throw refusal(response, 'remove', [secret]);
+  }
+
+  const deleted = readDeleted(jsonOf(response));
+  if (!deleted) {
+    throw unreadable('remove');
+  }
+  return deleted.commit ? 'removed' : 'not_found';
 }
 
 /**

@@ -8,13 +8,14 @@ import {
   type PreparedPart,
   type SentPart,
   type PublishStep,
+  type Removal,
 } from '../network.ts';
 import { accessWith, type LinkedinAccess } from './client.ts';
-import { createComment, findComments } from './comments.ts';
+import { createComment, deleteComment, findComments } from './comments.ts';
 import { createPost } from './create-post.ts';
 import { keepCard, keptCard } from './link-card.ts';
 import { linkedinMetrics } from './metrics.ts';
-import { preparedOf, type Prepared, findPosts, type Author } from './posts.ts';
+import { deletePost, preparedOf, type Prepared, findPosts, type Author } from './posts.ts';
 import { linkedinSettings, rules } from './rules.ts';
 import { uploadVideo } from './upload-video.ts';
 import { openKeepers, uploadImage } from './uploads.ts';
@@ -60,6 +61,13 @@ export function createLinkedinNetwork(version: string): Network {
         ? await findComments(access, author, part, post)
         : await findPosts(access, author, part, keptCard(connection, part));
       return findingOf(found, part);
+    },
+    remove: async (connection, live): Promise<Removal> => {
+      const [post, comment] = live;
+      const access = open(connection, 'remove');
+      return post && comment
+        ? deleteComment(access, authorOf(connection), post, comment)
+        : deletePost(access, post?.remoteId ?? '');
     },
   };
 }

@@ -10,7 +10,8 @@ import {
   type Purpose,
   type ServerAccess,
 } from '../http.ts';
-import { refusal, unreadable } from './refusal.ts';
+import type { Removal } from '../network.ts';
+import { refusal, refusedBy, unreadable } from './refusal.ts';
 
 const serverName = 'LinkedIn';
 
@@ -85,6 +86,24 @@ export function answerAs<T>(
     throw unreadable(purpose);
   }
   return value;
+}
+
+/** The result of a `DELETE`. @throws NetworkError for a refusal. */
+export function removalOf(
+  access: LinkedinAccess,
+  response: EgressResponse,
+  needs?: string,
+): Removal {
+  // A 404 of another server, such as a proxy, has no body of LinkedIn's.
+  if (response.status === 404 && refusedBy(response).message !== undefined) {
+    return 'not_found';
+  }
+
+  if (response.status !== 200 && response.status !== 204) {
+    throw refusal(response, { ...access, purpose: 'remove', ...(needs && { needs }) });
+  }
+
+  return 'removed';
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import type { NetworkRequest } from '../http.ts';
-import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import { call, type LinkedinAccess } from './client.ts';
+import { NetworkError, type PreparedPart, type Removal, type SentPart } from '../network.ts';
+import { call, removalOf, type LinkedinAccess } from './client.ts';
 import {
   mayBeOf,
   preparedOf,
@@ -121,6 +121,26 @@ export async function findComments(
         mayBeOf(prepared, created?.time ?? Infinity),
     )
     .map((comment) => sentPartOf(author, post, comment));
+}
+
+/** Deletes a comment. One whose id LinkedIn never told goes with its post. */
+export async function deleteComment(
+  access: LinkedinAccess,
+  { urn }: Author,
+  post: SentPart,
+  { remoteId }: SentPart,
+): Promise<Removal> {
+  if (!isCommentUrn(remoteId)) {
+    return 'removed';
+  }
+
+  const id = /(?<id>\d+)\)$/v.exec(remoteId)?.groups?.['id'];
+  const path = `/${id}?${new URLSearchParams({ actor: urn })}`;
+  return removalOf(
+    access,
+    await ask(access, post, { method: 'DELETE', path, purpose: 'remove' }),
+    needs,
+  );
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Json } from '../../domain/json-schema.ts';
 import { answerReader, jsonOf } from '../answer.ts';
-import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import { call, type LinkedinAccess } from './client.ts';
+import { NetworkError, type PreparedPart, type Removal, type SentPart } from '../network.ts';
+import { call, removalOf, type LinkedinAccess } from './client.ts';
 import { refusal, unreadable } from './refusal.ts';
 
 /** The posting account, and the website that shows its posts. */
@@ -204,6 +204,21 @@ async function listPosts(
     throw unreadable('reconcile');
   }
   return posts.elements;
+}
+
+/**
+ * Deletes a post. LinkedIn also answers 204 for one that was deleted before.
+ *
+ * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api#delete-posts
+ */
+export async function deletePost(access: LinkedinAccess, urn: string): Promise<Removal> {
+  const response = await call(access, {
+    method: 'DELETE',
+    path: `/rest/posts/${encodeURIComponent(urn)}`,
+    headers: { 'x-restli-method': 'DELETE' },
+    purpose: 'remove',
+  });
+  return removalOf(access, response);
 }
 
 function fits(post: ListedPost, { text }: PreparedPart, prepared: Prepared): boolean {

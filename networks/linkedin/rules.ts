@@ -91,6 +91,7 @@ export const rules: Rules = {
   comments: true,
   options: optionsSchema,
   // A request begins within 10 s of its intent and times out after 30 s; the rest is for LinkedIn.
+  canUnpublish: true,
   appearsWithinMs: 60_000,
   // A member's post takes five requests, one per metric.
   metricsEveryMs: 6 * 60 * 60_000,

@@ -11,6 +11,7 @@ import {
   type ThreadPart,
   type SentPart,
   type PublishStep,
+  type Removal,
   NetworkError,
   type PartMedia,
 } from '../network.ts';
@@ -21,6 +22,7 @@ import { metrics } from './metrics.ts';
 import { choiceOf, rules } from './rules.ts';
 import {
   createStatus,
+  deleteStatus,
   newestOwnStatusId,
   ownStatusesSince,
   sentPartOf,
@@ -108,6 +110,11 @@ export const mastodonNetwork: Network = {
     }
 
     return candidates.length > 0 ? { kind: 'found', candidates } : { kind: 'absent' };
+  },
+
+  remove(connection: Connection, live: readonly SentPart[]): Promise<Removal> {
+    const access = accessWith(connection, connection.credentials, 'remove');
+    return deleteStatus(access, live.at(-1)?.remoteId ?? '');
   },
 };
 

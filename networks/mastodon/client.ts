@@ -34,6 +34,14 @@ export const get = (access: TokenAccess, path: string, purpose: Purpose): Promis
     serverName,
   );
 
+/** One `DELETE` with the token. Returns refusals as responses. */
+export const remove = (access: TokenAccess, path: string): Promise<EgressResponse> =>
+  sendNetworkRequest(
+    access.server,
+    { method: 'DELETE', path, headers: bearerHeader(access), purpose: 'remove' },
+    serverName,
+  );
+
 /**
  * One `GET` with a checked response.
  *

@@ -65,6 +65,7 @@ export const rules: Rules = {
   options: optionsSchema,
   // Nothing bounds how long a server works on a request after its client disconnected. Proxies wait 60 s (nginx'
   // default); creating a status takes a second even on a busy server.
+  canUnpublish: true,
   appearsWithinMs: 60_000,
   limits: (settings: Json): Limits => limitsOf(mastodonSettings(settings)),
   validate(content: Content, settings: Json): ValidationResult {

@@ -1,8 +1,8 @@
 import { addressFault } from '../../domain/texts.ts';
 import type { TokenAccess } from '../http.ts';
 import { answerReader, jsonOf } from '../answer.ts';
-import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import { create, getAs, idSchema, refusal, unreadable } from './client.ts';
+import { NetworkError, type PreparedPart, type Removal, type SentPart } from '../network.ts';
+import { create, getAs, idSchema, readRefusal, refusal, remove, unreadable } from './client.ts';
 import { choiceOf } from './rules.ts';
 
 /** Bounds the length of a post's URL; `addressFault` checks the rest. */
@@ -175,6 +175,25 @@ export async function createStatus(
     throw unreadable('create');
   }
   return sentPartOf(status);
+}
+
+/**
+ * Deletes one of the account's statuses.
+ *
+ * Source: https://docs.joinmastodon.org/methods/statuses/#delete
+ */
+export async function deleteStatus(access: TokenAccess, id: string): Promise<Removal> {
+  const response = await remove(access, `/api/v1/statuses/${encodeURIComponent(id)}`);
+  // A proxy's 404 has no error in Mastodon's format, and proves nothing.
+  if (response.status === 404 && readRefusal(jsonOf(response))) {
+    return 'not_found';
+  }
+
+  if (response.status !== 200) {
+    throw refusal(response, { purpose: 'remove', accessToken: access.accessToken });
+  }
+
+  return 'removed';
 }
 
 export const sentPartOf = (status: Status): SentPart => ({

@@ -11,12 +11,13 @@ import {
   type PreparedPart,
   type SentPart,
   type PublishStep,
+  type Removal,
 } from '../network.ts';
 import { accessWith, call, idSchema, isSuccess, readAs, type Answer, type Wire } from './client.ts';
 import { postUrl } from './connect.ts';
 import { idBefore, ownPostsSince, tooMany, isSameText } from './find-post.ts';
 import { defaultReads, xMetrics } from './metrics.ts';
-import { refusal } from './refusal.ts';
+import { refusal, saysNotFound } from './refusal.ts';
 import { optionsSchema } from './rules.ts';
 import { keptFiles } from './upload-state.ts';
 import { uploadFile } from './uploads.ts';
@@ -94,6 +95,11 @@ export const createXNetwork = (rules: Rules, readsPerMonth = defaultReads.perMon
   },
 
   reconcile,
+
+  async remove(connection: Connection, live: readonly SentPart[]): Promise<Removal> {
+    const access = accessWith(connection, connection.credentials, 'remove');
+    return deletePost(access, live.at(-1)?.remoteId ?? '');
+  },
 });
 
 /**
@@ -207,6 +213,33 @@ async function createPost(
 
   const { data } = readAs(response, 'create', readCreated);
   return { remoteId: data.id, url: postUrl(connection.settings, data.id) };
+}
+
+const readDeleted = answerReader<Answer<{ readonly deleted: boolean }>>({
+  type: 'object',
+  required: ['data'],
+  properties: {
+    data: { type: 'object', required: ['deleted'], properties: { deleted: { type: 'boolean' } } },
+  },
+});
+
+/**
+ * Deletes one of the account's posts. `deleted` is false if this request deleted nothing.
+ *
+ * Source: https://docs.x.com/x-api/posts/delete-post
+ */
+async function deletePost(access: TokenAccess, id: string): Promise<Removal> {
+  const path = `/2/tweets/${encodeURIComponent(id)}`;
+  const response = await call(access, { method: 'DELETE', path, purpose: 'remove' });
+  if (saysNotFound(response)) {
+    return 'not_found';
+  }
+
+  if (!isSuccess(response)) {
+    throw refusal(response, { purpose: 'remove', accessToken: access.accessToken });
+  }
+
+  return readAs(response, 'remove', readDeleted).data.deleted ? 'removed' : 'not_found';
 }
 
 /** X reports an invalid id both for a file that it does not know yet, and for one that it rejects. */

@@ -138,6 +138,10 @@ const missingPermission: ReadonlySet<string> = new Set([
   'official-client-forbidden',
 ]);
 
+/** Whether X itself says that a post does not exist. Any server can answer 404. */
+export const saysNotFound = (response: EgressResponse): boolean =>
+  response.status === 404 && kindOf(readProblem(jsonOf(response)) ?? {}) === 'resource-not-found';
+
 type Meaning = { readonly code: ChannelErrorCode; readonly saying: string };
 
 function meaning(status: number, problem: Problem, refused: RefusedRequest, busy: string): Meaning {

@@ -90,6 +90,7 @@ export const xRules = (prices: Prices, readEveryHours: number): Rules => ({
   threads: true,
   options: optionsSchema,
   // X documents no bound. Proxies wait up to 60 s for a server's response (nginx' default).
+  canUnpublish: true,
   appearsWithinMs: 60_000,
   metricsEveryMs: readEveryHours * 60 * 60_000,
   limits: () => limits,

@@ -9,8 +9,9 @@ import type {
   Readiness,
   SentPart,
   PublishStep,
+  Removal,
 } from '../network.ts';
-import { accessWith } from './client.ts';
+import { accessWith, deleteResource } from './client.ts';
 import { createComment, findComments } from './comments.ts';
 import { settingsOf, type YoutubeSettings } from './connect.ts';
 import { choiceOf, type Prepared, readPrepared, videoResource } from './metadata.ts';
@@ -94,6 +95,12 @@ export const youtubeNetwork: Network = {
     const sinceMs = readPrepared(part.data)?.sinceMs ?? 0;
     const videos = await findVideos(access, part, sinceMs, settings);
     return findingOf(videos.map((one) => sentVideo(one, settings)));
+  },
+
+  remove(connection: Connection, live: readonly SentPart[]): Promise<Removal> {
+    const access = accessWith(connection, connection.credentials, 'remove');
+    const kind = live.length > 1 ? 'comment' : 'video';
+    return deleteResource(access, kind, live.at(-1)?.remoteId ?? '');
   },
 
   async readiness(connection: Connection, part: PreparedPart, sent: SentPart): Promise<Readiness> {

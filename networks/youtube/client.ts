@@ -10,7 +10,8 @@ import {
   type Purpose,
   type ServerAccess,
 } from '../http.ts';
-import { refusal, unreadable, type RefusedRequest } from './refusal.ts';
+import type { Removal } from '../network.ts';
+import { refusal, refusedAs, unreadable, type RefusedRequest } from './refusal.ts';
 
 /** The id of a video, channel, playlist or comment. */
 export const idSchema = { type: 'string', pattern: '^[A-Za-z0-9_.\\-]{1,200}$' };
@@ -32,6 +33,30 @@ export const call = (access: TokenAccess, request: NetworkRequest): Promise<Egre
     },
     'YouTube',
   );
+
+/**
+ * Deletes a video or a comment; both need the scope `youtube.force-ssl`. A comment that was left out has an id of ours,
+ * which YouTube does not know.
+ *
+ * Source: https://developers.google.com/youtube/v3/docs/videos/delete
+ */
+export async function deleteResource(
+  access: TokenAccess,
+  about: 'video' | 'comment',
+  id: string,
+): Promise<Removal> {
+  const path = `/youtube/v3/${about}s?${new URLSearchParams({ id })}`;
+  const response = await call(access, { method: 'DELETE', path, purpose: 'remove' });
+  if (response.status === 404 && refusedAs(response, `${about}NotFound`)) {
+    return 'not_found';
+  }
+
+  if (response.status !== 204 && response.status !== 200) {
+    throw refusal(response, { purpose: 'remove', accessToken: access.accessToken, about });
+  }
+
+  return 'removed';
+}
 
 /** A resource to `GET`, and the query. */
 type Question = { readonly path: string; readonly query: Readonly<Record<string, string>> };

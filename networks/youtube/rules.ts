@@ -69,6 +69,7 @@ export const rules: Rules = {
   comments: true,
   options: optionsSchema,
   // The last bytes leave within 10 s of their intent, and the request times out after 200 s; the rest is for YouTube.
+  canUnpublish: true,
   appearsWithinMs: 5 * 60_000,
   // Each read costs one of the project's 10,000 units a day, which publishing needs too.
   metricsEveryMs: 60 * 60_000,

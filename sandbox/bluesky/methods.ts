@@ -4,6 +4,7 @@ import type {
   ComAtprotoIdentityResolveHandle,
   ComAtprotoRepoApplyWrites,
   ComAtprotoRepoCreateRecord,
+  ComAtprotoRepoDeleteRecord,
   ComAtprotoRepoGetRecord,
   ComAtprotoRepoListRecords,
   ComAtprotoRepoPutRecord,
@@ -15,11 +16,12 @@ import { uploadBlob } from './blobs.ts';
 import type { BlueskyDeps } from './deps.ts';
 import { getPosts, getProfile } from './read-figures.ts';
 import { getRecord, listRecords } from './read-records.ts';
-import { uriOf } from './record.ts';
+import { isBlueskyPost } from './post.ts';
+import { postCollection, uriOf } from './record.ts';
 import { videoMethods } from './video/methods.ts';
 import type { Answer, Method } from './method.ts';
 import { createSession, describeSession, newSession } from './sessions.ts';
-import { writeRecords, type Write, type Written } from './write-records.ts';
+import { commitOf, writeRecords, type Write, type Written } from './write-records.ts';
 
 /** The casts are safe: `routes.ts` has checked each input against the lexicon that its type is generated from. */
 export const methods: Readonly<Record<string, Method>> = {
@@ -56,6 +58,11 @@ export const methods: Readonly<Record<string, Method>> = {
     verb: 'POST',
     needs: 'access',
     run: (deps, input) => putRecord(deps, input as ComAtprotoRepoPutRecord.InputSchema),
+  },
+  'com.atproto.repo.deleteRecord': {
+    verb: 'POST',
+    needs: 'access',
+    run: (deps, input) => deleteRecord(deps, input as ComAtprotoRepoDeleteRecord.InputSchema),
   },
   'com.atproto.repo.uploadBlob': {
     verb: 'POST',
@@ -132,6 +139,24 @@ async function putRecord(
   const { collection, rkey, record, swapRecord } = input;
   const over = swapRecord === undefined ? 'anything' : { cid: swapRecord };
   return one(await writeRecords(deps, [{ collection, rkey, value: record, over }]));
+}
+
+/** Deletes a record. Without one, answers without a commit, like a PDS. */
+async function deleteRecord(
+  deps: BlueskyDeps,
+  input: ComAtprotoRepoDeleteRecord.InputSchema,
+): Promise<Answer> {
+  assertTarget(deps, input);
+  const { store, nextTid } = deps;
+  const post = store.find('bluesky', input.rkey);
+  if (input.collection !== postCollection || !isBlueskyPost(post)) {
+    return {};
+  }
+  if (input.swapRecord !== undefined && input.swapRecord !== post.cid) {
+    throw new Refusal(400, `Record was at ${post.cid}`, { code: 'InvalidSwap' });
+  }
+  await store.remove(post);
+  return { commit: await commitOf([], nextTid()) };
 }
 
 function one({ posts: [post], commit, answer }: Written): Answer {

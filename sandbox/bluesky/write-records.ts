@@ -134,7 +134,7 @@ function assertAllowed(write: Write, cid: string | undefined, there: string | nu
 }
 
 /** Replaces a repository's signed commit, which the sandbox does not have: identifies the written records. */
-async function commitOf(posts: readonly BlueskyPost[], rev: string) {
+export async function commitOf(posts: readonly BlueskyPost[], rev: string) {
   const written = posts.map(({ id, cid }) => `${id} ${cid}`);
   return { cid: String(await cidForLex({ did: account.did, rev, written })), rev };
 }

@@ -10,7 +10,7 @@ import { commentsOn, createComment, presentComment } from './comments.ts';
 import { createPost } from './create-post.ts';
 import type { LinkedinDeps } from './deps.ts';
 import { addFigureRoutes } from './figure-routes.ts';
-import { guardsOf, type Guards } from './guards.ts';
+import { guardsOf, mayActFor, type Guards } from './guards.ts';
 import { addMediaRoutes } from './media-routes.ts';
 import { linkedinOauthRoutes } from './oauth.ts';
 import { isLinkedinPost, type LinkedinPost } from './post.ts';
@@ -101,6 +101,20 @@ function addPostRoutes(router: Router, deps: LinkedinDeps, { versioned, partner 
     }
   });
 
+  router.delete('/rest/posts/:urn', versioned, async (ctx) => {
+    const post = store.find('linkedin', ctx.params['urn'] ?? '');
+    if (isLinkedinPost(post)) {
+      if (post.replyTo !== null || !mayActFor(ctx, post.author)) {
+        throw accessDenied('partnerApiPostsExternal.DELETE');
+      }
+      for (const comment of commentsOn(deps, post.id)) {
+        await store.remove(comment);
+      }
+      await store.remove(post);
+    }
+    ctx.status = 204; // Also for a post that was deleted before.
+  });
+
   const finder = partner('partnerApiPostsExternal.FINDER-author');
   router.get('/rest/posts', versioned, finder, (ctx) => {
     const { searchParams } = ctx.URL;
@@ -143,6 +157,21 @@ function addCommentRoutes(
         ctx.set('x-restli-id', comment.id);
         ctx.body = comment;
       }
+    });
+
+    router.delete(`${path}/:id`, guard, partner('partnerApiSocialActions.DELETE'), async (ctx) => {
+      assertQuery(ctx.URL.searchParams, 'actor');
+      const { urn = '', id = '' } = ctx.params;
+      const comment = commentsOn(deps, urn).find((one) => one.id.endsWith(`,${id})`));
+      if (comment === undefined) {
+        throw notFound(`${urn} ${id}`);
+      }
+      const actor = ctx.URL.searchParams.get('actor') ?? '';
+      if (actor !== comment.author || !mayActFor(ctx, actor)) {
+        throw accessDenied(`partnerApiSocialActions.DELETE as ${actor}`);
+      }
+      await deps.store.remove(comment);
+      ctx.status = 204;
     });
 
     router.get(path, guard, partner('partnerApiSocialActions.GET_ALL'), (ctx) => {

@@ -113,6 +113,17 @@ function addStatusRoutes(
     ctx.body = statusPresenter(baseOf(ctx), statusesOf(store.all()), figures)(status);
   });
 
+  router.delete('/v1/statuses/:id', requireToken('write:statuses'), async (ctx) => {
+    const status = store.find('mastodon', ctx.params.id ?? '');
+    if (!isStatus(status) || !isBy(accessIn(ctx).account)(status)) {
+      throw notFound();
+    }
+    const { id, text, spoilerText = '' } = status;
+    const shown = statusPresenter(baseOf(ctx), statusesOf(store.all()), figures)(status);
+    await store.remove(status);
+    ctx.body = { ...shown, id, text, spoiler_text: spoilerText };
+  });
+
   router.get('/v1/statuses/:id/source', requireToken('read:statuses'), (ctx) => {
     const status = findStatus(deps, ctx.params.id);
     const { id, text, spoilerText = '' } = status;

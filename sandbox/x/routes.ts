@@ -58,6 +58,17 @@ export function xRoutes(shared: SandboxDeps): Router {
       ctx.body = created;
     }
   });
+  router.delete('/tweets/:id', requireScope('tweet.write'), async (ctx) => {
+    const post = shared.store.find('x', ctx.params['id'] ?? '');
+    if (!isXPost(post)) {
+      throw notFound(`tweet with id: [${ctx.params['id']}]`);
+    }
+    if (!isBy(accessIn(ctx).account)(post)) {
+      throw forbidden('You are not authorized to delete this Tweet.');
+    }
+    await shared.store.remove(post);
+    ctx.body = { data: { deleted: true } };
+  });
   router.all('/{*path}', () => {
     throw notFound('what is at this address');
   });

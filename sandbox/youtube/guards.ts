@@ -14,6 +14,7 @@ const openedBy = {
   read: [scopes.read, scopes.manage, scopes.all],
   upload: [scopes.upload, scopes.manage, scopes.all],
   comments: [scopes.all],
+  remove: [scopes.manage, scopes.all],
 } as const;
 
 /** @throws Refusal 401 for an invalid token, 403 for one without a required scope. */

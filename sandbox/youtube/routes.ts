@@ -28,6 +28,8 @@ export function youtubeRoutes(deps: SandboxDeps): Router {
   api.get('/youtube/v3/playlistItems', (ctx) => listUploads(ctx, deps));
   api.get('/youtube/v3/commentThreads', (ctx) => listComments(ctx, deps));
   api.post('/youtube/v3/commentThreads', (ctx) => createComment(ctx, deps));
+  api.delete('/youtube/v3/videos', (ctx) => remove(ctx, deps, 'video'));
+  api.delete('/youtube/v3/comments', (ctx) => remove(ctx, deps, 'comment'));
   for (const path of ['/youtube/v3/{*path}', '/upload/{*path}']) {
     api.all(path, () => {
       throw notFound('method');
@@ -175,6 +177,29 @@ async function createComment(ctx: RouterContext, deps: SandboxDeps): Promise<voi
   } else {
     ctx.body = presentThread(comment, deps.store.find('youtube', videoId));
   }
+}
+
+/** Deletes a video with its comments, or a comment. */
+async function remove(
+  ctx: RouterContext,
+  deps: SandboxDeps,
+  kind: 'video' | 'comment',
+): Promise<void> {
+  assertToken(ctx, deps, kind === 'video' ? 'remove' : 'comments');
+  takesOnly(ctx, ['id']);
+  const { store } = deps;
+  const post = store.find('youtube', ctx.URL.searchParams.get('id') ?? '');
+  if (post === undefined || !(kind === 'video' ? isYoutubeVideo(post) : isComment(post))) {
+    throw notFound(kind);
+  }
+  if (!isBy(accessIn(ctx).account)(post)) {
+    throw refused(403, 'forbidden', `The ${kind} cannot be deleted.`);
+  }
+  for (const one of store.all().filter(({ replyTo }) => replyTo === post.id)) {
+    await store.remove(one);
+  }
+  await store.remove(post);
+  ctx.status = 204;
 }
 
 /** @throws Refusal like YouTube. The page shows comments that were refused for their content. */

@@ -39,7 +39,7 @@ export type EditedChannels = {
  * Computes the channels of a post after an edit. A channel whose post is or may be live stays, whatever `channel_ids`
  * says, and is not sent to again. A disconnected channel is removed unless its post may be live.
  *
- * @throws AppError `invalid_channel_ids`
+ * @throws AppError `invalid_channel_ids`, or `post_not_editable` while parts of it are being removed.
  */
 export async function editChannels(em: Em, post: Post, input: PostInput): Promise<EditedChannels> {
   const { id: postId, workspaceId } = post;
@@ -48,6 +48,7 @@ export async function editChannels(em: Em, post: Post, input: PostInput): Promis
     { postId, workspaceId },
     { orderBy: { position: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
   );
+  assertNotBeingRemoved(rows);
   const asked = input.channelIds ?? rows.map(({ channelId }) => channelId);
   const gone = await disconnectedRows(em, workspaceId, rows, asked);
   const parts = await possiblyLiveParts(
@@ -94,6 +95,16 @@ export async function editChannels(em: Em, post: Post, input: PostInput): Promis
       kept.flatMap((row) => (row.options ? [[row.channelId, row.options]] : [])),
     ),
   };
+}
+
+/** A channel whose live parts are being removed must not be scheduled again. @throws AppError `post_not_editable` */
+function assertNotBeingRemoved(rows: readonly PostChannel[]): void {
+  if (rows.some(({ unpublish }) => unpublish?.status === 'pending')) {
+    throw new AppError(
+      'post_not_editable',
+      'The post is being removed from a network. Change it when no channel shows `unpublish.status` `pending`.',
+    );
+  }
 }
 
 /** Returns the disconnected channels of a post. Holds all other channels of the post and of the request. */
@@ -169,6 +180,7 @@ const unsent = {
   nextMetricsAt: null,
   goneAt: null,
   publishedAt: null,
+  unpublish: null,
 };
 
 /**

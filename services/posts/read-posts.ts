@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
+import { shownStatus } from '../../db/channel-status.ts';
 import { loadPostView } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
 import { queryPlanned, query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { PostView } from '../../domain/post-view.ts';
-import type { ChannelStatus, PostStatus } from '../../domain/statuses.ts';
+import type { PostStatus, ShownChannelStatus } from '../../domain/statuses.ts';
 import type { PostScope } from '../context.ts';
 import { encodeCursor, readCursor } from '../cursor.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -28,7 +29,10 @@ type ListedPost = Pick<
   'id' | 'body' | 'thread' | 'scheduled_at' | 'published_at' | 'created_at' | 'status'
 > & {
   readonly body_truncated: boolean;
-  readonly post_targets: readonly { readonly channel_id: string; readonly status: ChannelStatus }[];
+  readonly post_targets: readonly {
+    readonly channel_id: string;
+    readonly status: ShownChannelStatus;
+  }[];
 };
 
 type Row = Omit<ListedPost, 'scheduled_at' | 'published_at' | 'created_at'> & {
@@ -70,7 +74,7 @@ export async function listPosts(
         coalesce(t.targets, '[]'::jsonb) as post_targets
       from posts p
       left join lateral (
-        select jsonb_agg(jsonb_build_object('channel_id', pc.channel_id, 'status', pc.status) order by pc.position)
+        select jsonb_agg(jsonb_build_object('channel_id', pc.channel_id, 'status', ${shownStatus}) order by pc.position)
           as targets
         from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
       ) t on true

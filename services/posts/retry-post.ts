@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { retryChannels } from '../../db/channel-status.ts';
+import { isNotWithheld, retryChannels } from '../../db/channel-status.ts';
 import type { Channel } from '../../db/entities/channels.ts';
 import type { Em } from '../../db/orm.ts';
 import { networksOfPost } from '../../db/post-status.ts';
@@ -87,28 +87,45 @@ async function assertMediaComplete(em: Em, scope: PostScope): Promise<void> {
 }
 
 async function noRetryError(em: Em, { workspaceId, postId }: PostScope): Promise<AppError> {
-  type Left = Pick<Channel, 'id' | 'platform' | 'handle'> & { readonly is_unconfirmed: boolean };
+  type Left = Pick<Channel, 'id' | 'platform' | 'handle'> & {
+    readonly why: 'unconfirmed' | 'disconnected' | 'removed';
+  };
   const left = await query(
     em,
     sql<Left>`
-      select c.id, c.platform, c.handle, pc.status = 'unconfirmed' as is_unconfirmed
+      select c.id, c.platform, c.handle, case when pc.status = 'unconfirmed' then 'unconfirmed'
+          when c.disconnected_at is not null then 'disconnected' else 'removed' end as why
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
-        and (pc.status = 'unconfirmed' or (pc.status = 'failed' and c.disconnected_at is not null))
+        and (pc.status = 'unconfirmed'
+          or (pc.status = 'failed' and (c.disconnected_at is not null or not ${isNotWithheld})))
       order by pc.position`,
   );
-  const [unconfirmed, gone] = [true, false].map((is) =>
-    left.filter(({ is_unconfirmed: isUnconfirmed }) => isUnconfirmed === is).map(nameOfChannel),
-  );
-  if (gone?.length) {
+  const named = (why: Left['why']): string =>
+    left
+      .filter((one) => one.why === why)
+      .map(nameOfChannel)
+      .join(', ');
+  const [gone, removed, unconfirmed] = [
+    named('disconnected'),
+    named('removed'),
+    named('unconfirmed'),
+  ];
+  if (gone !== '') {
     return nothingToRetry(
-      `The account was disconnected: ${gone.join(', ')}. Connect it again, then retry the post.`,
+      `The account was disconnected: ${gone}. Connect it again, then retry the post.`,
+    );
+  }
+
+  if (removed !== '') {
+    return nothingToRetry(
+      `Unpublished, so not sent again: ${removed}. Make a new post to publish it there.`,
     );
   }
 
   return nothingToRetry(
-    unconfirmed?.length
-      ? `Unconfirmed: ${unconfirmed.join(', ')}. The network may have the post. Look at the account, and settle the channel first (POST /posts/${postId}/settle).`
+    unconfirmed
+      ? `Unconfirmed: ${unconfirmed}. The network may have the post. Look at the account, and settle the channel first (POST /posts/${postId}/settle).`
       : 'No channel of this post has failed.',
   );
 }

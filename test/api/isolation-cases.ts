@@ -86,6 +86,17 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
   'post /posts/{id}/settle /channel_id': refused('channel', (id, mine) =>
     settle(mine.unconfirmed, id),
   ),
+  'post /posts/{id}/unpublish {id}': inPath(
+    'published',
+    'POST',
+    (id) => `/posts/${id}/unpublish`,
+    {},
+  ),
+  'post /posts/{id}/unpublish /channel_ids': refused('channel', (id, mine) => ({
+    method: 'POST',
+    path: `/posts/${mine.published}/unpublish`,
+    body: { channel_ids: [id] },
+  })),
   ...postFields('post /posts', (body) => ({ method: 'POST', path: '/posts', body })),
   ...postFields('post /posts/validate', (body) => ({
     method: 'POST',

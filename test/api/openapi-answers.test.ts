@@ -1,5 +1,6 @@
 import test from 'ava';
 import { attemptDelivery } from '../../activities/attempt-delivery/attempt-delivery.ts';
+import { finishUnpublish } from '../../activities/unpublish/unpublish-request.ts';
 import { finalizePost } from '../../activities/finalize-post.ts';
 import { storeGrant } from '../../services/channels/grants.ts';
 import { markAccessLost } from '../../services/channels/mark-access.ts';
@@ -137,6 +138,7 @@ const outcomes = {
   'post.partial': ['published', 'failed'],
   'post.failed': ['failed', 'unconfirmed'],
 } as const;
+const removed = 'post.unpublished';
 const atRisk = 'channel.at_risk';
 const lost = 'channel.needs_reconnect';
 const gone = 'channel.disconnected';
@@ -148,7 +150,10 @@ test('every event is sent as documented', async (t) => {
   const client = await newClient(punctual);
   const contract = await Contract.of(punctual.url);
   const sent = Object.keys(contract.document.webhooks);
-  t.deepEqual(sent.toSorted(), [...Object.keys(outcomes), atRisk, lost, gone, probe].toSorted());
+  t.deepEqual(
+    sent.toSorted(),
+    [...Object.keys(outcomes), removed, atRisk, lost, gone, probe].toSorted(),
+  );
   const webhook = (await client.post('/webhooks', { url: receiver.url, events: sent })).body
     .webhook;
 
@@ -162,7 +167,7 @@ test('every event is sent as documented', async (t) => {
 
   t.deepEqual(
     receiver.received.map(({ headers }) => headers['service-event-type']),
-    [...Object.keys(outcomes), atRisk, lost, gone, probe],
+    [...Object.keys(outcomes), removed, atRisk, lost, gone, probe],
   );
   for (const { headers, body } of receiver.received) {
     const at = ['webhooks', String(headers['service-event-type']), 'post'];
@@ -212,6 +217,13 @@ async function makeEvents(punctual: Punctual, client: Client): Promise<string[]>
     await storeChannel(punctual, workspaceId),
   ];
   const deliveryIds: string[] = [];
+  const postIds: string[] = [];
+  const outOf = async (type: string): Promise<string[]> => {
+    const sql = `select d.id from deliveries d join events e on e.id = d.event_id
+      where e.workspace_id = ? and e.type = ?`;
+    const rows = await orm.em.fork().execute<{ id: string }[]>(sql, [workspaceId, type]);
+    return rows.map(({ id }) => id);
+  };
   for (const statuses of Object.values(outcomes)) {
     const request = { body: 'Hello.', channel_ids: channels, schedule_in_minutes: 60 };
     const postId: string = (await client.post('/posts', request)).body.post.id;
@@ -227,7 +239,13 @@ async function makeEvents(punctual: Punctual, client: Client): Promise<string[]>
 
     const end = { workspaceId, postId, revision: 1, canceled: false };
     deliveryIds.push(...(await finalizePost(deps, end)).deliveryIds);
+    postIds.push(postId);
   }
+
+  const [postId = ''] = postIds;
+  await client.post(`/posts/${postId}/unpublish`, {});
+  await finishUnpublish(deps, { workspaceId, postId, stopped: 'all' });
+  deliveryIds.push(...(await outOf(removed)));
 
   deliveryIds.push(...(await warnOf(punctual, workspaceId, channels[1] ?? '')));
   const target = { workspaceId, channelId: channels[0] } as PublishJob;
@@ -239,10 +257,7 @@ async function makeEvents(punctual: Punctual, client: Client): Promise<string[]>
   deliveryIds.push(...lostAccess);
 
   await client.delete(`/channels/${channels[1]}`);
-  const sql = `select d.id from deliveries d join events e on e.id = d.event_id
-    where e.workspace_id = ? and e.type = ?`;
-  const told = await orm.em.fork().execute<{ id: string }[]>(sql, [workspaceId, gone]);
-  deliveryIds.push(...told.map(({ id }) => id));
+  deliveryIds.push(...(await outOf(gone)));
   return deliveryIds;
 }
 

@@ -16,6 +16,7 @@ export type Owned = {
   readonly scheduled: string;
   /** A post that failed on its channel. */
   readonly failed: string;
+  readonly published: string;
   /** A post with an unconfirmed channel. */
   readonly unconfirmed: string;
   readonly media: string;
@@ -42,6 +43,7 @@ export async function ownedBy(punctual: Punctual): Promise<Owned> {
     draft: await idOf({ body: 'A draft', channel_ids: [channel] }),
     scheduled: await idOf({ body: 'Later', ...time }),
     failed: await endedPost(punctual, client, new Map([[channel, 'failed']])),
+    published: await endedPost(punctual, client, new Map([[channel, 'published']])),
     unconfirmed: await endedPost(punctual, client, new Map([[channel, 'unconfirmed']])),
     media: await storeMedia(punctual, workspaceId),
     webhook,

@@ -7,6 +7,7 @@ import type { Evidence, Violation } from './check/evidence.ts';
 import { Owner } from './owner.ts';
 import { simulateUser, untilEnded, untilMended } from './simulate-user.ts';
 import { noteLostAccess, type PostHistory } from './post-history.ts';
+import { removePosts } from './remove-posts.ts';
 import { runOutages, type Stagehand } from './outages.ts';
 import { readNetworks } from './networks/read-networks.ts';
 import { callUntilAnswered, showPost } from './parts/calls.ts';
@@ -99,12 +100,12 @@ export async function runPosts(
   for (const each of finished.filter(({ end }) => end !== null)) {
     each.end = await showPost(world.client, each.id);
   }
-  clearInterval(sweeping);
-  owner.close();
-  watch.close();
   const run = { plan, startMs, disturbances: journal.disturbances, histories: finished };
   const access = await readAccess(world, journal, owner);
   const evidence = { ...(await readWitnesses(world)), ...run, access };
+  await attempt('', async () => violations.push(...(await removePosts(world, finished))));
+  clearInterval(sweeping);
+  [owner, watch].forEach((each) => each.close());
   return { evidence, violations };
 }
 
@@ -135,7 +136,7 @@ const readWitnesses = async ({ channels, lines, receiver, secret }: World) => ({
   secret,
   found: await readNetworks(channels),
   creates: lines.all.flatMap(({ creates }) => creates),
-  events: receiver.events,
+  events: [...receiver.events],
 });
 
 /** The records of networks and processes about grants, and the channels' states in the API. */

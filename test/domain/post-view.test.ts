@@ -35,6 +35,7 @@ const channel: ChannelFacts = {
   metrics: null,
   metrics_updated_at: null,
   gone_at: null,
+  unpublish: null,
   live: null,
 };
 

@@ -56,6 +56,10 @@ export type Bench = {
   makeAccount(t: ExecutionContext): Promise<TestAccount>;
   /** The request that creates posts. */
   readonly creates: Target;
+  /** The request that deletes a post. */
+  readonly deletes: Target;
+  /** Whether the network does not tell a post that was deleted before from one that it deletes now. */
+  readonly hidesGone?: true;
   /** The request that uploads a file. */
   readonly uploads: Target;
   /** A text over the network's limit. */

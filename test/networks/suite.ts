@@ -6,6 +6,7 @@ import { textWithPictures, type Bench } from './bench.ts';
 import { openConnection } from './connection.ts';
 import { carriesMedia } from './media-suite.ts';
 import { keepsChoices } from './options-suite.ts';
+import { removesPosts } from './removal-suite.ts';
 import { nextStep, publish, sendStep, throughDatabase } from './publish.ts';
 
 /** The common suite: the behaviour of every network, checked through its other clients. */
@@ -16,6 +17,7 @@ export function passesAsNetwork(testIt: TestFn, bench: Bench): void {
   namesFailures(testIt, bench);
   carriesMedia(testIt, bench);
   keepsChoices(testIt, bench);
+  removesPosts(testIt, bench);
 }
 
 function publishes(

@@ -33,6 +33,8 @@ export type FakeNetwork = Network & {
   readonly fates: Fate[];
   /** Thrown by `reconcile` while set. */
   blind: NetworkError | undefined;
+  /** Thrown by `remove` while set. */
+  keepsPosts: NetworkError | undefined;
 };
 
 const noAnswer = (): NetworkError =>
@@ -48,6 +50,7 @@ const acceptsAll: Rules = {
       cover: { type: 'string', format: 'uuid', description: 'A file.' },
     },
   },
+  canUnpublish: true,
   appearsWithinMs: 0,
   limits: () => ({ name: 'the fake network', text: [], files: [] }),
   validate: ({ texts }) => ({
@@ -72,6 +75,7 @@ export function fakeNetwork(appearsWithinMs = 0): FakeNetwork {
     takesNoFiles: undefined,
     fates: [],
     blind: undefined,
+    keepsPosts: undefined,
     prepare: async (_connection, parts) => parts.map((part) => ({ ...part, data: null })),
     upload: (_connection, step) => upload(network, step),
     send: async (_connection, step, files) => {
@@ -98,6 +102,15 @@ export function fakeNetwork(appearsWithinMs = 0): FakeNetwork {
       return equal.length === 0
         ? { kind: 'absent' }
         : { kind: 'found', candidates: equal.map(({ sent }) => [sent]) };
+    },
+    remove: async (_connection, parts) => {
+      if (network.keepsPosts) {
+        throw network.keepsPosts;
+      }
+
+      const id = parts.at(-1)?.remoteId;
+      const index = network.live.findIndex(({ sent }) => sent.remoteId === id);
+      return index >= 0 && network.live.splice(index, 1).length > 0 ? 'removed' : 'not_found';
     },
   };
   return network;
@@ -192,6 +205,8 @@ export function fakeNetworksNamed(...names: readonly string[]): Record<string, N
     upload: (connection, step) => behind(connection).upload(connection, step),
     send: (connection, step, files) => behind(connection).send(connection, step, files),
     reconcile: (connection, step) => behind(connection).reconcile(connection, step),
+    remove: async (connection, parts) =>
+      (await behind(connection).remove?.(connection, parts)) ?? 'not_found',
   };
   return Object.fromEntries(names.map((name) => [name, byAccount]));
 }

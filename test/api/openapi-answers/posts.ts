@@ -54,6 +54,18 @@ export async function posts(owned: Owned, recordAnswer: RecordAnswer) {
   }
 
   await settle(owned, recordAnswer);
+  await unpublish(owned, recordAnswer);
+}
+
+async function unpublish({ client, draft, published }: Owned, recordAnswer: RecordAnswer) {
+  for (const post of [published, unknown, draft]) {
+    const reply = await client.post(`/posts/${post}/unpublish`, {});
+    recordAnswer('post /posts/{id}/unpublish', reply);
+  }
+
+  const elsewhere = { channel_ids: [unknown] };
+  const reply = await client.post(`/posts/${published}/unpublish`, elsewhere);
+  recordAnswer('post /posts/{id}/unpublish', reply);
 }
 
 async function settle({ client, channel, failed, unconfirmed }: Owned, recordAnswer: RecordAnswer) {

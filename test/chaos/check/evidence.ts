@@ -65,6 +65,7 @@ export const invariants = [
   'published without an acknowledged edit',
   'status that differs from the network',
   'live, but not shown by the API',
+  'live after its removal',
   'not published, without an error code',
   'unconfirmed although the network could tell',
   'late while another server hung',

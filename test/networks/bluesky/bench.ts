@@ -22,6 +22,7 @@ export async function connected(t: ExecutionContext) {
 export const bench: Bench = {
   network: blueskyNetwork,
   creates: { method: 'POST', path: /^\/xrpc\/com\.atproto\.repo\.applyWrites$/ },
+  deletes: { method: 'POST', path: /^\/xrpc\/com\.atproto\.repo\.deleteRecord$/ },
   uploads: { method: 'POST', path: /^\/xrpc\/com\.atproto\.repo\.uploadBlob$/ },
   tooLong: 'x'.repeat(301),
   wrongCredentials: { identifier: 'nobody.test', appPassword: 'aaaa-bbbb-cccc-dddd' },

@@ -116,6 +116,8 @@ export async function articleOf({ baseUrl }: Account, remoteId: string): Promise
 export const bench: Bench = {
   network: linkedin,
   creates: requests.posts,
+  deletes: { method: 'DELETE', path: /\/rest\/posts\// },
+  hidesGone: true,
   uploads: { method: 'POST', path: /^(?:\/linkedin)?\/rest\/images\?action=initializeUpload$/ },
   tooLong: 'x'.repeat(3001),
   wrongCredentials: { accessToken: 'a-token-that-nobody-granted' },

@@ -17,6 +17,7 @@ export async function connected(t: ExecutionContext, scopes = defaultScopes) {
 export const bench: Bench = {
   network: mastodonNetwork,
   creates: { method: 'POST', path: /^\/api\/v1\/statuses$/ },
+  deletes: { method: 'DELETE', path: /^\/api\/v1\/statuses\// },
   uploads: { method: 'POST', path: /^\/api\/v2\/media$/ },
   tooLong: 'x'.repeat(5001),
   wrongCredentials: { accessToken: 'a-token-that-nobody-granted' },

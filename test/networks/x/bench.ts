@@ -45,6 +45,7 @@ export async function connected(t: ExecutionContext) {
 export const bench: Bench = {
   network: x,
   creates: { method: 'POST', path: /\/2\/tweets$/ },
+  deletes: { method: 'DELETE', path: /\/2\/tweets\// },
   uploads: { method: 'POST', path: /\/2\/media\/upload$/ },
   tooLong: 'x'.repeat(281),
   wrongCredentials: { accessToken: 'a-token-that-nobody-granted' },

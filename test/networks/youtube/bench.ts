@@ -100,6 +100,7 @@ export const bench: Bench = {
     essenceOf: async (bytes) => bytes,
   },
   creates: { method: 'PUT', path: /\/upload\/youtube\/v3\/videos\?/ },
+  deletes: { method: 'DELETE', path: /\/youtube\/v3\/videos\?/ },
   uploads: { method: 'POST', path: /\/upload\/youtube\/v3\/videos\?/ },
   tooLong: 'x'.repeat(5001),
   wrongCredentials: { accessToken: 'a-token-that-nobody-granted' },

@@ -1,0 +1,47 @@
+import { fields, listOf, text } from '../../domain/json-schema.ts';
+import { showPost } from '../../services/posts/read-posts.ts';
+import { unpublishPost } from '../../services/posts/unpublish-post.ts';
+import type { ApiDeps } from '../deps.ts';
+import { route, type Route } from '../http/route.ts';
+import { postAnswer } from './schemas.ts';
+import { unpublishing, unpublishings } from './unpublish-examples.ts';
+
+const unpublishSchema = fields({
+  channel_ids: {
+    ...listOf({ ...text, maxLength: 100 }),
+    minItems: 1,
+    maxItems: 100,
+    description: 'The channels to remove the post from. Absent: all of its channels.',
+  },
+});
+
+export const unpublishCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/posts/{id}/unpublish',
+    operationId: 'unpublishPost',
+    tag: 'Posts',
+    summary: 'Remove a post from its networks',
+    scope: 'posts:publish',
+    description:
+      'Deletes what is live of the post, the newest part of a thread first, on networks with `can_unpublish` (`GET /networks`). `channels[].unpublish` shows the state of each channel. When all have ended, the event `post.unpublished` is sent. While a network is unavailable the removal is retried for up to a day. A published channel becomes `removed`; the status of the post still says what publishing led to. A channel that was removed is never sent again. Repeating the call changes nothing for channels that are `pending`, `removed` or `not_found`, and tries the others again. Refused while a channel is being published or is unconfirmed.',
+    body: unpublishSchema,
+    bodyExamples: unpublishings,
+    answers: {
+      202: {
+        description: 'The post, which is being removed, or was removed before.',
+        schema: postAnswer,
+        examples: { unpublishing },
+      },
+    },
+    errors: ['invalid_request', 'invalid_channel_ids', 'not_found', 'nothing_to_unpublish'],
+    handle: async ({ caller: { workspaceId }, params: { id = '' }, body }) => {
+      const scope = { workspaceId, postId: id };
+      const toSync = await unpublishPost(deps, scope, body.channel_ids);
+      if (toSync) {
+        deps.syncUnpublish(toSync);
+      }
+
+      return { status: 202, body: { post: await showPost(deps, scope) } };
+    },
+  });

@@ -1,0 +1,150 @@
+import { sql } from 'kysely';
+import { unpublishValues } from '../../db/channel-status.ts';
+import type { Channel } from '../../db/entities/channels.ts';
+import { isLiveChannel } from '../../db/ledger/parts.ts';
+import type { Em } from '../../db/orm.ts';
+import { networksOfPost } from '../../db/post-status.ts';
+import { query } from '../../db/query.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { ChannelStatus, UnpublishStatus } from '../../domain/statuses.ts';
+import type { UnpublishToSync } from '../../domain/to-sync.ts';
+import type { PostScope } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { nameOfChannel } from './choose-channels.ts';
+import { lockPost } from './read-posts.ts';
+
+type Row = Pick<Channel, 'platform' | 'handle'> & {
+  /** Of the row of `post_channels`. */
+  readonly row_id: string;
+  readonly id: string;
+  readonly status: ChannelStatus;
+  readonly removal: UnpublishStatus | null;
+  readonly is_live: boolean;
+};
+
+/**
+ * Requests the removal of a post from its networks. Channels that were removed before, or are being removed, stay as
+ * they are, so that a call can be repeated.
+ *
+ * @param channelIds Limits it to these channels. Default: all of the post.
+ * @returns the request to sync with Temporal; null if everything was removed before.
+ * @throws AppError `not_found`, `invalid_channel_ids` or `nothing_to_unpublish`.
+ */
+export async function unpublishPost(
+  deps: Pick<ServiceDeps, 'orm' | 'now'>,
+  scope: PostScope,
+  channelIds?: readonly string[],
+): Promise<UnpublishToSync | null> {
+  const now = deps.now();
+  return deps.orm.em.fork().transactional(async (em) => {
+    await lockPost(em, scope);
+    const chosen = chooseRows(await lockRows(em, scope), channelIds);
+    assertEnded(chosen, scope);
+    const isKnown = ({ removal }: Row): boolean =>
+      ['pending', 'removed', 'not_found'].includes(removal ?? '');
+    const wanted = chosen.filter((row) => row.is_live && !isKnown(row));
+    const isUnderWay = chosen.some(({ removal }) => removal === 'pending');
+    if (wanted.length === 0 && !chosen.some(isKnown)) {
+      const message =
+        'Nothing of the post is live on these channels, so there is nothing to remove.';
+      throw nothingToUnpublish(message);
+    }
+
+    if (wanted.length === 0 && !isUnderWay) {
+      return null;
+    }
+
+    if (wanted.length > 0) {
+      await markPending(em, scope, wanted, now);
+    }
+
+    return putInOutbox(em, scope);
+  });
+}
+
+/** Locks the channels of a post, after the post. */
+const lockRows = (em: Em, { workspaceId, postId }: PostScope): Promise<Row[]> =>
+  query(
+    em,
+    sql<Row>`
+      select pc.id as row_id, c.id, c.platform, c.handle, pc.status, pc.unpublish->>'status' as removal,
+        ${isLiveChannel} as is_live
+      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.id for update of pc`,
+  );
+
+/** @throws AppError `invalid_channel_ids` */
+function chooseRows(rows: readonly Row[], channelIds?: readonly string[]): readonly Row[] {
+  const details = (channelIds ?? []).flatMap((id, index) =>
+    rows.some((row) => row.id === id)
+      ? []
+      : [{ path: `/channel_ids/${index}`, message: `This post has no channel "${id}".` }],
+  );
+  const [first] = details;
+  if (first) {
+    throw new AppError('invalid_channel_ids', first.message, { details });
+  }
+
+  return channelIds ? rows.filter(({ id }) => channelIds.includes(id)) : rows;
+}
+
+/** @throws AppError `nothing_to_unpublish` if a channel may still get the post, or may have it. */
+function assertEnded(rows: readonly Row[], { postId }: PostScope): void {
+  const others = 'Name the other channels in channel_ids to remove the post there now.';
+  const named = (...statuses: readonly ChannelStatus[]): string =>
+    rows
+      .filter(({ status }) => statuses.includes(status))
+      .map(nameOfChannel)
+      .join(', ');
+  const open = named('scheduled', 'publishing', 'retrying');
+  if (open !== '') {
+    throw nothingToUnpublish(
+      `Publishing has not ended on ${open}. Wait for its end, or cancel the post first (POST /posts/${postId}/cancel). ${others}`,
+    );
+  }
+
+  const unconfirmed = named('unconfirmed');
+  if (unconfirmed !== '') {
+    throw nothingToUnpublish(
+      `Unconfirmed: ${unconfirmed}. The network may have the post. Look at the account, and settle the channel first (POST /posts/${postId}/settle). ${others}`,
+    );
+  }
+}
+
+async function markPending(
+  em: Em,
+  { workspaceId, postId }: PostScope,
+  rows: readonly Row[],
+  now: Date,
+): Promise<void> {
+  const unpublish = { requested_at: now.toISOString(), error: null, error_code: null } as const;
+  await query(
+    em,
+    sql`update post_channels pc set ${unpublishValues({ status: 'pending', ...unpublish })}
+      where pc.id = any(${rows.map(({ row_id: id }) => id)}::uuid[]) and pc.workspace_id = ${workspaceId}`,
+  );
+  await query(
+    em,
+    sql`update posts set updated_at = ${now} where id = ${postId} and workspace_id = ${workspaceId}`,
+  );
+}
+
+async function putInOutbox(em: Em, { workspaceId, postId }: PostScope): Promise<UnpublishToSync> {
+  const [request] = await query(
+    em,
+    sql<{ sync_at: Date; networks: string[] }>`
+      insert into unpublish_requests (post_id, workspace_id, sync_at)
+      values (${postId}, ${workspaceId}, clock_timestamp())
+      on conflict (post_id) do update set sync_at = excluded.sync_at
+      returning sync_at, (select ${networksOfPost} from posts where posts.id = post_id
+        and posts.workspace_id = unpublish_requests.workspace_id) as networks`,
+  );
+  if (!request) {
+    throw new Error('The request was not stored.');
+  }
+
+  return { workspaceId, postId, networks: request.networks, syncAt: request.sync_at };
+}
+
+const nothingToUnpublish = (message: string): AppError =>
+  new AppError('nothing_to_unpublish', message);

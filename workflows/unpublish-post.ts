@@ -1,0 +1,109 @@
+import {
+  ActivityFailure,
+  CancellationScope,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  setCurrentDetails,
+  setHandler,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import { networkLabel, removalDetails, removalFailure, type ChannelDetails } from './details.ts';
+import { publishQueue, unpublish, type UnpublishPostInput } from './messages.ts';
+import { errorCodesKey, upsertIfSearchable } from './search-attributes.ts';
+
+const { readUnpublish, finishUnpublish } = proxyLocalActivities<Activities>({
+  startToCloseTimeout: '10 seconds',
+  retry: { initialInterval: '200 milliseconds', maximumInterval: '30 seconds' },
+  localRetryThreshold: '5 seconds',
+  summary: 'Read or end the request to remove the post',
+});
+
+type Target = Awaited<ReturnType<Activities['readUnpublish']>>[number];
+
+/**
+ * Removes a post from the networks of the channels that its database row names, and records the event
+ * `post.unpublished`. A signal says that there may be more channels; without one, a request that arrives while this ends
+ * would be lost.
+ *
+ * @throws ApplicationFailure if the post may still be live somewhere, so that the workflow ends as Failed.
+ */
+export async function unpublishPost(input: UnpublishPostInput): Promise<'removed'> {
+  const channels = new Map<string, ChannelDetails>();
+  const show = (): void => setCurrentDetails(removalDetails(input, [...channels.values()]));
+  let isAsked = true;
+  setHandler(unpublish, () => void (isAsked = true), {
+    description: 'Look for more channels to remove the post from.',
+  });
+  try {
+    for (let isOver = false; isAsked || !isOver;) {
+      isAsked = false;
+      const targets = await readUnpublish(input);
+      const stopped = await removeFrom(input, targets, (target, outcome) => {
+        const { channelId, network, postChannelId } = target;
+        channels.set(postChannelId, { channelId, network, ...outcome });
+        show();
+      });
+      ({ isOver } = await finishUnpublish({ ...input, stopped }));
+    }
+  } catch (error) {
+    if (isCancellation(error)) {
+      // Cancelled in the Temporal UI: end the request too.
+      await CancellationScope.nonCancellable(() => finishUnpublish({ ...input, stopped: 'all' }));
+    }
+
+    throw error;
+  }
+
+  const left = [...channels.values()].filter(
+    ({ status }) => !['removed', 'not_found', 'gone'].includes(status),
+  );
+  const codes = [...new Set(left.flatMap(({ code }) => code ?? []))].toSorted();
+  upsertIfSearchable(codes.length > 0 ? [{ key: errorCodesKey, value: codes }] : []);
+  if (left.length > 0) {
+    throw removalFailure(left);
+  }
+
+  return 'removed';
+}
+
+/** Removes the post from all channels at the same time. @returns the rows whose activity was stopped or timed out. */
+async function removeFrom(
+  input: UnpublishPostInput,
+  targets: readonly Target[],
+  setOutcome: (target: Target, outcome: Pick<ChannelDetails, 'status' | 'code'>) => void,
+): Promise<string[]> {
+  const stopped: string[] = [];
+  await Promise.all(
+    targets.map(async (target) => {
+      const { postChannelId, channelId, network } = target;
+      setOutcome(target, { status: 'under way' });
+      try {
+        const { unpublishChannel } = activitiesFor(network, channelId);
+        setOutcome(target, await unpublishChannel({ ...input, postChannelId }));
+      } catch (error) {
+        if (isCancellation(error) || !(error instanceof ActivityFailure)) {
+          throw error;
+        }
+
+        stopped.push(postChannelId);
+        setOutcome(target, { status: 'stopped', code: 'internal' });
+      }
+    }),
+  );
+  return stopped;
+}
+
+const activitiesFor = (network: string, channelId: string) =>
+  proxyActivities<Activities>({
+    taskQueue: publishQueue(network),
+    summary: `Remove from ${networkLabel(network)}, channel ${channelId}`,
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    // Longer than an attempt's own timeout, so that the attempt ends itself.
+    startToCloseTimeout: '5 minutes',
+    heartbeatTimeout: '20 seconds',
+    // Backstop: the activity itself gives up a day after the request.
+    scheduleToCloseTimeout: '26 hours',
+    // Regular waits come with the failure (nextRetryDelay); these intervals are for crashes.
+    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  });
