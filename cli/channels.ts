@@ -95,7 +95,7 @@ export async function makeConnectLink(deps: CommandDeps, values: Values): Promis
   await assertWorkspaceExists(deps.em, workspaceId);
   const { networks, quotas } = deps;
   const linkDeps = { ...deps, oauth: networks.oauth };
-  const { link, expiresAt } = await createConnectLink(linkDeps, workspaceId, {
+  const { link, expires_at: expiresAt } = await createConnectLink(linkDeps, workspaceId, {
     platform,
     values: { ...(url ? { url } : {}), ...(handle ? { handle } : {}) },
     returnUrl: values['return-url'],
@@ -105,8 +105,8 @@ export async function makeConnectLink(deps: CommandDeps, values: Values): Promis
     mostChannels: quotas.channels,
   });
   return {
-    text: `Open this in a browser before ${expiresAt.toISOString()}; it connects one account, once:\n${link}`,
-    data: { link, expires_at: expiresAt.toISOString(), platform },
+    text: `Open this in a browser before ${expiresAt}; it connects one account, once:\n${link}`,
+    data: { link, expires_at: expiresAt, platform },
   };
 }
 

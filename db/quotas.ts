@@ -39,7 +39,7 @@ export async function countPosts(
 }
 
 /** SQL: bytes of text of the post `p`, including its channels and files. */
-const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
+export const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
   + coalesce((select sum(octet_length(part)) from jsonb_array_elements_text(p.thread) part), 0)
   + coalesce((select sum(coalesce(octet_length(pc.body), 0) + coalesce(octet_length(pc.options::text), 0)
         + coalesce(octet_length(pc.defaults::text), 0))

@@ -10,3 +10,5 @@ export const grantPurpose = (channelId: string): string => `channel/${channelId}
 export const connectFlowPurpose = (linkId: string): string => `connect-link/${linkId}/flow`;
 export const oauthAppPurpose = (platform: string, baseUrl: string): string =>
   `oauth-app/${platform}/${baseUrl}/secret`;
+export const answerPurpose = (workspaceId: string, key: string): string =>
+  `workspace/${workspaceId}/idempotency/${key}/answer`;

@@ -96,7 +96,8 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
 
     // The database may have lost a doubted cancel, so claim the post to find out.
     if (schedule.canceled && !(schedule.doubted && patched('doubted-cancel'))) {
-      setCurrentDetails(stoppedDetails(input, 'Cancelled before its time: the post is a draft.'));
+      const why = 'Cancelled before its time: the post is a draft, or was deleted.';
+      setCurrentDetails(stoppedDetails(input, why));
       return { result: 'canceled' };
     }
 

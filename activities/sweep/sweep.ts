@@ -71,7 +71,7 @@ const maxBatches = 10;
 /**
  * Deletes rows past their retention (30 days by default): finds, finished deliveries with their attempts, and events
  * without deliveries, which can no longer be delivered. A pending delivery and its event stay. Daily metrics are
- * deleted after two years, connect links an hour after they expired.
+ * deleted after two years, connect links and idempotency keys an hour after they expired.
  *
  * @returns how many rows it deleted, without attempts.
  */
@@ -92,7 +92,7 @@ export async function purgeExpired(deps: ActivityDeps): Promise<number> {
  * all workspaces; no data leaves the database.
  */
 const purges: readonly {
-  /** Null for connect links and used allowances, which have a fixed retention. */
+  /** Null for connect links, idempotency keys and used allowances, which have a fixed retention. */
   readonly of: keyof ActivityDeps['retentionDays'] | null;
   readonly purge: (before: Date) => RawBuilder<unknown>;
 }[] = [
@@ -134,6 +134,15 @@ const purges: readonly {
         select id from connect_links where expires_at < ${before}
         order by expires_at limit ${sql.lit(batchSize)} for update skip locked)
       delete from connect_links where id = any(array(select id from expired)) returning id`,
+  },
+  {
+    of: null,
+    purge: (before) => sql`with expired as materialized (
+        select workspace_id, key from idempotency_keys where expires_at < ${before}
+        order by expires_at limit ${sql.lit(batchSize)} for update skip locked)
+      delete from idempotency_keys known using expired
+        where known.workspace_id = expired.workspace_id and known.key = expired.key and known.expires_at < ${before}
+        returning known.key`,
   },
   {
     of: null,

@@ -3,6 +3,12 @@ import { AppError } from '../../domain/errors.ts';
 import { createConnectLink } from '../../services/channels/create-link.ts';
 import { accountDeps } from '../../services/channels/oauth-context.ts';
 import type { ApiDeps } from '../deps.ts';
+import {
+  createdAnswer,
+  idempotencyHeader,
+  replayedHeader,
+  requestKey,
+} from '../http/idempotency.ts';
 import { route, type Route } from '../http/route.ts';
 import { connectExamples, linkExamples } from './examples.ts';
 import { connectBody, linkAnswer, type ConnectBody } from './schemas.ts';
@@ -19,21 +25,29 @@ export const connectRoutes = (deps: ApiDeps): Route[] => [
       'Open the link in a browser: its page names the account and the workspace, and leads to the network. It is valid for 15 minutes and connects one account, once. An account that is already connected keeps its channel and gets new access. A workspace has at most 100 open links; another one replaces the oldest.',
     body: connectBody,
     bodyExamples: connectExamples,
+    requestHeaders: idempotencyHeader,
     answers: {
       201: {
         description: 'The link. It is shown this once.',
         schema: linkAnswer,
         examples: linkExamples,
       },
+      200: {
+        description: 'The link that this idempotency key created before.',
+        schema: linkAnswer,
+        headers: replayedHeader,
+        examples: linkExamples,
+      },
     },
     errors: [
       'invalid_request',
       'invalid_channel_ids',
+      'idempotency_key_reused',
       'network_not_configured',
       'quota_exceeded',
       'channel_not_allowed',
     ],
-    handle: async ({ caller, body }) => {
+    handle: async ({ caller, body, header }) => {
       if (caller.channelIds !== null && body.channel_id === undefined) {
         throw new AppError(
           'channel_not_allowed',
@@ -42,19 +56,23 @@ export const connectRoutes = (deps: ApiDeps): Route[] => [
       }
 
       assertReaches(caller, body.channel_id === undefined ? [] : [body.channel_id], '/channel_id');
+      const key = requestKey(header, 'connectChannel', body);
       const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
-      const { link, expiresAt } = await createConnectLink(linkDeps, caller.workspaceId, {
+      const request = {
         platform: body.platform,
         values: valuesOf(body),
         returnUrl: body.return_url,
         atSandbox: body.sandbox,
         channelId: body.channel_id,
         mostChannels: caller.quotas.channels,
-      });
-      return {
-        status: 201,
-        body: { link, expires_at: expiresAt.toISOString(), platform: body.platform },
       };
+      const { replayed, ...made } = await createConnectLink(
+        linkDeps,
+        caller.workspaceId,
+        request,
+        key,
+      );
+      return createdAnswer({ ...made, platform: body.platform }, replayed);
     },
   }),
 ];

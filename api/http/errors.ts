@@ -31,6 +31,9 @@ export const httpStatusOf: Readonly<Record<ErrorCode, number>> = {
   webhook_limit_reached: 409,
   key_limit_reached: 409,
   post_not_editable: 409,
+  post_being_sent: 409,
+  post_deleted: 409,
+  nothing_to_copy: 409,
   post_not_cancellable: 409,
   nothing_to_retry: 409,
   media_in_use: 409,
@@ -109,7 +112,7 @@ export function named(error: unknown): AppError {
   if (isDatabaseUnavailable(error)) {
     return new AppError(
       'unavailable',
-      'The database is unavailable or busy. Try again; with an Idempotency-Key no post is created twice.',
+      'The database is unavailable or busy. Try again; with an Idempotency-Key nothing is created twice.',
     );
   }
 

@@ -12,7 +12,7 @@ import {
 import type { Caller } from '../../services/context.ts';
 import type { ServiceDeps } from '../../services/deps.ts';
 import type { Admission } from './admission.ts';
-import { readBody, readNoBody } from './read-body.ts';
+import { hasBody, readBody, readNoBody } from './read-body.ts';
 import { readMultipart } from './read-multipart.ts';
 import type { Route, QuerySpec } from './route.ts';
 
@@ -101,13 +101,18 @@ export function clientSignalOf(response: RouterContext['res']): AbortSignal {
 }
 
 /** Selects how the body of a route is read and validated. */
-function bodyReader({ method, body, bodyKind }: Route): (ctx: RouterContext) => Promise<unknown> {
+function bodyReader({
+  method,
+  body,
+  bodyKind,
+  isBodyOptional,
+}: Route): (ctx: RouterContext) => Promise<unknown> {
   if (body === undefined || bodyKind === 'multipart') {
     return async (ctx) => (method === 'post' && body === undefined ? readNoBody(ctx) : undefined);
   }
 
   const parse = parser(body);
-  return async (ctx) => parse(await readBody(ctx));
+  return async (ctx) => parse(isBodyOptional && !hasBody(ctx) ? {} : await readBody(ctx));
 }
 
 /** Treats a malformed id like an unknown one. @throws AppError `not_found` */

@@ -18,14 +18,16 @@ export async function readBody(ctx: Context): Promise<unknown> {
   return parseJson(await readText(ctx));
 }
 
+export const hasBody = (ctx: Context): boolean =>
+  (ctx.request.length ?? 0) > 0 || ctx.get('transfer-encoding') !== '';
+
 /**
  * Accepts an empty body, or the empty object that some clients always send.
  *
  * @throws AppError for any other body, because its fields would be ignored.
  */
 export async function readNoBody(ctx: Context): Promise<void> {
-  const comes = (ctx.request.length ?? 0) > 0 || ctx.get('transfer-encoding') !== '';
-  const text = comes ? await readText(ctx) : '';
+  const text = hasBody(ctx) ? await readText(ctx) : '';
   if (text === '') {
     return;
   }

@@ -83,6 +83,8 @@ export type Route = {
   /** JSON Schema of the body; omitted when the route has none. */
   readonly body?: TSchema;
   readonly bodyExamples?: Examples;
+  /** A call without a body is the same as one with an empty object. */
+  readonly isBodyOptional?: true;
   /** Changes nothing despite its method, so it does not count as a write. */
   readonly isReadOnly?: true;
   /** `multipart`: `body` only documents it, and `handle` reads it with `readMultipart`. JSON otherwise. */

@@ -8,6 +8,12 @@ import { deleteMedia, listMedia, loadMedia } from '../../services/media/library.
 import { uploadMedia, type ReadUpload } from '../../services/media/upload-media.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Multipart } from '../http/read-multipart.ts';
+import {
+  createdAnswer,
+  idempotencyHeader,
+  idempotencyKey,
+  replayedHeader,
+} from '../http/idempotency.ts';
 import { location, route, type Route, type Request } from '../http/route.ts';
 import { deletedFile, describedFile, fileList, singleFile } from './examples.ts';
 import {
@@ -63,6 +69,7 @@ const uploadCall = (deps: ApiDeps): Route =>
       'One file, as `multipart/form-data`. Its type is read from its bytes, not from its name.',
     body: uploadSchema,
     bodyKind: 'multipart',
+    requestHeaders: idempotencyHeader,
     answers: {
       201: {
         description: 'The file.',
@@ -70,26 +77,30 @@ const uploadCall = (deps: ApiDeps): Route =>
         headers: { Location: location },
         examples: singleFile,
       },
+      200: {
+        description:
+          'The file that this idempotency key stored within the last 24 hours, as it was then.',
+        schema: mediaAnswer,
+        headers: replayedHeader,
+        examples: singleFile,
+      },
     },
     errors: [
       'invalid_request',
       'invalid_media',
+      'idempotency_key_reused',
       'quota_exceeded',
       'payload_too_large',
       'unsupported_media_type',
     ],
     handle: async (request) => {
-      const file = await uploadMedia(
-        deps,
-        request.caller,
-        uploadReader(request),
-        request.clientSignal,
-      );
-      return {
-        status: 201,
-        body: { media: presentMedia(deps.publicUrl, file) },
-        headers: { Location: `/api/v1/media/${file.id}` },
-      };
+      const { media, replayed } = await uploadMedia(deps, request.caller, {
+        read: uploadReader(request),
+        present: (file) => ({ media: presentMedia(deps.publicUrl, file) }),
+        clientSignal: request.clientSignal,
+        idempotencyKey: idempotencyKey(request.header),
+      });
+      return createdAnswer({ media }, replayed, `/api/v1/media/${media.id}`);
     },
   });
 

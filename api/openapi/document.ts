@@ -179,7 +179,7 @@ const headerParameters = ({ requestHeaders = {} }: Route): object[] =>
     schema,
   }));
 
-function bodyOf({ body, bodyKind, bodyExamples = {} }: Route): object {
+function bodyOf({ body, bodyKind, bodyExamples = {}, isBodyOptional }: Route): object {
   if (body === undefined) {
     return {};
   }
@@ -188,7 +188,7 @@ function bodyOf({ body, bodyKind, bodyExamples = {} }: Route): object {
     bodyKind === 'multipart'
       ? { 'multipart/form-data': { schema: refer(body), examples: bodyExamples } }
       : jsonContent(body, bodyExamples);
-  return { requestBody: { required: true, content } };
+  return { requestBody: { required: isBodyOptional !== true, content } };
 }
 
 const goodAnswer = ({

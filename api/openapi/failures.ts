@@ -166,7 +166,7 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   idempotency_key_reused: {
-    when: 'The idempotency key was used before, with a different body.',
+    when: 'The idempotency key was used before, by another call or with a different request.',
     example: {
       error:
         'This idempotency key made post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d with another body. Use a new key for a new post.',
@@ -228,7 +228,28 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
   },
   post_not_editable: {
     when: 'The post is being published or has ended; only a draft or a scheduled post can be changed.',
-    example: { error: 'The post is publishing; only a draft or a scheduled post can be changed.' },
+    example: {
+      error:
+        'The post is published; only a draft or a scheduled post can be changed. POST /posts/0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d/copy makes a draft of it.',
+    },
+  },
+  post_being_sent: {
+    when: 'A request to a network is under way, or its outcome is not known yet, so the post cannot be deleted now.',
+    example: {
+      error:
+        'The post is being sent on mastodon channel @ana@social.example (0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31). Delete it when that has ended; POST /posts/0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d/cancel stops the other channels.',
+    },
+  },
+  post_deleted: {
+    when: 'This idempotency key created a post that was deleted within the last 24 hours.',
+    example: {
+      error:
+        'This idempotency key made post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d, which was deleted. Use a new key for a new post.',
+    },
+  },
+  nothing_to_copy: {
+    when: '`only` is `failed` and no channel failed; or all channels to copy were disconnected; or no text or file of them is left; or the network no longer accepts an option.',
+    example: { error: 'No channel of this post has failed. Omit `only` to copy all channels.' },
   },
   post_not_cancellable: {
     when: 'The post is a draft or has ended, so there is nothing to stop.',
@@ -298,7 +319,7 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     when: 'A part of the service is unavailable or busy. Try again after `Retry-After` seconds.',
     example: {
       error:
-        'The database is unavailable or busy. Try again; with an Idempotency-Key no post is created twice.',
+        'The database is unavailable or busy. Try again; with an Idempotency-Key nothing is created twice.',
     },
   },
 };

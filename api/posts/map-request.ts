@@ -1,10 +1,8 @@
-import { AppError } from '../../domain/errors.ts';
-import { isText } from '../../domain/texts.ts';
-import { headerText } from '../../runtime/bytes.ts';
-import { sha256Hex } from '../../runtime/secrets.ts';
+import { fingerprint, type RequestKey } from '../../services/idempotency.ts';
 import type { PostInput } from '../../services/posts/content.ts';
-import type { RequestKey } from '../../services/posts/idempotency.ts';
 import type { Validation } from '../../services/posts/validate-post.ts';
+import { idempotencyKey } from '../http/idempotency.ts';
+import type { Request } from '../http/route.ts';
 import type { CreatePostBody, EditPostBody, Validated } from './schemas.ts';
 
 /** Maps the body of a creation, a validation or an edit. */
@@ -48,57 +46,10 @@ export const presentValidated = ({ valid, warning, channels }: Validation): Vali
 });
 
 /** Returns the idempotency key of a creation with the fingerprint of its body; undefined without a key. */
-export function requestKey(
-  header: string | undefined,
-  body: CreatePostBody,
+export function createKey(
+  header: Request['header'],
+  { idempotency_key: fromBody, ...rest }: CreatePostBody,
 ): RequestKey | undefined {
-  const key = idempotencyKey(header, body.idempotency_key);
-  return key === undefined ? undefined : { key, print: fingerprint(body) };
-}
-
-/**
- * Returns the idempotency key from the header or the body. Both may be sent if they are equal.
- *
- * @throws AppError `invalid_request` when they differ, or the key is empty, too long or not valid text.
- */
-function idempotencyKey(
-  header: string | undefined,
-  fromBody: string | undefined,
-): string | undefined {
-  const fromHeader = header === undefined ? undefined : headerText(header);
-  if (fromHeader !== undefined && fromBody !== undefined && fromHeader !== fromBody) {
-    throw new AppError(
-      'invalid_request',
-      'The Idempotency-Key header and idempotency_key in the body differ. Send one of them.',
-    );
-  }
-
-  const key = fromHeader ?? fromBody;
-  if (key !== undefined && (key === '' || key.length > 255 || !isText(key))) {
-    const message =
-      'must have 1 to 255 characters, without NUL and without half of a surrogate pair';
-    const details = [{ path: '/idempotency_key', message }];
-    const where = fromHeader === undefined ? { details } : {};
-    throw new AppError('invalid_request', `An idempotency key ${message}.`, where);
-  }
-
-  return key;
-}
-
-/** Hashes a request independent of the order of its fields and without its key. */
-function fingerprint({ idempotency_key: _, ...rest }: CreatePostBody): string {
-  return sha256Hex(canonical(rest));
-}
-
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) {
-    return `[${value.map(canonical).join(',')}]`;
-  }
-
-  if (value !== null && typeof value === 'object') {
-    const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
-  }
-
-  return JSON.stringify(value);
+  const key = idempotencyKey(header, fromBody);
+  return key === undefined ? undefined : { key, print: fingerprint(rest) };
 }

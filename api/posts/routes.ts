@@ -7,6 +7,7 @@ import { retryPost } from '../../services/posts/retry-post.ts';
 import { settlePost } from '../../services/posts/settle-post.ts';
 import type { ApiDeps } from '../deps.ts';
 import { type Route, route } from '../http/route.ts';
+import { copyCall, deleteCall } from './copy-and-delete-routes.ts';
 import {
   pageExample,
   partial,
@@ -28,6 +29,8 @@ export const postRoutes = (deps: ApiDeps): Route[] => [
   validateCall(deps),
   readCall(deps),
   editCall(deps),
+  deleteCall(deps),
+  copyCall(deps),
   cancelCall(deps),
   retryCall(deps),
   settleCall(deps),

@@ -5,6 +5,7 @@ import { editPost } from '../../services/posts/edit-post.ts';
 import { showPost } from '../../services/posts/read-posts.ts';
 import { validatePost } from '../../services/posts/validate-post.ts';
 import type { ApiDeps } from '../deps.ts';
+import { createdAnswer, idempotencyHeader, replayedHeader } from '../http/idempotency.ts';
 import { location, route, type Route } from '../http/route.ts';
 import {
   draft,
@@ -15,7 +16,7 @@ import {
   scheduled,
   validations,
 } from './examples.ts';
-import { postInput, presentValidated, requestKey } from './map-request.ts';
+import { createKey, postInput, presentValidated } from './map-request.ts';
 import {
   createPostSchema,
   editPostSchema,
@@ -44,12 +45,7 @@ export const createCall = (deps: ApiDeps): Route =>
     scope: 'posts:write',
     summary: 'Create a draft, or schedule a post or a thread',
     description: 'A post with a time needs the scope `posts:publish` too.',
-    requestHeaders: {
-      'Idempotency-Key': {
-        description: 'The same key with the same body creates one post, however often it is sent.',
-        schema: { type: 'string', minLength: 1, maxLength: 255 },
-      },
-    },
+    requestHeaders: idempotencyHeader,
     body: createPostSchema,
     bodyExamples: newPosts,
     answers: {
@@ -62,12 +58,7 @@ export const createCall = (deps: ApiDeps): Route =>
       200: {
         description: 'The post that this idempotency key created before, in its current state.',
         schema: postAnswer,
-        headers: {
-          'Idempotency-Replayed': {
-            description: 'This call stored nothing.',
-            schema: { type: 'string', const: 'true' },
-          },
-        },
+        headers: replayedHeader,
         examples: { scheduled, published },
       },
     },
@@ -76,22 +67,21 @@ export const createCall = (deps: ApiDeps): Route =>
       'no_channels',
       'invalid_content',
       'idempotency_key_reused',
+      'post_deleted',
       'plan_required',
       'quota_exceeded',
     ],
     handle: async ({ caller, body, header, clientSignal }) => {
-      const key = requestKey(header('idempotency-key'), body);
+      const key = createKey(header, body);
       const input = postInput(body);
-      const created = await createPost(deps, caller, input, key, clientSignal());
+      const created = await createPost(deps, caller, input, key, { signal: clientSignal() });
       const { postId, replayed, toSync } = created;
       if (toSync) {
         deps.syncPost(toSync);
       }
 
       const answer = { post: await showPost(deps, { workspaceId: caller.workspaceId, postId }) };
-      return replayed
-        ? { status: 200, body: answer, headers: { 'Idempotency-Replayed': 'true' } }
-        : { status: 201, body: answer, headers: { Location: `/api/v1/posts/${postId}` } };
+      return createdAnswer(answer, replayed, `/api/v1/posts/${postId}`);
     },
   });
 

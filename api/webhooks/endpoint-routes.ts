@@ -8,6 +8,12 @@ import {
   editEndpoint,
 } from '../../services/webhooks/write-endpoints.ts';
 import type { ApiDeps } from '../deps.ts';
+import {
+  createdAnswer,
+  idempotencyHeader,
+  replayedHeader,
+  requestKey,
+} from '../http/idempotency.ts';
 import { location, route, type Route } from '../http/route.ts';
 import * as examples from './examples.ts';
 import {
@@ -62,6 +68,7 @@ const createCall = (deps: ApiDeps): Route =>
     summary: 'Register a webhook endpoint',
     body: createEndpointSchema,
     bodyExamples: examples.newEndpoints,
+    requestHeaders: idempotencyHeader,
     answers: {
       201: {
         description: 'The endpoint, with its signing secret. The secret is not shown again.',
@@ -69,15 +76,27 @@ const createCall = (deps: ApiDeps): Route =>
         headers: { Location: location },
         examples: { created: examples.created },
       },
+      200: {
+        description:
+          'The endpoint that this idempotency key created within the last 24 hours, as it was then, with its secret.',
+        schema: record({ webhook: createdEndpointSchema }),
+        headers: replayedHeader,
+        examples: { created: examples.created },
+      },
     },
-    errors: ['invalid_request', 'invalid_webhook_url', 'invalid_events', 'webhook_limit_reached'],
-    handle: async ({ caller, body }) => {
-      const { endpoint, secret } = await createEndpoint(deps, caller.workspaceId, body);
-      return {
-        status: 201,
-        body: { webhook: { ...endpoint, secret } },
-        headers: { Location: `/api/v1/webhooks/${endpoint.id}` },
-      };
+    errors: [
+      'invalid_request',
+      'invalid_webhook_url',
+      'invalid_events',
+      'idempotency_key_reused',
+      'webhook_limit_reached',
+    ],
+    handle: async ({ caller, body, header }) => {
+      const key = requestKey(header, 'createWebhook', body);
+      const made = await createEndpoint(deps, caller.workspaceId, body, key);
+      const { endpoint, secret, replayed } = made;
+      const webhook = { ...endpoint, secret };
+      return createdAnswer({ webhook }, replayed, `/api/v1/webhooks/${endpoint.id}`);
     },
   });
 

@@ -207,7 +207,14 @@ export const PostPartSchema = defineEntity({
   properties: {
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
-    postChannelId: () => p.manyToOne(PostChannel).mapToPk().name('post_channel_id'),
+    /** Null for a part that was or may be live when its post was deleted: no other post may claim it. */
+    postChannelId: () =>
+      p
+        .manyToOne(PostChannel)
+        .mapToPk()
+        .name('post_channel_id')
+        .strictNullable()
+        .deleteRule('set null'),
     channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id'),
     run: p.integer(),
     /** Position in the thread, from 0. */
@@ -276,13 +283,24 @@ PostMediaSchema.setClass(PostMedia);
 export const IdempotencyKeySchema = defineEntity({
   name: 'IdempotencyKey',
   tableName: 'idempotency_keys',
+  indexes: [
+    {
+      name: 'idempotency_keys_expiring',
+      expression: `create index "idempotency_keys_expiring" on "idempotency_keys" ("expires_at") where "expires_at" is not null`,
+    },
+  ],
   primaryKeys: ['workspaceId', 'key'],
   properties: {
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').primary(),
     key: p.text().primary(),
     /** SHA-256 over the request's canonical JSON, in hex. */
     fingerprint: p.text(),
-    postId: () => p.manyToOne(Post).mapToPk().name('post_id'),
+    /** The post that it created, which may have been deleted; null for another object. */
+    postId: p.uuid().index().strictNullable(),
+    /** The answer of a call that created another object. */
+    sealedAnswer: p.text().strictNullable(),
+    /** Null as long as its post exists. */
+    expiresAt: instant().strictNullable(),
     createdAt: createdAt(),
   },
 });

@@ -3,7 +3,7 @@ import { postAddress } from '../../domain/texts.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
 import { type LedgerEntry, countingRows, lastRun } from './entries.ts';
-import { type LedgerOf, isOpen, mayBeLive, openInSql } from './parts.ts';
+import { type LedgerOf, isOpen, mayBeLive, mayBeLiveInSql, openInSql } from './parts.ts';
 
 /** SQL: marks these parts as sent. */
 export const markSent = (
@@ -186,24 +186,48 @@ export async function sentUrls(
  * the ledger; if a restored database had lost the send, only the channel has the URL.
  *
  * @param url As `postAddress` formats it.
+ * @returns null for none; with a null id if that post was deleted.
  */
 export async function postAt(
   em: Em,
   { workspaceId, channelId, postChannelId }: LedgerOf & { readonly channelId: string },
   url: string,
-): Promise<string | null> {
+): Promise<{ readonly id: string | null } | null> {
   const [other] = await query(
     em,
-    sql<{ post_id: string }>`
-      select post_id from post_channels where workspace_id = ${workspaceId} and id in (
-        select pp.post_channel_id from post_parts pp
-        where pp.channel_id = ${channelId} and pp.workspace_id = ${workspaceId} and pp.url = ${url}
-          and pp.post_channel_id <> ${postChannelId} and pp.state <> 'refused'
-        union all
-        select pc.id from post_channels pc
-        where pc.channel_id = ${channelId} and pc.workspace_id = ${workspaceId} and pc.settled_at is not null
-          and pc.url = ${url} and pc.id <> ${postChannelId})
+    sql<{ id: string | null }>`
+      select pc.post_id as id from post_parts pp
+      left join post_channels pc on pc.id = pp.post_channel_id and pc.workspace_id = pp.workspace_id
+      where pp.channel_id = ${channelId} and pp.workspace_id = ${workspaceId} and pp.url = ${url}
+        and pp.post_channel_id is distinct from ${postChannelId} and pp.state <> 'refused'
+      union all
+      select pc.post_id from post_channels pc
+      where pc.channel_id = ${channelId} and pc.workspace_id = ${workspaceId} and pc.settled_at is not null
+        and pc.url = ${url} and pc.id <> ${postChannelId}
       limit 1`,
   );
-  return other?.post_id ?? null;
+  return other ?? null;
+}
+
+/**
+ * Detaches the ledger from a post that is being deleted. Parts that are or may be live stay, without their text, so that
+ * no other post of the account claims them. The others are deleted.
+ */
+export async function detachParts(
+  em: Em,
+  workspaceId: string,
+  postChannelIds: readonly string[],
+  now: Date,
+): Promise<void> {
+  await query(
+    em,
+    sql`delete from post_parts pp where pp.post_channel_id = any(${postChannelIds}::uuid[])
+        and pp.workspace_id = ${workspaceId} and not ${mayBeLiveInSql('pp')}`,
+  );
+  await query(
+    em,
+    sql`update post_parts pp set post_channel_id = null, text = '', remote_data = '{}', sealed_uploads = null,
+          updated_at = ${now}
+        where pp.post_channel_id = any(${postChannelIds}::uuid[]) and pp.workspace_id = ${workspaceId}`,
+  );
 }

@@ -9,6 +9,7 @@ import { isText, pasted } from '../../domain/texts.ts';
 import type { OauthEntry } from '../../networks/oauth/contract.ts';
 import { mayReturnTo } from '../../runtime/config/allowed-addresses.ts';
 import { newLinkToken, sha256Hex } from '../../runtime/secrets.ts';
+import { createOnce, type RequestKey } from '../idempotency.ts';
 import { assertChannelQuota } from './connect-channel.ts';
 import { type AccountDeps, isAtSandbox } from './oauth-context.ts';
 
@@ -18,7 +19,10 @@ const lifeMs = 15 * 60_000;
 /** Open links per workspace. Another one replaces the oldest. */
 const mostOpen = 100;
 
-type LinkDeps = Pick<AccountDeps, 'orm' | 'oauth' | 'publicUrl' | 'sandboxUrl' | 'now'> & {
+type LinkDeps = Pick<
+  AccountDeps,
+  'orm' | 'oauth' | 'publicUrl' | 'sandboxUrl' | 'now' | 'sealer'
+> & {
   /** Allowed addresses for `return_url`. */
   readonly returnUrls: readonly URL[];
 };
@@ -36,58 +40,76 @@ type LinkRequest = {
   readonly mostChannels: number;
 };
 
-type CreatedLink = { readonly link: string; readonly expiresAt: Date };
+/** `expires_at` is ISO 8601 in UTC. */
+type CreatedLink = { readonly link: string; readonly expires_at: string };
 
 /**
  * Creates a single-use link with which a person connects one account to a workspace in a browser.
  *
- * @throws AppError `invalid_request`, `invalid_channel_ids`, `network_not_configured`, `quota_exceeded`
+ * @throws AppError `invalid_request`, `invalid_channel_ids`, `network_not_configured`, `quota_exceeded`,
+ *   `idempotency_key_reused`
  */
 export async function createConnectLink(
   deps: LinkDeps,
   workspaceId: string,
   request: LinkRequest,
-): Promise<CreatedLink> {
-  const { platform, channelId } = request;
-  const entry = entryOf(deps, platform);
+  key?: RequestKey,
+): Promise<CreatedLink & { readonly replayed: boolean }> {
+  const entry = entryOf(deps, request.platform);
   const returnUrl =
     request.returnUrl === undefined ? null : checkReturnUrl(request.returnUrl, deps.returnUrls);
-  const given = checkValues(platform, entry, request.values ?? {});
-  return deps.orm.em.fork().transactional(async (em) => {
-    const channel = channelId === undefined ? null : await channelOf(em, workspaceId, channelId);
-    if (channel && channel.platform !== platform) {
-      throw wrong('/platform', `is ${channel.platform} for this channel`);
-    }
+  const given = checkValues(request.platform, entry, request.values ?? {});
+  return createOnce<CreatedLink>(deps, workspaceId, key, (transact) =>
+    transact((em) => storeLink(deps, em, workspaceId, { ...request, entry, returnUrl, given })),
+  );
+}
 
-    if (!channel) {
-      await assertChannelQuota(em, workspaceId, request.mostChannels);
-    }
+type CheckedRequest = Omit<LinkRequest, 'returnUrl' | 'values'> & {
+  readonly entry: OauthEntry;
+  readonly returnUrl: string | null;
+  readonly given: Readonly<Record<string, string>>;
+};
 
-    const atSandbox = request.atSandbox ?? (channel !== null && isAtSandbox(deps, channel.baseUrl));
-    assertUsable(deps, platform, entry, atSandbox);
-    const values = { ...(channel && !atSandbox ? knownValuesOf(channel, entry) : {}), ...given };
-    const token = newLinkToken();
-    const now = deps.now();
-    const expiresAt = new Date(now.getTime() + lifeMs);
-    await query(
-      em,
-      db.insertInto('connect_links').values({
-        id: newId(),
-        workspace_id: workspaceId,
-        platform,
-        token_hash: sha256Hex(token),
-        channel_id: channel?.id ?? null,
-        values,
-        at_sandbox: atSandbox,
-        return_url: returnUrl,
-        status: 'open',
-        expires_at: expiresAt,
-        created_at: now,
-      }),
-    );
-    await dropOldest(em, workspaceId);
-    return { link: `${deps.publicUrl}/connect/${token}`, expiresAt };
-  });
+async function storeLink(
+  deps: LinkDeps,
+  em: Em,
+  workspaceId: string,
+  request: CheckedRequest,
+): Promise<CreatedLink> {
+  const { platform, channelId, entry, returnUrl, given } = request;
+  const channel = channelId === undefined ? null : await channelOf(em, workspaceId, channelId);
+  if (channel && channel.platform !== platform) {
+    throw wrong('/platform', `is ${channel.platform} for this channel`);
+  }
+
+  if (!channel) {
+    await assertChannelQuota(em, workspaceId, request.mostChannels);
+  }
+
+  const atSandbox = request.atSandbox ?? (channel !== null && isAtSandbox(deps, channel.baseUrl));
+  assertUsable(deps, platform, entry, atSandbox);
+  const values = { ...(channel && !atSandbox ? knownValuesOf(channel, entry) : {}), ...given };
+  const token = newLinkToken();
+  const now = deps.now();
+  const expiresAt = new Date(now.getTime() + lifeMs);
+  await query(
+    em,
+    db.insertInto('connect_links').values({
+      id: newId(),
+      workspace_id: workspaceId,
+      platform,
+      token_hash: sha256Hex(token),
+      channel_id: channel?.id ?? null,
+      values,
+      at_sandbox: atSandbox,
+      return_url: returnUrl,
+      status: 'open',
+      expires_at: expiresAt,
+      created_at: now,
+    }),
+  );
+  await dropOldest(em, workspaceId);
+  return { link: `${deps.publicUrl}/connect/${token}`, expires_at: expiresAt.toISOString() };
 }
 
 function entryOf({ oauth }: LinkDeps, platform: string): OauthEntry {

@@ -1,9 +1,12 @@
+import { createHash, type Hash } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
-import type { Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import type { MediaFile } from '../../db/entities/media.ts';
+import { AppError } from '../../domain/errors.ts';
 import { namedIfOutOfRoom } from '../../runtime/storage/disk-storage.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
+import { createOnce, fingerprint, isKeyUsed, type RequestKey } from '../idempotency.ts';
 import { reserveFiles, type FileReservation } from '../quotas/media-quota.ts';
 import { insertMedia, maxFileBytes, storedMedia, storeFile, type Sent } from './store-files.ts';
 
@@ -21,38 +24,57 @@ type UploadTarget = {
 /** Receives one file, and returns what came with it. Called once the file may be stored. */
 export type ReadUpload = (target: UploadTarget) => Promise<Pick<Sent, 'name' | 'altText'>>;
 
+/** How a caller shows a file, and how the request names it. */
+type UploadRequest<T> = {
+  readonly read: ReadUpload;
+  /** Returns JSON, which a repeated request gets again. */
+  readonly present: (file: MediaFile) => T;
+  readonly clientSignal: () => AbortSignal;
+  readonly idempotencyKey: string | undefined;
+};
+
 /**
  * Stores one uploaded file in the media library, streamed to the disk. A failure leaves neither a file nor a row.
  *
  * @throws AppError `invalid_media`, `invalid_request`, `payload_too_large`, `unsupported_media_type`,
- *   `quota_exceeded`, `unavailable`.
+ *   `quota_exceeded`, `unavailable`, `idempotency_key_reused`.
  */
-export async function uploadMedia(
-  deps: Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'media'>,
+export async function uploadMedia<T extends object>(
+  deps: UploadDeps,
   owner: QuotaOwner,
-  read: ReadUpload,
-  clientSignal: () => AbortSignal,
-): Promise<MediaFile> {
+  request: UploadRequest<T>,
+): Promise<T & { readonly replayed: boolean }> {
   const { media, orm } = deps;
+  const { read, idempotencyKey } = request;
+  if (idempotencyKey !== undefined && (await isKnown(deps, owner, idempotencyKey))) {
+    return repeatUpload(deps, owner, { ...request, idempotencyKey });
+  }
+
   // Before the body is read: a request without quota or space should cost nothing.
   const coming = await reserveFiles(orm.em.fork(), media, owner, 1);
   const filePath = media.staging.newPath();
+  const hash = createHash('sha256');
   try {
-    const { name, altText } = await receive(filePath, (sink) =>
-      read({ sink, through: coming.through, maxBytes: maxFileBytes, stallMs: media.stallMs }),
-    );
-    const signal = clientSignal();
-    const sent = { name, altText, workspaceId: owner.workspaceId, signal };
+    const fields = await receive(filePath, (sink) => {
+      const through = (bytes: AsyncIterable<Buffer>) =>
+        coming.through(idempotencyKey === undefined ? bytes : hashed(bytes, hash));
+      return read({ sink, through, maxBytes: maxFileBytes, stallMs: media.stallMs });
+    });
+    const key = idempotencyKey === undefined ? undefined : keyOf(idempotencyKey, fields, hash);
+    const signal = request.clientSignal();
+    const sent = { ...fields, workspaceId: owner.workspaceId, signal };
     const stored = storedMedia(deps, [await storeFile(deps, filePath, sent)], coming);
     try {
-      return await orm.em.fork().transactional(async (em) => {
-        const [file] = await insertMedia(em, owner, stored, deps.now());
-        if (!file) {
-          throw new Error('insertMedia returned no row for the file.');
-        }
+      return await createOnce<T>(deps, owner.workspaceId, key, (transact) =>
+        transact(async (em) => {
+          const [file] = await insertMedia(em, owner, stored, deps.now());
+          if (!file) {
+            throw new Error('insertMedia returned no row for the file.');
+          }
 
-        return file;
-      });
+          return request.present(file);
+        }),
+      );
     } finally {
       await stored.removeUnclaimed();
     }
@@ -63,6 +85,48 @@ export async function uploadMedia(
     coming.release();
   }
 }
+
+type UploadDeps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'media' | 'sealer'>;
+
+const isKnown = (
+  { orm, now }: UploadDeps,
+  { workspaceId }: QuotaOwner,
+  key: string,
+): Promise<boolean> => isKeyUsed(orm.em.fork(), workspaceId, key, now());
+
+/** Compares a repeated upload by its hash, and stores nothing: it needs neither quota nor space. */
+async function repeatUpload<T extends object>(
+  deps: UploadDeps,
+  { workspaceId }: QuotaOwner,
+  { read, idempotencyKey }: UploadRequest<T> & { readonly idempotencyKey: string },
+): Promise<T & { readonly replayed: boolean }> {
+  const hash = createHash('sha256');
+  const fields = await read({
+    sink: new Writable({ write: (_bytes, _encoding, done) => done() }),
+    through: (bytes) => hashed(bytes, hash),
+    maxBytes: maxFileBytes,
+    stallMs: deps.media.stallMs,
+  });
+  return createOnce<T>(deps, workspaceId, keyOf(idempotencyKey, fields, hash), () => {
+    throw new AppError(
+      'unavailable',
+      'The idempotency key expired meanwhile. Send the file again.',
+    );
+  });
+}
+
+async function* hashed(bytes: AsyncIterable<Buffer>, hash: Hash): AsyncIterable<Buffer> {
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    yield chunk;
+  }
+}
+
+/** A file's name is part of the request, since it is stored. */
+const keyOf = (key: string, fields: object, hash: Hash): RequestKey => ({
+  key,
+  print: fingerprint(['uploadMedia', { ...fields, file: hash.digest('hex') }]),
+});
 
 /** Gives `read` a new file to write to. @returns its result, once the file is complete and closed. */
 async function receive<T>(filePath: string, read: (sink: Writable) => Promise<T>): Promise<T> {

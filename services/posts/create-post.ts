@@ -6,6 +6,7 @@ import { assertHasPlan } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
 import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
+import { findReplayed, type RequestKey } from '../idempotency.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
@@ -17,17 +18,23 @@ import {
   postContentOf,
   type PostInput,
 } from './content.ts';
-import { findReplayed, type RequestKey } from './idempotency.ts';
 import { storePost } from './store-post.ts';
 import { assertPublishable, validateContent } from './validate-content.ts';
 
-type Deps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media'>;
+export type CreateDeps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media'>;
 
-type Created = {
+export type Created = {
   readonly postId: string;
   /** The key created the post before; nothing was stored. */
   readonly replayed: boolean;
   readonly toSync: PostToSync | null;
+};
+
+type CreateOptions = {
+  /** Aborts downloads when the client hangs up. */
+  readonly signal?: AbortSignal;
+  /** A warning about the post as a whole. Default: about its time. */
+  readonly note?: string | null;
 };
 
 /**
@@ -35,20 +42,19 @@ type Created = {
  * in between, the relay picks up the row.
  *
  * @param key The idempotency key, if sent.
- * @param signal Aborts downloads when the client hangs up.
  * @throws AppError with one of the codes that the route lists; nothing is stored then.
  */
 export async function createPost(
-  deps: Deps,
+  deps: CreateDeps,
   caller: Caller,
   input: PostInput,
   key: RequestKey | undefined,
-  signal?: AbortSignal,
+  options: CreateOptions = {},
 ): Promise<Created> {
   assertPostChannels(caller, input.channelIds ?? []);
   const replayed = async (): Promise<Created | null> => {
     const em = deps.orm.em.fork();
-    const postId = key && (await findReplayed(em, caller.workspaceId, key));
+    const postId = key && (await findReplayed(em, caller.workspaceId, key, deps.now()));
     return postId ? { postId, replayed: true, toSync: null } : null;
   };
   const earlier = await replayed();
@@ -57,9 +63,9 @@ export async function createPost(
   }
 
   try {
-    const created = await makePost(deps, caller, input, key, signal);
+    const created = await makePost(deps, caller, input, key, options);
     // Null: another request with this key has committed a post.
-    return created ?? (await createPost(deps, caller, input, key, signal));
+    return created ?? (await createPost(deps, caller, input, key, options));
   } catch (error) {
     // The same request may have used up the quota a moment ago.
     const isFull = error instanceof AppError && error.code === 'quota_exceeded';
@@ -74,11 +80,11 @@ export async function createPost(
 
 /** @returns null when another request took the key. */
 async function makePost(
-  deps: Deps,
+  deps: CreateDeps,
   caller: Caller,
   input: PostInput,
   key: RequestKey | undefined,
-  signal: AbortSignal | undefined,
+  { signal, note = timeWarning(input) }: CreateOptions,
 ): Promise<Created | null> {
   const { workspaceId } = caller;
   const em = deps.orm.em.fork();
@@ -103,7 +109,6 @@ async function makePost(
     assertPublishable(validateContent(deps.rules, channels, content, []));
   }
 
-  const note = timeWarning(input);
   const post = { id: newId(), dueAt, content, media, optionFiles, note, key };
   const downloaded = await downloadMedia(deps, caller, mediaUrls, signal);
   try {

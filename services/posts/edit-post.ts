@@ -67,7 +67,7 @@ export async function editPost(
     throw postNotFound(postId);
   }
 
-  assertEditable(before); // Before any download.
+  assertEditable(before, postId); // Before any download.
   const downloaded = await downloadMedia(deps, caller, input.mediaUrls ?? [], signal);
   try {
     const edit = { caller, postId, input, dueAt, downloaded, quotas };
@@ -89,7 +89,7 @@ async function applyEdit(
   edit: Edit,
 ): Promise<PostToSync | null> {
   const { caller, postId, input, dueAt: newDueAt, quotas, recounts } = edit;
-  assertEditable(await lockPost(em, { workspaceId, postId }));
+  assertEditable(await lockPost(em, { workspaceId, postId }), postId);
   const post = await em.findOneOrFail(Post, { id: postId, workspaceId });
   const dueAt = newDueAt === undefined ? post.scheduledAt : newDueAt;
   if (dueAt) {
@@ -206,11 +206,11 @@ const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostT
 });
 
 /** @throws AppError `post_not_editable` */
-function assertEditable({ status }: Pick<Post, 'status'>): void {
+function assertEditable({ status }: Pick<Post, 'status'>, postId: string): void {
   if (status !== 'draft' && status !== 'scheduled') {
     throw new AppError(
       'post_not_editable',
-      `The post is ${status}; only a draft or a scheduled post can be changed.`,
+      `The post is ${status}; only a draft or a scheduled post can be changed. POST /posts/${postId}/copy makes a draft of it.`,
     );
   }
 }

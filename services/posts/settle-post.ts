@@ -169,7 +169,8 @@ async function assertFree(
 ): Promise<void> {
   const other = await postAt(em, channel, url);
   if (other !== null) {
-    const message = `This URL already belongs to post ${other} of this channel. Send the URL of this post, or null if it is not there.`;
+    const which = other.id === null ? 'a deleted post' : `post ${other.id}`;
+    const message = `This URL already belongs to ${which} of this channel. Send the URL of this post, or null if it is not there.`;
     const details = [{ path: '/url', message }];
     throw new AppError('nothing_to_settle', message, { details });
   }

@@ -4,6 +4,7 @@ import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
+import { claimKey, KeyTakenError, type RequestKey } from '../idempotency.ts';
 import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
 import { divideAnew, ShareIsShort, takeFromShare, withRecount } from '../quotas/post-quota.ts';
 import { assertKnown, heldChannels, holdChannels, type ChosenChannel } from './choose-channels.ts';
@@ -14,7 +15,6 @@ import {
   countNamed,
   type GivenFiles,
 } from './content.ts';
-import { claimKey, KeyTakenError, type RequestKey } from './idempotency.ts';
 import {
   altTextBytes,
   attachMedia,
@@ -81,7 +81,7 @@ export async function storePost(
     const altBytes = altTextBytes(placed);
     await insertPost(em, owner, post, { validations, now, recounts, altBytes });
     if (post.key !== undefined) {
-      await claimKey(em, { workspaceId, ...post.key, postId: post.id }, now);
+      await claimKey(em, workspaceId, post.key, post.id, now);
     }
 
     if (placed.length > 0) {

@@ -2,6 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import { WebhookEndpoint } from '../../db/entities/webhooks.ts';
 import { newId } from '../../db/new-id.ts';
+import type { Em } from '../../db/orm.ts';
 import { db, query } from '../../db/query.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -11,6 +12,7 @@ import { rotationOverlapMs, secretsOf, type KeptSecret } from '../../domain/webh
 import { normalUrl } from '../../runtime/egress/target.ts';
 import { newSigningSecret } from '../../runtime/secrets.ts';
 import type { ServiceDeps } from '../deps.ts';
+import { createOnce, type RequestKey } from '../idempotency.ts';
 import {
   assertExists,
   loadEndpoint,
@@ -40,44 +42,54 @@ type EndpointEdit = {
 /**
  * Registers an endpoint. The signing secret is returned once and stored sealed.
  *
- * @throws AppError `invalid_webhook_url`, `invalid_events` or `webhook_limit_reached`.
+ * @throws AppError `invalid_webhook_url`, `invalid_events`, `webhook_limit_reached` or `idempotency_key_reused`.
  */
 export async function createEndpoint(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer' | 'refuseUrl'>,
   workspaceId: string,
   request: NewEndpoint,
-): Promise<{ endpoint: EndpointView; secret: string }> {
-  const events = checkEvents(request.events);
-  const description = checkDescription(request.description ?? null);
-  const url = await checkUrl(deps, request.url);
+  key?: RequestKey,
+): Promise<CreatedEndpoint & { readonly replayed: boolean }> {
+  return createOnce<CreatedEndpoint>(deps, workspaceId, key, async (transact) => {
+    const events = checkEvents(request.events);
+    const description = checkDescription(request.description ?? null);
+    const url = await checkUrl(deps, request.url);
+    return transact((em) => storeEndpoint(deps, em, workspaceId, { url, events, description }));
+  });
+}
+
+type CreatedEndpoint = { readonly endpoint: EndpointView; readonly secret: string };
+
+async function storeEndpoint(
+  deps: Pick<ServiceDeps, 'now' | 'sealer'>,
+  em: Em,
+  workspaceId: string,
+  checked: Pick<WebhookEndpoint, 'url' | 'events' | 'description'>,
+): Promise<CreatedEndpoint> {
+  // The lock on the workspace serialises registrations, so that the limit holds.
+  await query(em, sql`select id from workspaces where id = ${workspaceId} for update`);
+  if ((await em.count(WebhookEndpoint, { workspaceId })) >= maxEndpoints) {
+    throw new AppError(
+      'webhook_limit_reached',
+      `A workspace has at most ${maxEndpoints} webhook endpoints. Delete one first.`,
+    );
+  }
+
   const id = newId();
   const { secret, kept } = newSecret(deps, id);
-  const endpoint = await deps.orm.em.fork().transactional(async (em) => {
-    // The lock on the workspace serialises registrations, so that the limit holds.
-    await query(em, sql`select id from workspaces where id = ${workspaceId} for update`);
-    if ((await em.count(WebhookEndpoint, { workspaceId })) >= maxEndpoints) {
-      throw new AppError(
-        'webhook_limit_reached',
-        `A workspace has at most ${maxEndpoints} webhook endpoints. Delete one first.`,
-      );
-    }
-
-    return em.create(WebhookEndpoint, {
-      id,
-      workspaceId,
-      url,
-      events,
-      description,
-      sealedSecret: kept.sealed,
-      secretHint: kept.hint,
-      nextSealedSecret: null,
-      nextSecretHint: null,
-      rotatesAt: null,
-      failingSince: null,
-      disabledAt: null,
-      disabledReason: null,
-      createdAt: deps.now(),
-    });
+  const endpoint = em.create(WebhookEndpoint, {
+    ...checked,
+    id,
+    workspaceId,
+    sealedSecret: kept.sealed,
+    secretHint: kept.hint,
+    nextSealedSecret: null,
+    nextSecretHint: null,
+    rotatesAt: null,
+    failingSince: null,
+    disabledAt: null,
+    disabledReason: null,
+    createdAt: deps.now(),
   });
   return { endpoint: presentEndpoint(endpoint, null, deps.now()), secret };
 }

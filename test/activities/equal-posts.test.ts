@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { CreatePostBody } from '../../api/posts/schemas.ts';
+import { deletePost } from '../../services/posts/delete-post.ts';
 import { cannotTell, down, fakeNetwork, liveTexts, type FakeNetwork } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 
@@ -110,6 +111,33 @@ test('a lost post does not take a settled post whose send the restored database 
 
   t.deepEqual(liveTexts(network), ['Hello', 'Hello']);
   t.is(await urlOf(first.post), network.live[1]?.sent.url);
+});
+
+test('a lost post does not take the live post of a deleted post, nor its address', async (t) => {
+  const network = fakeNetwork(minute);
+  const { steps, channel, begin, doubtful } = await account(t, network);
+  const deleted = await begin();
+  t.like(await steps.attempt(deleted.post, deleted.id), { kind: 'done', status: 'published' });
+  await steps.finalize(deleted.post, deleted.go);
+  const url = (await steps.show(deleted.post)).channels[0]?.url ?? '';
+  const { workspaceId } = steps;
+  const { live } = await deletePost(steps.deps, { workspaceId, postId: deleted.post });
+  t.like(live, [{ url, confirmed: true }]);
+
+  const lost = await begin();
+  network.fates.push({ kind: 'vanished' });
+  t.like(await steps.attempt(lost.post, lost.id), { kind: 'again' });
+  steps.pass(2 * minute);
+  t.like(await steps.attempt(lost.post, lost.id), { kind: 'done', status: 'published' });
+  t.deepEqual(liveTexts(network), ['Hello', 'Hello']);
+  t.not((await steps.show(lost.post)).channels[0]?.url, url);
+  await steps.finalize(lost.post, lost.go);
+
+  const { post } = await doubtful('vanished');
+  await t.throwsAsync(steps.settle(post, channel, url), {
+    code: 'nothing_to_settle',
+    message: /belongs to a deleted post/v,
+  });
 });
 
 test('the address of one post is refused for another, and accepted again for its own', async (t) => {

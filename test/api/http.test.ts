@@ -112,7 +112,7 @@ test('a known path with another method is 405, and Allow names the supported met
     ['POST', '/api/v1/channels', 'GET'],
     ['PUT', '/api/v1/posts', 'POST'],
     ['PROPFIND', '/api/v1/posts', 'POST'],
-    ['DELETE', `/api/v1/posts/${id}`, 'GET'],
+    ['PUT', `/api/v1/posts/${id}`, 'GET'],
     ['PUT', '/api/v1/webhooks', 'POST'],
     ['POST', `/api/v1/webhooks/${id}`, 'GET'],
     ['POST', '/healthz', 'GET'],

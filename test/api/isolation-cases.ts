@@ -76,6 +76,8 @@ const asDelivery = (mine: Owned, id: string): Ask => ({
 export const isolationCases: Readonly<Record<string, IsolationCase>> = {
   'get /posts/{id} {id}': inPath('draft', 'GET', (id) => `/posts/${id}`),
   'patch /posts/{id} {id}': inPath('draft', 'PATCH', (id) => `/posts/${id}`, { body: 'Mine' }),
+  'delete /posts/{id} {id}': inPath('draft', 'DELETE', (id) => `/posts/${id}`),
+  'post /posts/{id}/copy {id}': inPath('draft', 'POST', (id) => `/posts/${id}/copy`, {}),
   'post /posts/{id}/cancel {id}': inPath('scheduled', 'POST', (id) => `/posts/${id}/cancel`),
   'post /posts/{id}/retry {id}': inPath('failed', 'POST', (id) => `/posts/${id}/retry`),
   'post /posts/{id}/settle {id}': {

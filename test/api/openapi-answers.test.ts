@@ -14,7 +14,7 @@ import { startApi, type Punctual } from '../support/punctual.ts';
 import { pretendOauth } from '../support/pretend-oauth.ts';
 import { rawCall } from '../support/raw-call.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { storeChannel } from '../support/seed.ts';
+import { setStatus, storeChannel } from '../support/seed.ts';
 import { channels as channelCalls } from './openapi-answers/channels.ts';
 import { filled, type RecordAnswer } from './openapi-answers/record-answer.ts';
 import { keys } from './openapi-answers/keys.ts';
@@ -47,6 +47,8 @@ test('every documented response occurs, and each matches the document', async (t
   const owned = await ownedBy(punctual);
   const { client } = owned;
   await posts(owned, recordAnswer);
+  await setStatus(punctual, owned.scheduled, 'publishing', ['publishing']);
+  recordAnswer('delete /posts/{id}', await client.delete(`/posts/${owned.scheduled}`));
   await media(punctual, owned, recordAnswer);
   await webhooks(owned, recordAnswer);
   await channelCalls(punctual, owned, recordAnswer);

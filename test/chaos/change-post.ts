@@ -134,6 +134,28 @@ function noteCancel(history: PostHistory, ackAtMs: number, stillSending: number)
   history.cancels.push({ ackAtMs, stillSending, untilMs: Infinity });
 }
 
+/**
+ * Copies a post, and deletes it and the copy. Nothing is sent after the deletion, as after a cancel. A post that is
+ * being sent is not deleted and goes on.
+ */
+export async function remove({ client, journal }: Stage, history: PostHistory): Promise<void> {
+  const { id, plan } = history;
+  const key = { 'idempotency-key': `copy of ${plan.marker}` };
+  const copied = await callUntilAnswered(() => client.post(`/posts/${id}/copy`, {}, key));
+  const called = await calling(history, () => client.delete(`/posts/${id}`));
+  journal.note(plan.marker, `copied: ${summary(copied)}; deleted: ${summary(called)}`);
+  const { reply, ackAtMs, lostAnswers } = called;
+  if (reply.status === 200 || (reply.status === 404 && lostAnswers > 0)) {
+    noteCancel(history, ackAtMs, 0);
+    history.isGone = true;
+  }
+
+  const copyId = copied.reply.body.post?.id;
+  if (copyId !== undefined) {
+    await callUntilAnswered(() => client.delete(`/posts/${copyId}`));
+  }
+}
+
 const sending = ({ channels }: PostView): number =>
   channels.filter(({ status }) => status === 'publishing' || status === 'retrying').length;
 

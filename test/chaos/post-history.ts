@@ -42,7 +42,7 @@ export type PostHistory = {
   restores: number;
   /** How many of its channels its user has settled. Each settle ended the post again. */
   settled: number;
-  /** The restored database does not have the post. */
+  /** Its user deleted it, or the restored database does not have it. */
   isGone: boolean;
 };
 

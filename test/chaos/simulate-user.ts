@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PostView } from '../../domain/post-view.ts';
-import { cancel, create, move, retry, type Stage } from './change-post.ts';
+import { cancel, create, move, remove, retry, type Stage } from './change-post.ts';
 import { mendedIn } from './owner.ts';
 import { newHistory, type PostHistory } from './post-history.ts';
 import { showPost } from './parts/calls.ts';
-import type { PlannedFault, PostPlan } from './plan/post-plan.ts';
+import type { PlannedFault, PostPlan, Step } from './plan/post-plan.ts';
 
 /** Makes the calls that the plan has for a post's user, until the post has ended. */
 export async function simulateUser(stage: Stage, plan: PostPlan): Promise<PostHistory> {
@@ -26,10 +26,14 @@ export async function simulateUser(stage: Stage, plan: PostPlan): Promise<PostHi
   const terminated = asleep && terminateAsleep(stage, history, asleep);
   for (const step of plan.steps) {
     await until(stage.startMs + step.atMs);
-    await (step.kind === 'cancel' ? cancel(stage, history) : move(stage, history, step));
+    await take(stage, history, step);
   }
 
   await terminated;
+  if (history.isGone) {
+    return history; // Deleted.
+  }
+
   history.end = await untilEnded(stage, history);
   if (plan.faults.some(({ fault }) => fault === 'refused') && history.end?.status === 'failed') {
     await retry(stage, history);
@@ -39,6 +43,11 @@ export async function simulateUser(stage: Stage, plan: PostPlan): Promise<PostHi
   await untilMended(stage, history);
   return history;
 }
+
+const take = (stage: Stage, history: PostHistory, step: Step): Promise<void> =>
+  step.kind === 'move'
+    ? move(stage, history, step)
+    : { cancel, delete: remove }[step.kind](stage, history);
 
 const until = (atMs: number): Promise<void> => sleep(Math.max(0, atMs - Date.now()));
 

@@ -24,13 +24,14 @@ export type Upload = {
   /** The media type that the sender claims. */
   readonly type?: string;
   readonly fields?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** Uploads a file as a browser does. */
 export async function upload(
   punctual: Pick<Punctual, 'url'>,
   client: Client,
-  { bytes, fileName = 'picture.png', type = '', fields = {} }: Upload,
+  { bytes, fileName = 'picture.png', type = '', fields = {}, headers = {} }: Upload,
 ): Promise<Reply> {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) {
@@ -38,7 +39,7 @@ export async function upload(
   }
 
   form.append('file', new Blob([new Uint8Array(bytes)], { type }), fileName);
-  return post(punctual, client, form);
+  return post(punctual, client, form, headers);
 }
 
 export const post = (

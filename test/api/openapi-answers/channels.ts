@@ -25,6 +25,12 @@ export async function channels(
   const connect = async (body: object) =>
     recordAnswer('post /channels/connect', await client.post('/channels/connect', body));
   await connect({ platform: 'mastodon' });
+  for (const sandbox of [false, false, true]) {
+    const body = { platform: 'mastodon', sandbox };
+    const once = { 'idempotency-key': 'link' };
+    recordAnswer('post /channels/connect', await client.post('/channels/connect', body, once));
+  }
+
   await connect({ platform: 'nowhere' });
   await connect({ platform: 'mastodon', channel_id: unknown });
   await connect({ platform: 'x' });

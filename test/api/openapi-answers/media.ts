@@ -17,6 +17,11 @@ export async function media(
   recordAnswer('post /media', await upload(punctual, client, { bytes }));
   recordAnswer('post /media', await upload(punctual, client, { bytes, fields: { title: 'Cat' } }));
   recordAnswer('post /media', await upload(punctual, client, { bytes: Buffer.from('no picture') }));
+  for (const altText of ['A cat.', 'A cat.', 'A dog.']) {
+    const once = { bytes, fields: { alt_text: altText }, headers: { 'idempotency-key': 'file' } };
+    recordAnswer('post /media', await upload(punctual, client, once));
+  }
+
   recordAnswer('post /media', await announced(punctual, client.key));
   recordAnswer('get /media', await client.get('/media'));
   recordAnswer('get /media/{id}', await client.get(`/media/${id}`));

@@ -55,6 +55,7 @@ export async function posts(owned: Owned, recordAnswer: RecordAnswer) {
 
   await settle(owned, recordAnswer);
   await unpublish(owned, recordAnswer);
+  await copyAndDelete(owned, recordAnswer);
 }
 
 async function unpublish({ client, draft, published }: Owned, recordAnswer: RecordAnswer) {
@@ -66,6 +67,29 @@ async function unpublish({ client, draft, published }: Owned, recordAnswer: Reco
   const elsewhere = { channel_ids: [unknown] };
   const reply = await client.post(`/posts/${published}/unpublish`, elsewhere);
   recordAnswer('post /posts/{id}/unpublish', reply);
+}
+
+async function copyAndDelete({ client, channel, failed }: Owned, recordAnswer: RecordAnswer) {
+  const copy = async (body: object, key: string): Promise<string> => {
+    const reply = await client.post(`/posts/${failed}/copy`, body, { 'idempotency-key': key });
+    recordAnswer('post /posts/{id}/copy', reply);
+    return reply.body.post?.id;
+  };
+  const id = await copy({}, 'copy');
+  await copy({}, 'copy');
+  await copy({ only: 'failed' }, 'copy');
+  const draft = (await client.post('/posts', { body: 'Hello.' })).body.post.id;
+  const none = await client.post(`/posts/${draft}/copy`, { only: 'failed' });
+  recordAnswer('post /posts/{id}/copy', none);
+  const remove = async (post: string): Promise<void> =>
+    recordAnswer('delete /posts/{id}', await client.delete(`/posts/${post}`));
+  await remove(id);
+  await copy({}, 'copy');
+
+  const once = { 'idempotency-key': 'deleted' };
+  const post = { body: 'Hello.', channel_ids: [channel], schedule_in_minutes: 600 };
+  await remove((await client.post('/posts', post, once)).body.post.id);
+  recordAnswer('post /posts', await client.post('/posts', post, once));
 }
 
 async function settle({ client, channel, failed, unconfirmed }: Owned, recordAnswer: RecordAnswer) {

@@ -77,6 +77,7 @@ export async function withoutPlan(
   recordAnswer('post /posts', await client.post('/posts', { body: 'Hello.' }));
   recordAnswer('patch /posts/{id}', await client.patch(`/posts/${draft}`, { body: 'Hello.' }));
   recordAnswer('post /posts/{id}/retry', await client.post(`/posts/${draft}/retry`));
+  recordAnswer('post /posts/{id}/copy', await client.post(`/posts/${draft}/copy`));
   const [channel] = (await client.get('/channels')).body.channels;
   const reconnect = await client.post(`/channels/${channel.id}/reconnect`, { retry_posts: true });
   recordAnswer('post /channels/{id}/reconnect', reconnect);
@@ -101,6 +102,7 @@ export async function whenFull(
   const withFile = { body: 'Hello.', media_urls: ['https://8.8.8.8/cat.png'] };
   recordAnswer('post /posts', await client.post('/posts', { body: 'Hello.' }));
   recordAnswer('post /posts/validate', await client.post('/posts/validate', withFile));
+  recordAnswer('post /posts/{id}/copy', await client.post(`/posts/${draft}/copy`));
   recordAnswer(
     'patch /posts/{id}',
     await client.patch(`/posts/${draft}`, { body: 'Hello there.' }),

@@ -25,6 +25,11 @@ export async function webhooks(
   recordAnswer('get /webhooks/{id}', await client.get(at));
   recordAnswer('get /webhooks/{id}/deliveries', await client.get(`${at}/deliveries`));
 
+  for (const description of ['Ours', 'Ours', 'Theirs']) {
+    const once = { 'idempotency-key': 'webhook' };
+    recordAnswer('post /webhooks', await client.post('/webhooks', { ...hook, description }, once));
+  }
+
   for (const wrong of [{ url: 'https://127.0.0.1/' }, { events: ['post.sent'] }, { evnts: [] }]) {
     recordAnswer('post /webhooks', await client.post('/webhooks', { ...hook, ...wrong }));
     recordAnswer('patch /webhooks/{id}', await client.patch(at, wrong));

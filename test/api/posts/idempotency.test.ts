@@ -215,3 +215,22 @@ test('without a key each request creates a post', async (t) => {
   t.is(ids.size, 3);
   t.is((await rows()).posts, 3);
 });
+
+test('for 24 hours the key of a deleted post creates no other post', async (t) => {
+  const { client, rows } = await workspace();
+  const create = () => withKey(client, 'k', { body: 'Once' });
+  const { id } = (await create()).body.post;
+  await client.delete(`/posts/${id}`);
+  const repeated = await create();
+  t.is(repeated.status, 409);
+  t.is(repeated.body.code, 'post_deleted');
+  t.true(repeated.body.error.includes(id));
+  t.is((await rows()).posts, 0);
+
+  const em = api.punctual.orm.em.fork();
+  const age = `update idempotency_keys set expires_at = expires_at - interval '24 h' where post_id = ?`;
+  await em.execute(age, [id]);
+  const [again, replayed] = [await create(), await create()];
+  mustReplay(t, again, replayed, 'a day later');
+  t.not(again.body.post.id, id);
+});

@@ -38,7 +38,7 @@ export function assignFaults(
     post.channels.every((channel) => channels[channel]?.revokedAtMs === null);
   const given = giveOut(random, shuffled(random, posts.filter(isCertain)), wishes);
   return posts.map((post) => {
-    const isCancelled = post.steps.some(({ kind }) => kind === 'cancel');
+    const isCancelled = post.steps.some(({ kind }) => kind !== 'move');
     return isCancelled && random.chance(0.6)
       ? mayMiss(random, post, channels, deaths < quota)
       : (given.get(post.marker) ?? post);

@@ -23,7 +23,9 @@ export type Step =
       /** Whether the texts change too. */
       readonly rewrite: boolean;
     }
-  | { readonly kind: 'cancel'; readonly atMs: number };
+  | { readonly kind: 'cancel'; readonly atMs: number }
+  /** The last step: copies the post, and deletes it and the copy. */
+  | { readonly kind: 'delete'; readonly atMs: number };
 
 /** A fault of one post on one network. */
 export type PlannedFault = {

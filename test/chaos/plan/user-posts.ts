@@ -67,7 +67,9 @@ export function movedPost(random: Random, draft: Draft): PostPlan {
   return { ...post, createMs, dueMs: dueUntil(times[0] ?? post.dueMs), steps };
 }
 
-/** A post that is cancelled before its due time, at it, during the send, or while it waits for a retry. */
+/**
+ * A post that is cancelled or deleted before its due time, at it, during the send, or while it waits for a retry.
+ */
 export function cancelledPost(random: Random, draft: Draft): PostPlan {
   const post = plainPost(random, draft);
   const cancelMs = post.dueMs + cancelAfterMs(random);
@@ -76,6 +78,8 @@ export function cancelledPost(random: Random, draft: Draft): PostPlan {
     const atMs = cancelMs + between(random, 0, 4000);
     const dueMs = atMs + between(random, 500, 8000);
     steps.push({ kind: 'move', atMs, dueMs, rewrite: random.chance(0.3) });
+  } else if (random.chance(0.5)) {
+    steps.splice(0, 1, { kind: 'delete', atMs: cancelMs });
   }
 
   return { ...post, createMs: Math.min(post.createMs, cancelMs - 500), steps };
