@@ -91,7 +91,7 @@ export const textOrFields = <const F extends Fields>(
       ...textSchema,
       additionalProperties: false,
       required: ['text'],
-      properties: { text: { ...text, ...textSchema }, ...properties },
+      properties: { text: { ...text, ...textSchema, description: 'The text.' }, ...properties },
     },
   );
 

@@ -19,11 +19,12 @@ import {
 import { eachOnce, filesOfParts, textsForChannel } from './parts.ts';
 import { postStatuses, shownChannelStatuses, summarize, unpublishStatuses } from './statuses.ts';
 
-export const videoFields = fields({
+const videoOptions = {
   title: { ...text, maxLength: 100 },
   privacy: oneOf(['public', 'unlisted', 'private']),
   made_for_kids: flag,
-});
+};
+export const videoFields = fields(videoOptions);
 export type VideoOptions = Value<typeof videoFields>;
 
 export const postStatus = {
@@ -37,7 +38,7 @@ export const channelStatus = {
     '`draft`: the post is a draft. `scheduled`: publishing has not begun. `publishing`: it is being sent. `retrying`: the next attempt is at `retry_at`. `published`: it went out. `failed`: it did not go out, or not all parts of its thread did; `error` says why. `unconfirmed`: the network may or may not have the post, and nothing is sent again automatically. Look at the account, then report the outcome with `POST /posts/{id}/settle`. `removed`: it was published, and `POST /posts/{id}/unpublish` removed it; `url` and the last metrics stay as history.',
 };
 
-const postFile = record({
+export const postFile = record({
   id: uuid,
   url: { ...text, description: 'Opens in a browser, without an API key.' },
   type: { ...text, description: 'MIME type.' },
@@ -139,7 +140,8 @@ export const postSchema = record({
     ...nullable(listOf(listOf(postFile))),
     description: 'The files of each part of the thread; null without a thread.',
   },
-  video: nullable(videoFields),
+  // A schema of its own: requests refuse unknown fields, answers may get new ones.
+  video: nullable(fields({ ...videoOptions })),
   warning: nullable(text),
 });
 export type PostView = Value<typeof postSchema>;

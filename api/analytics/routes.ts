@@ -133,6 +133,7 @@ const byChannelCall = ({ orm, now }: ApiDeps): Route =>
     tag: 'Analytics',
     scope: 'analytics',
     summary: 'The metrics of each channel’s posts',
+    description: 'Totals of the posts that were published in these days, by channel.',
     query: daysQuery,
     answers: {
       200: {

@@ -79,9 +79,9 @@ const sumFields = {
   saves: number,
   engagement: { ...number, description: 'Likes, comments, shares and saves.' },
 };
-const sums = record(sumFields);
+export const sums = record(sumFields);
 
-const metricFields = fields({
+export const metricFields = fields({
   impressions: number,
   likes: number,
   comments: number,
@@ -99,7 +99,7 @@ const channelAnalytics = record({
   channel_id: uuid,
   platform: oneOf(platforms),
   handle: text,
-  url: nullable(text),
+  url: { ...nullable(text), description: 'Where the post is live.' },
   metrics: {
     ...nullable(metricFields),
     description:
@@ -160,7 +160,7 @@ export const historyQuery = {
 
 const channelHistory = record({
   ...channel,
-  url: nullable(text),
+  url: { ...nullable(text), description: 'Where the post is live.' },
   gone_at: goneAt,
   days: {
     ...listOf(record({ day, metrics: metricFields })),
@@ -217,7 +217,7 @@ const bestTime = record({
     description:
       'How many posts the figures are based on: those with metrics of at least one channel.',
   },
-  engagement: number,
+  engagement: { ...number, description: 'Likes, comments, shares and saves of these posts.' },
   average: { ...number, description: 'Engagement per post.' },
 });
 

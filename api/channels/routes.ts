@@ -42,6 +42,7 @@ const listCall = (deps: ApiDeps): Route =>
     tag: 'Channels',
     scope: 'channels',
     summary: 'The connected social accounts',
+    description: 'Connected accounts, also those that need reconnecting.',
     answers: {
       200: {
         description: 'All channels of the workspace, oldest first.',
@@ -72,6 +73,7 @@ const readCall = (deps: ApiDeps): Route =>
     tag: 'Channels',
     scope: 'channels',
     summary: 'A connected social account',
+    description: '`state` and `error` say whether it can publish.',
     answers: { 200: { description: 'The channel.', schema: channelAnswer, examples: one } },
     errors: ['not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {

@@ -112,7 +112,10 @@ export const checkAnswer = record({
     description:
       'The network’s answer. `unknown`: it gave none, and the channel is unchanged; `reason` says why.',
   },
-  reason: nullable(text),
+  reason: {
+    ...nullable(text),
+    description: 'Why the answer is `needs_reconnect` or `unknown`; null otherwise.',
+  },
   checked_at: { ...dateTime, description: 'When the network was asked.' },
 });
 

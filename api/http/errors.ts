@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { isDatabaseUnavailable } from '../../db/database-errors.ts';
-import { AppError, type ErrorCode } from '../../domain/errors.ts';
-import { fields, listOf, text } from '../../domain/json-schema.ts';
+import { AppError, errorCodes, type ErrorCode } from '../../domain/errors.ts';
+import { fields, listOf, oneOf, text } from '../../domain/json-schema.ts';
 import { describeError, type Logger } from '../../runtime/logger.ts';
 
 /** The HTTP status of each error code. */
@@ -54,12 +54,12 @@ export const httpStatusOf: Readonly<Record<ErrorCode, number>> = {
 export const errorSchema = fields(
   {
     error: { ...text, description: 'A sentence for people.' },
-    code: { ...text, description: 'For programs. Stable.' },
+    code: { ...oneOf(errorCodes), description: 'For programs. Each code keeps its meaning.' },
     details: listOf(
       fields(
         {
           path: { ...text, description: 'A JSON pointer into the request.' },
-          message: text,
+          message: { ...text, description: 'The problem, as a sentence for people.' },
           quota: { ...text, description: 'With `quota_exceeded`: the quota.' },
           scope: { ...text, description: 'With `scope_missing`: the scope.' },
           channel_id: { ...text, description: 'With `invalid_content`: the channel.' },

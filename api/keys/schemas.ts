@@ -66,7 +66,7 @@ const given = {
 export const createKeySchema = fields(given, ['name', 'scopes']);
 
 /** Fields that are sent change; null clears. */
-export const editKeySchema = fields(given);
+export const editKeySchema = fields({ ...given });
 
 /** Maps the body of a creation or an edit. */
 export const keyInput = <B extends Value<typeof editKeySchema>>({

@@ -41,6 +41,7 @@ const listCall = (deps: ApiDeps): Route =>
     tag: 'Media',
     scope: 'media',
     summary: 'The media library, the newest files first',
+    description: '`type` and `search` filter the list.',
     query: mediaQuery,
     answers: {
       200: {
@@ -112,6 +113,7 @@ const readCall = (deps: ApiDeps): Route =>
     tag: 'Media',
     scope: 'media',
     summary: 'A file of the media library',
+    description: '`url` opens in a browser, without an API key.',
     answers: {
       200: {
         description: 'The file.',

@@ -20,7 +20,7 @@ export const mediaFileSchema = record({
   id: { ...uuid, description: 'Pass it in `media_ids` of a post.' },
   type: { ...text, description: 'MIME type, read from the bytes.' },
   url: { ...text, format: 'uri', description: 'Opens in a browser, without an API key.' },
-  name: text,
+  name: { ...text, description: 'The name of the file.' },
   size_bytes: count,
   width: pixels,
   height: pixels,

@@ -19,8 +19,8 @@ const milliseconds = {
 };
 
 export const textLimitSchema = record({
-  unit: oneOf(['characters', 'graphemes', 'bytes']),
-  limit: count,
+  unit: { ...oneOf(['characters', 'graphemes', 'bytes']), description: 'What is counted.' },
+  limit: { ...count, description: 'The most that a text may have.' },
   link_length: {
     ...nullable(count),
     description: 'The length that every link counts as; null: its actual length.',
@@ -69,8 +69,8 @@ export const fileKindSchema = record({
 const connectFieldSchema = record({
   name: { ...text, description: 'The field’s name in `POST /channels/connect`.' },
   label: { ...text, description: 'Shown to people.' },
-  placeholder: text,
-  required: flag,
+  placeholder: { ...text, description: 'An example, shown in an empty field.' },
+  required: { ...flag, description: 'Whether it cannot be left out.' },
 });
 
 export const networkSchema = record({

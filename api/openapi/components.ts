@@ -1,42 +1,69 @@
-import type { ErrorCode } from '../../domain/errors.ts';
-import { channelResultSchema, postSchema } from '../../domain/post-view.ts';
-import { postAnalyticsSchema } from '../analytics/schemas.ts';
+import { deliveryStatuses } from '../../db/entities/webhooks.ts';
+import { channelErrorCodes } from '../../domain/channel-error.ts';
+import { errorCodes, type ErrorCode } from '../../domain/errors.ts';
+import { channelResultSchema, postFile, postSchema, videoFields } from '../../domain/post-view.ts';
+import {
+  channelAccess,
+  eventTypes,
+  postStatuses,
+  shownChannelStatuses,
+  unpublishStatuses,
+} from '../../domain/statuses.ts';
+import { disabledReasons } from '../../domain/webhook-deliveries.ts';
+import { platforms } from '../../networks/registry.ts';
+import { refreshStates } from '../../services/analytics/refresh-metrics.ts';
+import { metricFields, postAnalyticsSchema, sums } from '../analytics/schemas.ts';
 import { channelSchema, editChannelSchema } from '../channels/schemas.ts';
 import { errorSchema } from '../http/errors.ts';
-import type { Examples, HeaderSpec } from '../http/route.ts';
+import type { HeaderSpec } from '../http/route.ts';
+import { usedLimitSchema } from '../workspace/routes.ts';
 import { createdKeySchema, createKeySchema, editKeySchema, keySchema } from '../keys/schemas.ts';
 import { editMediaSchema, mediaFileSchema, uploadSchema } from '../media/schemas.ts';
 import { fileKindSchema, networkSchema, textLimitSchema } from '../networks/schemas.ts';
 import {
+  contentFault,
   createPostSchema,
   editPostSchema,
   postListItemSchema,
+  postTarget,
+  threadPart,
   validatedChannelSchema,
   validatePostSchema,
 } from '../posts/schemas.ts';
+import { optionsOfNetworks } from './fields.ts';
 import {
+  attempt,
   createdEndpointSchema,
   createEndpointSchema,
   deliverySchema,
   editEndpointSchema,
   endpointSchema,
+  lastDelivery,
   testedDeliverySchema,
 } from '../webhooks/schemas.ts';
 
-/** Schemas that the document defines once. Each name becomes a type in generated clients. */
-const named: Readonly<Record<string, object>> = {
+/**
+ * Objects that the document defines once. Each name becomes a type in generated clients; any other object is named after
+ * its place (`name-schemas.ts`).
+ */
+export const namedSchemas: Readonly<Record<string, object>> = {
   Channel: channelSchema,
   ChannelEdit: editChannelSchema,
   Network: networkSchema,
   TextLimit: textLimitSchema,
   FileKind: fileKindSchema,
   Post: postSchema,
+  PostFile: postFile,
   ChannelResult: channelResultSchema,
   NewPost: createPostSchema,
+  ThreadPart: threadPart,
+  VideoOptions: videoFields,
   PostEdit: editPostSchema,
   PostListItem: postListItemSchema,
+  PostTarget: postTarget,
   PostToValidate: validatePostSchema,
   ValidatedChannel: validatedChannelSchema,
+  ContentFault: contentFault,
   MediaFile: mediaFileSchema,
   NewMediaFile: uploadSchema,
   MediaFileEdit: editMediaSchema,
@@ -44,41 +71,36 @@ const named: Readonly<Record<string, object>> = {
   CreatedWebhook: createdEndpointSchema,
   NewWebhook: createEndpointSchema,
   WebhookEdit: editEndpointSchema,
+  UsedLimit: usedLimitSchema,
   ApiKey: keySchema,
   CreatedApiKey: createdKeySchema,
   NewApiKey: createKeySchema,
   ApiKeyEdit: editKeySchema,
   PostAnalytics: postAnalyticsSchema,
+  Metrics: metricFields,
+  MetricSums: sums,
   Delivery: deliverySchema,
+  DeliveryAttempt: attempt,
+  LastDelivery: lastDelivery,
   TestedDelivery: testedDeliverySchema,
-  Error: errorSchema,
+  ApiError: errorSchema,
+  ...optionsOfNetworks,
 };
 
-const names = new Map<unknown, string>(
-  Object.entries(named).map(([name, schema]) => [schema, name]),
-);
-
-/** Replaces each named part of a schema by a reference. Parts are recognised by identity. */
-export function refer(schema: unknown): unknown {
-  const name = names.get(schema);
-  return name === undefined ? referParts(schema) : { $ref: `#/components/schemas/${name}` };
-}
-
-function referParts(schema: unknown): unknown {
-  if (Array.isArray(schema)) {
-    return schema.map(refer);
-  }
-
-  if (schema === null || typeof schema !== 'object') {
-    return schema;
-  }
-
-  return Object.fromEntries(Object.entries(schema).map(([key, part]) => [key, refer(part)]));
-}
-
-/** The definitions of the named schemas. */
-export const schemaComponents = (): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(named).map(([name, schema]) => [name, referParts(schema)]));
+/** Texts with fixed values. Each becomes an enum of this name wherever these values stand. */
+export const namedEnums: Readonly<Record<string, readonly string[]>> = {
+  Platform: platforms,
+  PostStatus: postStatuses,
+  ChannelStatus: shownChannelStatuses,
+  UnpublishStatus: unpublishStatuses,
+  ChannelState: channelAccess,
+  ChannelErrorCode: channelErrorCodes,
+  ErrorCode: errorCodes,
+  EventType: eventTypes,
+  DeliveryStatus: deliveryStatuses,
+  DisabledReason: disabledReasons,
+  RefreshState: refreshStates,
+};
 
 type HeaderSpecs = Readonly<Record<string, HeaderSpec>>;
 
@@ -168,8 +190,3 @@ const toReference = (_: HeaderSpec, name: string): object => ({
 
 const mapValues = (specs: HeaderSpecs, map: (spec: HeaderSpec, name: string) => object): object =>
   Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, map(spec, name)]));
-
-/** A JSON body as a Content map. */
-export const jsonContent = (schema: unknown, examples: Examples): object => ({
-  'application/json': { schema: refer(schema), examples },
-});

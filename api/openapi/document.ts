@@ -1,9 +1,11 @@
 import { Router } from '@koa/router';
+import { uuid } from '../../domain/json-schema.ts';
 import { serveFile, staticFile } from '../docs/static-file.ts';
-import type { AnswerSpec, Route } from '../http/route.ts';
-import { headerComponents, schemaComponents, headersOf, jsonContent, refer } from './components.ts';
+import type { AnswerSpec, QuerySpec, Route } from '../http/route.ts';
+import { headerComponents, headersOf } from './components.ts';
 import { errorComponents, errorAnswer, failuresOf } from './failures.ts';
 import { info, securitySchemes, tags } from './info.ts';
+import { pascal, SchemaNames } from './name-schemas.ts';
 import { outgoingWebhooks } from './webhooks.ts';
 
 /** Serves the OpenAPI document. It needs no key, because it contains no data of a workspace. */
@@ -27,44 +29,56 @@ type Document = Json & {
  * Builds the OpenAPI 3.1 document of the routes and of the outgoing webhooks. It forbids unknown fields everywhere;
  * `openAnswers` derives the published document.
  */
-export const createDocument = (routes: readonly Route[]): Document => ({
-  openapi: '3.1.0',
-  info,
-  servers: [{ url: '/api/v1' }],
-  security: [{ apiKey: [] }],
-  tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
-  paths: pathsOf(routes),
-  webhooks: outgoingWebhooks(),
-  components: {
-    schemas: schemaComponents(),
-    responses: errorComponents(routes),
-    headers: headerComponents(),
-    securitySchemes,
-  },
-});
+export function createDocument(routes: readonly Route[]): Document {
+  const schemas = new SchemaNames();
+  const parts = {
+    paths: pathsOf(schemas, routes),
+    webhooks: outgoingWebhooks(schemas),
+    responses: errorComponents(schemas, routes),
+  };
+  return {
+    openapi: '3.1.0',
+    info,
+    servers: [{ url: '/api/v1' }],
+    security: [{ apiKey: [] }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths: parts.paths,
+    webhooks: parts.webhooks,
+    components: {
+      schemas: schemas.components(),
+      responses: parts.responses,
+      headers: headerComponents(),
+      securitySchemes,
+    },
+  };
+}
 
-function pathsOf(routes: readonly Route[]): Document['paths'] {
+function pathsOf(schemas: SchemaNames, routes: readonly Route[]): Document['paths'] {
   const byPath = Map.groupBy(routes, ({ path }) => path);
   return Object.fromEntries(
     [...byPath].map(([path, calls]) => [
       path,
-      Object.fromEntries(calls.map((route) => [route.method, operationOf(route)])),
+      Object.fromEntries(calls.map((route) => [route.method, operationOf(schemas, route)])),
     ]),
   );
 }
 
 /**
- * Derives the published document. Responses allow unknown fields, so that clients generated from an older document
- * accept newer responses. Requests stay strict, as the server is. Our tests validate responses against the strict
- * document.
+ * Derives the published document. Responses allow unknown fields and unknown values of an enum, so that clients
+ * generated from an older document accept newer responses. Requests stay strict, as the server is. Our tests validate
+ * responses against the strict document.
  */
 export function openAnswers(document: Document): Json {
   const { components } = document;
   const asked = schemasOfRequests(document);
+  const isEnum = (name: string): boolean => 'enum' in (components.schemas[name] as Json);
+  const open = (value: unknown): unknown => opened(value, isEnum);
   const schemas = Object.entries(components.schemas).map(([name, schema]) => [
     name,
     asked.has(name) ? schema : open(schema),
   ]);
+  // No operation answers 405: it is for unknown ones.
+  const { method_not_allowed: _, ...responses } = components.responses;
   return {
     ...document,
     paths: eachOperation(document, (operation) => ({
@@ -74,7 +88,7 @@ export function openAnswers(document: Document): Json {
     webhooks: open(document.webhooks),
     components: {
       ...components,
-      responses: open(components.responses),
+      responses: open(responses),
       schemas: Object.fromEntries(schemas),
     },
   };
@@ -88,22 +102,37 @@ const eachOperation = ({ paths }: Document, map: (operation: Json) => Json): Jso
     ]),
   );
 
-/** Removes `additionalProperties: false` at every depth. */
-function open(value: unknown): unknown {
+/** A part of a response, with new fields and new values of its enums allowed at every depth. */
+function opened(value: unknown, isEnum: (name: string) => boolean): unknown {
   if (Array.isArray(value)) {
-    return value.map(open);
+    return value.map((one) => opened(one, isEnum));
   }
 
   if (value === null || typeof value !== 'object') {
     return value;
   }
 
+  const { allOf, $ref, ...rest } = value as Json;
+  if (Array.isArray(allOf)) {
+    return opened(allOf[0], isEnum); // The second part has the error codes of one response.
+  }
+
+  if (typeof $ref === 'string') {
+    const isOpen = $ref.includes('/schemas/') && isEnum($ref.split('/').at(-1) ?? '');
+    return isOpen ? { ...rest, anyOf: [{ $ref }, { type: 'string' }] } : value;
+  }
+
   return Object.fromEntries(
-    Object.entries(value)
+    Object.entries(rest)
       .filter(([key, part]) => key !== 'additionalProperties' || part !== false)
-      .map(([key, part]) => [key, open(part)]),
+      .map(([key, part]) => [key, key === 'examples' ? part : opened(part, isEnum)])
+      .map(([key, part]) => [key, key === 'anyOf' ? flattened(part as Json[]) : part]),
   );
 }
+
+/** Alternatives within alternatives: an open enum that may be null. */
+const flattened = (anyOf: readonly Json[]): readonly Json[] =>
+  anyOf.flatMap((one) => (Array.isArray(one['anyOf']) ? (one['anyOf'] as Json[]) : [one]));
 
 /** Names of the schemas that requests use, at any depth. */
 function schemasOfRequests(document: Document): Set<string> {
@@ -131,16 +160,25 @@ const namesIn = (value: unknown): string[] =>
   );
 
 /** Builds the Operation Object of a route. */
-function operationOf(route: Route): Readonly<Record<string, unknown>> {
+function operationOf(schemas: SchemaNames, route: Route): Json {
   const { operationId, tag, summary, scope, answers } = route;
+  const name = pascal(operationId);
   const description = [route.description, scope && `Scope: \`${scope}\`.`].filter(Boolean);
   const parameters = [
     ...pathParameters(route),
-    ...queryParameters(route),
-    ...headerParameters(route),
-  ];
-  const good = Object.entries(answers).map(([status, answer]) => [status, goodAnswer(answer)]);
-  const bad = [...failuresOf(route)].map(([status, codes]) => [status, errorAnswer(codes)]);
+    ...parametersIn('query', route.query),
+    ...parametersIn('header', route.requestHeaders),
+  ].map(({ schema, ...one }) =>
+    Object.assign(one, { schema: schemas.named(one.name, schema, name) }),
+  );
+  const good = Object.entries(answers).map(([status, answer]) => [
+    status,
+    goodAnswer(schemas, `${name}Answer`, answer),
+  ]);
+  const bad = [...failuresOf(route)].map(([status, codes]) => [
+    status,
+    errorAnswer(schemas, codes),
+  ]);
   return {
     operationId,
     tags: [tag],
@@ -148,60 +186,59 @@ function operationOf(route: Route): Readonly<Record<string, unknown>> {
     ...(description.length === 0 ? {} : { description: description.join('\n\n') }),
     ...(scope === null ? {} : { 'x-required-scope': scope }),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...bodyOf(route),
+    ...bodyOf(schemas, `${name}Body`, route),
     responses: Object.fromEntries([...good, ...bad]),
   };
 }
 
-const pathParameters = ({ path }: Route): object[] =>
+type Parameter = { readonly name: string; readonly schema: object };
+
+const pathParameters = ({ path }: Route): Parameter[] =>
   [...path.matchAll(/\{(?<name>\w+)\}/gv)].map(({ groups }) => ({
-    name: groups?.['name'],
+    name: groups?.['name'] ?? '',
     in: 'path',
     required: true,
-    description: 'In lower case.',
-    schema: { type: 'string', format: 'uuid' },
+    description: 'The id, in lower case.',
+    schema: uuid,
   }));
 
-const queryParameters = ({ query = {} }: Route): object[] =>
-  Object.entries(query).map(([name, { description, schema, required = false }]) => ({
+const parametersIn = (
+  place: 'query' | 'header',
+  specs: Readonly<Record<string, QuerySpec>> = {},
+): Parameter[] =>
+  Object.entries(specs).map(([name, { description, schema, required = false }]) => ({
     name,
-    in: 'query',
+    in: place,
     required,
     description,
     schema,
   }));
 
-const headerParameters = ({ requestHeaders = {} }: Route): object[] =>
-  Object.entries(requestHeaders).map(([name, { description, schema }]) => ({
-    name,
-    in: 'header',
-    description,
-    schema,
-  }));
-
-function bodyOf({ body, bodyKind, bodyExamples = {}, isBodyOptional }: Route): object {
+function bodyOf(
+  schemas: SchemaNames,
+  name: string,
+  { body, bodyKind, bodyExamples = {}, isBodyOptional }: Route,
+): object {
   if (body === undefined) {
     return {};
   }
 
   const content =
     bodyKind === 'multipart'
-      ? { 'multipart/form-data': { schema: refer(body), examples: bodyExamples } }
-      : jsonContent(body, bodyExamples);
+      ? { 'multipart/form-data': { schema: schemas.refer(body, name), examples: bodyExamples } }
+      : schemas.jsonContent(body, name, bodyExamples);
   return { requestBody: { required: isBodyOptional !== true, content } };
 }
 
-const goodAnswer = ({
-  description,
-  schema,
-  headers = {},
-  examples,
-  alsoAs,
-}: AnswerSpec): object => ({
+const goodAnswer = (
+  schemas: SchemaNames,
+  name: string,
+  { description, schema, headers = {}, examples, alsoAs }: AnswerSpec,
+): object => ({
   description,
   headers: headersOf(headers),
   content: {
-    ...jsonContent(schema, examples),
+    ...schemas.jsonContent(schema, name, examples),
     ...(alsoAs === undefined ? {} : { [alsoAs]: { schema: { type: 'string' } } }),
   },
 });

@@ -2,7 +2,8 @@ import type { ErrorCode, ErrorDetail } from '../../domain/errors.ts';
 import { noPlan, quotaExceeded } from '../../domain/quotas.ts';
 import { errorSchema, httpStatusOf } from '../http/errors.ts';
 import type { Route } from '../http/route.ts';
-import { headersOfErrors, refer } from './components.ts';
+import { headersOfErrors } from './components.ts';
+import type { SchemaNames } from './name-schemas.ts';
 
 /** Error codes of a route by status: its own and the common ones. */
 export function failuresOf({ method, path, body, errors, scope }: Route): Map<number, ErrorCode[]> {
@@ -29,21 +30,24 @@ export function failuresOf({ method, path, body, errors, scope }: Route): Map<nu
 }
 
 /** An error code that is the only one of its status is described once and referenced by every route. */
-export const errorAnswer = (codes: readonly ErrorCode[]): object => {
+export const errorAnswer = (schemas: SchemaNames, codes: readonly ErrorCode[]): object => {
   const [code] = codes;
-  return codes.length === 1 ? { $ref: `#/components/responses/${code}` } : describe(codes);
+  return codes.length === 1 ? { $ref: `#/components/responses/${code}` } : describe(schemas, codes);
 };
 
 /** The referenced responses, and the one for an unsupported method. */
-export function errorComponents(routes: readonly Route[]): Readonly<Record<string, object>> {
+export function errorComponents(
+  schemas: SchemaNames,
+  routes: readonly Route[],
+): Readonly<Record<string, object>> {
   const single = routes
     .flatMap((route) => [...failuresOf(route).values()])
     .flatMap(([code, ...others]) => (code === undefined || others.length > 0 ? [] : [code]));
   const codes = new Set<ErrorCode>([...single, 'method_not_allowed']);
-  return Object.fromEntries([...codes].toSorted().map((code) => [code, describe([code])]));
+  return Object.fromEntries([...codes].toSorted().map((code) => [code, describe(schemas, [code])]));
 }
 
-function describe(codes: readonly ErrorCode[]): object {
+function describe(schemas: SchemaNames, codes: readonly ErrorCode[]): object {
   const [first] = codes;
   return {
     description:
@@ -54,7 +58,11 @@ function describe(codes: readonly ErrorCode[]): object {
     content: {
       'application/json': {
         schema: {
-          allOf: [refer(errorSchema), { type: 'object', properties: { code: { enum: codes } } }],
+          // The published document leaves out the second part: generators would make a type for each answer.
+          allOf: [
+            schemas.refer(errorSchema, 'ApiError'),
+            { type: 'object', properties: { code: { enum: codes } } },
+          ],
         },
         examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code)])),
       },

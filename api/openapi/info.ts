@@ -32,6 +32,7 @@ export const info = {
   title: 'Punctual',
   version,
   description,
+  contact: { name: 'Punctual' },
   license: { name: 'MIT', identifier: 'MIT' },
 };
 

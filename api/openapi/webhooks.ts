@@ -5,20 +5,20 @@ import { disconnectedFields } from '../channels/schemas.ts';
 import { failedPost, partialPost, publishedPost } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
 import { unpublishedPost } from '../posts/unpublish-examples.ts';
-import { jsonContent } from './components.ts';
+import type { SchemaNames } from './name-schemas.ts';
 
 /** The outgoing requests to webhook endpoints (docs/webhooks.md), as a `webhooks` map. */
-export const outgoingWebhooks = (): Readonly<Record<string, object>> =>
-  Object.fromEntries(eventTypes.map((type) => [type, { post: requestOf(type) }]));
+export const outgoingWebhooks = (schemas: SchemaNames): Readonly<Record<string, object>> =>
+  Object.fromEntries(eventTypes.map((type) => [type, { post: requestOf(schemas, type) }]));
 
-function requestOf(type: EventType): object {
+function requestOf(schemas: SchemaNames, type: EventType): object {
   const { operationId, when, more, schema, example } = sentEvents[type];
   const event = record({
-    id: uuid,
-    type: { type: 'string', const: type },
-    created_at: dateTime,
+    id: { ...uuid, description: 'The same at every attempt: skip those that you have handled.' },
+    type: { type: 'string', const: type, description: 'The name of the event.' },
+    created_at: { ...dateTime, description: 'When it happened.' },
     workspace_id: uuid,
-    data: schema,
+    data: { ...schema, description: 'What happened.' },
   });
   const value = {
     id: exampleId,
@@ -27,17 +27,18 @@ function requestOf(type: EventType): object {
     workspace_id: '0192f09f-3b6d-7c81-9e2a-4f8d1c5b7a60',
     data: example,
   };
+  const name = `${operationId.replace('receive', '')}Event`;
   return {
     operationId,
     tags: ['Events'],
     summary: when,
-    ...(more === undefined ? {} : { description: more }),
+    description: more,
     security: [],
     parameters: headersOf(type),
     requestBody: {
       required: true,
       description: 'Byte for byte the same at every attempt and endpoint.',
-      content: jsonContent(event, { event: { summary: when, value } }),
+      content: schemas.jsonContent(event, name, { event: { summary: when, value } }),
     },
     responses: type === 'webhook.test' ? testAnswers : answers,
   };
@@ -112,7 +113,7 @@ type EventSpec = {
   readonly operationId: string;
   readonly when: string;
   /** Further information for receivers. */
-  readonly more?: string;
+  readonly more: string;
   /** JSON Schema of the event's `data`. */
   readonly schema: object;
   readonly example: object;
@@ -126,6 +127,7 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   'post.published': {
     operationId: 'receivePostPublished',
     when: 'The post went out on every channel',
+    more: 'Each channel of the post has the `url` under which it is live.',
     schema: postAnswer,
     example: { post: publishedPost },
   },
@@ -153,6 +155,7 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   'channel.at_risk': {
     operationId: 'receiveChannelAtRisk',
     when: "A channel's access ends within seven days, and only a person can renew it",
+    more: '`POST /channels/{id}/reconnect` makes a link for that person.',
     schema: record({
       channel: record({ id: uuid, platform: text, handle: text, expires_at: dateTime }),
     }),
@@ -168,7 +171,15 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   'channel.needs_reconnect': {
     operationId: 'receiveChannelNeedsReconnect',
     when: "A channel's access was revoked or has expired",
-    schema: record({ channel: record({ id: uuid, platform: text, handle: text, error: text }) }),
+    more: 'Its posts fail until `POST /channels/{id}/reconnect` has connected it again.',
+    schema: record({
+      channel: record({
+        id: uuid,
+        platform: text,
+        handle: text,
+        error: { ...text, description: 'Why the access was lost.' },
+      }),
+    }),
     example: {
       channel: {
         id: mastodonChannel.id,
@@ -181,13 +192,17 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   'channel.disconnected': {
     operationId: 'receiveChannelDisconnected',
     when: 'An account was disconnected',
+    more: 'Its scheduled posts and drafts lost the channel.',
     schema: record(disconnectedFields),
     example: disconnected,
   },
   'webhook.test': {
     operationId: 'receiveWebhookTest',
     when: '`POST /webhooks/{id}/test` was called for this endpoint',
-    schema: record({ webhook: record({ id: uuid, url: text }) }),
+    more: 'Answer it as you would answer any other event.',
+    schema: record({
+      webhook: record({ id: uuid, url: { ...text, description: 'Where it was sent.' } }),
+    }),
     example: {
       webhook: { id: '0192f0b3-6c2d-7f18-a4b7-9e0d3a5c8f21', url: 'https://example.com/punctual' },
     },

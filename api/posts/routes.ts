@@ -48,6 +48,7 @@ const listCall = (deps: ApiDeps): Route =>
     tag: 'Posts',
     scope: 'posts:read',
     summary: 'The posts, newest first',
+    description: 'Long texts are cut; `GET /posts/{id}` has all of a post.',
     query: {
       status: {
         description: 'Only posts with this status.',
@@ -84,6 +85,7 @@ const readCall = (deps: ApiDeps): Route =>
     tag: 'Posts',
     scope: 'posts:read',
     summary: 'A post, with its outcome on each channel',
+    description: '`channels` has the status, the URL and the error of each channel.',
     answers: {
       200: {
         description: 'The post.',

@@ -25,6 +25,8 @@ export const bodyTruncated = {
     'Whether `body`, or the texts of `thread` together, exceed 10,000 characters and are cut here. `GET /posts/{id}` has the full texts.',
 };
 
+export const postTarget = record({ channel_id: uuid, status: channelStatus });
+
 export const postListItemSchema = record({
   id: uuid,
   body: nullable(text),
@@ -34,7 +36,7 @@ export const postListItemSchema = record({
   published_at: nullable(dateTime),
   created_at: dateTime,
   status: postStatus,
-  post_targets: listOf(record({ channel_id: uuid, status: channelStatus })),
+  post_targets: listOf(postTarget),
 });
 
 export const postListSchema = record({
@@ -44,7 +46,7 @@ export const postListSchema = record({
 
 const length = nullable(count);
 
-const contentFault = record({
+export const contentFault = record({
   message: { ...text, description: 'A sentence for people.' },
   path: {
     ...text,
@@ -84,10 +86,16 @@ export const validatedChannelSchema = record({
     ...length,
     description: 'The length of the text that is closest to its limit; null without text.',
   },
-  limit: length,
+  limit: { ...length, description: 'Its limit; null without text.' },
   unit: { ...nullable(text), description: 'The counted unit, such as characters or bytes.' },
   texts: {
-    ...listOf(record({ length: count, limit: count, unit: text })),
+    ...listOf(
+      record({
+        length: { ...count, description: 'The length of the text.' },
+        limit: { ...count, description: 'The most that it may have.' },
+        unit: { ...text, description: 'The counted unit.' },
+      }),
+    ),
     description: 'Every text of the channel.',
   },
 });
@@ -111,22 +119,22 @@ const postText = { ...text, maxLength: longestText };
 const mediaIds = { ...listOf(text), maxItems: 100 };
 const altTexts = { ...mapOf({ ...text, maxLength: longestAltText }), maxProperties: 100 };
 
+export const threadPart = textOrFields(
+  { maxLength: longestText },
+  {
+    media_ids: { ...mediaIds, description: 'Files of this part, in order.' },
+    alt_texts: {
+      ...altTexts,
+      description: 'By media id: the alt text of a file of this part, for this post only.',
+    },
+  },
+);
+
 /** The use case validates ids and texts, which have error codes of their own. */
 const postFields = {
   body: { ...postText, description: 'Text of a single post.' },
   thread: {
-    ...listOf(
-      textOrFields(
-        { maxLength: longestText },
-        {
-          media_ids: { ...mediaIds, description: 'Files of this part, in order.' },
-          alt_texts: {
-            ...altTexts,
-            description: 'By media id: the alt text of a file of this part, for this post only.',
-          },
-        },
-      ),
-    ),
+    ...listOf(threadPart),
     minItems: 1,
     maxItems: 25,
     description:

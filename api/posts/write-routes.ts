@@ -44,7 +44,8 @@ export const createCall = (deps: ApiDeps): Route =>
     tag: 'Posts',
     scope: 'posts:write',
     summary: 'Create a draft, or schedule a post or a thread',
-    description: 'A post with a time needs the scope `posts:publish` too.',
+    description:
+      'Without a time it is a draft. With an `Idempotency-Key`, a repeated call creates no second post. A post with a time needs the scope `posts:publish` too.',
     requestHeaders: idempotencyHeader,
     body: createPostSchema,
     bodyExamples: newPosts,

@@ -120,7 +120,14 @@ const replayFailedCall = (deps: ApiDeps): Route =>
     answers: {
       202: {
         description: 'How many deliveries are pending again.',
-        schema: record({ replaying: { type: 'integer', minimum: 0, maximum: maxBegun } }),
+        schema: record({
+          replaying: {
+            type: 'integer',
+            minimum: 0,
+            maximum: maxBegun,
+            description: 'How many deliveries are sent again.',
+          },
+        }),
         examples: { replaying: examples.replaying },
       },
     },

@@ -44,6 +44,7 @@ const listCall = (deps: ApiDeps): Route =>
     tag: 'Webhooks',
     scope: 'webhooks',
     summary: 'All webhook endpoints',
+    description: 'Each with its newest delivery.',
     answers: {
       200: {
         description: 'The endpoints, oldest first, each with its newest delivery.',
@@ -66,6 +67,7 @@ const createCall = (deps: ApiDeps): Route =>
     tag: 'Webhooks',
     scope: 'webhooks',
     summary: 'Register a webhook endpoint',
+    description: 'The answer has the signing secret, which is shown only once.',
     body: createEndpointSchema,
     bodyExamples: examples.newEndpoints,
     requestHeaders: idempotencyHeader,
@@ -108,6 +110,7 @@ const readCall = (deps: ApiDeps): Route =>
     tag: 'Webhooks',
     scope: 'webhooks',
     summary: 'A webhook endpoint with its newest deliveries',
+    description: 'With its newest deliveries; `GET /webhooks/{id}/deliveries` lists all.',
     answers: {
       200: {
         description: `The endpoint and its newest ${newest} deliveries, each with its newest attempts. Older ones: \`GET /webhooks/{id}/deliveries\`.`,

@@ -18,6 +18,7 @@ import { cursorQuery } from '../../services/cursor.ts';
 import { maxDeliveriesPage, shownAttempts } from '../../services/webhooks/read-deliveries.ts';
 
 const status = oneOf(deliveryStatuses);
+const shownStatus = { ...status, description: '`pending`: an attempt is to follow.' };
 const responseStatus = {
   ...nullable({ type: 'integer' }),
   description: 'HTTP status, if there was a response.',
@@ -27,8 +28,8 @@ const deliveryError = {
   description: `Why it failed: ${deliveryErrors.join(', ')}. More codes may be added.`,
 };
 
-const lastDelivery = record({
-  status,
+export const lastDelivery = record({
+  status: shownStatus,
   response_status: responseStatus,
   error: deliveryError,
   created_at: dateTime,
@@ -36,9 +37,9 @@ const lastDelivery = record({
 
 const endpointFields = {
   id: uuid,
-  url: text,
+  url: { ...text, description: 'Where events are sent.' },
   events: listOf(oneOf(eventTypes)),
-  description: text,
+  description: { ...text, description: 'A note of yours.' },
   secret_hint: text,
   next_secret_hint: {
     ...nullable(text),
@@ -69,8 +70,8 @@ export const createdEndpointSchema = record({
   secret: { ...text, description: 'Signs every request. Shown only here.' },
 });
 
-const attempt = record({
-  number: { type: 'integer', minimum: 1 },
+export const attempt = record({
+  number: { type: 'integer', minimum: 1, description: '1 for the first attempt.' },
   created_at: dateTime,
   duration_ms: count,
   response_status: responseStatus,
@@ -87,7 +88,7 @@ const deliveryFields = {
   id: uuid,
   event_id: uuid,
   event_type: text,
-  status,
+  status: shownStatus,
   attempts: { ...newest, ...listOf(attempt) },
   attempt_count: {
     ...count,
@@ -119,7 +120,11 @@ const events = { ...listOf(text), description: `Any of ${eventTypes.join(', ')}.
 const maxDescription = 500;
 
 export const createEndpointSchema = fields(
-  { url, events, description: { ...text, maxLength: maxDescription } },
+  {
+    url,
+    events,
+    description: { ...text, maxLength: maxDescription, description: 'A note of yours.' },
+  },
   ['url', 'events'],
 );
 

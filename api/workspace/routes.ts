@@ -28,11 +28,13 @@ const each = <V>(map: (name: Limited) => V) =>
 
 const limit = nullable(count);
 const limitsSchema = record(each((name) => ({ ...limit, description: descriptions[name] })));
+/** How much of a limit is used. */
+export const usedLimitSchema = record({
+  used: { ...count, description: 'How much of it is used.' },
+  limit: { ...limit, description: 'Null for none.' },
+});
 const usageSchema = record(
-  each((name) => ({
-    ...record({ used: count, limit: { ...limit, description: 'Null for none.' } }),
-    description: descriptions[name],
-  })),
+  each((name) => ({ ...usedLimitSchema, description: descriptions[name] })),
 );
 
 const exampleLimits = {
@@ -55,12 +57,13 @@ export const workspaceRoutes = (deps: ApiDeps): Route[] => [
     tag: 'Workspace',
     scope: null,
     summary: 'The workspace that the API key acts for, and the key',
+    description: 'Checks an API key, and says whose it is.',
     answers: {
       200: {
         description:
           'The workspace with its plan and limits, how many channels it has, and the key.',
         schema: record({
-          workspace: record({ id: uuid, name: nullable(text) }),
+          workspace: record({ id: uuid, name: { ...nullable(text), description: 'Its name.' } }),
           channels: count,
           plan: {
             ...nullable(text),

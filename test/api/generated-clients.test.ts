@@ -1,6 +1,9 @@
 import { copyFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
+import { allRoutes } from '../../api/app.ts';
+import type { ApiDeps } from '../../api/deps.ts';
+import { createDocument, openAnswers } from '../../api/openapi/document.ts';
 import { runCommand, type CommandOptions } from '../../scripts/run-command.ts';
 import type { Client } from '../support/client.ts';
 import { env } from '../support/env.ts';
@@ -34,23 +37,62 @@ test('a generated Python client reads the responses', async (t) => {
   );
 });
 
-test('a generated TypeScript client type-checks and reads the responses', async (t) => {
+test('a client of openapi-typescript type-checks and reads the responses', (t) =>
+  assertTypeScript(t, 'calls-openapi-fetch.mts', async (node) => {
+    const generator = path.join(typescript(), 'openapi-typescript/bin/cli.js');
+    await node([generator, 'openapi.json', '--output', 'generated.d.ts']);
+  }));
+
+test('a client of @hey-api/openapi-ts type-checks and reads the responses', (t) =>
+  assertTypeScript(t, 'calls-hey-api.mts', async (node, folder) => {
+    const output = { path: 'generated', module: { extension: '.ts' } };
+    const config = `export default ${JSON.stringify({ input: 'openapi.json', output })};\n`;
+    await writeFile(path.join(folder, 'openapi-ts.config.mjs'), config);
+    await node([path.join(typescript(), '@hey-api/openapi-ts/bin/run.js'), '--no-log-file']);
+  }));
+
+type RunNode = (args: readonly string[]) => Promise<string>;
+
+/** Generates a client, type-checks a program that uses it, and compares what the program reads. */
+async function assertTypeScript(
+  t: ExecutionContext,
+  program: string,
+  generate: (node: RunNode, folder: string) => Promise<void>,
+): Promise<void> {
   const { client, channel, failed, folder } = await prepare(t);
-  const packages = env('PUNCTUAL_TEST_TYPESCRIPT_GENERATOR');
-  await symlink(packages, path.join(folder, 'node_modules'));
-  const node = (args: readonly string[]) => run(process.execPath, args, { cwd: folder });
-  const generator = path.join(packages, 'openapi-typescript/bin/cli.js');
-  await node([generator, 'openapi.json', '--output', 'generated.d.ts']);
-  await copyFile(path.join(programs, 'calls.mts'), path.join(folder, 'calls.mts'));
+  const node: RunNode = (args) => run(process.execPath, args, { cwd: folder });
+  await symlink(typescript(), path.join(folder, 'node_modules'));
+  await generate(node, folder);
+  await copyFile(path.join(programs, program), path.join(folder, program));
   const strict = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024'];
-  const types = ['--lib', 'es2024,dom', '--types', 'node', '--typeRoots', nodeTypes];
+  const types = ['--lib', 'es2024,dom,dom.iterable', '--types', 'node', '--typeRoots', nodeTypes];
   const check = [...strict, ...types, '--allowImportingTsExtensions', '--skipLibCheck'];
-  await node([path.join(packages, 'typescript/bin/tsc'), ...check, 'calls.mts']);
+  await node([path.join(typescript(), 'typescript/bin/tsc'), ...check, program]);
 
-  await assertAnswers(t, client, { channel, failed }, (args) => node(['calls.mts', ...args]));
-});
+  await assertAnswers(t, client, { channel, failed }, (args) => node([program, ...args]));
+}
 
+const typescript = (): string => env('PUNCTUAL_TEST_TYPESCRIPT_GENERATOR');
 const nodeTypes = path.join(import.meta.dirname, '../../node_modules/@types');
+
+needs('api-linters')('Redocly and Spectral find nothing in the document', async (t) => {
+  const folder = await temporaryFolder(t);
+  const document = JSON.stringify(openAnswers(createDocument(allRoutes({} as ApiDeps))));
+  await writeFile(path.join(folder, 'openapi.json'), document);
+  await writeFile(path.join(folder, 'rules.yml'), 'extends: ["spectral:oas"]\n');
+  const packages = env('PUNCTUAL_TEST_API_LINTERS');
+  // Otherwise Redocly sends requests.
+  const silent = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const options = { cwd: folder, env: { ...process.env, ...silent } };
+  const node: RunNode = (args) => run(process.execPath, args, options);
+  const redocly = path.join(packages, '@redocly/cli/bin/cli.js');
+  const spectral = path.join(packages, '@stoplight/spectral-cli/dist/index.js');
+  await Promise.all([
+    node([redocly, 'lint', 'openapi.json', '--extends', 'recommended-strict']),
+    node([spectral, 'lint', 'openapi.json', '--ruleset', 'rules.yml', '--fail-severity', 'hint']),
+  ]);
+  t.pass();
+});
 
 /** A workspace with a channel and a failed post, and a folder with the API's document. */
 async function prepare(t: ExecutionContext) {

@@ -220,10 +220,12 @@ test('the example of each failure has its code and status', (t) => {
 type Example = { readonly code: string };
 
 test('the published document allows new fields in responses and events, and is strict about requests', (t) => {
+  // `GET /networks` answers with schemas.
+  const schemasOnly = (key: string, part: unknown) => (key === 'examples' ? undefined : part);
   const closed = (value: unknown): number =>
-    JSON.stringify(value).split('"additionalProperties":false').length - 1;
-  const { Post, NewPost, Error: Failure } = published.components.schemas;
-  t.deepEqual([closed(Post), closed(Failure), closed(published.webhooks)], [0, 0, 0]);
+    JSON.stringify(value, schemasOnly).split('"additionalProperties":false').length - 1;
+  const { Post, NewPost, ApiError } = published.components.schemas;
+  t.deepEqual([closed(Post), closed(ApiError), closed(published.webhooks)], [0, 0, 0]);
   t.true(closed(NewPost) > 0);
   t.deepEqual(NewPost, contract.document.components['schemas']?.['NewPost']);
   for (const { path, method } of calls) {
@@ -253,8 +255,10 @@ test('no schema is shared by requests and responses if it would be wrong for one
   const asked = used(({ requestBody, parameters }) => [requestBody, parameters]);
   const answered = used(({ responses }) => responses);
   t.true(asked.size > 0);
+  // An enum is open where an answer refers to it.
+  const isEnum = (name: string) => 'enum' in published.components.schemas[name];
   t.deepEqual(
-    [...asked].filter((name) => answered.has(name)),
+    [...asked].filter((name) => answered.has(name) && !isEnum(name)),
     [],
   );
 });

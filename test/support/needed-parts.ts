@@ -17,6 +17,7 @@ const settings: readonly (readonly [RegExp, Part])[] = [
   [/PUNCTUAL_TEST_CONTAINER_CHECKS/v, 'container-checks'],
   [/PUNCTUAL_TEST_PYTHON_GENERATOR/v, 'python-generator'],
   [/PUNCTUAL_TEST_TYPESCRIPT_GENERATOR/v, 'typescript-generator'],
+  [/PUNCTUAL_TEST_API_LINTERS/v, 'api-linters'],
 ];
 
 export type Needed = { readonly parts: ReadonlySet<Part>; readonly bundle: boolean };

@@ -15,6 +15,7 @@ export type Part =
   | 'container-checks'
   | 'python-generator'
   | 'typescript-generator'
+  | 'api-linters'
   | 'openssl'
   | 'python';
 

@@ -24,9 +24,9 @@ with AuthenticatedClient(base_url=api_url, token=api_key) as client:
     upload = upload_media.sync(client=client, body=NewMediaFile(file=file, alt_text="A dot"))
     post = NewPost(
         body="By a generated client",
-        channel_ids=[channel_id],
-        media_ids=[str(upload.media.id)],
-        scheduled_at=(datetime.now(timezone.utc) + timedelta(hours=1)).isoformat(),
+        channel_ids=[uuid.UUID(channel_id)],
+        media_ids=[upload.media.id],
+        scheduled_at=datetime.now(timezone.utc) + timedelta(hours=1),
     )
     key = str(uuid.uuid4())
     created = create_post.sync(client=client, body=post, idempotency_key=key)
@@ -35,7 +35,7 @@ with AuthenticatedClient(base_url=api_url, token=api_key) as client:
     listed = list_posts.sync(client=client, limit=5)
     retried = retry_post.sync(uuid.UUID(failed_post_id), client=client)
     invalid = validate_post.sync(
-        client=client, body=PostToValidate(body="x" * 600, channel_ids=[channel_id])
+        client=client, body=PostToValidate(body="x" * 600, channel_ids=[uuid.UUID(channel_id)])
     )
     refused = create_post.sync(client=client, body=NewPost(body=""))
     answers = {

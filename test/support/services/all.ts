@@ -51,10 +51,16 @@ export async function startServices(
     'typescript-generator': async () => ({
       env: {
         PUNCTUAL_TEST_TYPESCRIPT_GENERATOR: await packagesOf(
-          'openapi-typescript',
+          'TypeScript client generators',
           'api-clients',
           stage,
         ),
+      },
+      stop: async () => undefined,
+    }),
+    'api-linters': async () => ({
+      env: {
+        PUNCTUAL_TEST_API_LINTERS: await packagesOf('OpenAPI linters', 'api-linters', stage),
       },
       stop: async () => undefined,
     }),

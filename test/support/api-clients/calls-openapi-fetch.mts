@@ -1,4 +1,4 @@
-// Calls the API through openapi-fetch with types from openapi-typescript: calls.mts API_URL API_KEY CHANNEL_ID
+// Calls the API through openapi-fetch with types from openapi-typescript: calls-openapi-fetch.mts API_URL API_KEY CHANNEL_ID
 // FAILED_POST_ID. Prints the values that it read, as JSON.
 import createClient from 'openapi-fetch';
 import type { paths } from './generated.d.ts';
@@ -36,6 +36,7 @@ const params = { header: { 'Idempotency-Key': crypto.randomUUID() } };
 const body = {
   body: 'By a generated client',
   channel_ids: [channelId],
+  channel_options: { [channelId]: { visibility: 'unlisted' as const } },
   media_ids: [media.id],
   scheduled_at: new Date(Date.now() + 3_600_000).toISOString(),
 };

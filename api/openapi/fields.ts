@@ -1,0 +1,185 @@
+import { knownId } from '../../domain/json-schema.ts';
+import { eventTypes } from '../../domain/statuses.ts';
+import { openNetworks, platforms, type Platform } from '../../networks/registry.ts';
+
+// What the document says beyond the schemas that the server validates with. The server reads many ids, times and names
+// as plain texts, because their refusals have codes of their own; generated clients should know what they are.
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const { rules } = openNetworks({});
+
+/** The options of a channel in a request. */
+export const channelOptions = { anyOf: platforms.map((platform) => rules[platform].options) };
+
+const optionsName = (platform: Platform): string =>
+  `${platform.charAt(0).toUpperCase()}${platform.slice(1)}Options`;
+
+/** The options of each network, by the name of their schema. */
+export const optionsOfNetworks = Object.fromEntries(
+  platforms.map((platform) => [optionsName(platform), rules[platform].options]),
+);
+
+/** Fields that hold a map by id. */
+const byId: ReadonlySet<string> = new Set(['channel_bodies', 'channel_options', 'alt_texts']);
+
+/** A field or parameter with the format or the values that its name implies. @param place The object that has it. */
+export function refineField(name: string, schema: Schema, place: string): Schema {
+  if (name === 'options' && place === 'ChannelEdit') {
+    return { ...schema, type: undefined, anyOf: [channelOptions, { type: 'null' }] };
+  }
+
+  if (byId.has(name)) {
+    const values = name === 'channel_options' ? { additionalProperties: channelOptions } : {};
+    return { ...schema, propertyNames: { type: 'string', format: 'uuid' }, ...values };
+  }
+
+  const { items } = schema as { readonly items?: Schema };
+  return items === undefined
+    ? refineText(name, schema)
+    : { ...schema, items: refineText(name.replace(/s$/v, ''), items) };
+}
+
+/** Ids that others make. */
+const foreignIds: ReadonlySet<string> = new Set(['request_id']);
+
+function refineText(name: string, schema: Schema): Schema {
+  const { type, format, pattern, enum: values, const: value } = schema;
+  const isText = [type].flat().includes('string') && value === undefined && values === undefined;
+  if (!isText || format !== undefined || (pattern !== undefined && pattern !== knownId.pattern)) {
+    return schema;
+  }
+
+  if (name === 'platform' || name === 'event_type' || name === 'event') {
+    const { description } = schema;
+    return { type, description, enum: name === 'platform' ? platforms : eventTypes };
+  }
+
+  if (/(?:^|_)id$/v.test(name) && !foreignIds.has(name)) {
+    return { ...schema, format: 'uuid' };
+  }
+
+  return name.endsWith('_at') ? { ...schema, format: 'date-time' } : schema;
+}
+
+/** Descriptions of named schemas. */
+export const schemaDescriptions: Readonly<Record<string, string>> = {
+  Platform: 'A network.',
+  PostStatus: 'The status of a post.',
+  ChannelStatus: 'The status of a post on one channel.',
+  UnpublishStatus: 'How far the removal of a post from one channel is.',
+  ChannelState: 'Whether a channel can publish.',
+  ChannelErrorCode: 'Why a channel does not have a post.',
+  ErrorCode: 'Why a call failed.',
+  EventType: 'The name of an event.',
+  DeliveryStatus: 'The status of a delivery. Only `pending` changes.',
+  DisabledReason: 'Why an endpoint is disabled.',
+  RefreshState: 'Whether the metrics of a channel are read now.',
+  ChannelOptions: 'Options of a channel: those of its network. `GET /networks` has them too.',
+  ...Object.fromEntries(
+    platforms.map((platform) => [optionsName(platform), `Options of a channel on ${platform}.`]),
+  ),
+  Channel: 'A connected social account.',
+  ChannelEdit: 'Changes of a channel. Only the fields that are sent change.',
+  Network: 'The limits and options of a network.',
+  TextLimit: 'A limit of each text.',
+  FileKind: 'Files of one kind, with their limits.',
+  Post: 'A post, and its outcome on each channel.',
+  PostFile: 'A file of a post.',
+  ChannelResult: 'A post on one of its channels.',
+  NewPost: 'A post to create.',
+  ThreadPart: 'A part of a thread with files of its own.',
+  VideoOptions: 'Settings of a video.',
+  PostEdit: 'Changes of a post. Only the fields that are sent change; null clears a field.',
+  PostListItem: 'A post in a list.',
+  PostTarget: 'The status of a post on a channel.',
+  PostToValidate: 'A post to validate.',
+  ValidatedChannel: 'What a network would say about the post.',
+  ContentFault: 'A rule of a network that the post breaks.',
+  MediaFile: 'A file of the media library.',
+  NewMediaFile: 'A file to upload.',
+  MediaFileEdit: 'Changes of a file. Only the fields that are sent change.',
+  Webhook: 'A webhook endpoint.',
+  CreatedWebhook: 'A webhook endpoint with its signing secret.',
+  NewWebhook: 'A webhook endpoint to create.',
+  WebhookEdit: 'Changes of a webhook endpoint. Only the fields that are sent change.',
+  PostAnalytics: 'The metrics of a published post.',
+  Metrics: 'Metrics as the network reported them. One that it does not report is absent.',
+  MetricSums: 'Sums of metrics. A metric that a network does not report counts as 0.',
+  Delivery: 'An event on its way to an endpoint.',
+  LastDelivery: 'The newest delivery of an endpoint.',
+  DeliveryAttempt: 'One request of a delivery.',
+  TestedDelivery: 'The delivery of a test event, with the response to it.',
+  UsedLimit: 'How much of a limit is used.',
+  ApiKey: 'An API key, without the key itself.',
+  CreatedApiKey: 'A new API key, with the key itself.',
+  NewApiKey: 'An API key to create.',
+  ApiKeyEdit: 'Changes of an API key. Only the fields that are sent change.',
+  ApiError: 'The body of every error response.',
+};
+
+/** Descriptions of fields by their names, for schemas that say nothing else. */
+export const fieldDescriptions: Readonly<Record<string, string>> = {
+  id: 'Identifies it in other calls.',
+  created_at: 'When it was created.',
+  updated_at: 'When it last changed.',
+  expires_at: 'When it ends.',
+  workspace: 'The workspace of the API key.',
+  workspace_id: 'The workspace.',
+  channel: 'The channel.',
+  channels: 'The channels.',
+  channel_id: 'The channel.',
+  channel_ids: 'The channels to publish to.',
+  platform: 'The network.',
+  handle: "The account's name on the network.",
+  networks: 'The networks.',
+  post_id: 'The post.',
+  posts: 'The posts.',
+  body: 'The text of a single post.',
+  thread: 'The texts of a thread, in order; null for a single post.',
+  scheduled_at: 'When it is due; null for a draft.',
+  published_at: 'When the first channel published it; null before.',
+  warning: 'What may differ from what was asked for, as a sentence for people.',
+  title: 'The title of the video.',
+  privacy: 'Who can see the video.',
+  made_for_kids: 'Whether the video is made for children.',
+  media: 'The files.',
+  likes: 'How often people liked it.',
+  comments: 'Comments or replies.',
+  shares: 'Shares, reposts and quotes.',
+  saves: 'How often people saved it, as a bookmark for example.',
+  impressions: 'Views.',
+  from: 'The first day, in UTC.',
+  to: 'The last day, in UTC.',
+  webhooks: 'The webhook endpoints.',
+  event_id: 'The event.',
+  event_type: 'The name of the event.',
+  deliveries: 'The deliveries, newest first.',
+  next_cursor: 'The `cursor` of the next page; null on the last page.',
+  post: 'The post.',
+  post_targets: 'Its channels.',
+  video: 'Settings of the video; null if none were sent.',
+  details: 'The faults in the request, if they can be located.',
+  size_bytes: 'Size in bytes.',
+  metrics: 'Metrics as the network reported them. One that it does not report is absent.',
+  totals: 'Sums over the channels.',
+  followers_updated_at: 'When the followers were last read; null before.',
+  day: 'A day, in UTC.',
+  hour: 'The hour of the day, from 0 to 23.',
+  timezone: 'The time zone of weekdays and hours.',
+  webhook: 'The webhook endpoint.',
+  events: 'The names of the events that are sent to it.',
+  secret_hint: 'The end of the signing secret, to recognise it.',
+  rotates_at: 'When the new secret replaces the current one; null when none is to.',
+  disabled_at: 'When it was disabled; null while it is enabled.',
+  last_delivery: 'The newest delivery; null before the first.',
+  delivery: 'The delivery.',
+  next_attempt_at: 'When the next request is due; null when none is.',
+  duration_ms: 'How long it took, in milliseconds.',
+  key: 'The API key.',
+  keys: 'The API keys.',
+  usage: 'Each limit, and how much of it is used.',
+  requested_at: 'When the call was made.',
+  ok: 'Always true.',
+  count: 'How many there are.',
+};
