@@ -177,7 +177,7 @@ export async function retryChannels(
         where c.workspace_id = ${workspaceId} and c.disconnected_at is null and c.id = any(array(
           select channel_id from post_channels where post_id = ${postId} and workspace_id = ${workspaceId}))
         order by c.id for key share)
-      update post_channels pc set ${waitingValues('scheduled')}, tries = 0
+      update post_channels pc set ${waitingValues('scheduled')}, tries = 0, text_due_at = now()
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
         and coalesce(pc.error_code, 'internal') = any(${reasons}) and ${isNotWithheld}
         and pc.channel_id = coalesce(${only}::uuid, pc.channel_id)

@@ -8,8 +8,8 @@ import type { Em } from './orm.ts';
 import { query } from './query.ts';
 
 /** As PostgreSQL returns them: times within JSON are strings. */
-type ChannelRow = Omit<ChannelFacts, ChannelTime | 'threads'> &
-  Readonly<Record<ChannelTime, string | null>>;
+type ChannelRow = Omit<ChannelFacts, ChannelTime | 'threads' | 'media'> &
+  Readonly<Record<ChannelTime, string | null>> & { readonly media: readonly MediaRow[] | null };
 type ChannelTime = 'retry_at' | 'metrics_updated_at' | 'gone_at';
 type MediaRow = Omit<PostFacts['media'][number], 'url'> & {
   readonly linkToken: string;
@@ -23,6 +23,14 @@ export type PostRow = Omit<PostFacts, 'media'> & {
 /** Only for channels that have not ended. Those that have store the URL in their own columns. */
 const liveParts = sql`case when not ${isEndedChannel} then (${sentPartsSummary}) end`;
 
+/** SQL: a channel's own files; null when it has the post's. */
+const ownFiles = sql`case when pc.media is not null then (
+    select coalesce(json_agg(json_build_object('id', m.id, 'part', 0, 'linkToken', m.link_token, 'name', m.name,
+      'type', m.type, 'alt_text', coalesce(own.file ->> 'alt_text', m.alt_text)) order by own.position), '[]')
+    from jsonb_array_elements(pc.media) with ordinality own (file, position)
+    join media_files m on m.id = (own.file ->> 'media_id')::uuid and m.workspace_id = pc.workspace_id
+    where m.deleted_at is null) end`;
+
 /**
  * Reads a post with its channels and files in one statement, because it is the most frequent query.
  *
@@ -33,11 +41,11 @@ export const selectPost = <More = unknown>(
   postId: string,
   more?: RawBuilder<unknown>,
 ) => sql<PostRow & More>`
-  select p.id, p.status, p.body, p.thread, p.scheduled_at, p.created_at, p.updated_at, p.published_at, p.video, p.warning,
+  select p.id, p.status, p.body, p.thread, p.scheduled_at, p.timezone, p.created_at, p.updated_at, p.published_at, p.video, p.warning,
     (select json_agg(json_build_object(
        'channel_id', pc.channel_id, 'status', ${shownStatus}, 'unpublish', pc.unpublish, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
        'sent_text', pc.sent_text, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning,
-       'retry_at', pc.retry_at, 'metrics', pc.metrics, 'metrics_updated_at', pc.metrics_updated_at, 'gone_at', pc.gone_at, 'live', ${liveParts}) order by pc.position)
+       'retry_at', pc.retry_at, 'metrics', pc.metrics, 'metrics_updated_at', pc.metrics_updated_at, 'gone_at', pc.gone_at, 'live', ${liveParts}, 'media', ${ownFiles}) order by pc.position)
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
      where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,
     (select json_agg(json_build_object('id', m.id, 'part', pm.part, 'linkToken', m.link_token, 'name', m.name, 'type', m.type,
@@ -65,18 +73,16 @@ export async function loadPostView(
   return row ? presentPost(row, shownBy) : null;
 }
 
-export const presentPost = (row: PostRow, { publicUrl, rules }: PostPresentation): PostView =>
-  viewPost(
-    {
-      ...row,
-      media: (row.media ?? []).map((file) =>
-        Object.assign({}, file, { url: linkOf(publicUrl, file) }),
-      ),
-    },
-    (row.channels ?? []).map((channel) => factsOf(channel, rules)),
+export function presentPost(row: PostRow, { publicUrl, rules }: PostPresentation): PostView {
+  const linked = (files: readonly MediaRow[]) =>
+    files.map((file) => Object.assign({}, file, { url: linkOf(publicUrl, file) }));
+  const channels = (row.channels ?? []).map((channel) =>
+    Object.assign(factsOf(channel, rules), { media: channel.media && linked(channel.media) }),
   );
+  return viewPost({ ...row, media: linked(row.media ?? []) }, channels);
+}
 
-const factsOf = (row: ChannelRow, rules: RulesByPlatform): ChannelFacts => ({
+const factsOf = (row: ChannelRow, rules: RulesByPlatform): Omit<ChannelFacts, 'media'> => ({
   ...row,
   threads: rules[row.platform]?.threads ?? true,
   retry_at: momentOf(row.retry_at),

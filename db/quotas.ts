@@ -42,7 +42,7 @@ export async function countPosts(
 export const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
   + coalesce((select sum(octet_length(part)) from jsonb_array_elements_text(p.thread) part), 0)
   + coalesce((select sum(coalesce(octet_length(pc.body), 0) + coalesce(octet_length(pc.options::text), 0)
-        + coalesce(octet_length(pc.defaults::text), 0))
+        + coalesce(octet_length(pc.defaults::text), 0) + coalesce(octet_length(pc.media::text), 0))
       from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id), 0)
   + coalesce((select sum(octet_length(pm.alt_text)) from post_media pm
       where pm.post_id = p.id and pm.workspace_id = p.workspace_id), 0)`;

@@ -175,10 +175,10 @@ async function removeRows(em: Em, workspaceId: string, rows: readonly Row[]): Pr
   await queryPlanned(
     em,
     sql`with gone as (
-        delete from post_channels where id = any(${ids}) and workspace_id = ${workspaceId} returning body, options, defaults)
+        delete from post_channels where id = any(${ids}) and workspace_id = ${workspaceId} returning body, options, defaults, media)
       update quota_shares set text_used = text_used - (
         select coalesce(sum(coalesce(octet_length(body), 0) + coalesce(octet_length(options::text), 0)
-          + coalesce(octet_length(defaults::text), 0)), 0) from gone)
+          + coalesce(octet_length(defaults::text), 0) + coalesce(octet_length(media::text), 0)), 0) from gone)
       where workspace_id = ${workspaceId} and share = 0`,
   );
 }

@@ -1,23 +1,31 @@
 import { AppError } from './errors.ts';
+import { assertTimeZone, resolveLocal } from './time-zone.ts';
 
 const minute = 60_000;
 const pastTolerance = 5 * minute;
 const twoYears = 2 * 366 * 24 * 60 * minute;
 
 export type DueTimeRequest = {
-  /** RFC 3339 with `Z` or an offset; null or absent saves a draft. */
+  /** RFC 3339 with `Z` or an offset, or a local time in `timezone`; null or absent saves a draft. */
   readonly scheduledAt?: string | null | undefined;
   /** Wins over `scheduledAt`. 0 means now; fractions are fine. */
   readonly scheduleInMinutes?: number | undefined;
+  /** IANA name. */
+  readonly timezone?: string | null | undefined;
 };
 
 /**
  * When a post is due by the server's clock, or null for a draft. A time up to 5 minutes ago means now.
  *
- * @throws AppError `invalid_scheduled_at` for a time further in the past, over two years ahead, or not a valid time.
+ * @throws AppError `invalid_scheduled_at` for a time further in the past, over two years ahead, or not a valid time;
+ *   `invalid_request` for an unknown time zone.
  */
 export function dueTime(request: DueTimeRequest, now: Date): Date | null {
-  const { scheduledAt: at, scheduleInMinutes: inMinutes } = request;
+  const { scheduledAt: at, scheduleInMinutes: inMinutes, timezone } = request;
+  if (typeof timezone === 'string') {
+    assertTimeZone(timezone, '/timezone');
+  }
+
   if (inMinutes !== undefined) {
     if (!Number.isFinite(inMinutes) || inMinutes < 0 || inMinutes * minute > twoYears) {
       throw invalid('schedule_in_minutes', 'must be a number from 0 to the minutes of two years');
@@ -30,13 +38,12 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
     return null;
   }
 
-  const due = parseInstant(at);
+  const due = parseInstant(at) ?? localTime(request)?.due;
   if (!due) {
-    const isLocal = parseInstant(`${at}Z`) !== null;
     throw invalid(
       'scheduled_at',
-      isLocal
-        ? `needs Z or an offset, such as ${at}Z or ${at}+02:00: there is no time zone setting`
+      parseWall(at) !== null
+        ? `needs Z or an offset, such as ${withSeconds(at)}Z or ${withSeconds(at)}+02:00, or the field timezone with an IANA name, such as Europe/Berlin`
         : 'must be an existing time such as 2026-05-01T09:30:00Z or 2026-05-01T11:30:00+02:00',
     );
   }
@@ -54,14 +61,36 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
   return ahead < 0 ? now : due;
 }
 
-/** The post's `warning` when a request has both times, otherwise null. */
-export const timeWarning = ({
-  scheduledAt: at,
-  scheduleInMinutes: inMinutes,
-}: DueTimeRequest): string | null =>
-  typeof at === 'string' && inMinutes !== undefined
-    ? 'The request had both scheduled_at and schedule_in_minutes: schedule_in_minutes decided, and scheduled_at was ignored. Send one of them.'
+/** The post's `warning` about its time: the request has two times, or clocks skip its local time. Otherwise null. */
+export function timeWarning(request: DueTimeRequest): string | null {
+  if (typeof request.scheduledAt === 'string' && request.scheduleInMinutes !== undefined) {
+    return 'The request had both scheduled_at and schedule_in_minutes: schedule_in_minutes decided, and scheduled_at was ignored. Send one of them.';
+  }
+
+  const local = localTime(request);
+  return local && local.shown !== local.asked
+    ? `Clocks in ${request.timezone} skip ${local.asked}: the post is due when they show ${local.shown}, at ${local.due.toISOString()}.`
     : null;
+}
+
+/** The due time of a `scheduled_at` without an offset, and the local times that were asked for and that clocks show. */
+function localTime({ scheduledAt, timezone }: DueTimeRequest) {
+  const wall = parseWall(scheduledAt ?? '');
+  if (wall === null || typeof timezone !== 'string') {
+    return null;
+  }
+
+  const { ms, shownMs } = resolveLocal(wall.getTime(), timezone);
+  return { due: new Date(ms), asked: local(wall), shown: local(new Date(shownMs)) };
+}
+
+/** A time without an offset, as the same time in UTC. */
+const parseWall = (text: string): Date | null => parseInstant(`${withSeconds(text)}Z`);
+
+/** Browsers' date fields leave out the seconds. */
+const withSeconds = (text: string): string => (/[Tt]\d\d:\d\d$/v.test(text) ? `${text}:00` : text);
+
+const local = (wall: Date): string => wall.toISOString().slice(0, -'.000Z'.length);
 
 function invalid(field: string, message: string): AppError {
   return new AppError('invalid_scheduled_at', `${field} ${message}.`, {

@@ -21,6 +21,13 @@ export type MediaDetails = {
   readonly audioChannels?: number;
 };
 
+/** A file that a post has on one channel instead of its own files, as stored. */
+export type ChannelFile = {
+  readonly media_id: string;
+  /** For this post and channel only; null uses the file's alt text. */
+  readonly alt_text: string | null;
+};
+
 type LinkedFile = { readonly linkToken: string; readonly name: string };
 
 /**

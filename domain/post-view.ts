@@ -40,6 +40,7 @@ export const channelStatus = {
 
 export const postFile = record({
   id: uuid,
+  media_id: { ...uuid, description: 'The same as `id`, named as in requests.' },
   url: { ...text, description: 'Opens in a browser, without an API key.' },
   type: { ...text, description: 'MIME type.' },
   alt_text: {
@@ -86,7 +87,11 @@ export const channelResultSchema = record({
     description:
       'Whether `POST /posts/{id}/retry` can succeed now. False: something has to change first, as `error_code` says. Null without an `error_code`.',
   },
-  warning: nullable(text),
+  warning: {
+    ...nullable(text),
+    description:
+      'What may be unwanted: a part that may look different, a part that is already live, or another post, named by its id, with the same text on this channel within 24 hours.',
+  },
   retry_at: { ...nullable(dateTime), description: 'When the automatic retry is due.' },
   body: nullable(text),
   metrics: {
@@ -119,6 +124,10 @@ export const postSchema = record({
   body: nullable(text),
   thread: nullable(listOf(text)),
   scheduled_at: nullable(dateTime),
+  timezone: {
+    ...nullable(text),
+    description: 'The time zone in which to show its time, as an IANA name. Times are in UTC.',
+  },
   published_at: { ...nullable(dateTime), description: 'When the first channel published it.' },
   created_at: dateTime,
   updated_at: dateTime,
@@ -136,6 +145,10 @@ export const postSchema = record({
     ...listOf(postFile),
     description: 'Its files, including those of all parts of a thread.',
   },
+  channel_media: {
+    ...mapOf(listOf(postFile)),
+    description: 'By channel id: the files of channels that have their own instead of these.',
+  },
   thread_media: {
     ...nullable(listOf(listOf(postFile))),
     description: 'The files of each part of the thread; null without a thread.',
@@ -145,6 +158,8 @@ export const postSchema = record({
   warning: nullable(text),
 });
 export type PostView = Value<typeof postSchema>;
+
+type FileFacts = Omit<PostFile, 'media_id'> & { readonly part: number };
 
 /** A post as read from its rows. Fields that need no conversion keep their names. */
 export type PostFacts = Omit<
@@ -156,9 +171,10 @@ export type PostFacts = Omit<
   | 'channels'
   | 'summary'
   | 'media'
+  | 'channel_media'
   | 'thread_media'
 > & {
-  readonly media: readonly (PostFile & { readonly part: number })[];
+  readonly media: readonly FileFacts[];
   readonly scheduled_at: Date | null;
   readonly published_at: Date | null;
   readonly created_at: Date;
@@ -181,6 +197,8 @@ export type ChannelFacts = Omit<
   readonly sent_warning: string | null;
   /** The parts of a thread that are live while the channel has not ended; null when there are none. */
   readonly live: LiveParts | null;
+  /** Its files instead of the post's; null for none of its own. */
+  readonly media: readonly FileFacts[] | null;
 };
 
 type LiveParts = {
@@ -194,6 +212,9 @@ export const viewPost = (post: PostFacts, channels: readonly ChannelFacts[]): Po
   onlyFields(postSchema, {
     ...post,
     media: eachOnce(post.media).map(viewFile),
+    channel_media: Object.fromEntries(
+      channels.flatMap(({ channel_id: id, media }) => (media ? [[id, media.map(viewFile)]] : [])),
+    ),
     thread_media:
       post.thread &&
       filesOfParts(post.media, post.thread.length).map((files) => files.map(viewFile)),
@@ -205,7 +226,8 @@ export const viewPost = (post: PostFacts, channels: readonly ChannelFacts[]): Po
     summary: summarize(channels.map(({ status }) => status)),
   });
 
-const viewFile = (file: PostFacts['media'][number]): PostFile => onlyFields(postFile, file);
+const viewFile = (file: FileFacts): PostFile =>
+  onlyFields(postFile, { ...file, media_id: file.id });
 
 function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
   const { live, error_code: code } = channel;

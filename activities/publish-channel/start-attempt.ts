@@ -100,6 +100,7 @@ const takeServerSlot = ({ workspaceId, postChannelId }: PublishRequest, now: Dat
  *
  * - The columns of the slot say which one was taken, or in which state the server is for an attempt that got none.
  * - `media` includes deleted files: a post with a missing file must fail, not go out without it.
+ * - They are the channel's own files, if it has some, instead of the post's.
  * - `option_files` are the files that the options refer to, including the channel's defaults.
  */
 const selectJob = ({ workspaceId, postId, postChannelId }: PublishRequest) => sql`
@@ -116,12 +117,21 @@ const selectJob = ({ workspaceId, postId, postChannelId }: PublishRequest) => sq
       select (extract(epoch from clock_timestamp() - max(s.taken_at)) * 1000)::float8 from server_places s
       where s.platform = c.platform and s.base_url = ${serverOfChannel} and s.taken_until > clock_timestamp()
     ) end as newest_for_ms,
-    (select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
+    case when pc.media is null then (
+      select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
         'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms,
         'details', m.details, 'alt_text', coalesce(pm.alt_text, m.alt_text), 'part', pm.part,
         'storage_key', m.storage_key, 'deleted_at', m.deleted_at) order by pm.position)
       from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
-      where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0) as media,
+      where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0)
+    else (
+      select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
+        'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms,
+        'details', m.details, 'alt_text', coalesce(own.file ->> 'alt_text', m.alt_text), 'part', 0,
+        'storage_key', m.storage_key, 'deleted_at', m.deleted_at) order by own.position)
+      from jsonb_array_elements(pc.media) with ordinality own (file, position)
+      join media_files m on m.id = (own.file ->> 'media_id')::uuid and m.workspace_id = pc.workspace_id)
+    end as media,
     (select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
         'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms,
         'details', m.details, 'alt_text', m.alt_text, 'part', 0,

@@ -8,7 +8,7 @@ import {
   loadHistory,
 } from '../../services/analytics/load-reports.ts';
 import { refreshPost } from '../../services/analytics/refresh-metrics.ts';
-import { daysOf, endOfDay, startOfDay, type Days } from '../../services/analytics/selection.ts';
+import { daysOf, rangeOf } from '../../services/analytics/selection.ts';
 import { assertOneChannel, assertReachesPost } from '../../services/keys/channel-restriction.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
@@ -98,8 +98,6 @@ const refreshCall = (deps: ApiDeps): Route =>
     },
   });
 
-const range = ({ from, to }: Days) => ({ begin: startOfDay(from), end: endOfDay(to) });
-
 const historyCall = ({ orm, now }: ApiDeps): Route =>
   route({
     method: 'get',
@@ -134,7 +132,7 @@ const byChannelCall = ({ orm, now }: ApiDeps): Route =>
     scope: 'analytics',
     summary: 'The metrics of each channel’s posts',
     description: 'Totals of the posts that were published in these days, by channel.',
-    query: daysQuery,
+    query: { ...daysQuery, timezone: analyticsQuery.timezone },
     answers: {
       200: {
         description: 'Totals per channel, by the time at which it published.',
@@ -145,7 +143,8 @@ const byChannelCall = ({ orm, now }: ApiDeps): Route =>
     errors: [],
     handle: async ({ caller, query }) => {
       const days = daysOf(query, now());
-      const all = await loadByChannel(orm.em.fork(), caller.workspaceId, range(days));
+      const range = rangeOf(days, query.timezone);
+      const all = await loadByChannel(orm.em.fork(), caller.workspaceId, range);
       const channels = all.filter(({ channel_id: id }) => reaches(caller, id));
       return { status: 200, body: { ...days, channels } };
     },
@@ -171,11 +170,11 @@ const bestTimesCall = ({ orm, now }: ApiDeps): Route =>
     errors: [],
     handle: async ({ caller, query }) => {
       const { timezone = 'UTC', channel_id: channelId, platform } = query;
-      const days = daysOf(query, now());
+      const days = daysOf({ from: query.from, to: query.to }, now());
       assertOneChannel(caller, channelId);
       const filter = {
         workspaceId: caller.workspaceId,
-        published: range(days),
+        published: rangeOf(days),
         channelId,
         platform,
       };

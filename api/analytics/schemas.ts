@@ -21,14 +21,17 @@ const day = { ...text, format: 'date' } as const;
 
 export const analyticsQuery = {
   from: {
-    description:
-      'The first day, in UTC, by the time of publishing. 29 days before `to` if left out.',
+    description: 'The first day, by the time of publishing. 29 days before `to` if left out.',
     schema: day,
   },
   to: {
-    description:
-      'The last day, in UTC. Today if left out. 366 days at most from `from`, both counted.',
+    description: 'The last day. Today if left out. 366 days at most from `from`, both counted.',
     schema: day,
+  },
+  timezone: {
+    description:
+      'The time zone of the days, as an IANA name: `Europe/Berlin`. UTC if left out. Times in the answer are always in UTC.',
+    schema: { ...text, maxLength: 64 },
   },
   post_id: {
     description:
@@ -150,12 +153,18 @@ const channel = { channel_id: uuid, platform: oneOf(platforms), handle: text };
 
 export const daysQuery = { from: analyticsQuery.from, to: analyticsQuery.to } as const;
 
+const utcDay = {
+  description:
+    'The last day, in UTC. Today if left out. 366 days at most from `from`, both counted.',
+  schema: day,
+} as const;
+
 export const historyQuery = {
   from: {
     description: 'The first day of reading, in UTC. 29 days before `to` if left out.',
     schema: day,
   },
-  to: analyticsQuery.to,
+  to: utcDay,
 } as const;
 
 const channelHistory = record({
@@ -200,9 +209,15 @@ export const byChannelSchema = record({
 });
 
 export const bestTimesQuery = {
-  ...daysQuery,
+  from: {
+    description:
+      'The first day, in UTC, by the time of publishing. 29 days before `to` if left out.',
+    schema: day,
+  },
+  to: utcDay,
   timezone: {
-    description: 'The time zone of the weekdays and hours, as an IANA name: `Europe/Berlin`.',
+    description:
+      'The time zone of the weekdays and hours, as an IANA name: `Europe/Berlin`. `from` and `to` are days in UTC.',
     schema: { ...text, maxLength: 64, default: 'UTC' },
   },
   channel_id: analyticsQuery.channel_id,

@@ -14,18 +14,33 @@ export const postInput = (body: EditPostBody): PostInput => ({
   channelOptions: body.channel_options,
   scheduledAt: body.scheduled_at,
   scheduleInMinutes: body.schedule_in_minutes,
+  timezone: body.timezone,
   mediaIds: body.media_ids,
   altTexts: body.alt_texts,
   mediaUrls: body.media_urls,
+  media: body.media && body.media.map(itemOf),
+  channelMedia: body.channel_media && listsOf(body.channel_media),
   video: body.video,
 });
+
+type Item = NonNullable<EditPostBody['media']>[number];
+
+const itemOf = ({ media_id: mediaId, url, alt_text: altText }: Item) => ({ mediaId, url, altText });
+
+const listsOf = (lists: NonNullable<EditPostBody['channel_media']>) =>
+  Object.fromEntries(Object.entries(lists).map(([id, items]) => [id, items.map(itemOf)]));
 
 type Part = NonNullable<EditPostBody['thread']>[number];
 
 const partOf = (part: Part): NonNullable<PostInput['thread']>[number] =>
   typeof part === 'string'
     ? part
-    : { text: part.text, mediaIds: part.media_ids, altTexts: part.alt_texts };
+    : {
+        text: part.text,
+        media: part.media?.map(itemOf),
+        mediaIds: part.media_ids,
+        altTexts: part.alt_texts,
+      };
 
 /** Maps the result of a validation. */
 export const presentValidated = ({ valid, warning, channels }: Validation): Validated => ({

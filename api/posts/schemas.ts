@@ -55,7 +55,7 @@ export const contentFault = record({
   rule: {
     ...text,
     description:
-      'The rule that is broken. More may be added: `text_length`, `text_missing`, `field_missing`, `file_type`, `file_count`, `file_size`, `file_pixels`, `file_dimensions`, `file_aspect_ratio`, `file_duration`, `file_frames`, `file_frame_rate`, `alt_text_length`, `channel_access`, `other`.',
+      'The rule that is broken. More may be added: `text_length`, `text_missing`, `field_missing`, `file_type`, `file_count`, `file_size`, `file_pixels`, `file_dimensions`, `file_aspect_ratio`, `file_duration`, `file_frames`, `file_frame_rate`, `alt_text_length`, `channel_access`, `same_text`, `other`.',
   },
   limit: {
     ...nullable({ type: 'number' }),
@@ -119,9 +119,30 @@ const postText = { ...text, maxLength: longestText };
 const mediaIds = { ...listOf(text), maxItems: 100 };
 const altTexts = { ...mapOf({ ...text, maxLength: longestAltText }), maxProperties: 100 };
 
+const mediaList = {
+  ...listOf(
+    fields({
+      media_id: { ...text, description: 'A file of the media library.' },
+      url: {
+        ...text,
+        description: 'A public https link to an image or a video, which is downloaded.',
+      },
+      alt_text: {
+        ...nullable({ ...text, maxLength: longestAltText }),
+        description: 'For this post only. The alt text of the file itself if omitted or null.',
+      },
+    }),
+  ),
+  maxItems: 100,
+};
+
 export const threadPart = textOrFields(
   { maxLength: longestText },
   {
+    media: {
+      ...mediaList,
+      description: 'Files of this part, in order, instead of `media_ids` and `alt_texts`.',
+    },
     media_ids: { ...mediaIds, description: 'Files of this part, in order.' },
     alt_texts: {
       ...altTexts,
@@ -154,12 +175,30 @@ const postFields = {
   },
   scheduled_at: {
     ...nullable(text),
-    description: 'RFC 3339 with Z or an offset. Omitted or null saves a draft.',
+    description:
+      'RFC 3339 with Z or an offset, or a local time such as `2027-03-01T10:00:00` with `timezone`. Omitted or null saves a draft.',
+  },
+  timezone: {
+    ...text,
+    maxLength: 64,
+    description:
+      'IANA name, such as `Europe/Berlin`: the time zone of a `scheduled_at` without an offset, and for showing the time. This call turns the local time into UTC; later changes of time-zone rules do not move the post. When clocks repeat an hour, the first one counts; a time that they skip moves to after the gap, with a `warning`.',
   },
   schedule_in_minutes: {
     type: 'number',
     description:
       'Publish this many minutes from now. If `scheduled_at` is sent too, the minutes take precedence, and the `warning` of the post says so.',
+  },
+  media: {
+    ...mediaList,
+    description:
+      'Files in order, each with `media_id` or `url`, instead of `media_ids`, `media_urls` and `alt_texts`. In a thread they belong to the first part. A request downloads at most 10 files.',
+  },
+  channel_media: {
+    ...mapOf(mediaList),
+    maxProperties: 100,
+    description:
+      'By channel id: the files for that channel instead of all files of the post; an empty list for none. In a thread they belong to the first part.',
   },
   media_ids: {
     ...mediaIds,
@@ -202,12 +241,20 @@ export const editPostSchema = fields({
   thread: nullable(postFields.thread),
   channel_bodies: nullable(postFields.channel_bodies),
   channel_options: nullable(postFields.channel_options),
+  media: nullable(postFields.media),
+  channel_media: nullable(postFields.channel_media),
   media_ids: nullable(postFields.media_ids),
   alt_texts: nullable(postFields.alt_texts),
   video: nullable(postFields.video),
   scheduled_at: {
     ...nullable(text),
-    description: 'RFC 3339 with Z or an offset. Null turns the post into a draft.',
+    description:
+      'RFC 3339 with Z or an offset, or a local time with `timezone` in the same request. Null turns the post into a draft.',
+  },
+  timezone: {
+    ...nullable(postFields.timezone),
+    description:
+      'IANA name. Without a local `scheduled_at` it changes only how the time is shown; null clears it.',
   },
 });
 export type EditPostBody = Value<typeof editPostSchema>;

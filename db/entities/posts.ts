@@ -8,6 +8,7 @@ import type { Options } from '../../networks/content-rules.ts';
 import { Channel } from './channels.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { MediaFile } from './media.ts';
+import type { ChannelFile } from '../../domain/media.ts';
 
 export const PostSchema = defineEntity({
   name: 'Post',
@@ -47,6 +48,8 @@ export const PostSchema = defineEntity({
     body: p.text().strictNullable(),
     thread: p.json<readonly string[]>().strictNullable(),
     scheduledAt: instant().strictNullable(),
+    /** IANA name of the time zone in which its time is shown. */
+    timezone: p.text().nullable(),
     status: p.text().$type<PostStatus>(),
     /** Incremented by every change that the workflow has to receive. */
     revision: p.integer().default(1),
@@ -105,6 +108,10 @@ export const PostChannelSchema = defineEntity({
       name: 'post_channels_access_lost',
       expression: `create index "post_channels_access_lost" on "post_channels" ("channel_id") where "status" = 'failed' and "error_code" = 'access_lost'`,
     },
+    {
+      name: 'post_channels_same_text',
+      expression: `create index "post_channels_same_text" on "post_channels" ("channel_id", "text_hash", "text_due_at") where "text_due_at" is not null`,
+    },
   ],
   triggers: [
     {
@@ -133,6 +140,18 @@ export const PostChannelSchema = defineEntity({
       .json<Options | null>()
       .nullable()
       .onCreate(() => null),
+    /**
+     * Files for this channel instead of the post's, in order; null for none of its own. Each also has a row in
+     * `post_media` with part -1, which keeps it from being deleted.
+     */
+    media: p
+      .json<readonly ChannelFile[] | null>()
+      .nullable()
+      .onCreate(() => null),
+    /** Of its texts: see `hashOfTexts`. */
+    textHash: p.bigint('string').nullable(),
+    /** When the post was last scheduled for, or retried; null while it never had a time. */
+    textDueAt: instant().nullable(),
     status: p.text().$type<ChannelStatus>(),
     url: p.text().strictNullable(),
     error: p.text().strictNullable(),
@@ -265,7 +284,7 @@ export const PostMediaSchema = defineEntity({
         .index()
         .updateRule('no action')
         .deleteRule('no action'),
-    /** Part of the thread, from 0; -1 for a file of a channel's option. */
+    /** Part of the thread, from 0; -1 for a file of a channel's option or of a channel only. */
     part: p.integer().primary().default(0),
     /** Position among the post's files, from 0. */
     position: p.integer(),

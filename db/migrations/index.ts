@@ -8,6 +8,9 @@ import { Migration0034SweepPositions } from './migration-0034-sweep-positions.ts
 import { Migration0036DeletedPosts } from './migration-0036-deleted-posts.ts';
 import { Migration0037Unpublish } from './migration-0037-unpublish.ts';
 import { Migration0038KeyRights } from './migration-0038-key-rights.ts';
+import { Migration0043PostTimezone } from './migration-0043-post-timezone.ts';
+import { Migration0044ChannelMedia } from './migration-0044-channel-media.ts';
+import { Migration0045SameTexts } from './migration-0045-same-texts.ts';
 
 const baseline = 'migration-0024-engagement-order';
 
@@ -23,6 +26,9 @@ export const migrations = [
   { name: 'migration-0036-deleted-posts', class: Migration0036DeletedPosts },
   { name: 'migration-0037-unpublish', class: Migration0037Unpublish },
   { name: 'migration-0038-key-rights', class: Migration0038KeyRights },
+  { name: 'migration-0043-post-timezone', class: Migration0043PostTimezone },
+  { name: 'migration-0044-channel-media', class: Migration0044ChannelMedia },
+  { name: 'migration-0045-same-texts', class: Migration0045SameTexts },
 ];
 
 /** Part of the first migration now; databases of earlier versions list them. */

@@ -102,7 +102,7 @@ export async function listAnalytics(
   const filter = filterOf(workspaceId, request, asked);
   const page = { sort, order, limit, offset };
   const { firstPublishedAt, ...found } = await loadAnalytics(orm.em.fork(), { ...filter, ...page });
-  const day = firstPublishedAt && dayOf(firstPublishedAt);
+  const day = firstPublishedAt && dayOf(firstPublishedAt, request.timezone);
   // With a post's id the answer covers the day on which the post was published.
   const days = request.postId !== undefined && day ? { from: day, to: day } : asked;
   return { ...found, days };

@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
+import { assertTimeZone, unknownTimeZone } from '../../domain/time-zone.ts';
 import type { Platform } from '../../networks/registry.ts';
 import type { Totals } from './load-analytics.ts';
 import {
@@ -40,15 +41,13 @@ type BestTimes = {
  * @throws AppError `invalid_request` for an unknown time zone.
  */
 export async function loadBestTimes(em: Em, filter: Filter, timezone: string): Promise<BestTimes> {
-  const zone = zoneNamed(timezone);
-  if (zone === null) {
-    throw unknownZone(timezone);
-  }
-
-  const rows = await queryPlanned(em, selectTimes(filter, zone)).catch((error: unknown) => {
-    const isUnknown = error instanceof DriverException && error.code === invalidParameter;
-    throw isUnknown ? unknownZone(timezone) : error;
-  });
+  assertTimeZone(timezone, '?timezone');
+  const rows = await queryPlanned(em, selectTimes(filter, zoneNamed(timezone))).catch(
+    (error: unknown) => {
+      const isUnknown = error instanceof DriverException && error.code === invalidParameter;
+      throw isUnknown ? unknownTimeZone(timezone, '?timezone') : error;
+    },
+  );
   return {
     posts_without_metrics: rows.reduce((sum, { unread }) => sum + unread, 0),
     times: rows
@@ -66,33 +65,13 @@ export async function loadBestTimes(em: Em, filter: Filter, timezone: string): P
 /** PostgreSQL's code for an unknown time zone. */
 const invalidParameter = '22023';
 
-/** The three-letter names of IANA. Others (`PST`, `BST`, `IST`) are ambiguous abbreviations. */
-const shortNames = /^(?:CET|EET|EST|GMT|HST|MET|MST|PRC|ROC|ROK|UCT|UTC|WET)$/iv;
-
 /**
  * Returns a name that PostgreSQL resolves to the same zone. It reads a single word such as `CET` as an abbreviation
  * without summer time. The result is a name, not an offset, because PostgreSQL inverts the sign of an offset.
- *
- * @returns null when the name is not from IANA.
  */
-function zoneNamed(name: string): string | null {
-  if (!/^[A-Za-z]/v.test(name) || (name.length === 3 && !shortNames.test(name))) {
-    return null;
-  }
-
-  try {
-    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
-    return name.includes('/') ? name : timeZone;
-  } catch {
-    return null;
-  }
-}
-
-function unknownZone(timezone: string): AppError {
-  const message = `is not a known time zone: ${JSON.stringify(timezone)}. Give an IANA name, such as Europe/Berlin`;
-  return new AppError('invalid_request', `?timezone ${message}.`, {
-    details: [{ path: '?timezone', message }],
-  });
+function zoneNamed(name: string): string {
+  const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+  return name.includes('/') ? name : timeZone;
 }
 
 const selectTimes = (filter: Filter, timezone: string): RawBuilder<TimeRow> => sql`

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { AppError } from '../../domain/errors.ts';
+import { assertTimeZone, dayIn, resolveLocal } from '../../domain/time-zone.ts';
 import { metricNames } from '../../networks/network.ts';
 import type { Platform } from '../../networks/registry.ts';
 
@@ -7,33 +8,38 @@ import type { Platform } from '../../networks/registry.ts';
 export type PublishedSearch = DayRange &
   Pick<Filter, 'channelId' | 'platform'> & { readonly postId?: string | undefined };
 
-type DayRange = { readonly from?: string | undefined; readonly to?: string | undefined };
+type DayRange = {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  /** IANA name of the days' time zone; UTC when left out. */
+  readonly timezone?: string | undefined;
+};
+
+type Range = { readonly begin: number; readonly end: number };
 
 /** Selects published posts of a workspace. */
 export type Filter = {
   readonly workspaceId: string;
   /** In milliseconds since 1970, the end exclusive. With a post's id the time is ignored. */
-  readonly published:
-    | { readonly begin: number; readonly end: number }
-    | { readonly postId: string };
+  readonly published: Range | { readonly postId: string };
   readonly channelId?: string | undefined;
   readonly platform?: Platform | undefined;
 };
 
-/** Whole days in UTC, both inclusive: `2027-02-01`. */
+/** Whole days, both inclusive: `2027-02-01`. */
 export type Days = { readonly from: string; readonly to: string };
 
 /** The days of a search. They are ignored for a single post. */
 export const daysAsked = (search: PublishedSearch, now: Date): Days =>
-  daysOf(search.postId === undefined ? search : {}, now);
+  daysOf(search.postId === undefined ? search : { timezone: search.timezone }, now);
 
 export const filterOf = (
   workspaceId: string,
-  { postId, channelId, platform }: PublishedSearch,
-  { from, to }: Days,
+  { postId, channelId, platform, timezone }: PublishedSearch,
+  days: Days,
 ): Filter => ({
   workspaceId,
-  published: postId === undefined ? { begin: startOfDay(from), end: endOfDay(to) } : { postId },
+  published: postId === undefined ? rangeOf(days, timezone) : { postId },
   channelId,
   platform,
 });
@@ -43,28 +49,38 @@ const defaultDays = 30;
 /** The longest range of one request. */
 const mostDays = 366;
 
-/** Start of a day, in milliseconds since 1970. */
+/** Start of a day in UTC, in milliseconds since 1970. */
 export const startOfDay = (day: string): number => Date.parse(`${day}T00:00:00.000Z`);
 
-/** End of a day, exclusive. */
-export const endOfDay = (day: string): number => startOfDay(day) + dayMs;
+/** The time from the start of the first day to the end of the last one, exclusive, in milliseconds since 1970. */
+export function rangeOf({ from, to }: Days, timezone?: string): Range {
+  const [begin, end] = [startOfDay(from), startOfDay(to) + dayMs];
+  return timezone === undefined
+    ? { begin, end }
+    : { begin: resolveLocal(begin, timezone).ms, end: resolveLocal(end, timezone).ms };
+}
 
-export const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
+export const dayOf = (time: Date, timezone?: string): string =>
+  timezone === undefined ? time.toISOString().slice(0, 10) : dayIn(time, timezone);
 
 /**
  * Returns the requested days. Defaults: up to today, and 30 days long.
  *
  * @param given Valid dates.
- * @throws AppError `invalid_request` when the range is reversed or too long.
+ * @throws AppError `invalid_request` when the range is reversed or too long, or the time zone unknown.
  */
 export function daysOf(given: DayRange, now: Date): Days {
-  const to = given.to ?? dayOf(now);
+  if (given.timezone !== undefined) {
+    assertTimeZone(given.timezone, '?timezone');
+  }
+
+  const to = given.to ?? dayOf(now, given.timezone);
   const from = given.from ?? monthBefore(to);
   if (from > to) {
     throw wrong(given.from === undefined ? '?to' : '?from', `is after ?to, which is ${to}`);
   }
 
-  if (endOfDay(to) - startOfDay(from) > mostDays * dayMs) {
+  if (startOfDay(to) + dayMs - startOfDay(from) > mostDays * dayMs) {
     throw wrong('?from', `is more than ${mostDays} days before the end of ${to}`);
   }
 
@@ -112,13 +128,7 @@ export function isListed({ workspaceId, channelId, platform }: Filter): RawBuild
 }
 
 /** SQL: the row `pm` of sums is within the range, in milliseconds since 1970, the end exclusive. */
-export const isWithin = ({
-  begin,
-  end,
-}: {
-  readonly begin: number;
-  readonly end: number;
-}): RawBuilder<boolean> =>
+export const isWithin = ({ begin, end }: Range): RawBuilder<boolean> =>
   sql`pm.published_at >= ${moment(begin)} and pm.published_at < ${moment(end)}`;
 
 const total = (column: string): RawBuilder<number> =>

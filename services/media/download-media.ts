@@ -1,6 +1,6 @@
 import { open, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import { AppError } from '../../domain/errors.ts';
 import { BodyTooLargeError, type Download, EgressError } from '../../runtime/egress/egress.ts';
 import { namedIfOutOfRoom } from '../../runtime/storage/disk-storage.ts';
 import type { QuotaOwner } from '../context.ts';
@@ -20,6 +20,13 @@ const atATime = 4;
 
 type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
 
+/** A file to download. */
+export type GivenUrl = {
+  readonly url: string;
+  /** JSON pointer to the URL in the request. */
+  readonly path: string;
+};
+
 /**
  * Downloads files into the media library's storage: all of them or none. Runs at most 4 downloads at a time, fetches a
  * repeated URL once, and stops at the first failure. The caller inserts the rows with `insertMedia`:
@@ -32,18 +39,18 @@ type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
  *     }
  *
  * @param signal Aborts when the client hangs up.
- * @returns the files in the order of the URLs.
+ * @returns the files in the order of the URLs, without repetitions.
  * @throws AppError `invalid_media_url`, which names the URL and the reason; `quota_exceeded`; `unavailable` when the
  *   disk is full.
  */
 export async function downloadMedia(
   deps: Deps,
   owner: QuotaOwner,
-  urls: readonly string[],
+  urls: readonly GivenUrl[],
   signal?: AbortSignal,
 ): Promise<StoredMedia> {
   assertAllowed(deps, urls);
-  const wanted = [...new Set(urls)];
+  const wanted = [...new Set(urls.map(({ url }) => url))];
   const coming = await reserveFiles(deps.orm.em.fork(), deps.media, owner, wanted.length);
   const files: NewMedia[] = [];
   const stop = new AbortController();
@@ -75,10 +82,10 @@ export async function downloadMedia(
 }
 
 /** Refuses every URL that is wrong by its text alone, before any request. */
-function assertAllowed({ media }: Deps, urls: readonly string[]): void {
-  const wrong = urls.flatMap((url, index) => {
+function assertAllowed({ media }: Deps, urls: readonly GivenUrl[]): void {
+  const wrong = urls.flatMap(({ url, path }) => {
     const reason = media.refuseUrl(url);
-    return reason === null ? [] : [{ url, detail: detailOf(index, reason) }];
+    return reason === null ? [] : [{ url, detail: { path, message: reason } }];
   });
   if (wrong.length > 0) {
     const sentences = wrong.map(({ url, detail }) => `${url}: ${detail.message}`);
@@ -89,19 +96,15 @@ function assertAllowed({ media }: Deps, urls: readonly string[]): void {
 }
 
 /** Adds the URL and its first position in the request to an error. */
-function named(error: unknown, urls: readonly string[], url: string): unknown {
+function named(error: unknown, urls: readonly GivenUrl[], url: string): unknown {
+  const { path = '' } = urls.find((given) => given.url === url) ?? {};
   return error instanceof AppError && error.code === 'invalid_media_url'
     ? new AppError('invalid_media_url', `${url}: ${error.message}`, {
-        details: [detailOf(urls.indexOf(url), error.message)],
+        details: [{ path, message: error.message }],
         cause: error,
       })
     : error;
 }
-
-const detailOf = (index: number, message: string): ErrorDetail => ({
-  path: `/media_urls/${index}`,
-  message,
-});
 
 /** Limit of one download, in milliseconds. */
 const timeoutMs = 10 * 60_000;

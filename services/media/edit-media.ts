@@ -116,7 +116,9 @@ function destinationsOf(em: Em, { id, workspaceId }: MediaFile): Promise<Destina
       from post_media pm
       join post_channels pc on pc.post_id = pm.post_id and pc.workspace_id = pm.workspace_id and ${isOpenChannel}
       join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-      where pm.media_id = ${id} and pm.workspace_id = ${workspaceId} and pm.part >= 0 and pm.alt_text is null
+      where pm.media_id = ${id} and pm.workspace_id = ${workspaceId}
+        and case when pc.media is null then pm.part >= 0 and pm.alt_text is null
+          else pc.media @> ${JSON.stringify([{ media_id: id, alt_text: null }])}::jsonb end
       group by c.platform, c.settings order by c.platform`,
   );
 }

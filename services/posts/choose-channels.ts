@@ -73,15 +73,16 @@ export async function holdChannels(
   assertKnown(ids, new Set(held.map(({ id }) => id)), '/channel_ids');
 }
 
-/** @throws AppError `invalid_channel_ids` when a text or option is for a channel that the post does not have. */
+/** @throws AppError `invalid_channel_ids` when a text, option or file is for a channel that the post does not have. */
 export function assertChosen(
   ids: readonly string[],
-  { channelBodies, channelOptions }: PostInput,
+  { channelBodies, channelOptions, channelMedia }: PostInput,
 ): void {
   const chosen = new Set(ids);
   for (const [field, given] of Object.entries({
     channel_bodies: channelBodies,
     channel_options: channelOptions,
+    channel_media: channelMedia,
   })) {
     const stray = Object.keys(given ?? {}).filter((id) => !chosen.has(id));
     if (stray.length > 0) {

@@ -1,44 +1,45 @@
 import type { DueTimeRequest } from '../../domain/due-time.ts';
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
+import type { ChannelFile } from '../../domain/media.ts';
 import type { PostView, VideoOptions } from '../../domain/post-view.ts';
 import { isText } from '../../domain/texts.ts';
 import type { Options } from '../../networks/content-rules.ts';
-
-/** A part of a thread with files of its own. */
-type PartWithFiles = {
-  readonly text: string;
-  readonly mediaIds?: readonly string[] | undefined;
-  readonly altTexts?: Readonly<Record<string, string>> | undefined;
-};
+import { channelFilesOf, givenFiles, mediaLists, type FilesInput } from './given-files.ts';
 
 /** The fields of a new post, or those that an edit changes: null clears a field, and undefined leaves it unchanged. */
-export type PostInput = DueTimeRequest & {
-  readonly body?: string | undefined;
-  readonly thread?: readonly (string | PartWithFiles)[] | null | undefined;
-  readonly channelIds?: readonly string[] | undefined;
-  /** Channels' own texts, by channel id. */
-  readonly channelBodies?: Readonly<Record<string, string>> | null | undefined;
-  /** By channel id. */
-  readonly channelOptions?: Readonly<Record<string, Options>> | null | undefined;
-  readonly mediaIds?: readonly string[] | null | undefined;
-  readonly altTexts?: Readonly<Record<string, string>> | null | undefined;
-  readonly mediaUrls?: readonly string[] | undefined;
-  readonly video?: VideoOptions | null | undefined;
-};
+export type PostInput = DueTimeRequest &
+  FilesInput & {
+    readonly body?: string | undefined;
+    readonly channelIds?: readonly string[] | undefined;
+    /** Channels' own texts, by channel id. */
+    readonly channelBodies?: Readonly<Record<string, string>> | null | undefined;
+    /** By channel id. */
+    readonly channelOptions?: Readonly<Record<string, Options>> | null | undefined;
+    readonly video?: VideoOptions | null | undefined;
+  };
 
 /** Limit of all texts of a post together, in characters. Each is validated for each of its channels. */
 export const longestTexts = 300_000;
 
-/** The content of a post in a request or in the database, without its files. */
+/** The content of a post in a request or in the database, without the files of its parts. */
 export type PostContent = Pick<PostView, 'body' | 'thread' | 'video'> & {
   /** Channels' own texts, by channel id. */
   readonly overrides: Readonly<Record<string, string>>;
   /** By channel id. */
   readonly options: Readonly<Record<string, Options>>;
+  /** Channels' own files, by channel id. */
+  readonly channelFiles: Readonly<Record<string, readonly ChannelFile[]>>;
 };
 
-const empty: PostContent = { body: null, thread: null, overrides: {}, options: {}, video: null };
+const empty: PostContent = {
+  body: null,
+  thread: null,
+  overrides: {},
+  options: {},
+  channelFiles: {},
+  video: null,
+};
 
 export const postContentOf = (input: PostInput): PostContent => editedContent(empty, input);
 
@@ -49,8 +50,16 @@ export const editedContent = (stored: PostContent, input: PostInput): PostConten
   overrides: input.channelBodies === undefined ? stored.overrides : (input.channelBodies ?? {}),
   options:
     input.channelOptions === undefined ? stored.options : withoutEmpty(input.channelOptions ?? {}),
+  channelFiles:
+    input.channelMedia === undefined
+      ? stored.channelFiles
+      : channelFilesOf(input.channelMedia ?? {}),
   video: input.video === undefined ? stored.video : input.video,
 });
+
+/** The texts of a request's thread. */
+const threadTexts = (thread: NonNullable<PostInput['thread']>): string[] =>
+  thread.map((part) => (typeof part === 'string' ? part : part.text));
 
 /** Empty options are stored as none. */
 const withoutEmpty = (options: PostContent['options']): PostContent['options'] =>
@@ -66,15 +75,16 @@ export const textBytes = ({
   thread,
   overrides,
   options,
+  channelFiles: files,
 }: Omit<PostContent, 'video'>): number =>
-  Object.values(options).reduce(
-    (sum, own) => sum + bytesOfOptions(own),
+  [...Object.values(options), ...Object.values(files)].reduce(
+    (sum, own) => sum + bytesOfJson(own),
     contentBytes([body, ...(thread ?? []), ...Object.values(overrides)]),
   );
 
-/** The size of options in PostgreSQL, as `octet_length(options::text)` counts it. */
-export const bytesOfOptions = (options: Options | null | undefined): number =>
-  options ? bytesOf(options) : 0;
+/** The size of a value of type `jsonb` in PostgreSQL, as `octet_length(options::text)` counts it. */
+export const bytesOfJson = (value: Json | undefined): number =>
+  value === null || value === undefined ? 0 : bytesOf(value);
 
 function bytesOf(value: Json): number {
   if (typeof value !== 'object' || value === null) {
@@ -129,13 +139,14 @@ function refuse(wrong: readonly Located[], message: string): void {
 
 /** @throws AppError `empty_body` for a post without text and media, `invalid_request` for one with too much text. */
 export function assertNotEmpty(
-  { body, thread, overrides }: Pick<PostContent, 'body' | 'thread' | 'overrides'>,
+  { body, thread, overrides, channelFiles: files }: PostContent,
   mediaCount: number,
 ): void {
   const texts = [...(body === null ? [] : [body]), ...(thread ?? []), ...Object.values(overrides)];
   assertShortEnough(texts);
   const hasText = body !== null || thread !== null || Object.keys(overrides).length > 0;
-  if (!hasText && mediaCount === 0) {
+  const hasMedia = mediaCount > 0 || Object.values(files).some(({ length }) => length > 0);
+  if (!hasText && !hasMedia) {
     throw new AppError('empty_body', 'A post needs a body, a thread, channel_bodies or media.');
   }
 }
@@ -157,10 +168,16 @@ function textsOf(input: PostInput): Located[] {
   ];
 }
 
-const altTextsOf = (input: PostInput): Located[] =>
-  givenFiles(input).flatMap(({ altTexts, at }) =>
+const altTextsOf = (input: PostInput): Located[] => [
+  ...givenFiles(input).flatMap(({ altTexts, at }) =>
     Object.entries(altTexts ?? {}).map(([id, text]) => [`${at}/alt_texts/${id}`, text] as const),
-  );
+  ),
+  ...mediaLists(input).flatMap(({ items, at }) =>
+    items.flatMap(({ altText }, index) =>
+      typeof altText === 'string' ? [[`${at}/${index}/alt_text`, altText] as const] : [],
+    ),
+  ),
+];
 
 const pathsOf = (located: readonly Located[]): string => located.map(([path]) => path).join(', ');
 
@@ -176,62 +193,3 @@ function assertShortEnough(texts: readonly string[]): void {
     );
   }
 }
-
-/** The files of one part, as the request gives them. */
-export type GivenFiles = {
-  /** From 0. */
-  readonly part: number;
-  /** Undefined: not sent. */
-  readonly ids: readonly string[] | undefined;
-  /** By media id; undefined: not sent. */
-  readonly altTexts: Readonly<Record<string, string>> | undefined;
-  /** JSON pointer to the part in the request: empty, or `/thread/1`. */
-  readonly at: string;
-};
-
-/** The texts of a request's thread. */
-const threadTexts = (thread: NonNullable<PostInput['thread']>): string[] =>
-  thread.map((part) => (typeof part === 'string' ? part : part.text));
-
-/**
- * Returns the files that a request names by id. The first part is always included; later parts only when a thread was
- * sent, which replaces all of their files.
- *
- * @throws AppError `invalid_request` when the files of the first part are given both beside the thread and in it.
- */
-export function givenFiles(input: PostInput): [GivenFiles, ...GivenFiles[]] {
-  const { thread, mediaIds: ids, altTexts } = input;
-  const [first = {}, ...later] = (thread ?? []).map(filesOf);
-  const isInThread = first.mediaIds !== undefined || first.altTexts !== undefined;
-  if (isInThread && (ids !== undefined || altTexts !== undefined)) {
-    const message = 'are given both beside the thread and in its first part: send one of them';
-    throw new AppError('invalid_request', `The files of the first part ${message}.`, {
-      details: [{ path: '/thread/0', message }],
-    });
-  }
-
-  return [
-    isInThread
-      ? { part: 0, ids: first.mediaIds, altTexts: first.altTexts, at: '/thread/0' }
-      : { part: 0, ids: orEmpty(ids, []), altTexts: orEmpty(altTexts, {}), at: '' },
-    ...later.map(({ mediaIds = [], altTexts: texts = {} }, index) => ({
-      part: index + 1,
-      ids: mediaIds,
-      altTexts: texts,
-      at: `/thread/${index + 1}`,
-    })),
-  ];
-}
-
-type Part = NonNullable<PostInput['thread']>[number];
-
-const filesOf = (part: Part): Partial<Exclude<Part, string>> =>
-  typeof part === 'string' ? {} : part;
-
-/** The number of files named by id. */
-export const countNamed = (given: readonly GivenFiles[]): number =>
-  given.reduce((sum, { ids = [] }) => sum + ids.length, 0);
-
-/** Null means empty. */
-const orEmpty = <T>(value: T | null | undefined, none: T): T | undefined =>
-  value === null ? none : value;

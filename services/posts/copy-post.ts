@@ -74,7 +74,7 @@ const contentCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'invalid_media_ids',
 ]);
 
-type Channel = Pick<PostChannel, 'body' | 'options'> & {
+type Channel = Pick<PostChannel, 'body' | 'options' | 'media'> & {
   readonly id: string;
   readonly platform: string;
   readonly handle: string;
@@ -83,7 +83,7 @@ type Channel = Pick<PostChannel, 'body' | 'options'> & {
 };
 
 type Source = {
-  readonly post: Pick<Post, 'body' | 'thread' | 'video'>;
+  readonly post: Pick<Post, 'body' | 'thread' | 'timezone' | 'video'>;
   readonly channels: readonly Channel[];
   readonly files: readonly PostFile[];
 };
@@ -95,23 +95,27 @@ async function readSource(em: Em, scope: PostScope): Promise<Source> {
   const [post] = await query(
     em,
     sql<Source['post']>`
-      select body, thread, video from posts where id = ${postId} and workspace_id = ${workspaceId}`,
+      select body, thread, timezone, video from posts where id = ${postId} and workspace_id = ${workspaceId}`,
   );
   const channels = await query(
     em,
     sql<Channel>`
       select c.id, c.platform, c.handle, c.disconnected_at is not null as is_disconnected, pc.status, pc.body,
-        pc.options
+        pc.options, pc.media
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`,
   );
   const files = await lockPostMedia(em, scope);
-  return { post: post ?? { body: null, thread: null, video: null }, channels, files };
+  return {
+    post: post ?? { body: null, thread: null, timezone: null, video: null },
+    channels,
+    files,
+  };
 }
 
 /** The post as a request. Files from URLs are in the library by now, and are named by id. */
 function inputOf({ post, channels, files }: Source): PostInput {
-  const { body, thread, video } = post;
+  const { body, thread, timezone, video } = post;
   const kept = files.filter((file) => !file.isDeleted);
   const filesOf = (part: number) => {
     const own = kept.filter((file) => file.part === part);
@@ -124,6 +128,13 @@ function inputOf({ post, channels, files }: Source): PostInput {
   const bodies = channels.flatMap((channel) =>
     channel.body === null ? [] : [[channel.id, channel.body] as const],
   );
+  const deleted = new Set(files.filter((file) => file.isDeleted).map(({ mediaId }) => mediaId));
+  const media = channels.flatMap(({ id, media: own }) => {
+    const left = own?.filter(({ media_id: mediaId }) => !deleted.has(mediaId));
+    return left
+      ? [[id, left.map((file) => ({ mediaId: file.media_id, altText: file.alt_text }))] as const]
+      : [];
+  });
   const options = channels.map((channel) => [channel.id, optionsOf(channel, files)] as const);
   return {
     ...(body === null ? {} : { body }),
@@ -131,6 +142,8 @@ function inputOf({ post, channels, files }: Source): PostInput {
     channelIds: channels.map(({ id }) => id),
     channelBodies: Object.fromEntries(bodies),
     channelOptions: Object.fromEntries(options),
+    channelMedia: Object.fromEntries(media),
+    timezone,
     ...filesOf(0),
     video,
   };

@@ -10,14 +10,9 @@ import { findReplayed, type RequestKey } from '../idempotency.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
-import {
-  assertNotEmpty,
-  assertTexts,
-  countNamed,
-  givenFiles,
-  postContentOf,
-  type PostInput,
-} from './content.ts';
+import { assertNotEmpty, assertTexts, postContentOf, type PostInput } from './content.ts';
+import { countNamed, givenFiles, givenUrls, withDownloads } from './given-files.ts';
+import { idsOfChannels } from './post-media.ts';
 import { storePost } from './store-post.ts';
 import { assertPublishable, validateContent } from './validate-content.ts';
 
@@ -90,10 +85,10 @@ async function makePost(
   const em = deps.orm.em.fork();
   assertHasPlan(caller);
   assertTexts(input);
-  const { mediaUrls = [] } = input;
-  const media = givenFiles(input);
-  const files = countNamed(media) + mediaUrls.length;
-  const content = postContentOf(input);
+  const urls = givenUrls(input);
+  const withoutUrls = withDownloads(input, urls, []);
+  const content = postContentOf(withoutUrls);
+  const files = countNamed(givenFiles(withoutUrls)) + urls.length;
   assertNotEmpty(content, files);
   const dueAt = dueTime(input, deps.now());
   if (dueAt) {
@@ -105,12 +100,22 @@ async function makePost(
     ...(await assertForChosen(deps.rules, channels, input)),
     ...filesInDefaults(deps.rules, channels, content.options),
   ];
-  if (dueAt && files + optionFiles.length === 0) {
+  if (dueAt && files + optionFiles.length + idsOfChannels(content).length === 0) {
     assertPublishable(validateContent(deps.rules, channels, content, []));
   }
 
-  const post = { id: newId(), dueAt, content, media, optionFiles, note, key };
-  const downloaded = await downloadMedia(deps, caller, mediaUrls, signal);
+  const downloaded = await downloadMedia(deps, caller, urls, signal);
+  const whole = withDownloads(input, urls, downloaded.files);
+  const post = {
+    id: newId(),
+    dueAt,
+    timezone: input.timezone ?? null,
+    content: postContentOf(whole),
+    media: givenFiles(whole),
+    optionFiles,
+    note,
+    key,
+  };
   try {
     if (!(await storePost(deps, caller, channels, post, downloaded))) {
       return null;

@@ -14,7 +14,7 @@ import {
   heldChannels,
   type ChosenChannel,
 } from './choose-channels.ts';
-import { bytesOfOptions, contentBytes, type PostContent, type PostInput } from './content.ts';
+import { bytesOfJson, contentBytes, type PostContent, type PostInput } from './content.ts';
 import { channelWarning, type ChannelValidation } from './validate-content.ts';
 
 export type EditedChannels = {
@@ -30,9 +30,10 @@ export type EditedChannels = {
   readonly removed: readonly PostChannel[];
   /** All channel ids of the edited post, in their order. */
   readonly order: readonly string[];
-  /** The channels' own texts and options before the edit, by channel id. */
+  /** The channels' own texts, options and files before the edit, by channel id. */
   readonly overrides: PostContent['overrides'];
   readonly options: PostContent['options'];
+  readonly channelFiles: PostContent['channelFiles'];
 };
 
 /**
@@ -93,6 +94,9 @@ export async function editChannels(em: Em, post: Post, input: PostInput): Promis
     ),
     options: Object.fromEntries(
       kept.flatMap((row) => (row.options ? [[row.channelId, row.options]] : [])),
+    ),
+    channelFiles: Object.fromEntries(
+      kept.flatMap((row) => (row.media ? [[row.channelId, row.media]] : [])),
     ),
   };
 }
@@ -157,13 +161,14 @@ export async function endWithout(
   }
 }
 
-/** The texts and options that a channel has instead of the post's. */
-type Own = Pick<PostChannel, 'body' | 'options'>;
+/** The texts, options and files that a channel has instead of the post's. */
+type Own = Pick<PostChannel, 'body' | 'options' | 'media'>;
 type Kept = Own & Pick<PostChannel, 'defaults'>;
 
 const keptBytes = (channels: readonly Kept[]): number =>
   channels.reduce(
-    (sum, row) => sum + bytesOfOptions(row.options) + bytesOfOptions(row.defaults),
+    (sum, row) =>
+      sum + bytesOfJson(row.options) + bytesOfJson(row.defaults) + bytesOfJson(row.media),
     0,
   ) + contentBytes(channels.map(({ body }) => body));
 
@@ -186,8 +191,8 @@ const unsent = {
 /**
  * Writes the channels of an edited post.
  *
- * @param edit.overrides The channels' own texts after the edit, by channel id; `edit.options` likewise.
- * @returns the growth of their texts and options in bytes.
+ * @param edit.content The content after the edit.
+ * @returns the growth of the channels' own texts, options and files in bytes.
  */
 export async function writeChannels(
   em: Em,
@@ -195,16 +200,19 @@ export async function writeChannels(
   { kept, removed, order }: EditedChannels,
   edit: {
     readonly status: 'draft' | 'scheduled';
-    readonly overrides: PostContent['overrides'];
-    readonly options: PostContent['options'];
+    readonly content: PostContent;
+    readonly dueAt: Date | null;
+    /** From `sameTextWarnings`. */
+    readonly sameTexts: ReadonlyMap<string, string>;
     readonly validations: readonly ChannelValidation[];
   },
 ): Promise<number> {
   const before = keptBytes([...kept.values(), ...removed]);
   const added: Kept[] = [];
   const ownOf = (channelId: string): Own => ({
-    body: edit.overrides[channelId] ?? null,
-    options: edit.options[channelId] ?? null,
+    body: edit.content.overrides[channelId] ?? null,
+    options: edit.content.options[channelId] ?? null,
+    media: edit.content.channelFiles[channelId] ?? null,
   });
   for (const row of removed) {
     // Only ready or refused parts are left: see assertNothingLive.
@@ -227,8 +235,10 @@ export async function writeChannels(
   for (const validation of edit.validations) {
     const channelId = validation.channel.id;
     const row = kept.get(channelId);
-    const own = { ...ownOf(channelId), defaults: validation.channel.options };
-    const warning = channelWarning(validation);
+    const { textHash, channel } = validation;
+    const text = { textHash, textDueAt: edit.dueAt };
+    const own = { ...ownOf(channelId), defaults: channel.options, ...text };
+    const warning = channelWarning(validation, edit.sameTexts.get(channelId));
     const { status } = edit;
     const position = order.indexOf(channelId);
     if (!row) {

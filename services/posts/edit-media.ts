@@ -4,7 +4,8 @@ import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
-import { givenFiles, type GivenFiles, type PostInput } from './content.ts';
+import type { PostInput } from './content.ts';
+import { givenFiles, type GivenFiles } from './given-files.ts';
 import {
   altTextBytes,
   assertOwnAltTexts,
@@ -35,17 +36,17 @@ export type EditedMedia = {
 };
 
 type OptionFiles = {
-  /** Files of the options in the request. */
+  /** Files of the options and of single channels in the request. */
   readonly sent: readonly NamedIds[];
   /** Files of the channel defaults that the post adopts. */
   readonly inDefaults: readonly NamedIds[];
-  /** All option values of the edited post. A file that none of them names is removed. */
+  /** All option values and channels' own files of the edited post. A file that is not among them is removed. */
   readonly values: ReadonlySet<unknown>;
 };
 
 /**
  * Computes and attaches the post's files after an edit. `media_ids` replaces the files of the first part that came by
- * id, `media_urls` those that came by URL, and `thread` those of the later parts. Omitted fields leave their files
+ * id, `media_urls` those that came by URL, `media` both, and `thread` those of the later parts. Omitted fields leave their files
  * unchanged. Files that stay on the first part keep their alt texts unless `alt_texts` is sent.
  *
  * @throws AppError `invalid_media_ids`, `quota_exceeded`
@@ -76,14 +77,14 @@ export async function editPostMedia(
     ...newInDefaults,
     { ids, path: '/media_ids' },
   ];
-  const found = await chooseMedia(em, workspaceId, named);
+  const found = await chooseMedia(em, workspaceId, named, downloaded.files);
   const inserted = await insertMedia(em, { workspaceId, quotas }, downloaded, now);
   for (const file of inserted) {
     found.set(file.id, file);
   }
 
   const placed = [
-    ...placedAfter(rows, kept, given, downloadedFiles(inserted)),
+    ...placedAfter(rows, kept, given),
     ...optionFiles(inOptions.sent),
     ...kept.filter(({ part }) => part < 0).map(placeOf),
     ...optionFiles(newInDefaults),
@@ -98,7 +99,7 @@ export async function editPostMedia(
 
   const whole = rows.filter(({ isDeleted }) => !isDeleted);
   return {
-    files: factsOf(placed, found),
+    files: factsOf(placed, found, given),
     deleted: kept.flatMap(({ isDeleted, name }) => (isDeleted ? [name] : [])),
     isChanged,
     textBytes: altTextBytes(placed) - altTextBytes(before),
@@ -137,7 +138,6 @@ function placedAfter(
   rows: readonly PostFile[],
   kept: readonly PostFile[],
   [first, ...later]: readonly [GivenFiles, ...GivenFiles[]],
-  downloaded: readonly PlacedFile[],
 ): PlacedFile[] {
   const stored = rows.flatMap(({ part, mediaId, altText }) =>
     part === 0 && altText !== null ? [[mediaId, altText] as const] : [],
@@ -154,7 +154,7 @@ function placedAfter(
   return [
     ...(first.ids ? namedFiles({ ...first, altTexts }) : ofFirst.filter((file) => !file.fromUrl)),
     ...ofFirst.filter((file) => file.fromUrl),
-    ...downloaded,
+    ...downloadedFiles(first),
     ...kept.filter(({ part }) => part > 0).map(placeOf),
     ...later.flatMap(namedFiles),
   ];
@@ -190,7 +190,7 @@ export function assertNoneDeleted({ deleted }: EditedMedia, isScheduled: boolean
     return null;
   }
 
-  const message = `Files of this post were deleted: ${deleted.join(', ')}. Send the field that names them again: media_ids and media_urls, thread, or channel_options.`;
+  const message = `Files of this post were deleted: ${deleted.join(', ')}. Send the field that names them again: media, or media_ids and media_urls, thread, channel_media, or channel_options.`;
   if (isScheduled) {
     throw new AppError('invalid_media_ids', message, {
       details: [{ path: '/media_ids', message }],

@@ -22,9 +22,12 @@ import {
   type PostContent,
   type PostInput,
 } from './content.ts';
+import { givenUrls, withDownloads } from './given-files.ts';
+import { idsOfChannels } from './post-media.ts';
 import { editChannels, endWithout, writeChannels, type EditedChannels } from './edit-channels.ts';
 import { assertNoneDeleted, editPostMedia } from './edit-media.ts';
 import { lockPost, postNotFound } from './read-posts.ts';
+import { sameTextWarnings } from './same-text.ts';
 import { warningFor } from './validate-content.ts';
 import { validateEdit } from './validate-edit.ts';
 
@@ -59,18 +62,21 @@ export async function editPost(
   assertHasPlan(caller);
   assertTexts(input);
   assertReaches(caller, input.channelIds ?? []);
+  const urls = givenUrls(input);
   const { workspaceId, quotas } = caller;
   const isTimed = input.scheduledAt !== undefined || input.scheduleInMinutes !== undefined;
-  const dueAt = isTimed ? dueTime(input, deps.now()) : undefined;
+  const asked = dueTime(input, deps.now());
+  const dueAt = isTimed ? asked : undefined;
   const before = await deps.orm.em.fork().findOne(Post, { id: postId, workspaceId });
   if (!before) {
     throw postNotFound(postId);
   }
 
   assertEditable(before, postId); // Before any download.
-  const downloaded = await downloadMedia(deps, caller, input.mediaUrls ?? [], signal);
+  const downloaded = await downloadMedia(deps, caller, urls, signal);
   try {
-    const edit = { caller, postId, input, dueAt, downloaded, quotas };
+    const whole = withDownloads(input, urls, downloaded.files);
+    const edit = { caller, postId, input: whole, dueAt, downloaded, quotas };
     return await withRecount((recounts) =>
       deps.orm.em
         .fork()
@@ -106,10 +112,13 @@ async function applyEdit(
     chooseChannels(em, workspaceId, ids),
   );
   const { body, thread, video } = post;
-  const before = { body, thread, video, overrides: channels.overrides, options: channels.options };
+  const { overrides, options, channelFiles } = channels;
+  const before = { body, thread, video, overrides, options, channelFiles };
   const content = editedContent(before, input);
   const inDefaults = filesInDefaults(deps.rules, channels.open, content.options);
-  const inOptions = { sent, inDefaults, values: valuesOf(channels, content) };
+  const ofChannels = input.channelMedia === undefined ? [] : idsOfChannels(content);
+  const values = valuesOf(channels, content);
+  const inOptions = { sent: [...sent, ...ofChannels], inDefaults, values };
   const media = await editPostMedia(em, post, { ...edit, inOptions }, deps.now());
   const changes = media.isChanged || !isDeepStrictEqual(content, before);
   if (dueAt === null && post.status === 'draft' && changes) {
@@ -121,36 +130,40 @@ async function applyEdit(
   assertNotEmpty(content, ofParts.length + media.deleted.length);
   const validations = await validateEdit(em, deps.rules, channels, content, media, dueAt !== null);
   const status = dueAt ? 'scheduled' : 'draft';
-  const { overrides, options } = content;
-  const own = { status, overrides, options, validations } as const;
-  const ownBytes = await writeChannels(em, post, channels, own);
+  const sameTexts = await sameTextWarnings(em, { workspaceId, postId, dueAt }, validations);
+  const edited = { status, content, dueAt, validations, sameTexts } as const;
+  const ownBytes = await writeChannels(em, post, channels, edited);
   const use = useChange(post, status, content, ownBytes + media.textBytes);
   await takeQuota(em, { workspaceId, quotas }, postId, use, recounts);
   const warning = warningFor(validations, timeWarning(input), missing);
-  const timeChanged = changePost(post, { content, dueAt, status, warning }, deps.now());
+  const { timezone = post.timezone ?? null } = input;
+  const change: Change = { content, dueAt, timezone, status, warning };
+  const timeChanged = changePost(post, change, deps.now());
   const networks = channels.open.map(({ platform }) => platform);
   await endWithout(em, post, channels, { ...deps, now: deps.now() });
   const isUnfinished = status === 'draft' && channels.sending.length > 0;
   return timeChanged ? { ...toSync(post), networks, isUnfinished } : null;
 }
 
-/** All values of the post's options and of the defaults that it keeps, over all channels. */
+/** All values of the post's options, of the defaults that it keeps, and the channels' own files. */
 function valuesOf({ kept, open }: EditedChannels, content: PostContent): ReadonlySet<unknown> {
   const defaults = new Map([...kept].map(([id, row]) => [id, row.defaults]));
   for (const { id, options } of open) {
     defaults.set(id, options);
   }
 
-  return new Set(
-    [...defaults].flatMap(([id, ofChannel]) =>
+  return new Set([
+    ...[...defaults].flatMap(([id, ofChannel]) =>
       Object.values({ ...ofChannel, ...content.options[id] }),
     ),
-  );
+    ...idsOfChannels(content).flatMap(({ ids }) => ids),
+  ]);
 }
 
 type Change = {
   readonly content: PostContent;
   readonly dueAt: Date | null;
+  readonly timezone: string | null;
   readonly status: 'scheduled' | 'draft';
   readonly warning: string | null;
 };
@@ -158,7 +171,7 @@ type Change = {
 /** @returns whether the time changed, in which case the workflow must be synced. */
 function changePost(
   post: Post,
-  { content: { body, thread, video }, dueAt, status, warning }: Change,
+  { content: { body, thread, video }, dueAt, timezone, status, warning }: Change,
   now: Date,
 ): boolean {
   const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
@@ -173,6 +186,7 @@ function changePost(
     thread,
     video,
     scheduledAt: dueAt,
+    timezone,
     status,
     retriedAt: null,
     warning,
@@ -195,7 +209,7 @@ const useChange = (
     textBytes({ ...content, ...nothingOwn }) - textBytes({ ...post, ...nothingOwn }) + ownBytes,
 });
 
-const nothingOwn = { overrides: {}, options: {} };
+const nothingOwn = { overrides: {}, options: {}, channelFiles: {} };
 
 const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostToSync => ({
   workspaceId,

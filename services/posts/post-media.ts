@@ -5,8 +5,9 @@ import type { Em } from '../../db/orm.ts';
 import { query, queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
+import type { PostContent } from './content.ts';
 import type { AttachmentFacts } from '../../networks/content-rules.ts';
-import type { GivenFiles } from './content.ts';
+import type { GivenFiles } from './given-files.ts';
 
 /** The position of a file in a post. */
 export type PlacedFile = {
@@ -20,12 +21,18 @@ export type PlacedFile = {
 };
 
 /** A file as the validation rules see it. */
-export type FileToValidate = AttachmentFacts & { readonly id: string; readonly part: number };
+export type FileToValidate = AttachmentFacts & {
+  readonly id: string;
+  readonly part: number;
+  /** JSON pointer to the list of the part's files in the request. */
+  readonly listedAt: string;
+};
 
 /** Facts of the placed files, in their order, without files that were not found. */
 export const factsOf = (
   placed: readonly PlacedFile[],
   found: ReadonlyMap<string, AttachmentFacts>,
+  given: readonly GivenFiles[],
 ): FileToValidate[] =>
   placed.flatMap(({ mediaId: id, part, altText }) => {
     const file = found.get(id);
@@ -35,7 +42,9 @@ export const factsOf = (
 
     const { name, type, sizeBytes, width, height, durationMs, details } = file;
     const facts = { id, name, type, sizeBytes, width, height, durationMs, details };
-    return [{ ...facts, part, altText: altText ?? file.altText }];
+    const list = given.find((files) => files.part === part);
+    const listedAt = list ? listOf(list) : '/media_ids';
+    return [{ ...facts, part, listedAt, altText: altText ?? file.altText }];
   });
 
 /** File ids in a request. */
@@ -47,20 +56,34 @@ export type NamedIds = {
 
 /** The file ids that a request gives to the parts of a post. */
 export const idsOfParts = (given: readonly GivenFiles[]): NamedIds[] =>
-  given.map(({ ids = [], at }) => ({ ids, path: `${at}/media_ids` }));
+  given.map((files) => ({ ids: files.ids ?? [], path: listOf(files) }));
+
+const listOf = ({ at, field }: GivenFiles): string => `${at}/${field}`;
+
+/** The ids of channels' own files. */
+export const idsOfChannels = ({ channelFiles }: Pick<PostContent, 'channelFiles'>): NamedIds[] =>
+  Object.entries(channelFiles).flatMap(([channelId, files]) =>
+    files.length > 0
+      ? [{ ids: files.map((file) => file.media_id), path: `/channel_media/${channelId}` }]
+      : [],
+  );
 
 /**
  * Returns the workspace's files with these ids, locked against deletion until the transaction ends: a post never loses
  * a file between the check and the commit.
  *
+ * @param downloaded Files whose rows the caller inserts next; ids of these are left out.
  * @throws AppError `invalid_media_ids` that names every id which is malformed, unknown, deleted or of another
  *   workspace.
  */
 export async function chooseMedia(
   em: Em,
   workspaceId: string,
-  given: readonly NamedIds[],
+  named: readonly NamedIds[],
+  downloaded: readonly Pick<MediaFile, 'id'>[] = [],
 ): Promise<Map<string, MediaFile>> {
+  const fresh = new Set(downloaded.map(({ id }) => id));
+  const given = named.map(({ ids, path }) => ({ path, ids: ids.filter((id) => !fresh.has(id)) }));
   const wellFormed = [...new Set(given.flatMap(({ ids }) => ids))].filter(isId);
   if (wellFormed.length > 0) {
     await queryPlanned(
@@ -97,10 +120,10 @@ export const namedFiles = ({ part, ids = [], altTexts = {} }: GivenFiles): Place
   }));
 
 /** Files from `media_urls`, which follow the other files of the first part. */
-export const downloadedFiles = (files: readonly Pick<MediaFile, 'id'>[]): PlacedFile[] =>
-  files.map(({ id }) => ({ mediaId: id, part: 0, fromUrl: true, altText: null }));
+export const downloadedFiles = ({ downloadedIds = [] }: GivenFiles): PlacedFile[] =>
+  downloadedIds.map((mediaId) => ({ mediaId, part: 0, fromUrl: true, altText: null }));
 
-/** Files that options name. The row in the post protects them from deletion. */
+/** Files that options name or that only one channel gets. The row in the post protects them from deletion. */
 export const optionFiles = (named: readonly NamedIds[]): PlacedFile[] =>
   [...new Set(named.flatMap(({ ids }) => ids))].map((mediaId) => ({
     mediaId,
@@ -114,12 +137,8 @@ export const optionFiles = (named: readonly NamedIds[]): PlacedFile[] =>
  *
  * @throws AppError `invalid_media_ids`
  */
-export function placeFiles(
-  given: readonly GivenFiles[],
-  downloaded: readonly Pick<MediaFile, 'id'>[],
-): PlacedFile[] {
-  const [first = [], ...later] = given.map(namedFiles);
-  const placed = [...first, ...downloadedFiles(downloaded), ...later.flat()];
+export function placeFiles(given: readonly GivenFiles[]): PlacedFile[] {
+  const placed = given.flatMap((files) => [...namedFiles(files), ...downloadedFiles(files)]);
   assertOwnAltTexts(given, placed);
   return placed;
 }

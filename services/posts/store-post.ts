@@ -8,23 +8,20 @@ import { claimKey, KeyTakenError, type RequestKey } from '../idempotency.ts';
 import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
 import { divideAnew, ShareIsShort, takeFromShare, withRecount } from '../quotas/post-quota.ts';
 import { assertKnown, heldChannels, holdChannels, type ChosenChannel } from './choose-channels.ts';
-import {
-  bytesOfOptions,
-  textBytes,
-  type PostContent,
-  countNamed,
-  type GivenFiles,
-} from './content.ts';
+import { bytesOfJson, textBytes, type PostContent } from './content.ts';
+import { countNamed, type GivenFiles } from './given-files.ts';
 import {
   altTextBytes,
   attachMedia,
   chooseMedia,
   factsOf,
+  idsOfChannels,
   idsOfParts,
   optionFiles,
   placeFiles,
   type NamedIds,
 } from './post-media.ts';
+import { sameText } from './same-text.ts';
 import {
   assertPublishable,
   channelWarning,
@@ -37,6 +34,7 @@ export type NewPost = {
   readonly id: string;
   /** Null for a draft. */
   readonly dueAt: Date | null;
+  readonly timezone: string | null;
   readonly content: PostContent;
   readonly media: readonly GivenFiles[];
   /** Files that options name. */
@@ -63,16 +61,17 @@ export async function storePost(
 ): Promise<boolean> {
   const now = deps.now();
   const { workspaceId } = owner;
+  const apart = [...post.optionFiles, ...idsOfChannels(post.content)];
   const store = async (em: Em, recounts: boolean): Promise<void> => {
-    const named = [...idsOfParts(post.media), ...post.optionFiles];
-    const found = await chooseMedia(em, workspaceId, named);
+    const named = [...idsOfParts(post.media), ...apart];
+    const found = await chooseMedia(em, workspaceId, named, downloaded.files);
     const inserted = await insertMedia(em, owner, downloaded, now);
     for (const file of inserted) {
       found.set(file.id, file);
     }
 
-    const placed = [...placeFiles(post.media, inserted), ...optionFiles(post.optionFiles)];
-    const files = factsOf(placed, found);
+    const placed = [...placeFiles(post.media), ...optionFiles(apart)];
+    const files = factsOf(placed, found, post.media);
     const validations = validateContent(deps.rules, channels, post.content, files);
     if (post.dueAt) {
       assertPublishable(validations);
@@ -90,8 +89,7 @@ export async function storePost(
   };
   // Most posts have no key and no files. They need one statement and no explicit transaction.
   const isOneStatement =
-    post.key === undefined &&
-    countNamed(post.media) + post.optionFiles.length + downloaded.files.length === 0;
+    post.key === undefined && countNamed(post.media) + apart.length + downloaded.files.length === 0;
   try {
     await withRecount((recounts) => {
       const em = deps.orm.em.fork();
@@ -144,7 +142,7 @@ async function insertPost(
     with held as materialized (${heldChannels(owner.workspaceId, channelIds)}),
       share as (${takeFromShare(owner, post.id, change, areHeld)}),
       post as (${postRow(post, validations, now)}),
-      channels as (${channelRows(post, validations)})
+      channels as (${channelRows(owner.workspaceId, post, validations)})
     select array(select id from held) as held, exists (select from post) as is_stored`;
   const [stored] = await query(em, insertion);
   assertKnown(channelIds, new Set(stored?.held), '/channel_ids');
@@ -155,26 +153,30 @@ async function insertPost(
 
 /** The defaults that a post stores count towards its text. */
 const bytesOfDefaults = (validations: readonly ChannelValidation[]): number =>
-  validations.reduce((sum, { channel }) => sum + bytesOfOptions(channel.options), 0);
+  validations.reduce((sum, { channel }) => sum + bytesOfJson(channel.options), 0);
 
 /** A new draft is stored as synced: it needs no workflow. */
 const firstRevision = 1;
 
 /** Plain SQL takes a fifth of the time of entities. Inserts no row when the share is too small. */
 const postRow = (
-  { id, dueAt, content, note }: NewPost,
+  { id, dueAt, timezone, content, note }: NewPost,
   validations: readonly ChannelValidation[],
   now: Date,
 ) => sql`
   insert into posts
-    (id, workspace_id, body, thread, scheduled_at, status, synced_revision, video, warning, created_at, updated_at)
-  select ${id}::uuid, workspace_id, ${content.body}::text, ${json(content.thread)}::jsonb, ${dueAt}::timestamptz,
+    (id, workspace_id, body, thread, scheduled_at, timezone, status, synced_revision, video, warning, created_at, updated_at)
+  select ${id}::uuid, workspace_id, ${content.body}::text, ${json(content.thread)}::jsonb, ${dueAt}::timestamptz, ${timezone}::text,
     ${dueAt ? 'scheduled' : 'draft'}::text, ${dueAt ? 0 : firstRevision}::int, ${json(content.video)}::jsonb,
     ${warningFor(validations, note)}::text, ${now}::timestamptz, ${now}::timestamptz
   from share
   returning id, workspace_id, status`;
 
-function channelRows({ content }: NewPost, validations: readonly ChannelValidation[]) {
+function channelRows(
+  workspaceId: string,
+  { id: postId, content, dueAt }: NewPost,
+  validations: readonly ChannelValidation[],
+) {
   const channels = validations.map((validation, position) => ({
     id: newId(),
     channel_id: validation.channel.id,
@@ -182,13 +184,18 @@ function channelRows({ content }: NewPost, validations: readonly ChannelValidati
     body: content.overrides[validation.channel.id] ?? null,
     options: content.options[validation.channel.id] ?? null,
     defaults: validation.channel.options,
+    media: content.channelFiles[validation.channel.id] ?? null,
     warning: channelWarning(validation),
+    text_hash: validation.textHash,
   }));
   return sql`
-    insert into post_channels (id, workspace_id, post_id, channel_id, position, body, options, defaults, status, warning)
-    select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, c.options, c.defaults, p.status, c.warning
+    insert into post_channels (id, workspace_id, post_id, channel_id, position, body, options, defaults, media, status,
+      warning, text_hash, text_due_at)
+    select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, c.options, c.defaults, c.media, p.status,
+      nullif(concat_ws(' ', c.warning, same.warning), ''), c.text_hash, ${dueAt}::timestamptz
     from post p, jsonb_to_recordset(${JSON.stringify(channels)}::jsonb)
-      as c(id uuid, channel_id uuid, position int, body text, options jsonb, defaults jsonb, warning text)`;
+      as c(id uuid, channel_id uuid, position int, body text, options jsonb, defaults jsonb, media jsonb, warning text, text_hash bigint)
+    left join lateral (${sameText({ workspaceId, postId, dueAt })}) same on true`;
 }
 
 const json = (value: object | null): string | null =>

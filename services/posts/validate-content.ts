@@ -1,4 +1,5 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import type { ChannelFile } from '../../domain/media.ts';
 import { filesOfParts, textsForChannel } from '../../domain/parts.ts';
 import {
   filesInOptions,
@@ -10,6 +11,7 @@ import {
 import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './content.ts';
 import type { FileToValidate } from './post-media.ts';
+import { hashOfTexts } from './same-text.ts';
 
 /** A message about the content, with the broken rule and its place in the request. */
 export type ContentFault = {
@@ -24,6 +26,8 @@ export type ContentFault = {
 /** A post's validation for one channel. */
 export type ChannelValidation = ValidationResult & {
   readonly channel: ChosenChannel;
+  /** From `hashOfTexts`. */
+  readonly textHash: string | null;
   /** Formats its errors and warnings for the API. */
   readonly describe: (sentences: readonly string[]) => ContentFault[];
 };
@@ -37,13 +41,13 @@ export function validateContent(
 ): ChannelValidation[] {
   const ofParts = files.filter(({ part }) => part >= 0);
   // Channels with the same network, settings, text and options are validated once: a hundred may share a long text.
-  const known = new Map<string, ValidationResult>();
+  const known = new Map<string, ValidationResult & { readonly textHash: string | null }>();
   return channels.map((channel) => {
     const network = rules[channel.platform];
     if (!network) {
       const error = `This version does not support the network "${channel.platform}".`;
       const describe = describer(channel, content, {});
-      return { channel, errors: [error], warnings: [], texts: [], describe };
+      return { channel, errors: [error], warnings: [], texts: [], textHash: null, describe };
     }
 
     const override = content.overrides[channel.id] ?? null;
@@ -51,21 +55,23 @@ export function validateContent(
     const { video } = content;
     const own = content.options[channel.id];
     const options = optionsFor(network, { defaults: channel.options, video, own });
-    const alike = JSON.stringify([channel.platform, channel.settings, override, options]);
-    const result =
-      known.get(alike) ??
-      network.validate(
+    const ownFiles = content.channelFiles[channel.id];
+    const alike = JSON.stringify([channel.platform, channel.settings, override, options, ownFiles]);
+    const result = known.get(alike) ?? {
+      textHash: hashOfTexts(texts),
+      ...network.validate(
         {
           texts,
-          media: filesOfParts(ofParts, texts.length),
+          media: filesOfParts(ownFiles ? factsOfOwn(ownFiles, files) : ofParts, texts.length),
           video,
           options,
           optionFiles: filesInOptions(network.options, options, files),
         },
         channel.settings,
-      );
+      ),
+    };
     known.set(alike, result);
-    const describe = describer(channel, content, result, network.threads);
+    const describe = describer(channel, content, result, network.threads, files);
     const isJoined = override === null && texts.length < (content.thread?.length ?? 0);
     return isJoined
       ? { ...result, channel, describe, warnings: [joined, ...result.warnings] }
@@ -73,15 +79,23 @@ export function validateContent(
   });
 }
 
+/** The facts of a channel's own files, which belong to the first part of a thread. */
+const factsOfOwn = (own: readonly ChannelFile[], files: readonly FileToValidate[]) =>
+  own.flatMap(({ media_id: id, alt_text: altText }) => {
+    const file = files.find((one) => one.part < 0 && one.id === id);
+    return file ? [{ ...file, part: 0, altText: altText ?? file.altText }] : [];
+  });
+
 export const describer =
   (
     { id: channelId }: Pick<ChosenChannel, 'id'>,
     content: PostContent,
     result: Pick<ValidationResult, 'facts'>,
     threads = true,
+    files: readonly FileToValidate[] = [],
   ) =>
   (sentences: readonly string[]): ContentFault[] =>
-    describeFaults(sentences, result, { channelId, content, threads });
+    describeFaults(sentences, result, { channelId, content, threads, files });
 
 const joined =
   'This network has no threads: the texts go out as one post, with a blank line between them.';
@@ -127,9 +141,11 @@ export function warningFor(
   return [...notes, ...faultsOf(validations), ...lost].filter(Boolean).join(' ') || null;
 }
 
-/** The channel's `warning`. */
-export const channelWarning = ({ warnings }: ChannelValidation): string | null =>
-  warnings.join(' ') || null;
+/** The channel's `warning`. @param sameText A warning about another post. */
+export const channelWarning = (
+  { warnings }: ChannelValidation,
+  sameText: string | null = null,
+): string | null => [...warnings, sameText].filter(Boolean).join(' ') || null;
 
 const faultsOf = (validations: readonly ChannelValidation[]): string[] =>
   validations.flatMap(({ channel, errors }) =>
@@ -139,7 +155,8 @@ const faultsOf = (validations: readonly ChannelValidation[]): string[] =>
 /** A channel's texts and files in the request. */
 type Place = {
   readonly channelId: string;
-  readonly content: Pick<PostContent, 'thread' | 'overrides'>;
+  readonly content: Pick<PostContent, 'thread' | 'overrides' | 'channelFiles'>;
+  readonly files: readonly FileToValidate[];
   /** Whether the network supports threads. */
   readonly threads: boolean;
 };
@@ -159,7 +176,7 @@ function describeFaults(
 }
 
 /** JSON pointer into the request. */
-function pathOf(at: FaultFacts['at'], { channelId, content, threads }: Place): string {
+function pathOf(at: FaultFacts['at'], { channelId, content, threads, files }: Place): string {
   if (typeof at === 'string') {
     return at;
   }
@@ -167,7 +184,11 @@ function pathOf(at: FaultFacts['at'], { channelId, content, threads }: Place): s
   const { part, of } = at;
   const isJoined = content.thread !== null && !threads;
   if (of === 'files') {
-    return part === 0 || isJoined ? '/media_ids' : `/thread/${part}/media_ids`;
+    const inPart = isJoined ? 0 : part;
+    const listed = files.find((file) => file.part === inPart);
+    return content.channelFiles[channelId]
+      ? `/channel_media/${channelId}`
+      : (listed?.listedAt ?? (inPart === 0 ? '/media_ids' : `/thread/${part}/media_ids`));
   }
 
   if (content.overrides[channelId] !== undefined) {

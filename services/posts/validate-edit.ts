@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { PostChannel } from '../../db/entities/posts.ts';
 import { possiblyLiveParts, type PossiblyLivePart } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { ChannelFile } from '../../domain/media.ts';
 import { textsForChannel, withComment } from '../../domain/parts.ts';
 import type { Options, RulesByPlatform } from '../../networks/content-rules.ts';
 import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
@@ -42,7 +44,7 @@ export async function validateEdit(
   if (isScheduled) {
     const asTheyAre = sending.map((channel) => {
       const describe = describer(channel, content, {});
-      return { channel, errors: [], warnings: [], texts: [], describe };
+      return { channel, errors: [], warnings: [], texts: [], textHash: null, describe };
     });
     const inFlight = await addChangedParts(em, edited, asTheyAre);
     assertPublishable([...validations, ...inFlight]);
@@ -96,30 +98,42 @@ async function addChangedParts(
  */
 async function assertLiveFiles(
   em: Em,
-  { rules, kept, changedParts }: Edited,
+  { rules, kept, content, changedParts }: Edited,
   channels: readonly ChosenChannel[],
 ): Promise<void> {
-  const rows = changedParts.size > 0 ? channels.flatMap(({ id }) => kept.get(id) ?? []) : [];
-  const ids = rows.map(({ id }) => id);
-  const live = await possiblyLiveParts(em, rows[0]?.workspaceId ?? '', ids);
-  const faults = channels.flatMap((channel) => {
+  const changes = channels.flatMap((channel) => {
+    const row = kept.get(channel.id);
+    const [before, after] = [row?.media ?? null, content.channelFiles[channel.id] ?? null];
     const threads = rules[channel.platform]?.threads ?? true;
     // Without threads the post has the files of all parts, and its comment has none.
-    const isChanged = (part: number): boolean => (threads ? changedParts.has(part) : part === 0);
-    return live
+    const ofPost = (part: number) => (threads ? changedParts.has(part) : part === 0);
+    // Own files are those of the first part, instead of the files of all parts.
+    const ofOwn = (part: number) =>
+      !isDeepStrictEqual(idsIn(before), idsIn(after)) && (part === 0 || !before || !after);
+    const hasOwn = before !== null || after !== null;
+    const isChanged = hasOwn ? ofOwn : ofPost;
+    return row && (hasOwn || changedParts.size > 0) ? [{ channel, row, isChanged }] : [];
+  });
+  const ids = changes.map(({ row }) => row.id);
+  const live = await possiblyLiveParts(em, changes[0]?.row.workspaceId ?? '', ids);
+  const faults = changes.flatMap(({ channel, isChanged }) =>
+    live
       .filter((part) => part.channel_id === channel.id && isChanged(part.part))
       .filter(({ is_open: isOpen, parts }) => !isOpen || parts > 1)
       .map((part) => ({
         path: '',
         message: `${nameOfChannel(channel)}: ${isFixed(part, 'files')}`,
         channel_id: channel.id,
-      }));
-  });
+      })),
+  );
   if (faults.length > 0) {
     const message = faults.map((fault) => fault.message).join(' ');
     throw new AppError('invalid_content', message, { details: faults });
   }
 }
+
+const idsIn = (files: readonly ChannelFile[] | null): string[] | undefined =>
+  files?.map((file) => file.media_id);
 
 function isFixed({ part, url, is_open: isOpen }: PossiblyLivePart, what: 'text' | 'files'): string {
   const where = isOpen ? 'is being sent' : `is live (${url})`;

@@ -6,15 +6,17 @@ import { downloadMedia } from '../media/download-media.ts';
 import { assertMediaQuota } from '../quotas/media-quota.ts';
 import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
+import { assertNotEmpty, assertTexts, postContentOf, type PostInput } from './content.ts';
+import { countNamed, givenFiles, givenUrls, withDownloads } from './given-files.ts';
 import {
-  assertNotEmpty,
-  assertTexts,
-  countNamed,
-  givenFiles,
-  postContentOf,
-  type PostInput,
-} from './content.ts';
-import { chooseMedia, factsOf, idsOfParts, optionFiles, placeFiles } from './post-media.ts';
+  chooseMedia,
+  factsOf,
+  idsOfChannels,
+  idsOfParts,
+  optionFiles,
+  placeFiles,
+} from './post-media.ts';
+import { sameTextWarnings } from './same-text.ts';
 import { validateContent, type ChannelValidation, type ContentFault } from './validate-content.ts';
 
 type Limits = {
@@ -57,30 +59,43 @@ export async function validatePost(
   signal?: AbortSignal,
 ): Promise<Validation> {
   const { workspaceId } = owner;
-  const { mediaUrls = [] } = input;
   assertTexts(input);
-  const content = postContentOf(input);
-  const given = givenFiles(input);
-  assertNotEmpty(content, countNamed(given) + mediaUrls.length);
-  dueTime(input, deps.now());
+  const urls = givenUrls(input);
+  const withoutUrls = withDownloads(input, urls, []);
+  const early = postContentOf(withoutUrls);
+  const named = givenFiles(withoutUrls);
+  assertNotEmpty(early, countNamed(named) + urls.length);
+  const dueAt = dueTime(input, deps.now());
   const em = deps.orm.em.fork();
   const channels = await chooseChannels(em, workspaceId, input.channelIds ?? []);
   const inOptions = [
     ...(await assertForChosen(deps.rules, channels, input)),
-    ...filesInDefaults(deps.rules, channels, content.options),
+    ...filesInDefaults(deps.rules, channels, early.options),
   ];
-  const named = [...idsOfParts(given), ...inOptions];
-  const found = new Map<string, AttachmentFacts>(await chooseMedia(em, workspaceId, named));
-  const downloaded = await downloadMedia(deps, owner, mediaUrls, signal);
+  const found = new Map<string, AttachmentFacts>(
+    await chooseMedia(em, workspaceId, [
+      ...idsOfParts(named),
+      ...inOptions,
+      ...idsOfChannels(early),
+    ]),
+  );
+  const downloaded = await downloadMedia(deps, owner, urls, signal);
   await downloaded.removeUnclaimed();
   await assertMediaQuota(em, owner, downloaded.files);
   for (const file of downloaded.files) {
     found.set(file.id, file);
   }
 
-  const placed = [...placeFiles(given, downloaded.files), ...optionFiles(inOptions)];
-  const files = factsOf(placed, found);
-  const validated = validateContent(deps.rules, channels, content, files).map(present);
+  const whole = withDownloads(input, urls, downloaded.files);
+  const content = postContentOf(whole);
+  const given = givenFiles(whole);
+  const apart = [...inOptions, ...idsOfChannels(content)];
+  const files = factsOf([...placeFiles(given), ...optionFiles(apart)], found, given);
+  const validations = validateContent(deps.rules, channels, content, files);
+  const sameTexts = await sameTextWarnings(em, { workspaceId, postId: null, dueAt }, validations);
+  const validated = validations.map((validation) =>
+    present(validation, sameTexts.get(validation.channel.id)),
+  );
   return {
     valid: validated.every(({ errors }) => errors.length === 0),
     warning: timeWarning(input),
@@ -88,26 +103,25 @@ export async function validatePost(
   };
 }
 
-const present = ({
-  channel,
-  errors,
-  warnings,
-  texts,
-  priceUsd = 0,
-  describe,
-}: ChannelValidation): ValidatedChannel => ({
+const present = (
+  { channel, errors, warnings, texts, priceUsd = 0, describe }: ChannelValidation,
+  sameText: string | undefined,
+): ValidatedChannel => ({
   channelId: channel.id,
   platform: channel.platform,
   handle: channel.handle,
   errors: describe(errors),
   warnings: [
     ...describe(warnings),
+    ...(sameText === undefined ? [] : [{ ...none, message: sameText, rule: 'same_text' }]),
     ...(channel.state === 'needs_reconnect' ? [needsReconnect] : []),
   ],
   priceUsd: errors.length > 0 ? null : priceUsd,
   ...nearestLimit(texts),
   texts,
 });
+
+const none = { path: '', limit: null, actual: null };
 
 const needsReconnect: ContentFault = {
   message: 'The channel needs reconnecting.',

@@ -117,6 +117,21 @@ for (const column of ['defaults', 'options'] as const) {
   });
 }
 
+test("a channel's own files go out with the first part, instead of the post's files", async (t) => {
+  const { handed, post, channelId, sql, store } = await thread(t);
+  const own = [
+    { media_id: await store('c.png'), alt_text: 'C' },
+    { media_id: await store('b.png'), alt_text: null },
+  ];
+  const media = JSON.stringify(own);
+  await sql('update post_channels set media = ? where channel_id = ?', media, channelId);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.deepEqual(
+    handed.map((part) => part.media.map(({ name, altText }) => `${name} ${altText}`)),
+    [['c.png C', 'b.png null'], []],
+  );
+});
+
 test('a file of another workspace is not sent, whatever the options contain', async (t) => {
   const { handed, post, channelId, sql } = await thread(t);
   const cover = await (await thread(t)).store('cover.png');

@@ -43,6 +43,25 @@ const postFields = (route: string, request: (body: object, mine: Owned) => Ask) 
   [`${route} /channel_options`]: refused('channel', (id, mine) =>
     request({ body: 'x', channel_ids: [mine.channel], channel_options: { [id]: {} } }, mine),
   ),
+  [`${route} /channel_media`]: refused('channel', (id, mine) =>
+    request({ body: 'x', channel_ids: [mine.channel], channel_media: { [id]: [] } }, mine),
+  ),
+  [`${route} /channel_media/*/*/media_id`]: refused('media', (id, mine) =>
+    request(
+      {
+        body: 'x',
+        channel_ids: [mine.channel],
+        channel_media: { [mine.channel]: [{ media_id: id }] },
+      },
+      mine,
+    ),
+  ),
+  [`${route} /media/*/media_id`]: refused('media', (id, mine) =>
+    request({ body: 'x', media: [{ media_id: mine.media }, { media_id: id }] }, mine),
+  ),
+  [`${route} /thread/*/media/*/media_id`]: refused('media', (id, mine) =>
+    request({ thread: ['x', { text: 'y', media: [{ media_id: id }] }] }, mine),
+  ),
   [`${route} /alt_texts`]: refused('media', (id, mine) =>
     request({ body: 'x', media_ids: [mine.media], alt_texts: { [id]: 'y' } }, mine),
   ),

@@ -39,12 +39,13 @@ const learnt = ({ status, body }: Reply, id: string): [number, string] => [
 ];
 
 /** Names of parameters and fields that identify a resource of a workspace. */
-const namesAThing = /(?:^|_)ids?$|^channel_(?:bodies|options)$|^alt_texts$|^cursor$/v;
+const namesAThing = /(?:^|_)ids?$|^channel_(?:bodies|options|media)$|^alt_texts$|^cursor$/v;
 
 type BodySchema = {
   readonly format?: string;
   readonly properties?: Readonly<Record<string, BodySchema>>;
   readonly items?: BodySchema;
+  readonly additionalProperties?: BodySchema | boolean;
 };
 
 /** The places of a call that take ids: `{id}` in the path, `?cursor` in the query, `/channel_ids` in the body. */
@@ -62,7 +63,9 @@ function bodyPlaces({ properties = {}, items }: BodySchema, at = ''): string[] {
   const inFields = Object.entries(properties).flatMap(([name, schema]) => {
     const here = `${at}/${name}`;
     const isId = namesAThing.test(name) || (schema.format ?? schema.items?.format) === 'uuid';
-    return isId ? [here] : bodyPlaces(schema, here);
+    const { additionalProperties: values } = schema;
+    const inside = typeof values === 'object' ? bodyPlaces(values, `${here}/*`) : [];
+    return (isId ? [here] : bodyPlaces(schema, here)).concat(inside);
   });
   return [...(items ? bodyPlaces(items, `${at}/*`) : []), ...inFields];
 }

@@ -9,6 +9,7 @@ const post: PostFacts = {
   body: null,
   thread: null,
   scheduled_at: null,
+  timezone: null,
   created_at: at,
   updated_at: at,
   published_at: null,
@@ -37,6 +38,7 @@ const channel: ChannelFacts = {
   gone_at: null,
   unpublish: null,
   live: null,
+  media: null,
 };
 
 test('a channel shows its own text, or else the thread’s first part, or else the body', (t) => {
@@ -92,7 +94,10 @@ test('warnings of a published post include those of the network', (t) => {
 
 const file = (id: string, part: number, altText: string | null = null) => {
   const shown = { id, url: `https://punctual.example/files/${id}`, type: 'image/png' };
-  return { shown: { ...shown, alt_text: altText }, facts: { ...shown, part, alt_text: altText } };
+  return {
+    shown: { ...shown, media_id: id, alt_text: altText },
+    facts: { ...shown, part, alt_text: altText },
+  };
 };
 
 test('a post shows each of its files once, and a thread those of each part', (t) => {

@@ -156,6 +156,7 @@ export async function storeUnsynced(
   const post = {
     id,
     dueAt: new Date(dueAt),
+    timezone: null,
     content,
     media: [],
     optionFiles: [],

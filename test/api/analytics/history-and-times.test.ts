@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { Client } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { january, workspace } from './published-posts.ts';
 
@@ -148,6 +149,38 @@ test('hours follow the IANA zone, even if PostgreSQL has an abbreviation of that
     t.is(body.timezone, zone);
     t.is(body.times[0]?.hour, hour, zone);
   }
+});
+
+const download = async ({ key }: Client, query: string): Promise<string> => {
+  const url = `${api.punctual.url}/api/v1/analytics?format=csv&${query}`;
+  return (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).text();
+};
+
+test('days of analytics are those of the time zone, in lists, totals, CSV and by channel', async (t) => {
+  const { client, mastodon, publish } = await workspace(api);
+  const late = await publish('2027-06-10T22:30:00Z', [
+    { channel: mastodon, metrics: { likes: 3 } },
+  ]);
+  const dayOf = async (day: string, zone?: string) => {
+    const asked = `from=${day}&to=${day}${zone === undefined ? '' : `&timezone=${zone}`}`;
+    const [list, channels, csv] = [
+      (await client.get(`/analytics?${asked}`)).body,
+      (await client.get(`/analytics/channels?${asked}`)).body.channels,
+      await download(client, asked),
+    ];
+    const ofChannel = channels.find((one: { channel_id: string }) => one.channel_id === mastodon);
+    t.is(list.totals.posts, ofChannel.totals.posts);
+    t.is(csv.includes(late), list.totals.posts === 1);
+    return list.totals.posts;
+  };
+  t.is(await dayOf('2027-06-10'), 1);
+  t.is(await dayOf('2027-06-11'), 0);
+  t.is(await dayOf('2027-06-10', 'Europe/Berlin'), 0);
+  t.is(await dayOf('2027-06-11', 'Europe/Berlin'), 1);
+  t.is(await dayOf('2027-06-10', 'America/New_York'), 1);
+  const one = await client.get(`/analytics?post_id=${late}&timezone=Europe/Berlin`);
+  t.like(one.body, { from: '2027-06-11', to: '2027-06-11' });
+  t.is((await client.get('/analytics?timezone=Mars')).body.details[0].path, '?timezone');
 });
 
 test('a time zone that does not exist, or is an offset, is 400 and named', async (t) => {

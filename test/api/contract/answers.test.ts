@@ -64,7 +64,9 @@ test('a post has all of its fields, however it was created', async (t) => {
   const { post } = (await owned.client.get(`/posts/${owned.failed}`)).body;
   const wanted = ['id', 'status', 'channels', 'body', 'thread', 'scheduled_at', 'created_at'];
   const more = [
+    'timezone',
     'media',
+    'channel_media',
     'thread_media',
     'summary',
     'warning',

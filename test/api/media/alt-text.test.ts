@@ -32,7 +32,8 @@ test('a file keeps the alt text of its upload, and posts use it', async (t) => {
   t.deepEqual((await client.get(`/media/${id}`)).body, body);
   t.is((await client.get('/media')).body.media[0].alt_text, text);
   const { post } = (await client.post('/posts', { body: 'x', media_ids: [id] })).body;
-  t.deepEqual(post.media, [{ id, url: body.media.url, type: 'image/png', alt_text: text }]);
+  const { url } = body.media;
+  t.deepEqual(post.media, [{ id, media_id: id, url, type: 'image/png', alt_text: text }]);
 });
 
 test('an empty alt text of an upload is stored as null', async (t) => {

@@ -47,6 +47,7 @@ test('a post without a time is a draft, and the response is the whole post', asy
     body: 'Hello',
     thread: null,
     scheduled_at: null,
+    timezone: null,
     published_at: null,
     updated_at: createdAt,
     channels: [
@@ -55,6 +56,7 @@ test('a post without a time is a draft, and the response is the whole post', asy
     ],
     summary: { published: 0, failed: 0, pending: 2 },
     media: [],
+    channel_media: {},
     thread_media: null,
     video: null,
     warning: null,

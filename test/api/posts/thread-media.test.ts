@@ -180,9 +180,9 @@ const wrong: readonly Wrong[] = [
   ],
   [
     'an unknown field of a part',
-    () => ({ thread: [{ text: '1', media: [] }] }),
+    () => ({ thread: [{ text: '1', files: [] }] }),
     'invalid_request',
-    '/thread/0/media',
+    '/thread/0/files',
   ],
 ];
 for (const [title, body, code, path] of wrong) {

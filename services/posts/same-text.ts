@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { sql, type RawBuilder } from 'kysely';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { normalized } from '../../domain/texts.ts';
+
+/** A hash of a channel's texts, without regard to spaces; null without text. */
+export function hashOfTexts(texts: readonly string[]): string | null {
+  const words = texts.map((text) => normalized(text, 'NFC').replaceAll(/\s+/gv, ' ').trim());
+  const hash = createHash('sha256').update(JSON.stringify(words)).digest();
+  return words.some(Boolean) ? hash.readBigInt64BE().toString() : null;
+}
+
+type Place = {
+  readonly workspaceId: string;
+  /** Null for a post that is not stored. */
+  readonly postId: string | null;
+  /** Null for a draft, for which nothing is found. */
+  readonly dueAt: Date | null;
+};
+
+/**
+ * SQL: a warning for each row of `c` (`channel_id`, `text_hash`) whose text goes or went to its channel by another post
+ * at most 24 hours before or after.
+ */
+export const sameText = ({ workspaceId, postId, dueAt }: Place): RawBuilder<unknown> => sql`
+  select 'Post ' || pc.post_id || ' has the same text on this channel, at most 24 hours apart.' as warning
+  from post_channels pc
+  where pc.workspace_id = ${workspaceId}::uuid and pc.channel_id = c.channel_id and pc.text_hash = c.text_hash
+    and pc.text_due_at between ${dueAt}::timestamptz - interval '24 hours' and ${dueAt}::timestamptz + interval '24 hours'
+    and pc.post_id is distinct from ${postId}::uuid
+    and pc.status in ('scheduled', 'publishing', 'retrying', 'published', 'unconfirmed')
+  order by pc.text_due_at limit 1`;
+
+/** Finds the warnings of {@link sameText}, by channel id. */
+export async function sameTextWarnings(
+  em: Em,
+  place: Place,
+  validations: readonly {
+    readonly channel: { readonly id: string };
+    readonly textHash: string | null;
+  }[],
+): Promise<ReadonlyMap<string, string>> {
+  const channels = validations.map(({ channel, textHash }) => ({
+    channel_id: channel.id,
+    text_hash: textHash,
+  }));
+  if (place.dueAt === null || channels.length === 0) {
+    return new Map();
+  }
+
+  const rows = await query(
+    em,
+    sql<{ channel_id: string; warning: string }>`
+      select c.channel_id, same.warning
+      from jsonb_to_recordset(${JSON.stringify(channels)}::jsonb) as c(channel_id uuid, text_hash bigint)
+      cross join lateral (${sameText(place)}) same`,
+  );
+  return new Map(rows.map((row) => [row.channel_id, row.warning]));
+}

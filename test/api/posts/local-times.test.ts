@@ -1,0 +1,75 @@
+import test from 'ava';
+import { sharedApi } from '../../support/kit.ts';
+import { storeChannel } from '../../support/seed.ts';
+
+const api = sharedApi(test);
+
+const year = new Date().getUTCFullYear() + 1;
+const berlin = { scheduled_at: `${year}-07-01T09:00`, timezone: 'Europe/Berlin' };
+
+async function workspace() {
+  const client = await api.newClient();
+  const channel = await storeChannel(api.punctual, client.workspaceId);
+  const post = { body: 'Hello', channel_ids: [channel] };
+  return { client, post };
+}
+
+test('a local time with a time zone schedules a post, which is shown in UTC with its zone', async (t) => {
+  const { client, post } = await workspace();
+  const { status, body } = await client.post('/posts', { ...post, ...berlin });
+  t.is(status, 201);
+  const shown = { scheduled_at: `${year}-07-01T07:00:00.000Z`, timezone: 'Europe/Berlin' };
+  t.like(body.post, { status: 'scheduled', warning: null, ...shown });
+
+  const edit = async (change: object) =>
+    (await client.patch(`/posts/${body.post.id}`, change)).body.post;
+  t.like(await edit({ timezone: 'Asia/Tokyo' }), { ...shown, timezone: 'Asia/Tokyo' });
+  t.like(await edit({ scheduled_at: `${year}-07-01T09:00:00`, timezone: 'America/New_York' }), {
+    scheduled_at: `${year}-07-01T13:00:00.000Z`,
+    timezone: 'America/New_York',
+  });
+  t.like(await edit({ timezone: null }), {
+    scheduled_at: `${year}-07-01T13:00:00.000Z`,
+    timezone: null,
+  });
+});
+
+test('a skipped hour is moved, and the warning of the post and of its validation says to when', async (t) => {
+  const { client, post } = await workspace();
+  const lastOfMarch = new Date(Date.UTC(year, 2, 31));
+  const sunday = `${year}-03-${31 - lastOfMarch.getUTCDay()}`;
+  const skipped = { ...post, scheduled_at: `${sunday}T02:30:00`, timezone: 'Europe/Berlin' };
+  const warning = new RegExp(
+    `skip ${sunday}T02:30:00: .* show ${sunday}T03:30:00, at ${sunday}T01:30:00\\.000Z`,
+    'v',
+  );
+  const { body } = await client.post('/posts', skipped);
+  t.is(body.post.scheduled_at, `${sunday}T01:30:00.000Z`);
+  t.regex(body.post.warning, warning);
+  t.regex((await client.post('/posts/validate', skipped)).body.warning, warning);
+});
+
+test('a local time without a zone and an unknown zone are refused, also by an edit', async (t) => {
+  const { client, post } = await workspace();
+  const { id } = (await client.post('/posts', { ...post, ...berlin })).body.post;
+  const { scheduled_at: at } = berlin;
+  for (const reply of [
+    await client.post('/posts', { ...post, scheduled_at: at }),
+    await client.post('/posts/validate', { ...post, scheduled_at: at }),
+    await client.patch(`/posts/${id}`, { scheduled_at: at }),
+  ]) {
+    t.is(reply.status, 400);
+    t.is(reply.body.code, 'invalid_scheduled_at');
+    t.regex(reply.body.error, /Z or an offset.*timezone/v);
+  }
+
+  for (const reply of [
+    await client.post('/posts', { ...post, ...berlin, timezone: 'berlin' }),
+    await client.post('/posts/validate', { ...post, timezone: 'berlin' }),
+    await client.patch(`/posts/${id}`, { timezone: 'berlin' }),
+  ]) {
+    t.is(reply.status, 400);
+    t.like(reply.body, { code: 'invalid_request', details: [{ path: '/timezone' }] });
+    t.regex(reply.body.error, /such as Europe\/Berlin\.$/v);
+  }
+});

@@ -1,0 +1,61 @@
+import test from 'ava';
+import { sharedApi } from '../../support/kit.ts';
+import { storeChannel } from '../../support/seed.ts';
+
+const api = sharedApi(test);
+
+const hours = (count: number): string => new Date(Date.now() + count * 3_600_000).toISOString();
+
+async function workspace() {
+  const client = await api.newClient();
+  const channel = await storeChannel(api.punctual, client.workspaceId);
+  const account = { platform: 'bluesky', handle: 'b.test' } as const;
+  const other = await storeChannel(api.punctual, client.workspaceId, account);
+  const create = async (body: object, at: number | null, channels = [channel]) => {
+    const time = at === null ? {} : { scheduled_at: hours(at) };
+    return (await client.post('/posts', { channel_ids: channels, ...body, ...time })).body.post;
+  };
+  return { client, channel, other, create };
+}
+
+type Post = {
+  readonly id: string;
+  readonly channels: readonly { readonly warning: string | null }[];
+};
+const warningOf = ({ channels: [channel] }: Post) => channel?.warning;
+const names = ({ id }: Post) =>
+  `Post ${id} has the same text on this channel, at most 24 hours apart.`;
+
+test('a scheduled post whose text goes to the same channel within 24 hours has a warning', async (t) => {
+  const { client, channel, other, create } = await workspace();
+  const first = await create({ body: 'Come to the  concert\ntonight' }, 48);
+  t.is(warningOf(first), null);
+  const body = ' Come to the concert tonight';
+  t.is(warningOf(await create({ body }, 71.9)), names(first));
+  t.is(warningOf(await create({ body: 'Come tonight' }, 48)), null, 'another text');
+  t.is(warningOf(await create({ body }, 48, [other])), null, 'another channel');
+  t.is(warningOf(await create({ body }, 23.9)), null, 'more than 24 hours before');
+  t.is(warningOf(await create({ body }, null)), null, 'a draft');
+  t.is(warningOf(await create({ thread: [body, 'And then'] }, 48)), null, 'a thread');
+
+  const all = { body: 'x', channel_ids: [other, channel], scheduled_at: hours(30) };
+  const own = { ...all, channel_bodies: { [channel]: body } };
+  const { channels } = (await client.post('/posts/validate', own)).body;
+  t.deepEqual(channels[0].warnings, []);
+  t.is(channels[1].warnings[0].rule, 'same_text');
+  t.regex(channels[1].warnings[0].message, /^Post [0-9a-f\-]{36} has the same text/v);
+});
+
+test('a draft and a cancelled post do not count, and a draft gets the warning when it is scheduled', async (t) => {
+  const { client, create } = await workspace();
+  const draft = await create({ thread: ['One', 'Two'] }, null);
+  const post = await create({ thread: ['One', 'Two'] }, 48);
+  t.is(warningOf(post), null);
+  const edit = async (change: object) =>
+    (await client.patch(`/posts/${draft.id}`, change)).body.post;
+  t.is(warningOf(await edit({ scheduled_at: hours(60) })), names(post));
+  t.is(warningOf(await edit({ scheduled_at: hours(90) })), null);
+  t.is(warningOf(await edit({ scheduled_at: hours(60) })), names(post));
+  t.is((await client.post(`/posts/${post.id}/cancel`)).status, 200);
+  t.is(warningOf(await edit({ thread: ['One', 'Two'] })), null);
+});
