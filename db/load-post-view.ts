@@ -42,6 +42,7 @@ export const selectPost = <More = unknown>(
   more?: RawBuilder<unknown>,
 ) => sql<PostRow & More>`
   select p.id, p.status, p.body, p.thread, p.scheduled_at, p.timezone, p.created_at, p.updated_at, p.published_at, p.video, p.warning,
+    p.tags, p.metadata, p.external_id,
     (select json_agg(json_build_object(
        'channel_id', pc.channel_id, 'status', ${shownStatus}, 'unpublish', pc.unpublish, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
        'sent_text', pc.sent_text, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning,

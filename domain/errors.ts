@@ -23,6 +23,7 @@ export const errorCodes = [
   'method_not_allowed',
   'webhook_limit_reached',
   'key_limit_reached',
+  'external_id_taken',
   'post_not_editable',
   'post_being_sent',
   'post_deleted',

@@ -117,6 +117,13 @@ export const channelResultSchema = record({
 });
 export type ChannelResult = Value<typeof channelResultSchema>;
 
+/** The caller's own labels of a post. */
+export const labelFields = {
+  tags: { ...listOf(text), description: 'The tags, in their order.' },
+  metadata: { ...mapOf(text), description: 'Your own data, as sent.' },
+  external_id: { ...nullable(text), description: 'The id of the post in your system.' },
+};
+
 /** A post as API responses and events show it. */
 export const postSchema = record({
   id: uuid,
@@ -156,6 +163,7 @@ export const postSchema = record({
   // A schema of its own: requests refuse unknown fields, answers may get new ones.
   video: nullable(fields({ ...videoOptions })),
   warning: nullable(text),
+  ...labelFields,
 });
 export type PostView = Value<typeof postSchema>;
 

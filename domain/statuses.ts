@@ -93,7 +93,8 @@ export function finalEventType(channels: readonly ShownChannelStatus[]): EventTy
   return published > 0 ? 'post.partial' : 'post.failed';
 }
 
-export type EndedOutcome = 'published' | 'partial' | 'failed' | 'unconfirmed';
+export const endedOutcomes = ['published', 'partial', 'failed', 'unconfirmed'] as const;
+export type EndedOutcome = (typeof endedOutcomes)[number];
 
 /**
  * The outcome of a post, for people who watch workflows. `unconfirmed` takes precedence, because a person has to check

@@ -157,4 +157,5 @@ export function describeFault(error: ErrorObject): ErrorDetail {
 }
 
 /** RFC 6901. */
-const pointerToken = (field: string): string => field.replaceAll('~', '~0').replaceAll('/', '~1');
+export const pointerToken = (field: string): string =>
+  field.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -11,38 +11,52 @@ export const cursorQuery = {
   schema: text,
 } as const;
 
-export const encodeCursor = ({ createdAt, id }: Cursor): string =>
-  Buffer.from(JSON.stringify([createdAt.toISOString(), id])).toString('base64url');
+/** @param list Names the list that the cursor belongs to, if its rows or their order can be chosen. */
+export const encodeCursor = ({ createdAt, id }: Cursor, list = ''): string => {
+  const parts = [createdAt.toISOString(), id, ...(list === '' ? [] : [list])];
+  return Buffer.from(JSON.stringify(parts)).toString('base64url');
+};
 
 /**
  * @param given The value of `?cursor`; undefined for the first page.
+ * @param list As `encodeCursor` got it.
  * @throws AppError `invalid_request` for any value that `encodeCursor` did not create.
  */
-export function readCursor(given: unknown): Cursor | undefined {
+export function readCursor(given: unknown, list = ''): Cursor | undefined {
   if (given === undefined) {
     return undefined;
   }
 
   const cursor = typeof given === 'string' ? decode(given) : null;
   // Encoded again and compared, because the decoder ignores invalid characters.
-  if (cursor === null || encodeCursor(cursor) !== given) {
-    const details = [{ path: '?cursor', message: 'is not a next_cursor of this list' }];
-    throw new AppError('invalid_request', '?cursor is not a next_cursor of this list.', {
-      details,
-    });
+  if (cursor === null || encodeCursor(cursor, cursor.list) !== given) {
+    throw refused('is not a next_cursor of this list');
+  }
+
+  if (cursor.list !== list) {
+    throw refused('is of a list with other filters or another order: repeat those of its page');
   }
 
   return cursor;
 }
 
-function decode(given: string): Cursor | null {
+const refused = (message: string): AppError =>
+  new AppError('invalid_request', `?cursor ${message}.`, {
+    details: [{ path: '?cursor', message }],
+  });
+
+function decode(given: string): (Cursor & { readonly list: string }) | null {
   try {
     const parts: unknown = JSON.parse(Buffer.from(given, 'base64url').toString('utf8'));
-    const [at, id]: unknown[] = Array.isArray(parts) ? parts : [];
+    const [at, id, list = '']: unknown[] = Array.isArray(parts) ? parts : [];
     const createdAt = typeof at === 'string' ? parseInstant(at) : null;
     // No row is older than 1970, and PostgreSQL has no year 0.
-    return createdAt && createdAt.getTime() >= 0 && typeof id === 'string' && isId(id)
-      ? { createdAt, id }
+    return createdAt &&
+      createdAt.getTime() >= 0 &&
+      typeof id === 'string' &&
+      isId(id) &&
+      typeof list === 'string'
+      ? { createdAt, id, list }
       : null;
   } catch {
     return null;

@@ -30,6 +30,7 @@ export const httpStatusOf: Readonly<Record<ErrorCode, number>> = {
   method_not_allowed: 405,
   webhook_limit_reached: 409,
   key_limit_reached: 409,
+  external_id_taken: 409,
   post_not_editable: 409,
   post_being_sent: 409,
   post_deleted: 409,

@@ -180,9 +180,10 @@ function queryReader(
     const values: [string, unknown][] = [];
     for (const [name, value] of Object.entries(query)) {
       const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
-      const message = spec ? unreadable(value) : 'is not a known query parameter';
+      const given = spec && 'items' in spec.schema && !Array.isArray(value) ? [value] : value;
+      const message = spec ? unreadable(given, spec) : 'is not a known query parameter';
       if (message === null) {
-        values.push([name, read(String(value), spec)]);
+        values.push([name, Array.isArray(given) ? given : read(String(given), spec)]);
       } else {
         details.push({ path: `?${name}`, message });
       }
@@ -206,12 +207,14 @@ function queryReader(
   };
 }
 
-function unreadable(value: unknown): string | null {
-  if (typeof value !== 'string') {
+function unreadable(value: unknown, { schema }: QuerySpec): string | null {
+  if (Array.isArray(value) && !('items' in schema)) {
     return 'must be given once';
   }
 
-  return isText(value) ? null : 'must be text: no NUL, no half of a surrogate pair';
+  return [value].flat().every((one) => isText(String(one)))
+    ? null
+    : 'must be text: no NUL, no half of a surrogate pair';
 }
 
 const plainNumber = /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/v;
@@ -223,7 +226,8 @@ function read(value: string, spec: QuerySpec | undefined): unknown {
   return mayBeNumber && plainNumber.test(value) ? Number(value) : value;
 }
 
+/** Names the parameter, also for one of its repetitions. */
 const atParameter = ({ path, message }: ErrorDetail): ErrorDetail => ({
-  path: `?${path.slice(1)}`,
+  path: `?${path.split('/')[1]}`,
   message,
 });

@@ -180,6 +180,17 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
         'This idempotency key made post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d with another body. Use a new key for a new post.',
     },
   },
+  external_id_taken: {
+    when: 'Another post of the workspace has the `external_id`; the message names it.',
+    example: {
+      error:
+        '/external_id belongs to post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d: edit that post, or send another external_id.',
+      ...at(
+        '/external_id',
+        'belongs to post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d: edit that post, or send another external_id',
+      ),
+    },
+  },
   invalid_webhook_url: {
     when: 'The URL is not https, carries credentials, or leads to an address that is not public.',
     example: {

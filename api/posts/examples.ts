@@ -52,6 +52,9 @@ const scheduledPost: PostView = {
   thread_media: null,
   video: null,
   warning: null,
+  tags: ['album'],
+  metadata: { campaign: 'spring' },
+  external_id: 'cms-1042',
 };
 
 const draftPost: PostView = {
@@ -141,6 +144,9 @@ export const newPosts: Examples = {
       channel_ids: [mastodonChannel.id, blueskyChannel.id],
       scheduled_at: '2027-03-01T10:00:00',
       timezone: 'Europe/Berlin',
+      tags: ['album'],
+      metadata: { campaign: 'spring' },
+      external_id: 'cms-1042',
     },
   },
   thread: {
@@ -178,7 +184,16 @@ export const newPosts: Examples = {
   },
 };
 
-const { id, body, thread, scheduled_at, published_at, created_at, status } = scheduledPost;
+const { id, body, thread, scheduled_at, published_at, created_at, status, tags, external_id } =
+  scheduledPost;
+const targetOf = ({ channel_id, platform, handle, url, error_code }: ChannelResult) => ({
+  channel_id,
+  status,
+  platform,
+  handle,
+  url,
+  error_code,
+});
 export const pageExample = {
   summary: 'One post on the last page',
   value: {
@@ -192,10 +207,10 @@ export const pageExample = {
         published_at,
         created_at,
         status,
-        post_targets: [
-          { channel_id: mastodonChannel.id, status },
-          { channel_id: blueskyChannel.id, status },
-        ],
+        outcome: null,
+        tags,
+        external_id,
+        post_targets: [targetOf(onMastodon), targetOf(onBluesky)],
       },
     ],
     next_cursor: null,
@@ -209,13 +224,6 @@ export const editExamples: Examples = {
   },
   unschedule: { summary: 'Back to a draft', value: { scheduled_at: null } },
   text: { summary: 'Another text', value: { body: 'The new album is out now.' } },
-};
-
-export const postsToValidate: Examples = {
-  text: {
-    summary: 'A post for one channel',
-    value: { body: text, channel_ids: [mastodonChannel.id] },
-  },
 };
 
 export const cancelled = {
@@ -239,60 +247,5 @@ export const settlements: Examples = {
   absent: {
     summary: 'The post is not there',
     value: { channel_id: mastodonChannel.id, url: null },
-  },
-};
-
-const { length } = text;
-export const validations: Examples = {
-  fits: {
-    summary: 'A channel that accepts it',
-    value: {
-      valid: true,
-      warning: null,
-      channels: [
-        {
-          channel_id: mastodonChannel.id,
-          platform: mastodonChannel.platform,
-          handle: mastodonChannel.handle,
-          errors: [],
-          warnings: [],
-          price_usd: 0,
-          length,
-          limit: 500,
-          unit: 'characters',
-          texts: [{ length, limit: 500, unit: 'characters' }],
-        },
-      ],
-    },
-  },
-  refuses: {
-    summary: 'A channel that refuses it',
-    value: {
-      valid: false,
-      warning: null,
-      channels: [
-        {
-          channel_id: blueskyChannel.id,
-          platform: blueskyChannel.platform,
-          handle: blueskyChannel.handle,
-          errors: [
-            {
-              message:
-                'The text is too long for Bluesky: it takes 300 characters, and this is 312.',
-              path: '/body',
-              rule: 'text_length',
-              limit: 300,
-              actual: 312,
-            },
-          ],
-          warnings: [],
-          price_usd: null,
-          length: 312,
-          limit: 300,
-          unit: 'graphemes',
-          texts: [{ length: 312, limit: 300, unit: 'graphemes' }],
-        },
-      ],
-    },
   },
 };

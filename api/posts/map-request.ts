@@ -21,6 +21,9 @@ export const postInput = (body: EditPostBody): PostInput => ({
   media: body.media && body.media.map(itemOf),
   channelMedia: body.channel_media && listsOf(body.channel_media),
   video: body.video,
+  tags: body.tags,
+  metadata: body.metadata,
+  externalId: body.external_id,
 });
 
 type Item = NonNullable<EditPostBody['media']>[number];

@@ -1,8 +1,7 @@
-import { oneOf, count, listOf, record, uuid } from '../../domain/json-schema.ts';
-import { postStatuses } from '../../domain/statuses.ts';
-import { cursorQuery } from '../../services/cursor.ts';
+import { count, listOf, record, uuid } from '../../domain/json-schema.ts';
 import { cancelPost } from '../../services/posts/cancel-post.ts';
-import { listPosts, showPost } from '../../services/posts/read-posts.ts';
+import { listPosts } from '../../services/posts/list-posts.ts';
+import { showPost } from '../../services/posts/read-posts.ts';
 import { retryPost } from '../../services/posts/retry-post.ts';
 import { settlePost } from '../../services/posts/settle-post.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -19,6 +18,7 @@ import {
   settledAbsent,
   settlements,
 } from './examples.ts';
+import { listQuery, mostListed } from './list-query.ts';
 import { postAnswer, postListSchema, settleSchema } from './schemas.ts';
 import { unpublishCall } from './unpublish-route.ts';
 import { createCall, editCall, validateCall } from './write-routes.ts';
@@ -37,9 +37,6 @@ export const postRoutes = (deps: ApiDeps): Route[] => [
   unpublishCall(deps),
 ];
 
-/** Maximum posts per page. */
-const most = 100;
-
 const listCall = (deps: ApiDeps): Route =>
   route({
     method: 'get',
@@ -48,30 +45,20 @@ const listCall = (deps: ApiDeps): Route =>
     tag: 'Posts',
     scope: 'posts:read',
     summary: 'The posts, newest first',
-    description: 'Long texts are cut; `GET /posts/{id}` has all of a post.',
-    query: {
-      status: {
-        description: 'Only posts with this status.',
-        schema: oneOf(postStatuses),
-      },
-      limit: {
-        description: 'The maximum number of posts.',
-        schema: { type: 'integer', minimum: 1, maximum: most, default: most },
-      },
-      cursor: cursorQuery,
-    },
+    description:
+      'All filters have to hold. Long texts are cut; `GET /posts/{id}` has all of a post. A list by `scheduled_at` or `published_at` has only posts with that time.',
+    query: listQuery,
     answers: {
       200: {
-        description: `A page of up to ${most} posts.`,
+        description: `A page of up to ${mostListed} posts.`,
         schema: postListSchema,
         examples: { page: pageExample },
       },
     },
     errors: [],
     handle: async ({ caller, query }) => {
-      const { limit = most, ...rest } = query;
       const em = deps.orm.em.fork();
-      const page = { ...rest, limit, channelIds: caller.channelIds };
+      const page = { limit: mostListed, ...query, channelIds: caller.channelIds };
       const { posts, nextCursor } = await listPosts(em, caller.workspaceId, page);
       return { status: 200, body: { posts, next_cursor: nextCursor } };
     },

@@ -7,13 +7,22 @@ import {
   listOf,
   mapOf,
   nullable,
+  oneOf,
   record,
   text,
   textOrFields,
   uuid,
   type Value,
 } from '../../domain/json-schema.ts';
-import { channelStatus, postSchema, postStatus, videoFields } from '../../domain/post-view.ts';
+import {
+  channelResultSchema,
+  channelStatus,
+  labelFields,
+  postSchema,
+  postStatus,
+  videoFields,
+} from '../../domain/post-view.ts';
+import { endedOutcomes } from '../../domain/statuses.ts';
 import { longestAltText } from '../../services/media/file-texts.ts';
 
 export const postAnswer = record({ post: postSchema });
@@ -25,7 +34,14 @@ export const bodyTruncated = {
     'Whether `body`, or the texts of `thread` together, exceed 10,000 characters and are cut here. `GET /posts/{id}` has the full texts.',
 };
 
-export const postTarget = record({ channel_id: uuid, status: channelStatus });
+export const postTarget = record({
+  channel_id: uuid,
+  status: channelStatus,
+  platform: text,
+  handle: text,
+  url: channelResultSchema.properties.url,
+  error_code: channelResultSchema.properties.error_code,
+});
 
 export const postListItemSchema = record({
   id: uuid,
@@ -36,6 +52,13 @@ export const postListItemSchema = record({
   published_at: nullable(dateTime),
   created_at: dateTime,
   status: postStatus,
+  outcome: {
+    ...nullable(oneOf(endedOutcomes)),
+    description:
+      'How the post ended: `published` on every channel, `partial` on some, `failed` on none. `unconfirmed`: a channel is `unconfirmed`. Null until it has ended.',
+  },
+  tags: labelFields.tags,
+  external_id: labelFields.external_id,
   post_targets: listOf(postTarget),
 });
 
@@ -220,6 +243,22 @@ const postFields = {
     ...videoFields,
     description: 'For the video network; `made_for_kids` is required to schedule to it.',
   },
+  tags: {
+    ...listOf({ ...text, minLength: 1, maxLength: 50 }),
+    maxItems: 20,
+    description: 'Your own tags, each once, without blanks around it. No network gets them.',
+  },
+  metadata: {
+    ...mapOf({ ...text, maxLength: 500 }),
+    maxProperties: 20,
+    description: 'Your own data, under keys of 1 to 40 characters. No network gets it.',
+  },
+  external_id: {
+    ...text,
+    minLength: 1,
+    maxLength: 255,
+    description: 'The id of the post in your system; no other post of the workspace has it.',
+  },
 } as const;
 
 export const createPostSchema = fields({
@@ -246,6 +285,9 @@ export const editPostSchema = fields({
   media_ids: nullable(postFields.media_ids),
   alt_texts: nullable(postFields.alt_texts),
   video: nullable(postFields.video),
+  tags: nullable(postFields.tags),
+  metadata: nullable(postFields.metadata),
+  external_id: nullable(postFields.external_id),
   scheduled_at: {
     ...nullable(text),
     description:

@@ -7,16 +7,9 @@ import { validatePost } from '../../services/posts/validate-post.ts';
 import type { ApiDeps } from '../deps.ts';
 import { createdAnswer, idempotencyHeader, replayedHeader } from '../http/idempotency.ts';
 import { location, route, type Route } from '../http/route.ts';
-import {
-  draft,
-  editExamples,
-  newPosts,
-  postsToValidate,
-  published,
-  scheduled,
-  validations,
-} from './examples.ts';
+import { draft, editExamples, newPosts, published, scheduled } from './examples.ts';
 import { createKey, postInput, presentValidated } from './map-request.ts';
+import { postsToValidate, validations } from './validation-examples.ts';
 import {
   createPostSchema,
   editPostSchema,
@@ -69,6 +62,7 @@ export const createCall = (deps: ApiDeps): Route =>
       'invalid_content',
       'idempotency_key_reused',
       'post_deleted',
+      'external_id_taken',
       'plan_required',
       'quota_exceeded',
     ],
@@ -123,7 +117,7 @@ export const editCall = (deps: ApiDeps): Route =>
     scope: 'posts:write',
     summary: 'Edit or reschedule a draft or a scheduled post',
     description:
-      'Only the fields that are sent change, each as a whole; null clears `thread`, `timezone`, `channel_bodies`, `channel_options`, `channel_media`, `media`, `media_ids`, `alt_texts` and `video`. `thread` replaces the files of its later parts too. A channel that has the post, or may have it, stays. A post that is scheduled afterwards needs the scope `posts:publish` too.',
+      'Only the fields that are sent change, each as a whole; null clears `thread`, `timezone`, `channel_bodies`, `channel_options`, `channel_media`, `media`, `media_ids`, `alt_texts`, `video`, `tags`, `metadata` and `external_id`. `thread` replaces the files of its later parts too. A channel that has the post, or may have it, stays. A post that is scheduled afterwards needs the scope `posts:publish` too.',
     body: editPostSchema,
     bodyExamples: editExamples,
     answers: {
@@ -146,6 +140,7 @@ export const editCall = (deps: ApiDeps): Route =>
       'plan_required',
       'quota_exceeded',
       'not_found',
+      'external_id_taken',
       'post_not_editable',
     ],
     handle: async ({ caller, params: { id = '' }, body, clientSignal }) => {

@@ -7,7 +7,8 @@ import type { Bench } from '../runner/bench.ts';
 import { startDatabase } from '../runner/processes.ts';
 import { compareWithBare } from './compare-with-bare.ts';
 import { compareWithSql } from './compare-with-sql.ts';
-import { seed } from './seed.ts';
+import { measureFilters } from './measure-filters.ts';
+import { seed, seedLarge } from './seed.ts';
 import type { World } from './world.ts';
 
 /** `npm run bench api`: compares the API with a bare server, and lists with their own SQL. */
@@ -22,12 +23,14 @@ export const bench: Bench<object, World> = {
     const small = await seed(orm, sealer, 1000);
     const listed = await seed(orm, sealer, 10_000);
     const analysed = await seed(orm, sealer, 100_000);
+    const large = await seedLarge(orm, 1_000_000);
     await orm.em.fork().execute('vacuum analyze');
-    return { folder, stage, orm, databaseUrl, secretKey, small, listed, analysed };
+    return { folder, stage, orm, databaseUrl, secretKey, small, listed, analysed, large };
   },
   measure: async (world, { target }) => {
     await compareWithBare(world, target);
     await compareWithSql(world, target);
+    await measureFilters(world, target);
   },
   close: ({ orm }) => orm.close(),
 };

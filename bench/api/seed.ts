@@ -52,3 +52,23 @@ const insertChannels = `
     jsonb_build_object('impressions', random(0, 5000), 'likes', random(0, 300), 'comments', random(0, 40), 'shares', random(0, 60)),
     p.published_at
   from posts p where p.workspace_id = ?`;
+
+/** Creates a workspace with this many posts without channels. Every second post has the word a1, every hundredth b1, and so on. */
+export async function seedLarge(
+  orm: Orm,
+  posts: number,
+): Promise<Pick<Seeded, 'workspaceId' | 'key'>> {
+  const em = orm.em.fork();
+  const workspaceId = await createWorkspace(em, `${posts} posts`);
+  const key = await createApiKey(em, workspaceId);
+  await em.execute(insertLarge, [workspaceId, posts]);
+  return { workspaceId, key };
+}
+
+const insertLarge = `
+  insert into posts
+    (id, workspace_id, body, scheduled_at, status, synced_revision, published_at, created_at, updated_at, tags)
+  select uuidv7(at - now()), ?, format('album a%s b%s c%s d%s', n % 2, n % 100, n % 1000, n % 10000),
+    at, case when n % 20 = 0 then 'draft' else 'published' end, 1, case when n % 20 > 0 then at end, at, at,
+    array['t' || n % 1000]
+  from generate_series(1, ?::int) n, lateral (select date_trunc('milliseconds', now()) - n * interval '4 minutes' as at) t`;

@@ -16,6 +16,8 @@ export type World = {
   readonly small: Seeded;
   readonly listed: Seeded;
   readonly analysed: Seeded;
+  /** A workspace with 1,000,000 posts, with words, tags and outcomes but no channels. */
+  readonly large: Pick<Seeded, 'workspaceId' | 'key'>;
 };
 
 /**

@@ -15,6 +15,7 @@ import {
   ServerPlaceSchema,
   SweepFindSchema,
 } from './operations.ts';
+import { PostSearchSchema } from './post-search.ts';
 import {
   IdempotencyKeySchema,
   PostChannelSchema,
@@ -45,6 +46,7 @@ export const entities = [
   MediaFileSchema,
   PostMediaSchema,
   PostPartSchema,
+  PostSearchSchema,
   PostMetricsSchema,
   MetricDaySchema,
   MetricReadsSchema,

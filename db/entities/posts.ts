@@ -25,6 +25,16 @@ export const PostSchema = defineEntity({
         'create index "posts_published" on "posts" ("workspace_id", "published_at", "id") where "published_at" is not null',
     },
     {
+      name: 'posts_by_time',
+      expression:
+        'create index "posts_by_time" on "posts" ("workspace_id", "scheduled_at", "id") where "scheduled_at" is not null',
+    },
+    {
+      name: 'posts_external_id',
+      expression:
+        'create unique index "posts_external_id" on "posts" ("workspace_id", "external_id") where "external_id" is not null',
+    },
+    {
       name: 'posts_failed',
       expression: `create index "posts_failed" on "posts" ("updated_at", "id") where "status" = 'failed'`,
     },
@@ -40,6 +50,14 @@ export const PostSchema = defineEntity({
       name: 'posts_unsynced',
       expression:
         'create index "posts_unsynced" on "posts" (coalesce("retried_at", "scheduled_at") nulls first) where "synced_revision" < "revision"',
+    },
+  ],
+  triggers: [
+    {
+      name: 'posts_search',
+      timing: 'after',
+      events: ['insert', 'update'],
+      expression: 'Migration 35 creates it, with the function `index_post`',
     },
   ],
   properties: {
@@ -61,6 +79,10 @@ export const PostSchema = defineEntity({
     retriedAt: instant().strictNullable(),
     video: p.json<VideoOptions>().strictNullable(),
     warning: p.text().strictNullable(),
+    /** The caller's own words, data and id for the post. */
+    tags: p.array().$type<readonly string[]>().default([]),
+    metadata: p.json<Readonly<Record<string, string>>>().defaultRaw(`'{}'`),
+    externalId: p.text().strictNullable(),
     publishedAt: instant().strictNullable(),
     /** Time at which its workflow wakes up, if later than its due time: see `wakeTime` in `temporal/sync-post.ts`. */
     wakesAt: instant().strictNullable(),
@@ -119,6 +141,18 @@ export const PostChannelSchema = defineEntity({
       timing: 'after',
       events: ['insert', 'update', 'delete'],
       expression: '`baseline.sql` creates it, with the function `sum_post_metrics`',
+    },
+    {
+      name: 'post_channels_search',
+      timing: 'after',
+      events: ['insert', 'update'],
+      expression: 'Migration 35 creates it, with the function `index_post`',
+    },
+    {
+      name: 'post_channels_search_less',
+      timing: 'after',
+      events: ['update', 'delete'],
+      expression: 'Migration 35 creates it, with the function `index_post`',
     },
   ],
   properties: {

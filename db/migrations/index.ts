@@ -5,6 +5,7 @@ import { Migration0028MediaDetails } from './migration-0028-media-details.ts';
 import { Migration0029FairShares } from './migration-0029-fair-shares.ts';
 import { Migration0033DisplayNames } from './migration-0033-display-names.ts';
 import { Migration0034SweepPositions } from './migration-0034-sweep-positions.ts';
+import { Migration0035LabelsAndSearch } from './migration-0035-labels-and-search.ts';
 import { Migration0036DeletedPosts } from './migration-0036-deleted-posts.ts';
 import { Migration0037Unpublish } from './migration-0037-unpublish.ts';
 import { Migration0038KeyRights } from './migration-0038-key-rights.ts';
@@ -23,6 +24,7 @@ export const migrations = [
   { name: 'migration-0029-fair-shares', class: Migration0029FairShares },
   { name: 'migration-0033-display-names', class: Migration0033DisplayNames },
   { name: 'migration-0034-sweep-positions', class: Migration0034SweepPositions },
+  { name: 'migration-0035-labels-and-search', class: Migration0035LabelsAndSearch },
   { name: 'migration-0036-deleted-posts', class: Migration0036DeletedPosts },
   { name: 'migration-0037-unpublish', class: Migration0037Unpublish },
   { name: 'migration-0038-key-rights', class: Migration0038KeyRights },

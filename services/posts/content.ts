@@ -6,10 +6,12 @@ import type { PostView, VideoOptions } from '../../domain/post-view.ts';
 import { isText } from '../../domain/texts.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { channelFilesOf, givenFiles, mediaLists, type FilesInput } from './given-files.ts';
+import { assertLabels, type LabelsInput } from './labels.ts';
 
 /** The fields of a new post, or those that an edit changes: null clears a field, and undefined leaves it unchanged. */
 export type PostInput = DueTimeRequest &
-  FilesInput & {
+  FilesInput &
+  LabelsInput & {
     readonly body?: string | undefined;
     readonly channelIds?: readonly string[] | undefined;
     /** Channels' own texts, by channel id. */
@@ -99,7 +101,7 @@ function bytesOf(value: Json): number {
 }
 
 /**
- * Refuses blank texts and alt texts, and texts that PostgreSQL cannot store.
+ * Refuses blank texts and alt texts, texts that PostgreSQL cannot store, and labels that do not fit.
  *
  * @throws AppError `empty_body`; `invalid_request` for too many characters, unsupported characters, a blank alt text,
  *   or files of the first part that are given twice.
@@ -126,6 +128,7 @@ export function assertTexts(input: PostInput): void {
     altTexts.filter(([, text]) => text.trim() === ''),
     'must not be blank',
   );
+  assertLabels(input);
 }
 
 /** @throws AppError `invalid_request` that names every faulty text. */

@@ -11,7 +11,7 @@ import { nameOfChannel } from './choose-channels.ts';
 import type { PostInput } from './content.ts';
 import { createPost, type Created, type CreateDeps } from './create-post.ts';
 import { lockPostMedia, type PostFile } from './post-media.ts';
-import { lockPost } from './read-posts.ts';
+import { lockPost, postNotFound } from './read-posts.ts';
 
 /**
  * Creates a draft with the content of a post: its texts, options and files, for its connected channels.
@@ -83,7 +83,7 @@ type Channel = Pick<PostChannel, 'body' | 'options' | 'media'> & {
 };
 
 type Source = {
-  readonly post: Pick<Post, 'body' | 'thread' | 'timezone' | 'video'>;
+  readonly post: Pick<Post, 'body' | 'thread' | 'timezone' | 'video' | 'tags' | 'metadata'>;
   readonly channels: readonly Channel[];
   readonly files: readonly PostFile[];
 };
@@ -95,8 +95,12 @@ async function readSource(em: Em, scope: PostScope): Promise<Source> {
   const [post] = await query(
     em,
     sql<Source['post']>`
-      select body, thread, timezone, video from posts where id = ${postId} and workspace_id = ${workspaceId}`,
+      select body, thread, timezone, video, tags, metadata from posts where id = ${postId} and workspace_id = ${workspaceId}`,
   );
+  if (!post) {
+    throw postNotFound(postId);
+  }
+
   const channels = await query(
     em,
     sql<Channel>`
@@ -106,16 +110,12 @@ async function readSource(em: Em, scope: PostScope): Promise<Source> {
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`,
   );
   const files = await lockPostMedia(em, scope);
-  return {
-    post: post ?? { body: null, thread: null, timezone: null, video: null },
-    channels,
-    files,
-  };
+  return { post, channels, files };
 }
 
 /** The post as a request. Files from URLs are in the library by now, and are named by id. */
 function inputOf({ post, channels, files }: Source): PostInput {
-  const { body, thread, timezone, video } = post;
+  const { body, thread, timezone, video, tags, metadata } = post;
   const kept = files.filter((file) => !file.isDeleted);
   const filesOf = (part: number) => {
     const own = kept.filter((file) => file.part === part);
@@ -144,6 +144,8 @@ function inputOf({ post, channels, files }: Source): PostInput {
     channelOptions: Object.fromEntries(options),
     channelMedia: Object.fromEntries(media),
     timezone,
+    tags,
+    metadata,
     ...filesOf(0),
     video,
   };

@@ -13,6 +13,7 @@ import { chooseChannels } from './choose-channels.ts';
 import { assertNotEmpty, assertTexts, postContentOf, type PostInput } from './content.ts';
 import { countNamed, givenFiles, givenUrls, withDownloads } from './given-files.ts';
 import { idsOfChannels } from './post-media.ts';
+import { labelsOf, withExternalId } from './labels.ts';
 import { storePost } from './store-post.ts';
 import { assertPublishable, validateContent } from './validate-content.ts';
 
@@ -62,9 +63,9 @@ export async function createPost(
     // Null: another request with this key has committed a post.
     return created ?? (await createPost(deps, caller, input, key, options));
   } catch (error) {
-    // The same request may have used up the quota a moment ago.
-    const isFull = error instanceof AppError && error.code === 'quota_exceeded';
-    const made = isFull ? await replayed() : null;
+    // The same request may have used up the quota, or the external id, a moment ago.
+    const isUsedUp = error instanceof AppError && usedUp.has(error.code);
+    const made = isUsedUp ? await replayed() : null;
     if (made) {
       return made;
     }
@@ -72,6 +73,8 @@ export async function createPost(
     throw error;
   }
 }
+
+const usedUp: ReadonlySet<string> = new Set(['quota_exceeded', 'external_id_taken']);
 
 /** @returns null when another request took the key. */
 async function makePost(
@@ -106,18 +109,23 @@ async function makePost(
 
   const downloaded = await downloadMedia(deps, caller, urls, signal);
   const whole = withDownloads(input, urls, downloaded.files);
+  const labels = labelsOf(input);
   const post = {
     id: newId(),
     dueAt,
     timezone: input.timezone ?? null,
     content: postContentOf(whole),
+    labels,
     media: givenFiles(whole),
     optionFiles,
     note,
     key,
   };
   try {
-    if (!(await storePost(deps, caller, channels, post, downloaded))) {
+    const isStored = await withExternalId(em, workspaceId, labels, () =>
+      storePost(deps, caller, channels, post, downloaded),
+    );
+    if (!isStored) {
       return null;
     }
   } finally {

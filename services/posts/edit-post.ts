@@ -26,6 +26,7 @@ import { givenUrls, withDownloads } from './given-files.ts';
 import { idsOfChannels } from './post-media.ts';
 import { editChannels, endWithout, writeChannels, type EditedChannels } from './edit-channels.ts';
 import { assertNoneDeleted, editPostMedia } from './edit-media.ts';
+import { editedLabels, withExternalId, type Labels } from './labels.ts';
 import { lockPost, postNotFound } from './read-posts.ts';
 import { sameTextWarnings } from './same-text.ts';
 import { warningFor } from './validate-content.ts';
@@ -77,10 +78,12 @@ export async function editPost(
   try {
     const whole = withDownloads(input, urls, downloaded.files);
     const edit = { caller, postId, input: whole, dueAt, downloaded, quotas };
-    return await withRecount((recounts) =>
-      deps.orm.em
-        .fork()
-        .transactional((em) => applyEdit(deps, em, workspaceId, { ...edit, recounts })),
+    return await withExternalId(deps.orm.em.fork(), workspaceId, input, () =>
+      withRecount((recounts) =>
+        deps.orm.em
+          .fork()
+          .transactional((em) => applyEdit(deps, em, workspaceId, { ...edit, recounts })),
+      ),
     );
   } finally {
     await downloaded.removeUnclaimed();
@@ -137,7 +140,8 @@ async function applyEdit(
   await takeQuota(em, { workspaceId, quotas }, postId, use, recounts);
   const warning = warningFor(validations, timeWarning(input), missing);
   const { timezone = post.timezone ?? null } = input;
-  const change: Change = { content, dueAt, timezone, status, warning };
+  const labels = editedLabels(post, input);
+  const change: Change = { content, labels, dueAt, timezone, status, warning };
   const timeChanged = changePost(post, change, deps.now());
   const networks = channels.open.map(({ platform }) => platform);
   await endWithout(em, post, channels, { ...deps, now: deps.now() });
@@ -162,6 +166,7 @@ function valuesOf({ kept, open }: EditedChannels, content: PostContent): Readonl
 
 type Change = {
   readonly content: PostContent;
+  readonly labels: Labels;
   readonly dueAt: Date | null;
   readonly timezone: string | null;
   readonly status: 'scheduled' | 'draft';
@@ -171,7 +176,7 @@ type Change = {
 /** @returns whether the time changed, in which case the workflow must be synced. */
 function changePost(
   post: Post,
-  { content: { body, thread, video }, dueAt, timezone, status, warning }: Change,
+  { content: { body, thread, video }, labels, dueAt, timezone, status, warning }: Change,
   now: Date,
 ): boolean {
   const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
@@ -185,6 +190,7 @@ function changePost(
     body,
     thread,
     video,
+    ...labels,
     scheduledAt: dueAt,
     timezone,
     status,

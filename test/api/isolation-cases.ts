@@ -146,6 +146,11 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
   ),
   'post /channels/{id}/check {id}': inPath('channel', 'POST', (id) => `/channels/${id}/check`),
   'delete /channels/{id} {id}': inPath('channel', 'DELETE', (id) => `/channels/${id}`),
+  'get /posts ?channel_id': {
+    kind: 'channel',
+    status: 200,
+    ask: (id) => ({ method: 'GET', path: `/posts?channel_id=${id}` }),
+  },
   'get /networks ?channel_id': {
     kind: 'channel',
     status: 400,

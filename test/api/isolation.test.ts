@@ -38,8 +38,9 @@ const learnt = ({ status, body }: Reply, id: string): [number, string] => [
   JSON.stringify(body).replaceAll(id, 'ID'),
 ];
 
-/** Names of parameters and fields that identify a resource of a workspace. */
-const namesAThing = /(?:^|_)ids?$|^channel_(?:bodies|options|media)$|^alt_texts$|^cursor$/v;
+/** Names of parameters and fields that identify a resource of a workspace. Callers choose an `external_id` freely. */
+const namesAThing =
+  /(?:^|(?<!^external)_)ids?$|^channel_(?:bodies|options|media)$|^alt_texts$|^cursor$/v;
 
 type BodySchema = {
   readonly format?: string;

@@ -17,9 +17,9 @@ const api = sharedApi(test);
 const minutesAgo = `now() - n * interval '1 minute'`;
 /** Rows of each kind for each workspace. */
 const fillings = [
-  `insert into posts (id, workspace_id, body, status, published_at, created_at, updated_at)
-   select gen_random_uuid(), w.id, 'x', (array['draft', 'published', 'failed'])[1 + n % 3],
-     case when n % 3 = 1 then at end, at, at
+  `insert into posts (id, workspace_id, body, status, scheduled_at, published_at, created_at, updated_at, tags, external_id)
+   select gen_random_uuid(), w.id, 'word' || n % 50, (array['draft', 'published', 'failed'])[1 + n % 3],
+     case when n % 3 > 0 then at end, case when n % 3 = 1 then at end, at, at, array['tag' || n % 50], n
    from workspaces w, generate_series(1, 500) n, lateral (select ${minutesAgo} as at) t`,
   `insert into post_channels (id, workspace_id, post_id, channel_id, position, status, metrics, published_at)
    select gen_random_uuid(), p.workspace_id, p.id, c.id, 0, p.status,
@@ -91,6 +91,7 @@ type Step = {
 const large: ReadonlySet<string | undefined> = new Set([
   'posts',
   'post_channels',
+  'post_search',
   'media_files',
   'deliveries',
   'delivery_attempts',
@@ -100,7 +101,17 @@ const large: ReadonlySet<string | undefined> = new Set([
 /** The index that finds each list's first rows in the list's order; null when several are equally good. */
 const lists = (endpointId: string): Readonly<Record<string, string | null>> => ({
   '/posts': 'posts_newest',
+  '/posts?order=asc': 'posts_newest',
   '/posts?status=failed': 'posts_newest_by_status',
+  '/posts?outcome=failed': 'posts_newest_by_status',
+  '/posts?status=failed&status=draft': null,
+  '/posts?platform=mastodon': null,
+  '/posts?tag=tag7': 'post_search_terms',
+  '/posts?q=word7&status=failed': 'post_search_terms',
+  '/posts?external_id=7': 'posts_external_id',
+  '/posts?sort=scheduled_at&order=asc&limit=10': 'posts_by_time',
+  '/posts?from=2026-01-01T00:00:00Z': 'posts_by_time',
+  '/posts?sort=published_at': 'posts_published',
   '/media': 'media_files_newest',
   '/media?type=image&search=7.png': 'media_files_newest',
   '/webhooks': 'deliveries_newest',

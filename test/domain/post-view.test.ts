@@ -15,6 +15,9 @@ const post: PostFacts = {
   published_at: null,
   video: null,
   warning: null,
+  tags: [],
+  metadata: {},
+  external_id: null,
   media: [],
 };
 

@@ -1,5 +1,6 @@
 import type { ActivityDeps } from '../../activities/deps.ts';
 import { postContentOf } from '../../services/posts/content.ts';
+import { labelsOf } from '../../services/posts/labels.ts';
 import { storePost } from '../../services/posts/store-post.ts';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { Channel } from '../../db/entities/channels.ts';
@@ -158,6 +159,7 @@ export async function storeUnsynced(
     dueAt: new Date(dueAt),
     timezone: null,
     content,
+    labels: labelsOf({}),
     media: [],
     optionFiles: [],
     note: null,

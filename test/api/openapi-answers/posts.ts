@@ -17,6 +17,7 @@ export async function posts(owned: Owned, recordAnswer: RecordAnswer) {
   const options = { channel_ids: [channel], channel_options: { [channel]: { language: 'en' } } };
   await create({ thread: ['One.', part], ...options });
 
+  await create({ body: 'Hello.', external_id: 'taken' });
   const time = { channel_ids: [channel], schedule_in_minutes: 60 };
   const refused = [
     { bdy: 'Hello.' },
@@ -28,6 +29,7 @@ export async function posts(owned: Owned, recordAnswer: RecordAnswer) {
     { body: 'Hello.', media_urls: ['http://example.com/cat.jpg'] },
     { body: 'Hello.', ...time, channel_ids: [] },
     { body: 'x'.repeat(501), ...time },
+    { body: 'Hello.', external_id: 'taken' },
   ];
   for (const body of refused) {
     await create(body);

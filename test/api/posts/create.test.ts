@@ -60,6 +60,9 @@ test('a post without a time is a draft, and the response is the whole post', asy
     thread_media: null,
     video: null,
     warning: null,
+    tags: [],
+    metadata: {},
+    external_id: null,
   });
 });
 

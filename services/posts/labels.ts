@@ -1,0 +1,98 @@
+import { sql } from 'kysely';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import { isText } from '../../domain/texts.ts';
+import { pointerToken } from '../../runtime/parser.ts';
+
+/** What the caller notes on a post for itself. It is neither published nor sent to Temporal. */
+export type Labels = {
+  readonly tags: readonly string[];
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The post's id in the caller's system; unique in the workspace. */
+  readonly externalId: string | null;
+};
+
+/** The labels in a request: null clears one, and undefined leaves it unchanged. */
+export type LabelsInput = {
+  readonly [Name in keyof Labels]?: Labels[Name] | null | undefined;
+};
+
+const none: Labels = { tags: [], metadata: {}, externalId: null };
+
+export const labelsOf = (input: LabelsInput): Labels => editedLabels(none, input);
+
+export const editedLabels = (stored: Labels, input: LabelsInput): Labels => ({
+  tags: input.tags === undefined ? stored.tags : (input.tags ?? []).map((tag) => tag.trim()),
+  metadata: input.metadata === undefined ? stored.metadata : (input.metadata ?? {}),
+  externalId: input.externalId === undefined ? stored.externalId : input.externalId,
+});
+
+/** In characters. */
+const longestKey = 40;
+const noText = 'must be text: no NUL, no half of a surrogate pair';
+
+/** @throws AppError `invalid_request` that names every faulty label. */
+export function assertLabels({ tags, metadata, externalId }: LabelsInput): void {
+  const details: ErrorDetail[] = [];
+  const check = (path: string, value: string, fault: string | null): void => {
+    const message = isText(value) ? fault : noText;
+    if (message !== null) {
+      details.push({ path, message });
+    }
+  };
+  const trimmed = (tags ?? []).map((tag) => tag.trim());
+  for (const [index, tag] of trimmed.entries()) {
+    const first = trimmed.indexOf(tag);
+    const repeats = first < index ? `repeats /tags/${first}: send each tag once` : null;
+    check(`/tags/${index}`, tag, tag === '' ? 'must not be blank' : repeats);
+  }
+
+  for (const [key, value] of Object.entries(metadata ?? {})) {
+    const path = `/metadata/${pointerToken(key)}`;
+    const fits = key !== '' && [...key].length <= longestKey;
+    check(path, key + value, fits ? null : `must have a key of 1 to ${longestKey} characters`);
+  }
+
+  check('/external_id', externalId ?? '', null);
+  if (details.length > 0) {
+    const list = details.map(({ path, message }) => `${path} ${message}`).join('; ');
+    throw new AppError('invalid_request', `The labels of the post do not fit: ${list}.`, {
+      details,
+    });
+  }
+}
+
+/**
+ * Runs a write of a post.
+ *
+ * @param em Outside the transaction of the write.
+ * @throws AppError `external_id_taken` if another post of the workspace has the external id.
+ */
+export async function withExternalId<T>(
+  em: Em,
+  workspaceId: string,
+  { externalId }: LabelsInput,
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    const isTaken =
+      error instanceof Error && 'constraint' in error && error.constraint === 'posts_external_id';
+    if (!isTaken) {
+      throw error;
+    }
+
+    const [other] = await query(
+      em,
+      sql<{ id: string }>`
+        select id from posts where workspace_id = ${workspaceId} and external_id = ${externalId ?? null}`,
+    );
+    const message = `belongs to ${other ? `post ${other.id}` : 'another post'}: edit that post, or send another external_id`;
+    throw new AppError('external_id_taken', `/external_id ${message}.`, {
+      details: [{ path: '/external_id', message }],
+      cause: error,
+    });
+  }
+}

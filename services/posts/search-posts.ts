@@ -1,0 +1,137 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { parseInstant } from '../../domain/due-time.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { EndedOutcome, PostStatus } from '../../domain/statuses.ts';
+
+/** The times of a post that a list is ordered and filtered by. */
+export const postTimes = ['created_at', 'scheduled_at', 'published_at'] as const;
+export type PostTime = (typeof postTimes)[number];
+
+/** The filters of a list of posts, all of which apply. */
+export type PostSearch = {
+  readonly status?: readonly PostStatus[];
+  readonly outcome?: EndedOutcome;
+  readonly channel_id?: string;
+  readonly platform?: string;
+  readonly tag?: string;
+  readonly external_id?: string;
+  readonly q?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly date_field?: PostTime;
+};
+
+/**
+ * SQL: the post `p` fits the search, in parts that all have to hold.
+ *
+ * @throws AppError `invalid_request` that names a parameter which cannot be read.
+ */
+export async function matchesSearch(
+  em: Em,
+  workspaceId: string,
+  search: PostSearch,
+): Promise<RawBuilder<unknown>[]> {
+  const { status, outcome, external_id: externalId } = search;
+  return [
+    sql`p.workspace_id = ${workspaceId}`,
+    // One status can use the order of its index.
+    ...(status ? [sql`p.status = ${status.length === 1 ? status[0] : sql`any(${status})`}`] : []),
+    ...(outcome === undefined ? [] : [hasOutcome[outcome]]),
+    ...(externalId === undefined ? [] : [sql`p.external_id = ${externalId}`]),
+    ...inTime(search),
+    ...hasTerms(workspaceId, search),
+    ...(await hasChannel(em, workspaceId, search)),
+  ];
+}
+
+const hasChannelIn = (status: 'published' | 'unconfirmed'): RawBuilder<unknown> =>
+  sql`exists (select from post_channels pc
+    where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status = ${sql.lit(status)})`;
+
+const isDoubted = hasChannelIn('unconfirmed');
+const isSomewhere = hasChannelIn('published');
+
+/** SQL: as `endedOutcome` in `domain/statuses.ts`. */
+const hasOutcome: Readonly<Record<EndedOutcome, RawBuilder<unknown>>> = {
+  published: sql`p.status = 'published'`,
+  unconfirmed: sql`p.status = 'failed' and ${isDoubted}`,
+  partial: sql`p.status = 'failed' and ${isSomewhere} and not ${isDoubted}`,
+  failed: sql`p.status = 'failed' and not ${isSomewhere} and not ${isDoubted}`,
+};
+
+function inTime({ from, to, date_field: field = 'scheduled_at' }: PostSearch) {
+  const [start, end] = [instantOf('from', from), instantOf('to', to)];
+  if (start && end && start >= end) {
+    throw refused('from', 'must be before ?to');
+  }
+
+  const time = sql.ref(`p.${field}`);
+  return [...(start ? [sql`${time} >= ${start}`] : []), ...(end ? [sql`${time} < ${end}`] : [])];
+}
+
+function instantOf(name: string, value: string | undefined): Date | null {
+  const instant = value === undefined ? null : parseInstant(value);
+  if (value !== undefined && !instant) {
+    const form = 'a time such as 2026-05-01T09:30:00Z, with Z or an offset';
+    throw refused(name, `must be ${form}; write + as %2B`);
+  }
+
+  return instant;
+}
+
+/** As in `index_post` of migration 35. */
+const separators = /[&+\-.\/<@_~]/gv;
+
+function hasTerms(workspaceId: string, { tag, q }: PostSearch): RawBuilder<unknown>[] {
+  if (q !== undefined && !/[\p{L}\p{N}]/v.test(q)) {
+    throw refused('q', 'must have a word: letters or digits');
+  }
+
+  if (tag === undefined && q === undefined) {
+    return [];
+  }
+
+  const terms = [`@${workspaceId}`, ...(tag === undefined ? [] : [`#${tag.trim()}`])];
+  const hasWords =
+    q === undefined
+      ? sql``
+      : sql`and s.terms @@ plainto_tsquery('simple', ${q.replaceAll(separators, ' ')})`;
+  return [
+    sql`exists (select from post_search s where s.post_id = p.id and s.workspace_id = p.workspace_id
+      and s.terms @@ ${terms.map(quoted).join(' & ')}::tsquery ${hasWords})`,
+  ];
+}
+
+/** A term of a `tsquery`. */
+const quoted = (term: string): string => `'${term.replaceAll(/['\\]/gv, '$&$&')}'`;
+
+/** Names the channels by id, so that PostgreSQL knows how many posts they have. */
+async function hasChannel(
+  em: Em,
+  workspaceId: string,
+  { channel_id, platform }: PostSearch,
+): Promise<RawBuilder<unknown>[]> {
+  if (channel_id === undefined && platform === undefined) {
+    return [];
+  }
+
+  const channels = await query(
+    em,
+    sql<{ id: string }>`
+      select id from channels where workspace_id = ${workspaceId}
+        ${channel_id === undefined ? sql`` : sql`and id = ${channel_id}`}
+        ${platform === undefined ? sql`` : sql`and platform = ${platform}`}`,
+  );
+  const ids = channels.map((channel) => channel.id);
+  return [
+    sql`exists (select from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
+      and pc.channel_id = any(${ids}::uuid[]))`,
+  ];
+}
+
+const refused = (name: string, message: string): AppError =>
+  new AppError('invalid_request', `?${name} ${message}.`, {
+    details: [{ path: `?${name}`, message }],
+  });

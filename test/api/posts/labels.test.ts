@@ -1,0 +1,114 @@
+import test from 'ava';
+import { sharedApi } from '../../support/kit.ts';
+
+const api = sharedApi(test);
+
+const labels = {
+  tags: ['spring', 'Grüße, "all"', 'a b'],
+  metadata: { campaign: 'Ünï', 'a/b~c': '' },
+  external_id: 'cms-1',
+};
+const none = { tags: [], metadata: {}, external_id: null };
+
+test('tags, metadata and the external id come back as sent, in the post and in the list', async (t) => {
+  const client = await api.newClient();
+  const sent = { ...labels, tags: [' spring ', ...labels.tags.slice(1)] };
+  const created = await client.post('/posts', { body: 'x', ...sent });
+  t.is(created.status, 201);
+  const { id } = created.body.post;
+  t.like(created.body.post, labels);
+  t.like((await client.get(`/posts/${id}`)).body.post, labels);
+  const { tags, external_id } = labels;
+  t.like((await client.get('/posts')).body.posts[0], { tags, external_id, outcome: null });
+});
+
+test('an edit changes the labels that it names, and null clears each', async (t) => {
+  const client = await api.newClient();
+  const { id } = (await client.post('/posts', { body: 'x', ...labels })).body.post;
+  const edit = async (change: object) => (await client.patch(`/posts/${id}`, change)).body.post;
+
+  t.like(await edit({ body: 'y' }), labels);
+  t.like(await edit({ tags: ['new'] }), { ...labels, tags: ['new'] });
+  t.like(await edit({ metadata: { only: 'this' } }), { metadata: { only: 'this' }, tags: ['new'] });
+  t.like(await edit({ external_id: 'cms-2' }), { external_id: 'cms-2' });
+  t.like(await edit({ tags: null, metadata: null, external_id: null }), none);
+});
+
+const refused: readonly [labels: object, path: string, message: RegExp][] = [
+  [{ tags: ['a', ' '] }, '/tags/1', /^must not be blank$/v],
+  [{ tags: ['a', 'b', ' a'] }, '/tags/2', /^repeats \/tags\/0: send each tag once$/v],
+  [{ tags: ['x'.repeat(51)] }, '/tags/0', /at most 50 characters/v],
+  [{ tags: Array.from({ length: 21 }, (_, n) => `t${n}`) }, '/tags', /at most 20 items/v],
+  [{ tags: ['\0'] }, '/tags/0', /^must be text/v],
+  [{ metadata: { [`${'k'.repeat(41)}`]: '' } }, `/metadata/${'k'.repeat(41)}`, /key of 1 to 40/v],
+  [{ metadata: { '': 'x' } }, '/metadata/', /key of 1 to 40/v],
+  [{ metadata: { 'a/b': '\uD800' } }, '/metadata/a~1b', /^must be text/v],
+  [{ metadata: { n: 5 } }, '/metadata/n', /must be a string, not 5/v],
+  [{ metadata: { n: 'x'.repeat(501) } }, '/metadata/n', /at most 500 characters/v],
+  [{ external_id: '' }, '/external_id', /must not be empty/v],
+  [{ external_id: 'x'.repeat(256) }, '/external_id', /at most 255 characters/v],
+  [{ external_id: 'a\0' }, '/external_id', /^must be text/v],
+];
+
+test('labels that do not fit are refused by name, on creation, edit and validation', async (t) => {
+  const client = await api.newClient();
+  const { id } = (await client.post('/posts', { body: 'x' })).body.post;
+  for (const [fields, path, message] of refused) {
+    const calls = [
+      await client.post('/posts', { body: 'x', ...fields }),
+      await client.post('/posts/validate', { body: 'x', ...fields }),
+      await client.patch(`/posts/${id}`, fields),
+    ];
+    for (const { status, body } of calls) {
+      t.is(status, 400, path);
+      t.is(body.code, 'invalid_request');
+      t.deepEqual([body.details.length, body.details[0].path], [1, path]);
+      t.regex(body.details[0].message, message);
+    }
+  }
+
+  t.like((await client.get(`/posts/${id}`)).body.post, none);
+  t.is((await client.post('/posts/validate', { body: 'x', ...labels })).status, 200);
+});
+
+test('an external id belongs to one post of a workspace, and the refusal names that post', async (t) => {
+  const [client, other] = [await api.newClient(), await api.newClient()];
+  const post = { body: 'x', external_id: 'cms-1' };
+  const { id } = (await client.post('/posts', post)).body.post;
+  const free = (await client.post('/posts', { body: 'x' })).body.post;
+  const taken = [
+    await client.post('/posts', post),
+    await client.patch(`/posts/${free.id}`, { external_id: 'cms-1' }),
+  ];
+  for (const { status, body } of taken) {
+    t.is(status, 409);
+    t.is(body.code, 'external_id_taken');
+    t.true(body.error.includes(id));
+    t.like(body.details, [{ path: '/external_id' }]);
+  }
+
+  t.is((await client.patch(`/posts/${id}`, post)).status, 200);
+  t.is((await other.post('/posts', post)).status, 201);
+});
+
+test('of equal creations at the same time one stores the post, and those with its key return it', async (t) => {
+  const client = await api.newClient();
+  const post = { body: 'x', external_id: 'cms-1' };
+  const create = (key: string) => client.post('/posts', post, { 'idempotency-key': key });
+  const keys = Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? 'same' : `other-${n}`));
+  const replies = await Promise.all(keys.map(create));
+
+  const made = replies.filter(({ status }) => status === 201);
+  t.is(made.length, 1);
+  const winner = keys[replies.findIndex(({ status }) => status === 201)];
+  for (const [index, { status, body }] of replies.entries()) {
+    if (keys[index] === winner) {
+      t.true(status === 200 || status === 201);
+      t.is(body.post.id, made[0]?.body.post.id);
+    } else {
+      t.is(body.code, 'external_id_taken');
+    }
+  }
+
+  t.is((await client.get('/posts')).body.posts.length, 1);
+});
