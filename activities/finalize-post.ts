@@ -11,7 +11,7 @@ import type { Em } from '../db/orm.ts';
 import { db, query } from '../db/query.ts';
 import { voidShares } from '../db/quotas.ts';
 import { eventBody, eventTime, eventWithDeliveries, recordEvent } from '../db/record-event.ts';
-import { isFinal, type EventType, type PostStatus } from '../domain/statuses.ts';
+import { isFinal, type PostStatus } from '../domain/statuses.ts';
 import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
 import {
@@ -187,13 +187,14 @@ async function setStatus(em: Em, scope: Scope, status: PostStatus, now: Date): P
   );
 }
 
-/** Includes deliveries whose workflow runs already: a second start is refused. */
+/** Those of final events, including deliveries whose workflow runs already: a second start is refused. */
 async function pendingDeliveries(em: Em, { workspaceId, postId }: Scope): Promise<string[]> {
   const rows = await query(
     em,
     sql<{ id: string }>`
       select d.id from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
-      where e.post_id = ${postId} and e.workspace_id = ${workspaceId} and d.status = 'pending' order by d.id`,
+      where e.post_id = ${postId} and e.run is not null and e.workspace_id = ${workspaceId}
+        and d.status = 'pending' order by d.id`,
   );
   return rows.map(({ id }) => id);
 }
@@ -203,24 +204,19 @@ type EndingRow = PostRow & {
   readonly revision: number;
   readonly version: string;
   readonly now: Date;
-  readonly endpoints:
-    | readonly { readonly id: string; readonly events: readonly EventType[] }[]
-    | null;
 };
 
 const selectEnding = (workspaceId: string, postId: string) =>
   selectPost<EndingRow>(
     workspaceId,
     postId,
-    sql`p.run, p.revision, p.xmin::text as version, ${eventTime(sql`p.workspace_id`, sql`p.id`)} as now,
-      (select json_agg(json_build_object('id', w.id, 'events', w.events) order by w.id)
-       from webhook_endpoints w where w.workspace_id = p.workspace_id) as endpoints`,
+    sql`p.run, p.revision, p.xmin::text as version, ${eventTime(sql`p.workspace_id`, sql`p.id`)} as now`,
   );
 
 /**
  * Ends a post whose channels are all final, the usual case, in two statements without a lock between them. The first
  * reads everything; the second writes only if the post is still the version that was read (`xmin`). Every change of a
- * channel of a publishing post also changes the post. Endpoints are read again by the second statement.
+ * channel of a publishing post also changes the post.
  *
  * @returns null, and writes nothing, if a channel is not final or the post changed meanwhile.
  */
@@ -275,9 +271,6 @@ async function writeEnd(
           run: row.run,
         },
         onlyWith: sql.table('post'),
-        endpointIds: (row.endpoints ?? [])
-          .filter(({ events }) => events.includes(type))
-          .map(({ id }) => id),
       })}
       select (select count(*)::int from post) as posts,
         (select json_agg(id order by id) from delivery where status = 'pending') as started`,

@@ -8,6 +8,7 @@ import { clientMetadataRouter } from './connect/client-metadata.ts';
 import { connectPages } from './connect/pages/router.ts';
 import { connectRoutes } from './connect/routes.ts';
 import type { ApiDeps } from './deps.ts';
+import { eventRoutes } from './events/routes.ts';
 import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
 import { drainUnreadBody } from './http/drain-body.ts';
@@ -36,6 +37,7 @@ export const allRoutes = (deps: ApiDeps): Route[] => [
   ...analyticsRoutes(deps),
   ...endpointRoutes(deps),
   ...deliveryRoutes(deps),
+  ...eventRoutes(deps),
 ];
 
 export function createApp(deps: ApiDeps): Koa {
@@ -116,6 +118,7 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
     process.exit(1);
   });
   return async () => {
+    deps.stopping.abort();
     setTimeout(() => server.closeAllConnections(), longestGoodbyeMs).unref();
     await new Promise((resolve) => server.close(resolve));
   };

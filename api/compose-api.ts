@@ -44,6 +44,7 @@ export function composeApi(
     rateLimits: config.rateLimits,
     countCalls: createCallCounts(pool),
     refusedSecrets: createRefusals(pool, config.rateLimits.wrongKeys),
+    stopping: new AbortController(),
     trustedProxies: config.trustedProxies,
   };
   const close = async (): Promise<void> => {

@@ -34,6 +34,8 @@ export type ApiDeps = ServiceDeps & {
   readonly countCalls: CallCounts;
   /** Counts refused secrets on the connect page. */
   readonly refusedSecrets: Refusals;
+  /** Aborted when this process stops. Calls that wait then answer. */
+  readonly stopping: AbortController;
   /** Number of trusted proxies in front of the API, for the client's address. */
   readonly trustedProxies: number;
 };

@@ -6,7 +6,7 @@ import { pasted } from '../domain/texts.ts';
 import type { Connector } from '../networks/network-entry.ts';
 import type { Account } from '../networks/network.ts';
 import { openNetworks } from '../networks/registry.ts';
-import { connectChannel } from '../services/channels/connect-channel.ts';
+import { connectChannel, recordConnected } from '../services/channels/connect-channel.ts';
 import { createConnectLink } from '../services/channels/create-link.ts';
 import { disconnectChannel, type Disconnected } from '../services/channels/disconnect-channel.ts';
 import { UsageError, type Command, type CommandAnswer, type CommandDeps } from './command.ts';
@@ -80,8 +80,11 @@ async function connect(
   platform: string,
   account: Account,
 ): Promise<CommandAnswer> {
-  const { id, handle } = await connectChannel(em, sealer, workspaceId, platform, account, {
-    most: quotas.channels,
+  const { id, handle } = await em.transactional(async (within) => {
+    const most = quotas.channels;
+    const channel = await connectChannel(within, sealer, workspaceId, platform, account, { most });
+    await recordConnected(within, channel);
+    return channel;
   });
   return {
     text: `Channel ${id}: ${handle} on ${platform}`,

@@ -1,5 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { EventType } from '../domain/statuses.ts';
+import { everyEvent, type EventType } from '../domain/statuses.ts';
+import { maxEndpoints } from '../domain/webhook-deliveries.ts';
+import { loadPostView, type PostPresentation } from './load-post-view.ts';
 import { newId } from './new-id.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
@@ -11,7 +13,7 @@ export type NewEvent = {
   readonly data: object;
   /** Set for a post's final event, which is stored once per post and run. */
   readonly final?: { readonly postId: string; readonly run: number };
-  /** Set for another event about a post. */
+  /** Set for any other event about a post. */
   readonly postId?: string;
   /** Set for an event about a channel. */
   readonly channelId?: string;
@@ -30,14 +32,10 @@ export type NewEvent = {
  * @returns the ids of the deliveries to start; none if the same final event was stored before.
  */
 export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
-  const { workspaceId, type, data, final, channelId, byOutbox } = event;
-  const postId = final?.postId ?? event.postId;
-  const [now] = await query<{ at: Date; endpoints: readonly string[] }>(
+  const { workspaceId, type, data, final, postId = final?.postId, channelId, byOutbox } = event;
+  const [now] = await query<{ at: Date }>(
     em,
-    sql`select ${eventTime(sql`${workspaceId}::uuid`, sql`${postId ?? null}::uuid`)} as at,
-        array(
-          select id from webhook_endpoints
-          where workspace_id = ${workspaceId} and events @> to_jsonb(${type}::text)) as endpoints`,
+    sql`select ${eventTime(sql`${workspaceId}::uuid`, sql`${postId ?? null}::uuid`)} as at`,
   );
   if (!now) {
     throw new Error('The database answered without its time.');
@@ -58,12 +56,25 @@ export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
         run: final?.run,
         channelId,
       },
-      endpointIds: now.endpoints,
       byOutbox,
     })}
       select id from delivery where status = 'pending'`,
   );
   return started.map((delivery) => delivery.id);
+}
+
+type PostScope = { readonly workspaceId: string; readonly postId: string };
+
+/** Stores an event of a post that goes on, with the post as it is now. The relay syncs its deliveries. */
+export async function recordPostEvent(
+  em: Em,
+  { workspaceId, postId }: PostScope,
+  type: 'post.scheduled' | 'post.cancelled' | 'post.retrying',
+  shownBy: PostPresentation,
+  more: object = {},
+): Promise<void> {
+  const post = await loadPostView(em, workspaceId, postId, shownBy);
+  await recordEvent(em, { workspaceId, postId, type, data: { post, ...more }, byOutbox: true });
 }
 
 /** SQL: the time of a new event: now, but not before an earlier event of its post. */
@@ -88,8 +99,8 @@ type EventWithDeliveries = {
   };
   /** Part of the statement that must have a row, or no event is stored: `sql.table('post')`. */
   readonly onlyWith?: Expression;
-  /** Endpoints that get it. Those deleted meanwhile are skipped. */
-  readonly endpointIds: readonly string[];
+  /** The only endpoint that gets it. Default: all that subscribe to its type. */
+  readonly endpointId?: string;
   readonly byOutbox?: true | undefined;
   /** SQL: status, next attempt and error of each delivery. */
   readonly state?: Expression;
@@ -103,11 +114,16 @@ type EventWithDeliveries = {
 export function eventWithDeliveries({
   event,
   onlyWith,
-  endpointIds,
+  endpointId,
   byOutbox,
   state = stateOfNew(event.createdAt),
 }: EventWithDeliveries): RawBuilder<unknown> {
   const { id, workspaceId, type, body, createdAt, postId, run, channelId } = event;
+  const receives =
+    endpointId === undefined
+      ? sql`(events @> to_jsonb(${type}::text) or events @> to_jsonb(${everyEvent}::text))`
+      : sql`id = ${endpointId}`;
+  const ids = Array.from({ length: endpointId === undefined ? maxEndpoints : 1 }, newId);
   return sql`event as (
       insert into events (id, workspace_id, type, body, post_id, run, channel_id, created_at)
       select ${id}::uuid, ${workspaceId}::uuid, ${type}::text, ${body}::text,
@@ -116,14 +132,14 @@ export function eventWithDeliveries({
       on conflict (post_id, run) do nothing returning id),
     endpoint as materialized (
       select id, disabled_at is not null as disabled from webhook_endpoints
-      where workspace_id = ${workspaceId} and id = any(${endpointIds}::uuid[]) order by id for share),
+      where workspace_id = ${workspaceId} and ${receives} order by id for share),
     delivery as (
       insert into deliveries
         (id, workspace_id, endpoint_id, event_id, created_at, synced_round, status, next_attempt_at, error)
       select made.id, ${workspaceId}::uuid, endpoint.id, event.id, ${createdAt}::timestamptz,
         case when disabled then 1 else ${byOutbox ? 0 : 1}::int end, ${state}
-      from event, unnest(${endpointIds.map(() => newId())}::uuid[], ${endpointIds}::uuid[]) as made (id, endpoint_id)
-      join endpoint on endpoint.id = made.endpoint_id
+      from event, (select *, row_number() over (order by id) as number from endpoint) endpoint
+      join unnest(${ids}::uuid[]) with ordinality as made (id, number) using (number)
       returning id, status)`;
 }
 

@@ -68,16 +68,24 @@ export function statusOfBegunPost(channels: readonly ShownChannelStatus[]): Post
 }
 
 export const eventTypes = [
+  'post.scheduled',
+  'post.cancelled',
+  'post.retrying',
   'post.published',
   'post.partial',
   'post.failed',
   'post.unpublished',
+  'channel.connected',
   'channel.at_risk',
   'channel.needs_reconnect',
   'channel.disconnected',
   'webhook.test',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
+
+/** In the events of an endpoint: all events, also those of later versions. */
+export const everyEvent = '*';
+export type Subscription = EventType | typeof everyEvent;
 
 /** The event that ends a post, from its channels' final statuses; null while a channel is not final. */
 export function finalEventType(channels: readonly ShownChannelStatus[]): EventType | null {

@@ -18,6 +18,9 @@ export const deliveryErrors = [
 ] as const;
 export type DeliveryError = (typeof deliveryErrors)[number];
 
+/** Endpoints per workspace (docs/webhooks.md, Limits). */
+export const maxEndpoints = 10;
+
 /** Only 2xx is a delivery. Redirects are not followed: the body and signature would go to another server. */
 export function errorOfStatus(status: number): DeliveryError | null {
   if (status >= 200 && status <= 299) {

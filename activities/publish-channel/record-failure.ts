@@ -13,6 +13,7 @@ import { isOpen, mayBeLive } from '../../db/ledger/parts.ts';
 import { recordLimit } from '../../db/network-limits.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
+import { recordPostEvent } from '../../db/record-event.ts';
 import { refinalizeCancelled } from '../../db/refinalize-post.ts';
 import {
   adviceInDoubt,
@@ -88,6 +89,12 @@ export async function recordFailure(
 
     if (next.kind === 'retry') {
       await recordRetry(em, job, { ...next, ...report });
+      // Not again while the same problem lasts: a network that is away all day would make hundreds of events.
+      if (status === 'publishing' && job.errorCode !== seen.code) {
+        const { channelId: channel_id } = job;
+        await recordPostEvent(em, job, 'post.retrying', deps, { channel_id });
+      }
+
       return { kind: 'retry', atMs: next.atMs, code: seen.code };
     }
 

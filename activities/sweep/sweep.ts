@@ -116,8 +116,16 @@ const purges: readonly {
         select e.id from events e
         where e.created_at < ${before} and not exists (
           select 1 from deliveries d where d.event_id = e.id and d.workspace_id = e.workspace_id)
-        order by e.created_at limit ${sql.lit(batchSize)} for update of e skip locked)
-      delete from events where id = any(array(select id from expired)) returning id`,
+        order by e.created_at limit ${sql.lit(batchSize)} for update of e skip locked),
+      gone as (
+        delete from events where id = any(array(select id from expired)) returning id, workspace_id, sequence),
+      -- Readers of the workspace then see that there were events which they have missed.
+      missed as (
+        update workspaces w set last_event_sequence = last_event_sequence + (
+          select count(*) from gone where gone.workspace_id = w.id and gone.sequence is null)
+        where w.last_event_sequence > 0
+          and w.id = any(array(select workspace_id from gone where sequence is null)))
+      select id from gone`,
   },
   {
     of: 'metricDays',

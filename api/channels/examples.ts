@@ -61,15 +61,22 @@ export const reconnects = {
 
 const postId = '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d';
 const link = 'https://punctual.example/connect/7Fq2LkX0aZr9WcT4sYb1NvE8uHj3MdP6';
+export const linkId = '0192f0e9-3c5d-7a1f-8e2b-4d6f8a0c2e41';
 const failed_posts = { count: 1, post_ids: [postId] };
 
 export const reconnections = {
   lost: {
     summary: 'The account is to be connected again first',
-    value: { channel: blueskyChannel, link, failed_posts, retrying: [] },
+    value: { channel: blueskyChannel, link, link_id: linkId, failed_posts, retrying: [] },
   },
   retrying: {
     summary: 'A post is sent again',
-    value: { channel: mastodonChannel, link: null, failed_posts, retrying: [postId] },
+    value: {
+      channel: mastodonChannel,
+      link: null,
+      link_id: null,
+      failed_posts,
+      retrying: [postId],
+    },
   },
 };

@@ -204,7 +204,11 @@ const reconnectCall = (deps: ApiDeps): Route =>
       const failed = { count: lost.count, post_ids: [...lost.postIds] };
       const channel = present(deps, found);
       const retrying = toSync.map(({ postId }) => postId);
-      return { status: 200, body: { channel, link, failed_posts: failed, retrying } };
+      const [url, linkId] = [link?.link ?? null, link?.id ?? null];
+      return {
+        status: 200,
+        body: { channel, link: url, link_id: linkId, failed_posts: failed, retrying },
+      };
     },
   });
 

@@ -89,6 +89,10 @@ export const reconnectAnswer = record({
     description:
       'A link with which a person connects this account again, once and within 15 minutes. It is shown only in this response. Null with `retry_posts`, and when this network cannot be connected in a browser here.',
   },
+  link_id: {
+    ...nullable(uuid),
+    description: 'For `GET /channels/connect/{link_id}`. Null without a link.',
+  },
   failed_posts: {
     ...record({
       count,

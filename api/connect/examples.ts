@@ -1,3 +1,5 @@
+import { linkId, mastodonChannel } from '../channels/examples.ts';
+
 /** For the OpenAPI document. */
 export const connectExamples = {
   mastodon: {
@@ -18,9 +20,39 @@ export const linkExamples = {
   link: {
     summary: 'A link',
     value: {
+      id: linkId,
       link: 'https://punctual.example/connect/7Fq2LkX0aZr9WcT4sYb1NvE8uHj3MdP6',
       expires_at: '2027-01-12T08:45:00.000Z',
       platform: 'mastodon',
     },
   },
 } as const;
+
+const [platform, expires_at] = ['mastodon', '2027-01-12T08:45:00.000Z'];
+
+export const linkStatusExamples = {
+  connected: {
+    summary: 'It connected an account',
+    value: {
+      id: linkId,
+      status: 'connected',
+      channel_ids: [mastodonChannel.id],
+      error: null,
+      error_code: null,
+      platform,
+      expires_at,
+    },
+  },
+  expired: {
+    summary: 'The person declined, and did not come back in time',
+    value: {
+      id: linkId,
+      status: 'expired',
+      channel_ids: [],
+      error: 'The network says that you declined.',
+      error_code: 'denied',
+      platform,
+      expires_at,
+    },
+  },
+};

@@ -1,6 +1,7 @@
 import { assertReaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { createConnectLink } from '../../services/channels/create-link.ts';
+import { readLink } from '../../services/channels/read-link.ts';
 import { accountDeps } from '../../services/channels/oauth-context.ts';
 import type { ApiDeps } from '../deps.ts';
 import {
@@ -10,8 +11,8 @@ import {
   requestKey,
 } from '../http/idempotency.ts';
 import { route, type Route } from '../http/route.ts';
-import { connectExamples, linkExamples } from './examples.ts';
-import { connectBody, linkAnswer, type ConnectBody } from './schemas.ts';
+import { connectExamples, linkExamples, linkStatusExamples } from './examples.ts';
+import { connectBody, linkAnswer, linkStatusAnswer, type ConnectBody } from './schemas.ts';
 
 export const connectRoutes = (deps: ApiDeps): Route[] => [
   route({
@@ -74,6 +75,28 @@ export const connectRoutes = (deps: ApiDeps): Route[] => [
       );
       return createdAnswer({ ...made, platform: body.platform }, replayed);
     },
+  }),
+  route({
+    method: 'get',
+    path: '/channels/connect/{link_id}',
+    operationId: 'getConnectLink',
+    scope: 'channels',
+    tag: 'Channels',
+    summary: 'What became of a link that connects an account',
+    description:
+      'A link can be read for an hour after it has expired. The event `channel.connected` also tells of a connection.',
+    answers: {
+      200: {
+        description: 'The link, without its secret address.',
+        schema: linkStatusAnswer,
+        examples: linkStatusExamples,
+      },
+    },
+    errors: ['not_found'],
+    handle: async ({ caller, params: { link_id: id = '' } }) => ({
+      status: 200,
+      body: await readLink(deps, caller, id),
+    }),
   }),
 ];
 

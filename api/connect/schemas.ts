@@ -1,4 +1,16 @@
-import { dateTime, fields, flag, record, text, type Value } from '../../domain/json-schema.ts';
+import {
+  dateTime,
+  fields,
+  flag,
+  listOf,
+  nullable,
+  oneOf,
+  record,
+  text,
+  uuid,
+  type Value,
+} from '../../domain/json-schema.ts';
+import { linkStatuses } from '../../services/channels/read-link.ts';
 
 const short = { ...text, minLength: 1, maxLength: 500 } as const;
 
@@ -34,6 +46,7 @@ export const connectBody = fields(
 export type ConnectBody = Value<typeof connectBody>;
 
 export const linkAnswer = record({
+  id: { ...uuid, description: 'For `GET /channels/connect/{link_id}`.' },
   link: {
     ...text,
     format: 'uri',
@@ -42,4 +55,26 @@ export const linkAnswer = record({
   },
   expires_at: dateTime,
   platform: text,
+});
+
+export const linkStatusAnswer = record({
+  id: uuid,
+  status: {
+    ...oneOf(linkStatuses),
+    description:
+      '`pending`: nobody has finished it yet. `connected`: it connected the account of `channel_ids`. `failed`: it ended without an account. `expired`: nobody finished it in time. The last two need a new link.',
+  },
+  channel_ids: { ...listOf(uuid), description: 'The connected channels; empty before.' },
+  error: {
+    ...nullable(text),
+    description:
+      'The last problem, as a sentence for people, also of a pending link that can still be used; null without one.',
+  },
+  error_code: {
+    ...nullable(text),
+    description:
+      'A code for `error`, such as `denied`, `wrong_account`, `no_account` or `quota_exceeded`. More may be added.',
+  },
+  platform: text,
+  expires_at: dateTime,
 });

@@ -17,7 +17,10 @@ import { createLimiter, rateLimitHeaders, type Standing } from '../rate-limits/l
  *   when this address sent many wrong keys (a valid key is still accepted from there, since clients may share an
  *   address); `unavailable` while the database is not ready.
  */
-export type Admission = (ctx: Context, isWrite: boolean) => Promise<Caller>;
+export type Admission = (ctx: Context, isWrite: boolean, waits?: boolean) => Promise<Caller>;
+
+/** Calls of a key that wait for events at the same time, in this process. They take no slots from its other calls. */
+const mostWaiting = 10;
 
 /** Limits per key and default quotas. */
 type Allowances = {
@@ -35,6 +38,7 @@ export function createAdmission(
   assertOpen: () => void = () => undefined,
 ): Admission {
   const takeSlot = createConcurrencyLimit(maxConcurrent);
+  const takeWaitingSlot = createConcurrencyLimit(mostWaiting);
   const requestPolicy = { name: 'requests', quota: limits.requests };
   const writePolicy = { name: 'writes', quota: limits.writes };
   const wrongKeyPolicy = { name: 'wrong-keys', quota: limits.wrongKeys };
@@ -59,7 +63,7 @@ export function createAdmission(
     throw new AppError('unauthorized', 'This API key is unknown, has expired or was revoked.');
   }
 
-  return async (ctx, isWrite) => {
+  return async (ctx, isWrite, waits = false) => {
     const known = await authenticate(ctx.get('authorization'));
     if (!known) {
       return refuseWrongKey(ctx);
@@ -72,7 +76,7 @@ export function createAdmission(
       throw tooMany(refusal, `${refusal.policy.name} with this API key`);
     }
 
-    takeSlot(ctx, known.keyId);
+    (waits ? takeWaitingSlot : takeSlot)(ctx, known.keyId);
     return known;
   };
 }

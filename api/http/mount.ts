@@ -37,7 +37,8 @@ function handlerOf(route: Route, { admit, orm }: MountDeps) {
   const body = bodyReader(route);
   return async (ctx: RouterContext): Promise<void> => {
     ctx.set('Cache-Control', 'no-store'); // Responses, also refusals, are for this key only and may contain secrets.
-    const caller = await admit(ctx, route.method !== 'get' && route.isReadOnly !== true);
+    const isWrite = route.method !== 'get' && route.isReadOnly !== true;
+    const caller = await admit(ctx, isWrite, route.mayWait === true && 'wait' in ctx.query);
     if (route.scope !== null) {
       assertScope(caller, route.scope);
     }

@@ -87,6 +87,8 @@ export type Route = {
   readonly isBodyOptional?: true;
   /** Changes nothing despite its method, so it does not count as a write. */
   readonly isReadOnly?: true;
+  /** With the query parameter `wait` it waits, and takes no slot from the key's other calls. */
+  readonly mayWait?: true;
   /** `multipart`: `body` only documents it, and `handle` reads it with `readMultipart`. JSON otherwise. */
   readonly bodyKind?: 'multipart';
   readonly requestHeaders?: Readonly<Record<string, HeaderSpec>>;

@@ -53,7 +53,8 @@ export const tags = {
   Posts: 'Drafts, scheduled posts and threads, and their outcome on each channel.',
   Media: 'Images and videos that posts can have. Links to them need no API key.',
   Analytics: 'Metrics of published posts: views, likes, comments, shares, saves.',
-  Webhooks: 'Your endpoints for outcomes, and the results of the deliveries to them.',
+  Webhooks:
+    'Your endpoints for events, the results of the deliveries to them, and all events to read.',
   Events: [
     'Requests to your webhook endpoints: a signed `POST` with the event as JSON.',
     'To check the signature, take the raw body as text, compute the HMAC-SHA256 of',

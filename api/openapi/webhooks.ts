@@ -1,8 +1,15 @@
 import { dateTime, record, text, uuid } from '../../domain/json-schema.ts';
+import { postSchema, type PostView } from '../../domain/post-view.ts';
 import { eventTypes, type EventType } from '../../domain/statuses.ts';
-import { disconnected, mastodonChannel } from '../channels/examples.ts';
+import { blueskyChannel, disconnected, mastodonChannel } from '../channels/examples.ts';
 import { disconnectedFields } from '../channels/schemas.ts';
-import { failedPost, partialPost, publishedPost } from '../posts/examples.ts';
+import {
+  draftPost,
+  failedPost,
+  partialPost,
+  publishedPost,
+  scheduledPost,
+} from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
 import { unpublishedPost } from '../posts/unpublish-examples.ts';
 import type { SchemaNames } from './name-schemas.ts';
@@ -122,8 +129,43 @@ type EventSpec = {
 const unconfirmedToo =
   'An `unconfirmed` channel counts as failed, but the network may have its post. A program that posts again could create a duplicate: check `channels[].status` first. `POST /posts/{id}/retry` sends the post again to failed channels only, not to unconfirmed ones. `POST /posts/{id}/settle` records the outcome of an unconfirmed channel; the post then gets a new final event.';
 
+const retryingPost: PostView = {
+  ...failedPost,
+  status: 'publishing',
+  channels: failedPost.channels.map((channel) => ({
+    ...channel,
+    status: 'retrying',
+    error: 'The network did not answer. The next attempt is at 2027-03-01T09:00:31.000Z.',
+    error_code: 'network_unavailable',
+    retryable: true,
+    retry_at: '2027-03-01T09:00:31.000Z',
+  })),
+  summary: { published: 0, failed: 0, pending: 1 },
+};
+
 /** Documentation of each event. */
 const sentEvents: Readonly<Record<EventType, EventSpec>> = {
+  'post.scheduled': {
+    operationId: 'receivePostScheduled',
+    when: 'The post was scheduled, or has a new time',
+    more: 'Not sent for an edit that keeps the time.',
+    schema: postAnswer,
+    example: { post: scheduledPost },
+  },
+  'post.cancelled': {
+    operationId: 'receivePostCancelled',
+    when: 'The post was made a draft: it was cancelled, or an edit removed its time',
+    more: 'Channels that were being sent at that moment finish. If all finish, the post has a final event nevertheless. A post that became a draft because its account was disconnected is named in `channel.disconnected`.',
+    schema: postAnswer,
+    example: { post: draftPost },
+  },
+  'post.retrying': {
+    operationId: 'receivePostRetrying',
+    when: 'An attempt on a channel failed, and is repeated automatically',
+    more: 'Sent once for each problem of a channel, as `error_code` names it: not again while further attempts meet the same one, nor when the post only waits for its turn.',
+    schema: record({ post: postSchema, channel_id: uuid }),
+    example: { post: retryingPost, channel_id: blueskyChannel.id },
+  },
   'post.published': {
     operationId: 'receivePostPublished',
     when: 'The post went out on every channel',
@@ -151,6 +193,13 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
     more: '`channels[].unpublish` has the result of each channel.',
     schema: postAnswer,
     example: { post: unpublishedPost },
+  },
+  'channel.connected': {
+    operationId: 'receiveChannelConnected',
+    when: 'A person connected an account, also one that was connected before',
+    more: 'The account may have been connected before.',
+    schema: record({ channel: record({ id: uuid, platform: text, handle: text }) }),
+    example: { channel: disconnected.channel },
   },
   'channel.at_risk': {
     operationId: 'receiveChannelAtRisk',

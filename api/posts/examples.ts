@@ -35,7 +35,7 @@ const onBluesky: ChannelResult = {
   handle: blueskyChannel.handle,
 };
 
-const scheduledPost: PostView = {
+export const scheduledPost: PostView = {
   id: '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d',
   status: 'scheduled',
   body: text,
@@ -57,7 +57,7 @@ const scheduledPost: PostView = {
   external_id: 'cms-1042',
 };
 
-const draftPost: PostView = {
+export const draftPost: PostView = {
   ...scheduledPost,
   status: 'draft',
   scheduled_at: null,

@@ -6,6 +6,7 @@ const delivery: DeliveryView = {
   id: '0192f0d8-4e1a-7b6c-8f93-1d5a7c2e9b48',
   event_id: '0192f0d8-4df2-7a05-9c1e-7b3f6d8a2e57',
   event_type: 'post.partial',
+  post_id: '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d',
   status: 'delivered',
   attempts: [
     {
@@ -95,6 +96,7 @@ export const tested = {
       id: '0192f0e2-91c4-7d3a-b5e8-6a0f2c4d8e13',
       event_id: '0192f0e2-91a0-7e51-8c6b-3d9e5f7a1b24',
       event_type: 'webhook.test',
+      post_id: null,
       status: 'failed',
       attempts: [
         {

@@ -12,7 +12,7 @@ import {
   text,
   uuid,
 } from '../../domain/json-schema.ts';
-import { eventTypes } from '../../domain/statuses.ts';
+import { everyEvent, eventTypes } from '../../domain/statuses.ts';
 import { deliveryErrors, disabledReasons } from '../../domain/webhook-deliveries.ts';
 import { cursorQuery } from '../../services/cursor.ts';
 import { maxDeliveriesPage, shownAttempts } from '../../services/webhooks/read-deliveries.ts';
@@ -38,7 +38,7 @@ export const lastDelivery = record({
 const endpointFields = {
   id: uuid,
   url: { ...text, description: 'Where events are sent.' },
-  events: listOf(oneOf(eventTypes)),
+  events: listOf(oneOf([...eventTypes, everyEvent])),
   description: { ...text, description: 'A note of yours.' },
   secret_hint: text,
   next_secret_hint: {
@@ -88,6 +88,10 @@ const deliveryFields = {
   id: uuid,
   event_id: uuid,
   event_type: text,
+  post_id: {
+    ...nullable(uuid),
+    description: 'The post that the event is about, if it is about one.',
+  },
   status: shownStatus,
   attempts: { ...newest, ...listOf(attempt) },
   attempt_count: {
@@ -116,7 +120,10 @@ const url = {
   description:
     'A public https URL. Stored in its normal form: scheme and host in lower case, the host in punycode, no default port, no fragment.',
 };
-const events = { ...listOf(text), description: `Any of ${eventTypes.join(', ')}.` };
+const events = {
+  ...listOf(text),
+  description: `Any of ${eventTypes.join(', ')}. \`${everyEvent}\` subscribes to all of them and to those that are added later.`,
+};
 const maxDescription = 500;
 
 export const createEndpointSchema = fields(

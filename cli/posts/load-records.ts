@@ -55,7 +55,8 @@ export type ChannelRow = {
 type EventRow = {
   readonly id: string;
   readonly type: string;
-  readonly run: number;
+  /** Null except for a final event. */
+  readonly run: number | null;
   readonly created_at: Date;
 };
 
@@ -130,7 +131,7 @@ const selectChannels = ({ workspaceId, postId }: OperatedPost) => sql<ChannelRow
   where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`;
 
 const selectEvents = ({ workspaceId, postId }: OperatedPost) => sql<EventRow>`
-  select id, type, run, created_at from events where post_id = ${postId} and workspace_id = ${workspaceId} order by run`;
+  select id, type, run, created_at from events where post_id = ${postId} and workspace_id = ${workspaceId} order by created_at, id`;
 
 const selectDeliveries = ({ workspaceId, postId }: OperatedPost) => sql<DeliveryRow>`
   select d.id, d.event_id, d.endpoint_id, d.status, d.round, d.synced_round, d.next_attempt_at

@@ -186,7 +186,7 @@ function ofLedger({ channels, ledger }: PostRecords): Step[] {
 
 const ofEvents = ({ events }: PostRecords): Step[] =>
   events.flatMap(({ id, type, run, created_at: at }) =>
-    step(at, `event ${type} of run ${run} (${id})`),
+    step(at, `event ${type}${run === null ? '' : ` of run ${run}`} (${id})`),
   );
 
 const ofDeliveries = ({ deliveries, attempts }: PostRecords): Step[] => [

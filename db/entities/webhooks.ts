@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { DisabledReason, DeliveryError } from '../../domain/webhook-deliveries.ts';
-import type { EventType } from '../../domain/statuses.ts';
+import type { EventType, Subscription } from '../../domain/statuses.ts';
 import { createdAt, id, instant } from './columns.ts';
 import { Workspace } from './workspaces.ts';
 import { Channel } from './channels.ts';
@@ -13,7 +13,7 @@ export const WebhookEndpointSchema = defineEntity({
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').index(),
     url: p.text(),
-    events: p.json<readonly EventType[]>(),
+    events: p.json<readonly Subscription[]>(),
     description: p.text().strictNullable(),
     sealedSecret: p.text(),
     /** `whsec_…` and the last four characters. */
@@ -38,14 +38,27 @@ export const EventSchema = defineEntity({
   name: 'Event',
   tableName: 'events',
   uniques: [{ name: 'events_one_final_per_run', properties: ['postId', 'run'] }],
+  indexes: [
+    { name: 'events_by_time', properties: ['workspaceId', 'createdAt', 'id'] },
+    {
+      name: 'events_numbered',
+      expression: `create unique index "events_numbered" on "events" ("workspace_id", "sequence") where "sequence" is not null`,
+    },
+    {
+      name: 'events_unnumbered',
+      expression: `create index "events_unnumbered" on "events" ("workspace_id", "created_at", "id") where "sequence" is null`,
+    },
+  ],
   properties: {
     id: id(),
-    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').index(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    /** Place in the order of `GET /events`, which numbers committed events; null before. */
+    sequence: p.bigint('number').strictNullable(),
     type: p.text().$type<EventType>(),
     /** Exact bytes that each attempt signs and sends. Text, because jsonb reorders keys. */
     body: p.text(),
-    /** Set for a post's final event, one per run. */
     postId: () => p.manyToOne(Post).mapToPk().name('post_id').strictNullable(),
+    /** Set for a post's final event, one per run. */
     run: p.integer().strictNullable(),
     /** Set for an event about a channel. */
     channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').strictNullable().index(),

@@ -13,6 +13,8 @@ export const WorkspaceSchema = defineEntity({
     plan: p.text().strictNullable().default('standard'),
     /** Quotas that differ from the settings, by name. */
     quotas: p.json<Partial<Quotas>>().defaultRaw(`'{}'`),
+    /** Sequence of the newest numbered event. */
+    lastEventSequence: p.bigint('number').default(0),
     createdAt: createdAt(),
   },
 });

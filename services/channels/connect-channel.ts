@@ -4,6 +4,7 @@ import { Channel } from '../../db/entities/channels.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
+import { recordEvent } from '../../db/record-event.ts';
 import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
 import { quotaExceeded } from '../../domain/quotas.ts';
 import type { Account } from '../../networks/network.ts';
@@ -82,6 +83,19 @@ export async function connectChannel(
     return channel;
   });
 }
+
+/** Tells subscribers of a connection that a person made. Call it in the transaction of `connectChannel`. */
+export const recordConnected = (
+  em: Em,
+  { workspaceId, id, platform, handle }: Channel,
+): Promise<unknown> =>
+  recordEvent(em, {
+    workspaceId,
+    channelId: id,
+    type: 'channel.connected',
+    data: { channel: { id, platform, handle } },
+    byOutbox: true,
+  });
 
 const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
 

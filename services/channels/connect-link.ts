@@ -7,7 +7,7 @@ import type { Account } from '../../networks/network.ts';
 import type { Grant } from '../../networks/oauth/contract.ts';
 import { sha256Hex, type Sealer } from '../../runtime/secrets.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { cleanAccount, connectChannel } from './connect-channel.ts';
+import { cleanAccount, connectChannel, recordConnected } from './connect-channel.ts';
 import { Problem, unknownLink } from './connect-problem.ts';
 
 /**
@@ -231,11 +231,12 @@ export async function storeAccount(
 ): Promise<ConnectOutcome> {
   const { workspaceId, platform, channelId } = link;
   return deps.orm.em.fork().transactional(async (em) => {
-    const { id, handle } = await connectChannel(em, deps.sealer, workspaceId, platform, account, {
+    const channel = await connectChannel(em, deps.sealer, workspaceId, platform, account, {
       grant,
       moves: grant !== null && followsMoves(deps, link),
       most: deps.quotas.channels,
     });
+    const { id, handle } = channel;
     if (channelId !== null && id !== channelId) {
       throw wrongAccount(handle);
     }
@@ -250,6 +251,7 @@ export async function storeAccount(
       throw new Problem('expired', 'This link has expired. Ask for a new one.');
     }
 
+    await recordConnected(em, channel);
     return { kind: 'connected', token, channelId: id };
   });
 }

@@ -41,7 +41,7 @@ type LinkRequest = {
 };
 
 /** `expires_at` is ISO 8601 in UTC. */
-type CreatedLink = { readonly link: string; readonly expires_at: string };
+type CreatedLink = { readonly id: string; readonly link: string; readonly expires_at: string };
 
 /**
  * Creates a single-use link with which a person connects one account to a workspace in a browser.
@@ -89,13 +89,14 @@ async function storeLink(
   const atSandbox = request.atSandbox ?? (channel !== null && isAtSandbox(deps, channel.baseUrl));
   assertUsable(deps, platform, entry, atSandbox);
   const values = { ...(channel && !atSandbox ? knownValuesOf(channel, entry) : {}), ...given };
+  const id = newId();
   const token = newLinkToken();
   const now = deps.now();
   const expiresAt = new Date(now.getTime() + lifeMs);
   await query(
     em,
     db.insertInto('connect_links').values({
-      id: newId(),
+      id,
       workspace_id: workspaceId,
       platform,
       token_hash: sha256Hex(token),
@@ -109,7 +110,7 @@ async function storeLink(
     }),
   );
   await dropOldest(em, workspaceId);
-  return { link: `${deps.publicUrl}/connect/${token}`, expires_at: expiresAt.toISOString() };
+  return { id, link: `${deps.publicUrl}/connect/${token}`, expires_at: expiresAt.toISOString() };
 }
 
 function entryOf({ oauth }: LinkDeps, platform: string): OauthEntry {

@@ -34,7 +34,7 @@ type LostPosts = {
 type Reconnection = {
   readonly found: FoundChannel;
   /** With which a person connects the account again. Null after a retry, and when no link can be made. */
-  readonly link: string | null;
+  readonly link: { readonly id: string; readonly link: string } | null;
   readonly lost: LostPosts;
   /** The posts that are sent again. */
   readonly toSync: readonly PostToSync[];
@@ -71,7 +71,7 @@ async function linkTo(
   deps: ServiceDeps,
   { workspaceId, quotas }: Caller,
   { channel: { id, platform } }: FoundChannel,
-): Promise<string | null> {
+): Promise<Reconnection['link']> {
   if (!(platform in deps.networks.oauth)) {
     return null;
   }
@@ -79,7 +79,7 @@ async function linkTo(
   try {
     const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
     const request = { platform, channelId: id, mostChannels: quotas.channels };
-    return (await createConnectLink(linkDeps, workspaceId, request)).link;
+    return await createConnectLink(linkDeps, workspaceId, request);
   } catch (error) {
     if (error instanceof AppError && error.code === 'network_not_configured') {
       return null;

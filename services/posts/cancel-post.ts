@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
 import { lockChannels, stopChannels } from '../../db/channel-status.ts';
+import type { PostPresentation } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { voidShares } from '../../db/quotas.ts';
+import { recordPostEvent } from '../../db/record-event.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/statuses.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
@@ -23,7 +25,7 @@ type Cancelled = {
  * @throws AppError `not_found` or `post_not_cancellable`.
  */
 export async function cancelPost(
-  deps: Pick<ServiceDeps, 'orm' | 'now'>,
+  deps: Pick<ServiceDeps, 'orm' | 'now'> & PostPresentation,
   scope: PostScope,
 ): Promise<Cancelled> {
   const { revision, stillSending } = await deps.orm.em.fork().transactional(async (em) => {
@@ -39,6 +41,7 @@ export async function cancelPost(
         where id = ${postId} and workspace_id = ${workspaceId} returning revision`,
     );
     await voidShares(em, workspaceId);
+    await recordPostEvent(em, scope, 'post.cancelled', deps);
     return {
       revision: post?.revision ?? 0,
       stillSending: after.filter((status) => status === 'publishing' || status === 'retrying')

@@ -17,7 +17,7 @@ import { labelsOf, withExternalId } from './labels.ts';
 import { storePost } from './store-post.ts';
 import { assertPublishable, validateContent } from './validate-content.ts';
 
-export type CreateDeps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media'>;
+export type CreateDeps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media' | 'publicUrl'>;
 
 export type Created = {
   readonly postId: string;

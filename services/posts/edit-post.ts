@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { stopChannels, stopFinishing } from '../../db/channel-status.ts';
 import { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
+import { recordPostEvent } from '../../db/record-event.ts';
 import { assertPostChannels, assertReaches, assertScope } from '../../domain/api-keys.ts';
 import { dueTime, timeWarning } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -141,9 +142,16 @@ async function applyEdit(
   const warning = warningFor(validations, timeWarning(input), missing);
   const { timezone = post.timezone ?? null } = input;
   const labels = editedLabels(post, input);
+  const wasScheduled = post.status === 'scheduled';
   const change: Change = { content, labels, dueAt, timezone, status, warning };
   const timeChanged = changePost(post, change, deps.now());
   const networks = channels.open.map(({ platform }) => platform);
+  if (timeChanged && (dueAt || wasScheduled)) {
+    await em.flush();
+    const type = dueAt ? 'post.scheduled' : 'post.cancelled';
+    await recordPostEvent(em, { workspaceId, postId }, type, deps);
+  }
+
   await endWithout(em, post, channels, { ...deps, now: deps.now() });
   const isUnfinished = status === 'draft' && channels.sending.length > 0;
   return timeChanged ? { ...toSync(post), networks, isUnfinished } : null;

@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
+import { eventBody, eventWithDeliveries } from '../../db/record-event.ts';
+import type { PostView } from '../../domain/post-view.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { claimKey, KeyTakenError, type RequestKey } from '../idempotency.ts';
@@ -23,6 +25,7 @@ import {
   type NamedIds,
 } from './post-media.ts';
 import { sameText } from './same-text.ts';
+import { scheduledView } from './scheduled-view.ts';
 import {
   assertPublishable,
   channelWarning,
@@ -55,7 +58,7 @@ export type NewPost = {
  * @throws AppError `invalid_media_ids`, `quota_exceeded`; `no_channels` or `invalid_content` for a scheduled post.
  */
 export async function storePost(
-  deps: Pick<ServiceDeps, 'orm' | 'now' | 'rules'>,
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'rules' | 'publicUrl'>,
   owner: QuotaOwner,
   channels: readonly ChosenChannel[],
   post: NewPost,
@@ -80,7 +83,10 @@ export async function storePost(
     }
 
     const altBytes = altTextBytes(placed);
-    await insertPost(em, owner, post, { validations, now, recounts, altBytes });
+    const { dueAt } = post;
+    const view =
+      dueAt && scheduledView(deps, { ...post, dueAt }, validations, { placed, found, now });
+    await insertPost(em, owner, post, { validations, now, recounts, altBytes, view });
     if (post.key !== undefined) {
       await claimKey(em, workspaceId, post.key, post.id, now);
     }
@@ -109,7 +115,7 @@ export async function storePost(
   }
 }
 
-/** Inserts the post and its channels and takes their quota, in one statement. */
+/** Inserts the post, its channels and the event of a scheduled one, and takes their quota, in one statement. */
 async function insertPost(
   em: Em,
   owner: QuotaOwner,
@@ -119,12 +125,15 @@ async function insertPost(
     now,
     recounts,
     altBytes,
+    view,
   }: {
     readonly validations: readonly ChannelValidation[];
     readonly now: Date;
     readonly recounts: boolean;
     /** Size of the alt texts that apply to this post only. */
     readonly altBytes: number;
+    /** Null for a draft. */
+    readonly view: PostView | null;
   },
 ): Promise<void> {
   const change = {
@@ -145,12 +154,24 @@ async function insertPost(
       share as (${takeFromShare(owner, post.id, change, areHeld)}),
       post as (${postRow(post, validations, now)}),
       channels as (${channelRows(owner.workspaceId, post, validations)})
+      ${view ? sql`, ${scheduledEvent(owner.workspaceId, view, now)}` : sql``}
     select array(select id from held) as held, exists (select from post) as is_stored`;
   const [stored] = await query(em, insertion);
   assertKnown(channelIds, new Set(stored?.held), '/channel_ids');
   if (!stored?.is_stored) {
     throw new ShareIsShort();
   }
+}
+
+function scheduledEvent(workspaceId: string, post: PostView, createdAt: Date) {
+  const id = newId();
+  const type = 'post.scheduled';
+  const body = eventBody(id, { workspaceId, type, data: { post }, createdAt });
+  return eventWithDeliveries({
+    event: { id, workspaceId, type, body, createdAt, postId: post.id },
+    onlyWith: sql.table('post'),
+    byOutbox: true,
+  });
 }
 
 /** The defaults that a post stores count towards its text. */

@@ -26,6 +26,7 @@ export type DeliveryView = {
   readonly id: string;
   readonly event_id: string;
   readonly event_type: string;
+  readonly post_id: string | null;
   readonly status: DeliveryStatus;
   /** The newest, in order. */
   readonly attempts: readonly Attempt[];
@@ -78,7 +79,7 @@ type DeliveryFilter = {
   readonly after?: Cursor | undefined;
 };
 
-type Row = Pick<DeliveryView, 'id' | 'event_id' | 'event_type' | 'status' | 'error'> & {
+type Row = Pick<DeliveryView, 'id' | 'event_id' | 'event_type' | 'post_id' | 'status' | 'error'> & {
   readonly next_attempt_at: Date | null;
   readonly created_at: Date;
   /** Newest first, as in the index. PostgreSQL writes times inside JSON as strings. */
@@ -97,7 +98,7 @@ export async function loadDeliveries(
 ): Promise<DeliveryView[]> {
   const deliveries = await queryPlanned<Row>(
     em,
-    sql`select d.id, d.event_id, e.type as event_type, d.status, d.error, d.next_attempt_at, d.created_at,
+    sql`select d.id, d.event_id, e.type as event_type, e.post_id, d.status, d.error, d.next_attempt_at, d.created_at,
        (select json_agg(json_build_object(
           'number', a.number, 'created_at', a.created_at, 'duration_ms', a.duration_ms,
           'response_status', a.response_status, 'error', a.error))
@@ -142,6 +143,7 @@ function present(delivery: Row): DeliveryView {
     id: delivery.id,
     event_id: delivery.event_id,
     event_type: delivery.event_type,
+    post_id: delivery.post_id,
     status: delivery.status,
     attempts: attempts.map((attempt) =>
       Object.assign(attempt, { created_at: new Date(attempt.created_at).toISOString() }),

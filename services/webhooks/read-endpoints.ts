@@ -3,7 +3,7 @@ import type { DeliveryStatus, WebhookEndpoint } from '../../db/entities/webhooks
 import type { Em } from '../../db/orm.ts';
 import { db, query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { EventType } from '../../domain/statuses.ts';
+import type { Subscription } from '../../domain/statuses.ts';
 import { secretsOf } from '../../domain/webhook-deliveries.ts';
 
 /** An endpoint's newest delivery. */
@@ -18,7 +18,7 @@ type LastDelivery = {
 export type EndpointView = {
   readonly id: string;
   readonly url: string;
-  readonly events: readonly EventType[];
+  readonly events: readonly Subscription[];
   readonly description: string;
   readonly secret_hint: string;
   readonly next_secret_hint: string | null;

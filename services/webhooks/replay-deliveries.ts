@@ -64,7 +64,7 @@ export async function replayFailed(
     return beginRound(
       em,
       workspaceId,
-      sql`endpoint_id = ${endpointId} and created_at >= ${readSince(since)} and status = 'failed' and not exists (
+      sql`endpoint_id = ${endpointId} and created_at >= ${readTime('since', since)} and status = 'failed' and not exists (
         select from events e where e.id = event_id and e.workspace_id = deliveries.workspace_id
           and e.type = 'webhook.test')`,
     );
@@ -72,13 +72,14 @@ export async function replayFailed(
   return { replaying: begun.length, toSync: begun.slice(0, syncedAtOnce) };
 }
 
-function readSince(since: unknown): Date {
-  const instant = typeof since === 'string' ? parseInstant(since) : null;
+/** @param name The query parameter. @throws AppError `invalid_request` */
+export function readTime(name: string, given: unknown): Date {
+  const instant = typeof given === 'string' ? parseInstant(given) : null;
   if (!instant) {
-    const what = since === undefined ? 'is missing' : 'is not a valid time';
+    const what = given === undefined ? 'is missing' : 'is not a valid time';
     const message = `${what}: give RFC 3339 with Z or an offset, such as 2027-03-01T09:00:00Z`;
-    const details = [{ path: '?since', message }];
-    throw new AppError('invalid_request', `?since ${message}.`, { details });
+    const details = [{ path: `?${name}`, message }];
+    throw new AppError('invalid_request', `?${name} ${message}.`, { details });
   }
 
   return new Date(Math.max(0, instant.getTime())); // PostgreSQL has no year 0.

@@ -68,7 +68,7 @@ async function record(em: Em, test: Test): Promise<DeliveryView> {
     em,
     sql`with ${eventWithDeliveries({
       event: { id: eventId, workspaceId, type, body, createdAt },
-      endpointIds: [endpointId],
+      endpointId,
       state: sql`${status}::text, null::timestamptz, null::text`,
     })}
       insert into delivery_attempts

@@ -6,9 +6,14 @@ import type { Em } from '../../db/orm.ts';
 import { db, query } from '../../db/query.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import { AppError } from '../../domain/errors.ts';
-import { eventTypes, type EventType } from '../../domain/statuses.ts';
+import { everyEvent, eventTypes, type Subscription } from '../../domain/statuses.ts';
 import { isText } from '../../domain/texts.ts';
-import { rotationOverlapMs, secretsOf, type KeptSecret } from '../../domain/webhook-deliveries.ts';
+import {
+  maxEndpoints,
+  rotationOverlapMs,
+  secretsOf,
+  type KeptSecret,
+} from '../../domain/webhook-deliveries.ts';
 import { normalUrl } from '../../runtime/egress/target.ts';
 import { newSigningSecret } from '../../runtime/secrets.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -20,9 +25,6 @@ import {
   unknownEndpoint,
   type EndpointView,
 } from './read-endpoints.ts';
-
-/** Endpoints per workspace (docs/webhooks.md, Limits). */
-export const maxEndpoints = 10;
 
 type NewEndpoint = {
   readonly url: string;
@@ -249,21 +251,21 @@ async function checkUrl(
 }
 
 /**
- * @returns the events without duplicates.
+ * @returns the events without duplicates; `*` replaces all others.
  * @throws AppError `invalid_events` that names the unknown ones.
  */
-function checkEvents(given: readonly string[]): EventType[] {
-  const known = (name: string): name is EventType =>
-    (eventTypes as readonly string[]).includes(name);
+function checkEvents(given: readonly string[]): Subscription[] {
+  const known = (name: string): name is Subscription =>
+    name === everyEvent || (eventTypes as readonly string[]).includes(name);
   const unknown = given.filter((name) => !known(name));
   if (given.length === 0 || unknown.length > 0) {
     const what =
       unknown.length > 0 ? `has unknown names: ${unknown.join(', ')}` : 'must not be empty';
-    const message = `events ${what}. Known events: ${eventTypes.join(', ')}.`;
+    const message = `events ${what}. Known events: ${eventTypes.join(', ')}; "${everyEvent}" is all of them.`;
     throw new AppError('invalid_events', message, { details: [{ path: '/events', message }] });
   }
 
-  return [...new Set(given.filter(known))];
+  return given.includes(everyEvent) ? [everyEvent] : [...new Set(given.filter(known))];
 }
 
 /** @throws AppError `invalid_request` when PostgreSQL cannot store it. */

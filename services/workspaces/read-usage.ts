@@ -4,7 +4,7 @@ import { bytesOfText, countMedia, countPosts } from '../../db/quotas.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { maxEndpoints } from '../webhooks/write-endpoints.ts';
+import { maxEndpoints } from '../../domain/webhook-deliveries.ts';
 
 /** The limits of a workspace's stock: its quotas, and its webhook endpoints. */
 export const limitsOf = (quotas: Quotas): Quotas & { readonly webhooks: number } => ({

@@ -8,15 +8,15 @@ import { sharedApi } from '../support/kit.ts';
 import { storedRows } from '../support/stored-rows.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { endedPost, fakeChannel, storeChannel } from '../support/seed.ts';
-import { storeDelivery } from '../support/seed-deliveries.ts';
+import { storeDelivery, storeEvent } from '../support/seed-deliveries.ts';
 
 // A purge covers all workspaces, so the tests run serially.
 const api = sharedApi(test);
 
-const daysAgo = (days: number): Date => new Date(Date.now() - days * 24 * 3_600_000);
+const count = async (table: string, workspaceId?: string): Promise<number> =>
+  (await storedRows(api.punctual.orm, workspaceId))[table] ?? -1;
 
-const count = async (table: string): Promise<number> =>
-  (await storedRows(api.punctual.orm))[table] ?? -1;
+const daysAgo = (days: number): Date => new Date(Date.now() - days * 24 * 3_600_000);
 
 test.serial(
   'posts, their sends, their keys and the files of the library stay for years',
@@ -81,19 +81,56 @@ test.serial(
 
     await purge(30, 30);
     t.deepEqual(
-      [await count('deliveries'), await count('events'), await count('sweep_finds')],
+      [
+        await count('deliveries'),
+        await count('events', client.workspaceId),
+        await count('sweep_finds'),
+      ],
       [4, 4, 4],
     );
     await purge(7, 30);
     t.deepEqual(
-      [await count('deliveries'), await count('events'), await count('sweep_finds')],
+      [
+        await count('deliveries'),
+        await count('events', client.workspaceId),
+        await count('sweep_finds'),
+      ],
       [2, 2, 4],
     );
     await purge(30, 7);
     t.deepEqual(
-      [await count('deliveries'), await count('events'), await count('sweep_finds')],
+      [
+        await count('deliveries'),
+        await count('events', client.workspaceId),
+        await count('sweep_finds'),
+      ],
       [2, 2, 2],
     );
+  },
+);
+
+test.serial(
+  'a reader of events who was away for too long learns which are gone, also those that nobody had read',
+  async (t) => {
+    const { punctual } = api;
+    const client = await api.newClient();
+    const store = () => storeEvent(punctual, client.workspaceId, 'post.failed');
+    await store();
+    t.is((await client.get('/events')).body.next_after, 1);
+    await store();
+    await store();
+    await purgeExpired({ ...punctual.deps, now: () => daysAgo(-31) });
+    t.like((await client.get('/events?after=1&wait=20')).body, {
+      events: [],
+      next_after: 3,
+      missed: { from: 2, to: 3 },
+    });
+
+    await store();
+    const { missed, events } = (await client.get('/events?after=1')).body;
+    t.deepEqual([missed, events[0].sequence], [{ from: 2, to: 3 }, 4]);
+    t.is((await client.get('/events?after=3')).body.missed, null);
+    t.is((await client.get('/events')).body.missed, null);
   },
 );
 

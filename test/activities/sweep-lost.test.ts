@@ -108,7 +108,7 @@ test.serial(
 );
 
 const countEvents = async (postId: string): Promise<number> => {
-  const sql = 'select id from events where post_id = ?';
+  const sql = 'select id from events where post_id = ? and run is not null';
   return (await sweeps.punctual.orm.em.fork().execute<unknown[]>(sql, [postId])).length;
 };
 

@@ -211,6 +211,17 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
     'POST',
     (id) => `/webhooks/${id}/replay?since=2020-01-01T00:00:00Z`,
   ),
+  'get /events/{id} {id}': inPath('event', 'GET', (id) => `/events/${id}`),
+  'get /events ?post_id': {
+    kind: 'scheduled',
+    status: 200,
+    ask: (id) => ({ method: 'GET', path: `/events?post_id=${id}` }),
+  },
+  'get /channels/connect/{link_id} {link_id}': inPath(
+    'link',
+    'GET',
+    (id) => `/channels/connect/${id}`,
+  ),
   'post /webhooks/{id}/deliveries/{delivery}/replay {id}': {
     kind: 'webhook',
     status: 404,

@@ -2,7 +2,10 @@ import test from 'ava';
 import { attemptDelivery } from '../../activities/attempt-delivery/attempt-delivery.ts';
 import { finishUnpublish } from '../../activities/unpublish/unpublish-request.ts';
 import { finalizePost } from '../../activities/finalize-post.ts';
+import { Channel } from '../../db/entities/channels.ts';
+import { recordPostEvent } from '../../db/record-event.ts';
 import { storeGrant } from '../../services/channels/grants.ts';
+import { recordConnected } from '../../services/channels/connect-channel.ts';
 import { markAccessLost } from '../../services/channels/mark-access.ts';
 import { sweepGrants } from '../../services/channels/sweep-grants.ts';
 import type { PublishJob } from '../../activities/publish-channel/job.ts';
@@ -144,6 +147,7 @@ const removed = 'post.unpublished';
 const atRisk = 'channel.at_risk';
 const lost = 'channel.needs_reconnect';
 const gone = 'channel.disconnected';
+const more = ['post.scheduled', 'post.cancelled', 'post.retrying', 'channel.connected'];
 const probe = 'webhook.test';
 const next = 'Service-Signature-Next';
 
@@ -152,10 +156,8 @@ test('every event is sent as documented', async (t) => {
   const client = await newClient(punctual);
   const contract = await Contract.of(punctual.url);
   const sent = Object.keys(contract.document.webhooks);
-  t.deepEqual(
-    sent.toSorted(),
-    [...Object.keys(outcomes), removed, atRisk, lost, gone, probe].toSorted(),
-  );
+  const all = [...Object.keys(outcomes), removed, atRisk, lost, gone, ...more, probe];
+  t.deepEqual(sent.toSorted(), all.toSorted());
   const webhook = (await client.post('/webhooks', { url: receiver.url, events: sent })).body
     .webhook;
 
@@ -169,7 +171,7 @@ test('every event is sent as documented', async (t) => {
 
   t.deepEqual(
     receiver.received.map(({ headers }) => headers['service-event-type']),
-    [...Object.keys(outcomes), removed, atRisk, lost, gone, probe],
+    all,
   );
   for (const { headers, body } of receiver.received) {
     const at = ['webhooks', String(headers['service-event-type']), 'post'];
@@ -260,6 +262,31 @@ async function makeEvents(punctual: Punctual, client: Client): Promise<string[]>
 
   await client.delete(`/channels/${channels[1]}`);
   deliveryIds.push(...(await outOf(gone)));
+  return [...deliveryIds, ...(await makeMore(punctual, client, channels[0] ?? ''))];
+}
+/** The events of posts that go on, and of a connection. @returns a delivery of each type. */
+async function makeMore(
+  { orm, deps }: Punctual,
+  client: Client,
+  channel_id: string,
+): Promise<string[]> {
+  const { workspaceId } = client;
+  const request = { body: 'Hello.', channel_ids: [channel_id], schedule_in_minutes: 60 };
+  const postId: string = (await client.post('/posts', request)).body.post.id;
+  const scope = { workspaceId, postId };
+  const em = orm.em.fork();
+  await recordPostEvent(em.fork(), scope, 'post.retrying', deps, { channel_id });
+  await recordConnected(em.fork(), await em.findOneOrFail(Channel, channel_id));
+  await client.post(`/posts/${postId}/cancel`);
+  const deliveryIds: string[] = [];
+  for (const type of more) {
+    const [row] = await em.execute<{ id: string }[]>(
+      `select d.id from deliveries d join events e on e.id = d.event_id
+       where e.workspace_id = ? and e.type = ? limit 1`,
+      [workspaceId, type],
+    );
+    deliveryIds.push(row?.id ?? '');
+  }
   return deliveryIds;
 }
 

@@ -4,6 +4,7 @@ import type { Punctual } from '../support/punctual.ts';
 import { storeDelivery } from '../support/seed-deliveries.ts';
 import { storeMedia } from '../support/seed-media.ts';
 import { endedPost, storeChannel } from '../support/seed.ts';
+import { newId } from '../../db/new-id.ts';
 
 /** A port that the test's API may send webhooks to. It has no listener. */
 export const silentPort = 18_443;
@@ -25,6 +26,9 @@ export type Owned = {
   readonly delivery: string;
   /** Another API key than the client's. */
   readonly key: string;
+  readonly event: string;
+  /** A link that connects an account. */
+  readonly link: string;
 };
 
 /** Creates a workspace with one of everything. The API must allow `silentPort`. */
@@ -49,6 +53,8 @@ export async function ownedBy(punctual: Punctual): Promise<Owned> {
     webhook,
     delivery: await storeDelivery(punctual, workspaceId),
     key: await anotherKey(punctual, workspaceId),
+    event: (await client.get('/events')).body.events[0].id,
+    link: await storeLink(punctual, workspaceId),
   };
 }
 
@@ -56,4 +62,16 @@ export async function ownedBy(punctual: Punctual): Promise<Owned> {
 async function anotherKey({ orm }: Punctual, workspaceId: string): Promise<string> {
   const none = { name: null, scopes: null, channelIds: null, expiresAt: null };
   return (await storeKey(orm.em.fork(), workspaceId, none)).key.id;
+}
+
+/** Not by the API, which of these tests only some have a network for. */
+async function storeLink({ orm }: Punctual, workspaceId: string): Promise<string> {
+  const id = newId();
+  await orm.em.fork().execute(
+    `insert into connect_links
+       (id, workspace_id, platform, token_hash, "values", at_sandbox, status, expires_at, created_at)
+     values (?, ?, 'mastodon', ?, '{}', false, 'open', now() + interval '15 minutes', now())`,
+    [id, workspaceId, id],
+  );
+  return id;
 }

@@ -122,7 +122,7 @@ test('a run of a post has one final event, however often and by how many it is r
   t.is((await record(2)).length, 1);
   const events = await orm.em
     .fork()
-    .execute('select run from events where post_id = ? order by run', [postId]);
+    .execute('select run from events where post_id = ? and run is not null order by run', [postId]);
   t.deepEqual(events, [{ run: 1 }, { run: 2 }]);
 });
 
@@ -149,7 +149,7 @@ test('times of a post’s events never decrease, even when the database’s cloc
   const rows = await orm.em
     .fork()
     .execute<{ at: string; body: string }[]>(
-      'select created_at as at, body from events where post_id = ? order by run',
+      'select created_at as at, body from events where post_id = ? and run is not null order by run',
       [postId],
     );
   const [first = 0, ...later] = rows.map(({ at }) => new Date(at).getTime());

@@ -32,8 +32,10 @@ const fillings = [
    select gen_random_uuid(), w.id, 'https://example.com/1', '["post.failed"]', 'x', 'x', now() from workspaces w`,
   `with new as (
      insert into events (id, workspace_id, type, body, created_at)
-     select gen_random_uuid(), w.id, 'post.failed', '{}', ${minutesAgo}
-     from workspaces w, generate_series(1, 500) n
+     select t.id, w.id, 'post.failed', jsonb_build_object('id', t.id, 'type', 'post.failed', 'created_at', t.at,
+       'workspace_id', w.id, 'data', '{}'::jsonb)::text, t.at
+     from workspaces w, generate_series(1, 500) n,
+       lateral (select md5(w.id::text || n)::uuid as id, ${minutesAgo} as at) t
      returning *
    )
    insert into deliveries (id, workspace_id, endpoint_id, event_id, status, created_at)
@@ -119,6 +121,9 @@ const lists = (endpointId: string): Readonly<Record<string, string | null>> => (
   [`/webhooks/${endpointId}/deliveries`]: null,
   [`/webhooks/${endpointId}/deliveries?status=failed`]: null,
   [`/webhooks/${endpointId}/deliveries?event_type=post.failed`]: null,
+  '/events': 'events_numbered',
+  '/events?after=400&types=post.failed': 'events_numbered',
+  '/events?from=2020-01-01T00:00:00Z': null,
   '/analytics': 'post_metrics_published',
   '/analytics?sort=likes&platform=mastodon': null,
   '/analytics?sort=engagement': null,
@@ -191,7 +196,8 @@ test.serial('expired rows are found by indexes among many others', async (t) => 
   );
   t.regex(deliveries, /Index (?:Only )?Scan using deliveries_ended/v);
   t.regex(events, /Index (?:Only )?Scan using events_created_at_index/v);
-  t.false(`${deliveries} ${events}`.includes('Seq Scan'), `${deliveries}\n${events}`);
+  const isWhole = /Seq Scan on (?:deliveries|events)/v;
+  t.notRegex(`${deliveries} ${events}`, isWhole, `${deliveries}\n${events}`);
 });
 
 test.serial('from its due time to its end, a post takes 7 prepared statements', async (t) => {

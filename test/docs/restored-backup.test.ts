@@ -71,7 +71,9 @@ async function world(t: ExecutionContext) {
       ),
     sql,
     eventTypes: async (id: string) =>
-      (await sql('select type from events where post_id = ?', [id])).map(({ type }) => type),
+      (await sql('select type from events where post_id = ? and run is not null', [id])).map(
+        ({ type }) => type,
+      ),
   };
 }
 
@@ -96,7 +98,7 @@ async function postsOfBackup({ make, network, sql, show, out, both }: World) {
      update posts set status = 'publishing' where id = ?`,
     [everywhere, everywhere],
   );
-  await sql('delete from events where post_id = ?', [everywhere]);
+  await sql('delete from events where post_id = ? and run is not null', [everywhere]);
   return {
     retried,
     everywhere,

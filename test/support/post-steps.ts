@@ -200,7 +200,7 @@ function webhooks(
       );
     },
     events: async (postId) => {
-      const sql = 'select type from events where post_id = ? order by id';
+      const sql = 'select type from events where post_id = ? and run is not null order by id';
       const rows = await orm.em.fork().execute<{ type: string }[]>(sql, [postId]);
       return rows.map(({ type }) => type);
     },

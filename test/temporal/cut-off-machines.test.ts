@@ -94,7 +94,7 @@ test('a post goes out whose cancel was interrupted when its machine was cut off'
     cutOff();
     return new Date();
   };
-  const deps = { orm, now };
+  const deps = { ...punctual.deps, orm, now };
   const { workspaceId } = client;
   await t.throwsAsync(cancelPost(deps, { workspaceId, postId: post.id }), { message: /timeout/v });
 

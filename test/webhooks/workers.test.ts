@@ -57,7 +57,7 @@ test('a post without subscribed endpoints is published, with an event and no del
   const [counted] = await api.punctual.orm.em
     .fork()
     .execute<{ events: number; deliveries: number }[]>(
-      `select (select count(*)::int from events where workspace_id = ?) as events,
+      `select (select count(*)::int from events where run is not null and workspace_id = ?) as events,
        (select count(*)::int from deliveries where workspace_id = ?) as deliveries`,
       [client.workspaceId, client.workspaceId],
     );

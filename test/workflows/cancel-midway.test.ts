@@ -59,7 +59,10 @@ async function schedule<N extends Networks>(
     eventTypes: async () => {
       const rows = await punctual.orm.em
         .fork()
-        .execute<{ type: string }[]>('select type from events where post_id = ? order by id', [id]);
+        .execute<{ type: string }[]>(
+          'select type from events where post_id = ? and run is not null order by id',
+          [id],
+        );
       return rows.map(({ type }) => type);
     },
   };

@@ -32,7 +32,7 @@ async function post(network: FakeNetwork, thread: readonly string[]) {
       ),
     result: () => api.punctual.temporal.client.workflow.getHandle(postWorkflowId(id)).result(),
     eventTypes: async () => {
-      const sql = 'select type from events where post_id = ? order by id';
+      const sql = 'select type from events where post_id = ? and run is not null order by id';
       const rows = await api.punctual.orm.em.fork().execute<{ type: string }[]>(sql, [id]);
       return rows.map(({ type }) => type);
     },

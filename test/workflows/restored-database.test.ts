@@ -91,7 +91,7 @@ async function workspace<N extends FakeNetwork>(network: N) {
       }),
     eventTypes: async (id: string): Promise<string[]> => {
       const rows = await em().execute<{ type: string }[]>(
-        'select type from events where post_id = ? order by id',
+        'select type from events where post_id = ? and run is not null order by id',
         [id],
       );
       return rows.map(({ type }) => type);

@@ -25,7 +25,7 @@ const filled = (path: string, { draft, scheduled, failed, media, webhook, delive
     : path.startsWith('/media')
       ? media
       : webhook;
-  return path.replace(/\{(?:post_)?id\}/v, id).replace('{delivery}', delivery);
+  return path.replace(/\{(?:post_|link_)?id\}/v, id).replace('{delivery}', delivery);
 };
 
 /** Unknown parameters in a query, and their names in `details`. */

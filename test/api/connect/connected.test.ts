@@ -1,7 +1,7 @@
 import test from 'ava';
 import { openBrowser, refreshOf, wordsOf } from './person.ts';
 import { accountNamed } from '../../support/pretend-oauth.ts';
-import { answerTo, connectWorld, leaveFrom, linkFor, stage, walk } from './world.ts';
+import { answerTo, connectWorld, expire, leaveFrom, linkFor, stage, walk } from './world.ts';
 
 const world = connectWorld(test, { returnUrls: ['https://app.example/accounts'] });
 const { fake, many, api } = world;
@@ -28,6 +28,38 @@ test('a person connects an account with a link, and the page names the account a
   const [channel, ...others] = await channels();
   t.deepEqual([channel.handle, channel.platform, channel.state], ['@ana', 'fake', 'connected']);
   t.deepEqual(others, []);
+});
+
+test('the caller sees what became of a link, and an event tells of the account', async (t) => {
+  const { client, browser, code, channels } = await stage(world);
+  const make = async () => (await client.post('/channels/connect', { platform: 'fake' })).body;
+  const [used, declined, forgotten] = [await make(), await make(), await make()];
+  const show = async ({ id }: { id: string }) => (await client.get(`/channels/connect/${id}`)).body;
+  t.like(await show(used), { status: 'pending', channel_ids: [], error: null, error_code: null });
+
+  await walk(browser, used.link, code);
+  const [{ id: channel, platform, handle }] = await channels();
+  t.like(await show(used), { status: 'connected', channel_ids: [channel], error: null });
+  const [event, ...others] = (await client.get('/events')).body.events;
+  t.like(event, {
+    type: 'channel.connected',
+    channel_id: channel,
+    data: { channel: { id: channel, platform, handle } },
+  });
+  t.deepEqual(others, []);
+
+  const refusal = { error: 'access_denied' };
+  await browser.get(answerTo(await leaveFrom(browser, declined.link), refusal));
+  t.like(await show(declined), { status: 'pending', error_code: 'denied', channel_ids: [] });
+  await expire(world, declined.link);
+  t.is((await show(declined)).status, 'expired');
+  const nobody = crypto.randomUUID();
+  fake.codes.set(nobody, []);
+  await walk(browser, forgotten.link, nobody);
+  t.like(await show(forgotten), { status: 'failed', error_code: 'no_account', channel_ids: [] });
+
+  const again = (await client.post(`/channels/${channel}/reconnect`, {})).body;
+  t.like(await show({ id: again.link_id }), { status: 'pending', platform });
 });
 
 test('an account that is connected again keeps its channel', async (t) => {

@@ -6,7 +6,7 @@ import type { RecordAnswer } from './record-answer.ts';
 /** Every response of the channel and network calls that needs a case of its own. */
 export async function channels(
   punctual: Punctual,
-  { client, channel }: Owned,
+  { client, channel, link }: Owned,
   recordAnswer: RecordAnswer,
 ) {
   const unknown = crypto.randomUUID();
@@ -34,6 +34,7 @@ export async function channels(
   await connect({ platform: 'nowhere' });
   await connect({ platform: 'mastodon', channel_id: unknown });
   await connect({ platform: 'x' });
+  recordAnswer('get /channels/connect/{link_id}', await client.get(`/channels/connect/${link}`));
   const reconnect = async (id: string, body: unknown) =>
     recordAnswer(
       'post /channels/{id}/reconnect',

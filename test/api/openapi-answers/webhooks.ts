@@ -3,7 +3,7 @@ import type { RecordAnswer } from './record-answer.ts';
 
 /** Every response of the webhook calls that needs a case of its own. */
 export async function webhooks(
-  { client, webhook, delivery }: Owned,
+  { client, webhook, delivery, event }: Owned,
   recordAnswer: RecordAnswer,
 ): Promise<void> {
   const hook = { url: `http://127.0.0.1:${silentPort}/hook`, events: ['post.failed'] };
@@ -47,4 +47,6 @@ export async function webhooks(
   }
 
   recordAnswer('delete /webhooks/{id}', await client.delete(at));
+  recordAnswer('get /events', await client.get('/events'));
+  recordAnswer('get /events/{id}', await client.get(`/events/${event}`));
 }

@@ -144,7 +144,7 @@ async function twoChannels() {
 
 /** The run of a post, and the number of its events. */
 async function ended(postId: string): Promise<Ended | undefined> {
-  const sql = `select run, (select count(*)::int from events e where e.post_id = p.id) as events
+  const sql = `select run, (select count(*)::int from events e where e.post_id = p.id and e.run is not null) as events
                from posts p where id = ?`;
   return (await api.punctual.orm.em.fork().execute<Ended[]>(sql, [postId]))[0];
 }

@@ -38,7 +38,7 @@ export type PostRow = {
 export async function readPost({ deps, workspaceId }: PostSteps, post: string): Promise<PostRow> {
   const [row] = await deps.orm.em.fork().execute<PostRow[]>(
     `select p.status, p.revision, p.synced_revision, p.scheduled_at, p.published_at, coalesce(p.retried_at, p.scheduled_at) as due_at,
-       (select coalesce(json_agg(e.type order by e.run), '[]') from events e where e.post_id = p.id) as events,
+       (select coalesce(json_agg(e.type order by e.run), '[]') from events e where e.post_id = p.id and e.run is not null) as events,
        (select coalesce(json_agg(json_build_object('platform', c.platform, 'status', pc.status, 'url', pc.url,
           'error', pc.error, 'retry_at', pc.retry_at, 'sent_text', pc.sent_text,
           'sent', (select count(*) from post_parts a where a.post_channel_id = pc.id and a.state = 'sent'),

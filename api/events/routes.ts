@@ -1,0 +1,92 @@
+import { AppError } from '../../domain/errors.ts';
+import { eventTypes, type EventType } from '../../domain/statuses.ts';
+import { maxEventsPage, pullEvents } from '../../services/events/pull-events.ts';
+import { readEvent } from '../../services/events/read-event.ts';
+import { readTime } from '../../services/webhooks/replay-deliveries.ts';
+import type { ApiDeps } from '../deps.ts';
+import { route, type Route } from '../http/route.ts';
+import * as examples from './examples.ts';
+import { eventAnswer, eventsAnswer, eventsQuery } from './schemas.ts';
+
+export const eventRoutes = (deps: ApiDeps): Route[] => [listCall(deps), readCall(deps)];
+
+const listCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/events',
+    operationId: 'listEvents',
+    scope: 'webhooks',
+    tag: 'Webhooks',
+    summary: 'Read events, the oldest first, without an endpoint',
+    description:
+      'All events of the workspace, whether an endpoint subscribes or not. The order is that of the commits and never changes; `created_at` may differ from it by moments. Pass the `next_after` of each answer as `after`: then no event is missed, however late its transaction commits. Events are kept for 30 days, unless the operator configured another time.',
+    query: eventsQuery,
+    mayWait: true,
+    answers: {
+      200: {
+        description: 'A page of events; an empty one if none came during the wait.',
+        schema: eventsAnswer,
+        examples: { page: examples.page, none: examples.none },
+      },
+    },
+    errors: ['invalid_request'],
+    handle: async ({ caller, query, clientSignal }) => {
+      const {
+        after = 0,
+        limit = maxEventsPage,
+        types,
+        post_id: postId,
+        from,
+        to,
+        wait = 0,
+      } = query;
+      const search = {
+        after,
+        limit,
+        types: types === undefined ? [] : readTypes(types),
+        postId,
+        from: from === undefined ? undefined : readTime('from', from),
+        to: to === undefined ? undefined : readTime('to', to),
+      };
+      const stop = deps.stopping.signal;
+      const waiting = { waitS: wait, client: clientSignal(), stop };
+      return { status: 200, body: await pullEvents(deps, caller.workspaceId, search, waiting) };
+    },
+  });
+
+/** @throws AppError `invalid_request` that names the unknown types. */
+function readTypes(given: string): EventType[] {
+  const known = (name: string): name is EventType =>
+    (eventTypes as readonly string[]).includes(name);
+  const names = given.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !known(name));
+  if (unknown.length > 0) {
+    const message = `has unknown types: ${unknown.join(', ')}. Known types: ${eventTypes.join(', ')}`;
+    const details = [{ path: '?types', message }];
+    throw new AppError('invalid_request', `?types ${message}.`, { details });
+  }
+
+  return names.filter(known);
+}
+
+const readCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/events/{id}',
+    operationId: 'getEvent',
+    scope: 'webhooks',
+    tag: 'Webhooks',
+    summary: 'An event, with the body that was signed',
+    answers: {
+      200: {
+        description: 'The event.',
+        schema: eventAnswer,
+        examples: { one: examples.one },
+      },
+    },
+    errors: ['not_found'],
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => ({
+      status: 200,
+      body: { event: await readEvent(deps.orm.em.fork(), workspaceId, id) },
+    }),
+  });
