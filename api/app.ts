@@ -3,6 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Config } from '../runtime/config/read-config.ts';
 import { describeError } from '../runtime/logger.ts';
 import { analyticsRoutes } from './analytics/routes.ts';
+import { auditRoutes } from './audit/routes.ts';
 import { channelRoutes } from './channels/routes.ts';
 import { clientMetadataRouter } from './connect/client-metadata.ts';
 import { connectPages } from './connect/pages/router.ts';
@@ -24,11 +25,13 @@ import { postRoutes } from './posts/routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { endpointRoutes } from './webhooks/endpoint-routes.ts';
 import { workspaceRoutes } from './workspace/routes.ts';
+import { operatorRoutes } from './workspaces/routes.ts';
 
 /** All routes of the API. */
 export const allRoutes = (deps: ApiDeps): Route[] => [
   ...workspaceRoutes(deps),
   ...keyRoutes(deps),
+  ...auditRoutes(deps),
   ...channelRoutes(deps),
   ...connectRoutes(deps),
   ...networkRoutes(deps),
@@ -38,6 +41,7 @@ export const allRoutes = (deps: ApiDeps): Route[] => [
   ...endpointRoutes(deps),
   ...deliveryRoutes(deps),
   ...eventRoutes(deps),
+  ...operatorRoutes(deps),
 ];
 
 export function createApp(deps: ApiDeps): Koa {

@@ -199,3 +199,20 @@ function askFor(
     return String(line);
   });
 }
+
+/** Asks a question at the terminal. @returns the typed line; empty without a terminal. */
+export async function ask(question: string): Promise<string> {
+  if (!process.stdin.isTTY) {
+    return '';
+  }
+
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await new Promise((resolve) => {
+      lines.once('close', () => resolve(''));
+      lines.question(question, resolve);
+    });
+  } finally {
+    lines.close();
+  }
+}

@@ -1,3 +1,4 @@
+import { recordAudit } from '../db/audit.ts';
 import { Channel, ChannelGrant } from '../db/entities/channels.ts';
 import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/json-schema.ts';
@@ -6,7 +7,11 @@ import { pasted } from '../domain/texts.ts';
 import type { Connector } from '../networks/network-entry.ts';
 import type { Account } from '../networks/network.ts';
 import { openNetworks } from '../networks/registry.ts';
-import { connectChannel, recordConnected } from '../services/channels/connect-channel.ts';
+import {
+  cleanName,
+  connectChannel,
+  recordConnected,
+} from '../services/channels/connect-channel.ts';
 import { createConnectLink } from '../services/channels/create-link.ts';
 import { disconnectChannel, type Disconnected } from '../services/channels/disconnect-channel.ts';
 import { UsageError, type Command, type CommandAnswer, type CommandDeps } from './command.ts';
@@ -80,10 +85,11 @@ async function connect(
   platform: string,
   account: Account,
 ): Promise<CommandAnswer> {
-  const { id, handle } = await em.transactional(async (within) => {
-    const most = quotas.channels;
-    const channel = await connectChannel(within, sealer, workspaceId, platform, account, { most });
-    await recordConnected(within, channel);
+  const most = quotas.channels;
+  const { id, handle } = await em.transactional(async (tx) => {
+    const channel = await connectChannel(tx, sealer, workspaceId, platform, account, { most });
+    await recordAudit(tx, { workspaceId }, 'channel.connected', channel.id);
+    await recordConnected(tx, channel);
     return channel;
   });
   return {
@@ -98,15 +104,19 @@ export async function makeConnectLink(deps: CommandDeps, values: Values): Promis
   await assertWorkspaceExists(deps.em, workspaceId);
   const { networks, quotas } = deps;
   const linkDeps = { ...deps, oauth: networks.oauth };
-  const { link, expires_at: expiresAt } = await createConnectLink(linkDeps, workspaceId, {
-    platform,
-    values: { ...(url ? { url } : {}), ...(handle ? { handle } : {}) },
-    returnUrl: values['return-url'],
-    // Omitted: follows the account of --channel.
-    atSandbox: sandbox === 'yes' ? true : undefined,
-    channelId: values['channel'],
-    mostChannels: quotas.channels,
-  });
+  const { link, expires_at: expiresAt } = await createConnectLink(
+    linkDeps,
+    { workspaceId },
+    {
+      platform,
+      values: { ...(url ? { url } : {}), ...(handle ? { handle } : {}) },
+      returnUrl: values['return-url'],
+      // Omitted: follows the account of --channel.
+      atSandbox: sandbox === 'yes' ? true : undefined,
+      channelId: values['channel'],
+      mostChannels: quotas.channels,
+    },
+  );
   return {
     text: `Open this in a browser before ${expiresAt}; it connects one account, once:\n${link}`,
     data: { link, expires_at: expiresAt, platform },
@@ -153,6 +163,12 @@ function shown(channel: Channel, endsAt: Date | null, now: Date) {
   };
 }
 
+const unknownChannel = (id: string): AppError =>
+  new AppError(
+    'not_found',
+    `There is no connected channel "${id}"; "npm run admin -- channel list WORKSPACE_ID" shows the ids.`,
+  );
+
 /** @throws AppError as the API's call does. */
 export async function removeChannel(
   { orm, em, now, publicUrl, networks: { rules } }: CommandDeps,
@@ -160,16 +176,37 @@ export async function removeChannel(
 ): Promise<CommandAnswer> {
   const known = isId(channelId) ? await em.findOne(Channel, { id: channelId }) : null;
   if (!known || known.disconnectedAt) {
-    throw new AppError(
-      'not_found',
-      `There is no connected channel "${channelId}"; "npm run admin -- channel list WORKSPACE_ID" shows the ids.`,
-    );
+    throw unknownChannel(channelId);
   }
 
   const deps = { orm, now, publicUrl, rules };
   const { workspaceId } = known;
   const { disconnected } = await disconnectChannel(deps, { workspaceId, channelId });
   return { text: textOf(disconnected), data: { workspace_id: workspaceId, ...disconnected } };
+}
+
+/** Names a channel as its owner knows it; an empty name shows the network's again. @throws AppError `not_found` */
+export async function renameChannel(
+  { em }: CommandDeps,
+  { CHANNEL_ID: id = '', NAME: given = '' }: Values,
+): Promise<CommandAnswer> {
+  const name = cleanName(given);
+  const channel = await em.transactional(async (tx) => {
+    const known = isId(id) ? await tx.findOne(Channel, { id, disconnectedAt: null }) : null;
+    if (!known) {
+      throw unknownChannel(id);
+    }
+
+    known.givenName = name;
+    await recordAudit(tx, { workspaceId: known.workspaceId }, 'channel.edited', id);
+    return known;
+  });
+  const { workspaceId, displayName } = channel;
+  const shownName = name ?? displayName;
+  return {
+    text: `Channel ${id} is called ${oneLine(shownName ?? channel.handle)}`,
+    data: { workspace_id: workspaceId, id, display_name: shownName },
+  };
 }
 
 function textOf({

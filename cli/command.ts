@@ -28,6 +28,8 @@ export type CommandDeps = {
   readonly openStorage: () => Promise<MediaStorage>;
   readonly openTemporal: () => Promise<Temporal>;
   readonly now: () => Date;
+  /** Asks a question at the terminal. @returns the typed line; empty without a terminal. */
+  readonly ask: (question: string) => Promise<string>;
 };
 
 /** The result of a command, as text and as data. */

@@ -4,6 +4,7 @@ import { platforms } from '../networks/registry.ts';
 import {
   listChannels,
   removeChannel,
+  renameChannel,
   addSandboxChannel,
   channelCommands,
   makeConnectLink,
@@ -17,12 +18,19 @@ import {
   adoptSecretKey,
 } from './installation.ts';
 import { createKey, listKeys, revokeKey } from './keys.ts';
+import { createOperatorKey, listOperatorKeys, revokeOperatorKey } from './operator-keys.ts';
 import { refreshAnalytics, retryOne, settleOne } from './posts/lifecycle.ts';
 import { listTroubledPosts } from './posts/list-posts.ts';
 import { replayPosts } from './posts/replay-posts.ts';
 import { showPostHistory } from './posts/show-post.ts';
 import { setQuota, showQuotas } from './quotas.ts';
-import { createNamedWorkspace, listWorkspaces, setPlan } from './workspaces.ts';
+import {
+  createNamedWorkspace,
+  listWorkspaces,
+  removeWorkspace,
+  renameWorkspace,
+  setPlan,
+} from './workspaces.ts';
 
 export const commands: Readonly<Record<string, Command>> = {
   'workspace create': {
@@ -42,6 +50,38 @@ export const commands: Readonly<Record<string, Command>> = {
     positionals: ['WORKSPACE_ID', 'PLAN|none'],
     options: {},
     run: setPlan,
+  },
+  'workspace rename': {
+    summary: 'Renames a workspace.',
+    positionals: ['WORKSPACE_ID', 'NAME'],
+    options: {},
+    run: renameWorkspace,
+  },
+  'workspace delete': {
+    summary:
+      'Deletes a workspace with everything in it, in the background, after its name is typed or given by --yes.',
+    positionals: ['WORKSPACE_ID'],
+    options: { yes: { placeholder: 'NAME', required: false } },
+    run: removeWorkspace,
+  },
+  'operator-key create': {
+    summary:
+      'Creates a key that manages workspaces by the API (/workspaces) and reads nothing in them. It is shown only now.',
+    positionals: ['NAME'],
+    options: {},
+    run: createOperatorKey,
+  },
+  'operator-key list': {
+    summary: 'Lists the operator keys.',
+    positionals: [],
+    options: {},
+    run: listOperatorKeys,
+  },
+  'operator-key revoke': {
+    summary: 'Revokes an operator key, in every process from the next call on.',
+    positionals: ['KEY_ID'],
+    options: {},
+    run: revokeOperatorKey,
   },
   'quota show': {
     summary: 'Shows the quotas of a workspace and their usage.',
@@ -146,6 +186,12 @@ export const commands: Readonly<Record<string, Command>> = {
     positionals: ['CHANNEL_ID'],
     options: {},
     run: removeChannel,
+  },
+  'channel rename': {
+    summary: "Changes the display name of a channel; an empty one shows the network's again.",
+    positionals: ['CHANNEL_ID', 'NAME'],
+    options: {},
+    run: renameChannel,
   },
   // docs/operations.md explains the commands for posts.
   'post list': {

@@ -27,7 +27,11 @@ export async function createDemo(
   { 'sandbox-url': sandboxUrl = '', 'key-file': keyFile = '' }: Readonly<Record<string, string>>,
 ): Promise<CommandAnswer> {
   const { em, networks } = deps;
-  const known = await em.findOne(Workspace, { name: demoName }, { orderBy: { createdAt: 'asc' } });
+  const known = await em.findOne(
+    Workspace,
+    { name: demoName, deletedAt: null },
+    { orderBy: { createdAt: 'asc' } },
+  );
   const workspaceId = known?.id ?? (await createWorkspace(em, demoName));
   const apiKey = await keptKey(em, workspaceId, keyFile);
   const channels: (Pick<Channel, 'id' | 'platform' | 'handle'> & { takes_text: boolean })[] = [];

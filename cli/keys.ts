@@ -1,12 +1,14 @@
 import { sql } from 'kysely';
+import { recordAudit } from '../db/audit.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { assertSound, isScope, scopes as allScopes, type Scope } from '../domain/api-keys.ts';
 import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/json-schema.ts';
 import { keyColumns, presentKey, type KeyRow } from '../services/keys/read-keys.ts';
-import { readExpiry, readName, storeKey } from '../services/keys/write-keys.ts';
+import { readExpiry, readName } from '../services/keys/write-keys.ts';
 import { chooseChannels } from '../services/posts/choose-channels.ts';
+import { storeWorkspaceKey } from '../services/workspaces/write-workspaces.ts';
 import { UsageError, type CommandAnswer, type CommandDeps } from './command.ts';
 import { oneLine } from './format.ts';
 import { assertWorkspaceExists } from './workspaces.ts';
@@ -31,7 +33,7 @@ export async function createKey(
     channelIds,
     expiresAt,
   };
-  const { secret, key } = await storeKey(em, id, rights);
+  const { secret, key } = await storeWorkspaceKey(em, {}, id, rights);
   return {
     text: `API key, shown this once: ${secret}`,
     data: { workspace_id: id, api_key: secret, key },
@@ -98,7 +100,7 @@ export async function revokeKey(
   { em }: CommandDeps,
   { KEY_ID: id = '' }: Values,
 ): Promise<CommandAnswer> {
-  const row = await revoked(em, id);
+  const row = await em.transactional((tx) => revoked(tx, id));
   if (!row) {
     throw new AppError(
       'not_found',
@@ -120,6 +122,7 @@ async function revoked(em: Em, id: string): Promise<StoredKey | undefined> {
         sql<StoredKey>`update api_keys set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning ${columns}`,
       )
     : [];
+  await (row && recordAudit(em, { workspaceId: row.workspace_id }, 'key.revoked', id));
   return row;
 }
 

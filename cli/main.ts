@@ -9,7 +9,7 @@ import { readConfig } from '../runtime/config/read-config.ts';
 import { readSettings, ConfigError } from '../runtime/config/settings.ts';
 import { composeServices } from '../services/compose.ts';
 import { temporalOptions } from '../temporal/settings.ts';
-import { readArguments, usage, withSecret } from './arguments.ts';
+import { ask, readArguments, usage, withSecret } from './arguments.ts';
 import { UsageError, type Command } from './command.ts';
 import { commandNamed } from './commands.ts';
 
@@ -73,6 +73,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
         (await import('../runtime/storage/create-storage.ts')).createStorage(config.media),
       openTemporal: async () => (await import('../temporal/connect.ts')).connectTemporal(),
       now,
+      ask,
     };
     return await command.run(deps, values);
   } finally {

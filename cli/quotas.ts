@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
-import { recountShares, countQuotas } from '../db/quotas.ts';
+import { countQuotas } from '../db/quotas.ts';
 import { AppError } from '../domain/errors.ts';
 import { isQuotaName, quotaNames, type Quotas } from '../domain/quotas.ts';
+import { editWorkspace } from '../services/workspaces/write-workspaces.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
 import { assertWorkspaceExists } from './workspaces.ts';
 
@@ -52,14 +53,8 @@ export async function setQuota(
     );
   }
 
-  await assertWorkspaceExists(em, id);
-  await em.transactional(async (tx) => {
-    const changed =
-      given === 'default'
-        ? sql`quotas - ${quota}::text`
-        : sql`quotas || jsonb_build_object(${quota}::text, ${Number(given)}::bigint)`;
-    await query(tx, sql`update workspaces set quotas = ${changed} where id = ${id}`);
-    await recountShares(tx, id);
+  await editWorkspace(em, {}, id, {
+    quotas: { [quota]: given === 'default' ? null : Number(given) },
   });
   const limit = given === 'default' ? quotas[quota] : Number(given);
   return {

@@ -4,12 +4,16 @@ import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/json-schema.ts';
-import { storeKey } from '../services/keys/write-keys.ts';
-import type { CommandAnswer, CommandDeps } from './command.ts';
+import type { NewKey } from '../services/keys/write-keys.ts';
+import { deleteWorkspace } from '../services/workspaces/delete-workspace.ts';
+import { showWorkspace } from '../services/workspaces/read-workspaces.ts';
+import {
+  editWorkspace,
+  storeWorkspace,
+  storeWorkspaceKey,
+} from '../services/workspaces/write-workspaces.ts';
+import { UsageError, type CommandAnswer, type CommandDeps } from './command.ts';
 import { oneLine } from './format.ts';
-
-/** In UTF-16 code units. */
-const longestName = 200;
 
 type Values = Readonly<Record<string, string>>;
 type WorkspaceRow = {
@@ -17,27 +21,18 @@ type WorkspaceRow = {
   readonly name: string | null;
   readonly plan: string | null;
   readonly channels: number;
+  readonly is_being_deleted: boolean;
 };
 
 export async function createNamedWorkspace(
   { em }: CommandDeps,
-  { NAME: given = '' }: Values,
+  { NAME: name = '' }: Values,
 ): Promise<CommandAnswer> {
-  const name = given.trim();
-  if (/^[\p{Z}\p{C}]*$/v.test(name)) {
-    throw new AppError('invalid_request', 'The name of a workspace must not be blank.');
-  }
-
-  if (name.length > longestName || oneLine(name) !== name) {
-    const message = `A workspace's name has at most ${longestName} characters, and no control characters.`;
-    throw new AppError('invalid_request', message);
-  }
-
-  const id = await createWorkspace(em, name);
-  const key = await createApiKey(em, id);
+  const id = await storeWorkspace(em, {}, { name });
+  const { secret: key } = await storeWorkspaceKey(em, {}, id);
   return {
-    text: `Workspace ${id} (${name})\nAPI key, shown this once: ${key}`,
-    data: { workspace_id: id, name, api_key: key },
+    text: `Workspace ${id} (${name.trim()})\nAPI key, shown this once: ${key}`,
+    data: { workspace_id: id, name: name.trim(), api_key: key },
   };
 }
 
@@ -45,43 +40,75 @@ export async function listWorkspaces({ em }: CommandDeps): Promise<CommandAnswer
   const rows = await query(
     em,
     sql<WorkspaceRow>`select id, name, plan, (select count(*)::int from channels c
-               where c.workspace_id = w.id and c.disconnected_at is null) as channels
-             from workspaces w order by created_at`,
+               where c.workspace_id = w.id and c.disconnected_at is null) as channels,
+               deleted_at is not null as is_being_deleted
+             from workspaces w where purged_at is null order by created_at`,
   );
   const lines = rows.map(
-    ({ id, name, plan, channels }) =>
-      `${id}  ${channels} channels  ${plan === null ? 'no plan' : `plan ${plan}`}  ${oneLine(name ?? '')}`,
+    ({ id, name, plan, channels, is_being_deleted: isBeingDeleted }) =>
+      `${id}  ${channels} channels  ${plan === null ? 'no plan' : `plan ${plan}`}  ${oneLine(name ?? '')}${isBeingDeleted ? '  (being deleted)' : ''}`,
   );
   return { text: lines.join('\n') || 'There is no workspace yet.', data: { workspaces: rows } };
 }
 
-/**
- * Sets the plan of a workspace. All plans are equal. Without a plan, creating, changing and retrying posts fails with
- * 402 from the next call on; scheduled posts are still published.
- */
+/** All plans are equal. Without a plan, `editWorkspace` says what is refused. */
 export async function setPlan(
   { em }: CommandDeps,
-  { WORKSPACE_ID: id = '', 'PLAN|none': given = '' }: Readonly<Record<string, string>>,
+  { WORKSPACE_ID: id = '', 'PLAN|none': given = '' }: Values,
 ): Promise<CommandAnswer> {
-  if (!/^[a-z][a-z0-9\-]{0,49}$/v.test(given)) {
-    throw new AppError(
-      'invalid_request',
-      `A plan is a word of at most 50 lower-case letters, digits and hyphens, or "none"; not "${given}".`,
-    );
-  }
-
-  await assertWorkspaceExists(em, id);
+  await editWorkspace(em, {}, id, { plan: given });
   const plan = given === 'none' ? null : given;
-  await query(em, sql`update workspaces set plan = ${plan} where id = ${id}`);
   return {
     text: plan === null ? `Workspace ${id} has no plan` : `Workspace ${id} has the plan ${plan}`,
     data: { workspace_id: id, plan },
   };
 }
 
+export async function renameWorkspace(
+  { em }: CommandDeps,
+  { WORKSPACE_ID: id = '', NAME: name = '' }: Values,
+): Promise<CommandAnswer> {
+  await editWorkspace(em, {}, id, { name });
+  return {
+    text: `Workspace ${id} is called ${name.trim()}`,
+    data: { workspace_id: id, name: name.trim() },
+  };
+}
+
+/**
+ * Deletes a workspace with everything in it, once its name was typed.
+ *
+ * @throws UsageError when another name was given.
+ */
+export async function removeWorkspace(
+  deps: CommandDeps,
+  { WORKSPACE_ID: id = '', yes }: Values,
+): Promise<CommandAnswer> {
+  const { name } = await showWorkspace(deps.em, deps.quotas, id);
+  const typed =
+    yes ??
+    (await deps.ask(
+      `Type the name of the workspace (${oneLine(name ?? '')}) to delete everything in it: `,
+    ));
+  if (typed.trim() !== (name ?? id)) {
+    throw new UsageError(`This is not the name of workspace ${id}: nothing was deleted.`);
+  }
+
+  await deleteWorkspace(deps, {}, id);
+  return {
+    text: `Workspace ${id} is deleted: its keys are refused, and nothing more is published. The workers delete its rows and files within hours.`,
+    data: { workspace_id: id, name },
+  };
+}
+
 /** @returns the new workspace's id. */
 export async function createWorkspace(em: Em, name: string): Promise<string> {
-  const workspace = em.create(Workspace, { name, plan: 'standard' });
+  const workspace = em.create(Workspace, {
+    name,
+    plan: 'standard',
+    deletedAt: null,
+    purgedAt: null,
+  });
   await em.flush();
   return workspace.id;
 }
@@ -90,15 +117,14 @@ export async function createWorkspace(em: Em, name: string): Promise<string> {
 export async function createApiKey(
   em: Em,
   workspaceId: string,
-  rights: Partial<Parameters<typeof storeKey>[2]> = {},
+  rights: Partial<NewKey> = {},
 ): Promise<string> {
-  const all = { name: null, scopes: null, channelIds: null, expiresAt: null };
-  return (await storeKey(em, workspaceId, { ...all, ...rights })).secret;
+  return (await storeWorkspaceKey(em, {}, workspaceId, rights)).secret;
 }
 
 /** @throws AppError `not_found` */
 export async function assertWorkspaceExists(em: Em, id: string): Promise<void> {
-  if (!isId(id) || !(await em.findOne(Workspace, id))) {
+  if (!isId(id) || !(await em.findOne(Workspace, { id, deletedAt: null }))) {
     throw new AppError(
       'not_found',
       `There is no workspace "${id}"; "npm run admin -- workspace list" shows them.`,

@@ -15,6 +15,7 @@ export const errorCodes = [
   'invalid_events',
   'unauthorized',
   'plan_required',
+  'wrong_key_type',
   'quota_exceeded',
   'scope_missing',
   'rights_exceeded',

@@ -17,6 +17,8 @@ export type PostToSync = {
   readonly isSettled?: boolean;
   /** Networks of the post, for searches in Temporal; omitted by callers that do not have them. */
   readonly networks?: readonly string[];
+  /** The `X-Request-Id` of the call that made the change; the relay does not know it. */
+  readonly requestId?: string | undefined;
 };
 
 /** Fields of a replayed delivery that its workflow needs. */

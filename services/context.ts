@@ -1,17 +1,24 @@
+import type { Actor, Origin } from '../db/audit.ts';
 import type { KeyHolder } from '../domain/api-keys.ts';
 import type { Quotas } from '../domain/quotas.ts';
 
 /** The authenticated caller and the rights of its key. Every query is limited to its workspace. */
-export type Caller = KeyHolder & {
-  readonly keyId: string;
-  readonly workspaceId: string;
-  readonly plan: string | null;
-  /** Limits of the workspace. */
-  readonly quotas: Quotas;
-};
+export type Caller = Actor &
+  KeyHolder & {
+    readonly keyId: string;
+    readonly plan: string | null;
+    /** Limits of the workspace. */
+    readonly quotas: Quotas;
+  };
 
-/** A workspace and its quotas. */
-export type QuotaOwner = Pick<Caller, 'workspaceId' | 'quotas'>;
+/** The holder of an operator key, which manages workspaces and reads nothing in them. */
+export type Operator = Origin & { readonly operatorKeyId: string };
+
+/** A workspace and its quotas, and who adds to it. */
+export type QuotaOwner = Actor & Pick<Caller, 'quotas'>;
 
 /** A post of a workspace. */
 export type PostScope = { readonly workspaceId: string; readonly postId: string };
+
+/** A post, and who changes it. */
+export type PostChange = Actor & PostScope;

@@ -52,7 +52,10 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger): Backgroun
     inFlight.add(syncing);
   };
   return {
-    syncPost: (post) => begin({ post: post.postId }, (em) => syncPost(client, em, post, log)),
+    syncPost: (post) =>
+      begin({ post: post.postId, requestId: post.requestId }, (em) =>
+        syncPost(client, em, post, log),
+      ),
     syncDelivery: (delivery) =>
       begin({ delivery: delivery.deliveryId }, (em) => syncDelivery(client, em, delivery, log)),
     syncUnpublish: (request) =>

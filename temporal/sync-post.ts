@@ -113,10 +113,10 @@ const mayStart = (post: PostToSync): post is PostToSync & { readonly dueAt: stri
   (post.status === 'scheduled' || post.status === 'publishing') && post.dueAt !== null;
 
 async function notify(client: Client, post: PostToSync, log?: Logger): Promise<void> {
-  const { workspaceId, postId, revision, networks } = post;
+  const { workspaceId, postId, revision, networks, requestId } = post;
   if (mayStart(post)) {
     const { dueAt: at } = post;
-    const options = startOptions({ workspaceId, postId, revision, dueAt: at });
+    const options = startOptions({ workspaceId, postId, revision, dueAt: at, requestId });
     // Works for a missing workflow and for one with another time, in one call.
     const signal = (searchable: object): Promise<unknown> =>
       client.workflow.signalWithStart('publishPost', {
@@ -132,7 +132,7 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<v
     await startSearchable(client, ofPost(workspaceId, networks), start, log);
   } else if (post.status === 'draft' && post.isUnfinished) {
     // Finish now: in the post's workflow, which may sleep until another time, or in a new one.
-    const options = startOptions({ workspaceId, postId, revision, dueAt: longAgo });
+    const options = startOptions({ workspaceId, postId, revision, dueAt: longAgo, requestId });
     const start = (searchable: object): Promise<unknown> =>
       client.workflow.signalWithStart('publishPost', {
         ...options,
@@ -194,7 +194,10 @@ async function startOr(
 
 const longAgo = new Date(0).toISOString();
 
-const startOptions = (input: PublishPostInput) => ({
+const startOptions = ({
+  requestId,
+  ...input
+}: PublishPostInput & Pick<PostToSync, 'requestId'>) => ({
   taskQueue: postsQueue,
   workflowId: postWorkflowId(input.postId),
   // Running: keep it. Closed: a retry, or a draft that was scheduled again, starts a new run of the same id.
@@ -203,6 +206,8 @@ const startOptions = (input: PublishPostInput) => ({
   // Short and without details, because each byte is stored while the post sleeps. The id names the post, the search
   // attributes its workspace and networks; the current details show the rest at no cost.
   staticSummary: 'Scheduled post',
+  // Names the call in the API's log and in the audit log.
+  ...(requestId === undefined ? {} : { memo: { requestId } }),
   // Activities and deliveries inherit it, so a workspace with many posts does not delay one with few.
   priority: { fairnessKey: input.workspaceId },
   args: [input] as [PublishPostInput],

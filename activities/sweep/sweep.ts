@@ -2,7 +2,9 @@ import { sql, type RawBuilder } from 'kysely';
 import { query } from '../../db/query.ts';
 import { sweepGrants } from '../../services/channels/sweep-grants.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { describeError } from '../../runtime/logger.ts';
 import { sweepDeliveries, sweepPosts } from './lost-workflows.ts';
+import { purgeWorkspaces } from './purge-workspaces.ts';
 import type { Sweeping } from './scan-rows.ts';
 
 /** Counts of a sweep. */
@@ -25,9 +27,12 @@ export type Swept = {
 const longestMs = 50_000;
 const shareMs = 10_000;
 
+/** Longest time in which a sweep purges deleted workspaces, in milliseconds. */
+const purgeMs = 30_000;
+
 /**
  * Compares the database with Temporal and repairs differences: overdue posts, and posts and deliveries whose workflow
- * is lost. Also keeps accounts connected and purges expired rows. Safe to repeat and to run concurrently.
+ * is lost. Also keeps accounts connected, and purges expired rows and deleted workspaces. Safe to repeat and to run concurrently.
  */
 export async function sweep(deps: ActivityDeps): Promise<Swept> {
   const endMs = performance.now() + longestMs;
@@ -46,6 +51,13 @@ export async function sweep(deps: ActivityDeps): Promise<Swept> {
   }
 
   const { warned: channelsAtRisk, ended: channelsLost } = await sweepGrants(deps);
+  const purgeEndMs = performance.now() + purgeMs;
+  await purgeWorkspaces(deps, () => performance.now() > purgeEndMs).catch((error: unknown) =>
+    deps.log.error(
+      { error: describeError(error) },
+      'a deleted workspace was not purged, the next sweep retries',
+    ),
+  );
   const swept: Swept = {
     ...sums,
     channelsAtRisk,
@@ -64,6 +76,8 @@ const dayMs = 24 * 3_600_000;
 /** One hour, for rows without further use. Meanwhile the page of an expired link can still say that it expired. */
 const shortDays = 1 / 24;
 
+const auditDays = 400;
+
 /** Limits the runtime of a statement and of a sweep; the next sweeps delete the rest. */
 const batchSize = 1000;
 const maxBatches = 10;
@@ -77,8 +91,8 @@ const maxBatches = 10;
  */
 export async function purgeExpired(deps: ActivityDeps): Promise<number> {
   let purged = 0;
-  for (const { of, purge } of purges) {
-    const days = of === null ? shortDays : deps.retentionDays[of];
+  for (const { of, fixedDays, purge } of purges) {
+    const days = fixedDays ?? (of === null ? shortDays : deps.retentionDays[of]);
     const before = new Date(deps.now().getTime() - days * dayMs);
     purged += await inBatches(deps, purge(before));
   }
@@ -92,8 +106,9 @@ export async function purgeExpired(deps: ActivityDeps): Promise<number> {
  * all workspaces; no data leaves the database.
  */
 const purges: readonly {
-  /** Null for connect links, idempotency keys and used allowances, which have a fixed retention. */
+  /** Null for rows with a fixed retention. */
   readonly of: keyof ActivityDeps['retentionDays'] | null;
+  readonly fixedDays?: number;
   readonly purge: (before: Date) => RawBuilder<unknown>;
 }[] = [
   {
@@ -160,6 +175,14 @@ const purges: readonly {
       delete from network_use known using expired
         where known.workspace_id = expired.workspace_id and known.platform = expired.platform and known.day = expired.day
         returning known.day`,
+  },
+  {
+    of: null,
+    fixedDays: auditDays,
+    purge: (before) => sql`delete from audit_log
+      where ctid = any(array(
+        select ctid from audit_log where at < ${before} limit ${sql.lit(batchSize)} for update skip locked))
+      returning id`,
   },
 ];
 

@@ -101,8 +101,8 @@ const editCall = (deps: ApiDeps): Route =>
       200: { description: 'The updated channel.', schema: channelAnswer, examples: one },
     },
     errors: ['invalid_request', 'invalid_channel_options', 'invalid_media_ids', 'not_found'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' }, body }) => {
-      const edited = await editChannel(deps, workspaceId, id, body);
+    handle: async ({ caller, params: { id = '' }, body }) => {
+      const edited = await editChannel(deps, caller, id, body);
       return { status: 200, body: { channel: present(deps, edited) } };
     },
   });
@@ -130,9 +130,9 @@ const disconnectCall = (deps: ApiDeps): Route =>
       },
     },
     errors: ['not_found'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
-      const scope = { workspaceId, channelId: id };
-      const { disconnected, toSync } = await disconnectChannel(deps, scope);
+    handle: async ({ caller, params: { id = '' } }) => {
+      const change = { ...caller, channelId: id };
+      const { disconnected, toSync } = await disconnectChannel(deps, change);
       toSync.forEach(deps.syncDelivery);
       return { status: 200, body: disconnected };
     },
@@ -217,13 +217,13 @@ const present = (
   deps: Pick<ApiDeps, 'networks' | 'sandboxUrl' | 'now'>,
   { channel, accessEndsAt }: FoundChannel,
 ): Value<typeof channelSchema> => {
-  const { id, platform, handle, displayName, error, options, createdAt } = channel;
+  const { id, platform, handle, displayName, givenName, error, options, createdAt } = channel;
   const { state, expiresAt } = channelAccessOf(channel.state, accessEndsAt, deps.now());
   return {
     id,
     platform,
     handle,
-    display_name: displayName,
+    display_name: givenName ?? displayName,
     profile_url: deps.networks.profileUrls[platform]?.(channel) ?? null,
     sandbox: isAtSandbox(deps, channel.baseUrl),
     state,

@@ -67,12 +67,7 @@ export const connectRoutes = (deps: ApiDeps): Route[] => [
         channelId: body.channel_id,
         mostChannels: caller.quotas.channels,
       };
-      const { replayed, ...made } = await createConnectLink(
-        linkDeps,
-        caller.workspaceId,
-        request,
-        key,
-      );
+      const { replayed, ...made } = await createConnectLink(linkDeps, caller, request, key);
       return createdAnswer({ ...made, platform: body.platform }, replayed);
     },
   }),

@@ -4,20 +4,26 @@ import { scopes as allScopes, type Scope } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import type { RateLimits } from '../../runtime/config/read-config.ts';
-import { hashApiKey } from '../../runtime/secrets.ts';
-import type { Caller } from '../../services/context.ts';
-import { clientAddress } from '../rate-limits/client-address.ts';
+import { hashApiKey, operatorKeyPrefix } from '../../runtime/secrets.ts';
+import type { Caller, Operator } from '../../services/context.ts';
+import { clientAddress, originOf } from '../rate-limits/client-address.ts';
 import { createConcurrencyLimit } from '../rate-limits/concurrency-limit.ts';
 import { createLimiter, rateLimitHeaders, type Standing } from '../rate-limits/limiter.ts';
 
 /**
  * Authenticates a call and applies the rate limits.
  *
- * @throws AppError `unauthorized`; `rate_limited` when the key has used up its calls or has too many under way, or
+ * @param isForOperators Whether the call needs an operator key instead of an API key.
+ * @throws AppError `unauthorized`; `wrong_key_type`; `rate_limited` when the key has used up its calls or has too many under way, or
  *   when this address sent many wrong keys (a valid key is still accepted from there, since clients may share an
  *   address); `unavailable` while the database is not ready.
  */
-export type Admission = (ctx: Context, isWrite: boolean, waits?: boolean) => Promise<Caller>;
+export type Admission = (
+  ctx: Context,
+  isWrite: boolean,
+  /** `waits`: takes a slot for waiting calls. `isForOperators`: needs an operator key. */
+  kind?: { readonly waits?: boolean | undefined; readonly isForOperators?: boolean | undefined },
+) => Promise<Caller | Operator>;
 
 /** Calls of a key that wait for events at the same time, in this process. They take no slots from its other calls. */
 const mostWaiting = 10;
@@ -63,7 +69,7 @@ export function createAdmission(
     throw new AppError('unauthorized', 'This API key is unknown, has expired or was revoked.');
   }
 
-  return async (ctx, isWrite, waits = false) => {
+  return async (ctx, isWrite, { waits = false, isForOperators = false } = {}) => {
     const known = await authenticate(ctx.get('authorization'));
     if (!known) {
       return refuseWrongKey(ctx);
@@ -76,8 +82,12 @@ export function createAdmission(
       throw tooMany(refusal, `${refusal.policy.name} with this API key`);
     }
 
+    if (isForOperators !== (known.caller === null)) {
+      throw new AppError('wrong_key_type', isForOperators ? needsOperator : needsWorkspace);
+    }
+
     (waits ? takeWaitingSlot : takeSlot)(ctx, known.keyId);
-    return known;
+    return { ...(known.caller ?? { operatorKeyId: known.keyId }), ...originOf(ctx) };
   };
 }
 
@@ -85,6 +95,14 @@ function tooMany({ policy, resetSeconds }: Standing, what: string): AppError {
   const message = `More than ${policy.quota} ${what} in a minute. Try again in ${resetSeconds} s.`;
   return new AppError('rate_limited', message, { retryAfter: resetSeconds });
 }
+
+const needsOperator =
+  'This call manages workspaces and needs an operator key (svc_admin_…); an API key acts within its workspace only.';
+const needsWorkspace =
+  'This call acts within a workspace and needs one of its API keys (svc_live_…); an operator key only manages workspaces.';
+
+/** A caller and the id of its key. An operator key has no workspace. */
+type Authenticated = { readonly keyId: string; readonly caller: Caller | null };
 
 type Row = {
   readonly id: string;
@@ -102,7 +120,12 @@ type Row = {
 const findKey = `select k.id, k.workspace_id, k.scopes, k.channel_ids, w.plan, w.quotas,
     k.last_used_at > now() - interval '1 minute' as is_recorded
   from api_keys k join workspaces w on w.id = k.workspace_id
-  where k.hash = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`;
+  where k.hash = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
+    and w.deleted_at is null`;
+
+/** Operators call seldom, so each call records its use. */
+const useOperatorKey = `update operator_keys set last_used_at = now()
+  where hash = $1 and revoked_at is null returning id`;
 
 /**
  * Returns a function that finds the caller by an `Authorization` header. The scheme is case-insensitive. Every call
@@ -117,7 +140,7 @@ function authenticator(
   pool: Pool,
   quotas: Quotas,
   assertOpen: () => void,
-): (header: string) => Promise<Caller | null> {
+): (header: string) => Promise<Authenticated | null> {
   const recordUse = lastUseRecorder(pool);
   const find = async (hash: string): Promise<Row | undefined> => {
     const { rows } = await pool.query<Row>({ name: 'authenticate', text: findKey, values: [hash] });
@@ -138,12 +161,18 @@ function authenticator(
     }
 
     assertOpen();
-    const row = await find(hashApiKey(key));
+    const hash = hashApiKey(key);
+    if (key.startsWith(operatorKeyPrefix)) {
+      const { rows } = await pool.query<{ id: string }>(useOperatorKey, [hash]);
+      return rows[0] ? { keyId: rows[0].id, caller: null } : null;
+    }
+
+    const row = await find(hash);
     if (!row) {
       return null;
     }
 
-    return {
+    const caller = {
       workspaceId: row.workspace_id,
       keyId: row.id,
       scopes: row.scopes ?? allScopes,
@@ -151,6 +180,7 @@ function authenticator(
       plan: row.plan,
       quotas: { ...quotas, ...row.quotas },
     };
+    return { keyId: row.id, caller };
   };
 }
 

@@ -26,6 +26,7 @@ export const httpStatusOf: Readonly<Record<ErrorCode, number>> = {
   scope_missing: 403,
   rights_exceeded: 403,
   channel_not_allowed: 403,
+  wrong_key_type: 403,
   not_found: 404,
   method_not_allowed: 405,
   webhook_limit_reached: 409,

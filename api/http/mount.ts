@@ -38,9 +38,12 @@ function handlerOf(route: Route, { admit, orm }: MountDeps) {
   return async (ctx: RouterContext): Promise<void> => {
     ctx.set('Cache-Control', 'no-store'); // Responses, also refusals, are for this key only and may contain secrets.
     const isWrite = route.method !== 'get' && route.isReadOnly !== true;
-    const caller = await admit(ctx, isWrite, route.mayWait === true && 'wait' in ctx.query);
-    if (route.scope !== null) {
-      assertScope(caller, route.scope);
+    const { isForOperators, scope } = route;
+    const waits = route.mayWait === true && 'wait' in ctx.query;
+    // Or an operator, as `route` types it.
+    const caller = (await admit(ctx, isWrite, { waits, isForOperators })) as Caller;
+    if (scope !== null) {
+      assertScope(caller, scope);
     }
 
     const params = ids(ctx.params);

@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import type { Scope } from '../../domain/api-keys.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Value } from '../../domain/json-schema.ts';
-import type { Caller } from '../../services/context.ts';
+import type { Caller, Operator } from '../../services/context.ts';
 import type { Tag } from '../openapi/info.ts';
 import type { Multipart, MultipartOptions } from './read-multipart.ts';
 
@@ -89,6 +89,8 @@ export type Route = {
   readonly isReadOnly?: true;
   /** With the query parameter `wait` it waits, and takes no slot from the key's other calls. */
   readonly mayWait?: true;
+  /** Needs an operator key, and its `caller` is the operator. Other calls need a workspace's API key. */
+  readonly isForOperators?: true;
   /** `multipart`: `body` only documents it, and `handle` reads it with `readMultipart`. JSON otherwise. */
   readonly bodyKind?: 'multipart';
   readonly requestHeaders?: Readonly<Record<string, HeaderSpec>>;
@@ -106,10 +108,13 @@ type QueryOf<Q extends QuerySpecs> = {
 };
 
 /** A request, typed by the schemas of its route. A multipart body is not read yet. */
-type RequestOf<Q extends QuerySpecs, B extends TSchema, K extends BodyKind> = Omit<
-  Request,
-  'query' | 'body'
-> & {
+type RequestOf<
+  Q extends QuerySpecs,
+  B extends TSchema,
+  K extends BodyKind,
+  O extends true | undefined,
+> = Omit<Request, 'caller' | 'query' | 'body'> & {
+  readonly caller: O extends true ? Operator : Caller;
   readonly query: QueryOf<Q>;
   readonly body: K extends 'multipart' ? undefined : Value<B>;
 };
@@ -133,12 +138,14 @@ export const route = <
   const A extends AnswerSpecs,
   const R extends AnswerOf<A>,
   K extends BodyKind = undefined,
+  O extends true | undefined = undefined,
 >(
-  call: Omit<Route, 'query' | 'body' | 'bodyKind' | 'answers' | 'handle'> & {
+  call: Omit<Route, 'query' | 'body' | 'bodyKind' | 'isForOperators' | 'answers' | 'handle'> & {
     readonly query?: Q;
     readonly body?: B;
     readonly bodyKind?: K;
+    readonly isForOperators?: O;
     readonly answers: A;
-    readonly handle: (request: RequestOf<Q, B, K>) => Promise<R>;
+    readonly handle: (request: RequestOf<Q, B, K, O>) => Promise<R>;
   },
 ): Route => call as unknown as Route;

@@ -43,6 +43,14 @@ export const newKeys = {
   },
 };
 
+export const workspaceKeys = {
+  all: { summary: 'All rights', value: {} },
+  limited: {
+    summary: 'Drafts only',
+    value: { name: 'Newsroom', scopes: ['posts:read', 'posts:write', 'media'] },
+  },
+};
+
 export const created = {
   summary: 'The key is shown this once',
   value: {

@@ -65,6 +65,13 @@ const given = {
 
 export const createKeySchema = fields(given, ['name', 'scopes']);
 
+/** A key that an operator creates. */
+export const workspaceKeySchema = fields({
+  name: given.name,
+  scopes: given.scopes,
+  expires_at: given.expires_at,
+});
+
 /** Fields that are sent change; null clears. */
 export const editKeySchema = fields({ ...given });
 

@@ -171,8 +171,8 @@ const deleteCall = (deps: ApiDeps): Route =>
       },
     },
     errors: ['not_found', 'media_in_use'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
-      await deleteMedia(deps, workspaceId, id);
+    handle: async ({ caller, params: { id = '' } }) => {
+      await deleteMedia(deps, caller, id);
       return { status: 200, body: { ok: true, id } };
     },
   });

@@ -187,6 +187,7 @@ function operationOf(schemas: SchemaNames, route: Route): Json {
     ...(scope === null ? {} : { 'x-required-scope': scope }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...bodyOf(schemas, `${name}Body`, route),
+    ...(route.isForOperators ? { security: [{ operatorKey: [] }] } : {}),
     responses: Object.fromEntries([...good, ...bad]),
   };
 }

@@ -7,7 +7,13 @@ import type { SchemaNames } from './name-schemas.ts';
 
 /** Error codes of a route by status: its own and the common ones. */
 export function failuresOf({ method, path, body, errors, scope }: Route): Map<number, ErrorCode[]> {
-  const codes = new Set<ErrorCode>([...errors, 'invalid_request', 'unauthorized', 'rate_limited']);
+  const codes = new Set<ErrorCode>([
+    ...errors,
+    'invalid_request',
+    'unauthorized',
+    'wrong_key_type',
+    'rate_limited',
+  ]);
   if (scope !== null) {
     codes.add('scope_missing');
   }
@@ -228,6 +234,13 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
   key_limit_reached: {
     when: 'The workspace has 50 API keys already.',
     example: { error: 'A workspace has at most 50 API keys. Revoke one first: DELETE /keys/{id}.' },
+  },
+  wrong_key_type: {
+    when: 'An operator key in a call of a workspace, or an API key in a call of the operator.',
+    example: {
+      error:
+        'This call acts within a workspace and needs one of its API keys (svc_live_…); an operator key only manages workspaces.',
+    },
   },
   quota_exceeded: {
     when: 'A quota of the workspace is used up: scheduled posts, drafts, bytes of text, files, or bytes of files. `details` has `quota`, `limit` and `used`. Existing posts and files are kept, and scheduled posts are published.',

@@ -43,6 +43,12 @@ export const securitySchemes = {
     bearerFormat: 'svc_live_…',
     description: 'An API key of the workspace.',
   },
+  operatorKey: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'svc_admin_…',
+    description: 'A key of the operator, which manages workspaces and reads nothing in them.',
+  },
 };
 
 /** Groups of the routes, in this order. */
@@ -55,6 +61,8 @@ export const tags = {
   Analytics: 'Metrics of published posts: views, likes, comments, shares, saves.',
   Webhooks:
     'Your endpoints for events, the results of the deliveries to them, and all events to read.',
+  Workspaces:
+    'For products with many customers: a workspace for each. These calls need an operator key, which acts in no workspace.',
   Events: [
     'Requests to your webhook endpoints: a signed `POST` with the event as JSON.',
     'To check the signature, take the raw body as text, compute the HMAC-SHA256 of',

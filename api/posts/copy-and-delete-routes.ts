@@ -128,8 +128,8 @@ export const deleteCall = (deps: ApiDeps): Route =>
       },
     },
     errors: ['not_found', 'post_being_sent'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
-      const { live, toSync } = await deletePost(deps, { workspaceId, postId: id });
+    handle: async ({ caller, params: { id = '' } }) => {
+      const { live, toSync } = await deletePost(deps, { ...caller, postId: id });
       if (toSync) {
         deps.syncPost(toSync);
       }

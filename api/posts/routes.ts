@@ -112,8 +112,8 @@ const cancelCall = (deps: ApiDeps): Route =>
       },
     },
     errors: ['not_found', 'post_not_cancellable'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
-      const { stillSending, toSync } = await cancelPost(deps, { workspaceId, postId: id });
+    handle: async ({ caller, params: { id = '' } }) => {
+      const { stillSending, toSync } = await cancelPost(deps, { ...caller, postId: id });
       deps.syncPost(toSync);
       return { status: 200, body: { ok: true, id, still_sending: stillSending } };
     },
@@ -167,9 +167,9 @@ const settleCall = (deps: ApiDeps): Route =>
       },
     },
     errors: ['invalid_request', 'invalid_channel_ids', 'not_found', 'nothing_to_settle'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' }, body }) => {
+    handle: async ({ caller, params: { id = '' }, body }) => {
       const { channel_id: channelId, url } = body;
-      const scope = { workspaceId, postId: id };
+      const scope = { ...caller, postId: id };
       const deliveries = await settlePost(deps, scope, { channelId, url });
       deliveries.forEach(deps.syncDelivery);
       return { status: 200, body: { post: await showPost(deps, scope) } };

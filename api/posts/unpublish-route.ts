@@ -35,9 +35,9 @@ export const unpublishCall = (deps: ApiDeps): Route =>
       },
     },
     errors: ['invalid_request', 'invalid_channel_ids', 'not_found', 'nothing_to_unpublish'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' }, body }) => {
-      const scope = { workspaceId, postId: id };
-      const toSync = await unpublishPost(deps, scope, body.channel_ids);
+    handle: async ({ caller, params: { id = '' }, body }) => {
+      const scope = { workspaceId: caller.workspaceId, postId: id };
+      const toSync = await unpublishPost(deps, { ...caller, postId: id }, body.channel_ids);
       if (toSync) {
         deps.syncUnpublish(toSync);
       }

@@ -1,3 +1,5 @@
+import type { Context } from 'koa';
+import type { Origin } from '../../db/audit.ts';
 import { parseAddress } from '../../runtime/egress/addresses.ts';
 
 /**
@@ -8,7 +10,7 @@ import { parseAddress } from '../../runtime/egress/addresses.ts';
  *   may hold anything.
  */
 export function clientAddress(ip: string): string {
-  const address = parseAddress(withoutPort(ip).replace(/^::ffff:(?=\d+\.)/iv, ''));
+  const address = readAddress(ip);
   if (address === null) {
     return 'unknown';
   }
@@ -17,6 +19,15 @@ export function clientAddress(ip: string): string {
     ? address.text
     : `${Buffer.from(address.parsed.toByteArray().slice(0, 8)).toString('hex')}/64`;
 }
+
+/** The request id and the client's address, for the audit log. The address is never what a header says unparsed. */
+export function originOf(ctx: Context): Origin {
+  const address = readAddress(ctx.ip)?.text;
+  return { requestId: String(ctx.state['requestId']), ...(address ? { address } : {}) };
+}
+
+const readAddress = (ip: string) =>
+  parseAddress(withoutPort(ip).replace(/^::ffff:(?=\d+\.)/iv, ''));
 
 /** Strips the port of `203.0.113.7:4711` and `[2001:db8::7]:4711`. */
 function withoutPort(ip: string): string {

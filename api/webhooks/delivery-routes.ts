@@ -40,7 +40,7 @@ const testCall = (deps: ApiDeps): Route =>
     },
     errors: ['not_found'],
     handle: async ({ caller, params: { id = '' } }) => {
-      const delivery = await testEndpoint(deps, caller.workspaceId, id);
+      const delivery = await testEndpoint(deps, caller, id);
       return { status: 200, body: { delivery } };
     },
   });
@@ -95,7 +95,7 @@ const replayCall = (deps: ApiDeps): Route =>
     },
     errors: ['not_found', 'delivery_not_final', 'webhook_disabled'],
     handle: async ({ caller, params: { id = '', delivery: deliveryId = '' } }) => {
-      const { delivery, toSync } = await replayDelivery(deps, caller.workspaceId, id, deliveryId);
+      const { delivery, toSync } = await replayDelivery(deps, caller, id, deliveryId);
       toSync.forEach(deps.syncDelivery);
       return { status: 202, body: { delivery } };
     },
@@ -133,7 +133,7 @@ const replayFailedCall = (deps: ApiDeps): Route =>
     },
     errors: ['invalid_request', 'not_found', 'webhook_disabled'],
     handle: async ({ caller, params: { id = '' }, query }) => {
-      const { replaying, toSync } = await replayFailed(deps, caller.workspaceId, id, query.since);
+      const { replaying, toSync } = await replayFailed(deps, caller, id, query.since);
       toSync.forEach(deps.syncDelivery);
       return { status: 202, body: { replaying } };
     },

@@ -95,7 +95,7 @@ const createCall = (deps: ApiDeps): Route =>
     ],
     handle: async ({ caller, body, header }) => {
       const key = requestKey(header, 'createWebhook', body);
-      const made = await createEndpoint(deps, caller.workspaceId, body, key);
+      const made = await createEndpoint(deps, caller, body, key);
       const { endpoint, secret, replayed } = made;
       const webhook = { ...endpoint, secret };
       return createdAnswer({ webhook }, replayed, `/api/v1/webhooks/${endpoint.id}`);
@@ -151,7 +151,7 @@ const editCall = (deps: ApiDeps): Route =>
     },
     errors: ['invalid_request', 'invalid_webhook_url', 'invalid_events', 'not_found'],
     handle: async ({ caller, params: { id = '' }, body }) => {
-      const webhook = await editEndpoint(deps, caller.workspaceId, id, body);
+      const webhook = await editEndpoint(deps, caller, id, body);
       return { status: 200, body: { webhook } };
     },
   });
@@ -175,7 +175,7 @@ const deleteCall = (deps: ApiDeps): Route =>
     },
     errors: ['not_found'],
     handle: async ({ caller, params: { id = '' } }) => {
-      await deleteEndpoint(deps, caller.workspaceId, id);
+      await deleteEndpoint(deps, caller, id);
       return { status: 200, body: { ok: true, id } };
     },
   });
@@ -203,7 +203,7 @@ const rotateCall = (deps: ApiDeps): Route =>
     },
     errors: ['not_found'],
     handle: async ({ caller, params: { id = '' } }) => {
-      const { endpoint, secret } = await rotateSecret(deps, caller.workspaceId, id);
+      const { endpoint, secret } = await rotateSecret(deps, caller, id);
       return { status: 200, body: { webhook: { ...endpoint, secret } } };
     },
   });

@@ -18,6 +18,8 @@ export const ChannelSchema = defineEntity({
     handle: p.text(),
     /** Display name of the account; null if the network has none. */
     displayName: p.text().strictNullable(),
+    /** A name from the operator, shown instead of the network's. */
+    givenName: p.text().strictNullable(),
     /** The account's permanent id on the network. */
     remoteId: p.text(),
     baseUrl: p.text(),

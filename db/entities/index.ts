@@ -1,4 +1,5 @@
 import type { InferKyselyDB } from '@mikro-orm/postgresql';
+import { AuditEntrySchema } from './audit.ts';
 import {
   ChannelGrantSchema,
   ChannelSchema,
@@ -31,12 +32,19 @@ import {
   EventSchema,
   WebhookEndpointSchema,
 } from './webhooks.ts';
-import { ApiKeySchema, QuotaShareSchema, RateLimitSchema, WorkspaceSchema } from './workspaces.ts';
+import {
+  ApiKeySchema,
+  OperatorKeySchema,
+  QuotaShareSchema,
+  RateLimitSchema,
+  WorkspaceSchema,
+} from './workspaces.ts';
 
 export const entities = [
   InstallationSchema,
   WorkspaceSchema,
   ApiKeySchema,
+  OperatorKeySchema,
   ChannelSchema,
   ChannelGrantSchema,
   ConnectLinkSchema,
@@ -59,6 +67,7 @@ export const entities = [
   DeliveryAttemptSchema,
   QuotaShareSchema,
   RateLimitSchema,
+  AuditEntrySchema,
   NetworkParkSchema,
   NetworkUseSchema,
   ServerPlaceSchema,

@@ -6,6 +6,13 @@ import { createdAt, id, instant } from './columns.ts';
 export const WorkspaceSchema = defineEntity({
   name: 'Workspace',
   tableName: 'workspaces',
+  indexes: [
+    {
+      name: 'workspaces_deleted',
+      expression:
+        'create index "workspaces_deleted" on "workspaces" ("deleted_at") where "deleted_at" is not null and "purged_at" is null',
+    },
+  ],
   properties: {
     id: id(),
     name: p.text().strictNullable(),
@@ -16,6 +23,10 @@ export const WorkspaceSchema = defineEntity({
     /** Sequence of the newest numbered event. */
     lastEventSequence: p.bigint('number').default(0),
     createdAt: createdAt(),
+    /** From then on nothing of it works, and its rows are deleted in the background. */
+    deletedAt: instant().strictNullable(),
+    /** Everything but this row is gone. The row stays, because checking all references to it would read whole tables. */
+    purgedAt: instant().strictNullable(),
   },
 });
 
@@ -47,6 +58,22 @@ export const ApiKeySchema = defineEntity({
 
 export class ApiKey extends ApiKeySchema.class {}
 ApiKeySchema.setClass(ApiKey);
+
+/** A key that manages workspaces and reads nothing in them. */
+export const OperatorKeySchema = defineEntity({
+  name: 'OperatorKey',
+  tableName: 'operator_keys',
+  properties: {
+    id: id(),
+    name: p.text(),
+    /** As of an API key. */
+    hash: p.text().unique(),
+    lastFour: p.text(),
+    createdAt: createdAt(),
+    revokedAt: instant().strictNullable(),
+    lastUsedAt: instant().strictNullable(),
+  },
+});
 
 /**
  * A share of what a workspace's quotas leave. A post takes from one share, so that concurrent inserts seldom wait for

@@ -9,6 +9,8 @@ import { Migration0035LabelsAndSearch } from './migration-0035-labels-and-search
 import { Migration0036DeletedPosts } from './migration-0036-deleted-posts.ts';
 import { Migration0037Unpublish } from './migration-0037-unpublish.ts';
 import { Migration0038KeyRights } from './migration-0038-key-rights.ts';
+import { Migration0039Audit } from './migration-0039-audit.ts';
+import { Migration0040Operators } from './migration-0040-operators.ts';
 import { Migration0041EventSequence } from './migration-0041-event-sequence.ts';
 import { Migration0043PostTimezone } from './migration-0043-post-timezone.ts';
 import { Migration0044ChannelMedia } from './migration-0044-channel-media.ts';
@@ -29,6 +31,8 @@ export const migrations = [
   { name: 'migration-0036-deleted-posts', class: Migration0036DeletedPosts },
   { name: 'migration-0037-unpublish', class: Migration0037Unpublish },
   { name: 'migration-0038-key-rights', class: Migration0038KeyRights },
+  { name: 'migration-0039-audit', class: Migration0039Audit },
+  { name: 'migration-0040-operators', class: Migration0040Operators },
   { name: 'migration-0041-event-sequence', class: Migration0041EventSequence },
   { name: 'migration-0043-post-timezone', class: Migration0043PostTimezone },
   { name: 'migration-0044-channel-media', class: Migration0044ChannelMedia },

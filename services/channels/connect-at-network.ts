@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Origin } from '../../db/audit.ts';
 import { ConnectLink } from '../../db/entities/channels.ts';
 import type { OauthEntry, Authorized, OauthContext } from '../../networks/oauth/contract.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
@@ -81,6 +82,7 @@ type Callback = {
   readonly browser: string | null;
   /** Called with the link's token before the request to the network. */
   readonly onKnown: (token: string) => Promise<void>;
+  readonly origin: Origin;
 };
 
 const isState = /^[\x21-\x7e]{1,500}$/v;
@@ -97,7 +99,7 @@ export async function finishConnecting(
   callback: Callback,
 ): Promise<ConnectOutcome> {
   const link = await takeLink(deps, callback);
-  const flow = openFlow(deps.sealer, link);
+  const flow = { ...openFlow(deps.sealer, link), origin: callback.origin };
   let authorized: Authorized;
   try {
     await callback.onKnown(flow.token);
@@ -158,7 +160,7 @@ async function takeLink(
 async function takeGrant(
   deps: ServiceDeps,
   link: ConnectLink,
-  flow: Flow,
+  flow: Flow & { readonly origin: Origin },
   { grant, accounts }: Authorized,
 ): Promise<ConnectOutcome> {
   try {
@@ -211,7 +213,7 @@ export async function chooseAccount(
   step: ConnectStep,
   index: number,
 ): Promise<ConnectOutcome> {
-  const { link, token } = step;
+  const { link, token, origin } = step;
   const { grant, accounts } = openChoice(deps, step);
   const account = accounts[index];
   if (!account) {
@@ -224,7 +226,7 @@ export async function chooseAccount(
   }
 
   try {
-    return await storeAccount(deps, link, { token }, { account, grant });
+    return await storeAccount(deps, link, { token, origin }, { account, grant });
   } catch (error) {
     const problem = problemOf(error);
     if (problem) {

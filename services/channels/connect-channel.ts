@@ -77,7 +77,9 @@ export async function connectChannel(
       checkedAt: null,
       checkAnswer: null,
     };
-    const channel = known ? tx.assign(known, fresh) : tx.create(Channel, { id, ...own, ...fresh });
+    const channel = known
+      ? tx.assign(known, fresh)
+      : tx.create(Channel, { id, givenName: null, ...own, ...fresh });
     await tx.flush();
     await storeGrant(tx, sealer, { workspaceId, channelId: id }, grant);
     return channel;

@@ -1,3 +1,4 @@
+import { recordAudit, type Actor, type Origin } from '../../db/audit.ts';
 import { ConnectLink, type ConnectStatus, Channel } from '../../db/entities/channels.ts';
 import type { Em, Orm } from '../../db/orm.ts';
 import { db, query } from '../../db/query.ts';
@@ -44,6 +45,7 @@ export type ConnectStep = {
   readonly token: string;
   /** The secret of the browser's cookie. */
   readonly browser: string;
+  readonly origin: Origin;
 };
 
 /** The outcome of a step: the link has ended (`connected`, `failed`) or its page continues (`open`). */
@@ -217,6 +219,13 @@ const wrongAccount = (came: string, wanted?: string): Problem =>
 const followsMoves = ({ networks }: Pick<ServiceDeps, 'networks'>, link: ConnectLink): boolean =>
   !link.atSandbox && networks.oauth[link.platform]?.moves === true;
 
+/** The person who uses a link. */
+export const actorOf = ({ link, origin }: Pick<ConnectStep, 'link' | 'origin'>): Actor => ({
+  ...origin,
+  workspaceId: link.workspaceId,
+  linkId: link.id,
+});
+
 /**
  * Stores an account and ends its link, in one transaction.
  *
@@ -226,7 +235,7 @@ const followsMoves = ({ networks }: Pick<ServiceDeps, 'networks'>, link: Connect
 export async function storeAccount(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer' | 'networks' | 'quotas'>,
   link: ConnectLink,
-  { token }: Pick<Flow, 'token'>,
+  { token, origin }: Pick<ConnectStep, 'token' | 'origin'>,
   { account, grant }: { readonly account: Account; readonly grant: Grant | null },
 ): Promise<ConnectOutcome> {
   const { workspaceId, platform, channelId } = link;
@@ -252,6 +261,7 @@ export async function storeAccount(
     }
 
     await recordConnected(em, channel);
+    await recordAudit(em, actorOf({ link, origin }), 'channel.connected', id);
     return { kind: 'connected', token, channelId: id };
   });
 }

@@ -60,7 +60,7 @@ export function connectorOf(
  */
 export async function connectWithSecret(
   deps: SecretDeps,
-  { link, token, browser }: ConnectStep,
+  { link, token, browser, origin }: ConnectStep,
   given: Readonly<Record<string, string>>,
   address: string,
 ): Promise<ConnectOutcome> {
@@ -82,7 +82,7 @@ export async function connectWithSecret(
     const base = link.atSandbox && deps.sandboxUrl ? connector.sandbox(deps.sandboxUrl) : {};
     const account = await connector.connect(deps.networkEgress, { ...base, ...values });
     const [same = account] = await matchingAccounts(deps, link, [account], { isProved: false });
-    return await storeAccount(deps, link, { token }, { account: same, grant: null });
+    return await storeAccount(deps, link, { token, origin }, { account: same, grant: null });
   } catch (error) {
     const problem = problemOf(error);
     if (problem?.code === 'refused') {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { recordAudit, type Actor } from '../../db/audit.ts';
 import { Channel } from '../../db/entities/channels.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
@@ -51,7 +52,7 @@ type CreatedLink = { readonly id: string; readonly link: string; readonly expire
  */
 export async function createConnectLink(
   deps: LinkDeps,
-  workspaceId: string,
+  actor: Actor,
   request: LinkRequest,
   key?: RequestKey,
 ): Promise<CreatedLink & { readonly replayed: boolean }> {
@@ -59,8 +60,8 @@ export async function createConnectLink(
   const returnUrl =
     request.returnUrl === undefined ? null : checkReturnUrl(request.returnUrl, deps.returnUrls);
   const given = checkValues(request.platform, entry, request.values ?? {});
-  return createOnce<CreatedLink>(deps, workspaceId, key, (transact) =>
-    transact((em) => storeLink(deps, em, workspaceId, { ...request, entry, returnUrl, given })),
+  return createOnce<CreatedLink>(deps, actor.workspaceId, key, (transact) =>
+    transact((em) => storeLink(deps, em, actor, { ...request, entry, returnUrl, given })),
   );
 }
 
@@ -73,9 +74,10 @@ type CheckedRequest = Omit<LinkRequest, 'returnUrl' | 'values'> & {
 async function storeLink(
   deps: LinkDeps,
   em: Em,
-  workspaceId: string,
+  actor: Actor,
   request: CheckedRequest,
 ): Promise<CreatedLink> {
+  const { workspaceId } = actor;
   const { platform, channelId, entry, returnUrl, given } = request;
   const channel = channelId === undefined ? null : await channelOf(em, workspaceId, channelId);
   if (channel && channel.platform !== platform) {
@@ -110,6 +112,7 @@ async function storeLink(
     }),
   );
   await dropOldest(em, workspaceId);
+  await recordAudit(em, actor, 'connect_link.created', id);
   return { id, link: `${deps.publicUrl}/connect/${token}`, expires_at: expiresAt.toISOString() };
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { recordAudit, type Actor } from '../../db/audit.ts';
 import type { PostPresentation } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
@@ -39,15 +40,15 @@ const [maxAttempts, waitMs] = [8, 50];
  */
 export async function disconnectChannel(
   deps: DisconnectDeps,
-  scope: ChannelKey,
+  change: Actor & ChannelKey,
 ): Promise<{
   readonly disconnected: Disconnected & { readonly still_sending: number };
   readonly toSync: readonly DeliveryToSync[];
 }> {
   const { disconnected, deliveryIds } = await whenUncontended(() =>
-    deps.orm.em.fork().transactional((em) => disconnect(em, deps, scope)),
+    deps.orm.em.fork().transactional((em) => disconnect(em, deps, change)),
   );
-  const { workspaceId } = scope;
+  const { workspaceId } = change;
   const toSync = deliveryIds.map((deliveryId) => ({ workspaceId, deliveryId, round: 1 }));
   return { disconnected, toSync };
 }
@@ -57,8 +58,9 @@ export async function disconnectChannel(
  * channel (`holdChannels`): it commits before this one, or finds the channel gone. Its posts are found by the second
  * `lockPostsOf`, which must not wait because it runs under the channel's lock.
  */
-async function disconnect(em: Em, deps: DisconnectDeps, scope: ChannelKey) {
-  const { workspaceId, channelId } = scope;
+async function disconnect(em: Em, deps: DisconnectDeps, change: Actor & ChannelKey) {
+  const { workspaceId, channelId } = change;
+  const scope = { workspaceId, channelId };
   const now = deps.now();
   await findChannel(em, scope, false);
   await lockPostsOf(em, scope, true);
@@ -69,6 +71,7 @@ async function disconnect(em: Em, deps: DisconnectDeps, scope: ChannelKey) {
     now,
   });
   await eraseChannel(em, scope, now);
+  await recordAudit(em, change, 'channel.disconnected', channelId);
   const eventData: Disconnected = {
     channel,
     removed_from: removedFrom,

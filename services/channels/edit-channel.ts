@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
+import { recordAudit, type Actor } from '../../db/audit.ts';
 import { AppError } from '../../domain/errors.ts';
 import {
   filesInOptions,
@@ -24,10 +25,11 @@ type ChannelEdit = {
  */
 export async function editChannel(
   { orm, rules, now }: Pick<ServiceDeps, 'orm' | 'rules' | 'now'>,
-  workspaceId: string,
+  actor: Actor,
   id: string,
   { options }: ChannelEdit,
 ): Promise<FoundChannel> {
+  const { workspaceId } = actor;
   const edited = await orm.em.fork().transactional(async (em) => {
     const channel = await loadChannel(em, workspaceId, id, LockMode.PESSIMISTIC_WRITE);
     if (options !== undefined) {
@@ -36,6 +38,7 @@ export async function editChannel(
       assertUsable(rules, channel, options ?? {}, [...found.values()]);
       channel.options = options && Object.keys(options).length > 0 ? options : null;
       channel.updatedAt = now();
+      await recordAudit(em, actor, 'channel.edited', id);
     }
 
     return channel;

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Actor } from '../../db/audit.ts';
 import { Workspace } from '../../db/entities/workspaces.ts';
 import type { Em } from '../../db/orm.ts';
 import { dueAt } from '../../db/post-status.ts';
@@ -13,7 +14,7 @@ import { sha256Hex } from '../../runtime/secrets.ts';
 import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { retryPost } from '../posts/retry-post.ts';
-import type { ConnectStep } from './connect-link.ts';
+import { actorOf, type ConnectStep } from './connect-link.ts';
 import { Problem } from './connect-problem.ts';
 import { createConnectLink, networkName } from './create-link.ts';
 import { accountDeps } from './oauth-context.ts';
@@ -69,7 +70,7 @@ export async function reconnectChannel(
 /** Returns null when this network cannot be connected in a browser here, only with tokens. */
 async function linkTo(
   deps: ServiceDeps,
-  { workspaceId, quotas }: Caller,
+  caller: Caller,
   { channel: { id, platform } }: FoundChannel,
 ): Promise<Reconnection['link']> {
   if (!(platform in deps.networks.oauth)) {
@@ -78,8 +79,8 @@ async function linkTo(
 
   try {
     const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
-    const request = { platform, channelId: id, mostChannels: quotas.channels };
-    return await createConnectLink(linkDeps, workspaceId, request);
+    const request = { platform, channelId: id, mostChannels: caller.quotas.channels };
+    return await createConnectLink(linkDeps, caller, request);
   } catch (error) {
     if (error instanceof AppError && error.code === 'network_not_configured') {
       return null;
@@ -132,7 +133,7 @@ async function lostPosts(
  */
 async function retryLostPosts(
   deps: Pick<ServiceDeps, 'orm' | 'now'>,
-  caller: Pick<Caller, 'workspaceId' | 'plan'>,
+  caller: Actor & Pick<Caller, 'plan'>,
   channelId: string,
   { postIds }: LostPosts,
 ): Promise<PostToSync[]> {
@@ -184,7 +185,7 @@ export async function sendLostPosts(deps: ServiceDeps, step: ConnectStep): Promi
   const em = deps.orm.em.fork();
   const found = await lostPosts(em, workspaceId, connectedId, deps.now());
   const workspace = await em.findOneOrFail(Workspace, { id: workspaceId });
-  const caller = { workspaceId, plan: workspace.plan };
+  const caller = { ...actorOf(step), plan: workspace.plan };
   return retryLostPosts(deps, caller, connectedId, found);
 }
 

@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
+import { recordAudit, type Actor } from '../../db/audit.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
@@ -24,7 +25,7 @@ type KeyEdit = {
   readonly expiresAt?: string | null;
 };
 
-type Holder = Pick<Caller, 'workspaceId' | 'keyId'>;
+type Holder = Actor & Pick<Caller, 'keyId'>;
 type Deps = Pick<ServiceDeps, 'orm' | 'now'>;
 
 /**
@@ -34,9 +35,10 @@ type Deps = Pick<ServiceDeps, 'orm' | 'now'>;
  */
 export async function createKey(
   { orm, now }: Deps,
-  { workspaceId, keyId }: Holder,
+  holder: Holder,
   request: KeyEdit & Required<Pick<KeyEdit, 'name' | 'scopes'>>,
-): Promise<{ readonly secret: string; readonly key: KeyView }> {
+): Promise<CreatedKey> {
+  const { workspaceId, keyId } = holder;
   const name = readName(request.name);
   const { scopes, channelIds = null } = request;
   const rights = { scopes, channelIds, expiresAt: readExpiry(request.expiresAt ?? null, now()) };
@@ -53,7 +55,9 @@ export async function createKey(
       throw new AppError('key_limit_reached', message);
     }
 
-    return storeKey(em, workspaceId, { ...rights, name });
+    const created = await storeKey(em, workspaceId, { ...rights, name });
+    await recordAudit(em, holder, 'key.created', created.key.id);
+    return created;
   });
 }
 
@@ -65,10 +69,11 @@ export async function createKey(
  */
 export async function editKey(
   { orm, now }: Deps,
-  { workspaceId, keyId }: Holder,
+  holder: Holder,
   id: string,
   request: KeyEdit,
 ): Promise<KeyView> {
+  const { workspaceId, keyId } = holder;
   const name = request.name === undefined ? undefined : readName(request.name);
   const expiresAt =
     request.expiresAt === undefined ? undefined : readExpiry(request.expiresAt, now());
@@ -89,6 +94,7 @@ export async function editKey(
           channel_ids = ${rights.channelIds}::uuid[], expires_at = ${rights.expiresAt}
         where id = ${id} and workspace_id = ${workspaceId} returning ${keyColumns}`,
     );
+    await recordAudit(em, holder, 'key.edited', id);
     return presentKey(row);
   });
 }
@@ -100,9 +106,10 @@ export async function editKey(
  */
 export async function revokeKey(
   { orm }: Pick<ServiceDeps, 'orm'>,
-  { workspaceId, keyId }: Holder,
+  holder: Holder,
   id: string,
 ): Promise<void> {
+  const { workspaceId, keyId } = holder;
   await orm.em.fork().transactional(async (em) => {
     const { own, key } = await lockKeys(em, workspaceId, keyId, id);
     assertWithin(rightsOf(key), own);
@@ -110,23 +117,25 @@ export async function revokeKey(
       em,
       sql`update api_keys set revoked_at = now() where id = ${id} and workspace_id = ${workspaceId}`,
     );
+    await recordAudit(em, holder, 'key.revoked', id);
   });
 }
 
-/** @param rights `scopes` null for all, also future ones. */
+/** A key to store. */
+export type NewKey = Omit<KeyRights, 'scopes'> & {
+  readonly name: string | null;
+  /** Null for all, also future ones. */
+  readonly scopes: readonly Scope[] | null;
+};
+
+/** `secret` is the key itself, of which only the hash is stored. */
+export type CreatedKey = { readonly secret: string; readonly key: KeyView };
+
 export async function storeKey(
   em: Em,
   workspaceId: string,
-  {
-    name,
-    scopes,
-    channelIds,
-    expiresAt,
-  }: Omit<KeyRights, 'scopes'> & {
-    readonly name: string | null;
-    readonly scopes: readonly Scope[] | null;
-  },
-): Promise<{ readonly secret: string; readonly key: KeyView }> {
+  { name, scopes, channelIds, expiresAt }: NewKey,
+): Promise<CreatedKey> {
   const secret = newApiKey();
   const [row] = await query(
     em,

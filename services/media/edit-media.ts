@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { recordAudit } from '../../db/audit.ts';
 import { isOpenChannel } from '../../db/channel-status.ts';
 import type { MediaFile } from '../../db/entities/media.ts';
 import type { Em } from '../../db/orm.ts';
@@ -47,6 +48,8 @@ export async function editMedia(
     if (name !== undefined) {
       file.name = fileName(name, file.type);
     }
+
+    await recordAudit(em, owner, 'media.edited', id);
 
     return file;
   });

@@ -1,5 +1,6 @@
 import type { EntityDictionary } from '@mikro-orm/core';
 import { sql, type RawBuilder } from 'kysely';
+import { recordAudit, type Actor } from '../../db/audit.ts';
 import { MediaFile } from '../../db/entities/media.ts';
 import type { Em } from '../../db/orm.ts';
 import { isOpenPost } from '../../db/post-status.ts';
@@ -84,13 +85,14 @@ export async function findByLink(em: Em, linkToken: string): Promise<MediaFile |
  */
 export async function deleteMedia(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'media'>,
-  workspaceId: string,
+  actor: Actor,
   id: string,
 ): Promise<void> {
   const { orm, now } = deps;
   await orm.em.fork().transactional(async (em) => {
-    await markDeleted(em, workspaceId, id, now());
+    await markDeleted(em, actor.workspaceId, id, now());
     await abandonFile(em, id);
+    await recordAudit(em, actor, 'media.deleted', id);
   });
   await removeUnclaimed(deps, [id]);
 }

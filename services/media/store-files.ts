@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { recordAudit } from '../../db/audit.ts';
 import { MediaFile } from '../../db/entities/media.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
@@ -125,6 +126,7 @@ export async function insertMedia(
     em,
     files.map(({ id }) => id),
   );
+  await recordAudit(em, owner, 'media.uploaded', ...files.map(({ id }) => id));
   return files.map((file) =>
     em.create(MediaFile, { ...file, workspaceId: owner.workspaceId, createdAt, deletedAt: null }),
   );

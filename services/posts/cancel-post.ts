@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { recordAudit } from '../../db/audit.ts';
 import { lockChannels, stopChannels } from '../../db/channel-status.ts';
 import type { PostPresentation } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
@@ -8,7 +9,7 @@ import { recordPostEvent } from '../../db/record-event.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/statuses.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
-import type { PostScope } from '../context.ts';
+import type { PostChange, PostScope } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { lockPost } from './read-posts.ts';
 
@@ -26,13 +27,14 @@ type Cancelled = {
  */
 export async function cancelPost(
   deps: Pick<ServiceDeps, 'orm' | 'now'> & PostPresentation,
-  scope: PostScope,
+  change: PostChange,
 ): Promise<Cancelled> {
+  const { workspaceId, postId } = change;
+  const scope = { workspaceId, postId };
   const { revision, stillSending } = await deps.orm.em.fork().transactional(async (em) => {
     await assertCancellable(em, scope);
     await stopChannels(em, scope);
     const after = await lockChannels(em, scope);
-    const { workspaceId, postId } = scope;
     const [post] = await query(
       em,
       sql<{ revision: number }>`
@@ -42,6 +44,7 @@ export async function cancelPost(
     );
     await voidShares(em, workspaceId);
     await recordPostEvent(em, scope, 'post.cancelled', deps);
+    await recordAudit(em, change, 'post.cancelled', postId);
     return {
       revision: post?.revision ?? 0,
       stillSending: after.filter((status) => status === 'publishing' || status === 'retrying')
@@ -49,7 +52,8 @@ export async function cancelPost(
     };
   });
   const isUnfinished = stillSending > 0;
-  const toSync = { ...scope, status: 'draft', revision, dueAt: null, isUnfinished };
+  const { requestId } = change;
+  const toSync = { ...scope, status: 'draft', revision, dueAt: null, isUnfinished, requestId };
   return { stillSending, toSync };
 }
 

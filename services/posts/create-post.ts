@@ -139,6 +139,7 @@ async function makePost(
     revision: 1,
     dueAt: dueAt.toISOString(),
     networks: channels.map(({ platform }) => platform),
+    requestId: caller.requestId,
   };
   return { postId: post.id, replayed: false, toSync };
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { recordAudit } from '../../db/audit.ts';
 import { isUnderWay, lockChannels, stopChannels } from '../../db/channel-status.ts';
 import { detachParts } from '../../db/ledger/outcomes.ts';
 import { hasPossiblyLivePart, openInSql } from '../../db/ledger/parts.ts';
@@ -9,7 +10,7 @@ import { AppError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/statuses.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
 import { longestAppearanceMs } from '../../networks/content-rules.ts';
-import type { PostScope } from '../context.ts';
+import type { PostChange, PostScope } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { expireKey } from '../idempotency.ts';
 import { nameOfChannel } from './choose-channels.ts';
@@ -42,8 +43,10 @@ type Deleted = {
  */
 export async function deletePost(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'rules'>,
-  scope: PostScope,
+  change: PostChange,
 ): Promise<Deleted> {
+  const { workspaceId, postId } = change;
+  const scope = { workspaceId, postId };
   return deps.orm.em.fork().transactional(async (em) => {
     const { status } = await lockPost(em, scope);
     await lockSums(em, scope);
@@ -60,8 +63,9 @@ export async function deletePost(
     }
 
     const channels = await readChannels(em, scope, longestAppearanceMs(deps.rules));
-    assertNoneBeingSent(scope.postId, channels);
+    assertNoneBeingSent(postId, channels);
     const revision = await deleteRows(em, scope, channels, deps.now());
+    await recordAudit(em, change, 'post.deleted', postId);
     return {
       live: channels.flatMap(liveOf),
       toSync:

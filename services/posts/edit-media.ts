@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Quotas } from '../../domain/quotas.ts';
+import type { QuotaOwner } from '../context.ts';
 import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
 import type { PostInput } from './content.ts';
 import { givenFiles, type GivenFiles } from './given-files.ts';
@@ -57,13 +57,13 @@ export async function editPostMedia(
   edit: {
     readonly input: PostInput;
     readonly downloaded: MediaToInsert;
-    readonly quotas: Quotas;
+    readonly owner: QuotaOwner;
     /** Files that options and defaults of the edited post name. */
     readonly inOptions: OptionFiles;
   },
   now: Date,
 ): Promise<EditedMedia> {
-  const { input, downloaded, quotas, inOptions } = edit;
+  const { input, downloaded, owner, inOptions } = edit;
   const rows = await lockPostMedia(em, { workspaceId, postId });
   const given = givenFiles(input);
   const kept = rows.filter((row) =>
@@ -78,7 +78,7 @@ export async function editPostMedia(
     { ids, path: '/media_ids' },
   ];
   const found = await chooseMedia(em, workspaceId, named, downloaded.files);
-  const inserted = await insertMedia(em, { workspaceId, quotas }, downloaded, now);
+  const inserted = await insertMedia(em, owner, downloaded, now);
   for (const file of inserted) {
     found.set(file.id, file);
   }

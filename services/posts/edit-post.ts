@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { recordAudit } from '../../db/audit.ts';
 import { stopChannels, stopFinishing } from '../../db/channel-status.ts';
 import { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
@@ -36,13 +37,11 @@ import { validateEdit } from './validate-edit.ts';
 type Deps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media' | 'publicUrl'>;
 
 type Edit = {
-  readonly caller: Caller;
   readonly postId: string;
   readonly input: PostInput;
   /** Undefined keeps the time. Null makes the post a draft. */
   readonly dueAt: Date | null | undefined;
   readonly downloaded: MediaToInsert;
-  readonly quotas: Caller['quotas'];
   /** From `withRecount`. */
   readonly recounts: boolean;
 };
@@ -65,7 +64,7 @@ export async function editPost(
   assertTexts(input);
   assertReaches(caller, input.channelIds ?? []);
   const urls = givenUrls(input);
-  const { workspaceId, quotas } = caller;
+  const { workspaceId } = caller;
   const isTimed = input.scheduledAt !== undefined || input.scheduleInMinutes !== undefined;
   const asked = dueTime(input, deps.now());
   const dueAt = isTimed ? asked : undefined;
@@ -78,12 +77,12 @@ export async function editPost(
   const downloaded = await downloadMedia(deps, caller, urls, signal);
   try {
     const whole = withDownloads(input, urls, downloaded.files);
-    const edit = { caller, postId, input: whole, dueAt, downloaded, quotas };
+    const edit = { postId, input: whole, dueAt, downloaded };
     return await withExternalId(deps.orm.em.fork(), workspaceId, input, () =>
       withRecount((recounts) =>
         deps.orm.em
           .fork()
-          .transactional((em) => applyEdit(deps, em, workspaceId, { ...edit, recounts })),
+          .transactional((em) => applyEdit(deps, em, caller, { ...edit, recounts })),
       ),
     );
   } finally {
@@ -95,10 +94,11 @@ export async function editPost(
 async function applyEdit(
   deps: Deps,
   em: Em,
-  workspaceId: string,
+  caller: Caller,
   edit: Edit,
 ): Promise<PostToSync | null> {
-  const { caller, postId, input, dueAt: newDueAt, quotas, recounts } = edit;
+  const { workspaceId, requestId } = caller;
+  const { postId, input, dueAt: newDueAt, recounts } = edit;
   assertEditable(await lockPost(em, { workspaceId, postId }), postId);
   const post = await em.findOneOrFail(Post, { id: postId, workspaceId });
   const dueAt = newDueAt === undefined ? post.scheduledAt : newDueAt;
@@ -123,7 +123,7 @@ async function applyEdit(
   const ofChannels = input.channelMedia === undefined ? [] : idsOfChannels(content);
   const values = valuesOf(channels, content);
   const inOptions = { sent: [...sent, ...ofChannels], inDefaults, values };
-  const media = await editPostMedia(em, post, { ...edit, inOptions }, deps.now());
+  const media = await editPostMedia(em, post, { ...edit, owner: caller, inOptions }, deps.now());
   const changes = media.isChanged || !isDeepStrictEqual(content, before);
   if (dueAt === null && post.status === 'draft' && changes) {
     await stopFinishing(em, { workspaceId, postId });
@@ -138,7 +138,7 @@ async function applyEdit(
   const edited = { status, content, dueAt, validations, sameTexts } as const;
   const ownBytes = await writeChannels(em, post, channels, edited);
   const use = useChange(post, status, content, ownBytes + media.textBytes);
-  await takeQuota(em, { workspaceId, quotas }, postId, use, recounts);
+  await takeQuota(em, caller, postId, use, recounts);
   const warning = warningFor(validations, timeWarning(input), missing);
   const { timezone = post.timezone ?? null } = input;
   const labels = editedLabels(post, input);
@@ -153,8 +153,9 @@ async function applyEdit(
   }
 
   await endWithout(em, post, channels, { ...deps, now: deps.now() });
+  await recordAudit(em, caller, 'post.edited', postId);
   const isUnfinished = status === 'draft' && channels.sending.length > 0;
-  return timeChanged ? { ...toSync(post), networks, isUnfinished } : null;
+  return timeChanged ? { ...toSync(post), networks, isUnfinished, requestId } : null;
 }
 
 /** All values of the post's options, of the defaults that it keeps, and the channels' own files. */

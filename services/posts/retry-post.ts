@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { recordAudit, type Actor } from '../../db/audit.ts';
 import { isNotWithheld, retryChannels } from '../../db/channel-status.ts';
 import type { Channel } from '../../db/entities/channels.ts';
 import type { Em } from '../../db/orm.ts';
@@ -30,7 +31,7 @@ type Retried = {
  */
 export async function retryPost(
   deps: Pick<ServiceDeps, 'orm' | 'now'>,
-  caller: Pick<Caller, 'workspaceId' | 'plan'>,
+  caller: Actor & Pick<Caller, 'plan'>,
   postId: string,
   {
     only = channelErrorCodes,
@@ -43,7 +44,7 @@ export async function retryPost(
   } = {},
 ): Promise<Retried> {
   assertHasPlan(caller);
-  const { workspaceId } = caller;
+  const { workspaceId, requestId } = caller;
   const now = deps.now();
   const { revision, networks, retrying } = await deps.orm.em.fork().transactional(async (em) => {
     const post = await lockPost(em, { workspaceId, postId });
@@ -67,11 +68,13 @@ export async function retryPost(
         where id = ${postId} and workspace_id = ${workspaceId}
         returning revision, ${networksOfPost} as networks`,
     );
+    await recordAudit(em, caller, 'post.retried', postId);
     const { revision: raised = 0, networks: all = [] } = changed ?? {};
     return { revision: raised, networks: all, retrying: channels };
   });
   const dueAt = at.toISOString();
-  const toSync = { workspaceId, postId, status: 'publishing', revision, dueAt, networks };
+  const what = { workspaceId, postId, status: 'publishing', revision };
+  const toSync = { ...what, dueAt, networks, requestId };
   return { retrying, toSync };
 }
 

@@ -103,7 +103,11 @@ const viewedFiles = (publicUrl: string, { placed, found }: Files) =>
 
 const viewedFile = (
   publicUrl: string,
-  { id, part, altText }: { readonly id: string; readonly part: number; readonly altText: string | null },
+  {
+    id,
+    part,
+    altText,
+  }: { readonly id: string; readonly part: number; readonly altText: string | null },
   file: FileFacts,
 ) => ({
   id,

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { recordAudit } from '../../db/audit.ts';
 import { type Settled, settleChannel } from '../../db/channel-status.ts';
 import { lockClaims } from '../../db/ledger/entries.ts';
 import {
@@ -20,7 +21,7 @@ import type { ChannelStatus } from '../../domain/statuses.ts';
 import { addressFault, postAddress } from '../../domain/texts.ts';
 import type { DeliveryToSync } from '../../domain/to-sync.ts';
 import { longestAppearanceMs } from '../../networks/content-rules.ts';
-import type { PostScope } from '../context.ts';
+import type { PostChange, PostScope } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { lockPost } from './read-posts.ts';
 
@@ -52,10 +53,11 @@ type Channel = {
  */
 export async function settlePost(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'publicUrl' | 'rules'>,
-  scope: PostScope,
+  change: PostChange,
   { channelId, url: given }: Settlement,
 ): Promise<DeliveryToSync[]> {
-  const { workspaceId } = scope;
+  const { workspaceId, postId } = change;
+  const scope = { workspaceId, postId };
   const url = given === null ? null : readUrl(given);
   const now = deps.now();
   const started = await deps.orm.em.fork().transactional(async (em) => {
@@ -81,6 +83,7 @@ export async function settlePost(
     const end = hasEnded ? refinalizePost : finalizeIfPublished;
     const deliveryIds = await end(em, scope, { ...deps, now });
     await putInOutbox(em, scope);
+    await recordAudit(em, change, 'post.settled', postId);
     return deliveryIds;
   });
   return started.map((deliveryId) => ({ workspaceId, deliveryId, round: 1 }));

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { insertAudit } from '../../db/audit.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
@@ -115,7 +116,7 @@ export async function storePost(
   }
 }
 
-/** Inserts the post, its channels and the event of a scheduled one, and takes their quota, in one statement. */
+/** Inserts the post, its channels, its entry in the audit log and the event of a scheduled one, and takes their quota, in one statement. */
 async function insertPost(
   em: Em,
   owner: QuotaOwner,
@@ -153,7 +154,8 @@ async function insertPost(
     with held as materialized (${heldChannels(owner.workspaceId, channelIds)}),
       share as (${takeFromShare(owner, post.id, change, areHeld)}),
       post as (${postRow(post, validations, now)}),
-      channels as (${channelRows(owner.workspaceId, post, validations)})
+      channels as (${channelRows(owner.workspaceId, post, validations)}),
+      audit as (${insertAudit(owner, 'post.created', sql`(select ${newId()}::uuid, id from post)`)})
       ${view ? sql`, ${scheduledEvent(owner.workspaceId, view, now)}` : sql``}
     select array(select id from held) as held, exists (select from post) as is_stored`;
   const [stored] = await query(em, insertion);

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { recordAudit } from '../../db/audit.ts';
 import { unpublishValues } from '../../db/channel-status.ts';
 import type { Channel } from '../../db/entities/channels.ts';
 import { isLiveChannel } from '../../db/ledger/parts.ts';
@@ -8,7 +9,7 @@ import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ChannelStatus, UnpublishStatus } from '../../domain/statuses.ts';
 import type { UnpublishToSync } from '../../domain/to-sync.ts';
-import type { PostScope } from '../context.ts';
+import type { PostChange, PostScope } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { nameOfChannel } from './choose-channels.ts';
 import { lockPost } from './read-posts.ts';
@@ -32,9 +33,11 @@ type Row = Pick<Channel, 'platform' | 'handle'> & {
  */
 export async function unpublishPost(
   deps: Pick<ServiceDeps, 'orm' | 'now'>,
-  scope: PostScope,
+  change: PostChange,
   channelIds?: readonly string[],
 ): Promise<UnpublishToSync | null> {
+  const { workspaceId, postId } = change;
+  const scope = { workspaceId, postId };
   const now = deps.now();
   return deps.orm.em.fork().transactional(async (em) => {
     await lockPost(em, scope);
@@ -56,6 +59,7 @@ export async function unpublishPost(
 
     if (wanted.length > 0) {
       await markPending(em, scope, wanted, now);
+      await recordAudit(em, change, 'post.unpublished', postId);
     }
 
     return putInOutbox(em, scope);

@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
+import { recordAudit, type Actor } from '../../db/audit.ts';
 import type { Em } from '../../db/orm.ts';
 import { db, query, queryPlanned } from '../../db/query.ts';
 import { parseInstant } from '../../domain/due-time.ts';
@@ -15,10 +16,11 @@ import { assertEnabled } from './read-endpoints.ts';
  */
 export async function replayDelivery(
   { orm }: Pick<ServiceDeps, 'orm'>,
-  workspaceId: string,
+  actor: Actor,
   endpointId: string,
   id: string,
 ): Promise<{ readonly delivery: DeliveryView; readonly toSync: readonly DeliveryToSync[] }> {
+  const { workspaceId } = actor;
   const { delivery, begun } = await orm.em.fork().transactional(async (em) => {
     const before = await loadDelivery(em, workspaceId, endpointId, id);
     if (before.status !== 'pending') {
@@ -30,6 +32,7 @@ export async function replayDelivery(
       workspaceId,
       sql`endpoint_id = ${endpointId} and id = ${id} and status in ('delivered', 'failed')`,
     );
+    await (rounds.length > 0 && recordAudit(em, actor, 'delivery.replayed', id));
     return { begun: rounds, delivery: await loadDelivery(em, workspaceId, endpointId, id) };
   });
   if (begun.length === 0) {
@@ -55,19 +58,22 @@ const syncedAtOnce = 20;
  */
 export async function replayFailed(
   { orm }: Pick<ServiceDeps, 'orm'>,
-  workspaceId: string,
+  actor: Actor,
   endpointId: string,
   since: unknown,
 ): Promise<{ readonly replaying: number; readonly toSync: readonly DeliveryToSync[] }> {
+  const { workspaceId } = actor;
   const begun = await orm.em.fork().transactional(async (em) => {
     await assertEnabled(em, workspaceId, endpointId);
-    return beginRound(
+    const rounds = await beginRound(
       em,
       workspaceId,
       sql`endpoint_id = ${endpointId} and created_at >= ${readTime('since', since)} and status = 'failed' and not exists (
         select from events e where e.id = event_id and e.workspace_id = deliveries.workspace_id
           and e.type = 'webhook.test')`,
     );
+    await (rounds.length > 0 && recordAudit(em, actor, 'webhook.replayed', endpointId));
+    return rounds;
   });
   return { replaying: begun.length, toSync: begun.slice(0, syncedAtOnce) };
 }

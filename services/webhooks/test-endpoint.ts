@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { recordAudit, type Actor } from '../../db/audit.ts';
 import { WebhookEndpoint } from '../../db/entities/webhooks.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
@@ -24,9 +25,10 @@ type TestedDelivery = DeliveryView & {
  */
 export async function testEndpoint(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'egress' | 'sealer'>,
-  workspaceId: string,
+  actor: Actor,
   id: string,
 ): Promise<TestedDelivery> {
+  const { workspaceId } = actor;
   const em = deps.orm.em.fork();
   const endpoint = await em.findOne(WebhookEndpoint, { id, workspaceId });
   if (!endpoint) {
@@ -46,7 +48,10 @@ export async function testEndpoint(
     createdAt,
   );
   const test = { ...event, endpointId: id, eventId, body, result };
-  const delivery = await deps.orm.em.fork().transactional((within) => record(within, test));
+  const delivery = await deps.orm.em.fork().transactional(async (within) => {
+    await recordAudit(within, actor, 'webhook.tested', id);
+    return record(within, test);
+  });
   return { ...delivery, response_body: result.responseBody };
 }
 

@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import { sql } from 'kysely';
+import { recordAudit, type Actor } from '../../db/audit.ts';
 import { WebhookEndpoint } from '../../db/entities/webhooks.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
@@ -48,15 +49,15 @@ type EndpointEdit = {
  */
 export async function createEndpoint(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer' | 'refuseUrl'>,
-  workspaceId: string,
+  actor: Actor,
   request: NewEndpoint,
   key?: RequestKey,
 ): Promise<CreatedEndpoint & { readonly replayed: boolean }> {
-  return createOnce<CreatedEndpoint>(deps, workspaceId, key, async (transact) => {
+  return createOnce<CreatedEndpoint>(deps, actor.workspaceId, key, async (transact) => {
     const events = checkEvents(request.events);
     const description = checkDescription(request.description ?? null);
     const url = await checkUrl(deps, request.url);
-    return transact((em) => storeEndpoint(deps, em, workspaceId, { url, events, description }));
+    return transact((em) => storeEndpoint(deps, em, actor, { url, events, description }));
   });
 }
 
@@ -65,9 +66,10 @@ type CreatedEndpoint = { readonly endpoint: EndpointView; readonly secret: strin
 async function storeEndpoint(
   deps: Pick<ServiceDeps, 'now' | 'sealer'>,
   em: Em,
-  workspaceId: string,
+  actor: Actor,
   checked: Pick<WebhookEndpoint, 'url' | 'events' | 'description'>,
 ): Promise<CreatedEndpoint> {
+  const { workspaceId } = actor;
   // The lock on the workspace serialises registrations, so that the limit holds.
   await query(em, sql`select id from workspaces where id = ${workspaceId} for update`);
   if ((await em.count(WebhookEndpoint, { workspaceId })) >= maxEndpoints) {
@@ -79,6 +81,7 @@ async function storeEndpoint(
 
   const id = newId();
   const { secret, kept } = newSecret(deps, id);
+  await recordAudit(em, actor, 'webhook.created', id);
   const endpoint = em.create(WebhookEndpoint, {
     ...checked,
     id,
@@ -105,10 +108,11 @@ async function storeEndpoint(
  */
 export async function editEndpoint(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'refuseUrl'>,
-  workspaceId: string,
+  actor: Actor,
   id: string,
   request: EndpointEdit,
 ): Promise<EndpointView> {
+  const { workspaceId } = actor;
   const em = deps.orm.em.fork();
   await assertExists(em, workspaceId, id);
   const { events, description, url, enabled } = request;
@@ -132,6 +136,7 @@ export async function editEndpoint(
     };
     if (Object.keys(changes).length > 0) {
       await within.nativeUpdate(WebhookEndpoint, where, changes);
+      await recordAudit(within, actor, 'webhook.edited', id);
     }
 
     return loadEndpoint(within, workspaceId, deps.now(), id);
@@ -162,9 +167,10 @@ function toggled({ disabledAt }: WebhookEndpoint, enabled: boolean, now: Date) {
  */
 export async function deleteEndpoint(
   { orm }: Pick<ServiceDeps, 'orm'>,
-  workspaceId: string,
+  actor: Actor,
   id: string,
 ): Promise<void> {
+  const { workspaceId } = actor;
   await orm.em.fork().transactional(async (em) => {
     const locked = await query(
       em,
@@ -182,6 +188,7 @@ export async function deleteEndpoint(
         .where('workspace_id', '=', workspaceId),
     );
     await em.nativeDelete(WebhookEndpoint, { id, workspaceId });
+    await recordAudit(em, actor, 'webhook.deleted', id);
   });
 }
 
@@ -195,9 +202,10 @@ export async function deleteEndpoint(
  */
 export async function rotateSecret(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer'>,
-  workspaceId: string,
+  actor: Actor,
   id: string,
 ): Promise<{ endpoint: EndpointView; secret: string }> {
+  const { workspaceId } = actor;
   const { secret, kept } = newSecret(deps, id);
   const endpoint = await deps.orm.em.fork().transactional(async (em) => {
     const where = { id, workspaceId };
@@ -216,6 +224,7 @@ export async function rotateSecret(
       nextSecretHint: kept.hint,
       rotatesAt: new Date(now.getTime() + rotationOverlapMs),
     });
+    await recordAudit(em, actor, 'webhook.rotated', id);
     return loadEndpoint(em, workspaceId, now, id);
   });
   return { endpoint, secret };

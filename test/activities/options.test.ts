@@ -188,7 +188,7 @@ async function channelWith(t: ExecutionContext, defaults: Options | null) {
   const steps = await postSteps(t, { fake: network }, database().url);
   const { deps, workspaceId, channels } = steps;
   const id = channels['fake'] ?? '';
-  const change = (options: Options | null) => editChannel(deps, workspaceId, id, { options });
+  const change = (options: Options | null) => editChannel(deps, { workspaceId }, id, { options });
   await change(defaults);
   const schedule = (more: object = {}) =>
     steps.create({ body: 'The post', channel_ids: [id], schedule_in_minutes: 0, ...more });

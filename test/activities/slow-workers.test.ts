@@ -189,7 +189,7 @@ test('a file that is deleted while a retry begins is kept, or the retry is refus
   await untilBlocked(steps.deps.orm);
   const media = { storage: steps.deps.storage, staging: { note: nothing, forget: nothing } };
   const api = { ...steps.deps, media } as unknown as ApiDeps;
-  const deleted = deleteMedia(api, steps.workspaceId, file);
+  const deleted = deleteMedia(api, steps, file);
   await untilBlocked(steps.deps.orm, 2);
   await held.commit();
 

@@ -151,6 +151,11 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
     status: 200,
     ask: (id) => ({ method: 'GET', path: `/posts?channel_id=${id}` }),
   },
+  'get /audit ?object_id': {
+    kind: 'draft',
+    status: 200,
+    ask: (id) => ({ method: 'GET', path: `/audit?object_id=${id}` }),
+  },
   'get /networks ?channel_id': {
     kind: 'channel',
     status: 400,
@@ -237,6 +242,7 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
 /** The lists with a cursor. */
 export const cursorCases: Readonly<Record<string, (mine: Owned) => string>> = {
   'get /posts ?cursor': () => '/posts',
+  'get /audit ?cursor': () => '/audit',
   'get /media ?cursor': () => '/media',
   'get /webhooks/{id}/deliveries ?cursor': ({ webhook }) => `/webhooks/${webhook}/deliveries`,
 };

@@ -10,6 +10,7 @@ import { markAccessLost } from '../../services/channels/mark-access.ts';
 import { sweepGrants } from '../../services/channels/sweep-grants.ts';
 import type { PublishJob } from '../../activities/publish-channel/job.ts';
 import { attempt } from '../support/attempt.ts';
+import { newOperator } from '../support/operator.ts';
 import { newClient, type Client, type Reply } from '../support/client.ts';
 import { Contract } from '../support/contract.ts';
 import { beforeTests } from '../support/kit.ts';
@@ -24,6 +25,7 @@ import { keys } from './openapi-answers/keys.ts';
 import { media } from './openapi-answers/media.ts';
 import { posts } from './openapi-answers/posts.ts';
 import { failures, refusals, tooMany, whenFull, withoutPlan } from './openapi-answers/refusals.ts';
+import { workspaces } from './openapi-answers/workspaces.ts';
 import { webhooks } from './openapi-answers/webhooks.ts';
 import { ownedBy, silentPort } from './owned.ts';
 
@@ -49,6 +51,7 @@ test('every documented response occurs, and each matches the document', async (t
   };
   const owned = await ownedBy(punctual);
   const { client } = owned;
+  const operator = await newOperator(punctual);
   await posts(owned, recordAnswer);
   await setStatus(punctual, owned.scheduled, 'publishing', ['publishing']);
   recordAnswer('delete /posts/{id}', await client.delete(`/posts/${owned.scheduled}`));
@@ -56,9 +59,11 @@ test('every documented response occurs, and each matches the document', async (t
   await webhooks(owned, recordAnswer);
   await channelCalls(punctual, owned, recordAnswer);
   await keys(punctual, owned, contract, recordAnswer);
+  await workspaces(operator, recordAnswer);
   for (const path of [
     '/me',
     '/usage',
+    '/audit',
     '/analytics',
     '/analytics/channels',
     '/analytics/best-times',
@@ -71,7 +76,7 @@ test('every documented response occurs, and each matches the document', async (t
     await client.get(`/analytics/${owned.failed}/history`),
   );
 
-  await refusals(punctual, client, contract, recordAnswer);
+  await refusals(punctual, { client, operator }, contract, recordAnswer);
   await withoutPlan(punctual, client, recordAnswer);
   await whenFull(punctual, client, recordAnswer);
   await tooMany(t, contract, recordAnswer);

@@ -54,10 +54,11 @@ export type Answer = Omit<CommandAnswer, 'data'> & { readonly data: any };
 /** The URL of Temporal's Web UI in the tests. */
 export const uiUrl = 'http://temporal.example:8233';
 
-/** The operator's commands for this Punctual. @param sandboxUrl The sandbox's URL, if configured. */
+/** The operator's commands for this Punctual. @param typed What the operator types when asked. */
 export function adminOf(
   { databaseUrl, secretKey, temporalEnv, temporal, orm, deps }: Punctual,
   sandboxUrl: string | null = null,
+  typed = '',
 ): Admin {
   const settings = {
     DATABASE_URL: databaseUrl,
@@ -101,6 +102,7 @@ export function adminOf(
         openStorage: () => Promise.resolve(deps.storage),
         openTemporal: () => Promise.resolve({ ...temporal, close: () => Promise.resolve() }),
         now,
+        ask: () => Promise.resolve(typed),
       };
       return command.run(its, values);
     },

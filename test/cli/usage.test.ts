@@ -33,9 +33,9 @@ test('without a command, and with help, the commands are shown without any setti
 });
 
 test('an unknown command exits with 2, as text and as JSON', async (t) => {
-  const { code, stdout, stderr } = await runAdmin(['workspace', 'delete', 'x'], none);
+  const { code, stdout, stderr } = await runAdmin(['workspace', 'merge', 'x'], none);
   t.deepEqual([code, stdout], [2, '']);
-  t.regex(stderr, /no command "workspace delete"/v);
+  t.regex(stderr, /no command "workspace merge"/v);
 
   const json = await runAdmin(['nope', '--json'], none);
   t.is(json.code, 2);
@@ -50,8 +50,8 @@ test('an error of usage is followed only by the usage of that command', (t) => {
     /^channel add-mastodon: --url is missing\.\n\n {2}channel add-mastodon WORKSPACE_ID [^\n]+\n {6}[^\n]+$/v,
   );
   t.is(
-    errorOf('workspace', 'delete'),
-    'There is no command "workspace delete". "npm run admin -- help" lists all commands.',
+    errorOf('workspace', 'merge'),
+    'There is no command "workspace merge". "npm run admin -- help" lists all commands.',
   );
   t.regex(errorOf('post', 'list', '--failed', '--limit', '-1'), /^post list: /v);
 });

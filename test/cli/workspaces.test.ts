@@ -36,7 +36,9 @@ test('on an empty database a workspace is created with a key, and listed', async
   const { text, data } = await listWorkspaces(deps);
   const [id] = /[0-9a-f\-]{36}/v.exec(made.stdout) ?? [];
   t.deepEqual(data, {
-    workspaces: [{ id, name: 'Acme & Söhne', plan: 'standard', channels: 0 }],
+    workspaces: [
+      { id, name: 'Acme & Söhne', plan: 'standard', channels: 0, is_being_deleted: false },
+    ],
   });
   t.regex(text, /0 channels {2}plan standard {2}Acme/v);
 });

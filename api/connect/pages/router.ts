@@ -10,7 +10,7 @@ import { serveFile, staticFile } from '../../docs/static-file.ts';
 import { logFailure, named, httpStatusOf } from '../../http/errors.ts';
 import { clientSignalOf } from '../../http/mount.ts';
 import { readText } from '../../http/read-body.ts';
-import { clientAddress } from '../../rate-limits/client-address.ts';
+import { clientAddress, originOf } from '../../rate-limits/client-address.ts';
 import { basePath, browserOf } from './browser.ts';
 import { showPage } from './document.ts';
 import { problemPage, usedPage } from './pages.ts';
@@ -107,6 +107,7 @@ async function handleCallback(deps: ApiDeps, ctx: RouterContext, room: Room): Pr
     answer: new URLSearchParams(ctx.querystring),
     browser: browserOf(ctx, deps.publicUrl),
     onKnown: room.workOn,
+    origin: originOf(ctx),
   });
   await goOn(deps, ctx, outcome);
 }

@@ -19,7 +19,7 @@ import {
 } from '../../../services/channels/describe-link.ts';
 import { sendLostPosts } from '../../../services/channels/reconnect-channel.ts';
 import type { ApiDeps } from '../../deps.ts';
-import { clientAddress } from '../../rate-limits/client-address.ts';
+import { clientAddress, originOf } from '../../rate-limits/client-address.ts';
 import { basePath, browserOf, formKey, isFormKey, markBrowser } from './browser.ts';
 import { showPage } from './document.ts';
 import {
@@ -43,7 +43,7 @@ export async function showLink(deps: ApiDeps, ctx: RouterContext): Promise<void>
   const token = ctx.params['token'] ?? '';
   const link = await findLink(deps.orm, token, deps.now());
   const browser = markBrowser(ctx, deps.publicUrl);
-  await show(deps, ctx, { link, token, browser }, {});
+  await show(deps, ctx, { link, token, browser, origin: originOf(ctx) }, {});
 }
 
 async function show(
@@ -92,8 +92,9 @@ export async function sendForm(
   const { key = '', step: kind = '', account, ...values } = fields;
   const link = await findLink(deps.orm, token, deps.now());
   const browser = browserOf(ctx, deps.publicUrl);
+  const origin = originOf(ctx);
   if (browser === null || !isFormKey(key, browser, token)) {
-    const fresh = { link, token, browser: markBrowser(ctx, deps.publicUrl) };
+    const fresh = { link, token, browser: markBrowser(ctx, deps.publicUrl), origin };
     const error =
       'Your browser did not send back the cookie of this page. Allow cookies here, and try again.';
     await show(deps, ctx, fresh, { error });
@@ -101,7 +102,7 @@ export async function sendForm(
   }
 
   await onKnown(token);
-  const step = { link, token, browser };
+  const step = { link, token, browser, origin };
   try {
     await take(deps, ctx, step, { kind, account, values });
   } catch (error) {

@@ -7,7 +7,7 @@ import { allAreRefused, type BadCall } from './refuse.ts';
 
 const api = sharedApi(test, { allowPorts: [silentPort] });
 
-const routes = allRoutes({} as ApiDeps);
+const routes = allRoutes({} as ApiDeps).filter(({ isForOperators }) => !isForOperators);
 
 const get = (path: string, places?: readonly string[]): BadCall => ({
   title: 'a bad query',

@@ -24,11 +24,13 @@ const callsOf = ({ document }: Contract): OneCall[] =>
 /** The refusals that all calls of a kind share. */
 export async function refusals(
   { url }: Punctual,
-  { key }: Client,
+  callers: { readonly client: Client; readonly operator: Client },
   contract: Contract,
   recordAnswer: RecordAnswer,
 ) {
-  const headers = { authorization: `Bearer ${key}` };
+  const [ofClient, ofOperator] = [callers.client, callers.operator].map(({ key }) => ({
+    authorization: `Bearer ${key}`,
+  }));
   for (const { method, path } of callsOf(contract)) {
     const call = async (init: RequestInit, query = ''): Promise<void> => {
       const address = `${url}/api/v1${filled(path)}${query}`;
@@ -37,7 +39,10 @@ export async function refusals(
         await rawCall(address, { method: method.toUpperCase(), ...init }),
       );
     };
+    const isForOperators = path.startsWith('/workspaces');
+    const headers = { ...(isForOperators ? ofOperator : ofClient) };
     await call({});
+    await call({ headers: { ...(isForOperators ? ofClient : ofOperator) } });
     await call({ headers }, '?nothing=1');
     if (path.includes('{') && method !== 'patch') {
       await call({ headers });

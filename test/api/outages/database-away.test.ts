@@ -241,15 +241,19 @@ test.serial('calls that were running when the database failed are 503 too, not 5
   const { orm, gate, call, api } = calling();
   const tables = 'posts, post_metrics, channels, webhook_endpoints, media_files';
   const lock = await holdLock(t, orm, `lock table ${tables} in access exclusive mode`);
-  // An upload without a file and the list of networks read no table, and calls of keys none that is locked.
+  // These read none of the locked tables. Calls for operators are refused at once.
   const atOnce = new Set([
     'POST /api/v1/media',
     'GET /api/v1/networks',
+    'GET /api/v1/audit',
     'GET /api/v1/keys',
     `PATCH /api/v1/keys/${some}`,
     `DELETE /api/v1/keys/${some}`,
   ]);
-  const calls = everyRoute(some).filter(({ method, path }) => !atOnce.has(`${method} ${path}`));
+  const calls = everyRoute(some).filter(
+    ({ method, path }) =>
+      !atOnce.has(`${method} ${path}`) && !path.startsWith('/api/v1/workspaces'),
+  );
   const sending = calls.map(({ method, path }) => {
     const since = path.endsWith(`${some}/replay`) ? '?since=2020-01-01T00:00:00Z' : '';
     const body = bodies[`${method} ${path.split('/').at(-1)}`];

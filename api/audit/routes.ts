@@ -1,0 +1,101 @@
+import { actorTypes, auditActions } from '../../db/audit.ts';
+import {
+  dateTime,
+  knownId,
+  listOf,
+  nullable,
+  oneOf,
+  record,
+  text,
+  uuid,
+} from '../../domain/json-schema.ts';
+import { listAudit, maxAuditPage } from '../../services/audit/read-audit.ts';
+import { cursorQuery } from '../../services/cursor.ts';
+import type { ApiDeps } from '../deps.ts';
+import { route, type Examples, type Route } from '../http/route.ts';
+
+const actorSchema = record({
+  type: {
+    ...oneOf(actorTypes),
+    description:
+      '`key`: an API key. `connect_link`: a person who connected an account in a browser. `operator`: the operator of the service.',
+  },
+  id: { ...nullable(uuid), description: 'The API key or the link; null for the operator.' },
+  last_four: { ...nullable(text), description: 'The last four characters of the API key.' },
+});
+
+const auditEntrySchema = record({
+  id: uuid,
+  at: dateTime,
+  actor: actorSchema,
+  action: oneOf(auditActions),
+  object_type: { ...text, description: 'The part of `action` before the dot.' },
+  object_id: { ...uuid, description: 'The changed object. It may be deleted by now.' },
+  request_id: {
+    ...nullable(text),
+    description: 'The `X-Request-Id` of the call; null for a command of the operator.',
+  },
+  address: { ...nullable(text), description: 'The IP address of the client.' },
+});
+
+const auditListSchema = record({
+  entries: listOf(auditEntrySchema),
+  next_cursor: { ...nullable(text), description: 'Null at the end of the list.' },
+});
+
+const examples: Examples = {
+  page: {
+    summary: 'A post that was created and then cancelled',
+    value: {
+      entries: (['post.cancelled', 'post.created'] as const).map((action, index) => ({
+        id: `0192f0b${index}-9c1d-7e3f-8a5b-6c7d8e9f0a1b`,
+        at: `2027-03-01T09:0${5 - index}:00.000Z`,
+        actor: { type: 'key', id: '0192f09f-4c7e-7d92-8f3b-5a9e2d6c8b71', last_four: 'x9Qb' },
+        action,
+        object_type: 'post',
+        object_id: '0192f0a5-2b4c-7d6e-9f80-1a2b3c4d5e6f',
+        request_id: 'a3f1c2d4-5b6e-4f70-8192-a3b4c5d6e7f8',
+        address: '203.0.113.7',
+      })),
+      next_cursor: null,
+    },
+  },
+};
+
+const auditQuery = {
+  action: { description: 'Only this action.', schema: oneOf(auditActions) },
+  object_id: { description: 'Only changes of this object.', schema: knownId },
+  from: { description: 'Only changes at or after this time, in RFC 3339.', schema: text },
+  to: { description: 'Only changes before this time, in RFC 3339.', schema: text },
+  limit: {
+    description: 'The maximum number of entries.',
+    schema: { type: 'integer', minimum: 1, maximum: maxAuditPage, default: maxAuditPage },
+  },
+  cursor: cursorQuery,
+} as const;
+
+export const auditRoutes = (deps: ApiDeps): Route[] => [
+  route({
+    method: 'get',
+    path: '/audit',
+    operationId: 'listAuditEntries',
+    tag: 'Workspace',
+    scope: 'keys',
+    summary: 'Who changed what, newest first',
+    description:
+      'Each change is recorded together with the change itself, and kept for 400 days. Entries have no texts and no secrets. What workers do, such as publishing, is in the events.',
+    query: auditQuery,
+    answers: {
+      200: {
+        description: `A page of up to ${maxAuditPage} changes.`,
+        schema: auditListSchema,
+        examples,
+      },
+    },
+    errors: ['invalid_request'],
+    handle: async ({ caller, query }) => ({
+      status: 200,
+      body: await listAudit(deps.orm.em.fork(), caller.workspaceId, query),
+    }),
+  }),
+];

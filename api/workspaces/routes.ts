@@ -1,0 +1,221 @@
+import { record } from '../../domain/json-schema.ts';
+import { quotaNames } from '../../domain/quotas.ts';
+import { readExpiry, readName } from '../../services/keys/write-keys.ts';
+import { cursorQuery } from '../../services/cursor.ts';
+import { deleteWorkspace } from '../../services/workspaces/delete-workspace.ts';
+import {
+  listWorkspaces,
+  maxWorkspacePage,
+  showWorkspace,
+} from '../../services/workspaces/read-workspaces.ts';
+import {
+  editWorkspace,
+  storeWorkspace,
+  storeWorkspaceKey,
+} from '../../services/workspaces/write-workspaces.ts';
+import type { ApiDeps } from '../deps.ts';
+import { created, workspaceKeys } from '../keys/examples.ts';
+import { createdKeySchema, workspaceKeySchema } from '../keys/schemas.ts';
+import { location, route, type Examples, type Route } from '../http/route.ts';
+import {
+  createWorkspaceSchema,
+  editWorkspaceSchema,
+  workspaceAnswer,
+  workspaceListSchema,
+} from './schemas.ts';
+
+const id = '0192f09f-3b6d-7c81-9e2a-4f8d1c5b7a60';
+const example = {
+  id,
+  name: 'Ana & Co',
+  plan: 'standard',
+  quotas: Object.fromEntries(quotaNames.map((name) => [name, 10_000])),
+  channels: 2,
+  created_at: '2027-03-01T09:00:00.000Z',
+  deleted_at: null,
+};
+const one: Examples = { workspace: { summary: 'A workspace', value: { workspace: example } } };
+const deletedAt = '2027-03-02T09:00:00.000Z';
+const deleted = { workspace: { ...example, channels: 0, deleted_at: deletedAt } };
+
+/** The calls for operators. They read no posts, accounts or files. */
+export const operatorRoutes = (deps: ApiDeps): Route[] => [
+  listCall(deps),
+  createCall(deps),
+  readCall(deps),
+  editCall(deps),
+  deleteCall(deps),
+  createKeyCall(deps),
+];
+
+const show = async ({ orm, quotas }: ApiDeps, workspaceId: string) => ({
+  workspace: await showWorkspace(orm.em.fork(), quotas, workspaceId),
+});
+
+const listCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/workspaces',
+    operationId: 'listWorkspaces',
+    tag: 'Workspaces',
+    summary: 'The workspaces, newest first',
+    isForOperators: true,
+    scope: null,
+    query: {
+      limit: {
+        description: 'The maximum number of workspaces.',
+        schema: {
+          type: 'integer',
+          minimum: 1,
+          maximum: maxWorkspacePage,
+          default: maxWorkspacePage,
+        },
+      },
+      cursor: cursorQuery,
+    },
+    answers: {
+      200: {
+        description: `A page of up to ${maxWorkspacePage} workspaces, with those that are being deleted.`,
+        schema: workspaceListSchema,
+        examples: {
+          page: { summary: 'One', value: { workspaces: [example], next_cursor: null } },
+        },
+      },
+    },
+    errors: [],
+    handle: async ({ query }) => ({
+      status: 200,
+      body: await listWorkspaces(deps.orm.em.fork(), deps.quotas, query),
+    }),
+  });
+
+const createCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/workspaces',
+    operationId: 'createWorkspace',
+    tag: 'Workspaces',
+    summary: 'Create a workspace',
+    description: 'It has no API key yet: `POST /workspaces/{id}/keys`.',
+    isForOperators: true,
+    scope: null,
+    body: createWorkspaceSchema,
+    bodyExamples: { named: { summary: 'A customer', value: { name: 'Ana & Co' } } },
+    answers: {
+      201: {
+        description: 'The new workspace.',
+        schema: workspaceAnswer,
+        headers: { Location: location },
+        examples: one,
+      },
+    },
+    errors: ['invalid_request'],
+    handle: async ({ caller, body }) => {
+      const made = await storeWorkspace(deps.orm.em.fork(), caller, body);
+      const headers = { Location: `/api/v1/workspaces/${made}` };
+      return { status: 201, body: await show(deps, made), headers };
+    },
+  });
+
+const readCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/workspaces/{id}',
+    operationId: 'readWorkspace',
+    tag: 'Workspaces',
+    summary: 'A workspace, with its limits',
+    isForOperators: true,
+    scope: null,
+    answers: { 200: { description: 'The workspace.', schema: workspaceAnswer, examples: one } },
+    errors: ['not_found'],
+    handle: async ({ params }) => ({ status: 200, body: await show(deps, params['id'] ?? '') }),
+  });
+
+const editCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'patch',
+    path: '/workspaces/{id}',
+    operationId: 'editWorkspace',
+    tag: 'Workspaces',
+    summary: 'Change the name, the plan or the limits of a workspace',
+    description:
+      'Only the fields that are sent change. A limit below the use removes nothing; it only refuses new things.',
+    isForOperators: true,
+    scope: null,
+    body: editWorkspaceSchema,
+    bodyExamples: {
+      limits: {
+        summary: 'More scheduled posts, and the default number of drafts',
+        value: { quotas: { scheduled: 20_000, drafts: null } },
+      },
+      ended: { summary: 'Without a plan', value: { plan: null } },
+    },
+    answers: {
+      200: { description: 'The updated workspace.', schema: workspaceAnswer, examples: one },
+    },
+    errors: ['invalid_request', 'not_found'],
+    handle: async ({ caller, params, body }) => {
+      const { id: workspaceId = '' } = params;
+      await editWorkspace(deps.orm.em.fork(), caller, workspaceId, body);
+      return { status: 200, body: await show(deps, workspaceId) };
+    },
+  });
+
+const deleteCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'delete',
+    path: '/workspaces/{id}',
+    operationId: 'deleteWorkspace',
+    tag: 'Workspaces',
+    summary: 'Delete a workspace with everything in it',
+    description:
+      'From this answer on its keys are refused, its accounts are disconnected, and nothing more is published; requests that are under way finish. Posts that are live on a network stay there. Rows and files are deleted in the background, within hours. This cannot be undone. Repeating the call changes nothing.',
+    isForOperators: true,
+    scope: null,
+    answers: {
+      202: {
+        description:
+          'The workspace is being deleted. `GET /workspaces/{id}` is 404 when all is gone.',
+        schema: workspaceAnswer,
+        examples: { deleted: { summary: 'A deleted workspace', value: deleted } },
+      },
+    },
+    errors: ['not_found'],
+    handle: async ({ caller, params }) => {
+      const { id: workspaceId = '' } = params;
+      await deleteWorkspace(deps, caller, workspaceId);
+      return { status: 202, body: await show(deps, workspaceId) };
+    },
+  });
+
+const createKeyCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/workspaces/{id}/keys',
+    operationId: 'createWorkspaceKey',
+    tag: 'Workspaces',
+    summary: 'Create an API key in a workspace',
+    description: 'Without `scopes` the key has all rights within the workspace.',
+    isForOperators: true,
+    scope: null,
+    body: workspaceKeySchema,
+    bodyExamples: workspaceKeys,
+    isBodyOptional: true,
+    answers: {
+      201: {
+        description: 'The key. It is shown this once.',
+        schema: record({ key: createdKeySchema }),
+        examples: { created },
+      },
+    },
+    errors: ['not_found'],
+    handle: async ({ caller, params: { id: workspaceId = '' }, body }) => {
+      const { name = null, scopes = null, expires_at: expires = null } = body;
+      const { secret, key } = await storeWorkspaceKey(deps.orm.em.fork(), caller, workspaceId, {
+        name: name === null ? null : readName(name),
+        scopes,
+        expiresAt: readExpiry(expires, deps.now()),
+      });
+      return { status: 201, body: { key: { ...key, key: secret } } };
+    },
+  });

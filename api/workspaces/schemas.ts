@@ -1,0 +1,56 @@
+import {
+  count,
+  dateTime,
+  fields,
+  listOf,
+  nullable,
+  record,
+  text,
+  uuid,
+} from '../../domain/json-schema.ts';
+import { quotaNames, type QuotaName } from '../../domain/quotas.ts';
+import { longestWorkspaceName, mostQuota } from '../../services/workspaces/write-workspaces.ts';
+
+const ofEachQuota = <const S extends object>(schema: S) =>
+  Object.fromEntries(quotaNames.map((name) => [name, schema])) as Record<QuotaName, S>;
+
+const workspaceSchema = record({
+  id: uuid,
+  name: nullable(text),
+  plan: {
+    ...nullable(text),
+    description:
+      'All plans are equal. Without one, posts cannot be created, changed or retried; scheduled posts are still published.',
+  },
+  quotas: { ...record(ofEachQuota(count)), description: 'The limits in force.' },
+  channels: { ...count, description: 'How many channels are connected.' },
+  created_at: dateTime,
+  deleted_at: {
+    ...nullable(dateTime),
+    description: 'When it was deleted. It is shown until all of its rows are gone.',
+  },
+});
+
+export const workspaceAnswer = record({ workspace: workspaceSchema });
+
+export const workspaceListSchema = record({
+  workspaces: listOf(workspaceSchema),
+  next_cursor: { ...nullable(text), description: 'Null at the end of the list.' },
+});
+
+const given = {
+  name: { ...text, minLength: 1, maxLength: longestWorkspaceName, description: 'For people.' },
+  plan: {
+    ...nullable(text),
+    maxLength: 50,
+    description: 'A word of lower-case letters, digits and hyphens; null for none.',
+  },
+  quotas: {
+    ...fields(ofEachQuota({ ...nullable(count), maximum: mostQuota })),
+    description: 'Only the given limits change; null returns to the default.',
+  },
+};
+
+export const createWorkspaceSchema = fields(given, ['name']);
+
+export const editWorkspaceSchema = fields(given);
