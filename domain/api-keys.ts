@@ -1,4 +1,4 @@
-import { AppError, type ErrorDetail } from './errors.ts';
+import { AppError, channelDetail, type ErrorDetail } from './errors.ts';
 
 /** What an API key may do. */
 export const scopes = [
@@ -45,18 +45,21 @@ export const reaches = (
 /**
  * Refuses channels that a key is not for, as unknown ones are refused.
  *
- * @param at JSON pointer to the ids in the request.
+ * @param at The place of an id in the request; by default its item in `channel_ids`.
  * @throws AppError `invalid_channel_ids`
  */
 export function assertReaches(
   holder: Pick<KeyHolder, 'channelIds'>,
   channelIds: readonly string[],
-  at = '/channel_ids',
+  at = (id: string): string => `/channel_ids/${channelIds.indexOf(id)}`,
 ): void {
   const others = channelIds.filter((id) => !reaches(holder, id));
   if (others.length > 0) {
-    const message = `This API key is restricted to other channels than ${others.join(', ')}; GET /me lists its channel_ids.`;
-    throw new AppError('invalid_channel_ids', message, { details: [{ path: at, message }] });
+    const message = (ids: string) =>
+      `This API key is restricted to other channels than ${ids}; GET /me lists its channel_ids.`;
+    throw new AppError('invalid_channel_ids', message(others.join(', ')), {
+      details: others.map((id) => channelDetail(at(id), message(id), id)),
+    });
   }
 }
 

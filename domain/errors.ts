@@ -1,3 +1,5 @@
+import { isId } from './json-schema.ts';
+
 /** Every error code of the API. The API maps each one to an HTTP status in one table. */
 export const errorCodes = [
   'invalid_request',
@@ -46,7 +48,7 @@ export const errorCodes = [
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** One problem in a request. `path` is a JSON pointer into the request (`''` for the whole). */
+/** One problem in a request. `path` is a JSON pointer into the request (`''` for the whole), `?name` or a header. */
 export type ErrorDetail = {
   readonly path: string;
   readonly message: string;
@@ -55,16 +57,27 @@ export type ErrorDetail = {
   readonly used?: number;
   /** For a missing scope: its name. */
   readonly scope?: string;
-  /** For content that a network would refuse: the channel, the rule, and the measured value. */
+  /** Where the problem concerns one channel. */
   readonly channel_id?: string;
+  /** For content that a network would refuse: the rule. */
   readonly rule?: string;
-  readonly actual?: number;
-  /** The limit of the quota or the rule. */
+  /** For an enum: the values that are allowed. */
+  readonly allowed?: readonly string[];
+  /** For a size or a quota: the limit, and the actual size. */
   readonly limit?: number;
+  readonly actual?: number;
 };
 
+/** A field's name or a map's key as a segment of a JSON pointer (RFC 6901). */
+export const pointerToken = (name: string): string =>
+  name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** A problem with a channel's id. A malformed id is only in the message. */
+export const channelDetail = (path: string, message: string, id: string): ErrorDetail =>
+  isId(id) ? { path, message, channel_id: id } : { path, message };
+
 /** More details are dropped: thousands of faults in one request mostly have one cause. */
-const mostDetails = 20;
+export const mostDetails = 20;
 
 /** In UTF-16 code units. Messages and paths quote the caller's input, which may be a megabyte. */
 const [longestMessage, longestDetail] = [2000, 300];

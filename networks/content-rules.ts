@@ -64,6 +64,13 @@ export type Measure = {
   readonly unit: string;
 };
 
+type PlaceInPart = {
+  readonly part: number;
+  readonly of: 'text' | 'files';
+  /** Which of the part's files, from 0; absent for all of them together. */
+  readonly file?: number;
+};
+
 /** An error or a warning of a validation, as data. */
 export type FaultFacts = {
   /** Equal to the sentence in `errors` or `warnings`. */
@@ -74,7 +81,7 @@ export type FaultFacts = {
   readonly limit: number | null;
   readonly actual: number | null;
   /** The place: the text or the files of a part, or a field of the request as a JSON pointer. */
-  readonly at: { readonly part: number; readonly of: 'text' | 'files' } | string;
+  readonly at: PlaceInPart | string;
 };
 
 export type ValidationResult = {

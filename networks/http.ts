@@ -86,7 +86,9 @@ export async function sendNetworkRequest(
 
     const certain = error instanceof EgressError && !error.maybeSent;
     const why = error instanceof EgressError ? reasons[error.code] : 'did not complete the request';
-    throw new NetworkError('network_unavailable', `${name} ${why}.`, {
+    const isBlocked = error instanceof EgressError && error.code === 'blocked_destination';
+    const message = `${name} ${why}.${isBlocked ? ` ${error.message}` : ''}`;
+    throw new NetworkError('network_unavailable', message, {
       accepted: acceptedAfter(purpose, certain),
       ...(isAway(error) && { server: 'unreachable' }),
       cause: error,

@@ -1,7 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
-import { AppError, type ErrorDetail } from '../domain/errors.ts';
+import { AppError, mostDetails, pointerToken, type ErrorDetail } from '../domain/errors.ts';
 import { knownId, type Value } from '../domain/json-schema.ts';
+import { unknownName } from './nearest-name.ts';
 
 /** Strict: an unknown field, keyword or format is an error. */
 function checker(allErrors: boolean): Ajv {
@@ -52,8 +53,8 @@ export function parser<const S extends object>(
       validate(value);
     }
 
-    const details = (validate.errors ?? []).map(describeFault);
-    const message = `${what} does not fit: ${listFaults(details)}.`;
+    const details = (validate.errors ?? []).slice(0, mostDetails).map(describeFault);
+    const message = `${what} does not fit: ${listFaults(details)}`;
     throw new AppError('invalid_request', message, { details });
   };
 }
@@ -73,28 +74,33 @@ function holdsFew(value: unknown): boolean {
   return true;
 }
 
-/** Ajv sets `data` with its option `verbose`. */
-type Fault = Pick<ErrorObject, 'keyword' | 'params' | 'data'>;
+/** Ajv sets `data` and `parentSchema` with its option `verbose`. */
+type Fault = Pick<ErrorObject, 'keyword' | 'params' | 'data' | 'parentSchema'>;
 
 /**
- * Messages by keyword of JSON Schema. Each continues a sentence that starts with the value's path. Ajv's own messages
- * never reach a caller.
+ * Messages by keyword of JSON Schema. Each continues a sentence that starts with the value's path, or is a sentence.
+ * Ajv's own messages never reach a caller.
  */
 export const faultSentences: Readonly<Record<string, (fault: Fault) => string>> = {
   type: ({ params, data }) => `must be ${typesIn(params['type'])}, not ${typeOf(data)}`,
-  enum: ({ params }) => `must be one of ${params['allowedValues'].join(', ')}`,
+  enum: ({ params }) => `must be one of ${params['allowedValues'].map(String).join(', ')}`,
   const: ({ params }) => `must be ${JSON.stringify(params['allowedValue'])}`,
   required: () => 'is missing',
-  additionalProperties: () => 'is not a known field',
-  minLength: ({ params }) => atLeast(params, 'character'),
-  maxLength: ({ params }) => atMost(params, 'character'),
-  minItems: ({ params }) => atLeast(params, 'item'),
-  maxItems: ({ params }) => atMost(params, 'item'),
-  maxProperties: ({ params }) => atMost(params, 'field'),
+  additionalProperties: ({ params, parentSchema }) =>
+    unknownName(
+      'field',
+      params['additionalProperty'],
+      Object.keys(parentSchema?.['properties'] ?? {}),
+    ),
+  minLength: (fault) => atLeast(fault, 'character'),
+  maxLength: (fault) => atMost(fault, 'character'),
+  minItems: (fault) => atLeast(fault, 'item'),
+  maxItems: (fault) => atMost(fault, 'item'),
+  maxProperties: (fault) => atMost(fault, 'field'),
   uniqueItems: ({ params }) =>
     `must not have an item twice: items ${params['j'] + 1} and ${params['i'] + 1} are equal`,
-  minimum: ({ params }) => `must be at least ${params['limit']}`,
-  maximum: ({ params }) => `must be at most ${params['limit']}`,
+  minimum: ({ params, data }) => `must be at least ${params['limit']}, not ${typeOf(data)}`,
+  maximum: ({ params, data }) => `must be at most ${params['limit']}, not ${typeOf(data)}`,
   pattern: ({ params: { pattern } }) =>
     pattern === knownId.pattern ? 'must be an id, in lower case' : `must have the form ${pattern}`,
   format: ({ params }) => `must be ${formatWords[params['format']] ?? `a ${params['format']}`}`,
@@ -135,27 +141,42 @@ function typeOf(value: unknown): string {
   return typeof value === 'boolean' ? String(value) : (types[typeof value] ?? typeof value);
 }
 
-type Params = ErrorObject['params'];
+const atLeast = ({ params: { limit }, data }: Fault, unit: string): string =>
+  limit === 1
+    ? 'must not be empty'
+    : `must have at least ${limit} ${unit}s, and has ${sizeOf(data)}`;
 
-const atLeast = ({ limit }: Params, unit: string): string =>
-  limit === 1 ? 'must not be empty' : `must have at least ${limit} ${unit}s`;
+const atMost = ({ params: { limit }, data }: Fault, unit: string): string =>
+  `must have at most ${limit} ${unit}${limit === 1 ? '' : 's'}, and has ${sizeOf(data)}`;
 
-const atMost = ({ limit }: Params, unit: string): string =>
-  `must have at most ${limit} ${unit}${limit === 1 ? '' : 's'}`;
+/** As Ajv counts: characters, items or fields; a number is its own size. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'number') {
+    return value;
+  }
 
-/** Joins faults into one sentence without its end: `/count must be at least 0; /name is missing`. */
-export const listFaults = (faults: readonly ErrorDetail[]): string =>
-  faults.map(({ path, message }) => `${path || 'it'} ${message}`).join('; ');
+  return typeof value === 'string' ? [...value].length : Object.keys(value ?? {}).length;
+}
+
+/** Joins details to sentences. A message without a capital continues its path: `/count must be at least 0, not -1.` */
+export const listFaults = (details: readonly ErrorDetail[]): string =>
+  details
+    .map(({ path, message }) =>
+      /^\p{Lu}/v.test(message) ? message : `${path || 'it'} ${message}.`,
+    )
+    .join(' ');
 
 /** Describes a fault of Ajv for the caller. */
 export function describeFault(error: ErrorObject): ErrorDetail {
-  const { instancePath, keyword, params } = error;
-  const field: unknown = params['additionalProperty'] ?? params['missingProperty'];
-  const path = field === undefined ? '' : `/${pointerToken(String(field))}`;
-  const message = faultSentences[keyword]?.(error) ?? 'does not fit';
-  return { path: instancePath + path, message };
+  const { instancePath, keyword, params, data } = error;
+  const inside: unknown = params['additionalProperty'] ?? params['missingProperty'] ?? params['i'];
+  const path = inside === undefined ? '' : `/${pointerToken(String(inside))}`;
+  const allowed: readonly unknown[] | undefined = params['allowedValues'];
+  const limit: unknown = params['limit'];
+  return {
+    path: instancePath + path,
+    message: faultSentences[keyword]?.(error) ?? 'does not fit',
+    ...(allowed ? { allowed: allowed.map(String) } : {}),
+    ...(typeof limit === 'number' ? { limit, actual: sizeOf(data) } : {}),
+  };
 }
-
-/** RFC 6901. */
-export const pointerToken = (field: string): string =>
-  field.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -90,7 +90,7 @@ export async function answerControl(
 
 /** A refusal that names the invalid fields of a call. */
 export const unfit = (errors: ValidateFunction['errors']): Refusal =>
-  new Refusal(400, `The call does not fit: ${listFaults((errors ?? []).map(describeFault))}.`);
+  new Refusal(400, `The call does not fit: ${listFaults((errors ?? []).map(describeFault))}`);
 
 /** @throws Refusal 400 that explains the problem. */
 function orderOf(call: unknown) {

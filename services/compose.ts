@@ -1,5 +1,6 @@
 import type { Orm } from '../db/orm.ts';
 import type { Networks } from '../networks/registry.ts';
+import { egressSettings } from '../runtime/config/allowed-addresses.ts';
 import type { Config } from '../runtime/config/read-config.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/addresses.ts';
 import { createEgress, type EgressOptions } from '../runtime/egress/create-egress.ts';
@@ -39,15 +40,20 @@ export function composeServices(
 ): Composed {
   const { publicUrl, sandboxUrl, returnUrls, quotas, egressAllow } = config;
   const nat64 = parseNat64Prefixes(egressAllow.nat64);
-  const openTo = (list: string) => ({ allow: parseAllowList(list), nat64, ...outside });
+  const openTo = (purpose: keyof typeof egressSettings) => ({
+    allow: parseAllowList(egressAllow[purpose]),
+    nat64,
+    setting: egressSettings[purpose],
+    ...outside,
+  });
   const own = { ownUrl: publicUrl };
   const networkEgress = createEgress({
-    ...openTo(egressAllow.networks),
+    ...openTo('networks'),
     ...(guardsNetworks ? own : {}),
   });
-  const forWebhooks = { ...openTo(egressAllow.webhooks), ...own };
+  const forWebhooks = { ...openTo('webhooks'), ...own };
   const egress = createEgress(forWebhooks);
-  const forDownloads = openTo(egressAllow.downloads);
+  const forDownloads = openTo('downloads');
   const downloads = createEgress({ ...forDownloads, ...own });
   return {
     orm,

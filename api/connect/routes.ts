@@ -56,7 +56,11 @@ export const connectRoutes = (deps: ApiDeps): Route[] => [
         );
       }
 
-      assertReaches(caller, body.channel_id === undefined ? [] : [body.channel_id], '/channel_id');
+      assertReaches(
+        caller,
+        body.channel_id === undefined ? [] : [body.channel_id],
+        () => '/channel_id',
+      );
       const key = requestKey(header, 'connectChannel', body);
       const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
       const request = {

@@ -60,18 +60,23 @@ export const errorSchema = fields(
     details: listOf(
       fields(
         {
-          path: { ...text, description: 'A JSON pointer into the request.' },
+          path: {
+            ...text,
+            description:
+              'A JSON pointer to the item in the request, or `?name` for a query parameter.',
+          },
           message: { ...text, description: 'The problem, as a sentence for people.' },
           quota: { ...text, description: 'With `quota_exceeded`: the quota.' },
           scope: { ...text, description: 'With `scope_missing`: the scope.' },
-          channel_id: { ...text, description: 'With `invalid_content`: the channel.' },
+          channel_id: { ...text, description: 'The channel, where it concerns one.' },
           rule: {
             ...text,
             description:
               'With `invalid_content`: the rule, as in the answer of `POST /posts/validate`.',
           },
-          limit: { type: 'number', description: 'The limit of the quota or the rule.' },
-          actual: { type: 'number', description: 'With `invalid_content`: the actual value.' },
+          allowed: { ...listOf(text), description: 'Where only some values fit: these.' },
+          limit: { type: 'number', description: 'The limit of the size, the quota or the rule.' },
+          actual: { type: 'number', description: 'The actual size or value.' },
           used: { type: 'integer', description: 'With `quota_exceeded`: the amount in use.' },
         },
         ['path', 'message'],
@@ -101,7 +106,10 @@ export const answerErrors =
 /** A known path with another method has its `Allow` header by now. On an unknown path it is empty or missing. */
 function unrouted(ctx: Context): AppError {
   return ctx.status === 404 || ctx.response.get('Allow') === ''
-    ? new AppError('not_found', `There is no ${ctx.method} ${ctx.path}.`)
+    ? new AppError(
+        'not_found',
+        `There is no ${ctx.method} ${ctx.path}. Calls begin with /api/v1 and do not end with a slash; /docs lists them.`,
+      )
     : new AppError('method_not_allowed', `${ctx.path} does not support ${ctx.method}; see Allow.`);
 }
 

@@ -4,7 +4,8 @@ import { assertScope } from '../../domain/api-keys.ts';
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import { isId, fields } from '../../domain/json-schema.ts';
 import { isText } from '../../domain/texts.ts';
-import { parser } from '../../runtime/parser.ts';
+import { unknownName } from '../../runtime/nearest-name.ts';
+import { listFaults, parser } from '../../runtime/parser.ts';
 import {
   assertReachesChannel,
   assertReachesPost,
@@ -185,7 +186,9 @@ function queryReader(
     for (const [name, value] of Object.entries(query)) {
       const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
       const given = spec && 'items' in spec.schema && !Array.isArray(value) ? [value] : value;
-      const message = spec ? unreadable(given, spec) : 'is not a known query parameter';
+      const message = spec
+        ? unreadable(given, spec)
+        : unknownName('query parameter', name, Object.keys(specs));
       if (message === null) {
         values.push([name, Array.isArray(given) ? given : read(String(given), spec)]);
       } else {
@@ -206,32 +209,37 @@ function queryReader(
       details.push(...(error.details ?? []).map(atParameter));
     }
 
-    const list = details.map(({ path, message }) => `${path} ${message}`).join('; ');
-    throw new AppError('invalid_request', `The query does not fit: ${list}.`, { details });
+    const message = `The query does not fit: ${listFaults(details)}`;
+    throw new AppError('invalid_request', message, { details });
   };
 }
 
 function unreadable(value: unknown, { schema }: QuerySpec): string | null {
+  const values = [value].flat().map(String);
   if (Array.isArray(value) && !('items' in schema)) {
     return 'must be given once';
   }
 
-  return [value].flat().every((one) => isText(String(one)))
+  if (isNumeric(schema) && !values.every((one) => plainNumber.test(one))) {
+    return 'must be a number in digits, such as 20';
+  }
+
+  return values.every((one) => isText(one))
     ? null
     : 'must be text: no NUL, no half of a surrogate pair';
 }
 
 const plainNumber = /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/v;
 
-/** Parses a number where the schema expects one. Any other value stays text, and the schema reports the fault. */
-function read(value: string, spec: QuerySpec | undefined): unknown {
-  const { schema = {} } = spec ?? {};
-  const mayBeNumber = 'type' in schema && (schema.type === 'number' || schema.type === 'integer');
-  return mayBeNumber && plainNumber.test(value) ? Number(value) : value;
-}
+/** Parses a number where the schema expects one. */
+const read = (value: string, spec: QuerySpec | undefined): unknown =>
+  isNumeric(spec?.schema ?? {}) ? Number(value) : value;
+
+const isNumeric = (schema: object): boolean =>
+  'type' in schema && (schema.type === 'number' || schema.type === 'integer');
 
 /** Names the parameter, also for one of its repetitions. */
-const atParameter = ({ path, message }: ErrorDetail): ErrorDetail => ({
+const atParameter = ({ path, ...detail }: ErrorDetail): ErrorDetail => ({
+  ...detail,
   path: `?${path.split('/')[1]}`,
-  message,
 });

@@ -66,8 +66,7 @@ function parseJson(text: string): unknown {
     // A field named __proto__ would replace the prototype in code that copies fields one by one.
     body = parse(text, { constructorAction: 'ignore' });
   } catch (cause) {
-    const message = 'The request body is not valid JSON, or has a field that is named __proto__.';
-    throw new AppError('invalid_request', message, { cause });
+    throw new AppError('invalid_request', brokenJson(cause as Error), { cause });
   }
 
   if (isTooDeep(body)) {
@@ -76,6 +75,17 @@ function parseJson(text: string): unknown {
   }
 
   return body;
+}
+
+/** Without the parser's own sentence, which quotes the body. */
+function brokenJson({ message }: Error): string {
+  if (message === 'Object contains forbidden prototype property') {
+    return 'The request body has a field that is named __proto__. Remove it.';
+  }
+
+  const [, line, column] = /\(line (\d+) column (\d+)\)$/v.exec(message) ?? [];
+  const where = line === undefined ? '' : `: see line ${line}, column ${column}`;
+  return `The request body is not valid JSON${where}.`;
 }
 
 /** Far deeper than any valid body. Protects recursive code from a stack overflow. */
@@ -134,7 +144,10 @@ function strict(encoding: string) {
 function refusalOf(cause: RawBodyError, most: number): AppError {
   if (cause.type === 'entity.too.large') {
     const limit = most === maxBytes ? '1 MB' : `${most / 1024} kB`;
-    return new AppError('payload_too_large', `The request body is larger than ${limit}.`);
+    const message = `The request body is larger than ${limit}.`;
+    return new AppError('payload_too_large', message, {
+      details: [{ path: '', message, limit: most }],
+    });
   }
 
   return cause.code === 'ERR_ENCODING_INVALID_ENCODED_DATA'

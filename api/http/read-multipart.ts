@@ -192,8 +192,12 @@ function brokenOff(
   return promise;
 }
 
-const tooLarge = (maxBytes: number): AppError =>
-  new AppError('payload_too_large', `The file is larger than ${maxBytes / 2 ** 20} MB.`);
+function tooLarge(maxBytes: number): AppError {
+  const message = `The file is larger than ${maxBytes / 2 ** 20} MB.`;
+  return new AppError('payload_too_large', message, {
+    details: [{ path: '/file', message, limit: maxBytes }],
+  });
+}
 
 const malformed = (cause: unknown): AppError =>
   new AppError('invalid_request', 'The body is not well-formed multipart/form-data.', { cause });

@@ -1,7 +1,8 @@
 import type { MediaFile } from '../../db/entities/media.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, pointerToken } from '../../domain/errors.ts';
 import { record, uuid } from '../../domain/json-schema.ts';
 import { linkOf } from '../../domain/media.ts';
+import { unknownName } from '../../runtime/nearest-name.ts';
 import { editMedia } from '../../services/media/edit-media.ts';
 import { altTextFault } from '../../services/media/file-texts.ts';
 import { deleteMedia, listMedia, loadMedia } from '../../services/media/library.ts';
@@ -208,7 +209,11 @@ function fileFieldsOf({ fields, files }: Multipart): Awaited<ReturnType<ReadUplo
     ...files.map(({ field }) => field).filter((field) => field !== 'file'),
   ];
   if (unknown.length > 0) {
-    throw misplaced(unknown[0] ?? '', 'is not a known field');
+    const [field = ''] = unknown;
+    const message = unknownName('field', field, ['file', 'name', 'alt_text']);
+    throw new AppError('invalid_request', message, {
+      details: [{ path: `/${pointerToken(field)}`, message }],
+    });
   }
 
   if (files.length > 1) {

@@ -51,8 +51,8 @@ async function ofChannel(
   id: string,
 ): Promise<NetworkView[]> {
   const { workspaceId } = caller;
-  assertReaches(caller, [id], '?channel_id');
-  const channels = await chooseChannels(orm.em.fork(), workspaceId, [id], '?channel_id');
+  assertReaches(caller, [id], () => '?channel_id');
+  const channels = await chooseChannels(orm.em.fork(), workspaceId, [id], () => '?channel_id');
   return channels.flatMap(({ platform, settings }) => {
     const own = rules[platform];
     const oauth = networks.oauth[platform];

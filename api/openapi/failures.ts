@@ -104,8 +104,8 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
   invalid_request: {
     when: 'Broken JSON, an unknown field or query parameter, or a value of the wrong type; `details` names each.',
     example: {
-      error: 'The request body does not fit: /bdy is not a known field.',
-      ...at('/bdy', 'is not a known field'),
+      error: 'The request body does not fit: Unknown field `bdy`. Did you mean `body`?',
+      ...at('/bdy', 'Unknown field `bdy`. Did you mean `body`?'),
     },
   },
   empty_body: {
@@ -115,18 +115,18 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
   invalid_channel_ids: {
     when: 'A channel id is malformed, unknown or not among the channels of the post, or one is left out on which a part of the thread is live.',
     example: {
-      error: 'No channel of this workspace has the id 42.',
-      ...at('/channel_ids', 'No channel of this workspace has the id 42.'),
+      error: 'No channel of this workspace has the id 42. GET /channels lists the ids.',
+      ...at('/channel_ids/0', 'No channel of this workspace has the id 42.'),
     },
   },
   invalid_channel_options: {
     when: "A channel's network does not support this option or its value; `GET /networks` has the schema of its options.",
     example: {
       error:
-        'mastodon channel @ana@social.example (0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31): visibilty is not a known option; mastodon has visibility, spoiler_text, sensitive, language.',
+        'mastodon channel @ana@social.example (0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31): Unknown field `visibilty`. Did you mean `visibility`?',
       ...at(
         '/channel_options/0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31/visibilty',
-        'is not a known option; mastodon has visibility, spoiler_text, sensitive, language',
+        'Unknown field `visibilty`. Did you mean `visibility`?',
       ),
     },
   },
@@ -162,8 +162,8 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
   invalid_media_ids: {
     when: 'A media id is malformed or unknown, its file was deleted, or an alt text is for a file that the post or its part does not have.',
     example: {
-      error: 'No media file of this workspace has the id 42.',
-      ...at('/media_ids', 'No media file of this workspace has the id 42.'),
+      error: 'No media file of this workspace has the id 42. GET /media lists the ids.',
+      ...at('/media_ids/0', 'No media file of this workspace has the id 42.'),
     },
   },
   invalid_media_url: {
@@ -208,7 +208,7 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     when: '`events` is empty or names an unknown event.',
     example: {
       error: 'events has unknown names: post.sent.',
-      ...at('/events', 'events has unknown names: post.sent.'),
+      ...at('/events/0', 'events has unknown names: post.sent.'),
     },
   },
   unauthorized: {

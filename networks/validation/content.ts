@@ -33,13 +33,16 @@ export function validateByLimits(
     const mixture = mixtureFaults(media, limits);
     const faults = [...mixture, ...files.errors, ...media.flatMap(fileErrors)];
     const count = { rule: 'file_count', limit: null, actual: media.length };
-    const known = [...mixture.map((message) => Object.assign({ message }, count)), ...files.facts];
+    const known: FileFacts[] = [
+      ...mixture.map((message) => Object.assign({ message }, count)),
+      ...files.facts,
+    ];
     const warnings = [...files.warnings, ...media.flatMap(fileWarnings)];
     return {
       errors: faults.map((fault) => where + fault),
       warnings: warnings.map((warning) => where + warning),
-      facts: known.map((fact) => {
-        const at = { part: index, of: 'files' } as const;
+      facts: known.map(({ file, ...fact }) => {
+        const at = { part: index, of: 'files', ...(file === undefined ? {} : { file }) } as const;
         return Object.assign({}, fact, { message: where + fact.message, at });
       }),
     };
@@ -59,7 +62,8 @@ export type Faults = {
   readonly facts: readonly FileFacts[];
 };
 
-type FileFacts = Omit<FaultFacts, 'at'>;
+/** @param file Which of the files, from 0; absent for all of them together. */
+type FileFacts = Omit<FaultFacts, 'at'> & { readonly file?: number };
 
 /**
  * Validates every file by the limits of its kind. A type without a kind is refused.
@@ -73,7 +77,7 @@ export function validateFiles(
   const errors: string[] = [];
   const warnings: string[] = [];
   const facts: FileFacts[] = [];
-  for (const file of media) {
+  for (const [index, file] of media.entries()) {
     for (const fault of faultsOf(file, kinds)) {
       if (fault) {
         const isKnown = !('unknown' in fault);
@@ -82,7 +86,7 @@ export function validateFiles(
           : `It is unknown ${fault.unknown} ${nameOf(file)} has; on ${network} ${fault.limit}.`;
         (isKnown ? errors : warnings).push(sentence);
         const [limit, actual] = (isKnown && fault.numbers) || [null, null];
-        facts.push({ message: sentence, rule: fault.rule, limit, actual });
+        facts.push({ message: sentence, rule: fault.rule, limit, actual, file: index });
       }
     }
   }

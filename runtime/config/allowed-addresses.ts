@@ -17,7 +17,8 @@ export type EgressAllow = {
   readonly nat64: string;
 };
 
-const settings = {
+/** The setting of each list. */
+export const egressSettings = {
   networks: 'PUNCTUAL_EGRESS_ALLOW_NETWORKS',
   webhooks: 'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS',
   downloads: 'PUNCTUAL_EGRESS_ALLOW_DOWNLOADS',
@@ -30,14 +31,14 @@ const settings = {
 export function egressAllow(env: Env, problems: string[]): EgressAllow {
   if (textSetting(env, 'PUNCTUAL_EGRESS_ALLOW', '') !== '') {
     problems.push(
-      `PUNCTUAL_EGRESS_ALLOW was removed, because it opened its addresses for every purpose. Use ${settings.networks} for accounts on your own servers, ${settings.webhooks} for the webhook endpoints of all workspaces, ${settings.downloads} for their media_urls.`,
+      `PUNCTUAL_EGRESS_ALLOW was removed, because it opened its addresses for every purpose. Use ${egressSettings.networks} for accounts on your own servers, ${egressSettings.webhooks} for the webhook endpoints of all workspaces, ${egressSettings.downloads} for their media_urls.`,
     );
   }
 
   return {
-    networks: listOf(settings.networks, env, problems),
-    webhooks: listOf(settings.webhooks, env, problems),
-    downloads: listOf(settings.downloads, env, problems),
+    networks: listOf(egressSettings.networks, env, problems),
+    webhooks: listOf(egressSettings.webhooks, env, problems),
+    downloads: listOf(egressSettings.downloads, env, problems),
     nat64: readable('PUNCTUAL_NAT64_PREFIXES', parseNat64Prefixes, env, problems),
   };
 }

@@ -109,7 +109,12 @@ export function markOwn(target: RequestTarget, ownUrl: string | undefined): Requ
 const isLoopback = (host: string): boolean => /^(?:127\.[\d.]+|::1|localhost)$/v.test(host);
 
 /** The operator's address lists. */
-export type OperatorLists = { readonly allow: AllowList; readonly nat64?: Nat64Prefixes };
+export type OperatorLists = {
+  readonly allow: AllowList;
+  readonly nat64?: Nat64Prefixes;
+  /** The setting of `allow`, which a refusal of a local address names. */
+  readonly setting?: string;
+};
 
 /**
  * Returns null when a target may be dialled at this address, otherwise the reason in a sentence for the URL's author.
@@ -121,17 +126,17 @@ export type OperatorLists = { readonly allow: AllowList; readonly nat64?: Nat64P
 export function addressProblem(
   target: RequestTarget,
   address: Address,
-  { allow, nat64 = [] }: OperatorLists,
+  { allow, nat64 = [], setting }: OperatorLists,
 ): string | null {
   const reached = behindNat64(address, nat64);
   if (isAllowed(allow, reached, target.port)) {
     return null;
   }
 
-  return (
+  const problem =
     problemInPublic(target) ??
-    (isPublicAddress(reached) ? null : 'The host of the URL does not lead to a public address.')
-  );
+    (isPublicAddress(reached) ? null : 'The host of the URL does not lead to a public address.');
+  return withAdvice(problem, target, setting);
 }
 
 /** Checks a target before DNS is queried. Returns null or the reason, like `addressProblem`. */
@@ -140,7 +145,25 @@ export function targetProblem(target: RequestTarget, lists: OperatorLists): stri
     return addressProblem(target, target.address, lists);
   }
 
-  return opensPort(lists.allow, target.port) ? null : problemInPublic(target);
+  return opensPort(lists.allow, target.port)
+    ? null
+    : withAdvice(problemInPublic(target), target, lists.setting);
+}
+
+/** Adds how an operator allows a local address, if the URL names one: developers run receivers and servers there. */
+function withAdvice(
+  problem: string | null,
+  { host, port, isOwn = false, isBesideUs = false }: RequestTarget,
+  setting: string | undefined,
+): string | null {
+  const address = parseAddress(host === 'localhost' ? '127.0.0.1' : host);
+  const isLocal = address && localRanges.some((one) => isInRange(address, one));
+  if (problem === null || setting === undefined || !isLocal || (isOwn && !isBesideUs)) {
+    return problem;
+  }
+
+  const opened = address.family === 6 ? `[${address.text}]/128` : `${address.text}/32`;
+  return `${problem} In development, the operator can allow it with ${setting}=${opened}:${port}.`;
 }
 
 /**
@@ -186,7 +209,7 @@ export function problemInPublic(target: RequestTarget): string | null {
   const { secure, host, address, port } = target;
   if (target.isOwn) {
     return target.isBesideUs
-      ? 'The URL is not public https. The operator can allow it with PUNCTUAL_EGRESS_ALLOW_WEBHOOKS.'
+      ? 'The URL is not public https.'
       : 'The URL leads to this service itself.';
   }
 
@@ -212,6 +235,16 @@ const range = (text: string): AddressRange => {
 
   return parsed;
 };
+
+/** Loopback and private networks. */
+const localRanges = [
+  '127.0.0.0/8',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '::1/128',
+  'fc00::/7',
+].map(range);
 
 /** Ranges that IANA's registry of special IPv4 addresses does not list as globally reachable, and one more. */
 const refusedIPv4 = [

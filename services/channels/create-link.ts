@@ -4,7 +4,7 @@ import { Channel } from '../../db/entities/channels.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { db, query } from '../../db/query.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, channelDetail, type ErrorDetail } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import { isText, pasted } from '../../domain/texts.ts';
 import type { OauthEntry } from '../../networks/oauth/contract.ts';
@@ -120,7 +120,8 @@ function entryOf({ oauth }: LinkDeps, platform: string): OauthEntry {
   const known = Object.entries(oauth);
   const [, entry] = known.find(([name]) => name === platform) ?? [];
   if (!entry) {
-    throw wrong('/platform', `must be one of ${known.map(([name]) => name).join(', ')}`);
+    const allowed = known.map(([name]) => name);
+    throw wrong('/platform', `must be one of ${allowed.join(', ')}`, { allowed });
   }
 
   return entry;
@@ -153,7 +154,7 @@ async function channelOf(em: Em, workspaceId: string, id: string): Promise<Chann
   if (!channel) {
     const message = `No channel of this workspace has the id ${id}.`;
     throw new AppError('invalid_channel_ids', message, {
-      details: [{ path: '/channel_id', message }],
+      details: [channelDetail('/channel_id', message, id)],
     });
   }
 
@@ -182,8 +183,10 @@ async function dropOldest(em: Em, workspaceId: string): Promise<void> {
   );
 }
 
-const wrong = (path: string, message: string): AppError =>
-  new AppError('invalid_request', `${path.slice(1)} ${message}.`, { details: [{ path, message }] });
+const wrong = (path: string, message: string, more: Pick<ErrorDetail, 'allowed'> = {}): AppError =>
+  new AppError('invalid_request', `${path.slice(1)} ${message}.`, {
+    details: [{ path, message, ...more }],
+  });
 
 /**
  * Validates a `return_url`.

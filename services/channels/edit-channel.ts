@@ -79,7 +79,7 @@ function assertUsable(
       'invalid_channel_options',
       `${nameOfChannel(channel)}: ${faults.join(' ')}`,
       {
-        details: faults.map((message) => ({ path: '/options', message })),
+        details: faults.map((message) => ({ path: '/options', message, channel_id: channel.id })),
       },
     );
   }

@@ -1,4 +1,4 @@
-import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { isText } from '../../domain/texts.ts';
 import {
@@ -8,7 +8,7 @@ import {
   type OptionsSchema,
   type RulesByPlatform,
 } from '../../networks/content-rules.ts';
-import { parser } from '../../runtime/parser.ts';
+import { listFaults, parser } from '../../runtime/parser.ts';
 import { assertChosen, nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { PostInput } from './content.ts';
 import type { NamedIds } from './post-media.ts';
@@ -34,14 +34,14 @@ export function assertOptions(
 ): NamedIds[] {
   const faults = faultsOf(rules, channel, options);
   if (faults.length > 0) {
-    const list = faults.map(({ path, message }) => `${path.slice(1) || 'options'} ${message}`);
-    throw new AppError(
-      'invalid_channel_options',
-      `${nameOfChannel(channel)}: ${list.join('; ')}.`,
-      {
-        details: faults.map(({ path, message }) => ({ path: at + path, message })),
-      },
+    const list = listFaults(
+      faults.map(({ path, message }) => ({ path: path.slice(1) || 'options', message })),
     );
+    throw new AppError('invalid_channel_options', `${nameOfChannel(channel)}: ${list}`, {
+      details: faults.map((fault) =>
+        Object.assign({}, fault, { path: at + fault.path, channel_id: channel.id }),
+      ),
+    });
   }
 
   const ids = fileIdsIn(rules[channel.platform]?.options ?? noOptions, options);
@@ -101,22 +101,23 @@ export const filesInDefaults = (
     return ids.length > 0 ? [{ ids, path: '/channel_ids' }] : [];
   });
 
-function faultsOf(rules: RulesByPlatform, { platform }: Named, options: Options): ErrorDetail[] {
+function faultsOf(
+  rules: RulesByPlatform,
+  { platform }: Named,
+  options: Options,
+): readonly ErrorDetail[] {
   const schema = rules[platform]?.options;
   if (!schema) {
     return [{ path: '', message: `are for "${platform}", which this version does not know` }];
   }
 
-  if (JSON.stringify(options).length > longestOptions) {
-    return [{ path: '', message: `must not have more than ${longestOptions} characters of JSON` }];
+  const { length } = JSON.stringify(options);
+  if (length > longestOptions) {
+    const message = `must have at most ${longestOptions} characters of JSON, and have ${length}`;
+    return [{ path: '', message, limit: longestOptions, actual: length }];
   }
 
-  const faults = schemaFaults(schema, options).map(({ path, message }) => ({
-    path,
-    message: isUnknownOption(path, message)
-      ? `${message}; ${knownOptions(platform, schema)}`
-      : message,
-  }));
+  const faults = schemaFaults(schema, options);
   return faults.length > 0 ? faults : textFaults(options, '');
 }
 
@@ -138,14 +139,6 @@ function schemaFaults(schema: OptionsSchema, options: Options): readonly ErrorDe
   }
 }
 
-const isUnknownOption = (path: string, message: string): boolean =>
-  message === 'is not a known field' && path.lastIndexOf('/') === 0;
-
-function knownOptions(platform: string, { properties }: OptionsSchema): string {
-  const names = Object.keys(properties);
-  return names.length > 0 ? `${platform} has ${names.join(', ')}` : `${platform} has none`;
-}
-
 /** Texts that PostgreSQL cannot store. */
 function textFaults(value: Json, path: string): ErrorDetail[] {
   if (typeof value === 'string') {
@@ -155,6 +148,8 @@ function textFaults(value: Json, path: string): ErrorDetail[] {
   }
 
   return typeof value === 'object' && value !== null
-    ? Object.entries(value).flatMap(([name, inside]) => textFaults(inside, `${path}/${name}`))
+    ? Object.entries(value).flatMap(([name, inside]) =>
+        textFaults(inside, `${path}/${pointerToken(name)}`),
+      )
     : [];
 }

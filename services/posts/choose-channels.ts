@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Channel } from '../../db/entities/channels.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, channelDetail, pointerToken } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { PostInput } from './content.ts';
 
@@ -15,14 +15,14 @@ export type ChosenChannel = Pick<
 /**
  * Returns the workspace's channels with these ids, in this order, without duplicates.
  *
- * @param at JSON pointer to the ids in the request.
+ * @param at The place of an id in the request; by default its item in `channel_ids`.
  * @throws AppError `invalid_channel_ids` that names every id which is malformed, unknown or of another workspace.
  */
 export async function chooseChannels(
   em: Em,
   workspaceId: string,
   given: readonly string[],
-  at = '/channel_ids',
+  at: PlaceOfId = itemOf(given),
 ): Promise<ChosenChannel[]> {
   const ids = [...new Set(given)];
   const wellFormed = ids.filter(isId);
@@ -39,11 +39,27 @@ export async function chooseChannels(
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
+type PlaceOfId = (id: string) => string;
+
+const itemOf =
+  (ids: readonly string[]): PlaceOfId =>
+  (id) =>
+    `/channel_ids/${ids.indexOf(id)}`;
+
 /** @throws AppError `invalid_channel_ids` */
-export function assertKnown(ids: readonly string[], known: ReadonlySet<string>, at: string): void {
+export function assertKnown(
+  ids: readonly string[],
+  known: ReadonlySet<string>,
+  at: PlaceOfId = itemOf(ids),
+): void {
   const unknown = ids.filter((id) => !known.has(id));
   if (unknown.length > 0) {
-    throw invalid(`No channel of this workspace has the id ${unknown.join(', ')}.`, at);
+    const message = (id: string) => `No channel of this workspace has the id ${id}.`;
+    throw new AppError(
+      'invalid_channel_ids',
+      `${message(unknown.join(', '))} GET /channels lists the ids.`,
+      { details: unknown.map((id) => channelDetail(at(id), message(id), id)) },
+    );
   }
 }
 
@@ -70,7 +86,7 @@ export async function holdChannels(
   ids: readonly string[],
 ): Promise<void> {
   const held = await query(em, heldChannels(workspaceId, ids));
-  assertKnown(ids, new Set(held.map(({ id }) => id)), '/channel_ids');
+  assertKnown(ids, new Set(held.map(({ id }) => id)));
 }
 
 /** @throws AppError `invalid_channel_ids` when a text, option or file is for a channel that the post does not have. */
@@ -86,8 +102,17 @@ export function assertChosen(
   })) {
     const stray = Object.keys(given ?? {}).filter((id) => !chosen.has(id));
     if (stray.length > 0) {
-      const message = `${field} names ${stray.join(', ')}, which is not among the post's channels.`;
-      throw invalid(message, `/${field}`);
+      const message = (id: string) =>
+        `${field} names ${id}, which is not among the post's channels.`;
+      throw new AppError(
+        'invalid_channel_ids',
+        `${message(stray.join(', '))} Its keys are ids of channel_ids.`,
+        {
+          details: stray.map((id) =>
+            channelDetail(`/${field}/${pointerToken(id)}`, message(id), id),
+          ),
+        },
+      );
     }
   }
 }
@@ -98,6 +123,3 @@ export const nameOfChannel = ({
   handle,
   id,
 }: Pick<Channel, 'platform' | 'handle' | 'id'>): string => `${platform} channel ${handle} (${id})`;
-
-const invalid = (message: string, path: string): AppError =>
-  new AppError('invalid_channel_ids', message, { details: [{ path, message }] });

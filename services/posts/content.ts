@@ -1,5 +1,5 @@
 import type { DueTimeRequest } from '../../domain/due-time.ts';
-import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import type { PostView, VideoOptions } from '../../domain/post-view.ts';
@@ -166,14 +166,16 @@ function textsOf(input: PostInput): Located[] {
         : ([`/thread/${index}/text`, part.text] as const),
     ),
     ...Object.entries(channelBodies ?? {}).map(
-      ([id, text]) => [`/channel_bodies/${id}`, text] as const,
+      ([id, text]) => [`/channel_bodies/${pointerToken(id)}`, text] as const,
     ),
   ];
 }
 
 const altTextsOf = (input: PostInput): Located[] => [
   ...givenFiles(input).flatMap(({ altTexts, at }) =>
-    Object.entries(altTexts ?? {}).map(([id, text]) => [`${at}/alt_texts/${id}`, text] as const),
+    Object.entries(altTexts ?? {}).map(
+      ([id, text]) => [`${at}/alt_texts/${pointerToken(id)}`, text] as const,
+    ),
   ),
   ...mediaLists(input).flatMap(({ items, at }) =>
     items.flatMap(({ altText }, index) =>
@@ -190,9 +192,9 @@ function assertShortEnough(texts: readonly string[]): void {
   // Counts code points only when the length may exceed the limit.
   const length = units > longestTexts ? texts.reduce((sum, text) => sum + [...text].length, 0) : 0;
   if (length > longestTexts) {
-    throw new AppError(
-      'invalid_request',
-      `All texts of a post together may have ${longestTexts} characters; these have ${length}.`,
-    );
+    const message = `All texts of a post together may have ${longestTexts} characters; these have ${length}.`;
+    throw new AppError('invalid_request', message, {
+      details: [{ path: '', message, limit: longestTexts, actual: length }],
+    });
   }
 }

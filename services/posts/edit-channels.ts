@@ -59,7 +59,8 @@ export async function editChannels(em: Em, post: Post, input: PostInput): Promis
   );
   const liveChannelIds = new Set(parts.map((part) => part.channel_id));
   const given = asked.filter((id) => !gone.has(id));
-  const wanted = await chooseChannels(em, workspaceId, given);
+  const at = (id: string): string => `/channel_ids/${asked.indexOf(id)}`;
+  const wanted = await chooseChannels(em, workspaceId, given, at);
   const ids = new Set(wanted.map(({ id }) => id));
   const stays = (row: PostChannel): boolean =>
     ids.has(row.channelId) ||
@@ -143,7 +144,7 @@ function assertNothingLive(
   if (channelIds.length > 0) {
     const message = `A part of the thread is live on ${channelIds.join(', ')}, so it stays among the post's channels.`;
     throw new AppError('invalid_channel_ids', message, {
-      details: [{ path: '/channel_ids', message }],
+      details: channelIds.map((id) => ({ path: '/channel_ids', message, channel_id: id })),
     });
   }
 }

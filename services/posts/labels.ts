@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
-import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
-import { pointerToken } from '../../runtime/parser.ts';
 
 /** What the caller notes on a post for itself. It is neither published nor sent to Temporal. */
 export type Labels = {

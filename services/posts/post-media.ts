@@ -3,7 +3,7 @@ import { MediaFile } from '../../db/entities/media.ts';
 import { PostMedia } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query, queryPlanned } from '../../db/query.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, pointerToken } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { PostContent } from './content.ts';
 import type { AttachmentFacts } from '../../networks/content-rules.ts';
@@ -24,17 +24,22 @@ export type PlacedFile = {
 export type FileToValidate = AttachmentFacts & {
   readonly id: string;
   readonly part: number;
-  /** JSON pointer to the list of the part's files in the request. */
-  readonly listedAt: string;
+  /** JSON pointer to its item in the request. */
+  readonly path: string;
 };
 
-/** Facts of the placed files, in their order, without files that were not found. */
+/**
+ * Facts of the placed files, in their order, without files that were not found.
+ *
+ * @param given The files of the request. An edit may leave out those that stay.
+ */
 export const factsOf = (
   placed: readonly PlacedFile[],
   found: ReadonlyMap<string, AttachmentFacts>,
   given: readonly GivenFiles[],
-): FileToValidate[] =>
-  placed.flatMap(({ mediaId: id, part, altText }) => {
+): FileToValidate[] => {
+  const places = placesInRequest(placed, given);
+  return placed.flatMap(({ mediaId: id, part, altText }, index) => {
     const file = found.get(id);
     if (!file) {
       return [];
@@ -42,30 +47,45 @@ export const factsOf = (
 
     const { name, type, sizeBytes, width, height, durationMs, details } = file;
     const facts = { id, name, type, sizeBytes, width, height, durationMs, details };
-    const list = given.find((files) => files.part === part);
-    const listedAt = list ? listOf(list) : '/media_ids';
-    return [{ ...facts, part, listedAt, altText: altText ?? file.altText }];
+    return [{ ...facts, part, path: places[index] ?? '', altText: altText ?? file.altText }];
   });
+};
+
+/** A JSON pointer for each file. A file that an edit leaves out has the place where the post has it. */
+function placesInRequest(placed: readonly PlacedFile[], given: readonly GivenFiles[]): string[] {
+  const filled = new Map<string, number>();
+  return placed.map(({ mediaId, part, fromUrl }) => {
+    const sent = given.find((one) => one.part === part);
+    const { at = part > 0 ? `/thread/${part}` : '', field = 'media_ids' } = sent ?? {};
+    const list = fromUrl ? '/media_urls' : listOf({ at, field });
+    const next = filled.get(list) ?? 0;
+    filled.set(list, next + (part < 0 ? 0 : 1));
+    return `${list}/${fromUrl ? next : (sent?.ids?.indexOf(mediaId) ?? next)}`;
+  });
+}
 
 /** File ids in a request. */
 export type NamedIds = {
   readonly ids: readonly string[];
-  /** JSON pointer to the ids in the request. */
+  /** JSON pointer to their place in the request. */
   readonly path: string;
 };
 
-/** The file ids that a request gives to the parts of a post. */
+/** The file ids that a request gives to the parts of a post, each with its place. */
 export const idsOfParts = (given: readonly GivenFiles[]): NamedIds[] =>
-  given.map((files) => ({ ids: files.ids ?? [], path: listOf(files) }));
+  given.flatMap((files) =>
+    (files.ids ?? []).map((id, index) => ({ ids: [id], path: `${listOf(files)}/${index}` })),
+  );
 
-const listOf = ({ at, field }: GivenFiles): string => `${at}/${field}`;
+const listOf = ({ at, field }: Pick<GivenFiles, 'at' | 'field'>): string => `${at}/${field}`;
 
 /** The ids of channels' own files. */
 export const idsOfChannels = ({ channelFiles }: Pick<PostContent, 'channelFiles'>): NamedIds[] =>
   Object.entries(channelFiles).flatMap(([channelId, files]) =>
-    files.length > 0
-      ? [{ ids: files.map((file) => file.media_id), path: `/channel_media/${channelId}` }]
-      : [],
+    files.map((file, index) => ({
+      ids: [file.media_id],
+      path: `/channel_media/${channelId}/${index}`,
+    })),
   );
 
 /**
@@ -97,14 +117,17 @@ export async function chooseMedia(
     ? await em.find(MediaFile, { id: { $in: wellFormed }, workspaceId, deletedAt: null })
     : [];
   const byId = new Map(found.map((file) => [file.id, file]));
-  const faults = given.flatMap(({ ids, path }) => {
-    const unknown = ids.filter((id) => !byId.has(id));
-    const message = `No media file of this workspace has the id ${[...new Set(unknown)].join(', ')}.`;
-    return unknown.length > 0 ? [{ path, message }] : [];
-  });
-  if (faults.length > 0) {
-    const sentences = new Set(faults.map(({ message }) => message));
-    throw new AppError('invalid_media_ids', [...sentences].join(' '), { details: faults });
+  const unknown = given.flatMap(({ ids, path }) =>
+    ids.flatMap((id) => (byId.has(id) ? [] : [{ id, path }])),
+  );
+  if (unknown.length > 0) {
+    const message = (id: string) => `No media file of this workspace has the id ${id}.`;
+    const ids = new Set(unknown.map(({ id }) => id));
+    throw new AppError(
+      'invalid_media_ids',
+      `${message([...ids].join(', '))} GET /media lists the ids.`,
+      { details: unknown.map(({ id, path }) => ({ path, message: message(id) })) },
+    );
   }
 
   return byId;
@@ -152,8 +175,10 @@ export function assertOwnAltTexts(
     const own = new Set(placed.flatMap((file) => (file.part === part ? [file.mediaId] : [])));
     const stray = Object.keys(altTexts).filter((id) => !own.has(id));
     const where = part === 0 ? "the post's files" : `the files of part ${part + 1}`;
-    const message = `alt_texts names ${stray.join(', ')}, which is not among ${where}.`;
-    return stray.length > 0 ? [{ path: `${at}/alt_texts`, message }] : [];
+    return stray.map((id) => ({
+      path: `${at}/alt_texts/${pointerToken(id)}`,
+      message: `alt_texts names ${id}, which is not among ${where}.`,
+    }));
   });
   if (faults.length > 0) {
     const sentences = faults.map(({ message }) => message).join(' ');

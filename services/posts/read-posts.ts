@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { shownStatus } from '../../db/channel-status.ts';
 import { loadPostView } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';

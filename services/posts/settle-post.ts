@@ -15,7 +15,7 @@ import { isEndedPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
 import { refinalizePost, finalizeIfPublished } from '../../db/refinalize-post.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, channelDetail } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { ChannelStatus } from '../../domain/statuses.ts';
 import { addressFault, postAddress } from '../../domain/texts.ts';
@@ -125,7 +125,7 @@ async function lockChannel(
     : [];
   if (!channel) {
     const message = `This post has no channel "${channelId}".`;
-    const details = [{ path: '/channel_id', message }];
+    const details = [channelDetail('/channel_id', message, channelId)];
     throw new AppError('invalid_channel_ids', message, { details });
   }
 

@@ -159,7 +159,7 @@ async function insertPost(
       ${view ? sql`, ${scheduledEvent(owner.workspaceId, view, now)}` : sql``}
     select array(select id from held) as held, exists (select from post) as is_stored`;
   const [stored] = await query(em, insertion);
-  assertKnown(channelIds, new Set(stored?.held), '/channel_ids');
+  assertKnown(channelIds, new Set(stored?.held));
   if (!stored?.is_stored) {
     throw new ShareIsShort();
   }

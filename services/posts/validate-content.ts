@@ -41,7 +41,8 @@ export function validateContent(
 ): ChannelValidation[] {
   const ofParts = files.filter(({ part }) => part >= 0);
   // Channels with the same network, settings, text and options are validated once: a hundred may share a long text.
-  const known = new Map<string, ValidationResult & { readonly textHash: string | null }>();
+  type Validated = ValidationResult & Pick<Place, 'media'> & { readonly textHash: string | null };
+  const known = new Map<string, Validated>();
   return channels.map((channel) => {
     const network = rules[channel.platform];
     if (!network) {
@@ -57,21 +58,20 @@ export function validateContent(
     const options = optionsFor(network, { defaults: channel.options, video, own });
     const ownFiles = content.channelFiles[channel.id];
     const alike = JSON.stringify([channel.platform, channel.settings, override, options, ownFiles]);
-    const result = known.get(alike) ?? {
-      textHash: hashOfTexts(texts),
-      ...network.validate(
-        {
-          texts,
-          media: filesOfParts(ownFiles ? factsOfOwn(ownFiles, files) : ofParts, texts.length),
-          video,
-          options,
-          optionFiles: filesInOptions(network.options, options, files),
-        },
-        channel.settings,
-      ),
+    const validate = (): Validated => {
+      const media = filesOfParts(ownFiles ? factsOfOwn(ownFiles, files) : ofParts, texts.length);
+      const optionFiles = filesInOptions(network.options, options, files);
+      const post = { texts, media, video, options, optionFiles };
+      return {
+        ...network.validate(post, channel.settings),
+        media,
+        textHash: hashOfTexts(texts),
+      };
     };
-    known.set(alike, result);
-    const describe = describer(channel, content, result, network.threads, files);
+    const validated = known.get(alike) ?? validate();
+    known.set(alike, validated);
+    const { media, ...result } = validated;
+    const describe = describer(channel, content, result, { threads: network.threads, media });
     const isJoined = override === null && texts.length < (content.thread?.length ?? 0);
     return isJoined
       ? { ...result, channel, describe, warnings: [joined, ...result.warnings] }
@@ -91,11 +91,10 @@ export const describer =
     { id: channelId }: Pick<ChosenChannel, 'id'>,
     content: PostContent,
     result: Pick<ValidationResult, 'facts'>,
-    threads = true,
-    files: readonly FileToValidate[] = [],
+    { threads, media }: Pick<Place, 'threads' | 'media'> = { threads: true, media: [] },
   ) =>
   (sentences: readonly string[]): ContentFault[] =>
-    describeFaults(sentences, result, { channelId, content, threads, files });
+    describeFaults(sentences, result, { channelId, content, threads, media });
 
 const joined =
   'This network has no threads: the texts go out as one post, with a blank line between them.';
@@ -103,10 +102,8 @@ const joined =
 /** @throws AppError `no_channels` or `invalid_content` when the post cannot be scheduled. */
 export function assertPublishable(validations: readonly ChannelValidation[]): void {
   if (validations.length === 0) {
-    throw new AppError(
-      'no_channels',
-      'Scheduling needs at least one channel in channel_ids to send to.',
-    );
+    const message = 'Scheduling needs at least one channel in channel_ids to send to.';
+    throw new AppError('no_channels', message, { details: [{ path: '/channel_ids', message }] });
   }
 
   const faults = faultsOf(validations);
@@ -156,9 +153,10 @@ const faultsOf = (validations: readonly ChannelValidation[]): string[] =>
 type Place = {
   readonly channelId: string;
   readonly content: Pick<PostContent, 'thread' | 'overrides' | 'channelFiles'>;
-  readonly files: readonly FileToValidate[];
   /** Whether the network supports threads. */
   readonly threads: boolean;
+  /** The files of each published text. */
+  readonly media: readonly (readonly FileToValidate[])[];
 };
 
 /** Converts validation messages for the API. A message without facts has the rule `other`. */
@@ -167,28 +165,33 @@ function describeFaults(
   { facts = [] }: Pick<ValidationResult, 'facts'>,
   place: Place,
 ): ContentFault[] {
-  const known = new Map(facts.map((fact) => [fact.message, fact]));
+  const left = [...facts];
   return sentences.map((message) => {
-    const fact = known.get(message);
+    // Files of the same name may have the same fault: their sentences and facts have the same order.
+    const index = left.findIndex((one) => one.message === message);
+    const [fact] = index === -1 ? [] : left.splice(index, 1);
     const { rule = 'other', limit = null, actual = null } = fact ?? {};
     return { message, path: fact ? pathOf(fact.at, place) : '', rule, limit, actual };
   });
 }
 
 /** JSON pointer into the request. */
-function pathOf(at: FaultFacts['at'], { channelId, content, threads, files }: Place): string {
+function pathOf(at: FaultFacts['at'], { channelId, content, threads, media }: Place): string {
   if (typeof at === 'string') {
     return at;
   }
 
-  const { part, of } = at;
+  const { part, of, file } = at;
   const isJoined = content.thread !== null && !threads;
   if (of === 'files') {
-    const inPart = isJoined ? 0 : part;
-    const listed = files.find((file) => file.part === inPart);
-    return content.channelFiles[channelId]
-      ? `/channel_media/${channelId}`
-      : (listed?.listedAt ?? (inPart === 0 ? '/media_ids' : `/thread/${part}/media_ids`));
+    if (content.channelFiles[channelId]) {
+      return `/channel_media/${channelId}${file === undefined ? '' : `/${file}`}`;
+    }
+
+    const paths = (media[part] ?? []).map(({ path }) => path);
+    const lists = new Set(paths.map((path) => path.replace(/\/\d+$/v, '')));
+    const [list = part === 0 ? '/media_ids' : `/thread/${part}/media_ids`] = lists;
+    return (file === undefined ? undefined : paths[file]) ?? (lists.size > 1 ? '' : list);
   }
 
   if (content.overrides[channelId] !== undefined) {

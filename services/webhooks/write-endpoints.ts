@@ -270,8 +270,12 @@ function checkEvents(given: readonly string[]): Subscription[] {
   if (given.length === 0 || unknown.length > 0) {
     const what =
       unknown.length > 0 ? `has unknown names: ${unknown.join(', ')}` : 'must not be empty';
+    const places =
+      unknown.length > 0 ? unknown.map((name) => `/events/${given.indexOf(name)}`) : ['/events'];
     const message = `events ${what}. Known events: ${eventTypes.join(', ')}; "${everyEvent}" is all of them.`;
-    throw new AppError('invalid_events', message, { details: [{ path: '/events', message }] });
+    throw new AppError('invalid_events', message, {
+      details: places.map((path) => ({ path, message, allowed: [...eventTypes, everyEvent] })),
+    });
   }
 
   return given.includes(everyEvent) ? [everyEvent] : [...new Set(given.filter(known))];

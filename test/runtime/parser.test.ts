@@ -10,6 +10,7 @@ import {
 } from '../../api/posts/schemas.ts';
 import { createEndpointSchema, editEndpointSchema } from '../../api/webhooks/schemas.ts';
 import { openNetworks } from '../../networks/registry.ts';
+import { unknownName } from '../../runtime/nearest-name.ts';
 import { parser, faultSentences } from '../../runtime/parser.ts';
 
 const schema = {
@@ -49,9 +50,12 @@ test('every error is reported, each with a pointer to its place', (t) => {
   t.deepEqual(
     error.details?.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
     [
-      { path: '/a~1b~0c', message: 'is not a known field' },
+      {
+        path: '/a~1b~0c',
+        message: 'Unknown field `a/b~c`. Known: name, colour, parts, by, at.',
+      },
       { path: '/by/x~1y', message: 'must be a string, not 2' },
-      { path: '/colour', message: 'must be one of red, blue' },
+      { path: '/colour', message: 'must be one of red, blue', allowed: ['red', 'blue'] },
       { path: '/name', message: 'is missing' },
       { path: '/parts/1', message: 'must be a whole number, not a string' },
     ],
@@ -74,6 +78,30 @@ test('errors about limits contain the limit', (t) => {
   t.regex(refusal({ name: '' }).message, /\/name must not be empty/v);
   t.regex(refusal({ name: 'x'.repeat(6) }).message, /\/name must have at most 5 characters/v);
   t.regex(refusal({ name: 'a', parts: [] }).message, /\/parts must not be empty/v);
+});
+
+test('an unknown field names the nearest known one, or all of them', (t) => {
+  const said = (given: string, known: readonly string[]): string =>
+    unknownName('field', given, known);
+  const fields = ['body', 'channel_ids', 'scheduled_at', 'schedule_in_minutes', 'media_urls'];
+  for (const [given, meant] of [
+    ['shedule_in_minutes', 'schedule_in_minutes'],
+    ['scheduleInMinutes', 'schedule_in_minutes'],
+    ['Channel-IDs[]', 'channel_ids'],
+    ['chanel_id', 'channel_ids'],
+    ['boddy', 'body'],
+    ['content', 'body'],
+    ['publish_at', 'scheduled_at'],
+    ['profiles', 'channel_ids'],
+  ]) {
+    t.is(said(given ?? '', fields), `Unknown field \`${given}\`. Did you mean \`${meant}\`?`);
+  }
+
+  for (const given of ['', 'x', 'colour', 'constructor', '日本', 'b']) {
+    t.is(said(given, fields), `Unknown field \`${given}\`. Known: ${fields.join(', ')}.`);
+  }
+
+  t.is(said('x'.repeat(1000), []), `Unknown field \`${'x'.repeat(63)}…\`. None is known here.`);
 });
 
 test('a number beyond the range of numbers is reported as too large', (t) => {
@@ -125,12 +153,15 @@ test('a field that every object inherits counts as unknown or missing', (t) => {
   t.is(refusal(Object.create({ name: 'a' })).details?.[0]?.message, 'is missing');
   const withProto: unknown = JSON.parse('{"name":"a","__proto__":{"x":1}}');
   t.deepEqual(refusal(withProto).details, [
-    { path: '/__proto__', message: 'is not a known field' },
+    {
+      path: '/__proto__',
+      message: 'Unknown field `__proto__`. Known: name, colour, parts, by, at.',
+    },
   ]);
   t.is(refusal({ name: 'a', constructor: 1 }).details?.[0]?.path, '/constructor');
 });
 
 test('a schema with an unknown keyword or format is a programming error', (t) => {
-  t.throws(() => parser({ type: 'string', maxLenght: 5 }));
-  t.throws(() => parser({ type: 'string', format: 'shoe-size' }));
+  t.throws(() => parser({ type: 'string', maxLenght: 5 })('x'));
+  t.throws(() => parser({ type: 'string', format: 'shoe-size' })('x'));
 });

@@ -224,7 +224,7 @@ test('an invalid control call is refused with the valid values', async (t) => {
   const refused = [
     [{ platform: 'myspace', directive: 'lost' }, /There are: mastodon, bluesky, /v],
     [{ platform: 'mastodon', directive: 'explode' }, /There are: refuse, /v],
-    [{ platform: 'mastodon', directive: 'lost', counts: 1 }, /\/counts is not a known field/v],
+    [{ platform: 'mastodon', directive: 'lost', counts: 1 }, /Unknown field `counts`/v],
     [{ platform: 'mastodon', directive: 'lost', count: -1 }, /\/count must be at least 0/v],
   ] as const;
   for (const [call, words] of refused) {

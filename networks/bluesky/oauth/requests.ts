@@ -160,8 +160,9 @@ export function connectionError(error: unknown, sent: Sent): OauthError {
   }
 
   const refusal = refusalIn(error);
-  if (find(error, EgressError)?.code === 'blocked_destination') {
-    const message = 'This Bluesky server cannot be reached: its address is not a public https URL.';
+  const egressError = find(error, EgressError);
+  if (egressError?.code === 'blocked_destination') {
+    const message = `This Bluesky server cannot be reached. ${egressError.message}`;
     return new OauthError('unsupported', message, { cause: error });
   }
   if (isAway(error)) {

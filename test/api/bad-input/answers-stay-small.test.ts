@@ -92,7 +92,12 @@ test('a text has a maximum length: the body, a part of a thread and the text of 
     const reply = await client.post('/posts', body);
     t.is(reply.status, 400, path);
     t.deepEqual(reply.body.details, [
-      { path, message: `must have at most ${longestText} characters` },
+      {
+        path,
+        message: `must have at most ${longestText} characters, and has ${longestText + 1}`,
+        limit: longestText,
+        actual: longestText + 1,
+      },
     ]);
   }
 });

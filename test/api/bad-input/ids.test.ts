@@ -99,7 +99,7 @@ const wrongInBody = ({ channel, media }: Owned, [method, path]: readonly [string
     path,
     body: { body: 'x', channel_ids: [channel, id] },
     code: 'invalid_channel_ids',
-    places: ['/channel_ids'],
+    places: ['/channel_ids/1'],
   }));
   const texts = wrong(channel).map((id): BadCall => ({
     title: `text for channel ${JSON.stringify(id)}`,
@@ -130,7 +130,7 @@ const wrongInBody = ({ channel, media }: Owned, [method, path]: readonly [string
       path,
       body: { body: 'x', media_ids: [media, id] },
       code: 'invalid_media_ids',
-      places: ['/media_ids'],
+      places: ['/media_ids/1'],
     },
     {
       title: `file ${JSON.stringify(id)} of a part`,
@@ -138,7 +138,7 @@ const wrongInBody = ({ channel, media }: Owned, [method, path]: readonly [string
       path,
       body: { thread: ['x', { text: 'y', media_ids: [media, id] }] },
       code: 'invalid_media_ids',
-      places: ['/thread/1/media_ids'],
+      places: ['/thread/1/media_ids/1'],
     },
   ]);
   return [channels, texts, options, altTexts, inLists].flat();

@@ -40,7 +40,7 @@ test('unknown default options are refused, with the known ones', async (t) => {
   t.is(status, 400);
   t.is(body.code, 'invalid_channel_options');
   t.is(body.details[0].path, '/options/colour');
-  t.regex(body.error, /colour is not a known field; mastodon has visibility, /v);
+  t.regex(body.error, /Unknown field `colour`. Known: visibility, /v);
   t.deepEqual((await client.get(`/channels/${channel}`)).body.channel.options, {});
 });
 

@@ -8,6 +8,7 @@ import { filesOf, linkTo, newFilesOf, rowsOf, startLibrary } from '../../support
 import { needs } from '../../support/needs.ts';
 import { poll } from '../../support/poll.ts';
 import type { ApiOptions } from '../../support/punctual.ts';
+import { storeChannel } from '../../support/seed.ts';
 import { ca, fileServer, type Answers } from './support/file-server.ts';
 
 // In series, because most tests check the folder of the shared library.
@@ -239,8 +240,16 @@ test('an untrusted certificate is refused', async (t) => {
   t.regex(body.error, /No trusted TLS connection/v);
 });
 
-test('when the post is refused, its downloads are removed', async (t) => {
+test('when the post is refused, its downloads are removed, and the error names their URLs', async (t) => {
   const { punctual, client, site, files } = await begin(t, { '/a.png': await picture() });
+  const youtube = await storeChannel(punctual, client.workspaceId, { platform: 'youtube' });
+  const { body } = await client.post('/posts', {
+    media_urls: [site.at('/a.png')],
+    channel_ids: [youtube],
+    schedule_in_minutes: 60,
+  });
+  const places: string[] = body.details.map(({ path }: { path: string }) => path);
+  t.true(places.includes('/media_urls/0') && places.includes('/media_urls'), places.join());
   const { status } = await client.post('/posts', {
     body: 'Look',
     media_urls: [site.at('/a.png')],

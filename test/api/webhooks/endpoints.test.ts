@@ -160,7 +160,7 @@ test('an edit refuses what a registration refuses, and changes nothing', async (
     [{ url: 'https://8.8.8.8/\0' }, 'invalid_webhook_url', ['/url']],
     [{ url: '' }, 'invalid_webhook_url', ['/url']],
     [{ url: 'https://1.1.1.1/', events: [] }, 'invalid_events', ['/events']],
-    [{ events: ['post.sent'] }, 'invalid_events', ['/events']],
+    [{ events: ['post.sent'] }, 'invalid_events', ['/events/0']],
     [{ url: null }, 'invalid_request', ['/url']],
     [{ events: null }, 'invalid_request', ['/events']],
     [{ events: 'post.failed' }, 'invalid_request', ['/events']],

@@ -240,7 +240,8 @@ test('an upload URL gets no token unless it is LinkedIn’s, and none that egres
   proxy.plan(bench.uploads, { kind: 'refused', answer });
   t.like(await t.throwsAsync(sendStep(linkedin, attempt(), step)), {
     code: 'network_unavailable',
-    message: 'LinkedIn has an address that this service may not reach.',
+    message:
+      'LinkedIn has an address that this service may not reach. The URL does not begin with https://.',
   });
   t.deepEqual(foreign.told, []);
 

@@ -167,8 +167,14 @@ test('an address that is blocked or has no server is reported as such', async (t
   const context = contextFor(t, ['http://127.0.0.1:9']);
   for (const [url, message] of [
     ['http://127.0.0.1:9', 'The network refused the connection.'],
-    ['http://127.0.0.1:10', 'The network has an address that this service may not reach.'],
-    ['http://network.example', 'The network has an address that this service may not reach.'],
+    [
+      'http://127.0.0.1:10',
+      'The network has an address that this service may not reach. The URL does not begin with https://.',
+    ],
+    [
+      'http://network.example',
+      'The network has an address that this service may not reach. The URL does not begin with https://.',
+    ],
   ] as const) {
     const { finish, refresh } = await attempts(url, context);
     t.like(await t.throwsAsync(finish()), { code: 'unavailable', message });

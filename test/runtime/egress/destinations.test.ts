@@ -98,6 +98,24 @@ test('the reason says what is wrong with the URL', (t) => {
   t.is(checkUrl('https://postgres/', { allow: [] }), 'The host of the URL is not a public name.');
 });
 
+test('a refused local address names the setting that opens it, and any other does not', (t) => {
+  const judge = (url: string) => checkUrl(url, { allow: [], setting: 'THE_SETTING' });
+  for (const [url, opened] of [
+    ['http://localhost:3000/', '127.0.0.1/32:3000'],
+    ['https://127.0.0.1/', '127.0.0.1/32:443'],
+    ['http://192.168.1.5/', '192.168.1.5/32:80'],
+    ['http://[::1]:9000/', '[::1]/128:9000'],
+  ] as const) {
+    const advice = ` In development, the operator can allow it with THE_SETTING=${opened}.`;
+    t.true(judge(url)?.endsWith(advice), `${url}: ${judge(url)}`);
+    t.is(checkUrl(url, { allow: parseAllowList(opened), setting: 'THE_SETTING' }), null);
+  }
+
+  for (const url of ['http://8.8.8.8/', 'https://169.254.169.254/', 'http://example.com/']) {
+    t.false(judge(url)?.includes('THE_SETTING'), url);
+  }
+});
+
 test('an address that the operator allows is open at its port, also for plain http', (t) => {
   const allow = parseAllowList('127.0.0.1/32:8080,10.1.0.0/16:22,[::1]/128:9000');
 

@@ -165,7 +165,7 @@ test('R56: the service’s own address is refused in every notation', async (t) 
 });
 
 test('R56: on a local trial installation, another loopback port is refused as not public, and the message names the operator’s setting', async (t) => {
-  const judging = { allow: [], resolve: noDns };
+  const judging = { allow: [], resolve: noDns, setting: 'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS' };
   for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
     const own = { ...judging, ownUrl: `http://${host}:3000` };
     const beside = await checkDestination(`http://${host}:4567/hook`, own);

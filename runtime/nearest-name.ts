@@ -1,0 +1,63 @@
+/** Names that other services use, by the name here. */
+const synonyms: Readonly<Record<string, readonly string[]>> = {
+  body: ['text', 'content', 'message', 'caption'],
+  text: ['body', 'content', 'message', 'caption'],
+  scheduled_at: ['scheduledfor', 'publishat', 'sendat', 'date', 'scheduledate', 'scheduledtime'],
+  schedule_in_minutes: ['delay', 'inminutes', 'minutes'],
+  channel_ids: ['channels', 'profiles', 'profileids', 'accounts', 'accountids', 'platforms'],
+  channel_id: ['profileid', 'accountid', 'account', 'profile'],
+  media_ids: ['files', 'attachments', 'images', 'videos'],
+  media_urls: ['urls', 'media', 'imageurls', 'videourls'],
+  limit: ['count', 'size', 'pagesize', 'perpage'],
+  cursor: ['page', 'after', 'nextcursor', 'pagetoken'],
+  from: ['start', 'since', 'startdate'],
+  to: ['end', 'until', 'enddate'],
+  search: ['q', 'query'],
+  url: ['endpoint', 'callbackurl', 'targeturl'],
+  alt_text: ['alt', 'caption', 'description'],
+  file: ['image', 'video', 'media', 'photo', 'upload', 'attachment'],
+};
+
+/** Spellings such as `channelIds`, `channel-ids` and `channel_ids[]` are the same name. */
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/gv, '');
+
+/** The known name that an unknown one probably means; undefined when none is close. */
+function nearestName(given: string, known: readonly string[]): string | undefined {
+  const name = plain(given.slice(0, 64));
+  const meant = known.find((one) => plain(one) === name || synonyms[one]?.includes(name));
+  if (meant !== undefined || name === '') {
+    return meant;
+  }
+
+  const most = Math.min(2, Math.floor(name.length / 3));
+  const [nearest] = known
+    .filter((one) => Math.abs(plain(one).length - name.length) <= most)
+    .map((one) => ({ one, edits: editsBetween(name, plain(one)) }))
+    .filter(({ edits }) => edits <= most)
+    .toSorted((a, b) => a.edits - b.edits);
+  return nearest?.one;
+}
+
+/** The number of letters to insert, remove or replace (Levenshtein distance). */
+function editsBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j += 1) {
+      const replaced = (row[j] ?? 0) + (letter === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+
+    row = next;
+  }
+
+  return row[b.length] ?? 0;
+}
+
+/** Describes an unknown name for the caller. @param what `field` */
+export function unknownName(what: string, given: string, known: readonly string[]): string {
+  const meant = nearestName(given, known);
+  const all = known.length > 0 ? `Known: ${known.join(', ')}.` : 'None is known here.';
+  const next = meant === undefined ? all : `Did you mean \`${meant}\`?`;
+  return `Unknown ${what} \`${given.length > 64 ? `${given.slice(0, 63)}…` : given}\`. ${next}`;
+}
