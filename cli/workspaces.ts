@@ -4,7 +4,7 @@ import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/json-schema.ts';
-import type { NewKey } from '../services/keys/write-keys.ts';
+import { storeKey, type NewKey } from '../services/keys/write-keys.ts';
 import { deleteWorkspace } from '../services/workspaces/delete-workspace.ts';
 import { showWorkspace } from '../services/workspaces/read-workspaces.ts';
 import {
@@ -119,7 +119,8 @@ export async function createApiKey(
   workspaceId: string,
   rights: Partial<NewKey> = {},
 ): Promise<string> {
-  return (await storeWorkspaceKey(em, {}, workspaceId, rights)).secret;
+  const all = { name: null, scopes: null, channelIds: null, expiresAt: null };
+  return (await storeKey(em, workspaceId, { ...all, ...rights })).secret;
 }
 
 /** @throws AppError `not_found` */

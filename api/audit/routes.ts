@@ -14,7 +14,7 @@ import { cursorQuery } from '../../services/cursor.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Examples, type Route } from '../http/route.ts';
 
-const actorSchema = record({
+export const actorSchema = record({
   type: {
     ...oneOf(actorTypes),
     description:
@@ -24,11 +24,11 @@ const actorSchema = record({
   last_four: { ...nullable(text), description: 'The last four characters of the API key.' },
 });
 
-const auditEntrySchema = record({
+export const auditEntrySchema = record({
   id: uuid,
-  at: dateTime,
-  actor: actorSchema,
-  action: oneOf(auditActions),
+  at: { ...dateTime, description: 'When it was changed.' },
+  actor: { ...actorSchema, description: 'Who changed it.' },
+  action: { ...oneOf(auditActions), description: 'What was done.' },
   object_type: { ...text, description: 'The part of `action` before the dot.' },
   object_id: { ...uuid, description: 'The changed object. It may be deleted by now.' },
   request_id: {
@@ -39,7 +39,7 @@ const auditEntrySchema = record({
 });
 
 const auditListSchema = record({
-  entries: listOf(auditEntrySchema),
+  entries: { ...listOf(auditEntrySchema), description: 'The changes, newest first.' },
   next_cursor: { ...nullable(text), description: 'Null at the end of the list.' },
 });
 

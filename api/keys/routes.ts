@@ -2,6 +2,12 @@ import { listOf, record, uuid } from '../../domain/json-schema.ts';
 import { listKeys } from '../../services/keys/read-keys.ts';
 import { createKey, editKey, revokeKey } from '../../services/keys/write-keys.ts';
 import type { ApiDeps } from '../deps.ts';
+import {
+  createdAnswer,
+  idempotencyHeader,
+  replayedHeader,
+  requestKey,
+} from '../http/idempotency.ts';
 import { route, type Route } from '../http/route.ts';
 import * as examples from './examples.ts';
 import {
@@ -48,6 +54,7 @@ const createCall = (deps: ApiDeps): Route =>
     summary: 'Create an API key',
     description:
       'Its scopes and channels must be among those of the calling key, and it must not expire later.',
+    requestHeaders: idempotencyHeader,
     body: createKeySchema,
     bodyExamples: examples.newKeys,
     answers: {
@@ -56,11 +63,25 @@ const createCall = (deps: ApiDeps): Route =>
         schema: record({ key: createdKeySchema }),
         examples: { created: examples.created },
       },
+      200: {
+        description:
+          'The key that this idempotency key created within the last 24 hours, as it was then.',
+        schema: record({ key: createdKeySchema }),
+        headers: replayedHeader,
+        examples: { created: examples.created },
+      },
     },
-    errors: ['invalid_request', 'invalid_channel_ids', 'rights_exceeded', 'key_limit_reached'],
-    handle: async ({ caller, body }) => {
-      const { secret, key } = await createKey(deps, caller, keyInput(body));
-      return { status: 201, body: { key: { ...key, key: secret } } };
+    errors: [
+      'invalid_request',
+      'invalid_channel_ids',
+      'idempotency_key_reused',
+      'rights_exceeded',
+      'key_limit_reached',
+    ],
+    handle: async ({ caller, body, header }) => {
+      const once = requestKey(header, 'createKey', body);
+      const { secret, key, replayed } = await createKey(deps, caller, keyInput(body), once);
+      return createdAnswer({ key: { ...key, key: secret } }, replayed);
     },
   });
 

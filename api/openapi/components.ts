@@ -17,7 +17,22 @@ import { channelSchema, editChannelSchema } from '../channels/schemas.ts';
 import { errorSchema } from '../http/errors.ts';
 import type { HeaderSpec } from '../http/route.ts';
 import { usedLimitSchema } from '../workspace/routes.ts';
-import { createdKeySchema, createKeySchema, editKeySchema, keySchema } from '../keys/schemas.ts';
+import {
+  createWorkspaceSchema,
+  editWorkspaceSchema,
+  quotasEditSchema,
+  quotasSchema,
+  workspaceSchema,
+} from '../workspaces/schemas.ts';
+import { actorSchema, auditEntrySchema } from '../audit/routes.ts';
+import { actorTypes, auditActions } from '../../db/audit.ts';
+import {
+  createdKeySchema,
+  createKeySchema,
+  editKeySchema,
+  keySchema,
+  workspaceKeySchema,
+} from '../keys/schemas.ts';
 import { editMediaSchema, mediaFileSchema, uploadSchema } from '../media/schemas.ts';
 import { fileKindSchema, networkSchema, textLimitSchema } from '../networks/schemas.ts';
 import {
@@ -72,6 +87,14 @@ export const namedSchemas: Readonly<Record<string, object>> = {
   NewWebhook: createEndpointSchema,
   WebhookEdit: editEndpointSchema,
   UsedLimit: usedLimitSchema,
+  Workspace: workspaceSchema,
+  NewWorkspace: createWorkspaceSchema,
+  WorkspaceEdit: editWorkspaceSchema,
+  WorkspaceQuotas: quotasSchema,
+  WorkspaceQuotasEdit: quotasEditSchema,
+  AuditEntry: auditEntrySchema,
+  AuditActor: actorSchema,
+  NewWorkspaceKey: workspaceKeySchema,
   ApiKey: keySchema,
   CreatedApiKey: createdKeySchema,
   NewApiKey: createKeySchema,
@@ -94,6 +117,8 @@ export const namedEnums: Readonly<Record<string, readonly string[]>> = {
   ChannelStatus: shownChannelStatuses,
   UnpublishStatus: unpublishStatuses,
   ChannelState: channelAccess,
+  AuditAction: auditActions,
+  ActorType: actorTypes,
   ChannelErrorCode: channelErrorCodes,
   ErrorCode: errorCodes,
   EventType: eventTypes,

@@ -40,8 +40,8 @@ export function refineField(name: string, schema: Schema, place: string): Schema
     : { ...schema, items: refineText(name.replace(/s$/v, ''), items) };
 }
 
-/** Ids that others make. */
-const foreignIds: ReadonlySet<string> = new Set(['request_id']);
+/** Ids that others make, and a time that may be a local one. */
+const free: ReadonlySet<string> = new Set(['request_id', 'external_id', 'scheduled_at']);
 
 function refineText(name: string, schema: Schema): Schema {
   const { type, format, pattern, enum: values, const: value } = schema;
@@ -55,7 +55,11 @@ function refineText(name: string, schema: Schema): Schema {
     return { type, description, enum: name === 'platform' ? platforms : eventTypes };
   }
 
-  if (/(?:^|_)id$/v.test(name) && !foreignIds.has(name)) {
+  if (free.has(name)) {
+    return schema;
+  }
+
+  if (/(?:^|_)id$/v.test(name)) {
     return { ...schema, format: 'uuid' };
   }
 
@@ -115,6 +119,16 @@ export const schemaDescriptions: Readonly<Record<string, string>> = {
   CreatedApiKey: 'A new API key, with the key itself.',
   NewApiKey: 'An API key to create.',
   ApiKeyEdit: 'Changes of an API key. Only the fields that are sent change.',
+  Workspace: 'A customer: its posts, accounts and files are separate from those of others.',
+  NewWorkspace: 'A workspace to create.',
+  WorkspaceEdit: 'Changes of a workspace. Only the fields that are sent change.',
+  WorkspaceQuotas: 'The limits of a workspace.',
+  WorkspaceQuotasEdit: 'Limits to set. Null returns to the default.',
+  NewWorkspaceKey: 'An API key to create in a workspace.',
+  AuditEntry: 'A change, and who made it.',
+  AuditActor: 'Who made a change.',
+  AuditAction: 'What was done.',
+  ActorType: 'The kind of an actor.',
   ApiError: 'The body of every error response.',
 };
 
@@ -177,6 +191,8 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   next_attempt_at: 'When the next request is due; null when none is.',
   duration_ms: 'How long it took, in milliseconds.',
   key: 'The API key.',
+  event: 'The event.',
+  workspaces: 'The workspaces.',
   keys: 'The API keys.',
   usage: 'Each limit, and how much of it is used.',
   requested_at: 'When the call was made.',

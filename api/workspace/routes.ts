@@ -7,7 +7,7 @@ import { route, type Route } from '../http/route.ts';
 import { key } from '../keys/examples.ts';
 import { keySchema } from '../keys/schemas.ts';
 
-const descriptions = {
+export const limitDescriptions = {
   requests: 'Calls with this API key in a minute.',
   writes: 'Calls with this API key in a minute that change something.',
   scheduled: 'Posts that are scheduled or being published.',
@@ -19,7 +19,7 @@ const descriptions = {
   webhooks: 'Webhook endpoints.',
 } as const;
 
-type Limited = keyof typeof descriptions;
+type Limited = keyof typeof limitDescriptions;
 const limitedNames = ['requests', 'writes', ...quotaNames, 'webhooks'] as const satisfies Limited[];
 
 /** A record with one value for each limited thing. */
@@ -27,14 +27,14 @@ const each = <V>(map: (name: Limited) => V) =>
   Object.fromEntries(limitedNames.map((name) => [name, map(name)])) as Record<Limited, V>;
 
 const limit = nullable(count);
-const limitsSchema = record(each((name) => ({ ...limit, description: descriptions[name] })));
+const limitsSchema = record(each((name) => ({ ...limit, description: limitDescriptions[name] })));
 /** How much of a limit is used. */
 export const usedLimitSchema = record({
   used: { ...count, description: 'How much of it is used.' },
   limit: { ...limit, description: 'Null for none.' },
 });
 const usageSchema = record(
-  each((name) => ({ ...usedLimitSchema, description: descriptions[name] })),
+  each((name) => ({ ...usedLimitSchema, description: limitDescriptions[name] })),
 );
 
 const exampleLimits = {

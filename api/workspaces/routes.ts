@@ -59,6 +59,7 @@ const listCall = (deps: ApiDeps): Route =>
     operationId: 'listWorkspaces',
     tag: 'Workspaces',
     summary: 'The workspaces, newest first',
+    description: 'All workspaces of this installation, with their limits.',
     isForOperators: true,
     scope: null,
     query: {
@@ -124,6 +125,7 @@ const readCall = (deps: ApiDeps): Route =>
     operationId: 'readWorkspace',
     tag: 'Workspaces',
     summary: 'A workspace, with its limits',
+    description: 'Its posts, accounts and files are not readable with an operator key.',
     isForOperators: true,
     scope: null,
     answers: { 200: { description: 'The workspace.', schema: workspaceAnswer, examples: one } },

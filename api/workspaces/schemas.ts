@@ -9,20 +9,27 @@ import {
   uuid,
 } from '../../domain/json-schema.ts';
 import { quotaNames, type QuotaName } from '../../domain/quotas.ts';
+import { limitDescriptions } from '../workspace/routes.ts';
 import { longestWorkspaceName, mostQuota } from '../../services/workspaces/write-workspaces.ts';
 
 const ofEachQuota = <const S extends object>(schema: S) =>
-  Object.fromEntries(quotaNames.map((name) => [name, schema])) as Record<QuotaName, S>;
+  Object.fromEntries(
+    quotaNames.map((name) => [name, { ...schema, description: limitDescriptions[name] }]),
+  ) as Record<QuotaName, S>;
 
-const workspaceSchema = record({
+export const quotasSchema = record(ofEachQuota(count));
+
+export const quotasEditSchema = fields(ofEachQuota({ ...nullable(count), maximum: mostQuota }));
+
+export const workspaceSchema = record({
   id: uuid,
-  name: nullable(text),
+  name: { ...nullable(text), description: 'Its name, for people.' },
   plan: {
     ...nullable(text),
     description:
       'All plans are equal. Without one, posts cannot be created, changed or retried; scheduled posts are still published.',
   },
-  quotas: { ...record(ofEachQuota(count)), description: 'The limits in force.' },
+  quotas: { ...quotasSchema, description: 'The limits in force.' },
   channels: { ...count, description: 'How many channels are connected.' },
   created_at: dateTime,
   deleted_at: {
@@ -46,11 +53,11 @@ const given = {
     description: 'A word of lower-case letters, digits and hyphens; null for none.',
   },
   quotas: {
-    ...fields(ofEachQuota({ ...nullable(count), maximum: mostQuota })),
+    ...quotasEditSchema,
     description: 'Only the given limits change; null returns to the default.',
   },
 };
 
 export const createWorkspaceSchema = fields(given, ['name']);
 
-export const editWorkspaceSchema = fields(given);
+export const editWorkspaceSchema = fields({ ...given });

@@ -10,6 +10,7 @@ import { isText } from '../../domain/texts.ts';
 import { hashApiKey, newApiKey } from '../../runtime/secrets.ts';
 import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
+import { createOnce, type RequestKey } from '../idempotency.ts';
 import { chooseChannels } from '../posts/choose-channels.ts';
 import { keyColumns, presentKey, rightsOf, type KeyRow, type KeyView } from './read-keys.ts';
 
@@ -31,34 +32,44 @@ type Deps = Pick<ServiceDeps, 'orm' | 'now'>;
 /**
  * Creates a key with no more rights than the caller's. The key itself is returned once.
  *
- * @throws AppError `invalid_request`, `invalid_channel_ids`, `rights_exceeded` or `key_limit_reached`.
+ * @throws AppError `invalid_request`, `invalid_channel_ids`, `rights_exceeded`, `key_limit_reached` or
+ *   `idempotency_key_reused`.
  */
-export async function createKey(
-  { orm, now }: Deps,
+export function createKey(
+  deps: Deps & Pick<ServiceDeps, 'sealer'>,
   holder: Holder,
   request: KeyEdit & Required<Pick<KeyEdit, 'name' | 'scopes'>>,
+  key?: RequestKey,
+): Promise<CreatedKey & { readonly replayed: boolean }> {
+  return createOnce<CreatedKey>(deps, holder.workspaceId, key, (transact) => {
+    const name = readName(request.name);
+    const { scopes, channelIds = null } = request;
+    const expiresAt = readExpiry(request.expiresAt ?? null, deps.now());
+    return transact((em) => createAllowed(em, holder, { name, scopes, channelIds, expiresAt }));
+  });
+}
+
+async function createAllowed(
+  em: Em,
+  holder: Holder,
+  rights: KeyRights & Pick<NewKey, 'name'>,
 ): Promise<CreatedKey> {
   const { workspaceId, keyId } = holder;
-  const name = readName(request.name);
-  const { scopes, channelIds = null } = request;
-  const rights = { scopes, channelIds, expiresAt: readExpiry(request.expiresAt ?? null, now()) };
-  return orm.em.fork().transactional(async (em) => {
-    const { own } = await lockKeys(em, workspaceId, keyId);
-    await assertAllowed(em, workspaceId, rights, own);
-    const [{ count } = { count: 0 }] = await query(
-      em,
-      sql<{ count: number }>`select count(*)::int as count from api_keys
-        where workspace_id = ${workspaceId} and revoked_at is null`,
-    );
-    if (count >= maxKeys) {
-      const message = `A workspace has at most ${maxKeys} API keys. Revoke one first: DELETE /keys/{id}.`;
-      throw new AppError('key_limit_reached', message);
-    }
+  const { own } = await lockKeys(em, workspaceId, keyId);
+  await assertAllowed(em, workspaceId, rights, own);
+  const [{ count } = { count: 0 }] = await query(
+    em,
+    sql<{ count: number }>`select count(*)::int as count from api_keys
+      where workspace_id = ${workspaceId} and revoked_at is null`,
+  );
+  if (count >= maxKeys) {
+    const message = `A workspace has at most ${maxKeys} API keys. Revoke one first: DELETE /keys/{id}.`;
+    throw new AppError('key_limit_reached', message);
+  }
 
-    const created = await storeKey(em, workspaceId, { ...rights, name });
-    await recordAudit(em, holder, 'key.created', created.key.id);
-    return created;
-  });
+  const created = await storeKey(em, workspaceId, rights);
+  await recordAudit(em, holder, 'key.created', created.key.id);
+  return created;
 }
 
 /**

@@ -55,6 +55,12 @@ const creating: readonly Creating[] = [
       return client.post(`/posts/${source.id}/copy`, {}, withKey(key));
     },
   },
+  {
+    call: 'POST /keys',
+    table: 'api_keys',
+    make: (client, n, key) =>
+      client.post('/keys', { name: `Key ${n}`, scopes: ['posts:read'] }, withKey(key)),
+  },
 ];
 
 const withKey = (key: string) => ({ 'idempotency-key': key });
@@ -77,6 +83,7 @@ function mustReplay(t: ExecutionContext, first: Reply, second: Reply): void {
 for (const { call, table, make } of creating) {
   test(`${call} with a key gives the first answer again, and refuses another request`, async (t) => {
     const client = await workspace();
+    const before = (await storedRows(api.punctual.orm, client.workspaceId))[table] ?? 0;
     const first = await make(client, 1, 'k');
     mustReplay(t, first, await make(client, 1, 'k'));
     const other = await make(client, 2, 'k');
@@ -88,7 +95,7 @@ for (const { call, table, make } of creating) {
     const elsewhere = await make(await workspace(), 1, 'k');
     t.is(elsewhere.status, 201, 'keys of another workspace are independent');
     t.notDeepEqual(elsewhere.body, first.body);
-    t.is((await storedRows(api.punctual.orm, client.workspaceId))[table], 2);
+    t.is((await storedRows(api.punctual.orm, client.workspaceId))[table], before + 2);
   });
 
   test(`10 concurrent ${call} with one key create one object`, async (t) => {

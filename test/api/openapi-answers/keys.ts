@@ -46,6 +46,11 @@ export async function keys(
   const at = `/keys/${key.id}`;
   const weak = clientFor(punctual.url, workspaceId, key.key);
   const wrong = { scopes: ['media'], channel_ids: [crypto.randomUUID()] };
+  for (const name of ['Once', 'Once', 'Other']) {
+    const once = { 'idempotency-key': 'key' };
+    recordAnswer('post /keys', await client.post('/keys', { ...fresh, name }, once));
+  }
+
   recordAnswer('get /keys', await client.get('/keys'));
   recordAnswer('post /keys', await client.post('/keys', { ...fresh, ...wrong }));
   recordAnswer('post /keys', await weak.post('/keys', { ...fresh, scopes: ['media'] }));
