@@ -4,7 +4,7 @@ import { Migration } from '@mikro-orm/migrations';
 export class Migration0041EventSequence extends Migration {
   override up(): void {
     this.addSql(
-      `alter table "workspaces" add column "last_event_sequence" bigint not null default 0`,
+      `alter table "workspaces" add column "last_event_sequence" bigint not null default '0'`,
     );
     this.addSql(`alter table "events" add column "sequence" bigint null`);
     this.addSql(

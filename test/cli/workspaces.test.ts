@@ -47,12 +47,12 @@ test('a program gets JSON, and its keys work for the API', async (t) => {
   const made = await adminOf(api.punctual).run('--json', 'workspace', 'create', '\tAcme\r\n');
   const { workspace_id: id, name, api_key: first } = JSON.parse(made.stdout);
   t.is(name, 'Acme');
-  const { api_key: second, ...rest } = (await call('key', 'create', id)).data;
-  t.deepEqual(rest, { workspace_id: id });
+  const { api_key: second, workspace_id: of } = (await call('key', 'create', id)).data;
+  t.is(of, id);
   t.not(second, first);
   for (const key of [first, second]) {
     const { body } = await clientFor(api.punctual.url, id, key).get('/me');
-    t.deepEqual(body, { workspace: { id, name: 'Acme' }, channels: 0 });
+    t.like(body, { workspace: { id, name: 'Acme' }, channels: 0 });
   }
 });
 

@@ -26,7 +26,7 @@ with AuthenticatedClient(base_url=api_url, token=api_key) as client:
         body="By a generated client",
         channel_ids=[uuid.UUID(channel_id)],
         media_ids=[upload.media.id],
-        scheduled_at=datetime.now(timezone.utc) + timedelta(hours=1),
+        scheduled_at=(datetime.now(timezone.utc) + timedelta(hours=1)).isoformat(),
     )
     key = str(uuid.uuid4())
     created = create_post.sync(client=client, body=post, idempotency_key=key)
