@@ -187,7 +187,7 @@ async function setStatus(em: Em, scope: Scope, status: PostStatus, now: Date): P
   );
 }
 
-/** Those of final events, including deliveries whose workflow runs already: a second start is refused. */
+/** The deliveries of final events, including deliveries whose workflow runs already: a second start is refused. */
 async function pendingDeliveries(em: Em, { workspaceId, postId }: Scope): Promise<string[]> {
   const rows = await query(
     em,

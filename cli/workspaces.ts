@@ -51,7 +51,7 @@ export async function listWorkspaces({ em }: CommandDeps): Promise<CommandAnswer
   return { text: lines.join('\n') || 'There is no workspace yet.', data: { workspaces: rows } };
 }
 
-/** All plans are equal. Without a plan, `editWorkspace` says what is refused. */
+/** All plans are equal. `editWorkspace` lists the calls that need one. */
 export async function setPlan(
   { em }: CommandDeps,
   { WORKSPACE_ID: id = '', 'PLAN|none': given = '' }: Values,

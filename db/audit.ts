@@ -11,7 +11,7 @@ export type Origin = {
   readonly address?: string;
 };
 
-/** Who makes a change in a workspace. Without a key and a link it is the operator. */
+/** The author of a change in a workspace. Without a key and a link it is the operator. */
 export type Actor = Origin & {
   readonly workspaceId: string;
   readonly keyId?: string;
@@ -21,7 +21,7 @@ export type Actor = Origin & {
 
 export const actorTypes = ['key', 'connect_link', 'operator'] as const;
 
-/** What callers can do. The part before the dot is the type of the object. */
+/** The recorded changes. The part before the dot is the type of the object. */
 export const auditActions = [
   'post.created',
   'post.edited',

@@ -29,7 +29,7 @@ export const isEndedChannel = sql<boolean>`pc.status in ('published', 'failed', 
 /** SQL: the channel has ended, but was not or not certainly published. */
 export const isFailedOrUnconfirmed = sql<boolean>`pc.status in ('failed', 'unconfirmed')`;
 
-/** SQL: whether the channel may be sent again: what was live of it is not removed, nor being removed. */
+/** SQL: whether the channel may be sent again: its live parts are not removed, nor being removed. */
 export const isNotWithheld = sql<boolean>`coalesce(pc.unpublish->>'status', 'failed') in ('failed', 'unsupported')`;
 
 /** SQL: the removal of the channel's post has not ended. */

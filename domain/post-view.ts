@@ -66,7 +66,7 @@ const unpublishSchema = record({
 /** The last request to remove a post from a channel, as it is stored. */
 export type Unpublish = Value<typeof unpublishSchema>;
 
-/** Whether a channel is left out of retries, because its owner removed what was live of it. */
+/** Whether a channel is left out of retries, because its owner removed its live parts. */
 const isWithheld = (unpublish: Unpublish | null): boolean =>
   unpublish !== null && ['pending', 'removed', 'not_found'].includes(unpublish.status);
 
@@ -90,7 +90,7 @@ export const channelResultSchema = record({
   warning: {
     ...nullable(text),
     description:
-      'What may be unwanted: a part that may look different, a part that is already live, or another post, named by its id, with the same text on this channel within 24 hours.',
+      'Something possibly unwanted: a part that may look different, a part that is already live, or another post, named by its id, with the same text on this channel within 24 hours.',
   },
   retry_at: { ...nullable(dateTime), description: 'When the automatic retry is due.' },
   body: nullable(text),

@@ -32,7 +32,7 @@ export function unknownTimeZone(name: string, path: Path): AppError {
 type LocalTime = {
   /** In milliseconds since 1970. */
   readonly ms: number;
-  /** What clocks show then, in the form of `wallMs`. Later than asked if the clocks skip the time. */
+  /** The time that clocks show then, in the form of `wallMs`. Later than asked if the clocks skip the time. */
   readonly shownMs: number;
 };
 
@@ -67,7 +67,7 @@ function offsetsOf(timeZone: string): (ms: number) => number {
     const name = format.formatToParts(ms).find(({ type }) => type === 'timeZoneName')?.value;
     const parts = offsetForm.exec(name ?? '')?.groups;
     if (!parts) {
-      throw new Error(`"${name}" is no offset from UTC.`);
+      throw new Error(`"${name}" is not an offset from UTC.`);
     }
 
     const { sign, hours = 0, minutes = 0, seconds = 0 } = parts;

@@ -151,7 +151,7 @@ export async function expireKey(
   );
 }
 
-/** Runs the transaction that creates an object. @returns what the caller gets, which has to be JSON. */
+/** Runs the transaction that creates an object. @returns the answer for the caller, which has to be JSON. */
 type Transact<T> = (create: (em: Em) => Promise<T>) => Promise<T>;
 
 /**

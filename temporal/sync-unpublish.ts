@@ -39,7 +39,7 @@ export async function syncUnpublish(
   await underDeadline(client, () =>
     startSearchable(client, ofWorkspace(workspaceId, networks), start, log),
   );
-  // Only as it was read: a request since then has to be synced too.
+  // Only if it is unchanged: a request since then has to be synced too.
   await query(
     em,
     sql`update unpublish_requests set sync_at = clock_timestamp() + interval '1 hour'

@@ -16,8 +16,8 @@ type Deps = Pick<ActivityDeps, 'orm' | 'now' | 'log' | 'publicUrl' | 'rules'>;
 
 /**
  * Deletes the rows of deleted workspaces, in batches until the time is up; the next sweeps continue. Each statement
- * finds what is left, so it may stop anywhere and run twice at once. Removed files are listed as abandoned, and the API
- * deletes their bytes (`services/media/sweep-media.ts`). The workspace's own row keeps its id and its times.
+ * finds the remaining rows, so it may stop anywhere and run twice at once. Removed files are listed as abandoned, and
+ * the API deletes their bytes (`services/media/sweep-media.ts`). The workspace's own row keeps its id and its times.
  *
  * @param isTimeUp Asked before each batch.
  */
@@ -90,7 +90,7 @@ async function deleteRows(
         deletion(workspaceId),
       );
       if (found > gone) {
-        return false; // What is left refers to the other rows.
+        return false; // The remaining rows refer to the other ones.
       }
 
       isFull = gone > 0;

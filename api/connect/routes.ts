@@ -81,9 +81,9 @@ export const connectRoutes = (deps: ApiDeps): Route[] => [
     operationId: 'getConnectLink',
     scope: 'channels',
     tag: 'Channels',
-    summary: 'What became of a link that connects an account',
+    summary: 'The outcome of a link that connects an account',
     description:
-      'A link can be read for an hour after it has expired. The event `channel.connected` also tells of a connection.',
+      'A link can be read for an hour after it has expired. The event `channel.connected` also reports a connection.',
     answers: {
       200: {
         description: 'The link, without its secret address.',

@@ -62,7 +62,7 @@ export const linkStatusAnswer = record({
   status: {
     ...oneOf(linkStatuses),
     description:
-      '`pending`: nobody has finished it yet. `connected`: it connected the account of `channel_ids`. `failed`: it ended without an account. `expired`: nobody finished it in time. The last two need a new link.',
+      '`pending`: it is not finished yet. `connected`: it connected the account of `channel_ids`. `failed`: it ended without an account. `expired`: it was not finished in time. The last two need a new link.',
   },
   channel_ids: { ...listOf(uuid), description: 'The connected channels; empty before.' },
   error: {

@@ -88,7 +88,7 @@ export const eventsQuery = {
   },
   wait: {
     description:
-      'If there is no event, how many seconds the call waits for one. At most ten calls of a key wait at the same time.',
+      'How many seconds an empty call waits for an event. At most ten calls of a key wait at the same time.',
     schema: { type: 'integer', minimum: 0, maximum: maxWaitS },
   },
 } as const;

@@ -2,7 +2,7 @@ import { knownId } from '../../domain/json-schema.ts';
 import { eventTypes } from '../../domain/statuses.ts';
 import { openNetworks, platforms, type Platform } from '../../networks/registry.ts';
 
-// What the document says beyond the schemas that the server validates with. The server reads many ids, times and names
+// Adds to the document what the server's own schemas leave out. The server reads many ids, times and names
 // as plain texts, because their refusals have codes of their own; generated clients should know what they are.
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -98,7 +98,7 @@ export const schemaDescriptions: Readonly<Record<string, string>> = {
   PostListItem: 'A post in a list.',
   PostTarget: 'The status of a post on a channel.',
   PostToValidate: 'A post to validate.',
-  ValidatedChannel: 'What a network would say about the post.',
+  ValidatedChannel: 'The verdict of a network about the post.',
   ContentFault: 'A rule of a network that the post breaks.',
   MediaFile: 'A file of the media library.',
   NewMediaFile: 'A file to upload.',
@@ -153,7 +153,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   thread: 'The texts of a thread, in order; null for a single post.',
   scheduled_at: 'When it is due; null for a draft.',
   published_at: 'When the first channel published it; null before.',
-  warning: 'What may differ from what was asked for, as a sentence for people.',
+  warning: 'A difference from the request, as a sentence for people.',
   title: 'The title of the video.',
   privacy: 'Who can see the video.',
   made_for_kids: 'Whether the video is made for children.',

@@ -3,13 +3,15 @@ const version = '1.0.0';
 
 const description = `Schedule social posts and get their outcomes.
 
-**Authentication.** Every call needs \`Authorization: Bearer <API key>\`; keys begin with \`svc_live_\`. Press
-*Authorize*, paste yours, and *Try it out* works on every call below. A key may be limited to scopes: each call names
-the one it needs (\`x-required-scope\`), and answers 403 \`scope_missing\` without it.
+**Authentication.** Every call needs \`Authorization: Bearer <API key>\`; keys begin with \`svc_live_\`, and the
+operator keys for the calls under *Workspaces* with \`svc_admin_\`. Press *Authorize*, paste yours, and *Try it out*
+works. A key may be limited to scopes: each call names the one it needs (\`x-required-scope\`), and answers 403
+\`scope_missing\` without it.
 
 **Requests.** Bodies are JSON of at most 1 MB; an upload is \`multipart/form-data\` of at most 200 MB. Bodies and
 queries are validated strictly: an unknown field or parameter is a 400 that names it. For a duplicate field the last
-value counts. Send times as RFC 3339 with \`Z\` or an offset; responses have UTC with milliseconds.
+value counts. Send times as RFC 3339 with \`Z\` or an offset; \`scheduled_at\` also takes a local time beside
+\`timezone\`. Responses have UTC with milliseconds.
 
 **Answers.** Every answer carries \`X-Request-Id\`. A failure is \`{error, code}\`: \`error\` is a
 sentence for people, \`code\` is for programs and never changes its meaning, and \`details\` locates the fault
@@ -17,11 +19,13 @@ if possible. A known path answers an unsupported method with 405 \`method_not_al
 \`Allow\` header. A malformed id in a path is a 404, as an unknown one is. Responses and events may get
 new fields: ignore unknown ones.
 
-**Lists.** Newest first, at most \`limit\` items. \`next_cursor\` is null at the end of a list, and
-otherwise the \`cursor\` of the next page. Only \`GET /analytics\` uses \`offset\`, because it can be sorted.
+**Lists.** Newest first unless the call says otherwise, at most \`limit\` items. \`next_cursor\` is null at the end of
+a list, and otherwise the \`cursor\` of the next page. \`GET /analytics\` uses \`offset\`, \`GET /events\` uses
+\`after\`.
 
 **Media.** Attach files of the library by their ids in \`media_ids\`, or public https links in \`media_urls\`, which
-are downloaded into the library first. The type of a file is read from its bytes, not from its name.
+are downloaded into the library first, or both in one ordered list, \`media\`. The type of a file is read from its
+bytes, not from its name.
 
 **Limits.** An API key may make 120 calls a minute, including 60 writes (\`POST\`, \`PATCH\`,
 \`DELETE\`), unless the operator configured other limits: \`RateLimit-Policy\` has your limits, and

@@ -20,7 +20,7 @@ export function clientAddress(ip: string): string {
     : `${Buffer.from(address.parsed.toByteArray().slice(0, 8)).toString('hex')}/64`;
 }
 
-/** The request id and the client's address, for the audit log. The address is never what a header says unparsed. */
+/** The request id and the client's address, for the audit log. The address is always parsed, never a header's raw text. */
 export function originOf(ctx: Context): Origin {
   const address = readAddress(ctx.ip)?.text;
   return { requestId: String(ctx.state['requestId']), ...(address ? { address } : {}) };

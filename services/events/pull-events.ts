@@ -74,7 +74,7 @@ export async function pullEvents(
 }
 
 /**
- * Numbers what has been committed, then reads in the order of the numbers. A reader that remembers its place misses no
+ * Numbers the committed events, then reads in the order of the numbers. A reader that remembers its place misses no
  * event, however late its transaction commits: the event gets the next number then.
  */
 async function readPage(em: Em, workspaceId: string, search: EventSearch): Promise<EventsPage> {
@@ -135,7 +135,7 @@ const numberedAtOnce = 5000;
 
 /**
  * Numbers committed events without gaps. The lock on the workspace lets one call number at a time, and the statement
- * after it sees what the call before has numbered. Skips rows that the sweep deletes, which itself waits for the
+ * after it sees the numbers of the call before. Skips rows that the sweep deletes, which itself waits for the
  * workspace. The ids are an array, so that each row is found by its key even in a large table.
  */
 const numberEvents = (em: Em, workspaceId: string): Promise<Place> =>

@@ -4,7 +4,7 @@ import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
 
-/** An event as a reader sees it: its body, with what the body does not say. */
+/** An event as a reader sees it: its body, and the fields that the body lacks. */
 export type EventView = {
   readonly id: string;
   readonly type: string;

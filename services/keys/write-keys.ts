@@ -139,7 +139,7 @@ export type NewKey = Omit<KeyRights, 'scopes'> & {
   readonly scopes: readonly Scope[] | null;
 };
 
-/** `secret` is the key itself, of which only the hash is stored. */
+/** `secret` is the key itself; only its hash is stored. */
 export type CreatedKey = { readonly secret: string; readonly key: KeyView };
 
 export async function storeKey(

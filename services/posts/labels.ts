@@ -4,7 +4,7 @@ import { query } from '../../db/query.ts';
 import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
 
-/** What the caller notes on a post for itself. It is neither published nor sent to Temporal. */
+/** The caller's own notes on a post. They are neither published nor sent to Temporal. */
 export type Labels = {
   readonly tags: readonly string[];
   readonly metadata: Readonly<Record<string, string>>;

@@ -6,7 +6,7 @@ import type { Labels } from './labels.ts';
 import type { PlacedFile } from './post-media.ts';
 import { channelWarning, warningFor, type ChannelValidation } from './validate-content.ts';
 
-/** What the view names of a file. */
+/** The fields of a file in the view. */
 type FileFacts = {
   readonly name: string;
   readonly type: string;

@@ -15,7 +15,7 @@ import { nameOfChannel } from './choose-channels.ts';
 import { lockPost } from './read-posts.ts';
 
 type Row = Pick<Channel, 'platform' | 'handle'> & {
-  /** Of the row of `post_channels`. */
+  /** The id of the row of `post_channels`. */
   readonly row_id: string;
   readonly id: string;
   readonly status: ChannelStatus;

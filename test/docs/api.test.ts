@@ -1,6 +1,9 @@
 import test from 'ava';
 import { readFileSync, globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { allRoutes } from '../../api/app.ts';
+import type { ApiDeps } from '../../api/deps.ts';
+import { createKeySchema } from '../../api/keys/schemas.ts';
 import { createPostSchema } from '../../api/posts/schemas.ts';
 import { createEndpointSchema } from '../../api/webhooks/schemas.ts';
 import { channelErrorCodes, errorMeanings } from '../../domain/channel-error.ts';
@@ -40,14 +43,29 @@ test('the page of the API and the OpenAPI document describe each error_code in t
 test('the API accepts the body of each sample on the page', (t) => {
   const parsers = new Map<string, (value: unknown) => unknown>([
     ['posts', parser(createPostSchema)],
+    ['keys', parser(createKeySchema)],
     ['webhooks', parser(createEndpointSchema)],
   ]);
   const samples = [...page.matchAll(/curl "\$API\/(?<call>\w+)"[^\n]*\\\n +-d '(?<body>.*)'$/gmv)];
-  t.is(samples.length, 5);
+  t.is(samples.length, 7);
   for (const { groups: { call = '', body = '' } = {} } of samples) {
     const filled = body.replaceAll(/'\$[A-Z]+'/gv, crypto.randomUUID());
     t.notThrows(() => parsers.get(call)?.(JSON.parse(filled)), body);
   }
+});
+
+test('the list of calls has every call of the API once', (t) => {
+  const list = /^## Calls$(?<calls>.*?)^## /msv.exec(page)?.groups?.['calls'] ?? '';
+  const entries = [...list.matchAll(/^- (?<names>[^:]+):/gmv)].map(
+    ({ groups }) => groups?.['names'],
+  );
+  const listed = entries.join('\n').matchAll(/`(?<call>[A-Z]+ \/[^`]+)`/gv);
+  t.deepEqual(
+    [...listed].map(({ groups }) => groups?.['call']).toSorted(),
+    allRoutes({} as ApiDeps)
+      .map(({ method, path }) => `${method.toUpperCase()} ${path}`)
+      .toSorted(),
+  );
 });
 
 /** The commands of a page that call the API, each on one line. */
@@ -89,7 +107,7 @@ test('each sample of README and of the page works unchanged, except for its ids'
   const ids: Record<string, string> = { MASTODON: mastodon, BLUESKY: bluesky };
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
   const commands = [...commandsOf(readme), ...commandsOf(page)];
-  t.is(commands.length, 11);
+  t.is(commands.length, 14);
   for (const command of commands) {
     const filled = command
       .replaceAll(/'\$(?<name>[A-Z]+)'/gv, (_, name: string) => ids[name] ?? name)

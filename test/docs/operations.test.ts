@@ -39,7 +39,7 @@ test("the logs and answers that the page quotes are the programs' own", (t) => {
     'sync failed, the relay retries',
     'Temporal did not answer',
     'overdue post without a known reason',
-    'internal error while publishing, the attempt is retried',
+    'internal error while publishing or removing a post, the attempt is retried',
     'Temporal is behind',
     'the sweep found',
     'ignored a malformed signal',
