@@ -1,8 +1,9 @@
 import { assertReaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { createConnectLink } from '../../services/channels/create-link.ts';
-import { readLink } from '../../services/channels/read-link.ts';
 import { accountDeps } from '../../services/channels/oauth-context.ts';
+import { readLink } from '../../services/channels/read-link.ts';
+import type { Caller } from '../../services/context.ts';
 import type { ApiDeps } from '../deps.ts';
 import {
   createdAnswer,
@@ -14,7 +15,9 @@ import { route, type Route } from '../http/route.ts';
 import { connectExamples, linkExamples, linkStatusExamples } from './examples.ts';
 import { connectBody, linkAnswer, linkStatusAnswer, type ConnectBody } from './schemas.ts';
 
-export const connectRoutes = (deps: ApiDeps): Route[] => [
+export const connectRoutes = (deps: ApiDeps): Route[] => [createCall(deps), readCall(deps)];
+
+const createCall = (deps: ApiDeps): Route =>
   route({
     method: 'post',
     path: '/channels/connect',
@@ -49,18 +52,7 @@ export const connectRoutes = (deps: ApiDeps): Route[] => [
       'channel_not_allowed',
     ],
     handle: async ({ caller, body, header }) => {
-      if (caller.channelIds !== null && body.channel_id === undefined) {
-        throw new AppError(
-          'channel_not_allowed',
-          'This API key is restricted to some channels, so it cannot connect another account. Send channel_id to connect one of them again.',
-        );
-      }
-
-      assertReaches(
-        caller,
-        body.channel_id === undefined ? [] : [body.channel_id],
-        () => '/channel_id',
-      );
+      assertMayConnect(caller, body.channel_id);
       const key = requestKey(header, 'connectChannel', body);
       const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
       const request = {
@@ -74,7 +66,21 @@ export const connectRoutes = (deps: ApiDeps): Route[] => [
       const { replayed, ...made } = await createConnectLink(linkDeps, caller, request, key);
       return createdAnswer({ ...made, platform: body.platform }, replayed);
     },
-  }),
+  });
+
+/** @throws AppError `channel_not_allowed` */
+function assertMayConnect(caller: Caller, channelId: string | undefined): void {
+  if (caller.channelIds !== null && channelId === undefined) {
+    throw new AppError(
+      'channel_not_allowed',
+      'This API key is restricted to some channels, so it cannot connect another account. Send channel_id to connect one of them again.',
+    );
+  }
+
+  assertReaches(caller, channelId === undefined ? [] : [channelId], () => '/channel_id');
+}
+
+const readCall = (deps: ApiDeps): Route =>
   route({
     method: 'get',
     path: '/channels/connect/{link_id}',
@@ -96,8 +102,7 @@ export const connectRoutes = (deps: ApiDeps): Route[] => [
       status: 200,
       body: await readLink(deps, caller, id),
     }),
-  }),
-];
+  });
 
 const valuesOf = ({ url, handle }: ConnectBody): Record<string, string> => ({
   ...(url === undefined ? {} : { url }),

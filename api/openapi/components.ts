@@ -36,15 +36,14 @@ import {
 import { editMediaSchema, mediaFileSchema, uploadSchema } from '../media/schemas.ts';
 import { fileKindSchema, networkSchema, textLimitSchema } from '../networks/schemas.ts';
 import {
-  contentFault,
   createPostSchema,
   editPostSchema,
   postListItemSchema,
   postTarget,
   threadPart,
-  validatedChannelSchema,
   validatePostSchema,
 } from '../posts/schemas.ts';
+import { contentFault, validatedChannelSchema } from '../posts/validation-schemas.ts';
 import { optionsOfNetworks } from './fields.ts';
 import {
   attempt,

@@ -3,7 +3,8 @@ import type { PostInput } from '../../services/posts/content.ts';
 import type { Validation } from '../../services/posts/validate-post.ts';
 import { idempotencyKey } from '../http/idempotency.ts';
 import type { Request } from '../http/route.ts';
-import type { CreatePostBody, EditPostBody, Validated } from './schemas.ts';
+import type { CreatePostBody, EditPostBody } from './schemas.ts';
+import type { Validated } from './validation-schemas.ts';
 
 /** Maps the body of a creation, a validation or an edit. */
 export const postInput = (body: EditPostBody): PostInput => ({

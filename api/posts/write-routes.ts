@@ -9,14 +9,9 @@ import { createdAnswer, idempotencyHeader, replayedHeader } from '../http/idempo
 import { location, route, type Route } from '../http/route.ts';
 import { draft, editExamples, newPosts, published, scheduled } from './examples.ts';
 import { createKey, postInput, presentValidated } from './map-request.ts';
+import { createPostSchema, editPostSchema, postAnswer, validatePostSchema } from './schemas.ts';
 import { postsToValidate, validations } from './validation-examples.ts';
-import {
-  createPostSchema,
-  editPostSchema,
-  postAnswer,
-  validatedSchema,
-  validatePostSchema,
-} from './schemas.ts';
+import { validatedSchema } from './validation-schemas.ts';
 
 /** Error codes of a post's fields before the network rules apply. */
 const requestErrors: readonly ErrorCode[] = [

@@ -16,12 +16,11 @@ import {
   ServerPlaceSchema,
   SweepFindSchema,
 } from './operations.ts';
+import { PostChannelSchema, PostPartSchema } from './post-channels.ts';
 import { PostSearchSchema } from './post-search.ts';
 import {
   IdempotencyKeySchema,
-  PostChannelSchema,
   PostMediaSchema,
-  PostPartSchema,
   PostSchema,
   UnpublishRequestSchema,
 } from './posts.ts';

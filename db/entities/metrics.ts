@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { instant } from './columns.ts';
-import { Post, PostChannel } from './posts.ts';
+import { PostChannel } from './post-channels.ts';
+import { Post } from './posts.ts';
 import { Workspace } from './workspaces.ts';
 
 const sum = () => p.bigint('number');

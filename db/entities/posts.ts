@@ -1,14 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import type { PostStatus, ChannelStatus } from '../../domain/statuses.ts';
-import type { Unpublish, VideoOptions } from '../../domain/post-view.ts';
+import type { VideoOptions } from '../../domain/post-view.ts';
+import type { PostStatus } from '../../domain/statuses.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
-import { Workspace } from './workspaces.ts';
-import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import type { Options } from '../../networks/content-rules.ts';
-import { Channel } from './channels.ts';
-import type { Json } from '../../domain/json-schema.ts';
 import { MediaFile } from './media.ts';
-import type { ChannelFile } from '../../domain/media.ts';
+import { Workspace } from './workspaces.ts';
 
 export const PostSchema = defineEntity({
   name: 'Post',
@@ -97,131 +92,6 @@ export const PostSchema = defineEntity({
 export class Post extends PostSchema.class {}
 PostSchema.setClass(Post);
 
-export const PostChannelSchema = defineEntity({
-  name: 'PostChannel',
-  tableName: 'post_channels',
-  uniques: [{ properties: ['postId', 'channelId'] }],
-  indexes: [
-    {
-      name: 'post_channels_open',
-      expression: `create index "post_channels_open" on "post_channels" ("channel_id") where "status" in ('scheduled', 'publishing', 'retrying')`,
-    },
-    {
-      name: 'post_channels_being_sent',
-      expression: `create index "post_channels_being_sent" on "post_channels" ("post_id") where "status" in ('publishing', 'retrying')`,
-    },
-    {
-      name: 'post_channels_unconfirmed',
-      expression: `create index "post_channels_unconfirmed" on "post_channels" ("post_id") where "status" = 'unconfirmed'`,
-    },
-    {
-      name: 'post_channels_published',
-      expression: `create index "post_channels_published" on "post_channels" ("channel_id", "published_at") where "status" = 'published'`,
-    },
-    {
-      name: 'post_channels_metrics_due',
-      expression: `create index "post_channels_metrics_due" on "post_channels" ("next_metrics_at") where "next_metrics_at" is not null`,
-    },
-    {
-      name: 'post_channels_settled',
-      expression: `create index "post_channels_settled" on "post_channels" ("channel_id") where "settled_at" is not null`,
-    },
-    {
-      name: 'post_channels_access_lost',
-      expression: `create index "post_channels_access_lost" on "post_channels" ("channel_id") where "status" = 'failed' and "error_code" = 'access_lost'`,
-    },
-    {
-      name: 'post_channels_same_text',
-      expression: `create index "post_channels_same_text" on "post_channels" ("channel_id", "text_hash", "text_due_at") where "text_due_at" is not null`,
-    },
-  ],
-  triggers: [
-    {
-      name: 'post_channels_metrics',
-      timing: 'after',
-      events: ['insert', 'update', 'delete'],
-      expression: '`baseline.sql` creates it, with the function `sum_post_metrics`',
-    },
-    {
-      name: 'post_channels_search',
-      timing: 'after',
-      events: ['insert', 'update'],
-      expression: 'Migration 35 creates it, with the function `index_post`',
-    },
-    {
-      name: 'post_channels_search_less',
-      timing: 'after',
-      events: ['update', 'delete'],
-      expression: 'Migration 35 creates it, with the function `index_post`',
-    },
-  ],
-  properties: {
-    id: id(),
-    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
-    postId: () => p.manyToOne(Post).mapToPk().name('post_id'),
-    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').index(),
-    /** Position among the post's channels, from 0. */
-    position: p.integer(),
-    /** Text for this channel instead of the post's; always a single post. */
-    body: p.text().strictNullable(),
-    /** Override the channel's defaults, in the shape of its network's rules. */
-    options: p
-      .json<Options | null>()
-      .nullable()
-      .onCreate(() => null),
-    /** The channel's defaults when the post was validated. Later changes apply to other posts only. */
-    defaults: p
-      .json<Options | null>()
-      .nullable()
-      .onCreate(() => null),
-    /**
-     * Files for this channel instead of the post's, in order; null for none of its own. Each also has a row in
-     * `post_media` with part -1, which keeps it from being deleted.
-     */
-    media: p
-      .json<readonly ChannelFile[] | null>()
-      .nullable()
-      .onCreate(() => null),
-    /** Of its texts: see `hashOfTexts`. */
-    textHash: p.bigint('string').nullable(),
-    /** When the post was last scheduled for, or retried; null while it never had a time. */
-    textDueAt: instant().nullable(),
-    status: p.text().$type<ChannelStatus>(),
-    url: p.text().strictNullable(),
-    error: p.text().strictNullable(),
-    errorCode: p.text().$type<ChannelErrorCode>().strictNullable(),
-    warning: p.text().strictNullable(),
-    retryAt: instant().strictNullable(),
-    /** Start of the last attempt, by the database's clock. */
-    triedAt: instant().strictNullable(),
-    /** Counted attempts in this run, without waits for rate limits. */
-    tries: p.integer().default(0),
-    /** The published text, which later edits of the post must not change. */
-    sentText: p.text().strictNullable(),
-    /** Warning about the published post. */
-    sentWarning: p.text().strictNullable(),
-    metrics: p.json<Readonly<Record<string, number>>>().strictNullable(),
-    /** When `metrics` were last read from the network. */
-    metricsUpdatedAt: instant().strictNullable(),
-    /** Next read of the metrics, by the workers' clock; null for none. */
-    nextMetricsAt: instant().strictNullable(),
-    /** Time at which the network first reported that the post no longer exists. */
-    goneAt: instant().strictNullable(),
-    publishedAt: instant().strictNullable(),
-    /** Time at which the unconfirmed channel was settled. */
-    settledAt: instant().strictNullable(),
-    /** The last request to remove the post from its network. */
-    unpublish: p
-      .json<Unpublish | null>()
-      .nullable()
-      .onCreate(() => null),
-  },
-});
-
-/** A post on one channel. */
-export class PostChannel extends PostChannelSchema.class {}
-PostChannelSchema.setClass(PostChannel);
-
 export const UnpublishRequestSchema = defineEntity({
   name: 'UnpublishRequest',
   tableName: 'unpublish_requests',
@@ -239,61 +109,6 @@ export const UnpublishRequestSchema = defineEntity({
     syncAt: instant().index(),
   },
 });
-
-/**
- * - `ready`: nothing was sent, or the send failed; it may be sent.
- * - `sending`: a request may have left. A reconcile comes first.
- * - `doubted`: likewise, and the network does not show its posts. Only sending the part again can tell.
- * - `sent`: the network has it.
- * - `refused`: the network refused it. A later run may send it again.
- */
-const partStates = ['ready', 'sending', 'doubted', 'sent', 'refused'] as const;
-export type PartState = (typeof partStates)[number];
-
-export const PostPartSchema = defineEntity({
-  name: 'PostPart',
-  tableName: 'post_parts',
-  uniques: [
-    { properties: ['postChannelId', 'run', 'part'] },
-    { name: 'post_parts_one_claim_per_post', properties: ['channelId', 'remoteId'] },
-  ],
-  properties: {
-    id: id(),
-    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
-    /** Null for a part that was or may be live when its post was deleted: no other post may claim it. */
-    postChannelId: () =>
-      p
-        .manyToOne(PostChannel)
-        .mapToPk()
-        .name('post_channel_id')
-        .strictNullable()
-        .deleteRule('set null'),
-    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id'),
-    run: p.integer(),
-    /** Position in the thread, from 0. */
-    part: p.integer(),
-    /** The same for each attempt. Sent as idempotency key to networks that accept one. */
-    key: p.text(),
-    state: p.text().$type<PartState>(),
-    text: p.text(),
-    /** Data that must not change between attempts: record keys, `createdAt`, the newest status before it. */
-    remoteData: p.json<Json>(),
-    remoteId: p.text().strictNullable(),
-    url: p.text().strictNullable(),
-    /** Warning about the published part. */
-    warning: p.text().strictNullable(),
-    /** State of unfinished uploads. */
-    sealedUploads: p.text().strictNullable(),
-    /** Start of the last send. */
-    sendingAt: instant().strictNullable(),
-    createdAt: createdAt(),
-    updatedAt: updatedAt(),
-  },
-});
-
-/** A row of the ledger. The intent to create a post on a network is committed here before the request. */
-export class PostPart extends PostPartSchema.class {}
-PostPartSchema.setClass(PostPart);
 
 export const PostMediaSchema = defineEntity({
   name: 'PostMedia',

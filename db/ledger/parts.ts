@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { PartState } from '../entities/posts.ts';
+import type { PartState } from '../entities/post-channels.ts';
 import type { Em } from '../orm.ts';
 import { query, queryPlanned } from '../query.ts';
 

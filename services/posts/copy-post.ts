@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { Post, PostChannel } from '../../db/entities/posts.ts';
+import type { PostChannel } from '../../db/entities/post-channels.ts';
+import type { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';

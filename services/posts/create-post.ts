@@ -1,4 +1,5 @@
 import { newId } from '../../db/new-id.ts';
+import type { Em } from '../../db/orm.ts';
 import { assertPostChannels, assertScope } from '../../domain/api-keys.ts';
 import { dueTime, timeWarning } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -12,8 +13,8 @@ import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
 import { assertNotEmpty, assertTexts, postContentOf, type PostInput } from './content.ts';
 import { countNamed, givenFiles, givenUrls, withDownloads } from './given-files.ts';
-import { idsOfChannels } from './post-media.ts';
 import { labelsOf, withExternalId } from './labels.ts';
+import { idsOfChannels } from './post-media.ts';
 import { storePost } from './store-post.ts';
 import { assertPublishable, validateContent } from './validate-content.ts';
 
@@ -84,29 +85,8 @@ async function makePost(
   key: RequestKey | undefined,
   { signal, note = timeWarning(input) }: CreateOptions,
 ): Promise<Created | null> {
-  const { workspaceId } = caller;
   const em = deps.orm.em.fork();
-  assertHasPlan(caller);
-  assertTexts(input);
-  const urls = givenUrls(input);
-  const withoutUrls = withDownloads(input, urls, []);
-  const content = postContentOf(withoutUrls);
-  const files = countNamed(givenFiles(withoutUrls)) + urls.length;
-  assertNotEmpty(content, files);
-  const dueAt = dueTime(input, deps.now());
-  if (dueAt) {
-    assertScope(caller, 'posts:publish');
-  }
-
-  const channels = await chooseChannels(em, workspaceId, input.channelIds ?? []);
-  const optionFiles = [
-    ...(await assertForChosen(deps.rules, channels, input)),
-    ...filesInDefaults(deps.rules, channels, content.options),
-  ];
-  if (dueAt && files + optionFiles.length + idsOfChannels(content).length === 0) {
-    assertPublishable(validateContent(deps.rules, channels, content, []));
-  }
-
+  const { urls, dueAt, channels, optionFiles } = await checkRequest(deps, em, caller, input);
   const downloaded = await downloadMedia(deps, caller, urls, signal);
   const whole = withDownloads(input, urls, downloaded.files);
   const labels = labelsOf(input);
@@ -122,7 +102,7 @@ async function makePost(
     key,
   };
   try {
-    const isStored = await withExternalId(em, workspaceId, labels, () =>
+    const isStored = await withExternalId(em, caller.workspaceId, labels, () =>
       storePost(deps, caller, channels, post, downloaded),
     );
     if (!isStored) {
@@ -133,7 +113,7 @@ async function makePost(
   }
 
   const toSync = dueAt && {
-    workspaceId,
+    workspaceId: caller.workspaceId,
     postId: post.id,
     status: 'scheduled',
     revision: 1,
@@ -142,4 +122,30 @@ async function makePost(
     requestId: caller.requestId,
   };
   return { postId: post.id, replayed: false, toSync };
+}
+
+/** Validates whatever does not depend on the files of URLs, so that a refused request downloads none. */
+async function checkRequest(deps: CreateDeps, em: Em, caller: Caller, input: PostInput) {
+  assertHasPlan(caller);
+  assertTexts(input);
+  const urls = givenUrls(input);
+  const withoutUrls = withDownloads(input, urls, []);
+  const content = postContentOf(withoutUrls);
+  const files = countNamed(givenFiles(withoutUrls)) + urls.length;
+  assertNotEmpty(content, files);
+  const dueAt = dueTime(input, deps.now());
+  if (dueAt) {
+    assertScope(caller, 'posts:publish');
+  }
+
+  const channels = await chooseChannels(em, caller.workspaceId, input.channelIds ?? []);
+  const optionFiles = [
+    ...(await assertForChosen(deps.rules, channels, input)),
+    ...filesInDefaults(deps.rules, channels, content.options),
+  ];
+  if (dueAt && files + optionFiles.length + idsOfChannels(content).length === 0) {
+    assertPublishable(validateContent(deps.rules, channels, content, []));
+  }
+
+  return { urls, dueAt, channels, optionFiles };
 }

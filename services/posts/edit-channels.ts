@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { waitingRow } from '../../db/channel-status.ts';
-import { PostChannel, type Post } from '../../db/entities/posts.ts';
+import { PostChannel } from '../../db/entities/post-channels.ts';
+import type { Post } from '../../db/entities/posts.ts';
 import { possiblyLiveParts, removeParts, type PossiblyLivePart } from '../../db/ledger/parts.ts';
 import type { PostPresentation } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';

@@ -24,11 +24,11 @@ import {
   type PostContent,
   type PostInput,
 } from './content.ts';
-import { givenUrls, withDownloads } from './given-files.ts';
-import { idsOfChannels } from './post-media.ts';
 import { editChannels, endWithout, writeChannels, type EditedChannels } from './edit-channels.ts';
 import { assertNoneDeleted, editPostMedia } from './edit-media.ts';
+import { givenUrls, withDownloads } from './given-files.ts';
 import { editedLabels, withExternalId, type Labels } from './labels.ts';
+import { idsOfChannels } from './post-media.ts';
 import { lockPost, postNotFound } from './read-posts.ts';
 import { sameTextWarnings } from './same-text.ts';
 import { warningFor } from './validate-content.ts';
@@ -112,20 +112,8 @@ async function applyEdit(
 
   const channels = await editChannels(em, post, input);
   assertPostChannels(caller, channels.order);
-  const sent = await assertOptionsOf(deps.rules, input.channelOptions, (ids) =>
-    chooseChannels(em, workspaceId, ids),
-  );
-  const { body, thread, video } = post;
-  const { overrides, options, channelFiles } = channels;
-  const before = { body, thread, video, overrides, options, channelFiles };
-  const content = editedContent(before, input);
-  const inDefaults = filesInDefaults(deps.rules, channels.open, content.options);
-  const ofChannels = input.channelMedia === undefined ? [] : idsOfChannels(content);
-  const values = valuesOf(channels, content);
-  const inOptions = { sent: [...sent, ...ofChannels], inDefaults, values };
-  const media = await editPostMedia(em, post, { ...edit, owner: caller, inOptions }, deps.now());
-  const changes = media.isChanged || !isDeepStrictEqual(content, before);
-  if (dueAt === null && post.status === 'draft' && changes) {
+  const { content, media, isChanged } = await editContent(deps, em, caller, post, channels, edit);
+  if (dueAt === null && post.status === 'draft' && isChanged) {
     await stopFinishing(em, { workspaceId, postId });
   }
 
@@ -156,6 +144,32 @@ async function applyEdit(
   await recordAudit(em, caller, 'post.edited', postId);
   const isUnfinished = status === 'draft' && channels.sending.length > 0;
   return timeChanged ? { ...toSync(post), networks, isUnfinished, requestId } : null;
+}
+
+/** Merges the sent texts, options and files into those of the post, and attaches the files. */
+async function editContent(
+  deps: Deps,
+  em: Em,
+  owner: Caller,
+  post: Post,
+  channels: EditedChannels,
+  edit: Edit,
+) {
+  const { input } = edit;
+  const sent = await assertOptionsOf(deps.rules, input.channelOptions, (ids) =>
+    chooseChannels(em, post.workspaceId, ids),
+  );
+  const { body, thread, video } = post;
+  const { overrides, options, channelFiles } = channels;
+  const before = { body, thread, video, overrides, options, channelFiles };
+  const content = editedContent(before, input);
+  const inDefaults = filesInDefaults(deps.rules, channels.open, content.options);
+  const ofChannels = input.channelMedia === undefined ? [] : idsOfChannels(content);
+  const values = valuesOf(channels, content);
+  const inOptions = { sent: [...sent, ...ofChannels], inDefaults, values };
+  const media = await editPostMedia(em, post, { ...edit, owner, inOptions }, deps.now());
+  const isChanged = media.isChanged || !isDeepStrictEqual(content, before);
+  return { content, media, isChanged };
 }
 
 /** All values of the post's options, of the defaults that it keeps, and the channels' own files. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PostChannel } from '../../db/entities/posts.ts';
+import type { PostChannel } from '../../db/entities/post-channels.ts';
 import { possiblyLiveParts, type PossiblyLivePart } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { PostPart } from '../../db/entities/posts.ts';
+import { PostPart } from '../../db/entities/post-channels.ts';
 import { NetworkError, type Readiness } from '../../networks/network.ts';
 import { clockedChannel } from '../support/claimed-posts.ts';
 import { type FakeNetwork, fakeNetwork } from '../support/networks.ts';

@@ -1,4 +1,5 @@
-import { PostChannel, Post } from '../../db/entities/posts.ts';
+import { PostChannel } from '../../db/entities/post-channels.ts';
+import { Post } from '../../db/entities/posts.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { postStatuses, type ChannelStatus, type PostStatus } from '../../domain/statuses.ts';

@@ -5,7 +5,8 @@ import {
   type ChannelOutcome,
 } from '../../activities/publish-channel/publish-channel.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
-import { PostChannel, Post } from '../../db/entities/posts.ts';
+import { PostChannel } from '../../db/entities/post-channels.ts';
+import { Post } from '../../db/entities/posts.ts';
 import { createOrm } from '../../db/orm.ts';
 import { activityDeps, attempt, clockStartMs, type Attempted } from './attempt.ts';
 import { heldClock } from './database-clock.ts';

@@ -1,4 +1,5 @@
-import { PostChannel, Post } from '../../../db/entities/posts.ts';
+import { PostChannel } from '../../../db/entities/post-channels.ts';
+import { Post } from '../../../db/entities/posts.ts';
 import type { ChannelStatus } from '../../../domain/statuses.ts';
 import type { Reply } from '../../support/client.ts';
 import type { SharedApi } from '../../support/kit.ts';

@@ -46,7 +46,7 @@ test('the event of a scheduled post has the post as its creation answers it', as
       channel_bodies: { [channel]: 'Own' },
       scheduled_at: '2027-01-01T00:00:00Z',
     },
-    { media_ids: [file, other], alt_texts: { [file]: 'A cat' } },
+    { body: 'Two files', media_ids: [file, other], alt_texts: { [file]: 'A cat' } },
     { body: undefined, thread: ['One', { text: 'Two', media_ids: [file] }] },
   ];
   for (const body of bodies) {
