@@ -287,12 +287,11 @@ test('entries are purged after 400 days', async (t) => {
 });
 
 test('the workflow of a post names the request that started it', async (t) => {
-  const { punctual } = api;
   const client = await api.newClient();
-  const id = await storeChannel(punctual, client.workspaceId);
+  const id = await storeChannel(api.punctual, client.workspaceId);
   const body = { body: 'x', channel_ids: [id], schedule_in_minutes: 600 };
   const made = await client.post('/posts', body, { 'x-request-id': 'from-the-caller.1' });
-  const handle = punctual.temporal.client.workflow.getHandle(`post-${made.body.post.id}`);
+  const handle = api.punctual.temporal.client.workflow.getHandle(`post-${made.body.post.id}`);
   const started = await poll(
     () => handle.describe().catch(() => null),
     (found) => found !== null,
