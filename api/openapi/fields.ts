@@ -21,7 +21,12 @@ export const optionsOfNetworks = Object.fromEntries(
 );
 
 /** Fields that hold a map by id. */
-const byId: ReadonlySet<string> = new Set(['channel_bodies', 'channel_options', 'alt_texts']);
+const byId: ReadonlySet<string> = new Set([
+  'channel_bodies',
+  'channel_media',
+  'channel_options',
+  'alt_texts',
+]);
 
 /** A field or parameter with the format or the values that its name implies. @param place The object that has it. */
 export function refineField(name: string, schema: Schema, place: string): Schema {

@@ -85,7 +85,7 @@ const deleted = {
     live: [
       {
         channel_id: mastodonChannel.id,
-        platform: 'mastodon',
+        platform: mastodonChannel.platform,
         url: 'https://social.example/@ana/114090312345678901',
         confirmed: true,
       },

@@ -160,11 +160,12 @@ function optionsOf({ options }: Channel, files: readonly PostFile[]): Options {
   );
 }
 
-const isEmpty = ({ body, thread, channelBodies, mediaIds }: PostInput): boolean =>
+const isEmpty = ({ body, thread, channelBodies, channelMedia, mediaIds }: PostInput): boolean =>
   body === undefined &&
   !thread &&
   Object.keys(channelBodies ?? {}).length === 0 &&
-  (mediaIds ?? []).length === 0;
+  (mediaIds ?? []).length === 0 &&
+  Object.values(channelMedia ?? {}).every((files) => files.length === 0);
 
 const noteOf = (gone: readonly string[], deleted: readonly string[]): string | null =>
   [

@@ -64,6 +64,7 @@ export async function deletePost(
 
     const channels = await readChannels(em, scope, longestAppearanceMs(deps.rules));
     assertNoneBeingSent(postId, channels);
+    assertNoneBeingRemoved(channels);
     const revision = await deleteRows(em, scope, channels, deps.now());
     await recordAudit(em, change, 'post.deleted', postId);
     return {
@@ -92,6 +93,7 @@ type Channel = {
   readonly handle: string;
   readonly url: string | null;
   readonly is_being_sent: boolean;
+  readonly is_being_removed: boolean;
   readonly is_live: boolean;
   readonly may_be_live: boolean;
 };
@@ -109,6 +111,7 @@ const readChannels = (
         ${isUnderWay} or exists (select 1 from post_parts pp
           where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and ${openInSql('pp')}
             and pp.sending_at > clock_timestamp() - ${appearsWithinMs}::int * interval '1 millisecond') as is_being_sent,
+        coalesce(pc.unpublish->>'status' = 'pending', false) as is_being_removed,
         pc.gone_at is null and (pc.status = 'published' or sent.parts > 0) as is_live,
         pc.gone_at is null and (pc.status = 'unconfirmed' or ${hasPossiblyLivePart}) as may_be_live
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
@@ -126,6 +129,15 @@ function assertNoneBeingSent(postId: string, channels: readonly Channel[]): void
   if (names.length > 0) {
     throw beingSent(
       `The post is being sent on ${names.join(', ')}. Delete it when that has ended; POST /posts/${postId}/cancel stops the other channels.`,
+    );
+  }
+}
+
+/** Its workflow would find no post, and leave it on the network. @throws AppError `post_being_sent` */
+function assertNoneBeingRemoved(channels: readonly Channel[]): void {
+  if (channels.some((channel) => channel.is_being_removed)) {
+    throw beingSent(
+      'The post is being removed from its networks. Delete it after the event post.unpublished.',
     );
   }
 }

@@ -29,7 +29,7 @@ export const sameText = ({ workspaceId, postId, dueAt }: Place): RawBuilder<unkn
   where pc.workspace_id = ${workspaceId}::uuid and pc.channel_id = c.channel_id and pc.text_hash = c.text_hash
     and pc.text_due_at between ${dueAt}::timestamptz - interval '24 hours' and ${dueAt}::timestamptz + interval '24 hours'
     and pc.post_id is distinct from ${postId}::uuid
-    and pc.status in ('scheduled', 'publishing', 'retrying', 'published', 'unconfirmed')
+    and pc.status in ('scheduled', 'publishing', 'retrying', 'published', 'unconfirmed') and pc.gone_at is null
   order by pc.text_due_at limit 1`;
 
 /** Finds the warnings of {@link sameText}, by channel id. */

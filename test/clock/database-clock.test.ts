@@ -133,7 +133,8 @@ test('no statement uses a time function that the tests above cannot shift', (t) 
       .map((name) => `${folder}/${name}`),
   );
   t.true(files.length > 100);
-  const words = /\b(?:current_(?:timestamp|time|date)|localtime(?:stamp)?|pg_catalog\.(?!simple\b)\w+)\b/iv;
+  const words =
+    /\b(?:current_(?:timestamp|time|date)|localtime(?:stamp)?|pg_catalog\.(?!simple\b)\w+)\b/iv;
   t.deepEqual(
     files.filter((file) => words.test(readFileSync(new URL(file, root), 'utf8'))),
     [],

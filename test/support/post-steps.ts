@@ -69,7 +69,7 @@ export type PostSteps = {
   ) => Promise<Finalized>;
   /** Adds a webhook endpoint for these event types. */
   readonly subscribe: (...events: readonly string[]) => Promise<void>;
-  /** The types of the post's events, in order. */
+  /** The types of the events that ended the post or its removal, in order. */
   readonly events: (post: string) => Promise<string[]>;
 };
 
@@ -200,8 +200,11 @@ function webhooks(
       );
     },
     events: async (postId) => {
-      const sql = 'select type from events where post_id = ? and run is not null order by id';
-      const rows = await orm.em.fork().execute<{ type: string }[]>(sql, [postId]);
+      const sql =
+        'select type from events where post_id = ? and (run is not null or type = ?) order by id';
+      const rows = await orm.em
+        .fork()
+        .execute<{ type: string }[]>(sql, [postId, 'post.unpublished']);
       return rows.map(({ type }) => type);
     },
   };
