@@ -80,7 +80,7 @@ test.serial(
     const made = (await other.post('/posts', draft)).body.post.id;
     await whileBroken('posts', () => fails(other.patch(`/posts/${made}`, { body: later })));
     t.is((await other.post('/webhooks', hook)).status, 201);
-    await whileBroken('events', () => fails(other.post('/posts', post)));
+    await whileBroken('events', () => fails(client.post('/posts', post)));
     let id = '';
     await whileBroken('post_parts', async () => {
       id = (await client.post('/posts', post)).body.post.id;
