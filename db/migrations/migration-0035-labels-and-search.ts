@@ -47,7 +47,8 @@ export class Migration0035LabelsAndSearch extends Migration {
 const termsOf = (which: string): string => `
   select p.id, p.workspace_id,
     strip(to_tsvector('pg_catalog.simple', translate(left(concat_ws(' ', p.body,
-        (select string_agg(part, ' ') from jsonb_array_elements_text(p.thread) part),
+        (select string_agg(part, ' ') from jsonb_array_elements_text(
+           case jsonb_typeof(p.thread) when 'array' then p.thread end) part),
         (select string_agg(pc.body, ' ') from post_channels pc
          where pc.post_id = p.id and pc.workspace_id = p.workspace_id)), 50000), '&+-./<@_~', '         ')))
       || array_to_tsvector(array['@' || p.workspace_id] || array(select '#' || tag from unnest(p.tags) tag))

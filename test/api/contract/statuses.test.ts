@@ -155,7 +155,7 @@ for (const [name, { call, status = 200, others = {} }] of Object.entries(endpoin
 }
 
 test('every endpoint answers 429 when a key has called too often, with Retry-After', async (t) => {
-  const [quota, begunAt] = [5, Date.now()];
+  const [quota, begunAt] = [7, Date.now()];
   // Its own API, with its own limit. The setup takes as many calls as the workspace has resources.
   const limited = { allowPorts: [silentPort], rateLimits: { requests: quota } };
   const owned = await ownedBy(await startApi(t, limited));

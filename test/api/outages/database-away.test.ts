@@ -239,7 +239,8 @@ const bodies: Readonly<Record<string, object>> = {
 
 test.serial('calls that were running when the database failed are 503 too, not 500', async (t) => {
   const { orm, gate, call, api } = calling();
-  const tables = 'posts, post_metrics, channels, webhook_endpoints, media_files';
+  const tables =
+    'posts, post_metrics, channels, connect_links, webhook_endpoints, events, media_files';
   const lock = await holdLock(t, orm, `lock table ${tables} in access exclusive mode`);
   // These read none of the locked tables. Calls for operators are refused at once.
   const atOnce = new Set([
