@@ -122,8 +122,9 @@ export async function claimKey(
   { key, print }: RequestKey,
   postId: string | null,
   now: Date,
+  forMs = keptMs,
 ): Promise<void> {
-  const expiresAt = postId === null ? new Date(now.getTime() + keptMs) : null;
+  const expiresAt = postId === null ? new Date(now.getTime() + forMs) : null;
   const claimed = await query(
     em,
     sql`insert into idempotency_keys as known (workspace_id, key, fingerprint, post_id, created_at, expires_at)
@@ -160,6 +161,7 @@ type Transact<T> = (create: (em: Em) => Promise<T>) => Promise<T>;
  *
  * @param key Undefined without a key: each call creates an object.
  * @param create Calls `transact` once, with all checks that depend on other rows inside it.
+ * @param forMs How long the answer is kept, in milliseconds.
  * @throws AppError `idempotency_key_reused`
  */
 export async function createOnce<T extends object>(
@@ -167,6 +169,7 @@ export async function createOnce<T extends object>(
   workspaceId: string,
   key: RequestKey | undefined,
   create: (transact: Transact<T>) => Promise<T>,
+  forMs = keptMs,
 ): Promise<T & { readonly replayed: boolean }> {
   if (key === undefined) {
     const answer = await create((work) => deps.orm.em.fork().transactional(work));
@@ -183,7 +186,7 @@ export async function createOnce<T extends object>(
   try {
     const answer = await create((work) =>
       deps.orm.em.fork().transactional(async (em) => {
-        await claimKey(em, workspaceId, key, null, deps.now());
+        await claimKey(em, workspaceId, key, null, deps.now(), forMs);
         const made = await work(em);
         const sealed = deps.sealer.seal(JSON.stringify(made), purpose);
         await query(
@@ -197,7 +200,7 @@ export async function createOnce<T extends object>(
     return { ...answer, replayed: false };
   } catch (error) {
     if (error instanceof KeyTakenError) {
-      return createOnce(deps, workspaceId, key, create);
+      return createOnce(deps, workspaceId, key, create, forMs);
     }
 
     throw error;

@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { isBeingRemoved, unpublishValues } from '../../db/channel-status.ts';
 import { LimitedError } from '../../db/ledger/intents.ts';
 import { sentPartsOf } from '../../db/ledger/entries.ts';
-import { recordLimit } from '../../db/network-limits.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { failureAdvice, type ChannelErrorCode } from '../../domain/channel-error.ts';
@@ -132,7 +131,7 @@ async function endAttempt(
   return { status: 'failed', code };
 }
 
-/** Also stores the effects on other posts: a rate limit, and lost access with its event. */
+/** Also stores lost access, with its event. */
 async function nextAttemptMs(
   em: Em,
   deps: ActivityDeps,
@@ -140,7 +139,7 @@ async function nextAttemptMs(
   failure: PublishFailure,
 ): Promise<number | null> {
   const nowMs = deps.now().getTime();
-  const { code, message, retryAtMs, limit, hasNewAccess } = failure;
+  const { code, message, retryAtMs, hasNewAccess } = failure;
   if (hasNewAccess || (code === 'access_lost' && (await isReconnected(em, removal)))) {
     return nowMs + newAccessWaitMs;
   }
@@ -150,12 +149,8 @@ async function nextAttemptMs(
   }
 
   const requestedAtMs = Date.parse(removal.unpublish.requested_at);
-  const atMs = nextRemovalMs({ code, retryAtMs }, requestedAtMs, nowMs);
-  if (code === 'rate_limited' && atMs !== null) {
-    await recordLimit(em, removal, limit, new Date(atMs));
-  }
-
-  return atMs;
+  // Networks limit deletions apart from posts, so the limit is not stored: it would hold back posts of the channel.
+  return nextRemovalMs({ code, retryAtMs }, requestedAtMs, nowMs);
 }
 
 async function endUnsupported(

@@ -79,7 +79,7 @@ const createCall = (deps: ApiDeps): Route =>
       'key_limit_reached',
     ],
     handle: async ({ caller, body, header }) => {
-      const once = requestKey(header, 'createKey', body);
+      const once = requestKey(header, 'createKey', { by: caller.keyId, ...body });
       const { secret, key, replayed } = await createKey(deps, caller, keyInput(body), once);
       return createdAnswer({ key: { ...key, key: secret } }, replayed);
     },

@@ -62,6 +62,7 @@ export async function createConnectLink(
   const given = checkValues(request.platform, entry, request.values ?? {});
   return createOnce<CreatedLink>(deps, actor.workspaceId, key, (transact) =>
     transact((em) => storeLink(deps, em, actor, { ...request, entry, returnUrl, given })),
+    lifeMs,
   );
 }
 

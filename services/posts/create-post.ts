@@ -83,7 +83,7 @@ async function makePost(
   caller: Caller,
   input: PostInput,
   key: RequestKey | undefined,
-  { signal, note = timeWarning(input) }: CreateOptions,
+  { signal, note }: CreateOptions,
 ): Promise<Created | null> {
   const em = deps.orm.em.fork();
   const { urls, dueAt, channels, optionFiles } = await checkRequest(deps, em, caller, input);
@@ -98,7 +98,7 @@ async function makePost(
     labels,
     media: givenFiles(whole),
     optionFiles,
-    note,
+    note: note ?? timeWarning(input),
     key,
   };
   try {

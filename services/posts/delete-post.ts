@@ -6,6 +6,7 @@ import { hasPossiblyLivePart, openInSql } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { bytesOfPost } from '../../db/quotas.ts';
+import { recordPostEvent } from '../../db/record-event.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/statuses.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
@@ -26,6 +27,8 @@ type Live = {
   readonly confirmed: boolean;
 };
 
+type DeleteDeps = Pick<ServiceDeps, 'orm' | 'now' | 'rules' | 'publicUrl'>;
+
 type Deleted = {
   readonly live: readonly Live[];
   /** Null for a post that had ended: it has no workflow. */
@@ -42,7 +45,7 @@ type Deleted = {
  * @throws AppError `not_found`; `post_being_sent` while the outcome of a request is not known yet.
  */
 export async function deletePost(
-  deps: Pick<ServiceDeps, 'orm' | 'now' | 'rules'>,
+  deps: DeleteDeps,
   change: PostChange,
 ): Promise<Deleted> {
   const { workspaceId, postId } = change;
@@ -65,6 +68,10 @@ export async function deletePost(
     const channels = await readChannels(em, scope, longestAppearanceMs(deps.rules));
     assertNoneBeingSent(postId, channels);
     assertNoneBeingRemoved(channels);
+    if (isOpen) {
+      await recordCancel(em, scope, deps);
+    }
+
     const revision = await deleteRows(em, scope, channels, deps.now());
     await recordAudit(em, change, 'post.deleted', postId);
     return {
@@ -75,6 +82,16 @@ export async function deletePost(
           : null,
     };
   });
+}
+
+async function recordCancel(em: Em, scope: PostScope, deps: DeleteDeps): Promise<void> {
+  const { workspaceId, postId } = scope;
+  await query(
+    em,
+    sql`update posts set status = 'draft', scheduled_at = null, updated_at = ${deps.now()}
+        where id = ${postId} and workspace_id = ${workspaceId}`,
+  );
+  await recordPostEvent(em, scope, 'post.cancelled', deps);
 }
 
 /** Locks the sums of the post's metrics before its channels, as a refresh of metrics does. */
@@ -111,7 +128,8 @@ const readChannels = (
         ${isUnderWay} or exists (select 1 from post_parts pp
           where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and ${openInSql('pp')}
             and pp.sending_at > clock_timestamp() - ${appearsWithinMs}::int * interval '1 millisecond') as is_being_sent,
-        coalesce(pc.unpublish->>'status' = 'pending', false) as is_being_removed,
+        exists (select from unpublish_requests r where r.post_id = pc.post_id and r.workspace_id = pc.workspace_id)
+          as is_being_removed,
         pc.gone_at is null and (pc.status = 'published' or sent.parts > 0) as is_live,
         pc.gone_at is null and (pc.status = 'unconfirmed' or ${hasPossiblyLivePart}) as may_be_live
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
@@ -128,7 +146,7 @@ function assertNoneBeingSent(postId: string, channels: readonly Channel[]): void
     .map(({ channel_id: id, platform, handle }) => nameOfChannel({ id, platform, handle }));
   if (names.length > 0) {
     throw beingSent(
-      `The post is being sent on ${names.join(', ')}. Delete it when that has ended; POST /posts/${postId}/cancel stops the other channels.`,
+      `The post is being sent on ${names.join(', ')}, or a request of the last five minutes may still publish it there. Try again in a few minutes; POST /posts/${postId}/cancel stops channels that have not begun.`,
     );
   }
 }

@@ -244,6 +244,7 @@ test('an endpoint shows its deliveries, newest first, with every attempt in orde
   t.regex(eventId, /^[0-9a-f\-]{36}$/v);
   const attempt = (number: number, more: object): object => ({ number, ...more });
   t.deepEqual(second, {
+    post_id: null,
     id: older,
     event_type: 'post.failed',
     status: 'pending',

@@ -142,7 +142,6 @@ test('an unknown event is refused and named', async (t) => {
     ['post.published', 'Post.Failed'],
     [''],
     ['__proto__'],
-    ['*'],
   ];
   for (const events of lists) {
     const reply = await register(client, { events });
