@@ -234,10 +234,14 @@ export const webhooks: readonly BadField[] = [
   ),
   ...each('events', ['post.failed', 1, true, {}, null]),
   ...each('events', [[1], [null], [[]]], { place: '/events/0' }),
-  ...each('events', [[''], ['*'], ['post.sent'], ['Post.Failed'], ['__proto__'], ['toString']], {
-    code: 'invalid_events',
-    place: '/events/0',
-  }),
+  ...each(
+    'events',
+    [[''], ['post.*'], ['post.sent'], ['Post.Failed'], ['__proto__'], ['toString']],
+    {
+      code: 'invalid_events',
+      place: '/events/0',
+    },
+  ),
   ...each('events', [[]], { code: 'invalid_events' }),
   ...each('description', [1, true, [], {}, 'x'.repeat(501), 'a\0', 'a\ud800']),
   ...each('colour', ['red']),

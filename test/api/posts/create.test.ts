@@ -40,6 +40,7 @@ test('a post without a time is a draft, and the response is the whole post', asy
     metrics: null,
     metrics_updated_at: null,
     gone_at: null,
+    unpublish: null,
     options: {},
   });
   t.deepEqual(post, {
@@ -206,6 +207,7 @@ const nothing = {
   metrics: null,
   metrics_updated_at: null,
   gone_at: null,
+  unpublish: null,
   options: {},
 };
 

@@ -141,9 +141,9 @@ test('two ways to give the files of one part, and faulty items, are refused by n
     [{ media: [{ media_id: a, url }] }, '/media/0', /either media_id or url/v],
     [{ media: [{ alt_text: 'x' }] }, '/media/0', /either media_id or url/v],
     [{ media: [{ media_id: a, alt_text: ' ' }] }, '/media/0/alt_text', /must not be blank/v],
-    [{ media: [{ media_id: id }] }, '/media', /No media file/v],
-    [{ channel_media: { [mastodon]: [{ media_id: id }] } }, `/channel_media/${mastodon}`, /No /v],
-    [{ channel_media: { [id]: media } }, '/channel_media', /not among the post's channels/v],
+    [{ media: [{ media_id: id }] }, '/media/0', /No media file/v],
+    [{ channel_media: { [mastodon]: [{ media_id: id }] } }, `/channel_media/${mastodon}/0`, /No /v],
+    [{ channel_media: { [id]: media } }, `/channel_media/${id}`, /not among the post's channels/v],
     [{ media: [{ url: 'http://192.0.2.1/' }] }, '/media/0/url', /./v],
     [{ media: Array.from({ length: 11 }, () => ({ url })) }, '/media/10/url', /at most 10/v],
   ];

@@ -136,13 +136,7 @@ test('a public address is accepted without a request to it', async (t) => {
 
 test('an unknown event is refused and named', async (t) => {
   const client = await api.newClient();
-  const lists = [
-    [],
-    ['post.publish'],
-    ['post.published', 'Post.Failed'],
-    [''],
-    ['__proto__'],
-  ];
+  const lists = [[], ['post.publish'], ['post.published', 'Post.Failed'], [''], ['__proto__']];
   for (const events of lists) {
     const reply = await register(client, { events });
     t.is(reply.status, 400, events.join());
