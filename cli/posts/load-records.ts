@@ -1,5 +1,6 @@
 import { IsolationLevel } from '@mikro-orm/core';
 import { sql } from 'kysely';
+import { shownStatus } from '../../db/channel-status.ts';
 import type { FindKind } from '../../db/entities/operations.ts';
 import { partsOfPost, type RecordedPart } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
@@ -122,7 +123,7 @@ const selectPost = ({ workspaceId, postId }: OperatedPost) => sql<PostRecordRow>
   from posts p where id = ${postId} and workspace_id = ${workspaceId}`;
 
 const selectChannels = ({ workspaceId, postId }: OperatedPost) => sql<ChannelRow>`
-  select pc.id, pc.channel_id, c.platform, c.handle, c.state, pc.status, pc.url, pc.error, pc.error_code,
+  select pc.id, pc.channel_id, c.platform, c.handle, c.state, ${shownStatus} as status, pc.url, pc.error, pc.error_code,
     pc.retry_at, pc.tries, pc.published_at, pc.settled_at, pc.warning, pc.sent_warning, pc.body as own_text,
     pc.options, pc.defaults as default_options,
     greatest(c.parked_until, (select max(n.parked_until) from network_parks n
