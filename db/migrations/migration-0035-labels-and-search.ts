@@ -8,7 +8,8 @@ export class Migration0035LabelsAndSearch extends Migration {
   override up(): void {
     // At once, in the order in which statements lock them: tables that later migrations of the same transaction change.
     // Otherwise a statement that holds one of them and waits for another ends the migration by a deadlock.
-    this.addSql(`lock table "workspaces", "api_keys", "channels", "post_channels", "posts", "post_parts", "events",
+    this
+      .addSql(`lock table "workspaces", "api_keys", "channels", "post_channels", "posts", "post_parts", "events",
       "idempotency_keys" in access exclusive mode`);
     this.addSql(`alter table "posts" add column "tags" text[] not null default '{}',
       add column "metadata" jsonb not null default '{}', add column "external_id" text null`);

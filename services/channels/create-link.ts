@@ -60,8 +60,12 @@ export async function createConnectLink(
   const returnUrl =
     request.returnUrl === undefined ? null : checkReturnUrl(request.returnUrl, deps.returnUrls);
   const given = checkValues(request.platform, entry, request.values ?? {});
-  return createOnce<CreatedLink>(deps, actor.workspaceId, key, (transact) =>
-    transact((em) => storeLink(deps, em, actor, { ...request, entry, returnUrl, given })),
+  return createOnce<CreatedLink>(
+    deps,
+    actor.workspaceId,
+    key,
+    (transact) =>
+      transact((em) => storeLink(deps, em, actor, { ...request, entry, returnUrl, given })),
     lifeMs,
   );
 }

@@ -44,10 +44,7 @@ type Deleted = {
  *
  * @throws AppError `not_found`; `post_being_sent` while the outcome of a request is not known yet.
  */
-export async function deletePost(
-  deps: DeleteDeps,
-  change: PostChange,
-): Promise<Deleted> {
+export async function deletePost(deps: DeleteDeps, change: PostChange): Promise<Deleted> {
   const { workspaceId, postId } = change;
   const scope = { workspaceId, postId };
   return deps.orm.em.fork().transactional(async (em) => {

@@ -114,8 +114,7 @@ test('an error has a sentence, a code and optional details, and nothing else', a
     t.regex(error, /^\S.*[.!]$/v, 'a sentence');
     t.regex(code, /^[a-z_]+$/v);
     for (const detail of details) {
-      const { allowed: _, ...always } = detail;
-      t.deepEqual(Object.keys(always).toSorted(), ['message', 'path']);
+      t.like(Object.keys(detail), ['path', 'message']);
     }
 
     t.truthy(headers.get('x-request-id'));
