@@ -13,10 +13,9 @@ import { createLimiter, rateLimitHeaders, type Standing } from '../rate-limits/l
 /**
  * Authenticates a call and applies the rate limits.
  *
- * @param isForOperators Whether the call needs an operator key instead of an API key.
- * @throws AppError `unauthorized`; `wrong_key_type`; `rate_limited` when the key has used up its calls or has too many under way, or
- *   when this address sent many wrong keys (a valid key is still accepted from there, since clients may share an
- *   address); `unavailable` while the database is not ready.
+ * @throws AppError `unauthorized`; `wrong_key_type`; `rate_limited` when the key has used up its calls or has too many
+ *   under way, or when this address sent many wrong keys (a valid key is still accepted from there, since clients may
+ *   share an address); `unavailable` while the database is not ready.
  */
 export type Admission = (
   ctx: Context,
