@@ -176,7 +176,7 @@ async function sleepUnderOtherCode(t: ExecutionContext, settings: Record<string,
     taskQueue: postsQueue,
     workflowBundle: await bundleWorkflowCode({ workflowsPath, logger }),
   });
-  const { client } = temporalClient(t, settings, { patientTemporal: true });
+  const { client } = temporalClient(t, settings);
   const dueAt = new Date(Date.now() + 3_600_000).toISOString();
   return worker.runUntil(async () => {
     const input = { workspaceId: crypto.randomUUID(), postId: crypto.randomUUID(), revision: 1 };

@@ -53,7 +53,7 @@ async function countThrice(t: ExecutionContext, punctual: Punctual): Promise<voi
 // oxlint-disable-next-line max-lines-per-function
 test('a worker sends nothing from a restored database until "restore finish", and no post is published twice', async (t) => {
   t.timeout(300_000);
-  const punctual = await startApi(t, { networks: fakeNetworks, patientTemporal: true });
+  const punctual = await startApi(t, { networks: fakeNetworks });
   const stop = await startWorkers(t, punctual);
   const client = await newClient(punctual);
   const network = fakeNetwork();
@@ -118,7 +118,7 @@ test('a worker sends nothing from a restored database until "restore finish", an
 
 test('a running worker ends when an older database replaces its own', async (t) => {
   t.timeout(300_000);
-  const punctual = await startApi(t, { patientTemporal: true });
+  const punctual = await startApi(t);
   await countThrice(t, punctual);
   const worker = spawnWorker(t, punctual, []);
   await worker.logged('polling');

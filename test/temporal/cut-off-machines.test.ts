@@ -19,7 +19,7 @@ import { testLog } from '../support/temporal.ts';
 // server timeouts that end such sessions are a tenth of the product's here.
 
 const test = needs('temporal');
-const silent = sharedApi(test, { patientTemporal: true }); // No worker runs.
+const silent = sharedApi(test); // No worker runs.
 const live = sharedPunctual(test);
 
 /** The product's pool on a machine that can be cut off. */

@@ -10,7 +10,7 @@ import { sharedWebhooks, type Subscription } from '../support/webhooks.ts';
 import { queueEvents } from '../support/seed-deliveries.ts';
 
 const test = needs('temporal');
-const api = sharedWebhooks(test, { patientTemporal: true });
+const api = sharedWebhooks(test);
 
 type Endpoint = Pick<Subscription, 'workspaceId' | 'webhookId'>;
 

@@ -11,7 +11,7 @@ import { testLog } from '../support/temporal.ts';
 import { runOf } from './started-with.ts';
 
 const test = needs('temporal');
-const api = sharedApi(test, { patientTemporal: true }); // Without a worker, the test's own relay is the only one.
+const api = sharedApi(test); // Without a worker, the test's own relay is the only one.
 const dueAt = new Date(Date.now() + 24 * 3_600_000).toISOString();
 
 /** A post that was cancelled right after it was scheduled, with both changes unsynced. */

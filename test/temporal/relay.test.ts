@@ -15,7 +15,7 @@ import { runOf, startedWith } from './started-with.ts';
 
 const test = needs('temporal');
 // The relays use its patient client, too, so that no row is synced twice while a busy Temporal has not responded.
-const api = sharedApi(test, { patientTemporal: true });
+const api = sharedApi(test);
 
 const dueAt = new Date(Date.now() + 24 * 3_600_000).toISOString();
 

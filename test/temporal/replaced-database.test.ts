@@ -50,7 +50,7 @@ test('of concurrent workers one counts a beat, and none after the database was r
 
 test('the count in Temporal never decreases, and is lost with its namespace', async (t) => {
   const settings = await freshNamespace();
-  const { client } = temporalClient(t, settings, { patientTemporal: true });
+  const { client } = temporalClient(t, settings);
   t.is(await loadStoredCounter(client, 'ours'), null);
   await storeCounter(client, 'ours', 7);
   t.is(await loadStoredCounter(client, 'ours'), 7);
@@ -67,9 +67,7 @@ const workflowTasks = 1;
 test('a worker on the wrong database polls nothing, and logs the cause', async (t) => {
   const punctual = await startApi(t, {});
   const temporalEnv = await freshNamespace();
-  const { client, connection, namespace } = temporalClient(t, temporalEnv, {
-    patientTemporal: true,
-  });
+  const { client, connection, namespace } = temporalClient(t, temporalEnv);
   const ofAnother = '019a0000-0000-7000-8000-000000000000';
   await ensureSweepSchedule(client, ofAnother);
   const pollers = async () => {
@@ -94,7 +92,7 @@ test('a worker on the wrong database polls nothing, and logs the cause', async (
 test('an API whose posts would go to workers of another database exits, and logs the cause', async (t) => {
   const punctual = await startApi(t, {});
   const temporalEnv = await freshNamespace();
-  const { client } = temporalClient(t, temporalEnv, { patientTemporal: true });
+  const { client } = temporalClient(t, temporalEnv);
   await ensureSweepSchedule(client, '019a0000-0000-7000-8000-000000000000');
   const api = await startApiProcess(t, {
     ...temporalEnv,

@@ -13,7 +13,7 @@ import { untilBegun } from '../support/until-begun.ts';
 import { timerEnds } from '../support/waits.ts';
 
 const test = needs('temporal');
-const api = sharedPunctual(test, { patientTemporal: true });
+const api = sharedPunctual(test);
 const hour = 60 * 60_000;
 
 /** A workspace with a channel. */
