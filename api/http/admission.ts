@@ -8,7 +8,14 @@ import { hashApiKey, operatorKeyPrefix } from '../../runtime/secrets.ts';
 import type { Caller, Operator } from '../../services/context.ts';
 import { clientAddress, originOf } from '../rate-limits/client-address.ts';
 import { createConcurrencyLimit } from '../rate-limits/concurrency-limit.ts';
-import { createLimiter, rateLimitHeaders, type Standing } from '../rate-limits/limiter.ts';
+import {
+  countingCalls,
+  createLimiter,
+  rateLimitHeaders,
+  standingOf,
+  type KeyCounts,
+  type Standing,
+} from '../rate-limits/limiter.ts';
 
 /**
  * Authenticates a call and applies the rate limits.
@@ -47,15 +54,14 @@ export function createAdmission(
   const requestPolicy = { name: 'requests', quota: limits.requests };
   const writePolicy = { name: 'writes', quota: limits.writes };
   const wrongKeyPolicy = { name: 'wrong-keys', quota: limits.wrongKeys };
-  const countRequest = createLimiter(pool, requestPolicy, { clearsUp: true });
-  const countWrite = createLimiter(pool, writePolicy);
   const countWrongKey = createLimiter(pool, wrongKeyPolicy);
-  const authenticate = authenticator(pool, quotas, assertOpen);
+  const authenticate = authenticator(pool, limits.requests, quotas, assertOpen);
 
-  /** Counts the request first: a refused request must not count as a write. */
-  async function count(keyId: string, isWrite: boolean): Promise<Standing[]> {
-    const asRequest = await countRequest(keyId);
-    return isWrite && !asRequest.refused ? [asRequest, await countWrite(keyId)] : [asRequest];
+  function standingsOf({ requests, requests_ms, writes, writes_ms }: KeyCounts): Standing[] {
+    const asRequest = standingOf(requestPolicy, requests, requests_ms);
+    return writes === null
+      ? [asRequest]
+      : [asRequest, standingOf(writePolicy, writes, writes_ms ?? 0)];
   }
 
   async function refuseWrongKey(ctx: Context): Promise<never> {
@@ -69,12 +75,12 @@ export function createAdmission(
   }
 
   return async (ctx, isWrite, { waits = false, isForOperators = false } = {}) => {
-    const known = await authenticate(ctx.get('authorization'));
+    const known = await authenticate(ctx.get('authorization'), isWrite);
     if (!known) {
       return refuseWrongKey(ctx);
     }
 
-    const standings = await count(known.keyId, isWrite);
+    const standings = standingsOf(known.counts);
     ctx.set(rateLimitHeaders([requestPolicy, writePolicy], standings));
     const refusal = standings.find(({ refused }) => refused);
     if (refusal) {
@@ -101,9 +107,13 @@ const needsWorkspace =
   'This call acts within a workspace and needs one of its API keys (svc_live_…); an operator key only manages workspaces.';
 
 /** A caller and the id of its key. An operator key has no workspace. */
-type Authenticated = { readonly keyId: string; readonly caller: Caller | null };
+type Authenticated = {
+  readonly keyId: string;
+  readonly caller: Caller | null;
+  readonly counts: KeyCounts;
+};
 
-type Row = {
+type Row = KeyCounts & {
   readonly id: string;
   readonly workspace_id: string;
   readonly plan: string | null;
@@ -116,20 +126,22 @@ type Row = {
   readonly channel_ids: readonly string[] | null;
 };
 
-const findKey = `select k.id, k.workspace_id, k.scopes, k.channel_ids, w.plan, w.quotas,
+const findKey =
+  countingCalls(`select k.id, k.workspace_id, k.scopes, k.channel_ids, w.plan, w.quotas,
     k.last_used_at > now() - interval '1 minute' as is_recorded
   from api_keys k join workspaces w on w.id = k.workspace_id
   where k.hash = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
-    and w.deleted_at is null`;
+    and w.deleted_at is null`);
 
 /** Operators call seldom, so each call records its use. */
-const useOperatorKey = `update operator_keys set last_used_at = now()
-  where hash = $1 and revoked_at is null returning id`;
+const useOperatorKey = countingCalls(`update operator_keys set last_used_at = now()
+  where hash = $1 and revoked_at is null returning id`);
 
 /**
- * Returns a function that finds the caller by an `Authorization` header. The scheme is case-insensitive. Every call
- * queries the database, so that a revoked or changed key has its effect immediately.
+ * Returns a function that finds the caller by an `Authorization` header, and counts the call. The scheme is
+ * case-insensitive. Every call queries the database, so that a revoked or changed key has its effect immediately.
  *
+ * @param mostRequests Of a key per minute. A call beyond them does not count as a write.
  * @param quotas Defaults for a workspace without quotas of its own.
  * @param assertOpen Throws while the database is not ready.
  * @returns null for a key that is unknown, expired or revoked.
@@ -137,20 +149,12 @@ const useOperatorKey = `update operator_keys set last_used_at = now()
  */
 function authenticator(
   pool: Pool,
+  mostRequests: number,
   quotas: Quotas,
   assertOpen: () => void,
-): (header: string) => Promise<Authenticated | null> {
+): (header: string, isWrite: boolean) => Promise<Authenticated | null> {
   const recordUse = lastUseRecorder(pool);
-  const find = async (hash: string): Promise<Row | undefined> => {
-    const { rows } = await pool.query<Row>({ name: 'authenticate', text: findKey, values: [hash] });
-    const [row] = rows;
-    if (row && !row.is_recorded) {
-      recordUse(row.id);
-    }
-
-    return row;
-  };
-  return async (header) => {
+  return async (header, isWrite) => {
     const key = /^bearer +(?<key>\S+) *$/iv.exec(header)?.groups?.['key'];
     if (key === undefined) {
       throw new AppError(
@@ -160,15 +164,21 @@ function authenticator(
     }
 
     assertOpen();
-    const hash = hashApiKey(key);
+    const values = [hashApiKey(key), isWrite, mostRequests];
     if (key.startsWith(operatorKeyPrefix)) {
-      const { rows } = await pool.query<{ id: string }>(useOperatorKey, [hash]);
-      return rows[0] ? { keyId: rows[0].id, caller: null } : null;
+      const found = await pool.query<Pick<Row, 'id'> & KeyCounts>(useOperatorKey, values);
+      const [operator] = found.rows;
+      return operator ? { keyId: operator.id, caller: null, counts: operator } : null;
     }
 
-    const row = await find(hash);
+    const { rows } = await pool.query<Row>({ name: 'authenticate', text: findKey, values });
+    const [row] = rows;
     if (!row) {
       return null;
+    }
+
+    if (!row.is_recorded) {
+      recordUse(row.id);
     }
 
     const caller = {
@@ -179,7 +189,7 @@ function authenticator(
       plan: row.plan,
       quotas: { ...quotas, ...row.quotas },
     };
-    return { keyId: row.id, caller };
+    return { keyId: row.id, caller, counts: row };
   };
 }
 

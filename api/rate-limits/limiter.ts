@@ -29,19 +29,15 @@ export type Standing = {
  */
 type Limiter = (key: string) => Promise<Standing>;
 
-/** @param options.clearsUp Also removes expired rows; one limiter of the process is enough. */
-export function createLimiter(
-  pool: Pool,
-  policy: Policy,
-  { clearsUp = false }: { clearsUp?: boolean } = {},
-): Limiter {
+/** Also removes expired rows of the table, whatever counted them. */
+export function createLimiter(pool: Pool, policy: Policy): Limiter {
   const { name, quota } = policy;
   const counter = new RateLimiterPostgres({
     storeClient: pool,
     storeType: 'pool',
     tableName: 'rate_limits',
     tableCreated: true, // By a migration.
-    clearExpiredByTimeout: clearsUp,
+    clearExpiredByTimeout: true,
     keyPrefix: name,
     points: quota,
     duration: windowSeconds,
@@ -56,11 +52,53 @@ export function createLimiter(
     return {
       policy,
       remaining: counted.remainingPoints,
-      resetSeconds: Math.max(Math.ceil(counted.msBeforeNext / 1000), 1),
+      resetSeconds: secondsOf(counted.msBeforeNext),
       refused,
     };
   };
 }
+
+const secondsOf = (ms: number): number => Math.max(Math.ceil(ms / 1000), 1);
+
+/** The calls of a key in its windows, with the current one, and the milliseconds that are left of these windows. */
+export type KeyCounts = {
+  readonly requests: number;
+  readonly requests_ms: number;
+  /** Null when the call did not count as a write. */
+  readonly writes: number | null;
+  readonly writes_ms: number | null;
+};
+
+export const standingOf = (policy: Policy, points: number, restMs: number): Standing => ({
+  policy,
+  remaining: Math.max(policy.quota - points, 0),
+  resetSeconds: secondsOf(restMs),
+  refused: points > policy.quota,
+});
+
+/**
+ * SQL that finds a key and counts a call with it, in one statement because every call runs it. A refused request does
+ * not count as a write.
+ *
+ * Values: `$2` whether the call is a write, `$3` the quota of requests.
+ *
+ * @param findKey SQL that returns the row of the key, with its `id`. It uses `$1`.
+ */
+export const countingCalls = (findKey: string): string => `with k as (${findKey}),
+  clock as (select (extract(epoch from now()) * 1000)::bigint as ms),
+  requests as (${countCall('requests', 'k, clock')}),
+  writes as (${countCall('writes', 'k, clock, requests where $2::boolean and requests.points <= $3::bigint')})
+  select k.*, requests.points as requests, (requests.expire - clock.ms)::integer as requests_ms,
+    writes.points as writes, (writes.expire - clock.ms)::integer as writes_ms
+  from k cross join clock cross join requests left join writes on true`;
+
+const countCall = (name: string, from: string): string =>
+  `insert into rate_limits as old (key, points, expire)
+    select '${name}:' || k.id, 1, clock.ms + ${1000 * windowSeconds} from ${from}
+    on conflict (key) do update set
+      points = case when old.expire <= excluded.expire - ${1000 * windowSeconds} then 1 else old.points + 1 end,
+      expire = case when old.expire <= excluded.expire - ${1000 * windowSeconds} then excluded.expire else old.expire end
+    returning points, expire`;
 
 /** Reads the calls of a key in the current minute, without counting one. */
 export type CallCounts = (keyId: string) => Promise<{ requests: number; writes: number }>;

@@ -6,7 +6,7 @@ import { Pool } from 'pg';
 import { newId } from '../../db/new-id.ts';
 import { fill, type Recipe, type Slot } from './recipe.ts';
 
-// The baseline: Koa, `pg` and the product's own statements, without checks (except of the key), limits and ORM. Runs as
+// The baseline: Koa, `pg` and the product's own statements (with those that count calls), without checks and ORM. Runs as
 // a process, with its settings in the environment.
 
 type Recipes = { readonly read: Recipe; readonly create: Recipe };

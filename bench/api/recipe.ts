@@ -28,11 +28,8 @@ type Step = {
 
 export type Recipe = readonly Step[];
 
-/** Rate limits are the product's own; the bare server has none. */
-const isLimit = ({ text }: Statement): boolean => /\brate_limits\b/v.test(text);
-
 /**
- * Records the product's statements for a call, without those of its rate limits. Repeats the call until two recordings
+ * Records the product's statements for a call. Repeats the call until two recordings
  * are equal, to exclude statements that only run once after the start.
  *
  * @throws Error when no two are equal.
@@ -59,7 +56,7 @@ export async function statementsOf(
 
 async function readStatements(file: string): Promise<Statement[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
-  return lines.map((line) => JSON.parse(line) as Statement).filter((one) => !isLimit(one));
+  return lines.map((line) => JSON.parse(line) as Statement);
 }
 
 const literal = /'(?<value>(?:[^']|'')*)'/gv;

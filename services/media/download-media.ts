@@ -9,6 +9,7 @@ import { reserveFiles, type FileReservation } from '../quotas/media-quota.ts';
 import { nameInUrl } from './file-texts.ts';
 import {
   maxFileBytes,
+  noMedia,
   storedMedia,
   storeFile,
   type NewMedia,
@@ -49,6 +50,10 @@ export async function downloadMedia(
   urls: readonly GivenUrl[],
   signal?: AbortSignal,
 ): Promise<StoredMedia> {
+  if (urls.length === 0) {
+    return noMedia; // As most posts.
+  }
+
   assertAllowed(deps, urls);
   const wanted = [...new Set(urls.map(({ url }) => url))];
   const coming = await reserveFiles(deps.orm.em.fork(), deps.media, owner, wanted.length);

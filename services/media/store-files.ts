@@ -107,6 +107,12 @@ export const storedMedia = (
   },
 });
 
+export const noMedia: StoredMedia = {
+  files: [],
+  countedInLibrary: () => undefined,
+  removeUnclaimed: () => Promise.resolve(),
+};
+
 /**
  * Creates the rows of stored files in the caller's transaction. They are inserted when it flushes.
  *

@@ -50,8 +50,8 @@ export async function createPost(
 ): Promise<Created> {
   assertPostChannels(caller, input.channelIds ?? []);
   const replayed = async (): Promise<Created | null> => {
-    const em = deps.orm.em.fork();
-    const postId = key && (await findReplayed(em, caller.workspaceId, key, deps.now()));
+    const postId =
+      key && (await findReplayed(deps.orm.em.fork(), caller.workspaceId, key, deps.now()));
     return postId ? { postId, replayed: true, toSync: null } : null;
   };
   const earlier = await replayed();

@@ -6,6 +6,7 @@ import { relayOnce } from '../../worker/relay.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
+import { poll } from '../support/poll.ts';
 import { storeChannel, storeUnsynced } from '../support/seed.ts';
 import { testLog } from '../support/temporal.ts';
 import { runOf } from './started-with.ts';
@@ -152,6 +153,12 @@ test('posts that get no database connection are not logged as refused by Tempora
   // The relay's own transaction holds the only connection.
   const orm = createOrm(punctual.databaseUrl, { poolSize: 1, connectTimeoutMs: 200 });
   t.teardown(() => orm.close());
+  const connect = () =>
+    orm.em
+      .fork()
+      .execute('select 1')
+      .catch(() => null);
+  await poll(connect, (rows) => rows !== null); // A busy machine may need longer than the timeout.
   const lines: string[] = [];
   const log = testLog.child({});
   log.warn = (_what: object, line?: string) => void lines.push(line ?? '');
