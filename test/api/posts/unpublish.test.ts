@@ -49,8 +49,8 @@ test('every published channel, or only the named ones, are being removed at once
 test('a post that is not live, not ended or unconfirmed is refused, and the refusal says what to do', async (t) => {
   const { channels, make, unpublish } = await workspace();
   const cases: [PostStatus, ChannelStatus[], RegExp][] = [
-    ['draft', ['draft', 'draft', 'draft'], /^Nothing of the post is live on these channels/v],
-    ['failed', ['failed', 'failed', 'failed'], /^Nothing of the post is live on these channels/v],
+    ['draft', ['draft', 'draft', 'draft'], /^The post was published on no channel.* DELETE/v],
+    ['failed', ['failed', 'failed', 'failed'], /^The post was published on no channel.* DELETE/v],
     [
       'scheduled',
       ['scheduled', 'scheduled', 'scheduled'],
@@ -75,6 +75,16 @@ test('a post that is not live, not ended or unconfirmed is refused, and the refu
   const unknown = await unpublish(id, { channel_ids: [channels[0], crypto.randomUUID()] });
   t.is(unknown.status, 400);
   t.like(unknown.body, { code: 'invalid_channel_ids', details: [{ path: '/channel_ids/1' }] });
+});
+
+test('a refusal tells whether other channels have the post, or had it', async (t) => {
+  const { channels, make, unpublish } = await workspace();
+  const id = await make('failed', ['published', 'failed', 'failed']);
+  const refusal = async () =>
+    (await unpublish(id, { channel_ids: channels.slice(1, 2) })).body.error as string;
+  t.regex(await refusal(), /not live on [^,]*@1@x.test.* live on [^,]*@0@x.test.*: name that/v);
+  t.is((await unpublish(id)).status, 202);
+  t.regex(await refusal(), /not live on [^,]*@1@x.test.* removed already, or being removed/v);
 });
 
 test('a draft whose live part is being removed cannot be scheduled meanwhile', async (t) => {
