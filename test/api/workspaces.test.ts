@@ -45,18 +45,21 @@ test('an operator creates a workspace with limits and a key, which works for its
   t.deepEqual((await operator.get(`/workspaces/${id}`)).body, { workspace: edited });
   const { entries } = (await customer.get('/audit')).body;
   t.deepEqual(
-    entries.map(({ action, actor }: Entry) => [action, actor.type]),
+    entries.map(({ action, actor }: Entry) => [action, actor.type, actor.id, actor.last_four]),
     [
-      ['workspace.edited', 'operator'],
-      ['post.created', 'key'],
-      ['key.created', 'operator'],
-      ['workspace.created', 'operator'],
+      ['workspace.edited', 'operator', operator.id, operator.key.slice(-4)],
+      ['post.created', 'key', key.id, key.last_four],
+      ['key.created', 'operator', operator.id, operator.key.slice(-4)],
+      ['workspace.created', 'operator', operator.id, operator.key.slice(-4)],
     ],
   );
   t.truthy(entries[0].request_id);
 });
 
-type Entry = { readonly action: string; readonly actor: { readonly type: string } };
+type Entry = {
+  readonly action: string;
+  readonly actor: { readonly type: string; readonly id: string; readonly last_four: string };
+};
 
 test('workspaces are listed in pages, newest first, and bad values are refused', async (t) => {
   const operator = await newOperator();
