@@ -74,6 +74,7 @@ export function createAdmission(
       return refuseWrongKey(ctx);
     }
 
+    Object.assign(ctx.state, { keyId: known.keyId, workspaceId: known.caller?.workspaceId });
     const standings = await count(known.keyId, isWrite);
     ctx.set(rateLimitHeaders([requestPolicy, writePolicy], standings));
     const refusal = standings.find(({ refused }) => refused);
