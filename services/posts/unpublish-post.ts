@@ -59,7 +59,7 @@ export async function unpublishPost(
       await recordAudit(em, change, 'post.unpublished', postId);
     }
 
-    return putInOutbox(em, scope);
+    return { ...(await putInOutbox(em, scope)), requestId: change.requestId };
   });
 }
 
