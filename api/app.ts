@@ -14,6 +14,7 @@ import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
 import { drainUnreadBody } from './http/drain-body.ts';
 import { resetBroken, answerErrors, answerBroken } from './http/errors.ts';
+import { logRequests } from './http/log-requests.ts';
 import { fixedPaths, mount } from './http/mount.ts';
 import type { Route } from './http/route.ts';
 import { keyRoutes } from './keys/routes.ts';
@@ -59,6 +60,7 @@ export function createApp(deps: ApiDeps): Koa {
   ];
   app
     .use(requestId)
+    .use(logRequests(deps.log))
     .use(drainUnreadBody)
     .use(answerErrors(deps.log))
     .use(resetBroken(deps.log))

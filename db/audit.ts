@@ -5,6 +5,8 @@ import { query } from './query.ts';
 
 /** Where a change came from. */
 export type Origin = {
+  /** Set for a call with an operator key. */
+  readonly operatorKeyId?: string;
   /** The `X-Request-Id` of the call. */
   readonly requestId?: string;
   /** The client's IP address. */
@@ -77,14 +79,14 @@ export async function recordAudit(
  * @param made A table with the ids of the new rows and of the changed objects.
  */
 export const insertAudit = (
-  { workspaceId, keyId, linkId, requestId, address }: Actor,
+  { workspaceId, keyId, linkId, operatorKeyId, requestId, address }: Actor,
   action: AuditAction,
   made: RawBuilder<unknown>,
 ): RawBuilder<unknown> => {
   const type: (typeof actorTypes)[number] = keyId ? 'key' : linkId ? 'connect_link' : 'operator';
   return sql`
     insert into audit_log (id, workspace_id, at, actor, actor_id, action, object_id, request_id, address)
-    select made.id, ${workspaceId}::uuid, clock_timestamp(), ${type}::text, ${keyId ?? linkId ?? null}::uuid,
+    select made.id, ${workspaceId}::uuid, clock_timestamp(), ${type}::text, ${keyId ?? linkId ?? operatorKeyId ?? null}::uuid,
       ${action}::text, made.object_id, ${requestId ?? null}::text, ${address ?? null}::text
     from ${made} as made (id, object_id)`;
 };

@@ -40,12 +40,7 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
 
   const due = parseInstant(at) ?? localTime(request)?.due;
   if (!due) {
-    throw invalid(
-      'scheduled_at',
-      parseWall(at) !== null
-        ? `needs Z or an offset, such as ${withSeconds(at)}Z or ${withSeconds(at)}+02:00, or the field timezone with an IANA name, such as Europe/Berlin`
-        : 'must be an existing time such as 2026-05-01T09:30:00Z or 2026-05-01T11:30:00+02:00',
-    );
+    throw invalid('scheduled_at', whyNoTime(at, timezone));
   }
 
   const ahead = due.getTime() - now.getTime();
@@ -59,6 +54,20 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
   }
 
   return ahead < 0 ? now : due;
+}
+
+/** Says what a `scheduled_at` lacks, with what it would be. */
+function whyNoTime(at: string, timezone: DueTimeRequest['timezone']): string {
+  const withT = at.replace(/^(?<day>\d{4}-\d\d-\d\d) +(?=\d)/v, '$<day>T');
+  const [full, t] = [withSeconds(withT), withT === at ? '' : 'a T between date and time'];
+  const isLocal = parseWall(full) !== null;
+  if (t && (parseInstant(full) || (isLocal && timezone))) {
+    return `needs ${t}, such as ${full}`;
+  }
+
+  return isLocal
+    ? `needs ${t && `${t}, and `}Z or an offset, such as ${full}Z or ${full}+02:00, or the field timezone with an IANA name, such as Europe/Berlin`
+    : 'must be an existing time such as 2026-05-01T09:30:00Z or 2026-05-01T11:30:00+02:00';
 }
 
 /** The post's `warning` about its time: the request has two times, or clocks skip its local time. Otherwise null. */

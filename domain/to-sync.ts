@@ -36,6 +36,8 @@ export type UnpublishToSync = {
   readonly networks: readonly string[];
   /** The row's `sync_at`, which each request changes. */
   readonly syncAt: Date;
+  /** The `X-Request-Id` of the call; the relay does not know it. */
+  readonly requestId?: string | undefined;
 };
 
 /** Request to read a post's metrics now. */

@@ -159,6 +159,7 @@ type Transact<T> = (create: (em: Em) => Promise<T>) => Promise<T>;
  * Creates an object once for each idempotency key, for calls other than those that create posts. The answer is stored
  * sealed for a day, since it may contain a secret, and a repeated request gets it again.
  *
+ * @param scopeId The workspace, or the operator key of a call with one.
  * @param key Undefined without a key: each call creates an object.
  * @param create Calls `transact` once, with all checks that depend on other rows inside it.
  * @param forMs How long the answer is kept, in milliseconds.
@@ -166,7 +167,7 @@ type Transact<T> = (create: (em: Em) => Promise<T>) => Promise<T>;
  */
 export async function createOnce<T extends object>(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer'>,
-  workspaceId: string,
+  scopeId: string,
   key: RequestKey | undefined,
   create: (transact: Transact<T>) => Promise<T>,
   forMs = keptMs,
@@ -176,8 +177,8 @@ export async function createOnce<T extends object>(
     return { ...answer, replayed: false };
   }
 
-  const purpose = answerPurpose(workspaceId, key.key);
-  const earlier = await findKey(deps.orm.em.fork(), workspaceId, key, deps.now());
+  const purpose = answerPurpose(scopeId, key.key);
+  const earlier = await findKey(deps.orm.em.fork(), scopeId, key, deps.now());
   if (earlier) {
     const answer: T = JSON.parse(deps.sealer.open(earlier.sealed_answer ?? '', purpose));
     return { ...answer, replayed: true };
@@ -186,13 +187,13 @@ export async function createOnce<T extends object>(
   try {
     const answer = await create((work) =>
       deps.orm.em.fork().transactional(async (em) => {
-        await claimKey(em, workspaceId, key, null, deps.now(), forMs);
+        await claimKey(em, scopeId, key, null, deps.now(), forMs);
         const made = await work(em);
         const sealed = deps.sealer.seal(JSON.stringify(made), purpose);
         await query(
           em,
           sql`update idempotency_keys set sealed_answer = ${sealed}
-              where workspace_id = ${workspaceId} and key = ${key.key}`,
+              where workspace_id = ${scopeId} and key = ${key.key}`,
         );
         return made;
       }),
@@ -200,7 +201,7 @@ export async function createOnce<T extends object>(
     return { ...answer, replayed: false };
   } catch (error) {
     if (error instanceof KeyTakenError) {
-      return createOnce(deps, workspaceId, key, create, forMs);
+      return createOnce(deps, scopeId, key, create, forMs);
     }
 
     throw error;

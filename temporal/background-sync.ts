@@ -59,7 +59,9 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger): Backgroun
     syncDelivery: (delivery) =>
       begin({ delivery: delivery.deliveryId }, (em) => syncDelivery(client, em, delivery, log)),
     syncUnpublish: (request) =>
-      begin({ unpublish: request.postId }, (em) => syncUnpublish(client, em, request, log)),
+      begin({ unpublish: request.postId, requestId: request.requestId }, (em) =>
+        syncUnpublish(client, em, request, log),
+      ),
     refreshPost: (request) =>
       begin({ metricsOf: request.postId }, () => startRefresh(client, request, log)),
     drain: async () => {

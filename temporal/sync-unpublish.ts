@@ -20,7 +20,7 @@ import { startSearchable } from './ensure-search-attributes.ts';
 export async function syncUnpublish(
   client: Client,
   em: Em,
-  { workspaceId, postId, networks, syncAt }: UnpublishToSync,
+  { workspaceId, postId, networks, syncAt, requestId }: UnpublishToSync,
   log?: Logger,
 ): Promise<void> {
   const start = (searchable: object): Promise<unknown> =>
@@ -31,6 +31,8 @@ export async function syncUnpublish(
       workflowIdConflictPolicy: 'USE_EXISTING',
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       staticSummary: 'Removes a post from its networks',
+      // Names the call in the API's log and in the audit log.
+      ...(requestId === undefined ? {} : { memo: { requestId } }),
       priority: { fairnessKey: workspaceId },
       args: [{ workspaceId, postId }],
       signal: unpublish,

@@ -20,8 +20,11 @@ export const actorSchema = record({
     description:
       '`key`: an API key. `connect_link`: a person who connected an account in a browser. `operator`: the operator of the service.',
   },
-  id: { ...nullable(uuid), description: 'The API key or the link; null for the operator.' },
-  last_four: { ...nullable(text), description: 'The last four characters of the API key.' },
+  id: {
+    ...nullable(uuid),
+    description: 'The API key, the link or the operator key; null for a command of the operator.',
+  },
+  last_four: { ...nullable(text), description: 'The last four characters of the key.' },
 });
 
 export const auditEntrySchema = record({

@@ -80,6 +80,7 @@ export function createAdmission(
       return refuseWrongKey(ctx);
     }
 
+    Object.assign(ctx.state, { keyId: known.keyId, workspaceId: known.caller?.workspaceId });
     const standings = standingsOf(known.counts);
     ctx.set(rateLimitHeaders([requestPolicy, writePolicy], standings));
     const refusal = standings.find(({ refused }) => refused);

@@ -4,6 +4,7 @@ import { isDatabaseUnavailable } from '../../db/database-errors.ts';
 import { AppError, errorCodes, type ErrorCode } from '../../domain/errors.ts';
 import { fields, listOf, oneOf, text } from '../../domain/json-schema.ts';
 import { describeError, type Logger } from '../../runtime/logger.ts';
+import { shownPath } from './log-requests.ts';
 
 /** The HTTP status of each error code. */
 export const httpStatusOf: Readonly<Record<ErrorCode, number>> = {
@@ -129,10 +130,6 @@ export function named(error: unknown): AppError {
   return new AppError('internal', 'Something went wrong here. Tell the operator the X-Request-Id.');
 }
 
-/** A path for the log, without the query. File and connect links work without a key, so their tokens are cut. */
-const shown = (path: string): string =>
-  path.replace(/^\/(?<kind>files|connect)\/.*/sv, '/$<kind>/…');
-
 function answer(ctx: Context, error: AppError, cause: unknown, log: Logger) {
   const { code, message, details } = error;
   ctx.status = httpStatusOf[code];
@@ -151,7 +148,7 @@ function answer(ctx: Context, error: AppError, cause: unknown, log: Logger) {
 /** Logs a response with a status of 500 or above. */
 export function logFailure(ctx: Context, { code }: AppError, cause: unknown, log: Logger): void {
   if (httpStatusOf[code] >= 500) {
-    const request = { id: ctx.state['requestId'], method: ctx.method, path: shown(ctx.path) };
+    const request = { id: ctx.state['requestId'], method: ctx.method, path: shownPath(ctx.path) };
     log.error({ request, error: describeError(cause) }, code);
   }
 }

@@ -131,7 +131,8 @@ export const postErrors = {
   nothing_to_unpublish: {
     when: 'Nothing of the post is live on the channels; or publishing has not ended on one of them; or one is unconfirmed.',
     example: {
-      error: 'Nothing of the post is live on these channels, so there is nothing to remove.',
+      error:
+        'The post was published on no channel, so there is nothing to remove. DELETE /posts/0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d deletes it here.',
     },
   },
 } satisfies Partial<Record<ErrorCode, DescribedError>>;

@@ -84,7 +84,7 @@ export const validateCall = (deps: ApiDeps): Route =>
     scope: 'posts:write',
     summary: 'Validate a post by the rules of its networks',
     description:
-      'Validates the post by the same rules as its creation, and stores nothing. Faults that no network rule covers, such as an unknown channel, fail as they would there.',
+      'Validates the post by the same rules as its creation, and stores nothing. Faults that no network rule covers, such as an unknown channel or a taken `external_id`, fail as they would there.',
     body: validatePostSchema,
     isReadOnly: true,
     bodyExamples: postsToValidate,
@@ -95,7 +95,7 @@ export const validateCall = (deps: ApiDeps): Route =>
         examples: validations,
       },
     },
-    errors: [...requestErrors, 'quota_exceeded'],
+    errors: [...requestErrors, 'quota_exceeded', 'external_id_taken'],
     handle: async ({ caller, body, clientSignal }) => {
       assertReaches(caller, body.channel_ids ?? []);
       const validated = await validatePost(deps, caller, postInput(body), clientSignal());

@@ -1,12 +1,14 @@
 import { record } from '../../domain/json-schema.ts';
 import { quotaNames } from '../../domain/quotas.ts';
-import { readExpiry, readName } from '../../services/keys/write-keys.ts';
+import { createOnce } from '../../services/idempotency.ts';
+import { readExpiry, readName, type CreatedKey } from '../../services/keys/write-keys.ts';
 import { cursorQuery } from '../../services/cursor.ts';
 import { deleteWorkspace } from '../../services/workspaces/delete-workspace.ts';
 import {
   listWorkspaces,
   maxWorkspacePage,
   showWorkspace,
+  type WorkspaceView,
 } from '../../services/workspaces/read-workspaces.ts';
 import {
   editWorkspace,
@@ -16,6 +18,12 @@ import {
 import type { ApiDeps } from '../deps.ts';
 import { created, workspaceKeys } from '../keys/examples.ts';
 import { createdKeySchema, workspaceKeySchema } from '../keys/schemas.ts';
+import {
+  createdAnswer,
+  idempotencyHeader,
+  replayedHeader,
+  requestKey,
+} from '../http/idempotency.ts';
 import { location, route, type Examples, type Route } from '../http/route.ts';
 import {
   createWorkspaceSchema,
@@ -100,6 +108,7 @@ const createCall = (deps: ApiDeps): Route =>
     description: 'It has no API key yet: `POST /workspaces/{id}/keys`.',
     isForOperators: true,
     scope: null,
+    requestHeaders: idempotencyHeader,
     body: createWorkspaceSchema,
     bodyExamples: { named: { summary: 'A customer', value: { name: 'Ana & Co' } } },
     answers: {
@@ -109,12 +118,28 @@ const createCall = (deps: ApiDeps): Route =>
         headers: { Location: location },
         examples: one,
       },
+      200: {
+        description:
+          'The workspace that this idempotency key created within the last 24 hours, as it was then.',
+        schema: workspaceAnswer,
+        headers: replayedHeader,
+        examples: one,
+      },
     },
-    errors: ['invalid_request'],
-    handle: async ({ caller, body }) => {
-      const made = await storeWorkspace(deps.orm.em.fork(), caller, body);
-      const headers = { Location: `/api/v1/workspaces/${made}` };
-      return { status: 201, body: await show(deps, made), headers };
+    errors: ['invalid_request', 'idempotency_key_reused'],
+    handle: async ({ caller, body, header }) => {
+      const once = requestKey(header, 'createWorkspace', body);
+      const { workspace, replayed } = await createOnce<{ workspace: WorkspaceView }>(
+        deps,
+        caller.operatorKeyId,
+        once,
+        (within) =>
+          within(async (em) => {
+            const made = await storeWorkspace(em, caller, body);
+            return { workspace: await showWorkspace(em, deps.quotas, made) };
+          }),
+      );
+      return createdAnswer({ workspace }, replayed, `/api/v1/workspaces/${workspace.id}`);
     },
   });
 
@@ -200,6 +225,7 @@ const createKeyCall = (deps: ApiDeps): Route =>
     description: 'Without `scopes` the key has all rights within the workspace.',
     isForOperators: true,
     scope: null,
+    requestHeaders: idempotencyHeader,
     body: workspaceKeySchema,
     bodyExamples: workspaceKeys,
     isBodyOptional: true,
@@ -209,15 +235,31 @@ const createKeyCall = (deps: ApiDeps): Route =>
         schema: record({ key: createdKeySchema }),
         examples: { created },
       },
+      200: {
+        description:
+          'The key that this idempotency key created within the last 24 hours, as it was then.',
+        schema: record({ key: createdKeySchema }),
+        headers: replayedHeader,
+        examples: { created },
+      },
     },
-    errors: ['not_found'],
-    handle: async ({ caller, params: { id: workspaceId = '' }, body }) => {
-      const { name = null, scopes = null, expires_at: expires = null } = body;
-      const { secret, key } = await storeWorkspaceKey(deps.orm.em.fork(), caller, workspaceId, {
-        name: name === null ? null : readName(name),
-        scopes,
-        expiresAt: readExpiry(expires, deps.now()),
-      });
-      return { status: 201, body: { key: { ...key, key: secret } } };
+    errors: ['not_found', 'idempotency_key_reused'],
+    handle: async ({ caller, params: { id: workspaceId = '' }, body, header }) => {
+      const once = requestKey(header, 'createWorkspaceKey', { in: workspaceId, ...body });
+      const { secret, key, replayed } = await createOnce<CreatedKey>(
+        deps,
+        caller.operatorKeyId,
+        once,
+        (within) => {
+          const { name = null, scopes = null, expires_at: expires = null } = body;
+          const rights = {
+            name: name === null ? null : readName(name),
+            scopes,
+            expiresAt: readExpiry(expires, deps.now()),
+          };
+          return within((em) => storeWorkspaceKey(em, caller, workspaceId, rights));
+        },
+      );
+      return createdAnswer({ key: { ...key, key: secret } }, replayed);
     },
   });

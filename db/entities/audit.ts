@@ -21,7 +21,7 @@ export const AuditEntrySchema = defineEntity({
     at: instant().primary(),
     id: p.uuid().primary(),
     actor: p.text(),
-    /** The API key or the connect link. */
+    /** The API key, the connect link or the operator key. */
     actorId: p.uuid().strictNullable(),
     action: p.text(),
     objectId: p.uuid().index('audit_log_object'),

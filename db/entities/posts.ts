@@ -159,7 +159,8 @@ export const IdempotencyKeySchema = defineEntity({
   ],
   primaryKeys: ['workspaceId', 'key'],
   properties: {
-    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').primary(),
+    /** The workspace; the operator key for a call with one. */
+    workspaceId: p.uuid().primary().name('workspace_id'),
     key: p.text().primary(),
     /** SHA-256 over the request's canonical JSON, in hex. */
     fingerprint: p.text(),

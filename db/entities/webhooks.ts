@@ -4,7 +4,6 @@ import type { EventType, Subscription } from '../../domain/statuses.ts';
 import { createdAt, id, instant } from './columns.ts';
 import { Workspace } from './workspaces.ts';
 import { Channel } from './channels.ts';
-import { Post } from './posts.ts';
 
 export const WebhookEndpointSchema = defineEntity({
   name: 'WebhookEndpoint',
@@ -57,7 +56,8 @@ export const EventSchema = defineEntity({
     type: p.text().$type<EventType>(),
     /** Exact bytes that each attempt signs and sends. Text, because jsonb reorders keys. */
     body: p.text(),
-    postId: () => p.manyToOne(Post).mapToPk().name('post_id').strictNullable(),
+    /** Not a reference: an event keeps the id of its post when that is deleted. */
+    postId: p.uuid().strictNullable(),
     /** Set for a post's final event, one per run. */
     run: p.integer().strictNullable(),
     /** Set for an event about a channel. */

@@ -15,6 +15,7 @@ import { Migration0041EventSequence } from './migration-0041-event-sequence.ts';
 import { Migration0043PostTimezone } from './migration-0043-post-timezone.ts';
 import { Migration0044ChannelMedia } from './migration-0044-channel-media.ts';
 import { Migration0045SameTexts } from './migration-0045-same-texts.ts';
+import { Migration0046DroppedReferences } from './migration-0046-dropped-references.ts';
 
 const baseline = 'migration-0024-engagement-order';
 
@@ -37,6 +38,7 @@ export const migrations = [
   { name: 'migration-0043-post-timezone', class: Migration0043PostTimezone },
   { name: 'migration-0044-channel-media', class: Migration0044ChannelMedia },
   { name: 'migration-0045-same-texts', class: Migration0045SameTexts },
+  { name: 'migration-0046-dropped-references', class: Migration0046DroppedReferences },
 ];
 
 /** Part of the first migration now; databases of earlier versions list them. */

@@ -44,8 +44,10 @@ export async function listAudit(em: Em, workspaceId: string, search: AuditSearch
   const none = sql``;
   const rows = await queryPlanned(
     em,
-    sql<Row>`select a.id, a.at, a.actor, a.actor_id, k.last_four, a.action, a.object_id, a.request_id, a.address
+    sql<Row>`select a.id, a.at, a.actor, a.actor_id, coalesce(k.last_four, o.last_four) as last_four, a.action,
+        a.object_id, a.request_id, a.address
       from audit_log a left join api_keys k on k.id = a.actor_id and k.workspace_id = a.workspace_id
+        left join operator_keys o on o.id = a.actor_id
       where a.workspace_id = ${workspaceId}
         ${action === undefined ? none : sql`and a.action = ${action}`}
         ${objectId === undefined ? none : sql`and a.object_id = ${objectId}`}

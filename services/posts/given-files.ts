@@ -53,7 +53,7 @@ const mostUrls = 10;
  * The URLs of a request: those of `media_urls`, then those of its lists.
  *
  * @throws AppError `invalid_request` when files of one part are given in two ways, a list's item is neither a file nor a
- *   URL or both, or there are too many URLs.
+ *   URL or both, a list names a file twice, or there are too many URLs.
  */
 export function givenUrls(input: FilesInput): GivenUrl[] {
   assertOneWay(input);
@@ -61,6 +61,12 @@ export function givenUrls(input: FilesInput): GivenUrl[] {
     items.flatMap(({ mediaId, url }, index) => {
       if ((mediaId === undefined) === (url === undefined)) {
         throw invalid(`${at}/${index}`, 'must have either media_id or url');
+      }
+
+      const first = items.findIndex((one) => one.mediaId === mediaId && one.url === url);
+      if (first < index) {
+        const message = `names the same file as ${at}/${first}: send each file once`;
+        throw invalid(`${at}/${index}`, message);
       }
 
       return url === undefined ? [] : [{ url, path: `${at}/${index}/url` }];

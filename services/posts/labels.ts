@@ -83,15 +83,41 @@ export async function withExternalId<T>(
       throw error;
     }
 
-    const [other] = await query(
-      em,
-      sql<{ id: string }>`
-        select id from posts where workspace_id = ${workspaceId} and external_id = ${externalId ?? null}`,
-    );
-    const message = `belongs to ${other ? `post ${other.id}` : 'another post'}: edit that post, or send another external_id`;
-    throw new AppError('external_id_taken', `/external_id ${message}.`, {
-      details: [{ path: '/external_id', message }],
-      cause: error,
-    });
+    throw taken(await ownerOf(em, workspaceId, externalId), error);
   }
+}
+
+/** @throws AppError `external_id_taken` if a post of the workspace has the external id. */
+export async function assertFreeExternalId(
+  em: Em,
+  workspaceId: string,
+  { externalId }: LabelsInput,
+): Promise<void> {
+  const owner = typeof externalId === 'string' && (await ownerOf(em, workspaceId, externalId));
+  if (owner) {
+    throw taken(owner);
+  }
+}
+
+/** Returns the id of the post that has the external id. */
+async function ownerOf(
+  em: Em,
+  workspaceId: string,
+  externalId: LabelsInput['externalId'],
+): Promise<string | undefined> {
+  const [post] = await query(
+    em,
+    sql<{ id: string }>`
+      select id from posts where workspace_id = ${workspaceId} and external_id = ${externalId ?? null}`,
+  );
+  return post?.id;
+}
+
+function taken(postId: string | undefined, cause?: Error): AppError {
+  const owner = postId === undefined ? 'another post' : `post ${postId}`;
+  const message = `belongs to ${owner}: edit that post, or send another external_id`;
+  return new AppError('external_id_taken', `/external_id ${message}.`, {
+    details: [{ path: '/external_id', message }],
+    cause,
+  });
 }

@@ -41,16 +41,13 @@ export async function unpublishPost(
   const now = deps.now();
   return deps.orm.em.fork().transactional(async (em) => {
     await lockPost(em, scope);
-    const chosen = chooseRows(await lockRows(em, scope), channelIds);
+    const rows = await lockRows(em, scope);
+    const chosen = chooseRows(rows, channelIds);
     assertEnded(chosen, scope);
-    const isKnown = ({ removal }: Row): boolean =>
-      ['pending', 'removed', 'not_found'].includes(removal ?? '');
     const wanted = chosen.filter((row) => row.is_live && !isKnown(row));
     const isUnderWay = chosen.some(({ removal }) => removal === 'pending');
     if (wanted.length === 0 && !chosen.some(isKnown)) {
-      const message =
-        'Nothing of the post is live on these channels, so there is nothing to remove.';
-      throw nothingToUnpublish(message);
+      throw nothingToUnpublish(whyNothing(rows, chosen, postId));
     }
 
     if (wanted.length === 0 && !isUnderWay) {
@@ -62,7 +59,7 @@ export async function unpublishPost(
       await recordAudit(em, change, 'post.unpublished', postId);
     }
 
-    return putInOutbox(em, scope);
+    return { ...(await putInOutbox(em, scope)), requestId: change.requestId };
   });
 }
 
@@ -90,6 +87,24 @@ function chooseRows(rows: readonly Row[], channelIds?: readonly string[]): reado
   }
 
   return channelIds ? rows.filter(({ id }) => channelIds.includes(id)) : rows;
+}
+
+/** Whether it is being removed, or is not there any more. */
+const isKnown = ({ removal }: Row): boolean =>
+  ['pending', 'removed', 'not_found'].includes(removal ?? '');
+
+/** Says why nothing can be removed on the chosen channels, and what to do. */
+function whyNothing(rows: readonly Row[], chosen: readonly Row[], postId: string): string {
+  const names = (some: readonly Row[]): string => some.map(nameOfChannel).join(', ');
+  const live = rows.filter((row) => row.is_live && !isKnown(row));
+  const none = `The post is not live on ${names(chosen)}.`;
+  if (live.length > 0) {
+    return `${none} It is live on ${names(live)}: name that in channel_ids, or leave channel_ids out.`;
+  }
+
+  return rows.some(isKnown)
+    ? `${none} Its other channels are removed already, or being removed, so there is nothing to do.`
+    : `The post was published on no channel, so there is nothing to remove. DELETE /posts/${postId} deletes it here.`;
 }
 
 /** @throws AppError `nothing_to_unpublish` if a channel may still get the post, or may have it. */

@@ -8,6 +8,7 @@ import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
 import { assertNotEmpty, assertTexts, postContentOf, type PostInput } from './content.ts';
 import { countNamed, givenFiles, givenUrls, withDownloads } from './given-files.ts';
+import { assertFreeExternalId } from './labels.ts';
 import {
   chooseMedia,
   factsOf,
@@ -79,6 +80,7 @@ export async function validatePost(
       ...idsOfChannels(early),
     ]),
   );
+  await assertFreeExternalId(em, workspaceId, input);
   const downloaded = await downloadMedia(deps, owner, urls, signal);
   await downloaded.removeUnclaimed();
   await assertMediaQuota(em, owner, downloaded.files);

@@ -3,6 +3,7 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 import type { Reply } from '../support/client.ts';
+import { startReadyApi } from '../support/api-process.ts';
 import { sharedApi } from '../support/kit.ts';
 import { rawCall } from '../support/raw-call.ts';
 import { storedRows } from '../support/stored-rows.ts';
@@ -42,6 +43,49 @@ test('every response has a request id, and a valid one of the caller is kept', a
   t.is(await given('abc-1.2:3_4'), 'abc-1.2:3_4');
   for (const harmful of ['a b', '"><script>', 'x'.repeat(101), 'é']) {
     t.not(await given(harmful), harmful);
+  }
+});
+
+test('each write and each refusal is a line of the log, with its request, key and workspace, and without its body', async (t) => {
+  const { workspaceId, key } = await api.newClient();
+  const { databaseUrl, secretKey, temporalEnv } = api.punctual;
+  const settings = { DATABASE_URL: databaseUrl, SECRET_KEY: secretKey, ...temporalEnv };
+  const { url, log } = await startReadyApi(t, settings);
+  const call = (id: string, method: string, path: string, more: object, body?: object) =>
+    rawCall(url + path, {
+      method,
+      headers: { ...json, 'x-request-id': id, ...more },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+  const known = { authorization: `Bearer ${key}` };
+  const post = { body: 'nobody reads this' };
+  const posts = '/api/v1/posts';
+  await call('read', 'GET', posts, known);
+  await call('probe', 'GET', '/healthz', {});
+  await call('write', 'POST', `${posts}/validate?x=hidden`, known, post);
+  await call('post', 'POST', posts, known, post);
+  await call('unknown', 'GET', `${posts}/${key}`, known);
+  await call('wrong', 'GET', posts, { authorization: 'Bearer svc_live_wrong' });
+
+  const lines = log()
+    .split('\n')
+    .flatMap((line) => (line.includes('"msg":"request"') ? [JSON.parse(line)] : []));
+  t.deepEqual(
+    lines.map(({ request_id: id, method, path, status }) => [id, method, path, status]),
+    [
+      ['write', 'POST', `${posts}/validate`, 400],
+      ['post', 'POST', posts, 201],
+      ['unknown', 'GET', `${posts}/svc_live_…`, 404],
+      ['wrong', 'GET', posts, 401],
+    ],
+  );
+  const [, { ms, key_id: keyId, ...line }, , wrong] = lines;
+  t.true(ms > 0 && ms < 60_000);
+  t.is(keyId, (await rawCall(`${url}/api/v1/me`, { headers: known })).body.key.id);
+  t.like(line, { level: 30, workspace_id: workspaceId });
+  t.false('key_id' in wrong);
+  for (const secret of [key.slice('svc_live_'.length), 'hidden', post.body]) {
+    t.false(log().includes(secret));
   }
 });
 

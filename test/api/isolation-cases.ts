@@ -57,7 +57,7 @@ const postFields = (route: string, request: (body: object, mine: Owned) => Ask) 
     ),
   ),
   [`${route} /media/*/media_id`]: refused('media', (id, mine) =>
-    request({ body: 'x', media: [{ media_id: mine.media }, { media_id: id }] }, mine),
+    request({ body: 'x', media: [{ media_id: id }] }, mine),
   ),
   [`${route} /thread/*/media/*/media_id`]: refused('media', (id, mine) =>
     request({ thread: ['x', { text: 'y', media: [{ media_id: id }] }] }, mine),

@@ -138,7 +138,9 @@ test('a time that is too old, too far ahead or invalid is refused with that reas
     ['2026-05-01T10:00:00', /needs Z or an offset, such as 2026-05-01T10:00:00Z or/v],
     ['2026-05-01T10:00:00.25', /needs Z or an offset/v],
     ['2026-02-30T10:00:00', /existing time/v],
-    ['2026-05-01 10:00:00', /existing time/v],
+    ['2026-05-01 10:00', /needs a T between date and time, and Z .*as 2026-05-01T10:00:00Z or/v],
+    ['2026-05-01 10:00:00+02:00', /needs a T .*, such as 2026-05-01T10:00:00\+02:00\.$/v],
+    ['2026-02-30 10:00', /existing time/v],
     ['', /existing time/v],
   ];
   for (const [at, reason] of refused) {

@@ -1,5 +1,6 @@
 import { NetworkError } from '../../networks/network.ts';
 import { platforms } from '../../networks/registry.ts';
+import { unpublishWorkflowId } from '../../workflows/messages.ts';
 import { endOf } from '../support/end-of.ts';
 import { poll } from '../support/poll.ts';
 import type { Stage } from './recorder.ts';
@@ -13,6 +14,7 @@ export async function recordPosts(stage: Stage, keep: Keep): Promise<void> {
   await recordMidway(stage, keep);
   await recordCancelledAgain(stage, keep);
   await recordUnheard(stage, keep);
+  await recordRemovals(stage, keep);
 }
 
 async function recordAsleep({ client, schedule, handleOf }: Stage, keep: Keep): Promise<void> {
@@ -126,6 +128,33 @@ async function recordUnheard(stage: Stage, keep: Keep): Promise<void> {
   const drafted = await schedule(0.1);
   await change(drafted, 'scheduled_at = null, status = ?', 'draft');
   await keep('gone-post', idOf(drafted));
+}
+
+/** A post that is removed from both networks, and one that a network keeps after a retry. */
+export async function recordRemovals(stage: Stage, keep: Keep): Promise<void> {
+  const { client, first, schedule, handleOf } = stage;
+  const unpublish = async (): Promise<string> => {
+    const post = await schedule(0);
+    await client.finalPost(post);
+    await client.post(`/posts/${post}/unpublish`);
+    return unpublishWorkflowId(post);
+  };
+  const removed = await unpublish();
+  await endOf(await handleOf(removed));
+  await keep('unpublished-post', removed);
+
+  const fails = (code: 'network_unavailable' | 'permission_missing') =>
+    new NetworkError(code, 'Not now.', { accepted: 'no' });
+  first.keepsPosts = fails('network_unavailable');
+  const kept = await handleOf(await unpublish());
+  await poll(
+    async () => (await kept.describe()).raw.pendingActivities ?? [],
+    (pending) => pending.some(({ attempt }) => (attempt ?? 0) > 1),
+  );
+  first.keepsPosts = fails('permission_missing');
+  await endOf(kept);
+  await keep('kept-post', kept.workflowId);
+  first.keepsPosts = undefined;
 }
 
 const idOf = (post: string): string => `post-${post}`;

@@ -87,11 +87,11 @@ export async function openStage(
  */
 export async function record(folder: string, name: string, handle: WorkflowHandle): Promise<void> {
   const history = await handle.fetchHistory();
-  // Removes the recording machine's name from worker identities and from the queues that contain them.
-  const json = historyToJSON(history).replaceAll(
-    /"\d+@[^"]*?(?=(?:-[0-9a-f]{32})?")/gv,
-    '"recorder',
-  );
+  // Removes the recording machine's name from worker identities and from the queues that contain them, and its folder
+  // from the stacks of errors.
+  const json = historyToJSON(history)
+    .replaceAll(/"\d+@[^"]*?(?=(?:-[0-9a-f]{32})?")/gv, '"recorder')
+    .replaceAll(process.cwd(), '');
   await mkdir(folder, { recursive: true });
   await writeFile(path.join(folder, `${name}.json`), `${JSON.stringify(JSON.parse(json))}\n`, {
     flag: 'wx',

@@ -56,6 +56,8 @@ test('a history of each kind is stored', (t) => {
     'retried-post',
     'cancelled-midway-post',
     'scheduled-anew-midway-post',
+    'unpublished-post',
+    'kept-post',
     'waiting-delivery',
     'delivered-webhook',
     'failed-delivery',

@@ -8,6 +8,7 @@ import { ownPool, sharedApi } from '../../support/kit.ts';
 import { noTemporal } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
 import { poll } from '../../support/poll.ts';
+import { storeChannel } from '../../support/seed.ts';
 import { storeEvent } from '../../support/seed-deliveries.ts';
 
 const test = needs('postgres');
@@ -120,6 +121,18 @@ test('events that the previous version stored are read in the order of their tim
   t.like(event, { ...read[4] });
   const { id, type, created_at, workspace_id, data } = event;
   t.is(event.body, JSON.stringify({ id, type, created_at, workspace_id, data }));
+});
+
+test('the events of a deleted post still name it, and are found by it', async (t) => {
+  const client = await api.newClient();
+  const channel = await storeChannel(api.punctual, client.workspaceId);
+  const post = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60 };
+  const { id } = (await client.post('/posts', post)).body.post;
+  t.is((await client.delete(`/posts/${id}`)).status, 200);
+  const [made, cancelled] = (await client.get(`/events?post_id=${id}`)).body.events;
+  t.like(made, { type: 'post.scheduled', post_id: id });
+  t.like(cancelled, { type: 'post.cancelled', post_id: id });
+  t.is((await client.get(`/events/${made.id}`)).body.event.post_id, id);
 });
 
 const refusals = {

@@ -78,6 +78,7 @@ test('an external id belongs to one post of a workspace, and the refusal names t
   const free = (await client.post('/posts', { body: 'x' })).body.post;
   const taken = [
     await client.post('/posts', post),
+    await client.post('/posts/validate', post),
     await client.patch(`/posts/${free.id}`, { external_id: 'cms-1' }),
   ];
   for (const { status, body } of taken) {
@@ -88,6 +89,7 @@ test('an external id belongs to one post of a workspace, and the refusal names t
   }
 
   t.is((await client.patch(`/posts/${id}`, post)).status, 200);
+  t.is((await other.post('/posts/validate', post)).status, 200);
   t.is((await other.post('/posts', post)).status, 201);
 });
 

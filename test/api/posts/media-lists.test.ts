@@ -59,7 +59,7 @@ test('media is one ordered list of files and URLs, each with its alt text', asyn
     shown((await client.patch(`/posts/${body.post.id}`, change)).body.post.media);
   t.is(await edit({ body: 'y' }), 'b c=C a=A');
   t.is(await edit({ media: [{ url }, { media_id: a }] }), 'c a');
-  t.is(await edit({ media_ids: [b], media_urls: [url] }), 'b c');
+  t.is(await edit({ media_ids: [b, b], media_urls: [url, url] }), 'b c');
   t.is(await edit({ media: [{ media_id: a, alt_text: null }] }), 'a');
   t.is(await edit({ media: null }), '');
 });
@@ -140,12 +140,31 @@ test('two ways to give the files of one part, and faulty items, are refused by n
     [{ thread: ['x', { text: 'x', media, media_ids: [a] }] }, '/thread/1/media', /media_ids/v],
     [{ media: [{ media_id: a, url }] }, '/media/0', /either media_id or url/v],
     [{ media: [{ alt_text: 'x' }] }, '/media/0', /either media_id or url/v],
+    [
+      { media: [{ url }, ...media, { url }] },
+      '/media/2',
+      /same file as \/media\/0: send each file once/v,
+    ],
+    [
+      { thread: ['x', { text: 'x', media: [...media, { media_id: a, alt_text: 'A' }] }] },
+      '/thread/1/media/1',
+      /once/v,
+    ],
+    [
+      { channel_media: { [mastodon]: [...media, ...media] } },
+      `/channel_media/${mastodon}/1`,
+      /once/v,
+    ],
     [{ media: [{ media_id: a, alt_text: ' ' }] }, '/media/0/alt_text', /must not be blank/v],
     [{ media: [{ media_id: id }] }, '/media/0', /No media file/v],
     [{ channel_media: { [mastodon]: [{ media_id: id }] } }, `/channel_media/${mastodon}/0`, /No /v],
     [{ channel_media: { [id]: media } }, `/channel_media/${id}`, /not among the post's channels/v],
     [{ media: [{ url: 'http://192.0.2.1/' }] }, '/media/0/url', /./v],
-    [{ media: Array.from({ length: 11 }, () => ({ url })) }, '/media/10/url', /at most 10/v],
+    [
+      { media: Array.from({ length: 11 }, (_, index) => ({ url: `${url}?${index}` })) },
+      '/media/10/url',
+      /at most 10/v,
+    ],
   ];
   for (const [body, path, message] of refused) {
     const reply = await create(body);

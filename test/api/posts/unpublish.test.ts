@@ -1,6 +1,8 @@
 import test from 'ava';
 import type { ChannelStatus, PostStatus } from '../../../domain/statuses.ts';
+import { unpublishWorkflowId } from '../../../workflows/messages.ts';
 import { sharedApi } from '../../support/kit.ts';
+import { poll } from '../../support/poll.ts';
 import { setStatus, storeChannel } from '../../support/seed.ts';
 
 const api = sharedApi(test);
@@ -49,8 +51,8 @@ test('every published channel, or only the named ones, are being removed at once
 test('a post that is not live, not ended or unconfirmed is refused, and the refusal says what to do', async (t) => {
   const { channels, make, unpublish } = await workspace();
   const cases: [PostStatus, ChannelStatus[], RegExp][] = [
-    ['draft', ['draft', 'draft', 'draft'], /^Nothing of the post is live on these channels/v],
-    ['failed', ['failed', 'failed', 'failed'], /^Nothing of the post is live on these channels/v],
+    ['draft', ['draft', 'draft', 'draft'], /^The post was published on no channel.* DELETE/v],
+    ['failed', ['failed', 'failed', 'failed'], /^The post was published on no channel.* DELETE/v],
     [
       'scheduled',
       ['scheduled', 'scheduled', 'scheduled'],
@@ -75,6 +77,28 @@ test('a post that is not live, not ended or unconfirmed is refused, and the refu
   const unknown = await unpublish(id, { channel_ids: [channels[0], crypto.randomUUID()] });
   t.is(unknown.status, 400);
   t.like(unknown.body, { code: 'invalid_channel_ids', details: [{ path: '/channel_ids/1' }] });
+});
+
+test('a refusal tells whether other channels have the post, or had it', async (t) => {
+  const { channels, make, unpublish } = await workspace();
+  const id = await make('failed', ['published', 'failed', 'failed']);
+  const refusal = async () =>
+    (await unpublish(id, { channel_ids: channels.slice(1, 2) })).body.error as string;
+  t.regex(await refusal(), /not live on [^,]*@1@x.test.* live on [^,]*@0@x.test.*: name that/v);
+  t.is((await unpublish(id)).status, 202);
+  t.regex(await refusal(), /not live on [^,]*@1@x.test.* removed already, or being removed/v);
+});
+
+test('the workflow of a removal names the request that started it', async (t) => {
+  const { make, client } = await workspace();
+  const id = await make('published', ['published', 'published', 'published']);
+  await client.post(`/posts/${id}/unpublish`, {}, { 'x-request-id': 'from-the-caller.1' });
+  const handle = api.punctual.temporal.client.workflow.getHandle(unpublishWorkflowId(id));
+  const started = await poll(
+    () => handle.describe().catch(() => null),
+    (found) => found !== null,
+  );
+  t.deepEqual(started?.memo, { requestId: 'from-the-caller.1' });
 });
 
 test('a draft whose live part is being removed cannot be scheduled meanwhile', async (t) => {
