@@ -7,7 +7,7 @@ import { migrations } from './migrations/index.ts';
 import {
   mayPrepare,
   prepareStatements,
-  limitSessions,
+  limitSession,
   type Pool,
   releaseBrokenConnections,
 } from './pool.ts';
@@ -40,12 +40,10 @@ export function createOrm(databaseUrl: string, options: OrmOptions = {}): Orm {
       ...connection,
       connectionTimeoutMillis: options.connectTimeoutMs ?? 3000,
       // Without a statement timeout, TCP keepalive detects a lost server.
-      ...(queryTimeoutMs === null ? keptAlive : { query_timeout: queryTimeoutMs }),
+      ...(queryTimeoutMs === null
+        ? keptAlive
+        : { query_timeout: queryTimeoutMs, onConnect: limitSession(queryTimeoutMs) }),
       onPoolCreated: (pool: Pool) => {
-        if (queryTimeoutMs !== null) {
-          limitSessions(pool, queryTimeoutMs);
-        }
-
         releaseBrokenConnections(pool);
         if (mayPrepare(databaseUrl)) {
           prepareStatements(pool);

@@ -83,29 +83,16 @@ const limitsOf = (queryTimeoutMs: number) => ({
  * operator stay in force.
  *
  * @param queryTimeoutMs The client's statement timeout.
+ * @returns the `onConnect` of a pool.
  */
-export function limitSessions(pool: Pool, queryTimeoutMs: number): void {
-  const settings = Object.entries(limitsOf(queryTimeoutMs))
-    .map(([name, ms]) => setWhereLooser(name, ms))
-    .join(';');
-  const limited = new WeakSet<Client>();
-  const connect = pool.connect.bind(pool);
-  pool.connect = async () => {
-    const client = await connect();
-    if (!limited.has(client)) {
-      try {
-        await client.query(settings);
-      } catch (error) {
-        client.release(true);
-        throw error;
-      }
-
-      limited.add(client);
-    }
-
-    return client;
+export const limitSession =
+  (queryTimeoutMs: number) =>
+  async (client: Client): Promise<void> => {
+    const settings = Object.entries(limitsOf(queryTimeoutMs))
+      .map(([name, ms]) => setWhereLooser(name, ms))
+      .join(';');
+    await client.query(settings);
   };
-}
 
 /** Both settings are in milliseconds; 0 means no limit. */
 const setWhereLooser = (name: string, ms: number): string =>

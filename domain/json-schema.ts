@@ -111,11 +111,19 @@ export const nullable = <
 export const orNull = <const S extends TSchema>(schema: S): TUnsafe<Static<S> | null> =>
   schemaOf({ anyOf: [schema, { type: 'null' }] });
 
-/** The fields of a value that a record's schema names, in the schema's order. */
-export const onlyFields = <V extends object>(
-  { properties }: TUnsafe<V> & { readonly properties: { readonly [Name in keyof V]: TSchema } },
+/** Makes a function that keeps the fields of a value that a record's schema names, in the schema's order. */
+export const onlyFields = <V extends object>({
+  properties,
+}: TUnsafe<V> & { readonly properties: { readonly [Name in keyof V]: TSchema } }): ((
   value: V,
-): V => {
+) => V) => {
   const names = Object.keys(properties) as (keyof V)[];
-  return Object.fromEntries(names.map((name) => [name, value[name]])) as V;
+  return (value) => {
+    const kept: Partial<V> = {};
+    for (const name of names) {
+      kept[name] = value[name];
+    }
+
+    return kept as V;
+  };
 };

@@ -215,9 +215,13 @@ type LiveParts = {
   readonly url: string | null;
 };
 
+const asPost = onlyFields(postSchema);
+const asChannel = onlyFields(channelResultSchema);
+const asFile = onlyFields(postFile);
+
 /** @param channels In the order of the request. */
 export const viewPost = (post: PostFacts, channels: readonly ChannelFacts[]): PostView =>
-  onlyFields(postSchema, {
+  asPost({
     ...post,
     media: eachOnce(post.media).map(viewFile),
     channel_media: Object.fromEntries(
@@ -234,8 +238,7 @@ export const viewPost = (post: PostFacts, channels: readonly ChannelFacts[]): Po
     summary: summarize(channels.map(({ status }) => status)),
   });
 
-const viewFile = (file: FileFacts): PostFile =>
-  onlyFields(postFile, { ...file, media_id: file.id });
+const viewFile = (file: FileFacts): PostFile => asFile({ ...file, media_id: file.id });
 
 function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
   const { live, error_code: code } = channel;
@@ -243,7 +246,7 @@ function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
   // The error of a `processing` post already says where it is.
   const isOut = live && code !== 'processing' ? liveWarning(live, texts, channel.threads) : null;
   const warnings = [channel.warning, channel.sent_warning, isOut];
-  return onlyFields(channelResultSchema, {
+  return asChannel({
     ...channel,
     url: channel.url ?? live?.url ?? null,
     warning: warnings.filter(Boolean).join(' ') || null,

@@ -24,7 +24,12 @@ export const logRequests =
     await next();
     const { method, path, status, state } = ctx;
     const isRead = (method === 'GET' || method === 'HEAD') && status < 400;
-    log[isRead || probes.has(path) ? 'debug' : 'info'](
+    const level = isRead || probes.has(path) ? 'debug' : 'info';
+    if (!log.isLevelEnabled(level)) {
+      return;
+    }
+
+    log[level](
       {
         request_id: state['requestId'],
         method,

@@ -1,5 +1,5 @@
 import twitterText from 'twitter-text';
-import { measuredOnce } from '../validation/texts.ts';
+import { isPlain, measuredOnce } from '../validation/texts.ts';
 
 // Mastodon's length of a status: a link counts as `characters_reserved_per_url`, and `@name@host` as `@name`. It finds
 // both with Ruby's twitter-text and patterns of its own (app/validators/status_length_validator.rb,
@@ -123,6 +123,10 @@ const joinedLetter =
 
 /** Counts characters as people see them. Where Unicode versions differ, it counts more, because servers differ too. */
 export const countCharacters = measuredOnce((text) => {
+  if (isPlain(text)) {
+    return text.length;
+  }
+
   let characters = 0;
   for (const { segment } of graphemes.segment(text)) {
     characters += segment.length === 1 ? 1 : Math.max(1, segment.match(joinedLetter)?.length ?? 0);

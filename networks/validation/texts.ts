@@ -158,8 +158,15 @@ export function measuredOnce(measureText: (text: string) => number): (text: stri
   };
 }
 
+/** Each character of such a text is a grapheme. Splitting it would take longer than all its other checks. */
+export const isPlain = (text: string): boolean => /^[\n -~]*$/v.test(text);
+
 /** Counts graphemes: an emoji of a family is one. Linear time. */
 export const countGraphemes = measuredOnce((text) => {
+  if (isPlain(text)) {
+    return text.length;
+  }
+
   let characters = 0;
   for (const _ of segmenter.segment(text)) {
     characters += 1;

@@ -13,7 +13,8 @@ export async function showPost(
   deps: Pick<ServiceDeps, 'orm' | 'publicUrl' | 'rules'>,
   { workspaceId, postId }: PostScope,
 ): Promise<PostView> {
-  const post = await loadPostView(deps.orm.em.fork(), workspaceId, postId, deps);
+  const { em } = deps.orm; // A fork would only keep entities, which this does not load, and takes as long as the view.
+  const post = await loadPostView(em, workspaceId, postId, deps);
   if (!post) {
     throw postNotFound(postId);
   }
