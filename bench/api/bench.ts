@@ -18,7 +18,7 @@ export const bench: Bench<object, World> = {
     const databaseUrl = await startDatabase(folder, stage);
     const secretKey = randomBytes(32).toString('hex');
     const sealer = createSealer(secretKey);
-    const orm = createOrm(databaseUrl, { poolSize: 2, queryTimeoutMs: 120_000 });
+    const orm = createOrm(databaseUrl, { poolSize: 2, queryTimeoutMs: 600_000 });
     await migrate(databaseUrl);
     const small = await seed(orm, sealer, 1000);
     const listed = await seed(orm, sealer, 10_000);
