@@ -64,48 +64,14 @@ async function claim(deps: ActivityDeps, request: ClaimRequest): Promise<ClaimRe
   const { workspaceId, postId, nowMs } = request;
   const em = deps.orm.em.fork();
   const scope: Scope = { postId, workspaceId };
-  const claimed = await claimUncontended(em, scope, new Date(nowMs), deps.now());
-  if (claimed) {
-    return claimed;
-  }
-
-  const revision = await claimContended(em, scope, new Date(nowMs), deps.now());
+  const revision = await claimIfDue(em, scope, new Date(nowMs), deps.now());
   return revision === null
     ? whyNotClaimed(em, scope, deps)
     : { kind: 'go', targets: await openTargets(em, scope), revision };
 }
 
-/**
- * Claims the post and reads its channels in one statement, for the usual case without contention. If the update had to
- * wait for a lock, the channels read before may be outdated: then the row's version (`xmin`) differs and nothing is
- * claimed.
- */
-async function claimUncontended(
-  em: Em,
-  { postId, workspaceId }: Scope,
-  dueBy: Date,
-  now: Date,
-): Promise<ClaimResult | null> {
-  const rows = await query(
-    em,
-    sql<ChannelRow & { revision: number }>`
-      with seen as materialized (
-        select xmin::text as version from posts where id = ${postId} and workspace_id = ${workspaceId}),
-      claimed as (
-        update posts set status = 'publishing', updated_at = ${now} from seen
-        where id = ${postId} and workspace_id = ${workspaceId} and ${isDue(dueBy)} and posts.xmin::text = seen.version
-        returning id, revision)
-      select claimed.revision, ${channelColumns}
-      from claimed join post_channels pc on pc.post_id = claimed.id
-      join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-      where pc.workspace_id = ${workspaceId} order by pc.position`,
-  );
-  const [first] = rows;
-  return first ? { kind: 'go', targets: openAmong(rows), revision: first.revision } : null;
-}
-
 /** Each statement is its own transaction: after this one commits, only a cancel changes the channels. */
-async function claimContended(
+async function claimIfDue(
   em: Em,
   { postId, workspaceId }: Scope,
   dueBy: Date,
@@ -133,13 +99,10 @@ async function openTargets(
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`,
   );
-  return openAmong(channels.filter(({ status }) => only.includes(status)));
-}
-
-const openAmong = (channels: readonly ChannelRow[]): ClaimTarget[] =>
-  channels
-    .filter(({ status }) => !isFinal(status))
+  return channels
+    .filter(({ status }) => only.includes(status) && !isFinal(status))
     .map((row) => ({ postChannelId: row.id, channelId: row.channel_id, network: row.platform }));
+}
 
 /** Returns why the post could not be claimed. If it became due in this moment, the workflow claims again at once. */
 async function whyNotClaimed(

@@ -1,16 +1,9 @@
 import { sql } from 'kysely';
-import {
-  loadPostView,
-  presentPost,
-  selectPost,
-  type PostPresentation,
-  type PostRow,
-} from '../db/load-post-view.ts';
-import { newId } from '../db/new-id.ts';
+import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { db, query } from '../db/query.ts';
 import { voidShares } from '../db/quotas.ts';
-import { eventBody, eventTime, eventWithDeliveries, recordEvent } from '../db/record-event.ts';
+import { recordEvent } from '../db/record-event.ts';
 import { isFinal, type PostStatus } from '../domain/statuses.ts';
 import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
@@ -24,7 +17,6 @@ import {
   isSuperseded,
   type Finalized,
   type FinalizeRequest,
-  type PostEnd,
   type Why,
 } from './end-of-post.ts';
 
@@ -42,11 +34,6 @@ export async function finalizePost(
 ): Promise<Finalized> {
   const { workspaceId, postId } = request;
   const scope = { workspaceId, postId };
-  const ended = await endUncontended(deps, request);
-  if (ended) {
-    return ended;
-  }
-
   return deps.orm.em.fork().transactional(async (em): Promise<Finalized> => {
     const [post] = await query(
       em,
@@ -197,83 +184,4 @@ async function pendingDeliveries(em: Em, { workspaceId, postId }: Scope): Promis
         and d.status = 'pending' order by d.id`,
   );
   return rows.map(({ id }) => id);
-}
-
-type EndingRow = PostRow & {
-  readonly run: number;
-  readonly revision: number;
-  readonly version: string;
-  readonly now: Date;
-};
-
-const selectEnding = (workspaceId: string, postId: string) =>
-  selectPost<EndingRow>(
-    workspaceId,
-    postId,
-    sql`p.run, p.revision, p.xmin::text as version, ${eventTime(sql`p.workspace_id`, sql`p.id`)} as now`,
-  );
-
-/**
- * Ends a post whose channels are all final, the usual case, in two statements without a lock between them. The first
- * reads everything; the second writes only if the post is still the version that was read (`xmin`). Every change of a
- * channel of a publishing post also changes the post.
- *
- * @returns null, and writes nothing, if a channel is not final or the post changed meanwhile.
- */
-async function endUncontended(
-  deps: ActivityDeps,
-  request: FinalizeRequest,
-): Promise<Finalized | null> {
-  const { workspaceId, postId, canceled } = request;
-  const [row] = await query(deps.orm.em.fork(), selectEnding(workspaceId, postId));
-  if (row?.status !== 'publishing' || canceled || isSuperseded(row, request)) {
-    return null;
-  }
-
-  if (isClaimLost(row.revision, request.claimed ?? row.revision)) {
-    return null; // The channels are older than the requests that were sent.
-  }
-
-  const view = presentPost(row, deps);
-  const end = finalStatusOf(view);
-  if (end === null) {
-    return null;
-  }
-
-  const deliveryIds = await writeEnd(deps, request, { row, view, ...end });
-  return deliveryIds && { status: end.status, deliveryIds, ...endOfPost(view) };
-}
-
-type Written = PostEnd & { readonly row: EndingRow; readonly view: PostView };
-
-/** @returns the deliveries to start, or null if the post has changed. */
-async function writeEnd(
-  deps: ActivityDeps,
-  { workspaceId, postId }: FinalizeRequest,
-  { row, view, type, status }: Written,
-): Promise<readonly string[] | null> {
-  const createdAt = row.now;
-  const post: PostView = { ...view, status, updated_at: createdAt.toISOString() };
-  const eventId = newId();
-  const [written] = await query<{ posts: number; started: readonly string[] | null }>(
-    deps.orm.em.fork(),
-    sql`with post as (
-        update posts set status = ${status}, updated_at = ${createdAt}
-        where id = ${postId} and workspace_id = ${workspaceId} and xmin::text = ${row.version} returning id),
-      ${eventWithDeliveries({
-        event: {
-          id: eventId,
-          workspaceId,
-          type,
-          body: eventBody(eventId, { workspaceId, type, createdAt, data: { post } }),
-          createdAt,
-          postId,
-          run: row.run,
-        },
-        onlyWith: sql.table('post'),
-      })}
-      select (select count(*)::int from post) as posts,
-        (select json_agg(id order by id) from delivery where status = 'pending') as started`,
-  );
-  return written?.posts === 1 ? (written.started ?? []) : null;
 }
