@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import { linkOf } from '../domain/media.ts';
 import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
@@ -15,7 +15,7 @@ type MediaRow = Omit<PostFacts['media'][number], 'url'> & {
   readonly linkToken: string;
   readonly name: string;
 };
-export type PostRow = Omit<PostFacts, 'media'> & {
+type PostRow = Omit<PostFacts, 'media'> & {
   readonly channels: readonly ChannelRow[] | null;
   readonly media: readonly MediaRow[] | null;
 };
@@ -31,16 +31,8 @@ const ownFiles = sql`case when pc.media is not null then (
     join media_files m on m.id = (own.file ->> 'media_id')::uuid and m.workspace_id = pc.workspace_id
     where m.deleted_at is null) end`;
 
-/**
- * Reads a post with its channels and files in one statement, because it is the most frequent query.
- *
- * @param more Additional columns, such as `p.run`.
- */
-export const selectPost = <More = unknown>(
-  workspaceId: string,
-  postId: string,
-  more?: RawBuilder<unknown>,
-) => sql<PostRow & More>`
+/** Reads a post with its channels and files in one statement, because it is the most frequent query. */
+const selectPost = (workspaceId: string, postId: string) => sql<PostRow>`
   select p.id, p.status, p.body, p.thread, p.scheduled_at, p.timezone, p.created_at, p.updated_at, p.published_at, p.video, p.warning,
     p.tags, p.metadata, p.external_id,
     (select json_agg(json_build_object(
@@ -53,7 +45,6 @@ export const selectPost = <More = unknown>(
        'alt_text', coalesce(pm.alt_text, m.alt_text)) order by pm.position)
      from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
      where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0 and m.deleted_at is null) as media
-    ${more ? sql`, ${more}` : sql``}
   from posts p where p.id = ${postId} and p.workspace_id = ${workspaceId}`;
 
 /** Configuration for showing a post. */
@@ -74,7 +65,7 @@ export async function loadPostView(
   return row ? presentPost(row, shownBy) : null;
 }
 
-export function presentPost(row: PostRow, { publicUrl, rules }: PostPresentation): PostView {
+function presentPost(row: PostRow, { publicUrl, rules }: PostPresentation): PostView {
   const linked = (files: readonly MediaRow[]) =>
     files.map((file) => Object.assign({}, file, { url: linkOf(publicUrl, file) }));
   const channels = (row.channels ?? []).map((channel) =>

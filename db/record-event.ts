@@ -35,7 +35,9 @@ export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
   const { workspaceId, type, data, final, postId = final?.postId, channelId, byOutbox } = event;
   const [now] = await query<{ at: Date }>(
     em,
-    sql`select ${eventTime(sql`${workspaceId}::uuid`, sql`${postId ?? null}::uuid`)} as at`,
+    sql`select greatest(clock_timestamp(), (
+      select max(created_at) from events
+      where post_id = ${postId ?? null}::uuid and workspace_id = ${workspaceId}::uuid)) as at`,
   );
   if (!now) {
     throw new Error('The database answered without its time.');
@@ -76,11 +78,6 @@ export async function recordPostEvent(
   const post = await loadPostView(em, workspaceId, postId, shownBy);
   await recordEvent(em, { workspaceId, postId, type, data: { post, ...more }, byOutbox: true });
 }
-
-/** SQL: the time of a new event: now, but not before an earlier event of its post. */
-export const eventTime = (workspaceId: Expression, postId: Expression): RawBuilder<Date> =>
-  sql`greatest(clock_timestamp(), (
-    select max(created_at) from events where post_id = ${postId} and workspace_id = ${workspaceId}))`;
 
 type Expression = RawBuilder<unknown>;
 
