@@ -13,9 +13,8 @@ import { onOneDatabase } from '../support/on-one-database.ts';
 import type { PostSteps } from '../support/post-steps.ts';
 import { untilBlocked } from '../support/until-blocked.ts';
 
-// Each step of a post has one path for an untouched post and one for a post that changed meanwhile. Of two equal posts,
-// the first takes the one path and the second the other: a transaction changes its row and commits while the step waits
-// for it.
+// An attempt has one path for an untouched post and one for a post that changed meanwhile. Of two equal posts, the first
+// takes the one path and the second the other: a transaction changes its row and commits while the attempt waits for it.
 
 const { newSteps } = onOneDatabase(test);
 const minute = 60_000;
@@ -27,10 +26,6 @@ type Row = {
   /** How long the post has been due, in milliseconds; negative before its due time. */
   readonly dueForMs: number;
   readonly isRetried: boolean;
-  readonly canceled: boolean;
-  /** Revisions that the workflow claimed and received, relative to the post's. */
-  readonly claimed: number;
-  readonly signalled: number;
 };
 
 const rows: fc.Arbitrary<Row> = fc.record({
@@ -38,18 +33,7 @@ const rows: fc.Arbitrary<Row> = fc.record({
   channels: fc.array(fc.constantFrom(...channelStatuses), { minLength: 2, maxLength: 2 }),
   dueForMs: fc.constantFrom(-minute, 0, 1000, 30 * minute, 25 * 60 * minute),
   isRetried: fc.boolean(),
-  canceled: fc.boolean(),
-  claimed: fc.integer({ min: -1, max: 1 }),
-  signalled: fc.integer({ min: -1, max: 1 }),
 });
-
-const ended: fc.Arbitrary<Row> = rows.map((row) => ({
-  ...row,
-  status: 'publishing',
-  channels: row.channels.map((status) =>
-    status === 'published' || status === 'failed' ? status : 'unconfirmed',
-  ),
-}));
 
 const seed = Number(process.env['PUNCTUAL_TEST_SEED'] ?? Date.now() % 100_000);
 
@@ -136,13 +120,6 @@ async function sameByBoth(
   t.deepEqual(await outcome(steps, changed), await outcome(steps, alone), message);
 }
 
-test('a claim returns the same whether or not the post is changed meanwhile', async (t) => {
-  const { steps } = await world(t);
-  for (const row of fc.sample(rows, { numRuns: cases, seed })) {
-    await sameByBoth(t, steps, row, (post) => steps.claim(post));
-  }
-});
-
 test('a finalize whose claim the restored database lacks leaves a failed channel unconfirmed', async (t) => {
   const { steps } = await world(t);
   const { deps, workspaceId } = steps;
@@ -151,9 +128,6 @@ test('a finalize whose claim the restored database lacks leaves a failed channel
     channels: ['failed', 'published'],
     dueForMs: 0,
     isRetried: false,
-    canceled: false,
-    claimed: 1,
-    signalled: 1,
   };
   const postId = await store(steps, forgotten);
 
@@ -164,20 +138,6 @@ test('a finalize whose claim the restored database lacks leaves a failed channel
     channels.map(({ status }) => status),
     ['unconfirmed', 'published'],
   );
-});
-
-test('a finalize returns the same whether or not the post is changed meanwhile', async (t) => {
-  const { steps } = await world(t);
-  const { deps, workspaceId } = steps;
-  for (const some of [rows, ended]) {
-    for (const row of fc.sample(some, { numRuns: cases, seed })) {
-      const { canceled, claimed, signalled } = row;
-      await sameByBoth(t, steps, row, (postId) => {
-        const known = { revision: 2 + signalled, claimed: 2 + claimed };
-        return finalizePost(deps, { workspaceId, postId, canceled, ...known });
-      });
-    }
-  }
 });
 
 test('an attempt sends the same whether or not the post is changed meanwhile', async (t) => {
