@@ -56,7 +56,7 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
   return ahead < 0 ? now : due;
 }
 
-/** Says what a `scheduled_at` lacks, with what it would be. */
+/** Says what a `scheduled_at` lacks, with an example of the same time. */
 function whyNoTime(at: string, timezone: DueTimeRequest['timezone']): string {
   const withT = at.replace(/^(?<day>\d{4}-\d\d-\d\d) +(?=\d)/v, '$<day>T');
   const [full, t] = [withSeconds(withT), withT === at ? '' : 'a T between date and time'];

@@ -5,26 +5,29 @@ import type { Logger } from '../../runtime/logger.ts';
 const probes: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz', '/status']);
 
 /**
- * A path for the log, without the query. Links to files and connect links work without a key, so their tokens are cut,
- * and so is anything as long as a key that a caller has put into a path.
+ * A path for the log, without the query. Links to files and connect links work without a key, so their tokens are cut.
+ * Text as long as an API key is cut too.
  */
 export const shownPath = (path: string): string =>
   path
     .replace(/^\/(?<kind>files|connect)\/.*/sv, '/$<kind>/…')
-    .replaceAll(/[0-9A-Za-z]{32,}/gv, '…');
+    .replaceAll(/[0-9A-Za-z]{32,}/gv, '…')
+    .slice(0, 200);
 
 /**
- * Logs each request when its answer is ready: at `info` one that may have changed something, or that was refused or
- * failed, and at `debug` the others.
+ * Logs each request when its answer is ready. The level is `info` for a write, and for a call with a key that failed.
+ * It is `debug` for other reads, for probes, and for refusals without a valid key, which anyone can cause.
  */
 export const logRequests =
   (log: Logger): Middleware =>
   async (ctx, next) => {
     const begun = performance.now();
     await next();
-    const { method, path, status, state } = ctx;
-    const isRead = (method === 'GET' || method === 'HEAD') && status < 400;
-    const level = isRead || probes.has(path) ? 'debug' : 'info';
+    const { method, status, state } = ctx;
+    const path = ctx.path || '/'; // It is null for `GET redis://localhost`.
+    const isRead = method === 'GET' || method === 'HEAD';
+    const isQuiet = status >= 400 ? state['keyId'] === undefined : isRead || probes.has(path);
+    const level = isQuiet ? 'debug' : 'info';
     if (!log.isLevelEnabled(level)) {
       return;
     }

@@ -60,7 +60,7 @@ export function createLimiter(pool: Pool, policy: Policy): Limiter {
 
 const secondsOf = (ms: number): number => Math.max(Math.ceil(ms / 1000), 1);
 
-/** The calls of a key in its windows, with the current one, and the milliseconds that are left of these windows. */
+/** Calls of a key in its current windows, including this call, and the milliseconds until these end. */
 export type KeyCounts = {
   readonly requests: number;
   readonly requests_ms: number;

@@ -6,7 +6,8 @@ import { Migration } from '@mikro-orm/migrations';
  */
 export class Migration0046DroppedReferences extends Migration {
   override up(): void {
-    // In the order in which statements lock them; otherwise a statement that holds one ends the migration by a deadlock.
+    // All at once, because a statement between two of these locks would end the migration by a deadlock more often. The
+    // API and the worker repeat a migration that ended so.
     this.addSql(
       `lock table "workspaces", "posts", "events", "idempotency_keys" in access exclusive mode`,
     );

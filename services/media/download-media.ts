@@ -51,7 +51,7 @@ export async function downloadMedia(
   signal?: AbortSignal,
 ): Promise<StoredMedia> {
   if (urls.length === 0) {
-    return noMedia; // As most posts.
+    return noMedia;
   }
 
   assertAllowed(deps, urls);

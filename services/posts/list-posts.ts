@@ -7,7 +7,7 @@ import { endedOutcome, type EndedOutcome } from '../../domain/statuses.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import { encodeCursor, readCursor } from '../cursor.ts';
 import { cutTexts } from './read-posts.ts';
-import { matchesSearch, type PostSearch, type PostTime } from './search-posts.ts';
+import { isOnOneOf, matchesSearch, type PostSearch, type PostTime } from './search-posts.ts';
 
 export const listOrders = ['desc', 'asc'] as const;
 
@@ -66,12 +66,7 @@ export async function listPosts(
   const [way, beyond] = order === 'asc' ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
   const conditions = [
     ...(await matchesSearch(em, workspaceId, search)),
-    ...(channelIds === null
-      ? []
-      : [
-          sql`exists (select from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
-            and pc.channel_id = any(${channelIds}::uuid[]))`,
-        ]),
+    ...(channelIds === null ? [] : [await isOnOneOf(em, workspaceId, channelIds)]),
     ...(sort === 'created_at' ? [] : [sql`${time} is not null`]),
     ...(after ? [sql`(${time}, p.id) ${beyond} (${after.createdAt}, ${after.id})`] : []),
   ];

@@ -93,17 +93,23 @@ function chooseRows(rows: readonly Row[], channelIds?: readonly string[]): reado
 const isKnown = ({ removal }: Row): boolean =>
   ['pending', 'removed', 'not_found'].includes(removal ?? '');
 
+const mayBeLive: ReadonlySet<ChannelStatus> = new Set(['publishing', 'retrying', 'unconfirmed']);
+
 /** Says why nothing can be removed on the chosen channels, and what to do. */
 function whyNothing(rows: readonly Row[], chosen: readonly Row[], postId: string): string {
   const names = (some: readonly Row[]): string => some.map(nameOfChannel).join(', ');
   const live = rows.filter((row) => row.is_live && !isKnown(row));
   const none = `The post is not live on ${names(chosen)}.`;
   if (live.length > 0) {
-    return `${none} It is live on ${names(live)}: name that in channel_ids, or leave channel_ids out.`;
+    return `${none} It is live on ${names(live)}: name it in channel_ids, or leave channel_ids out.`;
   }
 
-  return rows.some(isKnown)
-    ? `${none} Its other channels are removed already, or being removed, so there is nothing to do.`
+  if (rows.some(isKnown)) {
+    return `${none} Its other channels are removed already, or being removed, so there is nothing to do.`;
+  }
+
+  return rows.some(({ status }) => mayBeLive.has(status))
+    ? none
     : `The post was published on no channel, so there is nothing to remove. DELETE /posts/${postId} deletes it here.`;
 }
 

@@ -50,6 +50,7 @@ const broken = (auth: string): readonly Wire[] => [
   ['an unknown method', request('FETCH /api/v1/me', [auth]), 'invalid_request'],
   ['a method in lower case', request('get /api/v1/me', [auth]), 'invalid_request'],
   ['an invalid URL', request('GET http://[::1/', [auth]), 'invalid_request'],
+  ['a URL of another scheme', request('GET redis://localhost', [auth]), 'not_found'],
   ['not HTTP', 'hello\r\n\r\n', 'invalid_request'],
   ['a text for Content-Length', posting([auth, json, 'Content-Length: many']), 'invalid_request'],
   ['a negative Content-Length', posting([auth, json, 'Content-Length: -1']), 'invalid_request'],
