@@ -194,9 +194,9 @@ const storeWaitMs = 250;
 
 /**
  * Delay before the refresh after taking over an expired lease, in milliseconds. The last holder may be alive, with a
- * new grant that it could not store while the database was away.
+ * new grant that it could not store while the database was away. One attempt to connect may take 3 s (`db/orm.ts`).
  */
-export const takeOverMs = 4 * storeWaitMs;
+export const takeOverMs = 4000;
 
 /** A refresh of one stored grant. Every write is conditional on that grant. */
 type RefreshLease = ChannelKey & {
