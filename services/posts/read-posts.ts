@@ -13,7 +13,7 @@ export async function showPost(
   deps: Pick<ServiceDeps, 'orm' | 'publicUrl' | 'rules'>,
   { workspaceId, postId }: PostScope,
 ): Promise<PostView> {
-  const { em } = deps.orm; // A fork would only keep entities, which this does not load, and takes as long as the view.
+  const { em } = deps.orm; // No fork: this loads no entities, and a fork takes as long as the view.
   const post = await loadPostView(em, workspaceId, postId, deps);
   if (!post) {
     throw postNotFound(postId);

@@ -132,12 +132,12 @@ async function hasChannel(
   ];
 }
 
-/** A list of so many posts takes about 50 ms if it reads and sorts all of them. */
+/** Reading and sorting this many posts takes about 50 ms. */
 const fewPosts = 20_000;
 
 /**
- * SQL: the post `p` has one of these channels. Reads all posts of channels with few posts: PostgreSQL would search the
- * newest posts of the workspace first, and may find none of an account that was disconnected long ago.
+ * SQL: the post `p` has one of these channels. If the channels have few posts, it reads all of them. PostgreSQL would
+ * otherwise search the workspace from the newest post on, which takes seconds if all posts of the channel are old.
  */
 export async function isOnOneOf(
   em: Em,

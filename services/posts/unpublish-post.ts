@@ -89,7 +89,7 @@ function chooseRows(rows: readonly Row[], channelIds?: readonly string[]): reado
   return channelIds ? rows.filter(({ id }) => channelIds.includes(id)) : rows;
 }
 
-/** Whether it is being removed, or is not there any more. */
+/** Whether the post is being removed from the channel, or is no longer there. */
 const isKnown = ({ removal }: Row): boolean =>
   ['pending', 'removed', 'not_found'].includes(removal ?? '');
 
