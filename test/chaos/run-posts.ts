@@ -5,7 +5,7 @@ import { lossesDue } from './check/access.ts';
 import { eventsDue, eventsByPost, accessLossesByChannel } from './check/events.ts';
 import type { Evidence, Violation } from './check/evidence.ts';
 import { Owner } from './owner.ts';
-import { simulateUser, untilEnded, untilMended } from './simulate-user.ts';
+import { simulateUser, untilMended } from './simulate-user.ts';
 import { noteLostAccess, type PostHistory } from './post-history.ts';
 import { removePosts } from './remove-posts.ts';
 import { runOutages, type Stagehand } from './outages.ts';
@@ -115,7 +115,7 @@ async function settleAll(
   { attempt, stage, late, finished }: Settling,
 ): Promise<void> {
   const again = finished.filter(({ restores, isGone }) => restores > 0 && !isGone);
-  await Promise.all(again.map((each) => attempt(each.plan.marker, () => endAgain(late, each))));
+  await Promise.all(again.map((each) => attempt(each.plan.marker, () => untilMended(late, each))));
   const found = again.length > 0 ? await readNetworks(channels) : [];
   for (const each of again) {
     await attempt(each.plan.marker, () => settleForgotten(stage, each, found));
@@ -168,11 +168,6 @@ async function readAccess(
     mended,
     resent,
   };
-}
-
-async function endAgain(stage: Stage, history: PostHistory): Promise<void> {
-  history.end = await untilEnded(stage, history);
-  await untilMended(stage, history);
 }
 
 function stageOf(

@@ -34,13 +34,12 @@ export async function simulateUser(stage: Stage, plan: PostPlan): Promise<PostHi
     return history; // Deleted.
   }
 
-  history.end = await untilEnded(stage, history);
-  if (plan.faults.some(({ fault }) => fault === 'refused') && history.end?.status === 'failed') {
+  await untilMended(stage, history);
+  if (history.end?.channels.some(({ error_code: code }) => code === 'content_refused')) {
     await retry(stage, history);
-    history.end = await untilEnded(stage, history);
+    await untilMended(stage, history);
   }
 
-  await untilMended(stage, history);
   return history;
 }
 
@@ -52,7 +51,7 @@ const take = (stage: Stage, history: PostHistory, step: Step): Promise<void> =>
 const until = (atMs: number): Promise<void> => sleep(Math.max(0, atMs - Date.now()));
 
 /** Waits until a post has ended. @returns null when it is gone, or when the run ends first. */
-export async function untilEnded(stage: Stage, history: PostHistory): Promise<PostView | null> {
+async function untilEnded(stage: Stage, history: PostHistory): Promise<PostView | null> {
   history.endedAtMs = null;
   while (Date.now() < stage.deadlineMs) {
     const acts = history.acts.length;
@@ -74,8 +73,9 @@ export async function untilEnded(stage: Stage, history: PostHistory): Promise<Po
   return null;
 }
 
-/** Retries a post that failed for a lost access once its owner has reconnected the account. */
+/** Waits until a post has ended, and retries it for each lost access once its owner has reconnected the account. */
 export async function untilMended(stage: Stage, history: PostHistory): Promise<void> {
+  history.end = await untilEnded(stage, history);
   for (let [id] = mendedIn(history, stage.owner); id; [id] = mendedIn(history, stage.owner)) {
     if (Date.now() > stage.deadlineMs) {
       return;
