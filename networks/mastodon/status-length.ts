@@ -1,4 +1,4 @@
-import twitterText from 'twitter-text';
+import twitterText from '../../runtime/twitter-text.ts';
 import { isPlain, measuredOnce } from '../validation/texts.ts';
 
 // Mastodon's length of a status: a link counts as `characters_reserved_per_url`, and `@name@host` as `@name`. It finds

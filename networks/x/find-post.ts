@@ -1,6 +1,6 @@
 import { domainToUnicode } from 'node:url';
 import type { Schemas } from '@xdevplatform/xdk';
-import twitterText from 'twitter-text';
+import twitterText from '../../runtime/twitter-text.ts';
 import { normalized } from '../../domain/texts.ts';
 import type { TokenAccess } from '../http.ts';
 import { answerReader } from '../answer.ts';

@@ -1,4 +1,4 @@
-import twitterText from 'twitter-text';
+import twitterText from '../../runtime/twitter-text.ts';
 import { textSetting as readText, type Env } from '../../runtime/config/settings.ts';
 import type {
   Content,

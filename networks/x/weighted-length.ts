@@ -1,4 +1,4 @@
-import twitterText from 'twitter-text';
+import twitterText from '../../runtime/twitter-text.ts';
 import { countGraphemes, measuredOnce } from '../validation/texts.ts';
 
 /** The library takes quadratic time to find links: 30 ms for the slowest texts within these limits. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import twitterText from 'twitter-text';
+import twitterText from '../../runtime/twitter-text.ts';
 import { isWebAddress, type Segment } from '../segment.ts';
 import { account } from './account.ts';
 import type { XPost } from './post.ts';
