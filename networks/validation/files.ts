@@ -261,13 +261,11 @@ export function sizesOf(limitBytes: number, actualBytes: number): readonly [stri
     : [limit, actual];
 }
 
-const inMegabytes = (bytes: number): string => {
-  const megabytes = (bytes / megabyte).toLocaleString('en-US', {
-    minimumFractionDigits: 1,
-    maximumFractionDigits: 1,
-  });
-  return `${megabytes} MB`;
-};
+const oneDecimal = new Intl.NumberFormat('en-US', {
+  minimumFractionDigits: 1,
+  maximumFractionDigits: 1,
+});
+const inMegabytes = (bytes: number): string => `${oneDecimal.format(bytes / megabyte)} MB`;
 
 /** A duration in words, exact to the millisecond: `2 min 20 s`, `12 h`, `0.5 s`. */
 export function durationOf(durationMs: number): string {
