@@ -1,7 +1,7 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
+  hash,
   hkdfSync,
   randomBytes,
   randomInt,
@@ -24,7 +24,7 @@ export type Sealer = {
 /** @param keyHex 32 bytes in hex: AES-256-GCM. */
 export function createSealer(keyHex: string): Sealer {
   const key = Buffer.from(keyHex, 'hex');
-  const keyId = createHash('sha256').update(key).digest('hex').slice(0, 8);
+  const keyId = hash('sha256', key).slice(0, 8);
 
   return {
     keyId,
@@ -84,4 +84,4 @@ export const newLinkToken = (): string => randomBase62(32);
 /** The stored form of an API key. Plain SHA-256 is enough, since the key is long and random. */
 export const hashApiKey = (key: string): string => sha256Hex(key);
 
-export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const sha256Hex = (text: string): string => hash('sha256', text);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
@@ -7,8 +7,8 @@ import { normalized } from '../../domain/texts.ts';
 /** A hash of a channel's texts, without regard to spaces; null without text. */
 export function hashOfTexts(texts: readonly string[]): string | null {
   const words = texts.map((text) => normalized(text, 'NFC').replaceAll(/\s+/gv, ' ').trim());
-  const hash = createHash('sha256').update(JSON.stringify(words)).digest();
-  return words.some(Boolean) ? hash.readBigInt64BE().toString() : null;
+  const digest = hash('sha256', JSON.stringify(words), 'buffer');
+  return words.some(Boolean) ? digest.readBigInt64BE().toString() : null;
 }
 
 type Place = {
