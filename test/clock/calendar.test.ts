@@ -92,10 +92,19 @@ async function liveInBerlin({ em }: { em: { execute: (sql: string) => Promise<un
   await em.execute(`alter database ${row?.name} set timezone = 'Europe/Berlin'`);
 }
 
+const formats = new Map(
+  ['Europe/Berlin', 'America/New_York'].map((timeZone) => [
+    timeZone,
+    new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' }),
+  ]),
+);
+
 /** The offset of a time zone from UTC at an instant, in milliseconds. */
 function offsetMs(zone: string, atMs: number): number {
-  const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
-  const name = format.formatToParts(atMs).find(({ type }) => type === 'timeZoneName')?.value;
+  const name = formats
+    .get(zone)
+    ?.formatToParts(atMs)
+    .find(({ type }) => type === 'timeZoneName')?.value;
   const parts = /GMT(?:(?<sign>[+\-])(?<hours>\d\d):(?<minutes>\d\d))?/v.exec(name ?? '')?.groups;
   const { sign = '+', hours = '0', minutes = '0' } = parts ?? {};
   return Number(`${sign}1`) * (Number(hours) * hour + Number(minutes) * 60_000);
