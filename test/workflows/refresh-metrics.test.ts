@@ -125,6 +125,16 @@ needs('temporal')(
   },
 );
 
+const portion = 10_000;
+
+const insertNotDue = `
+  with stored as (
+    insert into posts (id, workspace_id, status, body, scheduled_at, published_at, revision, synced_revision, run, created_at, updated_at)
+      select gen_random_uuid(), ?, 'published', 'x', now(), now(), 1, 1, 1, now(), now() from generate_series(1, ?)
+      returning id)
+  insert into post_channels (id, workspace_id, post_id, channel_id, position, status, tries, published_at, next_metrics_at)
+    select gen_random_uuid(), ?, id, ?, 0, 'published', 1, now(), now() + interval '1 hour' from stored`;
+
 /** Stores published posts whose metrics are due in an hour. */
 async function storeNotDue(
   { orm }: Punctual,
@@ -133,14 +143,9 @@ async function storeNotDue(
   count: number,
 ): Promise<void> {
   const em = orm.em.fork();
-  await em.execute(
-    `with stored as (
-        insert into posts (id, workspace_id, status, body, scheduled_at, published_at, revision, synced_revision, run, created_at, updated_at)
-          select gen_random_uuid(), ?, 'published', 'x', now(), now(), 1, 1, 1, now(), now() from generate_series(1, ?)
-          returning id)
-      insert into post_channels (id, workspace_id, post_id, channel_id, position, status, tries, published_at, next_metrics_at)
-        select gen_random_uuid(), ?, id, ?, 0, 'published', 1, now(), now() + interval '1 hour' from stored`,
-    [workspaceId, count, workspaceId, channelId],
-  );
+  // In portions, since a statement may take 20 s.
+  for (let left = count; left > 0; left -= portion) {
+    await em.execute(insertNotDue, [workspaceId, Math.min(left, portion), workspaceId, channelId]);
+  }
   await em.execute('analyze posts, post_channels');
 }
