@@ -176,7 +176,7 @@ test('no text of 50,000 characters that is too long for X counts as short', (t) 
   }
 });
 
-test('a post of 300,000 characters that was made to be slow takes at most ten times as long as flags in X’s library', (t) => {
+test('a post of 300,000 characters that was made to be slow takes at most twenty times as long as flags in X’s library', (t) => {
   const fill = (piece: string, length = 50_000): string => piece.repeat(length / piece.length);
   const links = (piece: string): string =>
     times(11, `https://a.com/${fill(piece, 4400)} `).join('');
@@ -208,7 +208,7 @@ test('a post of 300,000 characters that was made to be slow takes at most ten ti
   const flags = timeOf(inLibrary, fill('🇫🇷'));
   for (const text of slow) {
     const ours = timeOf(weightedLength, text);
-    t.true(ours <= 10 * flags, `${text.slice(0, 30)}: ${ours} and ${flags} microseconds`);
+    t.true(ours <= 20 * flags, `${text.slice(0, 30)}: ${ours} and ${flags} microseconds`);
   }
 });
 
