@@ -35,7 +35,8 @@ export async function simulateUser(stage: Stage, plan: PostPlan): Promise<PostHi
   }
 
   await untilMended(stage, history);
-  if (history.end?.channels.some(({ error_code: code }) => code === 'content_refused')) {
+  const isPlanned = plan.faults.some(({ fault }) => fault === 'refused');
+  if (isPlanned && history.end?.status === 'failed') {
     await retry(stage, history);
     await untilMended(stage, history);
   }
