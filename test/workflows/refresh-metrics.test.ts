@@ -125,7 +125,7 @@ needs('temporal')(
   },
 );
 
-const portion = 10_000;
+const batchSize = 10_000;
 
 const insertNotDue = `
   with stored as (
@@ -143,9 +143,14 @@ async function storeNotDue(
   count: number,
 ): Promise<void> {
   const em = orm.em.fork();
-  // In portions, since a statement may take 20 s.
-  for (let left = count; left > 0; left -= portion) {
-    await em.execute(insertNotDue, [workspaceId, Math.min(left, portion), workspaceId, channelId]);
+  // In batches, because a statement may take at most 20 s.
+  for (let left = count; left > 0; left -= batchSize) {
+    await em.execute(insertNotDue, [
+      workspaceId,
+      Math.min(left, batchSize),
+      workspaceId,
+      channelId,
+    ]);
   }
   await em.execute('analyze posts, post_channels');
 }
