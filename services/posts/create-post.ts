@@ -85,7 +85,7 @@ async function makePost(
   key: RequestKey | undefined,
   { signal, note }: CreateOptions,
 ): Promise<Created | null> {
-  const { em } = deps.orm;
+  const em = deps.orm.em.fork();
   const { urls, dueAt, channels, optionFiles } = await checkRequest(deps, em, caller, input);
   const downloaded = await downloadMedia(deps, caller, urls, signal);
   const whole = withDownloads(input, urls, downloaded.files);

@@ -13,8 +13,7 @@ export async function showPost(
   deps: Pick<ServiceDeps, 'orm' | 'publicUrl' | 'rules'>,
   { workspaceId, postId }: PostScope,
 ): Promise<PostView> {
-  const { em } = deps.orm; // No fork: this loads no entities, and a fork takes as long as the view.
-  const post = await loadPostView(em, workspaceId, postId, deps);
+  const post = await loadPostView(deps.orm.em.fork(), workspaceId, postId, deps);
   if (!post) {
     throw postNotFound(postId);
   }

@@ -100,11 +100,12 @@ export async function storePost(
   const isOneStatement =
     post.key === undefined && countNamed(post.media) + apart.length + downloaded.files.length === 0;
   try {
-    await withRecount((recounts) =>
-      isOneStatement && !recounts
-        ? store(deps.orm.em, recounts)
-        : deps.orm.em.fork().transactional((tx) => store(tx, recounts)),
-    );
+    await withRecount((recounts) => {
+      const em = deps.orm.em.fork();
+      return isOneStatement && !recounts
+        ? store(em, recounts)
+        : em.transactional((tx) => store(tx, recounts));
+    });
     return true;
   } catch (error) {
     if (error instanceof KeyTakenError) {
