@@ -15,19 +15,18 @@ type Place = {
   readonly workspaceId: string;
   /** Null for a post that is not stored. */
   readonly postId: string | null;
-  /** Null for a draft, for which nothing is found. */
-  readonly dueAt: Date | null;
 };
 
 /**
- * SQL: a warning for each row of `c` (`channel_id`, `text_hash`) whose text goes or went to its channel by another post
- * at most 24 hours before or after.
+ * SQL: a warning for each row of `c` (`channel_id`, `text_hash`, `due_at`) whose text goes or went to its channel by
+ * another post at most 24 hours before or after; none for a draft, whose `due_at` is null. The time is no parameter of
+ * the statement, because PostgreSQL would plan the statement anew at each call for it.
  */
-export const sameText = ({ workspaceId, postId, dueAt }: Place): RawBuilder<unknown> => sql`
+export const sameText = ({ workspaceId, postId }: Place): RawBuilder<unknown> => sql`
   select 'Post ' || pc.post_id || ' has the same text on this channel, at most 24 hours apart.' as warning
   from post_channels pc
   where pc.workspace_id = ${workspaceId}::uuid and pc.channel_id = c.channel_id and pc.text_hash = c.text_hash
-    and pc.text_due_at between ${dueAt}::timestamptz - interval '24 hours' and ${dueAt}::timestamptz + interval '24 hours'
+    and pc.text_due_at between c.due_at - interval '24 hours' and c.due_at + interval '24 hours'
     and pc.post_id is distinct from ${postId}::uuid
     and pc.status in ('scheduled', 'publishing', 'retrying', 'published', 'unconfirmed') and pc.gone_at is null
   order by pc.text_due_at limit 1`;
@@ -35,7 +34,7 @@ export const sameText = ({ workspaceId, postId, dueAt }: Place): RawBuilder<unkn
 /** Finds the warnings of {@link sameText}, by channel id. */
 export async function sameTextWarnings(
   em: Em,
-  place: Place,
+  { dueAt, ...place }: Place & { readonly dueAt: Date | null },
   validations: readonly {
     readonly channel: { readonly id: string };
     readonly textHash: string | null;
@@ -44,8 +43,9 @@ export async function sameTextWarnings(
   const channels = validations.map(({ channel, textHash }) => ({
     channel_id: channel.id,
     text_hash: textHash,
+    due_at: dueAt,
   }));
-  if (place.dueAt === null || channels.length === 0) {
+  if (dueAt === null || channels.length === 0) {
     return new Map();
   }
 
@@ -53,7 +53,7 @@ export async function sameTextWarnings(
     em,
     sql<{ channel_id: string; warning: string }>`
       select c.channel_id, same.warning
-      from jsonb_to_recordset(${JSON.stringify(channels)}::jsonb) as c(channel_id uuid, text_hash bigint)
+      from jsonb_to_recordset(${JSON.stringify(channels)}::jsonb) as c(channel_id uuid, text_hash bigint, due_at timestamptz)
       cross join lateral (${sameText(place)}) same`,
   );
   return new Map(rows.map((row) => [row.channel_id, row.warning]));

@@ -214,15 +214,16 @@ function channelRows(
     media: content.channelFiles[validation.channel.id] ?? null,
     warning: channelWarning(validation),
     text_hash: validation.textHash,
+    due_at: dueAt,
   }));
   return sql`
     insert into post_channels (id, workspace_id, post_id, channel_id, position, body, options, defaults, media, status,
       warning, text_hash, text_due_at)
     select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, c.options, c.defaults, c.media, p.status,
-      nullif(concat_ws(' ', c.warning, same.warning), ''), c.text_hash, ${dueAt}::timestamptz
+      nullif(concat_ws(' ', c.warning, same.warning), ''), c.text_hash, c.due_at
     from post p, jsonb_to_recordset(${JSON.stringify(channels)}::jsonb)
-      as c(id uuid, channel_id uuid, position int, body text, options jsonb, defaults jsonb, media jsonb, warning text, text_hash bigint)
-    left join lateral (${sameText({ workspaceId, postId, dueAt })}) same on true`;
+      as c(id uuid, channel_id uuid, position int, body text, options jsonb, defaults jsonb, media jsonb, warning text, text_hash bigint, due_at timestamptz)
+    left join lateral (${sameText({ workspaceId, postId })}) same on true`;
 }
 
 const json = (value: object | null): string | null =>

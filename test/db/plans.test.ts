@@ -1,3 +1,4 @@
+import type { ExecutionContext } from 'ava';
 import { purgeExpired } from '../../activities/sweep/sweep.ts';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
@@ -200,24 +201,54 @@ test.serial('expired rows are found by indexes among many others', async (t) => 
   t.notRegex(`${deliveries} ${events}`, isWhole, `${deliveries}\n${events}`);
 });
 
+/** A post's way from its creation to its end. */
+async function publishing(t: ExecutionContext) {
+  const steps = await postSteps(t, { fake: fakeNetwork() }, api.punctual.databaseUrl);
+  const channel_ids = Object.values(steps.channels);
+  const content = { body: 'Hello', channel_ids };
+  const publish = async (post: string): Promise<void> => {
+    const claim = await steps.claimOrThrow(post);
+    const { postChannelId = '' } = claim.targets[0] ?? {};
+    t.like(await steps.attempt(post, postChannelId), { status: 'published' });
+    t.like(await steps.finalize(post, claim), { status: 'published' });
+  };
+  const createDraft = () => steps.create(content);
+  const createDue = () => steps.create({ ...content, schedule_in_minutes: 0 });
+  return { steps, createDraft, createDue, publish };
+}
+
 test.serial(
   'from its due time to its end, a post takes 13 statements, prepared but for its transaction',
   async (t) => {
-    const steps = await postSteps(t, { fake: fakeNetwork() }, api.punctual.databaseUrl);
-    const channel_ids = Object.values(steps.channels);
-    const create = () => steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
-    const publish = async (post: string): Promise<void> => {
-      const claim = await steps.claimOrThrow(post);
-      const { postChannelId = '' } = claim.targets[0] ?? {};
-      t.like(await steps.attempt(post, postChannelId), { status: 'published' });
-      t.like(await steps.finalize(post, claim), { status: 'published' });
-    };
-    await publish(await create()); // The first post to a server creates the server's slots.
-    const post = await create();
+    const { createDue, publish } = await publishing(t);
+    await publish(await createDue()); // The first post to a server creates the server's slots.
+    const post = await createDue();
     const statements = await statementsOf(() => publish(post));
     const texts = statements.map(({ text, values }) => (values.length > 0 ? 'prepared' : text));
     const others = texts.filter((text) => text !== 'prepared');
     t.deepEqual(others, ['begin', 'commit']);
     t.is(texts.length, 13, statements.map(({ text }) => text).join('\n'));
+  },
+);
+
+test.serial(
+  'PostgreSQL plans no prepared statement of a post at each call, from its creation to its end',
+  async (t) => {
+    const { steps, createDraft, createDue, publish } = await publishing(t);
+    const calls = 20;
+    for (let call = 0; call < calls; call += 1) {
+      await steps.show(await createDraft());
+      await publish(await createDue());
+    }
+
+    // The pool hands out the connection that was released last, so this reads the one that ran the statements.
+    const plans = await steps.deps.orm.em
+      .fork()
+      .execute<{ statement: string; custom_plans: string; generic_plans: string }[]>(
+        'select statement, custom_plans, generic_plans from pg_prepared_statements',
+      );
+    t.true(plans.some(({ generic_plans: generic }) => Number(generic) >= calls));
+    const planned = plans.filter(({ custom_plans: custom }) => Number(custom) > 5);
+    t.deepEqual(planned, []);
   },
 );
