@@ -169,7 +169,7 @@ function authenticator(
     assertOpen();
     const hash = hashApiKey(key);
     if (key.startsWith(operatorKeyPrefix)) {
-      const values = [hash, isWrite, mostRequests];
+      const values = [hash, 1, isWrite ? 1 : 0, mostRequests];
       const found = await pool.query<Pick<Row, 'id'> & KeyCounts>(admitOperatorKey, values);
       const [operator] = found.rows;
       return operator ? { keyId: operator.id, caller: null, counts: operator } : null;
@@ -196,28 +196,61 @@ function authenticator(
   };
 }
 
-/** Returns a function that finds a key by its hash, and counts the call. */
+/** Calls with one key that share a statement. */
+type Batch = {
+  calls: number;
+  writes: number;
+  isSent: boolean;
+  /** The row of the key, with its calls after this batch. */
+  readonly row: Promise<Row | undefined>;
+};
+
+/**
+ * Returns a function that finds a key by its hash, and counts the call. Calls that come while a statement for their key
+ * is under way share the next one: so a flood with one key takes one connection, and leaves the others to other keys.
+ */
 function keyFinder(pool: Pool, mostRequests: number) {
-  // Keys over their quota, with the end of their window. Their calls are refused without a count: a flood would
-  // otherwise wait for the row of its key on the connections that all calls need.
-  const overQuota = new Map<string, number>();
+  const lastBatches = new Map<string, Batch>();
+
+  function startBatch(hash: string, before: Promise<unknown> | undefined): Batch {
+    const send = async (): Promise<Row | undefined> => {
+      await before?.catch(() => undefined);
+      batch.isSent = true;
+      const values = [hash, batch.calls, batch.writes, mostRequests];
+      const { rows } = await pool.query<Row>({ name: 'authenticate', text: admitKey, values });
+      return rows[0];
+    };
+    const batch: Batch = { calls: 0, writes: 0, isSent: false, row: Promise.resolve().then(send) };
+    return batch;
+  }
+
   return async (hash: string, isWrite: boolean): Promise<Row | undefined> => {
-    const restMs = (overQuota.get(hash) ?? 0) - Date.now();
-    if (restMs > 0) {
-      const { rows } = await pool.query<Row>({ name: 'key', text: findKey, values: [hash] });
-      const counts = { requests: mostRequests + 1, requests_ms: restMs, writes: null };
-      return rows[0] && { ...rows[0], ...counts };
+    let batch = lastBatches.get(hash);
+    if (!batch || batch.isSent) {
+      batch = startBatch(hash, batch?.row);
+      lastBatches.set(hash, batch);
     }
 
-    overQuota.delete(hash);
-    const values = [hash, isWrite, mostRequests];
-    const { rows } = await pool.query<Row>({ name: 'authenticate', text: admitKey, values });
-    const [row] = rows;
-    if (row && row.requests > mostRequests) {
-      overQuota.set(hash, Date.now() + row.requests_ms);
-    }
+    const call = (batch.calls += 1);
+    const write = (batch.writes += isWrite ? 1 : 0);
+    try {
+      const row = await batch.row;
+      if (!row) {
+        return undefined;
+      }
 
-    return row;
+      const requests = row.requests - batch.calls + call;
+      const countsAsWrite = isWrite && row.writes !== null && requests <= mostRequests;
+      return {
+        ...row,
+        requests,
+        writes: countsAsWrite ? row.writes - batch.writes + write : null,
+      };
+    } finally {
+      if (lastBatches.get(hash) === batch) {
+        lastBatches.delete(hash);
+      }
+    }
   };
 }
 

@@ -77,26 +77,26 @@ export const standingOf = (policy: Policy, points: number, restMs: number): Stan
 });
 
 /**
- * SQL that finds a key and counts a call with it, in one statement because every call runs it. A refused request does
- * not count as a write.
+ * SQL that finds a key and counts calls with it, in one statement because every call runs it. Calls beyond the quota of
+ * requests do not count as writes.
  *
- * Values: `$2` whether the call is a write, `$3` the quota of requests.
+ * Values: `$2` the number of calls, `$3` how many of them are writes, `$4` the quota of requests.
  *
  * @param findKey SQL that returns the row of the key, with its `id`. It uses `$1`.
  */
 export const countingCalls = (findKey: string): string => `with k as (${findKey}),
   clock as (select (extract(epoch from now()) * 1000)::bigint as ms),
-  requests as (${countCall('requests', 'k, clock')}),
-  writes as (${countCall('writes', 'k, clock, requests where $2::boolean and requests.points <= $3::bigint')})
+  requests as (${countCalls('requests', '$2::integer', 'k, clock')}),
+  writes as (${countCalls('writes', '$3::integer', 'k, clock, requests where $3::integer > 0 and requests.points - $2::integer < $4::bigint')})
   select k.*, requests.points as requests, (requests.expire - clock.ms)::integer as requests_ms,
     writes.points as writes, (writes.expire - clock.ms)::integer as writes_ms
   from k cross join clock cross join requests left join writes on true`;
 
-const countCall = (name: string, from: string): string =>
+const countCalls = (name: string, calls: string, from: string): string =>
   `insert into rate_limits as old (key, points, expire)
-    select '${name}:' || k.id, 1, clock.ms + ${1000 * windowSeconds} from ${from}
+    select '${name}:' || k.id, ${calls}, clock.ms + ${1000 * windowSeconds} from ${from}
     on conflict (key) do update set
-      points = case when old.expire <= excluded.expire - ${1000 * windowSeconds} then 1 else old.points + 1 end,
+      points = case when old.expire <= excluded.expire - ${1000 * windowSeconds} then 0 else old.points end + excluded.points,
       expire = case when old.expire <= excluded.expire - ${1000 * windowSeconds} then excluded.expire else old.expire end
     returning points, expire`;
 
