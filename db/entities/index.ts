@@ -1,5 +1,4 @@
 import type { InferKyselyDB } from '@mikro-orm/postgresql';
-import { AuditEntrySchema } from './audit.ts';
 import {
   ChannelGrantSchema,
   ChannelSchema,
@@ -17,11 +16,11 @@ import {
   SweepFindSchema,
 } from './operations.ts';
 import { PostChannelSchema, PostPartSchema } from './post-channels.ts';
-import { PostSearchSchema } from './post-search.ts';
 import {
   IdempotencyKeySchema,
   PostMediaSchema,
   PostSchema,
+  PostSearchSchema,
   UnpublishRequestSchema,
 } from './posts.ts';
 import {
@@ -33,6 +32,7 @@ import {
 } from './webhooks.ts';
 import {
   ApiKeySchema,
+  AuditEntrySchema,
   OperatorKeySchema,
   QuotaShareSchema,
   RateLimitSchema,

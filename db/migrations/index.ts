@@ -1,21 +1,25 @@
-import { Migration0024EngagementOrder } from './migration-0024-engagement-order.ts';
-import { Migration0025StorageMark } from './migration-0025-storage-mark.ts';
-import { Migration0026Beats } from './migration-0026-beats.ts';
-import { Migration0028MediaDetails } from './migration-0028-media-details.ts';
-import { Migration0029FairShares } from './migration-0029-fair-shares.ts';
-import { Migration0033DisplayNames } from './migration-0033-display-names.ts';
-import { Migration0034SweepPositions } from './migration-0034-sweep-positions.ts';
-import { Migration0035LabelsAndSearch } from './migration-0035-labels-and-search.ts';
-import { Migration0036DeletedPosts } from './migration-0036-deleted-posts.ts';
-import { Migration0037Unpublish } from './migration-0037-unpublish.ts';
-import { Migration0038KeyRights } from './migration-0038-key-rights.ts';
-import { Migration0039Audit } from './migration-0039-audit.ts';
-import { Migration0040Operators } from './migration-0040-operators.ts';
-import { Migration0041EventSequence } from './migration-0041-event-sequence.ts';
-import { Migration0043PostTimezone } from './migration-0043-post-timezone.ts';
-import { Migration0044ChannelMedia } from './migration-0044-channel-media.ts';
-import { Migration0045SameTexts } from './migration-0045-same-texts.ts';
-import { Migration0046DroppedReferences } from './migration-0046-dropped-references.ts';
+import {
+  Migration0024EngagementOrder,
+  Migration0025StorageMark,
+  Migration0026Beats,
+  Migration0028MediaDetails,
+  Migration0029FairShares,
+  Migration0033DisplayNames,
+  Migration0034SweepPositions,
+  Migration0035LabelsAndSearch,
+} from './from-0024.ts';
+import {
+  Migration0036DeletedPosts,
+  Migration0037Unpublish,
+  Migration0038KeyRights,
+  Migration0039Audit,
+  Migration0040Operators,
+  Migration0041EventSequence,
+  Migration0043PostTimezone,
+  Migration0044ChannelMedia,
+  Migration0045SameTexts,
+  Migration0046DroppedReferences,
+} from './from-0036.ts';
 
 const baseline = 'migration-0024-engagement-order';
 

@@ -1,4 +1,76 @@
+import { readFileSync } from 'node:fs';
 import { Migration } from '@mikro-orm/migrations';
+
+/**
+ * The schema of the first version. It has the name of the last of the 22 migrations that it replaces, so a database that
+ * ran those has it already.
+ */
+export class Migration0024EngagementOrder extends Migration {
+  override up(): void {
+    this.addSql(readFileSync(new URL('baseline.sql', import.meta.url), 'utf8'));
+  }
+}
+
+/** Time at which the media storage was marked as this database's; null before the first API process. */
+export class Migration0025StorageMark extends Migration {
+  override up(): void {
+    this.addSql(`alter table "installation" add column "storage_marked_at" timestamptz(3) null`);
+  }
+}
+
+/** A counter with a copy in Temporal, to detect a restored database. */
+export class Migration0026Beats extends Migration {
+  override up(): void {
+    this.addSql(`alter table "installation" add column "beats" int not null default 0,
+      add column "beat_at" timestamptz(3) null, add column "behind_since" timestamptz(3) null`);
+  }
+}
+
+/** Frames, frame rate, codecs and pixel format of files; null for files uploaded before. */
+export class Migration0028MediaDetails extends Migration {
+  override up(): void {
+    this.addSql(`alter table "media_files" add column "details" jsonb null`);
+  }
+}
+
+/** Limits of one workspace or link: slots of servers, checks, refused secrets, and the daily allowance. */
+export class Migration0029FairShares extends Migration {
+  override up(): void {
+    // Heartbeats change none of these columns, so they update no index.
+    this.addSql(
+      `create index "server_places_workspace" on "server_places" ("workspace_id", "platform")
+        where "post_channel_id" is not null`,
+    );
+    this.addSql(`alter table "connect_links" add column "refused_secrets" int not null default 0`);
+    this.addSql(
+      `alter table "channels" add column "checked_at" timestamptz(3) null, add column "check_answer" jsonb null`,
+    );
+    this.addSql(
+      `create table "network_use" (
+        "workspace_id" uuid not null,
+        "platform" text not null,
+        "day" date not null,
+        "used" int not null,
+        primary key ("workspace_id", "platform", "day"),
+        constraint "network_use_workspace_id_foreign" foreign key ("workspace_id") references "workspaces" ("id") on delete cascade
+      )`,
+    );
+  }
+}
+
+/** Display names of accounts; null for channels connected before, until the next check. */
+export class Migration0033DisplayNames extends Migration {
+  override up(): void {
+    this.addSql(`alter table "channels" add column "display_name" text null`);
+  }
+}
+
+/** The sweep no longer compares stored files with rows, so it stores no position. */
+export class Migration0034SweepPositions extends Migration {
+  override up(): void {
+    this.addSql(`drop table "sweep_positions"`);
+  }
+}
 
 /**
  * Labels of posts, and what `GET /posts` searches. Triggers fill `post_search`, so that it has the posts of every
