@@ -3,11 +3,12 @@ import type { WorkflowStates } from '../domain/statuses.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
 import type { Network } from '../networks/network.ts';
 import type { Networks } from '../networks/registry.ts';
-import type { RetentionDays } from '../runtime/config/read-config.ts';
+import type { Config, RetentionDays } from '../runtime/config/read-config.ts';
 import type { Downloader, Egress } from '../runtime/egress/egress.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
+import type { Composed } from '../services/compose.ts';
 
 /** Dependencies of the activities, built once by the worker. */
 export type ActivityDeps = {
@@ -37,3 +38,24 @@ export type ActivityDeps = {
   readonly log: Logger;
   readonly now: () => Date;
 };
+
+type Own = 'networks' | 'storage' | 'workflows' | 'log' | 'now';
+
+/** The dependencies of the activities. Their networks have adapters, which only workers load. */
+export const composeActivities = (
+  { retentionDays }: Config,
+  services: Composed,
+  own: Pick<ActivityDeps, Own>,
+): ActivityDeps => ({
+  orm: services.orm,
+  sealer: services.sealer,
+  rules: services.rules,
+  oauth: services.networks.oauth,
+  egress: services.networkEgress,
+  webhooks: services.egress,
+  downloads: services.downloads,
+  publicUrl: services.publicUrl,
+  sandboxUrl: services.sandboxUrl,
+  retentionDays,
+  ...own,
+});

@@ -1,6 +1,5 @@
 import { NativeConnection, Runtime, type NativeConnectionOptions } from '@temporalio/worker';
-import { composeActivities } from '../activities/compose-activities.ts';
-import type { ActivityDeps } from '../activities/deps.ts';
+import { composeActivities, type ActivityDeps } from '../activities/deps.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { explainDatabaseFailure } from '../db/database-errors.ts';
 import {

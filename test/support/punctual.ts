@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
-import { composeActivities } from '../../activities/compose-activities.ts';
-import type { ActivityDeps } from '../../activities/deps.ts';
+import { composeActivities, type ActivityDeps } from '../../activities/deps.ts';
 import type { Activities } from '../../activities/index.ts';
 import { configure, createApp } from '../../api/app.ts';
 import { composeApi } from '../../api/compose-api.ts';
