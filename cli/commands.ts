@@ -23,13 +23,14 @@ import { refreshAnalytics, retryOne, settleOne } from './posts/lifecycle.ts';
 import { listTroubledPosts } from './posts/list-posts.ts';
 import { replayPosts } from './posts/replay-posts.ts';
 import { showPostHistory } from './posts/show-post.ts';
-import { setQuota, showQuotas } from './quotas.ts';
 import {
   createNamedWorkspace,
   listWorkspaces,
   removeWorkspace,
   renameWorkspace,
   setPlan,
+  setQuota,
+  showQuotas,
 } from './workspaces.ts';
 
 export const commands: Readonly<Record<string, Command>> = {
