@@ -5,14 +5,12 @@ import { describeError } from '../runtime/logger.ts';
 import { analyticsRoutes } from './analytics/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
 import { channelRoutes } from './channels/routes.ts';
-import { clientMetadataRouter } from './connect/client-metadata.ts';
 import { connectPages } from './connect/pages/router.ts';
-import { connectRoutes } from './connect/routes.ts';
+import { clientMetadataRouter, connectRoutes } from './connect/routes.ts';
 import type { ApiDeps } from './deps.ts';
 import { eventRoutes } from './events/routes.ts';
 import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
-import { drainUnreadBody } from './http/drain-body.ts';
 import { resetBroken, answerErrors, answerBroken } from './http/errors.ts';
 import { logRequests } from './http/log-requests.ts';
 import { fixedPaths, mount } from './http/mount.ts';
@@ -81,6 +79,26 @@ const requestId: Middleware = async (ctx, next) => {
   const id = /^[\w.:\-]{1,100}$/v.test(given) ? given : crypto.randomUUID();
   ctx.state['requestId'] = id;
   ctx.set('X-Request-Id', id);
+  await next();
+};
+
+/** How long a client may keep sending after its response, in milliseconds. Many clients read it only then. */
+const lingerMs = 5000;
+
+/**
+ * Ends a request that was answered before its body was complete, such as a refused upload. Otherwise it would stay open
+ * as long as an upload may take.
+ */
+const drainUnreadBody: Middleware = async ({ req, res }, next) => {
+  res.once('finish', () => {
+    if (req.complete || req.destroyed) {
+      return;
+    }
+
+    const timer = setTimeout(() => req.destroy(), lingerMs);
+    req.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
+    req.resume();
+  });
   await next();
 };
 

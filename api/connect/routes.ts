@@ -1,7 +1,8 @@
+import { Router } from '@koa/router';
 import { assertReaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { createConnectLink } from '../../services/channels/create-link.ts';
-import { accountDeps } from '../../services/channels/oauth-context.ts';
+import { accountDeps, redirectUri } from '../../services/channels/oauth-context.ts';
 import { readLink } from '../../services/channels/read-link.ts';
 import type { Caller } from '../../services/context.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -12,8 +13,15 @@ import {
   requestKey,
 } from '../http/idempotency.ts';
 import { route, type Route } from '../http/route.ts';
-import { connectExamples, linkExamples, linkStatusExamples } from './examples.ts';
-import { connectBody, linkAnswer, linkStatusAnswer, type ConnectBody } from './schemas.ts';
+import {
+  connectBody,
+  connectExamples,
+  linkAnswer,
+  linkExamples,
+  linkStatusAnswer,
+  linkStatusExamples,
+  type ConnectBody,
+} from './schemas.ts';
 
 export const connectRoutes = (deps: ApiDeps): Route[] => [createCall(deps), readCall(deps)];
 
@@ -108,3 +116,35 @@ const valuesOf = ({ url, handle }: ConnectBody): Record<string, string> => ({
   ...(url === undefined ? {} : { url }),
   ...(handle === undefined ? {} : { handle }),
 });
+
+/** How long servers may cache it, in seconds. */
+const keptSeconds = 300;
+
+/** Serves the OAuth client metadata documents. They are public and contain no secrets. */
+export function clientMetadataRouter(
+  deps: Pick<ApiDeps, 'publicUrl' | 'sealer' | 'networks'>,
+): Router {
+  const { publicUrl, sealer, networks } = deps;
+  const router = new Router({ sensitive: true, strict: true });
+  for (const [platform, entry] of Object.entries(networks.oauth)) {
+    const { path, make } = entry?.clientMetadata ?? {};
+    if (path === undefined || make === undefined) {
+      continue;
+    }
+
+    const service = {
+      publicUrl,
+      redirectUri: redirectUri(publicUrl, platform),
+      derive: sealer.derive,
+    };
+    router.get(path, async (ctx) => {
+      const metadata = await make(service);
+      if (metadata !== null) {
+        ctx.set('Cache-Control', `public, max-age=${keptSeconds}`);
+        ctx.body = metadata;
+      }
+    });
+  }
+
+  return router;
+}

@@ -5,8 +5,13 @@ import { readEvent } from '../../services/events/read-event.ts';
 import { readTime } from '../../services/webhooks/replay-deliveries.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-import * as examples from './examples.ts';
-import { eventAnswer, eventsAnswer, eventsQuery } from './schemas.ts';
+import {
+  eventAnswer,
+  eventExamples,
+  eventsAnswer,
+  eventsExamples,
+  eventsQuery,
+} from './schemas.ts';
 
 export const eventRoutes = (deps: ApiDeps): Route[] => [listCall(deps), readCall(deps)];
 
@@ -26,7 +31,7 @@ const listCall = (deps: ApiDeps): Route =>
       200: {
         description: 'A page of events; an empty one if none came during the wait.',
         schema: eventsAnswer,
-        examples: { page: examples.page, none: examples.none },
+        examples: eventsExamples,
       },
     },
     errors: ['invalid_request'],
@@ -81,7 +86,7 @@ const readCall = (deps: ApiDeps): Route =>
       200: {
         description: 'The event.',
         schema: eventAnswer,
-        examples: { one: examples.one },
+        examples: eventExamples,
       },
     },
     errors: ['not_found'],

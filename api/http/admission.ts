@@ -7,9 +7,9 @@ import type { RateLimits } from '../../runtime/config/read-config.ts';
 import { hashApiKey, operatorKeyPrefix } from '../../runtime/secrets.ts';
 import type { Caller, Operator } from '../../services/context.ts';
 import { clientAddress, originOf } from '../rate-limits/client-address.ts';
-import { createConcurrencyLimit } from '../rate-limits/concurrency-limit.ts';
 import {
   countingCalls,
+  createConcurrencyLimit,
   createLimiter,
   rateLimitHeaders,
   standingOf,

@@ -16,12 +16,15 @@ import {
   replayedHeader,
 } from '../http/idempotency.ts';
 import { location, route, type Route, type Request } from '../http/route.ts';
-import { deletedFile, describedFile, fileList, singleFile } from './examples.ts';
 import {
+  deletedFile,
+  describedFile,
   editMediaSchema,
+  fileList,
   mediaAnswer,
   mediaListSchema,
   mediaQuery,
+  singleFile,
   uploadSchema,
   type MediaView,
 } from './schemas.ts';

@@ -8,8 +8,7 @@ import { maxFileBytes } from '../../services/media/store-files.ts';
 import { chooseChannels } from '../../services/posts/choose-channels.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-import { networkExamples } from './examples.ts';
-import { networksAnswer, networksQuery, type NetworkView } from './schemas.ts';
+import { networkExamples, networksAnswer, networksQuery, type NetworkView } from './schemas.ts';
 
 export const networkRoutes = (deps: ApiDeps): Route[] => [
   route({

@@ -11,7 +11,7 @@ import {
   scheduledPost,
 } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
-import { unpublishedPost } from '../posts/unpublish-examples.ts';
+import { unpublishedPost } from '../posts/unpublish-route.ts';
 import type { SchemaNames } from './name-schemas.ts';
 
 /** The outgoing requests to webhook endpoints (docs/webhooks.md), as a `webhooks` map. */

@@ -1,10 +1,12 @@
 import { fields, listOf, text } from '../../domain/json-schema.ts';
+import type { ChannelResult, PostView, Unpublish } from '../../domain/post-view.ts';
 import { showPost } from '../../services/posts/read-posts.ts';
 import { unpublishPost } from '../../services/posts/unpublish-post.ts';
+import { mastodonChannel } from '../channels/examples.ts';
 import type { ApiDeps } from '../deps.ts';
-import { route, type Route } from '../http/route.ts';
+import { route, type Examples, type Route } from '../http/route.ts';
+import { publishedPost } from './examples.ts';
 import { postAnswer } from './schemas.ts';
-import { unpublishing, unpublishings } from './unpublish-examples.ts';
 
 const unpublishSchema = fields({
   channel_ids: {
@@ -14,6 +16,43 @@ const unpublishSchema = fields({
     description: 'The channels to remove the post from. Absent: all of its channels.',
   },
 });
+
+const [first, ...others] = publishedPost.channels;
+const requested = {
+  requested_at: '2027-03-04T12:30:00.000Z',
+  error: null,
+  error_code: null,
+} as const;
+const withFirst = (unpublish: Unpublish): PostView['channels'] => [
+  {
+    ...(first as ChannelResult),
+    status: unpublish.status === 'removed' ? 'removed' : 'published',
+    unpublish,
+  },
+  ...others,
+];
+
+/** Removed from one of its channels. */
+export const unpublishedPost: PostView = {
+  ...publishedPost,
+  updated_at: '2027-03-04T12:30:01.377Z',
+  channels: withFirst({ status: 'removed', ...requested }),
+};
+
+const unpublishings: Examples = {
+  everywhere: { summary: 'From all of its channels', value: {} },
+  onOne: {
+    summary: 'From one of its channels',
+    value: { channel_ids: [mastodonChannel.id] },
+  },
+};
+
+const unpublishing = {
+  summary: 'It is being removed from one of its channels',
+  value: {
+    post: { ...publishedPost, channels: withFirst({ status: 'pending', ...requested }) },
+  },
+};
 
 export const unpublishCall = (deps: ApiDeps): Route =>
   route({

@@ -10,8 +10,7 @@ import { location, route, type Route } from '../http/route.ts';
 import { draft, editExamples, newPosts, published, scheduled } from './examples.ts';
 import { createKey, postInput, presentValidated } from './map-request.ts';
 import { createPostSchema, editPostSchema, postAnswer, validatePostSchema } from './schemas.ts';
-import { postsToValidate, validations } from './validation-examples.ts';
-import { validatedSchema } from './validation-schemas.ts';
+import { postsToValidate, validatedSchema, validations } from './validation-schemas.ts';
 
 /** Error codes of a post's fields before the network rules apply. */
 const requestErrors: readonly ErrorCode[] = [

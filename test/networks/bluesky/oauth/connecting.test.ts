@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { clientMetadataRouter } from '../../../../api/connect/client-metadata.ts';
+import { clientMetadataRouter } from '../../../../api/connect/routes.ts';
 import { blueskyNetwork } from '../../../../networks/bluesky/adapter.ts';
 import { openNetworks } from '../../../../networks/registry.ts';
 import { createSealer } from '../../../../runtime/secrets.ts';
