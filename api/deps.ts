@@ -10,7 +10,7 @@ import type { DatabaseGate, ApiReadiness, SystemStatus } from './health/routes.t
 import type { Admission } from './http/admission.ts';
 import type { CallCounts, Refusals } from './rate-limits/limiter.ts';
 
-/** Dependencies of the API, built once (`api/compose-api.ts`). */
+/** Dependencies of the API, built once (`api/run-api.ts`). */
 export type ApiDeps = ServiceDeps & {
   /** Closed until the database is ready. */
   readonly gate: DatabaseGate;

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { explainDatabaseFailure } from '../db/database-errors.ts';
 import {
@@ -14,24 +15,29 @@ import { openNetworks, type Networks } from '../networks/registry.ts';
 import { readConfig, type Config } from '../runtime/config/read-config.ts';
 import { readSettingsOrExit } from '../runtime/config/settings.ts';
 import { createLogger, describeError, type Logger } from '../runtime/logger.ts';
+import { createInspector } from '../runtime/media/inspector.ts';
 import {
   fatalAt,
   retryUntilReady,
   logUnhandledErrors,
   untilStopSignal,
 } from '../runtime/process.ts';
-import { createStaging, type Staging } from '../runtime/storage/create-storage.ts';
+import { createStaging, createStorage, type Staging } from '../runtime/storage/create-storage.ts';
+import { diskGuard } from '../runtime/storage/disk-storage.ts';
 import { untilRefreshed } from '../services/channels/current-grant.ts';
-import { composeServices } from '../services/compose.ts';
+import { composeServices, type Composed } from '../services/compose.ts';
+import type { MediaDeps } from '../services/deps.ts';
 import { keepSwept } from '../services/media/sweep-media.ts';
+import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal, type Temporal } from '../temporal/connect.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
 import { assertNamespaceOf, OtherDatabaseError } from '../temporal/namespace.ts';
 import { temporalOptions } from '../temporal/settings.ts';
 import { serve } from './app.ts';
-import { composeApi } from './compose-api.ts';
 import type { ApiDeps } from './deps.ts';
-import { createPool } from './rate-limits/limiter.ts';
+import { createDatabaseGate, readiness, systemStatus } from './health/routes.ts';
+import { createAdmission } from './http/admission.ts';
+import { createCallCounts, createPool, createRefusals } from './rate-limits/limiter.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
@@ -123,6 +129,64 @@ function open(config: Config, networks: Networks, log: Logger, staging: Staging)
   };
   return { deps: api.deps, clock, temporal, close };
 }
+
+type Own = {
+  readonly temporal: Temporal;
+  readonly staging: Staging;
+  /** Counts calls. The caller closes it. */
+  readonly pool: Pool;
+  readonly log: Logger;
+  readonly now: () => Date;
+};
+
+/** The dependencies of the API, with a function that ends background work and closes the media library. */
+export function composeApi(
+  config: Config,
+  { downloads, refuseDownload, closeEgress: _, ...services }: Composed,
+  { temporal, staging, pool, log, now }: Own,
+): { readonly deps: ApiDeps; readonly close: () => Promise<void> } {
+  const { orm } = services;
+  const { drain, ...sync } = backgroundSync(temporal.client, orm, log);
+  const gate = createDatabaseGate();
+  const allowances = { maxConcurrent: config.requestsPerKey, quotas: config.quotas };
+  const media = openMedia(config, { staging, downloader: downloads, refuseUrl: refuseDownload });
+  const deps: ApiDeps = {
+    ...services,
+    ...sync,
+    gate,
+    media,
+    log,
+    now,
+    readiness: () => readiness(orm, gate),
+    status: () => systemStatus(orm, temporal, gate),
+    admit: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
+    rateLimits: config.rateLimits,
+    countCalls: createCallCounts(pool),
+    refusedSecrets: createRefusals(pool, config.rateLimits.wrongKeys),
+    stopping: new AbortController(),
+    trustedProxies: config.trustedProxies,
+  };
+  const close = async (): Promise<void> => {
+    media.inspector.close();
+    await drain();
+    media.storage.close();
+  };
+  return { deps, close };
+}
+
+/** Opens the media library. */
+const openMedia = (
+  { media, retentionDays }: Config,
+  given: Pick<MediaDeps, 'staging' | 'downloader' | 'refuseUrl'>,
+): MediaDeps => ({
+  ...given,
+  storage: createStorage(media),
+  inspector: createInspector(),
+  assertDiskSpace: diskGuard(media.mediaDir, media.leastFree),
+  underWay: new Map(),
+  keepUnusedDays: retentionDays.unusedMedia,
+  stallMs: 30_000,
+});
 
 async function stagingOrExit({ media }: Config, log: Logger): Promise<Staging> {
   try {
