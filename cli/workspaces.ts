@@ -7,9 +7,9 @@ import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/json-schema.ts';
 import { isQuotaName, quotaNames, type Quotas } from '../domain/quotas.ts';
 import { storeKey, type NewKey } from '../services/keys/write-keys.ts';
-import { deleteWorkspace } from '../services/workspaces/delete-workspace.ts';
 import { showWorkspace } from '../services/workspaces/read-workspaces.ts';
 import {
+  deleteWorkspace,
   editWorkspace,
   storeWorkspace,
   storeWorkspaceKey,

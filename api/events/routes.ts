@@ -1,7 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { eventTypes, type EventType } from '../../domain/statuses.ts';
-import { maxEventsPage, pullEvents } from '../../services/events/pull-events.ts';
-import { readEvent } from '../../services/events/read-event.ts';
+import { maxEventsPage, pullEvents, readEvent } from '../../services/events/read-events.ts';
 import { readTime } from '../../services/webhooks/replay-deliveries.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';

@@ -12,7 +12,7 @@ import {
   uuid,
 } from '../../domain/json-schema.ts';
 import { eventTypes } from '../../domain/statuses.ts';
-import { maxEventsPage, maxWaitS } from '../../services/events/pull-events.ts';
+import { maxEventsPage, maxWaitS } from '../../services/events/read-events.ts';
 import { scheduledPost } from '../posts/examples.ts';
 
 const sequence = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;

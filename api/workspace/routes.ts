@@ -1,7 +1,6 @@
 import { quotaNames } from '../../domain/quotas.ts';
 import { count, nullable, record, text, uuid } from '../../domain/json-schema.ts';
-import { limitsOf, readUsage } from '../../services/workspaces/read-usage.ts';
-import { readWorkspace } from '../../services/workspaces/read-workspace.ts';
+import { limitsOf, readUsage, readWorkspace } from '../../services/workspaces/read-workspace.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import { key } from '../keys/examples.ts';

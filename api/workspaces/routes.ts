@@ -3,7 +3,6 @@ import { quotaNames } from '../../domain/quotas.ts';
 import { createOnce } from '../../services/idempotency.ts';
 import { readExpiry, readName, type CreatedKey } from '../../services/keys/write-keys.ts';
 import { cursorQuery } from '../../services/cursor.ts';
-import { deleteWorkspace } from '../../services/workspaces/delete-workspace.ts';
 import {
   listWorkspaces,
   maxWorkspacePage,
@@ -11,6 +10,7 @@ import {
   type WorkspaceView,
 } from '../../services/workspaces/read-workspaces.ts';
 import {
+  deleteWorkspace,
   editWorkspace,
   storeWorkspace,
   storeWorkspaceKey,

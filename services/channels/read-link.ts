@@ -1,7 +1,17 @@
-import { ConnectLink } from '../../db/entities/channels.ts';
+import { Channel, ConnectLink } from '../../db/entities/channels.ts';
+import { Workspace } from '../../db/entities/workspaces.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { Connector } from '../../networks/network-entry.ts';
+import type { OauthEntry } from '../../networks/oauth/contract.ts';
+import { sha256Hex } from '../../runtime/secrets.ts';
 import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
+import { oauthEntryOf } from './connect-at-network.ts';
+import type { ConnectStep } from './connect-link.ts';
+import { Problem } from './connect-problem.ts';
+import { connectorOf } from './connect-with-secret.ts';
+import { networkName } from './create-link.ts';
+import { countLostPosts } from './reconnect-channel.ts';
 
 export const linkStatuses = ['pending', 'connected', 'failed', 'expired'] as const;
 
@@ -48,4 +58,73 @@ function statusOf({ status, expiresAt }: ConnectLink, now: Date): LinkView['stat
   }
 
   return expiresAt > now ? 'pending' : 'expired';
+}
+
+type DescribedLink = {
+  readonly networkName: string;
+  readonly workspaceName: string;
+  /** Handle of the channel to connect again; null for any account. */
+  readonly handle: string | null;
+  readonly entry: OauthEntry;
+  readonly connector: Connector | null;
+};
+
+/** Collects what the page of a link names. @throws Problem `network_not_configured` */
+export async function describeLink(deps: ServiceDeps, link: ConnectLink): Promise<DescribedLink> {
+  const entry = oauthEntryOf(deps, link);
+  const { workspaceId, channelId } = link;
+  const em = deps.orm.em.fork();
+  const channel =
+    channelId === null ? null : await em.findOne(Channel, { id: channelId, workspaceId });
+  return {
+    entry,
+    networkName: networkNameOf(deps, link),
+    workspaceName: await workspaceNameOf(deps, link),
+    handle: channel?.handle ?? null,
+    connector: connectorOf(deps, link),
+  };
+}
+
+export type ConnectedAccount = {
+  readonly networkName: string;
+  readonly workspaceName: string;
+  readonly handle: string;
+  /** How many posts failed only because the access was lost. */
+  readonly lost: number;
+};
+
+/** Returns the connected account, only for the browser that connected it. @throws Problem `used` */
+export async function connectedAccount(
+  deps: ServiceDeps,
+  { link, browser }: Pick<ConnectStep, 'link' | 'browser'>,
+): Promise<ConnectedAccount> {
+  const { connectedId, workspaceId } = link;
+  const isOwn = sha256Hex(browser) === link.browserHash;
+  const channel =
+    isOwn && connectedId !== null
+      ? await deps.orm.em.fork().findOne(Channel, { id: connectedId, workspaceId })
+      : null;
+  if (!channel) {
+    throw new Problem('used', 'This link was used already. Ask for a new link to connect again.');
+  }
+
+  return {
+    networkName: networkNameOf(deps, link),
+    workspaceName: await workspaceNameOf(deps, link),
+    handle: channel.handle,
+    lost: await countLostPosts(deps, { link, browser }),
+  };
+}
+
+export const networkNameOf = (
+  { networks }: Pick<ServiceDeps, 'networks'>,
+  { platform }: Pick<ConnectLink, 'platform'>,
+): string => networkName(platform, networks.oauth[platform]);
+
+async function workspaceNameOf(
+  { orm }: Pick<ServiceDeps, 'orm'>,
+  { workspaceId }: ConnectLink,
+): Promise<string> {
+  const workspace = await orm.em.fork().findOne(Workspace, { id: workspaceId });
+  return workspace?.name ?? 'this workspace';
 }

@@ -5,7 +5,7 @@ import type { ConnectField, OauthEntry } from '../../../networks/oauth/contract.
 import { html, type Html } from '../../../runtime/html.ts';
 import { needsConfirmation } from '../../../services/channels/connect-at-network.ts';
 import { shownOptions } from '../../../services/channels/connect-with-secret.ts';
-import type { ConnectedAccount } from '../../../services/channels/describe-link.ts';
+import type { ConnectedAccount } from '../../../services/channels/read-link.ts';
 import { alert, type ConnectPage, formOf, type Form } from './document.ts';
 
 type LinkView = {

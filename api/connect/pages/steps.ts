@@ -16,7 +16,7 @@ import {
   connectedAccount,
   describeLink,
   networkNameOf,
-} from '../../../services/channels/describe-link.ts';
+} from '../../../services/channels/read-link.ts';
 import { sendLostPosts } from '../../../services/channels/reconnect-channel.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { clientAddress, originOf } from '../../rate-limits/client-address.ts';

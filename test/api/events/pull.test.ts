@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Orm } from '../../../db/orm.ts';
 import { recordEvent } from '../../../db/record-event.ts';
 import type { EventType } from '../../../domain/statuses.ts';
-import { pullEvents } from '../../../services/events/pull-events.ts';
+import { pullEvents } from '../../../services/events/read-events.ts';
 import type { Client, Reply } from '../../support/client.ts';
 import { ownPool, sharedApi } from '../../support/kit.ts';
 import { noTemporal } from '../../support/media-library.ts';
