@@ -7,7 +7,7 @@ import {
   publishChannel,
   type ChannelOutcome,
 } from '../../activities/publish-channel/publish-channel.ts';
-import { postInput } from '../../api/posts/map-request.ts';
+import { postInput } from '../../api/posts/write-routes.ts';
 import type { ServiceDeps } from '../../services/deps.ts';
 import { disconnectChannel } from '../../services/channels/disconnect-channel.ts';
 import { cancelPost } from '../../services/posts/cancel-post.ts';
