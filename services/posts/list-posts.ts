@@ -70,16 +70,17 @@ export async function listPosts(
     ...(sort === 'created_at' ? [] : [sql`${time} is not null`]),
     ...(after ? [sql`(${time}, p.id) ${beyond} (${after.createdAt}, ${after.id})`] : []),
   ];
-  // The page is cut before its channels are read.
+  // The ids of the page come from an index alone; its rows and their channels are read afterwards.
   const rows = await queryPlanned(
     em,
     sql<Row>`
       select p.id, ${cutTexts}, p.scheduled_at, p.published_at, p.created_at, p.status, p.tags, p.external_id,
         coalesce(t.targets, '[]'::jsonb) as post_targets
       from (
-        select p.* from posts p where ${sql.join(conditions, sql` and `)}
+        select p.id from posts p where ${sql.join(conditions, sql` and `)}
         order by ${time} ${way}, p.id ${way} limit ${limit + 1}
-      ) p
+      ) page
+      join posts p on p.id = page.id and p.workspace_id = ${workspaceId}
       left join lateral (
         select jsonb_agg(jsonb_build_object('channel_id', pc.channel_id, 'status', ${shownStatus}, 'platform', c.platform,
           'handle', c.handle, 'url', pc.url, 'error_code', pc.error_code) order by pc.position) as targets
