@@ -1,6 +1,6 @@
 import { cidForLex } from '@atproto/lex-cbor';
 import { lexParse } from '@atproto/lex-json';
-import { AppBskyRichtextFacet, RichText, type Facet } from '@atproto/api';
+import type { AppBskyRichtextFacet, Facet } from '@atproto/api';
 import type {
   Connection,
   Finding,
@@ -13,7 +13,7 @@ import type {
 } from '../network.ts';
 import type { ServerAccess } from '../http.ts';
 import { resolveHandle } from './client.ts';
-import { uploadFiles, prepareFiles, cardEmbedder, noCard } from './embeds.ts';
+import { cardEmbedder, type Feature, isLink, noCard, prepareFiles, uploadFiles } from './embeds.ts';
 import { metrics } from './metrics.ts';
 import { blueskySettings, rules, choiceOf } from './rules.ts';
 import {
@@ -175,6 +175,8 @@ const refTo = (
  * @throws what `didOf` throws.
  */
 async function facetsOf(text: string, didOf: ResolveHandle): Promise<Facet[]> {
+  // The package has 400 modules, which take half a second to load; an API process never needs them.
+  const { RichText } = await import('@atproto/api');
   const richText = new RichText({ text });
   richText.detectFacetsWithoutResolution();
   const facets: Facet[] = [];
@@ -194,16 +196,17 @@ async function facetsOf(text: string, didOf: ResolveHandle): Promise<Facet[]> {
 }
 
 async function resolveFeature(feature: Feature, didOf: ResolveHandle): Promise<Feature | null> {
-  if (AppBskyRichtextFacet.isMention(feature)) {
+  if (isMention(feature)) {
     // The detection puts the handle into the field for the DID.
     const did = await didOf(feature.did);
     return did === null ? null : { ...feature, did };
   }
 
-  return AppBskyRichtextFacet.isLink(feature) && !URL.canParse(feature.uri) ? null : feature;
+  return isLink(feature) && !URL.canParse(feature.uri) ? null : feature;
 }
 
-type Feature = Facet['features'][number];
+const isMention = (feature: Feature): feature is AppBskyRichtextFacet.Mention =>
+  feature.$type === 'app.bsky.richtext.facet#mention';
 
 /** Returns the DID of a handle, or null when there is none. */
 type ResolveHandle = (handle: string) => Promise<string | null>;

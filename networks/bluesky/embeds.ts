@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { AppBskyRichtextFacet, type Facet } from '@atproto/api';
+import type { AppBskyRichtextFacet, Facet } from '@atproto/api';
 import type { Json } from '../../domain/json-schema.ts';
 import type { StreamedBody } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote } from '../answer.ts';
@@ -154,11 +154,16 @@ export function cardEmbedder(
 
 const $type = 'app.bsky.embed.external';
 
+export type Feature = Facet['features'][number];
+
+export const isLink = (feature: Feature): feature is AppBskyRichtextFacet.Link =>
+  feature.$type === 'app.bsky.richtext.facet#link';
+
 function firstLink(facets: readonly Facet[]): string | undefined {
   return facets
     .toSorted((a, b) => a.index.byteStart - b.index.byteStart)
     .flatMap(({ features }) => features)
-    .filter((feature) => AppBskyRichtextFacet.isLink(feature))
+    .filter(isLink)
     .map(({ uri }) => uri)
     .find((uri) => /^https?:/iv.test(uri));
 }
