@@ -31,7 +31,7 @@ export type ApiDeps = ServiceDeps & {
   /** Limits of each API key, in calls a minute. */
   readonly rateLimits: RateLimits;
   /** Reads the calls of a key in the current minute. */
-  readonly countCalls: CallCounts;
+  readonly readCallCounts: CallCounts;
   /** Counts refused secrets on the connect page. */
   readonly refusedSecrets: Refusals;
   /** Aborted when this process stops. Calls that wait then answer. */

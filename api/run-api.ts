@@ -37,7 +37,7 @@ import { serve } from './app.ts';
 import type { ApiDeps } from './deps.ts';
 import { createDatabaseGate, readiness, systemStatus } from './health/routes.ts';
 import { createAdmission } from './http/admission.ts';
-import { createCallCounts, createPool, createRefusals } from './rate-limits/limiter.ts';
+import { callCountReader, createPool, createRefusals } from './rate-limits/limiter.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
@@ -161,7 +161,7 @@ export function composeApi(
     status: () => systemStatus(orm, temporal, gate),
     admit: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
     rateLimits: config.rateLimits,
-    countCalls: createCallCounts(pool),
+    readCallCounts: callCountReader(pool),
     refusedSecrets: createRefusals(pool, config.rateLimits.wrongKeys),
     stopping: new AbortController(),
     trustedProxies: config.trustedProxies,

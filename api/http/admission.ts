@@ -169,7 +169,7 @@ function authenticator(
     assertOpen();
     const hash = hashApiKey(key);
     if (key.startsWith(operatorKeyPrefix)) {
-      const values = [hash, 1, isWrite ? 1 : 0, mostRequests];
+      const values = [hash, [isWrite], mostRequests];
       const found = await pool.query<Pick<Row, 'id'> & KeyCounts>(admitOperatorKey, values);
       const [operator] = found.rows;
       return operator ? { keyId: operator.id, caller: null, counts: operator } : null;
@@ -198,8 +198,8 @@ function authenticator(
 
 /** Calls with one key that share a statement. */
 type Batch = {
-  calls: number;
-  writes: number;
+  /** For each call whether it is a write. */
+  readonly calls: boolean[];
   isSent: boolean;
   /** The row of the key, with its calls after this batch. */
   readonly row: Promise<Row | undefined>;
@@ -207,51 +207,60 @@ type Batch = {
 
 /**
  * Returns a function that finds a key by its hash, and counts the call. Calls that come while a statement for their key
- * is under way share the next one: so a flood with one key takes one connection, and leaves the others to other keys.
+ * is under way share the next one, so that a flood with one key takes one connection. A call waits for two statements at
+ * most.
  */
 function keyFinder(pool: Pool, mostRequests: number) {
-  const lastBatches = new Map<string, Batch>();
+  const newestBatches = new Map<string, Batch>();
 
   function startBatch(hash: string, before: Promise<unknown> | undefined): Batch {
     const send = async (): Promise<Row | undefined> => {
-      await before?.catch(() => undefined);
+      await before?.catch(() => undefined); // Its own calls report its failure.
       batch.isSent = true;
-      const values = [hash, batch.calls, batch.writes, mostRequests];
+      const values = [hash, batch.calls, mostRequests];
       const { rows } = await pool.query<Row>({ name: 'authenticate', text: admitKey, values });
       return rows[0];
     };
-    const batch: Batch = { calls: 0, writes: 0, isSent: false, row: Promise.resolve().then(send) };
+    // Starts after this turn, so that the first call is counted.
+    const batch: Batch = { calls: [], isSent: false, row: Promise.resolve().then(send) };
     return batch;
   }
 
   return async (hash: string, isWrite: boolean): Promise<Row | undefined> => {
-    let batch = lastBatches.get(hash);
+    let batch = newestBatches.get(hash);
     if (!batch || batch.isSent) {
       batch = startBatch(hash, batch?.row);
-      lastBatches.set(hash, batch);
+      newestBatches.set(hash, batch);
     }
 
-    const call = (batch.calls += 1);
-    const write = (batch.writes += isWrite ? 1 : 0);
+    const rank = batch.calls.push(isWrite);
     try {
       const row = await batch.row;
-      if (!row) {
-        return undefined;
-      }
-
-      const requests = row.requests - batch.calls + call;
-      const countsAsWrite = isWrite && row.writes !== null && requests <= mostRequests;
-      return {
-        ...row,
-        requests,
-        writes: countsAsWrite ? row.writes - batch.writes + write : null,
-      };
+      return row && { ...row, ...countsAt(row, batch.calls, rank, mostRequests) };
     } finally {
-      if (lastBatches.get(hash) === batch) {
-        lastBatches.delete(hash);
+      if (newestBatches.get(hash) === batch) {
+        newestBatches.delete(hash);
       }
     }
   };
+}
+
+/** The counts after one call of a batch, from those after the batch. @param rank The call's, from 1. */
+function countsAt(
+  after: KeyCounts,
+  calls: readonly boolean[],
+  rank: number,
+  mostRequests: number,
+): Pick<KeyCounts, 'requests' | 'writes'> {
+  const before = after.requests - calls.length;
+  const requests = before + rank;
+  const isCountedWrite = calls[rank - 1] === true && requests <= mostRequests;
+  if (after.writes === null || !isCountedWrite) {
+    return { requests, writes: null };
+  }
+
+  const laterWrites = calls.slice(rank, mostRequests - before).filter(Boolean).length;
+  return { requests, writes: after.writes - laterWrites };
 }
 
 const recordLastUse = `update api_keys set last_used_at = now()

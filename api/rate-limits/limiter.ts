@@ -82,19 +82,21 @@ export const standingOf = (policy: Policy, points: number, restMs: number): Stan
  * SQL that finds a key and counts calls with it, in one statement because every call runs it. Calls beyond the quota of
  * requests do not count as writes.
  *
- * Values: `$2` the number of calls, `$3` how many of them are writes, `$4` the quota of requests.
+ * Values: `$2` for each call whether it is a write, `$3` the quota of requests.
  *
  * @param findKey SQL that returns the row of the key, with its `id`. It uses `$1`.
  */
 export const countingCalls = (findKey: string): string => `with k as (${findKey}),
   clock as (select (extract(epoch from now()) * 1000)::bigint as ms),
-  requests as (${countCalls('requests', '$2::integer', 'k, clock')}),
-  writes as (${countCalls('writes', '$3::integer', 'k, clock, requests where $3::integer > 0 and requests.points - $2::integer < $4::bigint')})
+  requests as (${counting('requests', 'k, clock', 'cardinality($2::boolean[])')}),
+  admitted as (select count(*)::integer as writes from requests, unnest($2::boolean[]) with ordinality as call (is_write, rank)
+    where is_write and requests.points - cardinality($2::boolean[]) + rank <= $3::bigint),
+  writes as (${counting('writes', 'k, clock, admitted where admitted.writes > 0', 'admitted.writes')})
   select k.*, requests.points as requests, (requests.expire - clock.ms)::integer as requests_ms,
     writes.points as writes, (writes.expire - clock.ms)::integer as writes_ms
   from k cross join clock cross join requests left join writes on true`;
 
-const countCalls = (name: string, calls: string, from: string): string =>
+const counting = (name: string, from: string, calls: string): string =>
   `insert into rate_limits as old (key, points, expire)
     select '${name}:' || k.id, ${calls}, clock.ms + ${1000 * windowSeconds} from ${from}
     on conflict (key) do update set
@@ -109,7 +111,7 @@ const readCounts = `select coalesce(max(points) filter (where key = 'requests:' 
     coalesce(max(points) filter (where key = 'writes:' || $1), 0) as writes
   from rate_limits where key in ('requests:' || $1, 'writes:' || $1) and expire > extract(epoch from now()) * 1000`;
 
-export const createCallCounts =
+export const callCountReader =
   (pool: Pool): CallCounts =>
   async (keyId) => {
     const { rows } = await pool.query({ name: 'call-counts', text: readCounts, values: [keyId] });

@@ -231,24 +231,27 @@ test.serial(
   },
 );
 
-test.serial(
-  'PostgreSQL plans no prepared statement of a post at each call, from its creation to its end',
-  async (t) => {
-    const { steps, createDraft, createDue, publish } = await publishing(t);
-    const calls = 20;
-    for (let call = 0; call < calls; call += 1) {
-      await steps.show(await createDraft());
-      await publish(await createDue());
-    }
+test.serial('no statement of a post is planned again at every call', async (t) => {
+  const { steps, createDraft, createDue, publish } = await publishing(t);
+  for (let round = 0; round < 20; round += 1) {
+    await steps.show(await createDraft());
+    await publish(await createDue());
+  }
 
-    // The pool hands out the connection that was released last, so this reads the one that ran the statements.
-    const plans = await steps.deps.orm.em
-      .fork()
-      .execute<{ statement: string; custom_plans: string; generic_plans: string }[]>(
-        'select statement, custom_plans, generic_plans from pg_prepared_statements',
-      );
-    t.true(plans.some(({ generic_plans: generic }) => Number(generic) >= calls));
-    const planned = plans.filter(({ custom_plans: custom }) => Number(custom) > 5);
-    t.deepEqual(planned, []);
-  },
-);
+  // The pool hands out the connection that was released last, so this reads the one that ran the statements.
+  const plans = await steps.deps.orm.em
+    .fork()
+    .execute<{ statement: string; custom_plans: string }[]>(
+      'select statement, custom_plans from pg_prepared_statements',
+    );
+  for (const part of ['insert into posts', 'update posts set status', 'insert into events']) {
+    t.true(
+      plans.some(({ statement }) => statement.includes(part)),
+      part,
+    );
+  }
+
+  // PostgreSQL plans the first five runs for their values, and then decides.
+  const planned = plans.filter(({ custom_plans: custom }) => Number(custom) > 5);
+  t.deepEqual(planned, []);
+});
