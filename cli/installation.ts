@@ -12,14 +12,14 @@ import { readTime } from './format.ts';
 
 /** Prints each migration to standard error as it begins: one of a large table may take long. */
 export async function migrateDatabase(): Promise<CommandAnswer> {
-  const applied: string[] = [];
+  const applied = new Set<string>();
   await migrate(readConfig().databaseUrl, (name) => {
     console.error(name);
-    applied.push(name);
+    applied.add(name);
   });
   const text =
-    applied.length > 0 ? `${applied.length} migrations were applied.` : 'The schema is up to date.';
-  return { text, data: { applied } };
+    applied.size > 0 ? `${applied.size} migrations were applied.` : 'The schema is up to date.';
+  return { text, data: { applied: [...applied] } };
 }
 
 export async function adoptMediaStorage({ orm, openStorage }: CommandDeps): Promise<CommandAnswer> {

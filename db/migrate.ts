@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { isReplaced, migrations } from './migrations/index.ts';
 import { createOrm, type Em, type Orm } from './orm.ts';
-import { query } from './query.ts';
+import { isContended, query } from './query.ts';
 
 /** Arbitrary key of an advisory lock that no other program uses in this database. */
 const migrationLock = 7_203_118_446;
@@ -69,7 +70,7 @@ export async function assertSchema(orm: Orm): Promise<void> {
  * Uses a connection of its own without the statement timeout of 20 s, because a migration of a large table may take
  * hours.
  *
- * @param onMigration Called with the name of each migration before it runs.
+ * @param onMigration Called with the name of each migration before it runs, also when it runs again after a wait.
  * @throws OtherSchemaError if a newer version has migrated the database, or it is too old.
  */
 export async function migrate(
@@ -92,15 +93,36 @@ export async function migrate(
   }
 }
 
+/** Of a migration for a table, while calls wait behind it. Less than the timeout of their statements. */
+const lockTimeout = '3s';
+
+/** Lets calls through before the next attempt. */
+const pauseMs = 5000;
+
+/** Repeats the migrations while others hold locks, such as a running `pg_dump`. */
 async function migrateUnderLock(orm: Orm, onMigration: (name: string) => void): Promise<void> {
   const { migrator } = orm;
   migrator.on('migrating', ({ name }) => onMigration(name));
-  await orm.em.fork().transactional(async (em) => {
-    // Overrides the limits of a pooler or a role too.
-    await query(em, sql`set local statement_timeout = 0`);
-    await query(em, sql`set local idle_in_transaction_session_timeout = 0`);
-    await query(em, sql`select pg_advisory_xact_lock(${migrationLock})`);
-    assertUpgradable(await schemaState(em)); // The previous lock holder may be a newer version.
-    await migrator.up({ transaction: em.getTransactionContext() });
-  });
+  const attempt = (): Promise<unknown> =>
+    orm.em.fork().transactional(async (em) => {
+      // Overrides the limits of a pooler or a role too.
+      await query(em, sql`set local statement_timeout = 0`);
+      await query(em, sql`set local idle_in_transaction_session_timeout = 0`);
+      await query(em, sql`select pg_advisory_xact_lock(${migrationLock})`);
+      assertUpgradable(await schemaState(em)); // The previous lock holder may be a newer version.
+      await query(em, sql`select set_config('lock_timeout', ${lockTimeout}, true)`);
+      await migrator.up({ transaction: em.getTransactionContext() });
+    });
+  for (;;) {
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      if (!isContended(error)) {
+        throw error;
+      }
+
+      await sleep(pauseMs);
+    }
+  }
 }

@@ -71,3 +71,7 @@ async function run<Row>(em: Em, compiled: CompiledQuery<Row>): Promise<Row[]> {
     throw error instanceof Error ? em.getDriver().convertException(error) : error;
   }
 }
+
+/** PostgreSQL's `lock_not_available` and `deadlock_detected`. The transaction is rolled back and can be repeated. */
+export const isContended = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01');

@@ -155,13 +155,12 @@ export class Migration0045SameTexts extends Migration {
 }
 
 /**
- * Two references that were too strict. One set the post id of an event to null when its post was deleted. The other
- * kept operator keys from having idempotency keys, as workspaces do.
+ * Drops two references: one cleared an event's post id when the post was deleted, and the other kept operator keys from
+ * having idempotency keys.
  */
 export class Migration0046DroppedReferences extends Migration {
   override up(): void {
-    // All at once, because a statement between two of these locks would end the migration by a deadlock more often. The
-    // API and the worker repeat a migration that ended so.
+    // Early and together, so that a deadlock with a call is less likely.
     this.addSql(
       `lock table "workspaces", "posts", "events", "idempotency_keys" in access exclusive mode`,
     );

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { recordAudit, type Actor } from '../../db/audit.ts';
 import type { PostPresentation } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
+import { isContended, query } from '../../db/query.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import {
   eraseChannel,
@@ -106,10 +106,6 @@ async function findChannel(
 
   return channel;
 }
-
-/** PostgreSQL's `lock_not_available` and `deadlock_detected`. The transaction is rolled back and repeated. */
-const isContended = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01');
 
 async function whenUncontended<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {

@@ -1,13 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { Migration } from '@mikro-orm/migrations';
 import type { ExecutionContext } from 'ava';
+import { Client } from 'pg';
 import { migrate } from '../../db/migrate.ts';
 import { migrations } from '../../db/migrations/index.ts';
 import { createOrm } from '../../db/orm.ts';
 import { adminOf } from '../cli/admin.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { emptyDatabase, freshDatabase, patience } from '../support/database.ts';
+import { holdLock } from '../support/hold-lock.ts';
 import { needs } from '../support/needs.ts';
+import { poll } from '../support/poll.ts';
 import { startApi } from '../support/punctual.ts';
 import { rawCall } from '../support/raw-call.ts';
 import { ended, spawnWorker } from '../support/worker-process.ts';
@@ -90,6 +93,25 @@ test('a database of an earlier checkout is recognized, and only what follows its
     name: 'OtherSchemaError',
     message: /Start commit 1de54a6 once/v,
   });
+});
+
+test('an upgrade during a backup waits for it, and keeps no call waiting for longer than a few seconds', async (t) => {
+  const url = await olderDatabase(t, ['migration-0001-initial', 'migration-0023-metrics', 'migration-0024-engagement-order']); // prettier-ignore
+  const orm = createOrm(url, patience);
+  t.teardown(() => orm.close());
+  const backup = await holdLock(t, orm, 'lock table posts, workspaces in access share mode');
+  const ran: string[] = [];
+  const upgrade = migrate(url, (name) => ran.push(name));
+  await poll(backup.waiting, (sessions) => sessions > 0);
+  // Waits behind the upgrade, with the timeout of the product's calls.
+  const client = new Client({ connectionString: url, query_timeout: 5000 });
+  await client.connect();
+  t.teardown(() => client.end());
+  await t.notThrowsAsync(client.query('select from workspaces'));
+  backup.release();
+  await upgrade;
+  t.is(new Set(ran).size, migrations.length - 1);
+  t.true(ran.length >= migrations.length, 'The upgrade was repeated.');
 });
 
 test('no process of an older version starts on a newer schema, and each names the migrations and the next step', async (t) => {

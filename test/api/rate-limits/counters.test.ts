@@ -57,6 +57,20 @@ test('several API processes share the limits: together they allow exactly as man
   );
 });
 
+test('concurrent writes beyond the limit of requests do not count as writes', async (t) => {
+  // All counted calls must fit into one real minute: few calls, and a separate API.
+  const punctual = await startApi(t, { temporalEnv: noTemporal, rateLimits: { requests: 4 } });
+  const client = await newClient(punctual);
+  await Promise.all([client.get('/me'), client.get('/me')]);
+  const calls = Array.from({ length: 10 }, () => client.post('/posts', { body: 'x' }));
+  const accepted = (await Promise.all(calls)).filter(({ status }) => status === 201);
+  t.is(accepted.length, 2);
+  const counted = await punctual.orm.em
+    .fork()
+    .execute("select points from rate_limits where key like 'writes:%'");
+  t.deepEqual(counted, [{ points: 2 }]);
+});
+
 test('without the counters every call is 503, and works again afterwards', async (t) => {
   const punctual = await startApi(t, { temporalEnv: noTemporal }); // Its counters are removed.
   const client = await newClient(punctual);
