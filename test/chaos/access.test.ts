@@ -141,6 +141,10 @@ test('a restore may lose the event of a lost grant, and the next refusal creates
   const before = [refused(1000)];
   t.deepEqual(await violationsOf({ refreshes: before, restores }, 0), []);
   t.deepEqual(await violationsOf({ refreshes: before, restores }, 2), ['events too many']);
+  const late = [{ backupAtMs: 9000, restoredAtMs: 9500 }];
+  const pauses = [{ fromMs: 1500, untilMs: 8500 }];
+  t.deepEqual(await violationsOf({ refreshes: before, restores: late, pauses }, 0), []);
+  t.deepEqual(await violationsOf({ refreshes: before, restores: late }, 0), ['events missing']);
   const after = [...before, refused(9000)];
   t.deepEqual(await violationsOf({ refreshes: after, restores }, 0), ['events missing']);
   t.deepEqual(await violationsOf({ refreshes: after, restores }, 2), []);

@@ -210,13 +210,13 @@ function sweep({ temporalClient }: World): void {
 async function untilEventsArrive(
   { receiver, channels, lines }: World,
   histories: readonly PostHistory[],
-  { restores }: Pick<Journal, 'restores'>,
+  { restores, pauses }: Pick<Journal, 'restores' | 'pauses'>,
 ): Promise<void> {
   const giveUpAtMs = Date.now() + patience.events;
   const isMissing = (): boolean => {
     const byPost = eventsByPost(receiver.events);
     const losses = accessLossesByChannel(receiver.events);
-    const access = { refreshes: lines.refreshes, restores };
+    const access = { refreshes: lines.refreshes, restores, pauses };
     return (
       histories.some((each) => (byPost.get(each.id)?.size ?? 0) < eventsDue(each).least) ||
       channels.some(({ id }, index) => (losses.get(id) ?? 0) < lossesDue(access, index).least)

@@ -116,10 +116,10 @@ export const hasLostGrant = (evidence: Evidence, channel: number): boolean =>
 
 /**
  * How many events of lost access are due: one for each lost grant. A restore may lose an event that was recorded since
- * its backup; the next refusal creates another one.
+ * its backup, late if the worker was suspended; the next refusal creates another one.
  */
 export function lossesDue(
-  { refreshes, restores }: Pick<AccessEvidence, 'refreshes' | 'restores'>,
+  { refreshes, restores, pauses }: Pick<AccessEvidence, 'refreshes' | 'restores' | 'pauses'>,
   channel: number,
 ): { readonly least: number; readonly most: number } {
   const refused = refreshes.filter(
@@ -129,11 +129,16 @@ export function lossesDue(
     const restored = restores.filter(({ restoredAtMs }) => restoredAtMs <= askedAtMs);
     return `${token} ${restored.length}`;
   });
-  const isSure = ({ askedAtMs }: SeenRefresh): boolean =>
-    !restores.some(
-      ({ backupAtMs, restoredAtMs }) =>
-        askedAtMs >= backupAtMs - commitsWithinMs && askedAtMs <= restoredAtMs,
+  const isSure = ({ askedAtMs }: SeenRefresh): boolean => {
+    const suspended = pauses.filter(
+      ({ fromMs, untilMs }) => fromMs <= askedAtMs + commitsWithinMs && askedAtMs <= untilMs,
     );
+    const committedByMs =
+      Math.max(askedAtMs, ...suspended.map(({ untilMs }) => untilMs)) + commitsWithinMs;
+    return !restores.some(
+      ({ backupAtMs, restoredAtMs }) => committedByMs >= backupAtMs && askedAtMs <= restoredAtMs,
+    );
+  };
   const all = [...refusedByToken.values()];
   const least = all.filter((asked) => asked.some(isSure)).length;
   return { least, most: all.length };
