@@ -11,9 +11,6 @@ import { recipeOf, statementsOf } from './recipe.ts';
 import type { Seeded } from './seed.ts';
 import { startProduct, type World } from './world.ts';
 
-/** Minimum share of the bare server's requests per second. */
-const targetShare = 0.6;
-
 const connections = 16;
 const warmUpSeconds = 3;
 const roundSeconds = 2.5;
@@ -22,7 +19,10 @@ const rounds = 8;
 
 type Contender = { readonly name: 'product' | 'bare'; readonly origin: string };
 
-/** Compares the product with the bare server. */
+/**
+ * Compares the product with the bare server. That one counts each call by a statement of its own; the product counts
+ * calls that come together in one.
+ */
 export async function compareWithBare(world: World, target: Run<object>['target']): Promise<void> {
   const { stage, small } = world;
   await writeRecipes(world);
@@ -36,15 +36,15 @@ export async function compareWithBare(world: World, target: Run<object>['target'
     { name: 'product', origin: product.origin },
     { name: 'bare', origin: bare.origin },
   ];
-  const compare = async (title: string, job: Job): Promise<void> => {
+  const compare = async (title: string, job: Job, targetShare: number): Promise<void> => {
     const share = report(world, title, await measure(contenders, { ...common(small), ...job }));
     target(
       `${title}: ${share.toFixed(2)} of the bare server's requests per second; the target is at least ${targetShare}`,
       share >= targetShare,
     );
   };
-  await compare('GET /posts/{id}', await readJob(world));
-  await compare('POST /posts (draft)', createJob(small));
+  await compare('GET /posts/{id}', await readJob(world), 0.85);
+  await compare('POST /posts (draft)', createJob(small), 0.6);
 }
 
 const recipesFile = ({ folder }: World): string => path.join(folder, 'recipes.json');
