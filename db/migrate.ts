@@ -93,7 +93,7 @@ export async function migrate(
   }
 }
 
-/** Of a migration for a table, while calls wait behind it. Less than the timeout of their statements. */
+/** How long a migration waits for a lock. Calls queue behind it, so it is below the timeout of their statements. */
 const lockTimeout = '3s';
 
 /** Lets calls through before the next attempt. */

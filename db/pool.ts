@@ -93,7 +93,7 @@ export const limitSession =
     await client.query(settings.join(';'));
   };
 
-/** Parallel workers take processors from other calls, and for a page of a list they read twice as many rows. */
+/** Without parallel workers, which take processors from other calls. For a page of a list they read twice the rows. */
 const oneProcess = `set max_parallel_workers_per_gather = 0`;
 
 /** Both settings are in milliseconds; 0 means no limit. */

@@ -221,7 +221,7 @@ function keyFinder(pool: Pool, mostRequests: number) {
       const { rows } = await pool.query<Row>({ name: 'authenticate', text: admitKey, values });
       return rows[0];
     };
-    // Starts after this turn, so that the first call is counted.
+    // In a microtask, so that the batch contains its first call when it is sent.
     const batch: Batch = { calls: [], isSent: false, row: Promise.resolve().then(send) };
     return batch;
   }

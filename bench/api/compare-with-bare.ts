@@ -20,8 +20,8 @@ const rounds = 8;
 type Contender = { readonly name: 'product' | 'bare'; readonly origin: string };
 
 /**
- * Compares the product with the bare server. That one counts each call by a statement of its own; the product counts
- * calls that come together in one.
+ * Compares the product with the bare server. The bare server counts each call with a statement; the product counts
+ * simultaneous calls with one key in one statement.
  */
 export async function compareWithBare(world: World, target: Run<object>['target']): Promise<void> {
   const { stage, small } = world;

@@ -70,7 +70,7 @@ export async function listPosts(
     ...(sort === 'created_at' ? [] : [sql`${time} is not null`]),
     ...(after ? [sql`(${time}, p.id) ${beyond} (${after.createdAt}, ${after.id})`] : []),
   ];
-  // The ids of the page come from an index alone; its rows and their channels are read afterwards.
+  // Finds the ids of the page first, mostly by an index alone, and then reads the rows and their channels.
   const rows = await queryPlanned(
     em,
     sql<Row>`
