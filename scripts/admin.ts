@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { shareCompiledCode } from './compile-cache.ts';
 import { withoutTemporal } from './parts/temporal.ts';
 import { dataFolder, openDataFolder, type DataFolder } from './start/data-folder.ts';
 import { ownDatabaseUrl } from './start/own-servers.ts';
@@ -13,6 +14,7 @@ import { opensAddresses } from './start/start-plan.ts';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const args = process.argv.slice(2);
+shareCompiledCode();
 const here = await startedHere();
 const cli = spawn(process.execPath, [path.join(root, 'cli', 'main.ts'), ...args], {
   stdio: 'inherit',

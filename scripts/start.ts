@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { shareCompiledCode } from './compile-cache.ts';
 import { startGuard, type ProcessGuard } from './parts/guard.ts';
 import { partFailed, type ProcessPart } from './parts/part.ts';
 import { dataFolder, openDataFolder } from './start/data-folder.ts';
@@ -14,6 +15,7 @@ import { PlainError } from './terminal.ts';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const say = (line: string) => console.log(line);
+shareCompiledCode();
 
 /** Aborts when everything is stopping, because of a signal or a failed part. */
 const stopping = new AbortController();

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { shareCompiledCode } from '../../scripts/compile-cache.ts';
 import { startGuard } from '../../scripts/parts/guard.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { PlainError } from '../../scripts/terminal.ts';
@@ -12,6 +13,7 @@ import { runChaos } from './run-chaos.ts';
 // `npm run chaos [-- --posts N] [--seed N] [--server dev|real] [--minutes M] [--keep]`: runs the whole product on real
 // servers with every kind of fault, and checks the networks afterwards. See docs/chaos.md.
 
+shareCompiledCode();
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => interrupted.abort());

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { shareCompiledCode } from '../../scripts/compile-cache.ts';
 import { startGuard } from '../../scripts/parts/guard.ts';
 import { neededParts } from './needed-parts.ts';
 import { runAva } from './run-ava.ts';
@@ -19,6 +19,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => (interrupted.signal.aborted ? force : interrupted).abort());
 }
 
+// Each test file has its own process and child processes, all with the same modules.
+shareCompiledCode();
 const guard = startGuard();
 const folder = await mkdtemp(path.join(tmpdir(), 'punctual-test-'));
 // As root, the tests run PostgreSQL as another user, who must be able to enter this folder.
@@ -37,10 +39,6 @@ if (needed?.bundle ?? true) {
   Object.assign(env, await storeBundle(folder));
 }
 env['PUNCTUAL_TEST_MISSING'] = JSON.stringify(missing);
-// Each test file has its own process and child processes, all with the same modules. The cache compiles these once.
-env['NODE_COMPILE_CACHE'] = fileURLToPath(
-  new URL('../../node_modules/.cache/compiled', import.meta.url),
-);
 const { exitCode, tally } = await runAva(args, env, interrupted.signal);
 await Promise.all(running.map((service) => service.stop().catch(() => undefined)));
 await guard.endAll(force.signal);
