@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { NativeConnection, WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { Connection, type Client } from '@temporalio/client';
 import type { ExecutionContext } from 'ava';
@@ -13,8 +12,8 @@ let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
 
 /** The product's workflow code, bundled once for all test files (`storeBundle`). */
 export function sharedBundle(): Promise<WorkflowBundleWithSourceMap> {
-  bundle ??= readFile(env('PUNCTUAL_TEST_BUNDLE'), 'utf8').then(
-    (text) => JSON.parse(text) as WorkflowBundleWithSourceMap,
+  bundle ??= import('../../worker/bundle-workflows.ts').then(({ openBundle }) =>
+    openBundle(env('PUNCTUAL_TEST_BUNDLE')),
   );
   return bundle;
 }

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
+import { env } from './env.ts';
 import type { Punctual } from './punctual.ts';
 import { opened } from './opened-ports.ts';
 import { within } from './within.ts';
@@ -53,6 +54,7 @@ export function spawnWorker(
       LOG_LEVEL: 'info',
       PUNCTUAL_WORKER_HEALTH_PORT: '0',
       PUNCTUAL_MEDIA_DIR: punctual.mediaDir,
+      PUNCTUAL_WORKFLOW_BUNDLE: env('PUNCTUAL_TEST_BUNDLE'),
       ...opened(allowPorts),
       ...settings,
     },

@@ -1,8 +1,10 @@
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { respondsAt, type Stage } from '../../../scripts/parts/part.ts';
 import { withoutTemporal } from '../../../scripts/parts/temporal.ts';
 import { freePort } from '../../../scripts/ports.ts';
+import { bundleWorkflows } from '../../../worker/bundle-workflows.ts';
 import { poll } from '../../support/poll.ts';
 import { supervise, type Supervised } from './supervise.ts';
 import { opened } from '../../support/opened-ports.ts';
@@ -26,6 +28,8 @@ export async function startProcesses(
 ): Promise<{ url: string; started: Supervised[] }> {
   const { folder, databaseUrl, temporalEnv, secretKey, allowPorts } = settings;
   const port = String(await freePort());
+  const bundle = path.join(folder, 'workflows.js'); // Bundled once, not at each start of a worker.
+  await writeFile(bundle, (await bundleWorkflows()).code);
   const env = {
     ...withoutTemporal(process.env),
     ...temporalEnv,
@@ -33,6 +37,7 @@ export async function startProcesses(
     SECRET_KEY: secretKey,
     LOG_LEVEL: 'info',
     PUNCTUAL_MEDIA_DIR: path.join(folder, 'media'),
+    PUNCTUAL_WORKFLOW_BUNDLE: bundle,
     ...opened(allowPorts),
     PUNCTUAL_RATE_LIMIT: '1000000',
     PUNCTUAL_RATE_LIMIT_WRITES: '1000000',
