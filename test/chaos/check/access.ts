@@ -116,7 +116,8 @@ export const hasLostGrant = (evidence: Evidence, channel: number): boolean =>
 
 /**
  * How many events of lost access are due: one for each lost grant. A restore may lose an event that was recorded since
- * its backup, late if the worker was suspended; the next refusal creates another one.
+ * its backup, late if the worker was suspended; the next refusal creates another one. Only the last refusal of a token
+ * counts: a worker asks again after one that it could not store.
  */
 export function lossesDue(
   { refreshes, restores, pauses }: Pick<AccessEvidence, 'refreshes' | 'restores' | 'pauses'>,
@@ -140,7 +141,7 @@ export function lossesDue(
     );
   };
   const all = [...refusedByToken.values()];
-  const least = all.filter((asked) => asked.some(isSure)).length;
+  const least = all.filter((asked) => asked.slice(-1).some(isSure)).length;
   return { least, most: all.length };
 }
 
