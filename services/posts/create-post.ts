@@ -14,9 +14,7 @@ import { chooseChannels } from './choose-channels.ts';
 import { assertNotEmpty, assertTexts, postContentOf, type PostInput } from './content.ts';
 import { countNamed, givenFiles, givenUrls, withDownloads } from './given-files.ts';
 import { labelsOf, withExternalId } from './labels.ts';
-import { idsOfChannels } from './post-media.ts';
 import { storePost } from './store-post.ts';
-import { assertPublishable, validateContent } from './validate-content.ts';
 
 export type CreateDeps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media' | 'publicUrl'>;
 
@@ -143,9 +141,5 @@ async function checkRequest(deps: CreateDeps, em: Em, caller: Caller, input: Pos
     ...(await assertForChosen(deps.rules, channels, input)),
     ...filesInDefaults(deps.rules, channels, content.options),
   ];
-  if (dueAt && files + optionFiles.length + idsOfChannels(content).length === 0) {
-    assertPublishable(validateContent(deps.rules, channels, content, []));
-  }
-
   return { urls, dueAt, channels, optionFiles };
 }
