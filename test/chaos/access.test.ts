@@ -145,9 +145,13 @@ test('a restore may lose the event of a lost grant, and the next refusal creates
   const pauses = [{ fromMs: 1500, untilMs: 8500 }];
   t.deepEqual(await violationsOf({ refreshes: before, restores: late, pauses }, 0), []);
   t.deepEqual(await violationsOf({ refreshes: before, restores: late }, 0), ['events missing']);
+  const died = (name: string) =>
+    violationsOf({ refreshes: before, restores: late, ends: [{ name, atMs: 1500 }] }, 0);
+  t.deepEqual(await died('worker-1'), []);
+  t.deepEqual(await died('worker-2'), ['events missing']);
   // It was asked again, so the first refusal had not been stored.
-  const again = [...before, refused(8900)];
-  t.deepEqual(await violationsOf({ refreshes: again, restores: late }, 0), []);
+  const twice = [...before, refused(8900)];
+  t.deepEqual(await violationsOf({ refreshes: twice, restores: late }, 0), []);
   const after = [...before, refused(9000)];
   t.deepEqual(await violationsOf({ refreshes: after, restores }, 0), ['events missing']);
   t.deepEqual(await violationsOf({ refreshes: after, restores }, 2), []);

@@ -163,7 +163,7 @@ async function readAccess(
     grants: grants.flat(),
     states: channels.map(({ id }) => states.get(id) ?? 'gone'),
     restores,
-    ends: processes.flatMap(({ name, ends }) => ends.map((atMs) => ({ name, atMs }))),
+    ends: endsOf(processes),
     pauses,
     mended,
     resent,
@@ -206,9 +206,12 @@ function sweep({ temporalClient }: World): void {
     .catch(() => undefined);
 }
 
+const endsOf = (processes: World['processes']) =>
+  processes.flatMap(({ name, ends }) => ends.map((atMs) => ({ name, atMs })));
+
 /** Waits until the user's server has received every event that is due, or for ten minutes. */
 async function untilEventsArrive(
-  { receiver, channels, lines }: World,
+  { receiver, channels, lines, processes }: World,
   histories: readonly PostHistory[],
   { restores, pauses }: Pick<Journal, 'restores' | 'pauses'>,
 ): Promise<void> {
@@ -216,7 +219,7 @@ async function untilEventsArrive(
   const isMissing = (): boolean => {
     const byPost = eventsByPost(receiver.events);
     const losses = accessLossesByChannel(receiver.events);
-    const access = { refreshes: lines.refreshes, restores, pauses };
+    const access = { refreshes: lines.refreshes, restores, pauses, ends: endsOf(processes) };
     return (
       histories.some((each) => (byPost.get(each.id)?.size ?? 0) < eventsDue(each).least) ||
       channels.some(({ id }, index) => (losses.get(id) ?? 0) < lossesDue(access, index).least)

@@ -116,11 +116,16 @@ export const hasLostGrant = (evidence: Evidence, channel: number): boolean =>
 
 /**
  * How many events of lost access are due: one for each lost grant. A restore may lose an event that was recorded since
- * its backup, late if the worker was suspended; the next refusal creates another one. Only the last refusal of a token
- * counts: a worker asks again after one that it could not store.
+ * its backup, late if the worker was suspended, and one that its worker did not live to record; the next refusal creates
+ * another one. Only the last refusal of a token counts: a worker asks again after one that it could not store.
  */
 export function lossesDue(
-  { refreshes, restores, pauses }: Pick<AccessEvidence, 'refreshes' | 'restores' | 'pauses'>,
+  {
+    refreshes,
+    restores,
+    pauses,
+    ends,
+  }: Pick<AccessEvidence, 'refreshes' | 'restores' | 'pauses' | 'ends'>,
   channel: number,
 ): { readonly least: number; readonly most: number } {
   const refused = refreshes.filter(
@@ -130,12 +135,17 @@ export function lossesDue(
     const restored = restores.filter(({ restoredAtMs }) => restoredAtMs <= askedAtMs);
     return `${token} ${restored.length}`;
   });
-  const isSure = ({ askedAtMs }: SeenRefresh): boolean => {
+  const isSure = ({ askedAtMs, answeredAtMs, worker }: SeenRefresh): boolean => {
+    const hasDied = ends.some(
+      ({ name, atMs }) =>
+        name === worker && askedAtMs <= atMs && atMs <= answeredAtMs + commitsWithinMs,
+    );
     const suspended = pauses.filter(
       ({ fromMs, untilMs }) => fromMs <= askedAtMs + commitsWithinMs && askedAtMs <= untilMs,
     );
-    const committedByMs =
-      Math.max(askedAtMs, ...suspended.map(({ untilMs }) => untilMs)) + commitsWithinMs;
+    const committedByMs = hasDied
+      ? Infinity
+      : Math.max(askedAtMs, ...suspended.map(({ untilMs }) => untilMs)) + commitsWithinMs;
     return !restores.some(
       ({ backupAtMs, restoredAtMs }) => committedByMs >= backupAtMs && askedAtMs <= restoredAtMs,
     );
