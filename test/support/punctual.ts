@@ -19,6 +19,7 @@ import {
   type RateLimits,
 } from '../../runtime/config/read-config.ts';
 import type { EgressOptions } from '../../runtime/egress/create-egress.ts';
+import { createInspector } from '../../runtime/media/inspector.ts';
 import { createStaging } from '../../runtime/storage/create-storage.ts';
 import { composeServices } from '../../services/compose.ts';
 import type { MediaDeps } from '../../services/deps.ts';
@@ -115,9 +116,12 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   const own = { networks, storage, workflows, log: testLog, now };
   const deps = { ...composeActivities(config, services, own), oauth: {} };
   api.deps.gate.open(); // The test's database is already prepared.
+  // The product's 30 s would fail when many tests upload files on a slow machine.
+  const inspector = createInspector({ waitMs: 300_000, timeoutMs: 300_000 });
+  t.teardown(() => inspector.close());
   const app = createApp({
     ...api.deps,
-    media: { ...api.deps.media, ...media },
+    media: { ...api.deps.media, inspector, ...media },
     networks: { ...api.deps.networks, ...connecting },
   });
   const url = await listen(t, app, options.port);
