@@ -95,8 +95,7 @@ export async function runPosts(
   const late = shifted(stage, last.posts);
   await Promise.all([simulateUsers(late, last.posts), runOutagesOf(last, late.startMs)]);
   await settleAll(world, { attempt, stage, late, finished });
-  await owner.settle();
-  await untilEventsArrive(world, finished, journal);
+  await untilQuiet(world, owner, () => untilEventsArrive(world, finished, journal));
   for (const each of finished.filter(({ end }) => end !== null)) {
     each.end = await showPost(world.client, each.id);
   }
@@ -107,6 +106,20 @@ export async function runPosts(
   clearInterval(sweeping);
   [owner, watch].forEach((each) => each.close());
   return { evidence, violations };
+}
+
+/** Connects accounts again until no network refuses a refresh meanwhile: its channel loses its access, with an event. */
+async function untilQuiet(
+  { lines }: World,
+  owner: Owner,
+  untilArrived: () => Promise<void>,
+): Promise<void> {
+  const refusals = () => lines.refreshes.filter(({ outcome }) => outcome === 'refused').length;
+  for (let before = -1; before < refusals();) {
+    before = refusals();
+    await owner.settle();
+    await untilArrived();
+  }
 }
 
 /** Posts that ended before a restore may be open after it, and some of their channels only a user can settle. */
@@ -145,6 +158,7 @@ async function readAccess(
   { pauses, restores }: Journal,
   { mended, resent }: Owner,
 ): Promise<Evidence['access']> {
+  const refreshes = [...lines.refreshes]; // Before the grants, which explain their refusals.
   const { reply } = await callUntilAnswered(() => client.get('/channels'));
   const states = new Map<string, string>(
     reply.body.channels.map(({ id, state }: { id: string; state: string }) => [id, state]),
@@ -159,7 +173,7 @@ async function readAccess(
     ),
   );
   return {
-    refreshes: lines.refreshes,
+    refreshes,
     grants: grants.flat(),
     states: channels.map(({ id }) => states.get(id) ?? 'gone'),
     restores,
