@@ -108,14 +108,14 @@ export async function runPosts(
   return { evidence, violations };
 }
 
-/** Connects accounts again until no network refuses a refresh meanwhile: its channel loses its access, with an event. */
+/** Waits for reconnections and events, and repeats this a few times if networks refused refreshes meanwhile. */
 async function untilQuiet(
   { lines }: World,
   owner: Owner,
   untilArrived: () => Promise<void>,
 ): Promise<void> {
   const refusals = () => lines.refreshes.filter(({ outcome }) => outcome === 'refused').length;
-  for (let before = -1; before < refusals();) {
+  for (let before = -1, round = 0; before < refusals() && round < 5; round += 1) {
     before = refusals();
     await owner.settle();
     await untilArrived();

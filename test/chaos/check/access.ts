@@ -116,8 +116,8 @@ export const hasLostGrant = (evidence: Evidence, channel: number): boolean =>
 
 /**
  * How many events of lost access are due: one for each lost grant. A restore may lose an event that was recorded since
- * its backup, late if the worker was suspended, and one that its worker did not live to record; the next refusal creates
- * another one. Only the last refusal of a token counts: a worker asks again after one that it could not store.
+ * its backup. A suspended worker records it late, and a killed worker never; the next refusal creates another one. Only
+ * the last refusal of a token counts: a worker asks again after one that it could not store.
  */
 export function lossesDue(
   {
