@@ -2,10 +2,10 @@ import test from 'ava';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { currentGrant } from '../../services/channels/current-grant.ts';
 import { NetworkError } from '../../networks/network.ts';
-import type { Channel } from '../../db/entities/channels.ts';
 import type { Orm } from '../../db/orm.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
+import { holdLock } from '../support/hold-lock.ts';
 import { ownPool } from '../support/kit.ts';
 import { fails, liveTexts } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
@@ -234,25 +234,16 @@ test('an account that three people connect concurrently is one channel', async (
     session: null,
     settings: {},
   };
-  const other = ownPool(t, url);
-  const connecting: Promise<Channel>[] = [];
   // The lock blocks writes to channels, so that all three look for the account before one of them stores it.
-  await other.em.fork().transactional(async (em) => {
-    await em.execute('lock table channels in share mode');
-    for (let person = 0; person < 3; person += 1) {
-      connecting.push(connectChannel(orm.em.fork(), sealer, steps.workspaceId, 'a', account));
-    }
-    await poll(
-      () => other.em.fork().execute<{ waiting: number }[]>(waitingSql),
-      ([row]) => row?.waiting === 3,
-    );
-  });
+  const lock = await holdLock(t, ownPool(t, url), 'lock table channels in share mode');
+  const connecting = [1, 2, 3].map(() =>
+    connectChannel(orm.em.fork(), sealer, steps.workspaceId, 'a', account),
+  );
+  await poll(lock.waiting, (count) => count >= connecting.length);
+  lock.release();
   const channels = await Promise.all(connecting);
   t.is(new Set(channels.map(({ id }) => id)).size, 1);
 });
-
-const waitingSql = `select count(*)::int as waiting from pg_stat_activity
-  where datname = current_database() and wait_event_type = 'Lock'`;
 
 test('an account that is connected again while its old grant is being refused keeps the new one', async (t) => {
   const { tokens, due, state, steps, connect, told } = await granted(t, database().url, {
