@@ -149,13 +149,17 @@ const atLeast = ({ params: { limit }, data }: Fault, unit: string): string =>
 const atMost = ({ params: { limit }, data }: Fault, unit: string): string =>
   `must have at most ${limit} ${unit}${limit === 1 ? '' : 's'}, and has ${sizeOf(data)}`;
 
-/** As Ajv counts: characters, items or fields; a number is its own size. */
+const surrogatePairs = /[\u{10000}-\u{10FFFF}]/gv;
+
+/** As Ajv counts: code points, items or fields; a number is its own size. A spread string would be slow at 1 MB. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'number') {
     return value;
   }
 
-  return typeof value === 'string' ? [...value].length : Object.keys(value ?? {}).length;
+  return typeof value === 'string'
+    ? value.length - (value.match(surrogatePairs)?.length ?? 0)
+    : Object.keys(value ?? {}).length;
 }
 
 /** Joins details to sentences. A message without a capital continues its path: `/count must be at least 0, not -1.` */

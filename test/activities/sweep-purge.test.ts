@@ -71,7 +71,13 @@ test.serial(
     t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 6 });
 
     await punctual.orm.em.fork().execute(`update deliveries set status = 'failed'`);
-    t.is(await purge(), 4);
+    // Repeated, because a purge skips the delivery while its replay is being synced to Temporal.
+    let purged = 0;
+    await poll(
+      async () => (purged += await purge()),
+      (all) => all >= 4,
+    );
+    t.is(purged, 4);
     t.deepEqual(await counts(), { events: 0, deliveries: 0, attempts: 0 });
   },
 );
