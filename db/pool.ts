@@ -96,10 +96,10 @@ export const limitSession =
 /** Without parallel workers, which take processors from other calls. For a page of a list they read twice the rows. */
 const oneProcess = `set max_parallel_workers_per_gather = 0`;
 
-/** Both settings are in milliseconds; 0 means no limit. */
+/** 0 means no limit. `current_setting` has a unit; `pg_settings` takes milliseconds, as it lists all settings. */
 const setWhereLooser = (name: string, ms: number): string =>
-  `select set_config(name, '${ms}', false) from pg_settings
-   where name = '${name}' and not setting::int between 1 and ${ms}`;
+  `select set_config('${name}', '${ms}', false)
+   where current_setting('${name}')::interval not between '1 ms' and '${ms} ms'`;
 
 /** Names by text, only for `query`: its texts are few constants, while the ORM generates unlimited ones. */
 const names = new Map<string, string>();

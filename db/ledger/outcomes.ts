@@ -5,7 +5,10 @@ import { query } from '../query.ts';
 import { type LedgerEntry, countingRows, lastRun } from './entries.ts';
 import { type LedgerOf, isOpen, mayBeLive, mayBeLiveInSql, openInSql } from './parts.ts';
 
-/** SQL: marks these parts as sent. */
+/**
+ * SQL: marks these parts as sent. With the limit, a generic plan expects one part, as usual. Without it, PostgreSQL expects
+ * ten, which costs more than to plan the statement again at each call.
+ */
 export const markSent = (
   workspaceId: string,
   live: readonly LedgerEntry[],
@@ -13,9 +16,11 @@ export const markSent = (
 ): RawBuilder<unknown> => sql`update post_parts pp
   set state = 'sent', remote_id = live.remote_id, url = live.url, warning = live.warning,
     updated_at = ${now}
-  from unnest(${live.map(({ id }) => id)}::uuid[], ${live.map(({ sent }) => sent?.remoteId)}::text[],
-    ${live.map(({ sent }) => sent && postAddress(sent.url))}::text[],
-    ${live.map(({ sent }) => sent?.warning ?? null)}::text[]) as live (id, remote_id, url, warning)
+  from (
+    select * from unnest(${live.map(({ id }) => id)}::uuid[], ${live.map(({ sent }) => sent?.remoteId)}::text[],
+      ${live.map(({ sent }) => sent && postAddress(sent.url))}::text[],
+      ${live.map(({ sent }) => sent?.warning ?? null)}::text[]) as sent (id, remote_id, url, warning)
+    limit ${live.length}) live
   where pp.id = live.id and pp.workspace_id = ${workspaceId}`;
 
 /**

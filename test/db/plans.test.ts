@@ -26,6 +26,10 @@ const fillings = [
    select gen_random_uuid(), p.workspace_id, p.id, c.id, 0, p.status,
      '{"likes": 1}', p.published_at
    from posts p join channels c on c.workspace_id = p.workspace_id`,
+  `insert into post_parts (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text, remote_data,
+     created_at, updated_at)
+   select gen_random_uuid(), workspace_id, id, channel_id, 1, 0, id, 'sent', 'x', '{}', now(), now()
+   from post_channels where status = 'published'`,
   `insert into media_files (id, workspace_id, name, type, size_bytes, storage_key, link_token, created_at)
    select gen_random_uuid(), w.id, n || '.png', 'image/png', 1, gen_random_uuid(), gen_random_uuid(), ${minutesAgo}
    from workspaces w, generate_series(1, 500) n`,

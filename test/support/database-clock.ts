@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { createOrm, type Orm } from '../../db/orm.ts';
-import { patience } from './database.ts';
+import { execute, patience } from './database.ts';
 
 export type HeldClock = {
   readonly orm: Orm;
@@ -24,8 +24,6 @@ export async function heldClock(
   startMs: number,
 ): Promise<HeldClock> {
   const schema = `clock_${crypto.randomUUID().replaceAll('-', '')}`;
-  const owner = createOrm(databaseUrl, { poolSize: 1, ...patience });
-  t.teardown(() => owner.close());
   const make = [
     `create schema ${schema}`,
     `create table ${schema}.at as select timestamptz '${new Date(startMs).toISOString()}' as at`,
@@ -36,11 +34,8 @@ export async function heldClock(
     `alter role ${schema} set search_path = ${schema}, pg_catalog, public`,
     `alter role ${schema} set application_name = ${schema}`, // `untilBlocked` finds its connections by it.
   ];
-  for (const statement of make) {
-    await owner.em.fork().execute(statement);
-  }
-
-  t.teardown(() => owner.em.fork().execute(`drop role ${schema}`));
+  await execute(databaseUrl, make.join(';'));
+  t.teardown(() => execute(databaseUrl, `drop role ${schema}`));
   const url = new URL(databaseUrl);
   url.username = schema;
   url.password = schema;

@@ -17,11 +17,12 @@ async function makeDatabase(t: ExecutionContext, template: string): Promise<stri
   return url.href;
 }
 
-async function execute(url: string, statement: string): Promise<void> {
+/** Executes statements, separated by `;`, on a connection of their own. */
+export async function execute(url: string, statements: string): Promise<void> {
   const client = new Client(url);
   await client.connect();
   try {
-    await client.query(statement);
+    await client.query(statements);
   } finally {
     await client.end();
   }

@@ -14,10 +14,9 @@ export type RowCounts = Readonly<Record<string, number>>;
 export async function storedRows(orm: Orm, workspaceId?: string): Promise<RowCounts> {
   const em = orm.em.fork();
   const tables = await em.execute<{ name: string; scoped: boolean }[]>(
-    `select t.table_name as name, c.column_name is not null as scoped
-     from information_schema.tables t left join information_schema.columns c
-       on c.table_schema = t.table_schema and c.table_name = t.table_name and c.column_name = 'workspace_id'
-     where t.table_schema = 'public' and not t.table_name in (?) order by t.table_name`,
+    `select t.relname as name, c.attname is not null as scoped
+     from pg_class t left join pg_attribute c on c.attrelid = t.oid and c.attname = 'workspace_id'
+     where t.relnamespace = 'public'::regnamespace and t.relkind = 'r' and not t.relname in (?) order by 1`,
     [apart],
   );
   const counted = workspaceId === undefined ? tables : tables.filter(({ scoped }) => scoped);
