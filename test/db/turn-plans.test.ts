@@ -84,15 +84,15 @@ async function preparedPlan(text: string): Promise<string> {
   return planOf(orm, { sql: text.replace(/^/v, '(generic_plan) '), values: [] });
 }
 
-/** Stores 3,000 overdue posts that wait for each other, 30,000 ended ones, and 60,000 that are due in weeks. */
+/** Stores 1,000 overdue posts that wait for each other, 10,000 ended ones, and 20,000 that are due in weeks. */
 async function fillChannel({ workspaceId, channelId, deps }: ClockedChannel): Promise<void> {
   const em = api.punctual.orm.em.fork();
   const at = deps.now();
   await em.execute(
     `insert into posts (id, workspace_id, body, status, scheduled_at, created_at, updated_at)
      select gen_random_uuid(), ?, 'x',
-       case when n <= 3000 then 'publishing' when n <= 33000 then 'published' else 'scheduled' end,
-       ?::timestamptz - case when n <= 33000 then n else -n end * interval '1 minute', now(), ? from generate_series(1, 93_000) n`,
+       case when n <= 1000 then 'publishing' when n <= 11000 then 'published' else 'scheduled' end,
+       ?::timestamptz - case when n <= 11000 then n else -n end * interval '1 minute', now(), ? from generate_series(1, 31_000) n`,
     [workspaceId, at, new Date(at.getTime() + 2 * minute)],
   );
   await em.execute(
