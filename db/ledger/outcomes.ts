@@ -6,8 +6,8 @@ import { type LedgerEntry, countingRows, lastRun } from './entries.ts';
 import { type LedgerOf, isOpen, mayBeLive, mayBeLiveInSql, openInSql } from './parts.ts';
 
 /**
- * SQL: marks these parts as sent. With the limit, a generic plan expects one part, as usual. Without it, PostgreSQL expects
- * ten, which costs more than to plan the statement again at each call.
+ * SQL: marks these parts as sent. The limit lets the generic plan expect one part. Without it, the plan expects ten, and
+ * PostgreSQL would rather plan the statement again at each call.
  */
 export const markSent = (
   workspaceId: string,

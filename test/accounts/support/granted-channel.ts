@@ -19,7 +19,7 @@ export async function grantedPunctual(t: ExecutionContext) {
   const network = await startNetworkServer(t, server.isLive);
   const ports = [server.url, network.url].map((url) => Number(new URL(url).port));
   const punctual = await startApi(t, { allowPorts: ports, networks: fakeNetworks });
-  /** In this process, which takes a second less of the processor than another one. */
+  /** Starts workers in this process, which takes less processor time than another process. */
   const startWorkersHere = () => {
     const { deps } = punctual;
     const networks = { fake: grantedNetwork };
