@@ -60,7 +60,7 @@ const fillings = [
 async function fillWorkspaces({ orm, deps }: Punctual, workspaceId: string): Promise<string> {
   const em = orm.em.fork();
   const ids = [workspaceId];
-  for (let count = 0; count < 79; count += 1) {
+  for (let count = 0; count < 39; count += 1) {
     ids.push(await createWorkspace(em.fork(), `Other ${count}`));
   }
 

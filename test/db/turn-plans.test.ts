@@ -112,7 +112,7 @@ async function fillOthers(): Promise<void> {
        insert into workspaces (id, name, created_at) select gen_random_uuid(), 'x', now() from generate_series(1, 100) returning id)
      insert into posts (id, workspace_id, body, status, scheduled_at, created_at, updated_at)
      select gen_random_uuid(), new.id, 'x', 'scheduled', now() + n * interval '1 minute', now(), now()
-     from new, generate_series(1, 300) n`,
+     from new, generate_series(1, 100) n`,
   );
   await em.execute('analyze posts, post_channels, channels');
 }
@@ -161,7 +161,7 @@ async function planIn(statements: readonly Sent[], words: string): Promise<strin
   return planOf(api.punctual.orm, { sql: text.replace(/^/v, '(generic_plan) '), values: [] });
 }
 
-/** Stores 5,000 published posts on this channel, and 200 on each of a hundred others. */
+/** Stores 2,000 published posts on this channel, and 80 on each of a hundred others. */
 async function fill({ workspaceId }: PostSteps, channelId: string): Promise<void> {
   const em = api.punctual.orm.em.fork();
   await em.execute(
@@ -173,7 +173,7 @@ async function fill({ workspaceId }: PostSteps, channelId: string): Promise<void
     `with post as (
        insert into posts (id, workspace_id, body, status, published_at, created_at, updated_at)
        select gen_random_uuid(), ?, c.id, 'published', now(), now(), now()
-       from channels c, generate_series(1, case when c.id = ? then 5000 else 200 end) n
+       from channels c, generate_series(1, case when c.id = ? then 2000 else 80 end) n
        where c.workspace_id = ? returning *)
      insert into post_channels (id, workspace_id, post_id, channel_id, position, status, url, published_at)
      select gen_random_uuid(), workspace_id, id, body::uuid, 0, 'published', 'https://fake.example/' || id, now() from post`,
@@ -196,7 +196,7 @@ test.serial('due metrics are found by their index among many posts that are not 
   await em.execute(
     `with made as (
         insert into posts (id, workspace_id, status, body, scheduled_at, published_at, revision, synced_revision, run, created_at, updated_at)
-          select gen_random_uuid(), ?, 'published', 'x', now(), now(), 1, 1, 1, now(), now() from generate_series(1, 20000)
+          select gen_random_uuid(), ?, 'published', 'x', now(), now(), 1, 1, 1, now(), now() from generate_series(1, 6000)
           returning id)
       insert into post_channels (id, workspace_id, post_id, channel_id, position, status, tries, published_at, next_metrics_at)
         select gen_random_uuid(), ?, id, ?, 0, 'published', 1, now(), now() + random() * interval '1 day' + interval '1 minute' from made`,

@@ -106,7 +106,7 @@ test.serial('the outbox is read by its index, however large it is', async (t) =>
     `insert into posts (id, workspace_id, body, status, scheduled_at, revision, synced_revision, created_at, updated_at)
      select gen_random_uuid(), ?, 'x', case when n % 2 = 0 then 'draft' else 'scheduled' end,
        case when n % 2 = 0 then null else now() + n * interval '1 second' end, 2, 1, now(), now()
-     from generate_series(1, 20000) n`,
+     from generate_series(1, 6000) n`,
   );
   await orm.em.fork().execute('analyze posts');
 
