@@ -125,8 +125,6 @@ needs('temporal')(
   },
 );
 
-const batchSize = 10_000;
-
 const insertNotDue = `
   with stored as (
     insert into posts (id, workspace_id, status, body, scheduled_at, published_at, revision, synced_revision, run, created_at, updated_at)
@@ -143,14 +141,6 @@ async function storeNotDue(
   count: number,
 ): Promise<void> {
   const em = orm.em.fork();
-  // In batches, because a statement may take at most 20 s.
-  for (let left = count; left > 0; left -= batchSize) {
-    await em.execute(insertNotDue, [
-      workspaceId,
-      Math.min(left, batchSize),
-      workspaceId,
-      channelId,
-    ]);
-  }
+  await em.execute(insertNotDue, [workspaceId, count, workspaceId, channelId]);
   await em.execute('analyze posts, post_channels');
 }
