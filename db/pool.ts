@@ -96,7 +96,10 @@ export const limitSession =
 /** Without parallel workers, which take processors from other calls. For a page of a list they read twice the rows. */
 const oneProcess = `set max_parallel_workers_per_gather = 0`;
 
-/** 0 means no limit. `current_setting` returns a value with its unit, such as `20s`. `pg_settings` is slow: 2 ms a query. */
+/**
+ * Sets a limit where the operator set none (0) or a longer one. Compares intervals, because `current_setting` returns a
+ * unit (`20s`). `pg_settings` has numbers, but a query on it takes 2 ms.
+ */
 const setWhereLooser = (name: string, ms: number): string =>
   `select set_config('${name}', '${ms}', false)
    where current_setting('${name}')::interval not between '1 ms' and '${ms} ms'`;

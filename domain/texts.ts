@@ -1,3 +1,13 @@
+/** Counts code points, as networks and JSON Schema do. `[...text].length` would take 20 ms for 1 MB. */
+export function characterCount(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1) {
+    count += 1;
+  }
+
+  return count;
+}
+
 /** Whether a text can be stored: PostgreSQL accepts neither NUL nor a lone surrogate. */
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 

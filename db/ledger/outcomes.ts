@@ -6,8 +6,8 @@ import { type LedgerEntry, countingRows, lastRun } from './entries.ts';
 import { type LedgerOf, isOpen, mayBeLive, mayBeLiveInSql, openInSql } from './parts.ts';
 
 /**
- * SQL: marks these parts as sent. The limit lets the generic plan expect one part. Without it, the plan expects ten, and
- * PostgreSQL would rather plan the statement again at each call.
+ * SQL: marks these parts as sent. For an unknown list, PostgreSQL expects ten rows, and for an unknown limit a tenth of
+ * them: one, as usual. If it expected ten, its generic plan would look too costly, and it would plan each call anew.
  */
 export const markSent = (
   workspaceId: string,

@@ -3,7 +3,7 @@ import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts
 import type { Json } from '../../domain/json-schema.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import type { PostView, VideoOptions } from '../../domain/post-view.ts';
-import { isText } from '../../domain/texts.ts';
+import { characterCount, isText } from '../../domain/texts.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { channelFilesOf, givenFiles, mediaLists, type FilesInput } from './given-files.ts';
 import { assertLabels, type LabelsInput } from './labels.ts';
@@ -190,7 +190,8 @@ const pathsOf = (located: readonly Located[]): string => located.map(([path]) =>
 function assertShortEnough(texts: readonly string[]): void {
   const units = texts.reduce((sum, { length }) => sum + length, 0);
   // Counts code points only when the length may exceed the limit.
-  const length = units > longestTexts ? texts.reduce((sum, text) => sum + [...text].length, 0) : 0;
+  const length =
+    units > longestTexts ? texts.reduce((sum, text) => sum + characterCount(text), 0) : 0;
   if (length > longestTexts) {
     const message = `All texts of a post together may have ${longestTexts} characters; these have ${length}.`;
     throw new AppError('invalid_request', message, {

@@ -18,7 +18,7 @@ test('a token endpoint that hangs for a dozen channels does not delay the posts 
     await newChannel({ lastsMs: 8 * minuteMs }), // Due for replacement, but still usable.
     await newChannel({ lastsMs: 60 * minuteMs }),
   ];
-  await startWorker(); // Killed at the end, since its requests hang.
+  await startWorker(); // A process that can be killed: workers in this process would wait for requests that hang.
   server.control.mood = 'silent';
   await Promise.all(over.map((channel, index) => channel.post(`Waits ${index}`)));
   await poll(
@@ -42,9 +42,9 @@ for (const [mood, code] of [
   ['cut', 'network_unavailable'],
 ] as const) {
   test(`a token endpoint that fails (${mood}) disconnects no channel, and the post is published when it works again`, async (t) => {
-    const { server, newChannel, startWorkersHere } = await grantedPunctual(t);
+    const { server, newChannel, startWorkersInProcess } = await grantedPunctual(t);
     const channel = await newChannel({ lastsMs: -1000 });
-    await startWorkersHere();
+    await startWorkersInProcess();
     server.control.mood = mood;
     const post = await channel.post('Later');
     const tried = await poll(
@@ -90,9 +90,9 @@ for (const [mood, code] of [
 }
 
 test('an API that refuses an unexpired token causes one refresh and disconnects no channel', async (t) => {
-  const { server, network, newChannel, startWorkersHere } = await grantedPunctual(t);
+  const { server, network, newChannel, startWorkersInProcess } = await grantedPunctual(t);
   const channel = await newChannel({ lastsMs: 60 * minuteMs });
-  await startWorkersHere();
+  await startWorkersInProcess();
   network.control.refusesAll = true;
   const post = await channel.post('Refused at first');
   await poll(
@@ -136,7 +136,7 @@ test('new tokens are stored after an outage of the database between a refresh an
 });
 
 test('an account that is reconnected during a refresh of its old grant keeps the newer grant', async (t) => {
-  const { server, newChannel, startWorkersHere } = await grantedPunctual(t);
+  const { server, newChannel, startWorkersInProcess } = await grantedPunctual(t);
   const channel = await newChannel({ lastsMs: -1000 });
   const asked = Promise.withResolvers<void>();
   const reconnected = Promise.withResolvers<void>();
@@ -144,7 +144,7 @@ test('an account that is reconnected during a refresh of its old grant keeps the
     asked.resolve();
     await reconnected.promise;
   };
-  await startWorkersHere();
+  await startWorkersInProcess();
   const post = await channel.post('With the newer one');
   await asked.promise;
   const newer = await channel.reconnect();

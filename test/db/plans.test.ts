@@ -98,6 +98,7 @@ type Step = {
 const large: ReadonlySet<string | undefined> = new Set([
   'posts',
   'post_channels',
+  'post_parts',
   'post_search',
   'media_files',
   'deliveries',

@@ -7,7 +7,7 @@ import { newClient } from '../../support/client.ts';
 import { fakeNetworks } from '../../support/networks.ts';
 import { startApi, startWorkers, type Punctual } from '../../support/punctual.ts';
 import { spawnWorker, type WorkerProcess } from '../../support/worker-process.ts';
-import { grantedNetwork, grantedOauth } from './granted-network.ts';
+import { withGrantedNetwork } from './granted-network.ts';
 import { startNetworkServer } from './network-server.ts';
 import { startSingleUseServer, type FirstToken } from './single-use-server.ts';
 
@@ -19,14 +19,9 @@ export async function grantedPunctual(t: ExecutionContext) {
   const network = await startNetworkServer(t, server.isLive);
   const ports = [server.url, network.url].map((url) => Number(new URL(url).port));
   const punctual = await startApi(t, { allowPorts: ports, networks: fakeNetworks });
-  /** Starts workers in this process, which takes less processor time than another process. */
-  const startWorkersHere = () => {
-    const { deps } = punctual;
-    const networks = { fake: grantedNetwork };
-    const rules = { ...deps.rules, fake: grantedNetwork.rules };
-    const granted = { ...deps, networks, rules, oauth: grantedOauth(server.tokenUrl) };
-    return startWorkers(t, { ...punctual, deps: granted });
-  };
+  /** In this process, because a second process costs more processor time. */
+  const startWorkersInProcess = () =>
+    startWorkers(t, { ...punctual, deps: withGrantedNetwork(punctual.deps, server.tokenUrl) });
   const startWorker = async (settings: Readonly<Record<string, string>> = {}) => {
     const started: WorkerProcess = spawnWorker(t, punctual, ports, worker, {
       PUNCTUAL_TEST_TOKEN_URL: server.tokenUrl,
@@ -36,7 +31,7 @@ export async function grantedPunctual(t: ExecutionContext) {
     return started;
   };
   const newChannel = (first: FirstToken) => connectGranted(punctual, { server, network }, first);
-  return { server, network, punctual, startWorkersHere, startWorker, newChannel };
+  return { server, network, punctual, startWorkersInProcess, startWorker, newChannel };
 }
 
 type Servers = {

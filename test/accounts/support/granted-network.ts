@@ -1,3 +1,4 @@
+import type { ActivityDeps } from '../../../activities/deps.ts';
 import {
   NetworkError,
   type Connection,
@@ -90,4 +91,12 @@ export const grantedOauth = (tokenUrl: string): Readonly<Record<string, OauthEnt
         ),
     }),
   },
+});
+
+/** Dependencies of a worker with this network only. */
+export const withGrantedNetwork = (deps: ActivityDeps, tokenUrl: string): ActivityDeps => ({
+  ...deps,
+  networks: { fake: grantedNetwork },
+  oauth: grantedOauth(tokenUrl),
+  rules: { ...deps.rules, fake: grantedNetwork.rules },
 });
