@@ -6,8 +6,13 @@ import { setStatus, storeChannel } from '../../support/seed.ts';
 
 const api = sharedApi(test);
 
-const at = (minutes: number): string =>
-  new Date(Math.floor(Date.now() / 60_000) * 60_000 + minutes * 60_000).toISOString();
+type At = (minutes: number) => string;
+
+/** Times in minutes from now. */
+function fromNow(): At {
+  const nowMs = Date.now();
+  return (minutes) => new Date(nowMs + minutes * 60_000).toISOString();
+}
 
 /** A workspace with two channels. */
 async function workspace() {
@@ -42,7 +47,7 @@ async function names(client: Client, query: string): Promise<string> {
 }
 
 /** The posts that a query finds, of those in the next test. */
-const found = (mastodon: string): Readonly<Record<string, string>> => ({
+const found = (mastodon: string, at: At): Readonly<Record<string, string>> => ({
   '': 'doubt none part out own thread draft',
   'status=draft': 'draft',
   'status=draft&status=published': 'out draft',
@@ -81,6 +86,7 @@ const found = (mastodon: string): Readonly<Record<string, string>> => ({
 test('filters select posts, alone and together', async (t) => {
   const { client, mastodon, bluesky } = await workspace();
   const both = { channel_ids: [mastodon, bluesky] };
+  const at = fromNow();
   const on = (minutes: number) => ({ scheduled_at: at(minutes) });
   await store(client, [
     ['draft', { body: 'Über spring', tags: ['Spring', 'a&b'] }],
@@ -92,7 +98,7 @@ test('filters select posts, alone and together', async (t) => {
     ['doubt', { body: 'x', ...both, ...on(20) }, 'failed', ['published', 'unconfirmed']],
   ]);
 
-  for (const [query, expected] of Object.entries(found(mastodon))) {
+  for (const [query, expected] of Object.entries(found(mastodon, at))) {
     t.is(await names(client, query), expected, query);
   }
 
@@ -150,7 +156,7 @@ test('a text on which the parser of PostgreSQL takes minutes is stored at once',
 
 test('pages in each order have every post once, also when posts have the same time', async (t) => {
   const { client, mastodon } = await workspace();
-  const times = [30, 10, 20, 10, 30, 20, 10].map(at);
+  const times = [30, 10, 20, 10, 30, 20, 10].map(fromNow());
   await store(
     client,
     times.map((scheduled_at, n) => [
