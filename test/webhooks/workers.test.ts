@@ -233,17 +233,24 @@ const answers: readonly [number, DeliveryView['status']][] = [
 
 test('a PostgreSQL outage during requests loses nothing, and counts no attempt', async (t) => {
   const { punctual, gate, subscribe } = await startBehindGate(t);
-  for (const [code, end] of answers) {
-    const { answer, release } = held();
-    const subscribed = await subscribe(answer);
-    const { client, path, receiver } = subscribed;
-    await queueEvents(punctual, subscribed, 1);
-    await receiver.nth(1);
-    await gate.close();
+  const sent = await Promise.all(
+    answers.map(async ([code, end]) => {
+      const { answer, release } = held();
+      const subscribed = await subscribe(answer);
+      await queueEvents(punctual, subscribed, 1);
+      await subscribed.receiver.nth(1);
+      return { code, end, subscribed, release };
+    }),
+  );
+  await gate.close();
+  for (const { code, subscribed, release } of sent) {
     release(status(code));
     await unrecorded(punctual, subscribed);
-    await gate.open();
+  }
+  await gate.open();
 
+  for (const { code, end, subscribed } of sent) {
+    const { client, path, receiver } = subscribed;
     const { attempts, ...seen } = await poll<DeliveryView>(
       async () => (await client.get(path)).body.deliveries[0],
       (delivery) => delivery.attempts.length > 0,
