@@ -7,6 +7,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { beforeTests } from '../support/before-tests.ts';
+import { groupFiles } from '../support/group-files.ts';
 import { tallyCounter, tallyLine } from '../support/tally.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -199,4 +200,21 @@ test('a run that ava did not finish has a failure, even if no test failed', (t) 
 
 test('a run without any test is a failure', (t) => {
   t.is(tallyOf('', 0), '0 passed, 1 failed');
+});
+
+test('a run of all tests has each test file once, and those with hooks have a process of their own', async (t) => {
+  const folder = await temporaryFolder(t);
+  const processes = groupFiles(folder).map((file) => {
+    const entry = path.resolve(root, file);
+    const lines = [...readFileSync(entry, 'utf8').matchAll(/^import '(?<file>.*)';$/gmv)];
+    return path.dirname(entry) === folder
+      ? lines.map(({ groups }) => path.resolve(folder, groups?.['file'] ?? ''))
+      : [entry];
+  });
+
+  const all = globSync('test/**/*.test.ts', { cwd: root }).map((file) => path.join(root, file));
+  t.deepEqual(processes.flat().toSorted(), all.toSorted());
+  t.true(processes.length < all.length / 2);
+  const hooks = path.join(root, 'test', 'activities', 'sweep-purge.test.ts');
+  t.true(processes.some((files) => files.length === 1 && files[0] === hooks));
 });

@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { shareCompiledCode } from '../../scripts/compile-cache.ts';
 import { startGuard } from '../../scripts/parts/guard.ts';
+import { groupFiles } from './group-files.ts';
 import { neededParts } from './needed-parts.ts';
 import { runAva } from './run-ava.ts';
 import { storeBundle } from './services/bundle.ts';
@@ -19,7 +21,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => (interrupted.signal.aborted ? force : interrupted).abort());
 }
 
-// Each test file has its own process and child processes, all with the same modules.
+// Many processes load the same modules.
 shareCompiledCode();
 const guard = startGuard();
 const folder = await mkdtemp(path.join(tmpdir(), 'punctual-test-'));
@@ -39,7 +41,10 @@ if (needed?.bundle ?? true) {
   Object.assign(env, await storeBundle(folder));
 }
 env['PUNCTUAL_TEST_MISSING'] = JSON.stringify(missing);
-const { exitCode, tally } = await runAva(args, env, interrupted.signal);
+const groups = path.join(import.meta.dirname, '..', '..', '.data', `test-groups-${process.pid}`);
+const files = args.some((arg) => existsSync(arg)) ? args : [...args, ...groupFiles(groups)];
+const { exitCode, tally } = await runAva(files, env, interrupted.signal);
+await rm(groups, { recursive: true, force: true });
 await Promise.all(running.map((service) => service.stop().catch(() => undefined)));
 await guard.endAll(force.signal);
 await rm(folder, { recursive: true, force: true });

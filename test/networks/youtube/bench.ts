@@ -6,10 +6,11 @@ import type { Account, ThreadPart } from '../../../networks/network.ts';
 import { connectYoutube } from '../../../networks/youtube/connect.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../../sandbox/server.ts';
 import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
+import { inputFile } from '../../support/input-file.ts';
 import { lossyProxy, type Answer } from '../../support/lossy-proxy.ts';
 import type { Bench, LivePost } from '../bench.ts';
 import { egressTo, openConnection } from '../connection.ts';
-import { pictureFile, playableVideo, type TestPartMedia } from '../files.ts';
+import { fileOf, playableVideo, type TestPartMedia } from '../files.ts';
 
 export const videoOptions: Options = { title: 'A film', made_for_kids: false };
 
@@ -85,10 +86,13 @@ export async function filmParts(
 export const anyVideo = (): Promise<TestPartMedia> =>
   playableVideo('clip.webm', 2 * randomInt(8, 400), 2 * randomInt(8, 400));
 
-const picture = {
-  ...(await pictureFile('thumbnail.png', 32, 18)),
+const picture = fileOf(inputFile('jpeg-with-gps.jpg'), {
   id: '7d0c6a0e-4a52-4b0e-9d7c-0f6c3b8f1a11',
-};
+  name: 'thumbnail.jpg',
+  type: 'image/jpeg',
+  width: 320,
+  height: 240,
+});
 
 /** YouTube on the sandbox, read without our adapter. */
 export const bench: Bench = {

@@ -47,7 +47,7 @@ test('a refresh whose answer is lost requires a new connection only at the next 
   t.like(await t.throwsAsync(refresh(grant)), { code: 'access_lost' });
 });
 
-test('a suspended account has lost access', async (t) => {
+test('a refresh for a suspended account reports lost access', async (t) => {
   const { grant, refresh, person } = await connectedByOauth(t);
   await person.takeDown();
 
