@@ -269,8 +269,8 @@ test('posts that a refresh has no time for are left to the next one', async (t) 
   const channel = await newChannel(t, measuredNetwork({ batchSize: 1 }));
   const posts = [await channel.publish(), await channel.publish(), await channel.publish()];
   channel.pass(15 * minute);
-  channel.network.onRead = () => new Promise((resolve) => setTimeout(resolve, 500));
-  const counts = await channel.refresh({}, channel.deps, { longestMs: 400, askTimeoutMs: 60_000 });
+  channel.network.onRead = () => new Promise((resolve) => setTimeout(resolve, 6000));
+  const counts = await channel.refresh({}, channel.deps, { longestMs: 5000, askTimeoutMs: 60_000 });
   t.deepEqual(counts, { ...nothing, read: 1, left: 2 });
   channel.network.onRead = () => undefined;
   t.deepEqual(await channel.refresh(), { ...nothing, read: posts.length - 1 });

@@ -3,6 +3,7 @@ import type { PostView } from '../../../domain/post-view.ts';
 import { status } from '../../support/answers.ts';
 import { clockedChannel } from '../../support/claimed-posts.ts';
 import type { Client } from '../../support/client.ts';
+import { freshDatabase } from '../../support/database.ts';
 import { fails, fakeNetwork } from '../../support/networks.ts';
 import { poll } from '../../support/poll.ts';
 import { fakeChannel } from '../../support/seed.ts';
@@ -130,8 +131,9 @@ test('an endpoint for all events gets each of a post, signed as it can be read, 
 
 test('a channel that retries is an event once for each problem, not for each attempt', async (t) => {
   const network = fakeNetwork();
-  const { databaseUrl } = api.punctual;
-  const { deps, pass, newPost } = await clockedChannel(t, network, databaseUrl);
+  // A database of its own, because the workers of this file would publish the post too.
+  const { url } = await freshDatabase(t);
+  const { deps, pass, newPost } = await clockedChannel(t, network, url);
   const post = await newPost(['Hello']);
   const told = () =>
     deps.orm.em
