@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const root = path.join(import.meta.dirname, '..', '..');
 
-/** All tests of a group start at once, so larger groups would take too long until the first one ends. */
+/** The tests of a group run concurrently, so in a larger group each would take longer, up to its time limit. */
 const mostFiles = 4;
 
 /**
@@ -31,8 +31,8 @@ export function groupFiles(folder: string): string[] {
 }
 
 /**
- * Serial tests, hooks and the environment apply to a whole process, and ava does not accept tests that are declared after
- * an `await` of another file.
+ * Serial tests, hooks and the environment affect the whole process. A top-level `await` delays the tests of its file
+ * until the other files have declared theirs, and ava refuses tests from then on.
  */
 const needsOwnProcess = (file: string): boolean =>
   /\btest\.(?:serial|before|after)|\bprocess\.env\[.*\] = |^const (?!.*\basync\b).*\bawait\b/mv.test(
