@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * @throws Error with the last result when that takes longer than `timeoutMs`.
  */
 export async function poll<T>(
-  read: () => Promise<T>,
+  read: () => T | Promise<T>,
   wanted: (seen: T) => boolean,
   timeoutMs = 100_000,
 ): Promise<T> {
