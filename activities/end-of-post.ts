@@ -174,10 +174,6 @@ export async function doubtLostResults(
   { workspaceId, postId }: Scope,
   published: readonly string[] | 'all',
 ): Promise<void> {
-  if (published.length === 0) {
-    return;
-  }
-
   const isAll = published === 'all';
   const error = `${isAll ? 'The network may have' : 'The network has'} accepted this post. ${restoredText}`;
   const which = isAll

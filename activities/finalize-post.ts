@@ -17,7 +17,6 @@ import {
   isSuperseded,
   type Finalized,
   type FinalizeRequest,
-  type Why,
 } from './end-of-post.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
@@ -48,8 +47,7 @@ export async function finalizePost(
       return { status: 'gone', deliveryIds: [] };
     }
 
-    const { published = [], claimed = post.revision } = request;
-    await doubtLostResults(em, scope, isClaimLost(post.revision, claimed) ? 'all' : published);
+    const view = await loadChecked(em, deps, request, post);
     if (isSuperseded(post, request)) {
       if (post.status === 'scheduled') {
         await endOpenChannels(em, scope, 'scheduled anew');
@@ -60,19 +58,23 @@ export async function finalizePost(
 
     if (post.status === 'published' || post.status === 'failed') {
       const deliveryIds = await pendingDeliveries(em, scope);
-      const view = await loadLocked(em, scope, deps);
       return { status: post.status, deliveryIds, ...endOfPost(view) };
     }
 
-    if (isStillWanted(post, request) && (await hasOpenChannel(em, scope))) {
+    if (hasEnded(view)) {
+      return endPost(em, deps, { scope, run: post.run, view, isUnfinished: false });
+    }
+
+    if (isStillWanted(post, request)) {
       return { status: 'publishing', deliveryIds: [] };
     }
 
     // A draft was cancelled, even if the workflow has not received the signal.
     const why = post.status === 'draft' ? 'cancelled before' : 'cancelled';
     const canceled = request.canceled || post.status === 'draft';
-    const ending = await endChannels(em, deps, scope, canceled ? why : 'out of time');
-    return endPost(em, deps, { scope, run: post.run, ...ending });
+    const isUnfinished = await endOpenChannels(em, scope, canceled ? why : 'out of time');
+    const ended = await loadLocked(em, scope, deps);
+    return endPost(em, deps, { scope, run: post.run, view: ended, isUnfinished });
   });
 }
 
@@ -83,17 +85,8 @@ const isStillWanted = (
 ): boolean =>
   post.status === 'publishing' && !canceled && claimed !== undefined && revision > claimed;
 
-async function hasOpenChannel(em: Em, { workspaceId, postId }: Scope): Promise<boolean> {
-  const channels = await query(
-    em,
-    db
-      .selectFrom('post_channels')
-      .select('status')
-      .where('post_id', '=', postId)
-      .where('workspace_id', '=', workspaceId),
-  );
-  return channels.some(({ status }) => !isFinal(status));
-}
+const hasEnded = ({ channels }: PostView): boolean =>
+  channels.every(({ status }) => isFinal(status));
 
 type Ending = {
   readonly scope: Scope;
@@ -130,24 +123,22 @@ async function endPost(
   return { status, deliveryIds, ...endOfPost(view) };
 }
 
-/**
- * Ends the channels that are not final; usually none are left. The post's lock keeps new sends from starting.
- *
- * @returns the post with its channels after that, and whether some of them finish despite a cancel.
- */
-async function endChannels(
+/** Loads the post. Channels whose results the database has lost become unconfirmed first. */
+async function loadChecked(
   em: Em,
   deps: ActivityDeps,
-  scope: Scope,
-  why: Why,
-): Promise<Pick<Ending, 'view' | 'isUnfinished'>> {
+  { workspaceId, postId, published = [], claimed }: FinalizeRequest,
+  { revision }: LockedPost,
+): Promise<PostView> {
+  const scope = { workspaceId, postId };
   const view = await loadLocked(em, scope, deps);
-  if (view.channels.every(({ status }) => isFinal(status))) {
-    return { view, isUnfinished: false };
+  const isLost = claimed !== undefined && isClaimLost(revision, claimed);
+  if (isLost || (published.length > 0 && !hasEnded(view))) {
+    await doubtLostResults(em, scope, isLost ? 'all' : published);
+    return loadLocked(em, scope, deps);
   }
 
-  const isUnfinished = await endOpenChannels(em, scope, why);
-  return { view: await loadLocked(em, scope, deps), isUnfinished };
+  return view;
 }
 
 /** @throws Error if the post does not exist, which cannot happen under its lock. */
