@@ -74,16 +74,20 @@ test('a stalled process whose lease expired does not end the lease of its succes
     asked.push(answer);
     return answer.promise;
   };
-  const untilAsked = (times: number) =>
-    poll(
-      async () => asked.length,
-      (count) => count === times,
-    );
   const stoodStill = ask({ orm: first });
-  await untilAsked(1);
-  await run(`update channel_grants set refreshing_until = refreshing_until - interval '20 s'`);
+  await poll(
+    () => asked.length,
+    (count) => count === 1,
+  );
+  await run('create table stalled as select refreshing_by from channel_grants');
   const successor = ask({ orm: second });
-  await untilAsked(2);
+  // The first process still renews its lease every 5 s, so one expiry may be too short for the second.
+  const expire = `update channel_grants g set refreshing_until = refreshing_until - interval '20 s'
+    from stalled where g.refreshing_by = stalled.refreshing_by`;
+  await poll(
+    () => run(expire).then(() => asked.length),
+    (count) => count === 2,
+  );
   tokens.away = new NetworkError('network_unavailable', 'No answer.', { accepted: 'no' });
   asked[0]?.resolve();
   await t.throwsAsync(stoodStill, { message: 'No answer.' });
