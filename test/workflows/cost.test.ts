@@ -4,7 +4,7 @@ import { NetworkError } from '../../networks/network.ts';
 import { ensureSearchAttributes } from '../../temporal/ensure-search-attributes.ts';
 import { blueskyAccount, addBlueskyChannel, networkPorts } from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
-import { costOf, type Cost } from '../support/cost-of.ts';
+import { cheapest, costOf, type Cost } from '../support/cost-of.ts';
 import { currentDetails } from '../support/current-details.ts';
 import { endOf } from '../support/end-of.ts';
 import { addFakeChannel } from '../support/seed.ts';
@@ -105,19 +105,6 @@ needs('temporal', 'pds')(
   },
 );
 
-/**
- * Measures up to five times: on a stalled machine Temporal repeats signals and tasks that were not acknowledged in
- * time, which adds events.
- */
-async function cheapest(measure: () => Promise<Cost>, limit: Partial<Cost>): Promise<Cost> {
-  let cost = await measure();
-  for (let attempt = 1; attempt < 5 && !isWithin(cost, limit); attempt += 1) {
-    cost = await measure();
-  }
-
-  return cost;
-}
-
 const plus = (a: Cost, b: Cost): Cost => ({
   events: a.events + b.events,
   actions: a.actions + b.actions,
@@ -133,9 +120,6 @@ function log(t: ExecutionContext, what: string, { events, actions, bytes }: Cost
     [columns[0], ...columns.slice(1).map((column) => column.padStart(12)), `  ${also}`].join(''),
   );
 }
-
-const isWithin = (cost: Cost, limit: Partial<Cost>): boolean =>
-  Object.entries(limit).every(([unit, most]) => cost[unit as keyof Cost] <= most);
 
 function within(t: ExecutionContext, cost: Cost, limit: Partial<Cost>): void {
   for (const [unit, most] of Object.entries(limit)) {
