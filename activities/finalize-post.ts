@@ -47,7 +47,7 @@ export async function finalizePost(
       return { status: 'gone', deliveryIds: [] };
     }
 
-    const view = await loadChecked(em, deps, request, post);
+    const view = await markLostAndLoad(em, deps, request, post);
     if (isSuperseded(post, request)) {
       if (post.status === 'scheduled') {
         await endOpenChannels(em, scope, 'scheduled anew');
@@ -123,8 +123,11 @@ async function endPost(
   return { status, deliveryIds, ...endOfPost(view) };
 }
 
-/** Loads the post. Channels whose results the database has lost become unconfirmed first. */
-async function loadChecked(
+/**
+ * Marks channels unconfirmed whose results the database has lost, and loads the post. Without a lost claim, only open
+ * and draft channels can lack a result.
+ */
+async function markLostAndLoad(
   em: Em,
   deps: ActivityDeps,
   { workspaceId, postId, published = [], claimed }: FinalizeRequest,

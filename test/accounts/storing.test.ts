@@ -81,7 +81,7 @@ test('a stalled process whose lease expired does not end the lease of its succes
   );
   await run('create table stalled as select refreshing_by from channel_grants');
   const successor = ask({ orm: second });
-  // The first process still renews its lease every 5 s, so one expiry may be too short for the second.
+  // The first process still renews its lease every 5 s, so one expiry may be too short for the second process.
   const expire = `update channel_grants g set refreshing_until = refreshing_until - interval '20 s'
     from stalled where g.refreshing_by = stalled.refreshing_by`;
   await poll(

@@ -26,8 +26,13 @@ export async function costOf(handle: WorkflowHandle): Promise<Cost> {
 /**
  * Measures up to five times: on a stalled machine Temporal repeats signals and tasks that were not acknowledged in
  * time, which adds events.
+ *
+ * @returns the first cost within the limit, or the last cost.
  */
-export async function cheapest(measure: () => Promise<Cost>, limit: Partial<Cost>): Promise<Cost> {
+export async function measureWithin(
+  measure: () => Promise<Cost>,
+  limit: Partial<Cost>,
+): Promise<Cost> {
   let cost = await measure();
   for (let attempt = 1; attempt < 5 && !isWithin(cost, limit); attempt += 1) {
     cost = await measure();

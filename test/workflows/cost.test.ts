@@ -4,7 +4,7 @@ import { NetworkError } from '../../networks/network.ts';
 import { ensureSearchAttributes } from '../../temporal/ensure-search-attributes.ts';
 import { blueskyAccount, addBlueskyChannel, networkPorts } from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
-import { cheapest, costOf, type Cost } from '../support/cost-of.ts';
+import { measureWithin, costOf, type Cost } from '../support/cost-of.ts';
 import { currentDetails } from '../support/current-details.ts';
 import { endOf } from '../support/end-of.ts';
 import { addFakeChannel } from '../support/seed.ts';
@@ -30,12 +30,12 @@ needs('temporal')('a post stays within its Temporal budget', async (t) => {
   const soon = (channels: number, result: string) => async () =>
     finished(await schedule(channels, soonMs), result);
   const [sleeping, rescheduled, single, fivefold] = await Promise.all([
-    cheapest(async () => costOf(await untilBegun(handleOf(await schedule(1, hour)), 5)), {
+    measureWithin(async () => costOf(await untilBegun(handleOf(await schedule(1, hour)), 5)), {
       events: 5,
       actions: 2,
       bytes: 1200,
     }),
-    cheapest(
+    measureWithin(
       async () => {
         const post = await schedule(1, hour);
         const before = await costOf(await untilBegun(handleOf(post), 5));
@@ -44,13 +44,13 @@ needs('temporal')('a post stays within its Temporal budget', async (t) => {
       },
       { events: 6, actions: 2 },
     ),
-    cheapest(soon(1, 'published'), { events: 19, actions: 6 }),
-    cheapest(soon(5, 'published'), { events: 43, actions: 10 }),
+    measureWithin(soon(1, 'published'), { events: 19, actions: 6 }),
+    measureWithin(soon(5, 'published'), { events: 43, actions: 10 }),
   ]);
 
   await hook();
   let [hooked, child] = [single, single];
-  const webhook = await cheapest(
+  const webhook = await measureWithin(
     async () => {
       const post = await schedule(1, soonMs);
       hooked = await finished(post, 'published');
@@ -60,7 +60,7 @@ needs('temporal')('a post stays within its Temporal budget', async (t) => {
     { actions: 4, events: 17 },
   );
   const most = { events: hooked.events, actions: hooked.actions };
-  const failed = await cheapest(() => {
+  const failed = await measureWithin(() => {
     refuseNext();
     return soon(1, 'post_failed')();
   }, most);
@@ -91,7 +91,7 @@ needs('temporal', 'pds')(
     const channel = await addBlueskyChannel(punctual, client.workspaceId, await blueskyAccount());
 
     const limit = { events: 19, actions: 6 };
-    const cost = await cheapest(async () => {
+    const cost = await measureWithin(async () => {
       const scheduled_at = new Date(Date.now() + soonMs).toISOString();
       const request = { body: 'Counted', channel_ids: [channel], scheduled_at };
       const { id } = (await client.post('/posts', request)).body.post;
