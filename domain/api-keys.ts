@@ -31,7 +31,7 @@ export type KeyHolder = Pick<KeyRights, 'scopes' | 'channelIds'>;
 /** @throws AppError `scope_missing` that names the scope. */
 export function assertScope({ scopes: own }: Pick<KeyHolder, 'scopes'>, scope: Scope): void {
   if (!own.includes(scope)) {
-    const message = `This API key lacks the scope ${scope}. Use a key that has it, or create one: POST /keys.`;
+    const message = `This API key lacks the scope ${scope}. Use a key that has it. A key with all scopes can create one with POST /keys; the operator can create one with the CLI.`;
     throw new AppError('scope_missing', message, { details: [{ path: '', message, scope }] });
   }
 }

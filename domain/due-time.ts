@@ -28,7 +28,10 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
 
   if (inMinutes !== undefined) {
     if (!Number.isFinite(inMinutes) || inMinutes < 0 || inMinutes * minute > twoYears) {
-      throw invalid('schedule_in_minutes', 'must be a number from 0 to the minutes of two years');
+      throw invalid(
+        'schedule_in_minutes',
+        `must be a number from 0 to ${twoYears / minute} (two years)`,
+      );
     }
 
     return new Date(now.getTime() + inMinutes * minute);
@@ -46,11 +49,14 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
   const ahead = due.getTime() - now.getTime();
 
   if (ahead < -pastTolerance) {
-    throw invalid('scheduled_at', `is in the past (the server's clock says ${now.toISOString()})`);
+    throw invalid(
+      'scheduled_at',
+      `is in the past: the server's clock says ${now.toISOString()}. Send a later time, or schedule_in_minutes: 0 to publish now`,
+    );
   }
 
   if (ahead > twoYears) {
-    throw invalid('scheduled_at', 'is more than two years ahead');
+    throw invalid('scheduled_at', 'is more than two years ahead. Send an earlier time');
   }
 
   return ahead < 0 ? now : due;

@@ -86,7 +86,10 @@ export const faultSentences: Readonly<Record<string, (fault: Fault) => string>> 
   type: ({ params, data }) => `must be ${typesIn(params['type'])}, not ${typeOf(data)}`,
   enum: ({ params }) => `must be one of ${params['allowedValues'].map(String).join(', ')}`,
   const: ({ params }) => `must be ${JSON.stringify(params['allowedValue'])}`,
-  required: () => 'is missing',
+  required: ({ params, parentSchema }) => {
+    const { type } = parentSchema?.['properties']?.[params['missingProperty']] ?? {};
+    return [type].flat().includes('null') ? 'is missing; send null if there is none' : 'is missing';
+  },
   additionalProperties: ({ params, parentSchema }) =>
     unknownName(
       'field',

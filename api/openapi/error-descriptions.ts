@@ -17,7 +17,7 @@ const { message: error, details = [] } = quotaExceeded('scheduled', 10_000, 10_0
 const quotaExample = { error, details };
 
 const noScope =
-  'This API key lacks the scope posts:publish. Use a key that has it, or create one: POST /keys.';
+  'This API key lacks the scope posts:publish. Use a key that has it. A key with all scopes can create one with POST /keys; the operator can create one with the CLI.';
 const tooStrong =
   'An API key can only create, change or revoke keys with no more rights than its own: it lacks posts:publish.';
 
@@ -48,8 +48,8 @@ export const errorDescriptions: Readonly<Record<ErrorCode, DescribedError>> = {
   invalid_scheduled_at: {
     when: 'The time is malformed, without an offset, more than 5 minutes past, or more than two years ahead.',
     example: {
-      error: 'scheduled_at is more than two years ahead.',
-      ...at('/scheduled_at', 'is more than two years ahead'),
+      error: 'scheduled_at is more than two years ahead. Send an earlier time.',
+      ...at('/scheduled_at', 'is more than two years ahead. Send an earlier time'),
     },
   },
   no_channels: {

@@ -233,7 +233,10 @@ export function readExpiry(given: string | null, now: Date): Date | null {
   }
 
   if (at !== null && at <= now) {
-    throw invalid('expires_at', `is in the past (the server's clock says ${now.toISOString()})`);
+    throw invalid(
+      'expires_at',
+      `is in the past: the server's clock says ${now.toISOString()}. Send a later time`,
+    );
   }
 
   return at;
