@@ -31,6 +31,8 @@ export async function startReceiver(
       server.emit('received');
     });
   });
+  // Longer than its client keeps idle connections: a stalled process would reuse a closed one.
+  server.keepAliveTimeout = 75_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {

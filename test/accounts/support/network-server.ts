@@ -37,6 +37,8 @@ export async function startNetworkServer(
     response.writeHead(200).end(JSON.stringify({ ids }));
   }
 
+  // Longer than its client keeps idle connections: a stalled process would reuse a closed one.
+  server.keepAliveTimeout = 75_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {

@@ -27,6 +27,8 @@ type Models = {
  */
 export async function startSingleUseServer(t: ExecutionContext) {
   const server = createServer();
+  // Longer than its client keeps idle connections: a stalled process would reuse a closed one.
+  server.keepAliveTimeout = 75_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {

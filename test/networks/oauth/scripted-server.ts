@@ -41,6 +41,8 @@ export async function startScriptedServer(
       response.writeHead(given.status ?? 200, content).end(JSON.stringify(given.json));
     })();
   });
+  // Longer than its client keeps idle connections: a stalled process would reuse a closed one.
+  server.keepAliveTimeout = 75_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
