@@ -180,7 +180,8 @@ test('a post that was cancelled before its start reached Temporal leaves no slee
   const overtaken = { workspaceId, postId, status: 'scheduled', revision: 1, dueAt };
   await syncPost(punctual.temporal.client, em, overtaken);
 
-  t.is(await handleOf(postId).result(), 'canceled');
+  // `gone` if the workflow asks the database before it believes the cancel.
+  t.regex(await handleOf(postId).result(), /^(?:canceled|gone)$/v);
   t.is(network.sends.length, 0);
 });
 
