@@ -4,7 +4,7 @@
 #   node cli/main.ts migrate     brings the database to this version's schema
 #   node cli/main.ts ...         the commands of "npm run admin"
 #
-# docs/running.md has the settings. docker-compose.yml runs all of it.
+# docs/operate/running.md has the settings. docker-compose.yml runs all of it.
 
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app

@@ -151,7 +151,7 @@ export async function endOpenChannels(em: Em, scope: Scope, why: Why): Promise<b
   return left.length > 0;
 }
 
-/** Added to the revisions of open posts after a restore: see docs/backups.md. */
+/** Added to the revisions of open posts after a restore: see docs/operate/backups.md. */
 const restoredBy = 1_000_000;
 
 /**

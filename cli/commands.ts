@@ -194,7 +194,7 @@ export const commands: Readonly<Record<string, Command>> = {
     options: {},
     run: renameChannel,
   },
-  // docs/operations.md explains the commands for posts.
+  // docs/operate/operations.md explains the commands for posts.
   'post list': {
     summary:
       'Lists posts of all workspaces that are overdue by 30 s, have failed or have an unconfirmed channel.',

@@ -9,7 +9,7 @@ import { query } from './query.ts';
 export type NewEvent = {
   readonly workspaceId: string;
   readonly type: EventType;
-  /** See docs/webhooks.md. */
+  /** See docs/guides/webhooks.md. */
   readonly data: object;
   /** Set for a post's final event, which is stored once per post and run. */
   readonly final?: { readonly postId: string; readonly run: number };
@@ -150,7 +150,7 @@ const stateOfNew = (at: Date): Expression =>
     case when disabled then null else ${at}::timestamptz end,
     case when disabled then 'endpoint_disabled' end`;
 
-/** Bytes of an event as every endpoint gets them (docs/webhooks.md, What arrives). */
+/** Bytes of an event as every endpoint gets them (docs/guides/webhooks.md, What arrives). */
 export const eventBody = (
   id: string,
   event: Pick<NewEvent, 'workspaceId' | 'type' | 'data'> & { readonly createdAt: Date },

@@ -79,7 +79,7 @@ export const awaitsRestoreFinish = (orm: Orm): Promise<boolean> =>
   );
 
 export const restoredDatabase =
-  'The database is older than its workflows: it was restored from a backup, and lacks what was published since. Workers send nothing until "npm run admin -- restore finish" has run (docs/backups.md).';
+  'The database is older than its workflows: it was restored from a backup, and lacks what was published since. Workers send nothing until "npm run admin -- restore finish" has run (docs/operate/backups.md).';
 
 const doubt =
   'The service was restored from a backup, and may have published this since. Check the account, then settle this channel.';

@@ -5,7 +5,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 
 /**
- * Delays between a channel's attempts, in milliseconds: 5 attempts in all (docs/publishing.md, When an attempt fails).
+ * Delays between a channel's attempts, in milliseconds: 5 attempts in all (docs/internals/publishing.md, When an attempt fails).
  */
 const publishWaitsMs = [30 * second, 2 * minute, 10 * minute, 30 * minute] as const;
 

@@ -18,7 +18,7 @@ export const deliveryErrors = [
 ] as const;
 export type DeliveryError = (typeof deliveryErrors)[number];
 
-/** Endpoints per workspace (docs/webhooks.md, Limits). */
+/** Endpoints per workspace (docs/guides/webhooks.md, Limits). */
 export const maxEndpoints = 10;
 
 /** Only 2xx is a delivery. Redirects are not followed: the body and signature would go to another server. */
@@ -33,7 +33,7 @@ export function errorOfStatus(status: number): DeliveryError | null {
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** Delays between a delivery's attempts, in milliseconds: 6 attempts in all (docs/webhooks.md, What to answer). */
+/** Delays between a delivery's attempts, in milliseconds: 6 attempts in all (docs/guides/webhooks.md, What to answer). */
 const waitsMs = [minute, 5 * minute, 30 * minute, 2 * hour, 6 * hour] as const;
 
 /** Adds up to this share to a delay, so that deliveries that failed together do not return together. */

@@ -6,7 +6,7 @@ import {
 } from '../domain/webhook-deliveries.ts';
 import { EgressError, type Egress } from './egress/egress.ts';
 
-/** Limit for the whole request, from DNS to body (docs/webhooks.md, "What to answer"). */
+/** Limit for the whole request, from DNS to body (docs/guides/webhooks.md, "What to answer"). */
 const timeoutMs = 10_000;
 
 /** Limit for the response's body, in bytes. Only the status matters; the body is shown to the endpoint's owner. */

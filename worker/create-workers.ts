@@ -70,7 +70,7 @@ const workflowSettings = {
   // Sleeping posts need no cache, only those in flight.
   maxCachedWorkflows: 300,
   // Workflow tasks run one after another on one thread. More of them would wait in this worker with outdated events; in
-  // Temporal they collect later events, so the ends of several channels become one task (docs/benchmarks.md).
+  // Temporal they collect later events, so the ends of several channels become one task (docs/internals/benchmarks.md).
   maxConcurrentWorkflowTaskExecutions: 6,
   // A cached workflow waits for its worker in a sticky queue, which has no fairness. After this time it moves to the
   // shared queue, which is fair to workspaces.

@@ -14,7 +14,7 @@ import { postAnswer } from '../posts/schemas.ts';
 import { unpublishedPost } from '../posts/unpublish-route.ts';
 import type { SchemaNames } from './name-schemas.ts';
 
-/** The outgoing requests to webhook endpoints (docs/webhooks.md), as a `webhooks` map. */
+/** The outgoing requests to webhook endpoints (docs/guides/webhooks.md), as a `webhooks` map. */
 export const outgoingWebhooks = (schemas: SchemaNames): Readonly<Record<string, object>> =>
   Object.fromEntries(eventTypes.map((type) => [type, { post: requestOf(schemas, type) }]));
 

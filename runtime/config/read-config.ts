@@ -6,7 +6,7 @@ import { egressAllow, returnUrls, type EgressAllow } from './allowed-addresses.t
 import { databaseConnection, DatabaseUrlError } from './database-connection.ts';
 import { ConfigError, optionalAddress, textSetting, wholeNumber, type Env } from './settings.ts';
 
-/** The settings of the processes. Each network's settings are in its folder; docs/settings.md lists all of them. */
+/** The settings of the processes. Each network's settings are in its folder; docs/operate/settings.md lists all of them. */
 export type Config = {
   readonly host: string;
   readonly port: number;
@@ -232,7 +232,7 @@ export const quotas = (env: Env, problems: string[]): Quotas => ({
   channels: wholeNumber(env, 'PUNCTUAL_QUOTA_CHANNELS', upTo(100), problems),
 });
 
-/** Retention in days; docs/running.md has the list. */
+/** Retention in days; docs/operate/running.md has the list. */
 export type RetentionDays = {
   /** Ended webhook deliveries with their attempts, and events that no delivery needs. */
   readonly deliveries: number;

@@ -7,7 +7,7 @@ export class ConfigError extends Error {
 
   /** @param problems A sentence each. */
   constructor(problems: readonly string[]) {
-    super(`Correct these settings (docs/settings.md):\n- ${problems.join('\n- ')}`);
+    super(`Correct these settings (docs/operate/settings.md):\n- ${problems.join('\n- ')}`);
     this.problems = problems;
   }
 }
@@ -205,7 +205,7 @@ export function unknownSettings(env: Env): string[] {
       const nearest = nearestTo(name);
       const hint = nearest
         ? `Did you mean ${nearest}?`
-        : 'Unset it; docs/settings.md lists them all.';
+        : 'Unset it; docs/operate/settings.md lists them all.';
       return [`Unknown setting ${name}. ${hint}`];
     }
 

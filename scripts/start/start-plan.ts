@@ -108,7 +108,9 @@ export async function checkSettings(
   });
   signal.throwIfAborted();
   if (!result.ok || settings.problems.length > 0) {
-    const title = result.ok ? 'Correct these settings (docs/settings.md):' : result.stderr.trim();
+    const title = result.ok
+      ? 'Correct these settings (docs/operate/settings.md):'
+      : result.stderr.trim();
     throw new PlainError([title, ...settings.problems].join('\n- '));
   }
 }

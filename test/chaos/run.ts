@@ -11,7 +11,7 @@ import { readOptions, type ChaosOptions } from './options.ts';
 import { runChaos } from './run-chaos.ts';
 
 // `npm run chaos [-- --posts N] [--seed N] [--server dev|real] [--minutes M] [--keep]`: runs the whole product on real
-// servers with every kind of fault, and checks the networks afterwards. See docs/chaos.md.
+// servers with every kind of fault, and checks the networks afterwards. See docs/internals/chaos.md.
 
 shareCompiledCode();
 const interrupted = new AbortController();

@@ -24,7 +24,7 @@ const api = sharedApi(test, {
     },
   },
 });
-const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/guides/api.md', import.meta.url), 'utf8');
 
 test('the page of the API and the OpenAPI document describe each error_code in the same way', (t) => {
   const rows = [
@@ -145,7 +145,7 @@ test('the page of settings and the list of known names have exactly the settings
     .map(read)
     .join('\n');
   const known = namesIn(sources, /\b(PUNCTUAL_[A-Z\d_]+)\b(?!_)/gv);
-  const described = namesIn(read('docs/settings.md'), /`(PUNCTUAL_[A-Z\d_]+)`/gv);
+  const described = namesIn(read('docs/operate/settings.md'), /`(PUNCTUAL_[A-Z\d_]+)`/gv);
   t.true(known.length > 30);
   const without = (names: readonly string[], others: readonly string[]) =>
     names.filter((name) => !none.has(name) && !others.includes(name));

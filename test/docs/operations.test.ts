@@ -12,7 +12,7 @@ import { startApi } from '../support/punctual.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
 const pages = globSync('docs/*.md', { cwd: root }).map(read);
-const runbook = read('docs/operations.md');
+const runbook = read('docs/operate/operations.md');
 
 test('each command in the pages and the README exists', (t) => {
   const calls = [...pages, read('README.md')].flatMap((text) =>
@@ -90,7 +90,7 @@ test('after the page’s steps no post of a restored database is published twice
 /** Signals and error codes are written in capitals too. */
 const notSettings = /^(?:SIG|EADDR)/v;
 
-test('docs/settings.md has every setting that the programs read', (t) => {
+test('docs/operate/settings.md has every setting that the programs read', (t) => {
   const sources = [
     // Its list also has names that are not our settings; settings.test.ts compares it with the page.
     ...globSync('runtime/config/!(settings).ts', { cwd: root }),
@@ -103,7 +103,7 @@ test('docs/settings.md has every setting that the programs read', (t) => {
       [...source.matchAll(/'(?<name>[A-Z][A-Z0-9_]{3,})'/gv)].map((m) => m[1]),
     ),
   );
-  const settings = read('docs/settings.md');
+  const settings = read('docs/operate/settings.md');
 
   t.true(names.has('PUNCTUAL_EGRESS_ALLOW_NETWORKS') && names.has('PUNCTUAL_RATE_LIMIT_WRITES'));
   t.deepEqual(
@@ -113,7 +113,7 @@ test('docs/settings.md has every setting that the programs read', (t) => {
 });
 
 test('the table of retention times has every setting for them, and every table that grows', (t) => {
-  const [, section = ''] = read('docs/running.md').split('## What is kept how long');
+  const [, section = ''] = read('docs/operate/running.md').split('## What is kept how long');
   const [table = ''] = section.split('\n## ');
   const settings = [...read('runtime/config/read-config.ts').matchAll(/PUNCTUAL_KEEP_\w+/gv)];
   t.true(settings.length >= 3);

@@ -4,7 +4,7 @@ import type { Bounds, Fault, Mishap } from './state.ts';
 
 // A model of a post with one channel, checked exhaustively: every order of owner calls, worker statements, network
 // responses and failures within small bounds. `npm run model` explores larger ones. Each step is one statement or one
-// request, as in the product; docs/testing.md lists the simplifications.
+// request, as in the product; docs/internals/testing.md lists the simplifications.
 
 const mishaps: readonly Mishap[] = ['crash', 'hang', 'termination', 'refusal', 'loss'];
 const bounds: Bounds = { parts: 1, keyed: false, faults: [], calls: 2, mishaps, mishapsInAll: 1 };

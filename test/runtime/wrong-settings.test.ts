@@ -49,7 +49,7 @@ for (const command of commands) {
     t.is(child.exitCode, 1);
     t.is(stdout, '');
     const [title, ...lines] = stderr.trim().split('\n');
-    t.is(title, 'Correct these settings (docs/settings.md):');
+    t.is(title, 'Correct these settings (docs/operate/settings.md):');
     const named = lines.map((line) => /^- (?:Unknown setting )?(?<name>[A-Z\d_]+)/v.exec(line));
     const names = named.map((found) => found?.groups?.['name'] ?? 'another line');
     t.deepEqual(names.toSorted(), Object.keys({ ...wrong, ...start }).toSorted());
@@ -63,7 +63,7 @@ test('an unknown setting is refused with the most similar known name', (t) => {
     PUNCTUAL_LOG_LEVEL: 'Did you mean LOG_LEVEL?',
     PUNCTUAL_DATABASE_URL: 'Did you mean DATABASE_URL?',
     TEMPORAL_ADRESS: 'Did you mean TEMPORAL_ADDRESS?',
-    PUNCTUAL_WEATHER_FORECAST: 'Unset it; docs/settings.md lists them all.',
+    PUNCTUAL_WEATHER_FORECAST: 'Unset it; docs/operate/settings.md lists them all.',
   };
   for (const [name, hint] of Object.entries(refused)) {
     t.deepEqual(unknownSettings({ [name]: 'x' }), [`Unknown setting ${name}. ${hint}`]);

@@ -86,7 +86,7 @@ test('each of our secrets is a key of 24 bytes for the library of Standard Webho
 
 // Examples from our own documentation page.
 
-const page = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/guides/webhooks.md', import.meta.url), 'utf8');
 
 /** The code blocks of this language. */
 const fenced = (language: string): string =>

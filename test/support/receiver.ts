@@ -55,7 +55,7 @@ export async function startReceiver(
 }
 
 /**
- * Whether a request's signature is right. Follows docs/webhooks.md with the Web Crypto API, without any of the sender's
+ * Whether a request's signature is right. Follows docs/guides/webhooks.md with the Web Crypto API, without any of the sender's
  * code.
  */
 export async function isSignedWith(secret: string, { headers, body }: Received): Promise<boolean> {

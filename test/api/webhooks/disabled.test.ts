@@ -218,7 +218,7 @@ test('a disabled endpoint that gets another URL stays disabled until it is enabl
   t.like(await edit({ enabled: true }), { url, ...healthy });
 });
 
-const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/operate/operations.md', import.meta.url), 'utf8');
 
 /** The SQL statements of the page for operators, in order: select, enable, replay. */
 const statements = [...page.matchAll(/psql "\$DATABASE_URL" -c "(?<sql>[^"]+)"/gv)].map(
