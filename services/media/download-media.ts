@@ -115,8 +115,11 @@ function named(error: unknown, urls: readonly GivenUrl[], url: string): unknown 
 const timeoutMs = 10 * 60_000;
 const maxRedirects = 3;
 
-/** Some servers refuse requests without a user agent. */
-const headers = { 'user-agent': 'Punctual/1.0', accept: 'image/*, video/*' };
+/**
+ * Some servers refuse requests without a user agent, and some answer 406 when they call a picture
+ * `application/octet-stream` and the request does not accept that.
+ */
+const headers = { 'user-agent': 'Punctual/1.0', accept: 'image/*, video/*, */*;q=0.1' };
 
 type Request = Pick<Sent, 'workspaceId'> & {
   readonly signal: AbortSignal;

@@ -46,6 +46,17 @@ test('a readable file is accepted, although its server declares it compressed', 
   t.is(status, 201);
 });
 
+test('a picture is downloaded from a server that has it only as application/octet-stream', async (t) => {
+  const still = await picture('jpeg');
+  const { status } = await draftWith(t, ({ headers: { accept = '' } }, response) =>
+    accept.includes('*/*')
+      ? response.setHeader('content-type', 'application/octet-stream').end(still)
+      : response.writeHead(406).end(),
+  );
+
+  t.is(status, 201);
+});
+
 test('an answer whose headers are too large is refused with that reason', async (t) => {
   const { status, body } = await draftWith(t, (_request, response) =>
     response.setHeader('x-long', 'x'.repeat(20_000)).end('a'),
