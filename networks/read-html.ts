@@ -7,10 +7,12 @@ const maxDepth = 256;
  * Reads untrusted HTML in time linear to its length, up to the first tag that is too deep. Names are in lower case, and
  * entities are decoded.
  */
-export function readHtml(
-  html: string,
-  { onclosetag, ...others }: Partial<Pick<Handler, 'onopentag' | 'onclosetag' | 'ontext'>>,
-): void {
+export const readHtml = (html: string, handlers: Handlers): void => htmlReader(handlers).end(html);
+
+type Handlers = Partial<Pick<Handler, 'onopentag' | 'onclosetag' | 'ontext'>>;
+
+/** As `readHtml`, for a text that comes in pieces. */
+export function htmlReader({ onclosetag, ...others }: Handlers): Pick<Parser, 'write' | 'end'> {
   let depth = 0;
   const parser = new Parser({
     ...others,
@@ -25,5 +27,5 @@ export function readHtml(
       onclosetag?.(name, isImplied);
     },
   });
-  parser.end(html);
+  return parser;
 }

@@ -81,10 +81,14 @@ async function makeCard(
   const { title, description, image } = pageFacts(page.html);
   const found = await pictureOf(downloads, image, { page, bounds, signal });
   const picture = found && 'bytes' in found ? found : null;
-  const warnings =
-    found && 'problem' in found
+  const warnings = [
+    ...(page.isCut && title === ''
+      ? [`The card for ${quote(link, [])} has no title: none is in the first 2 MB of the page.`]
+      : []),
+    ...(found && 'problem' in found
       ? [`The card for ${quote(link, [])} has no picture: it ${found.problem}.`]
-      : [];
+      : []),
+  ];
   const card = { url: link, title: title || new URL(link).host, description, picture };
   return { card, warnings };
 }
@@ -111,7 +115,7 @@ async function pictureOf(
   }
 
   try {
-    const headers = { 'user-agent': userAgent, accept: 'image/*' };
+    const headers = { 'user-agent': userAgent, accept: 'image/*, */*;q=0.1' };
     const request = { url: url.href, headers, maxBytes: maxPictureBytes, ...fetching, signal };
     const found = await downloads.download(request);
     if (found.status !== 200) {

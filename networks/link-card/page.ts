@@ -1,17 +1,21 @@
 import { wholeCharacters } from '../../domain/texts.ts';
 import { createGrowingBuffer } from '../../runtime/bytes.ts';
 import type { Downloader } from '../../runtime/egress/egress.ts';
-import { readHtml } from '../read-html.ts';
+import { htmlReader, readHtml } from '../read-html.ts';
 
 /** A page that a text links to, as far as it was read. */
 export type FetchedPage = {
   readonly html: string;
   /** Its URL after redirects. */
   readonly url: string;
+  /** Whether its head is longer than the part that was read. */
+  readonly isCut: boolean;
 };
 
-/** A page's metadata are in its head. */
-const maxRead = 512 * 1024;
+/** A page's metadata are in its head. Some pages have theirs in the body, so this much is read in any case. */
+const leastRead = 512 * 1024;
+/** The most of a head that is read. Video sites put 700 kB of scripts before their metadata. */
+const maxRead = 2 * 1024 * 1024;
 /** Larger pages are refused unread. */
 const maxBytes = 20 * 1024 * 1024;
 
@@ -47,21 +51,41 @@ export async function readPage(
     throw new NoPageError(problem);
   }
 
-  const page = createGrowingBuffer();
-  // Leaving the loop destroys the stream.
-  for await (const chunk of found.body as AsyncIterable<Buffer>) {
-    page.append(chunk);
-    if (page.length >= maxRead || page.isFragmented) {
-      break;
-    }
-  }
-
-  const html = decodePage(page.bytes().subarray(0, maxRead), type);
+  const { bytes, isCut } = await readHead(found.body as AsyncIterable<Buffer>);
+  const html = decodePage(bytes, type);
   // Without a content type, a page is recognised by its beginning.
   if (type === '' && !/^\s*</v.test(html)) {
     throw new NoPageError('is not a web page');
   }
-  return { html, url: found.url };
+  return { html, url: found.url, isCut };
+}
+
+/** Reads a page to the end of its head. Tags are ASCII, so this does not need the charset. */
+async function readHead(chunks: AsyncIterable<Buffer>) {
+  const page = createGrowingBuffer();
+  let isInHead = true;
+  const reader = htmlReader({
+    onopentag: (name) => {
+      isInHead &&= name !== 'body';
+    },
+    onclosetag: (name) => {
+      isInHead &&= name !== 'head';
+    },
+  });
+  let isCut = false;
+  // Leaving the loop destroys the stream.
+  for await (const chunk of chunks) {
+    const piece = chunk.subarray(0, maxRead - page.length);
+    page.append(piece);
+    reader.write(piece.toString('latin1'));
+    const isEnough = page.length >= (isInHead ? maxRead : leastRead);
+    if (isEnough || page.isFragmented) {
+      isCut = isInHead;
+      break;
+    }
+  }
+
+  return { bytes: page.bytes(), isCut };
 }
 
 /**
@@ -133,6 +157,8 @@ type PageFacts = {
 const maxTitle = 300;
 const maxDescription = 600;
 const maxAddress = 2000;
+/** In UTF-16 units: what is cleaned of a text, which may fill the page. */
+const maxCleaned = 10_000;
 
 /** In order of precedence. Sources: https://ogp.me, https://html.spec.whatwg.org (`meta`). */
 const names = {
@@ -155,7 +181,7 @@ export function pageFacts(html: string): PageFacts {
     onopentag: (name, { property, name: label, content = '' }) => {
       const key = (property ?? label ?? '').toLowerCase();
       if (name === 'meta' && metaNames.has(key) && !metadata.has(key) && content.trim() !== '') {
-        metadata.set(key, content);
+        metadata.set(key, content.slice(0, maxCleaned));
       }
       // An SVG in the page may have a title as well, so only the first title counts.
       isTitle = name === 'title' && title === '';
@@ -164,7 +190,7 @@ export function pageFacts(html: string): PageFacts {
       isTitle = false;
     },
     ontext: (text) => {
-      title += isTitle && title.length < maxTitle * 2 ? text : '';
+      title += isTitle && title.length < maxTitle * 2 ? text.slice(0, maxCleaned) : '';
     },
   });
   const first = (keys: readonly string[]): string =>

@@ -197,6 +197,36 @@ test('an endless page is read up to the limit for its head, in its declared enco
   t.is(dataOf(part).record.embed?.external.title, 'Für Elise');
 });
 
+/** A page as video sites serve it: a script of this length before the metadata. */
+const longHead = (length: number) =>
+  `<meta charset=utf-8><script>var page = "</head><body>${'x'.repeat(length)}"</script><title>A film</title>
+  <meta property="og:description" content="Bridges"><meta property="og:image" content="/p.png">`;
+
+test('the metadata of a head of up to 2 MB make the card, and a longer head has a warning', async (t) => {
+  const bytes = await picture();
+  for (const [length, title, description] of [
+    [699_000, 'A film', 'Bridges'],
+    [1_900_000, 'A film', 'Bridges'],
+    [2_100_000, '', ''],
+  ] as const) {
+    const site = await openSite(t, (request, response) => {
+      const negotiates = request.headers.accept?.includes('*/*') === true;
+      return request.url === '/p.png'
+        ? response.writeHead(negotiates ? 200 : 406).end(bytes)
+        : pageWith(longHead(length))(request, response);
+    });
+    const link = `${site.url}/a`;
+    const [part] = await blueskyNetwork.prepare(site.connection, partsOf(link), Date.now());
+
+    const { record, warnings, thumb } = dataOf(part);
+    const host = new URL(site.url).host;
+    t.like(record.embed?.external, { title: title || host, description });
+    t.is(thumb === undefined, title === '', 'The server of the picture answers 406 without */*.');
+    const warning = `The card for "${link}" has no title: none is in the first 2 MB of the page.`;
+    t.deepEqual(warnings, title === '' ? [warning] : []);
+  }
+});
+
 test('a page’s title and description become single lines of limited length', (t) => {
   const long = 'x'.repeat(10_000);
   const facts = pageFacts(
@@ -225,7 +255,7 @@ test('an SVG before a page’s metadata hides none of it', (t) => {
 
 test('a page of endlessly nested tags is read in time linear to its length', (t) => {
   for (const piece of ['<b>', '<x></y>', '<svg>', '<title>', '<p a=1 ', '<form>']) {
-    const page = `<title>Deep</title>${piece.repeat(1_500_000 / piece.length)}`;
+    const page = `<title>Deep</title>${piece.repeat(2_000_000 / piece.length)}`;
     const seconds = processorSeconds(() => t.is(pageFacts(page).title, 'Deep'));
     t.true(seconds < 3, `${piece}: ${seconds} s`);
   }
