@@ -59,13 +59,13 @@ export const PostChannelSchema = defineEntity({
       name: 'post_channels_search',
       timing: 'after',
       events: ['insert', 'update'],
-      expression: 'Migration 35 creates it, with the function `index_post`',
+      expression: 'Migration 35 creates it; migration 48 has its function `index_post`',
     },
     {
       name: 'post_channels_search_less',
       timing: 'after',
       events: ['update', 'delete'],
-      expression: 'Migration 35 creates it, with the function `index_post`',
+      expression: 'Migration 35 creates it; migration 48 has its function `index_post`',
     },
   ],
   properties: {

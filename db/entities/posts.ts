@@ -52,7 +52,7 @@ export const PostSchema = defineEntity({
       name: 'posts_search',
       timing: 'after',
       events: ['insert', 'update'],
-      expression: 'Migration 35 creates it, with the function `index_post`',
+      expression: 'Migration 35 creates it; migration 48 has its function `index_post`',
     },
   ],
   properties: {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
-import { isText } from '../../domain/texts.ts';
+import { isText, normalized } from '../../domain/texts.ts';
 
 /** The caller's own notes on a post. They are neither published nor sent to Temporal. */
 export type Labels = {
@@ -22,10 +22,15 @@ const none: Labels = { tags: [], metadata: {}, externalId: null };
 export const labelsOf = (input: LabelsInput): Labels => editedLabels(none, input);
 
 export const editedLabels = (stored: Labels, input: LabelsInput): Labels => ({
-  tags: input.tags === undefined ? stored.tags : (input.tags ?? []).map((tag) => tag.trim()),
+  tags: input.tags === undefined ? stored.tags : (input.tags ?? []).map(storedTag),
   metadata: input.metadata === undefined ? stored.metadata : (input.metadata ?? {}),
-  externalId: input.externalId === undefined ? stored.externalId : input.externalId,
+  externalId:
+    input.externalId === undefined
+      ? stored.externalId
+      : input.externalId && normalized(input.externalId, 'NFC'),
 });
+
+const storedTag = (tag: string): string => normalized(tag, 'NFC').trim();
 
 /** In characters. */
 const longestKey = 40;
@@ -40,9 +45,9 @@ export function assertLabels({ tags, metadata, externalId }: LabelsInput): void 
       details.push({ path, message });
     }
   };
-  const trimmed = (tags ?? []).map((tag) => tag.trim());
-  for (const [index, tag] of trimmed.entries()) {
-    const first = trimmed.indexOf(tag);
+  const asStored = (tags ?? []).map(storedTag);
+  for (const [index, tag] of asStored.entries()) {
+    const first = asStored.indexOf(tag);
     const repeats = first < index ? `repeats /tags/${first}: send each tag once` : null;
     check(`/tags/${index}`, tag, tag === '' ? 'must not be blank' : repeats);
   }
@@ -108,7 +113,8 @@ async function ownerOf(
   const [post] = await query(
     em,
     sql<{ id: string }>`
-      select id from posts where workspace_id = ${workspaceId} and external_id = ${externalId ?? null}`,
+      select id from posts
+      where workspace_id = ${workspaceId} and external_id = ${labelsOf({ externalId }).externalId}`,
   );
   return post?.id;
 }

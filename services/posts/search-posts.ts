@@ -3,6 +3,7 @@ import type { Em } from '../../db/orm.ts';
 import { query, queryPlanned } from '../../db/query.ts';
 import { parseInstant } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
+import { normalized } from '../../domain/texts.ts';
 import type { EndedOutcome, PostStatus } from '../../domain/statuses.ts';
 
 /** The times of a post that a list is ordered and filtered by. */
@@ -39,7 +40,7 @@ export async function matchesSearch(
     // One status can use the order of its index.
     ...(status ? [sql`p.status = ${status.length === 1 ? status[0] : sql`any(${status})`}`] : []),
     ...(outcome === undefined ? [] : [hasOutcome[outcome]]),
-    ...(externalId === undefined ? [] : [sql`p.external_id = ${externalId}`]),
+    ...(externalId === undefined ? [] : [sql`p.external_id = ${normalized(externalId, 'NFC')}`]),
     ...inTime(search),
     ...hasTerms(workspaceId, search),
     ...(await hasChannel(em, workspaceId, search)),
@@ -81,9 +82,6 @@ function instantOf(name: string, value: string | undefined): Date | null {
   return instant;
 }
 
-/** As in `index_post` of migration 35. */
-const separators = /[&+\-.\/<@_~]/gv;
-
 function hasTerms(workspaceId: string, { tag, q }: PostSearch): RawBuilder<unknown>[] {
   if (q !== undefined && !/[\p{L}\p{N}]/v.test(q)) {
     throw refused('q', 'must have a word: letters or digits');
@@ -93,11 +91,14 @@ function hasTerms(workspaceId: string, { tag, q }: PostSearch): RawBuilder<unkno
     return [];
   }
 
-  const terms = [`@${workspaceId}`, ...(tag === undefined ? [] : [`#${tag.trim()}`])];
+  const terms = [
+    `@${workspaceId}`,
+    ...(tag === undefined ? [] : [`#${normalized(tag, 'NFC').trim()}`]),
+  ];
   const hasWords =
     q === undefined
       ? sql``
-      : sql`and s.terms @@ plainto_tsquery('simple', ${q.replaceAll(separators, ' ')})`;
+      : sql`and s.terms @@ array_to_string(search_words(${q}), ' & ')::tsquery`;
   return [
     sql`exists (select from post_search s where s.post_id = p.id and s.workspace_id = p.workspace_id
       and s.terms @@ ${terms.map(quoted).join(' & ')}::tsquery ${hasWords})`,

@@ -61,6 +61,40 @@ test.serial('a migration that fails leaves the schema unchanged', async (t) => {
   t.deepEqual(await orm.em.fork().execute(`select to_regclass('half') as half`), [{ half: null }]);
 });
 
+test.serial(
+  'posts from before the upgrade are found by their words and tags, also with the letters of another locale',
+  async (t) => {
+    const url = await emptyDatabase(
+      t,
+      "template0 locale_provider icu icu_locale 'tr-TR' locale 'C'",
+    );
+    const at = migrations.findIndex(({ name }) => name.includes('0048'));
+    const later = migrations.splice(at);
+    await migrate(url);
+    migrations.push(...later);
+    const orm = createOrm(url, patience);
+    t.teardown(() => orm.close());
+    const ask = (sql: string) => orm.em.fork().execute(sql);
+    const store = (form: 'NFC' | 'NFD') =>
+      ask(`insert into posts (id, workspace_id, body, tags, status, synced_revision, created_at, updated_at)
+        select gen_random_uuid(), id, '${'“SPRING” — über 東京'.normalize(form)}', array['${'Zürich'.normalize(form)}'],
+          'draft', 1, now(), now() from workspaces`);
+    await ask(`insert into workspaces (id, created_at) values (gen_random_uuid(), now())`);
+    await store('NFD');
+    await migrate(url);
+    await store('NFC');
+    const words = `array_to_string(search_words('spring, ÜBER 東京'), ' & ')::tsquery`;
+    const found = await ask(
+      `select tags[1] as tag, terms @@ ${words} and terms @@ '#Zürich' as is_found
+       from posts join post_search on post_id = id`,
+    );
+    t.deepEqual(found, [
+      { tag: 'Zürich', is_found: true },
+      { tag: 'Zürich', is_found: true },
+    ]);
+  },
+);
+
 /** A database that has run these migrations and the schema of commit 1de54a6. */
 async function olderDatabase(t: ExecutionContext, names: readonly string[]): Promise<string> {
   const url = await emptyDatabase(t);

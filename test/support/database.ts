@@ -3,8 +3,9 @@ import { Client } from 'pg';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import { env } from './env.ts';
 
-/** Creates an empty database for the test and drops it when the test ends. */
-export const emptyDatabase = (t: ExecutionContext): Promise<string> => makeDatabase(t, 'template1');
+/** Creates an empty database for the test and drops it when the test ends. @param template May have options after it. */
+export const emptyDatabase = (t: ExecutionContext, template = 'template1'): Promise<string> =>
+  makeDatabase(t, template);
 
 async function makeDatabase(t: ExecutionContext, template: string): Promise<string> {
   const server = env('PUNCTUAL_TEST_DATABASE_URL');

@@ -1,0 +1,108 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/**
+ * Makes the words of posts and of searches by one function, whose result does not depend on the database's locale, and
+ * stores tags in NFC. It builds `post_search` anew, which takes a minute for a million posts.
+ */
+export class Migration0048SearchWords extends Migration {
+  override up(): void {
+    // At once, in the order in which statements lock them.
+    this.addSql(`lock table "posts", "post_channels", "post_search" in access exclusive mode`);
+    this
+      .addSql(`update "posts" set "tags" = array(select normalize(tag, nfc) from unnest("tags") tag)
+      where "tags"::text is not nfc normalized`);
+    this.addSql(searchWords());
+    this.addSql(`drop table "post_search"`);
+    this.addSql(`create table "post_search" ("post_id" uuid not null, "workspace_id" uuid not null,
+      "terms" tsvector not null, primary key ("post_id"))`);
+    this.addSql(
+      `insert into "post_search" ("post_id", "workspace_id", "terms") ${termsOf('true')}`,
+    );
+    this.addSql(`alter table "post_search"
+      add constraint "post_search_post_id_foreign" foreign key ("post_id") references "posts" ("id") on delete cascade,
+      add constraint "post_search_workspace_id_foreign" foreign key ("workspace_id") references "workspaces" ("id")`);
+    // A search reads all pending entries one by one.
+    this.addSql(`create index "post_search_terms" on "post_search" using gin ("terms")
+      with (gin_pending_list_limit = 1024)`);
+    this.addSql(indexPost);
+  }
+}
+
+/** The characters of a set, as ranges for a character class of PostgreSQL, whose own classes depend on the locale. */
+function inClass(set: string): string {
+  const one = new RegExp(set, 'v');
+  const code = (at: number): string => String.raw`\U${at.toString(16).padStart(8, '0')}`;
+  let [ranges, first] = ['', 0];
+  for (let at = 1; at <= 0x11_0000; at += 1) {
+    const isIn = at < 0x11_0000 && one.test(String.fromCodePoint(at));
+    if (isIn && first === 0) {
+      first = at;
+    } else if (!isIn && first > 0) {
+      ranges += `${code(first)}-${code(at - 1)}`;
+      first = 0;
+    }
+  }
+
+  return ranges;
+}
+
+/**
+ * The words of a text: what stands between separators, in NFC and lower case. Chinese, Japanese and Korean have no
+ * separators, so each letter and each pair of neighbours is a word there, which finds any part of a text.
+ *
+ * It orders marks in words of at most 100 characters, since the time for that is quadratic.
+ */
+function searchWords(): string {
+  const ignored = inClass(String.raw`[[\p{Default_Ignorable_Code_Point}\p{Me}]--[\u200B\p{L}]]`);
+  const marks = inClass(String.raw`\p{M}`);
+  // The last of them are apostrophes.
+  const separators = inClass(
+    String.raw`[[\p{P}\p{S}\p{Z}\p{C}\p{Extended_Pictographic}\u02BB\u02BC]--[\p{Cn}\p{Cs}\p{N}]]`,
+  );
+  // With the two marks of Japanese letters in NFD.
+  const unspaced = inClass(
+    String.raw`[[[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Bopo}]&&[\p{L}\p{N}]]\u3099\u309A]`,
+  );
+  return `create function "search_words"(given text) returns text[] language sql immutable parallel safe as $$
+    with whole as materialized (select ' ' || regexp_replace(given, '[${ignored}]+', '', 'g') as body)
+    select array_agg(lower(normalize(word, nfc) collate "pg_c_utf8")) from (
+      select left(spaced, 100) as word
+      from whole, regexp_split_to_table(body, '[${separators}${unspaced}][${separators}${unspaced}${marks}]*') spaced
+      union all
+      select unnest(array[letter, letter || next])
+      from whole, regexp_matches(body, '[${unspaced}]+', 'g') run, lateral (
+        select letter, lead(letter) over (order by at) as next
+        from string_to_table(normalize(run[1], nfc), null) with ordinality letters (letter, at)) pairs
+    ) words where word <> ''
+  $$`;
+}
+
+/**
+ * The words of a post's texts, its tags after `#`, and its workspace after `@`, so that one index finds the posts of a
+ * workspace. No word contains these characters. The limit keeps the words below the 1 MiB that a `tsvector` may have.
+ */
+const termsOf = (which: string): string => `
+  select p.id, p.workspace_id, array_to_tsvector(search_words(left(concat_ws(' ', p.body,
+        (select string_agg(part, ' ') from jsonb_array_elements_text(
+           case jsonb_typeof(p.thread) when 'array' then p.thread end) part),
+        (select string_agg(pc.body, ' ') from post_channels pc
+         where pc.post_id = p.id and pc.workspace_id = p.workspace_id)), 50000))
+      || array['@' || p.workspace_id] || array(select '#' || tag from unnest(p.tags) tag))
+  from posts p where ${which}`;
+
+/** Its argument is the column with the post's id. A deleted post takes its row along. */
+const indexPost = `create or replace function "index_post"() returns trigger language plpgsql as $$
+  declare
+    post uuid;
+  begin
+    if tg_argv[0] = 'id' then
+      post := new.id;
+    elsif tg_op = 'DELETE' then
+      post := old.post_id;
+    else
+      post := new.post_id;
+    end if;
+    insert into post_search (post_id, workspace_id, terms) ${termsOf('p.id = post')}
+      on conflict (post_id) do update set terms = excluded.terms;
+    return null;
+  end $$`;
