@@ -11,7 +11,7 @@ import type { ApiDeps } from './deps.ts';
 import { eventRoutes } from './events/routes.ts';
 import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
-import { resetBroken, answerErrors, answerBroken } from './http/errors.ts';
+import { answerBroken, answerErrors, failureLog, resetBroken } from './http/errors.ts';
 import { logRequests } from './http/log-requests.ts';
 import { fixedPaths, mount } from './http/mount.ts';
 import type { Route } from './http/route.ts';
@@ -46,12 +46,13 @@ export const allRoutes = (deps: ApiDeps): Route[] => [
 export function createApp(deps: ApiDeps): Koa {
   const { trustedProxies } = deps;
   const app = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
+  const logFailure = failureLog(deps.log);
   const routes = allRoutes(deps);
   const routers = [
     mount(routes, deps),
     filesRouter(deps),
     clientMetadataRouter(deps),
-    connectPages(deps),
+    connectPages({ ...deps, logFailure }),
     healthRouter(deps),
     openapiRouter(routes),
     docsRouter(),
@@ -60,8 +61,8 @@ export function createApp(deps: ApiDeps): Koa {
     .use(requestId)
     .use(logRequests(deps.log))
     .use(drainUnreadBody)
-    .use(answerErrors(deps.log))
-    .use(resetBroken(deps.log))
+    .use(answerErrors(logFailure))
+    .use(resetBroken(logFailure))
     .use(readableTarget)
     .use(fixedPaths(routes));
   for (const router of routers) {

@@ -8,10 +8,11 @@ export const isConflict = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === '40001' || error.code === '40P01');
 
 /**
- * SQLSTATE codes of temporary failures: connection errors, shutdown, startup, too many connections, a statement timeout
- * (57014) or an idle transaction timeout (25P03). A missing table (42P01) means that the schema is being created.
+ * SQLSTATE codes of temporary failures: connection errors, shutdown, startup, a full disk, too little memory or too many
+ * connections (class 53), an I/O error, a standby that only reads (25006), a statement timeout (57014) or an idle
+ * transaction timeout (25P03). A missing table (42P01) means that the schema is being created.
  */
-const awayStates = /^(?:08|57P0[1-5]|57014|25P03|53300|42P01)/v;
+const awayStates = /^(?:08|53|57P0[1-5]|57014|58030|25006|25P03|42P01)/v;
 
 const awayCodes = new Set([
   'ECONNREFUSED',

@@ -92,7 +92,7 @@ const retryAfter = 2;
 
 /** Converts every thrown error into an error response. Mounted before everything that can fail. */
 export const answerErrors =
-  (log: Logger): Middleware =>
+  (logFailure: LogFailure): Middleware =>
   async (ctx, next) => {
     try {
       await next();
@@ -100,7 +100,7 @@ export const answerErrors =
         throw unrouted(ctx);
       }
     } catch (error) {
-      answer(ctx, named(error), error, log);
+      answer(ctx, named(error), error, logFailure);
     }
   };
 
@@ -130,7 +130,7 @@ export function named(error: unknown): AppError {
   return new AppError('internal', 'Something went wrong here. Tell the operator the X-Request-Id.');
 }
 
-function answer(ctx: Context, error: AppError, cause: unknown, log: Logger) {
+function answer(ctx: Context, error: AppError, cause: unknown, logFailure: LogFailure) {
   const { code, message, details } = error;
   ctx.status = httpStatusOf[code];
   ctx.body = { error: message, code, ...(details ? { details } : {}) };
@@ -142,15 +142,47 @@ function answer(ctx: Context, error: AppError, cause: unknown, log: Logger) {
     ctx.set('Retry-After', String(error.retryAfter ?? retryAfter));
   }
 
-  logFailure(ctx, error, cause, log);
+  logFailure(ctx, error, cause);
 }
 
-/** Logs a response with a status of 500 or above. */
-export function logFailure(ctx: Context, { code }: AppError, cause: unknown, log: Logger): void {
-  if (httpStatusOf[code] >= 500) {
+/** Logs the cause of a response with a status of 500 or above. */
+export type LogFailure = (ctx: Context, error: AppError, cause: unknown) => void;
+
+/** The time between two lines on `unavailable`, in milliseconds. */
+const countMs = 5000;
+
+/**
+ * An outage fails every call for the same reason: `unavailable` is logged at once, and while it lasts as one line with
+ * the count since the last one and the newest cause, without a stack.
+ */
+export function failureLog(log: Logger): LogFailure {
+  let [count, isCounting, last] = [0, false, {}];
+  const tell = (): void => {
+    isCounting = count > 0;
+    if (isCounting) {
+      log.error({ count, ...last }, 'unavailable');
+      count = 0;
+      setTimeout(tell, countMs).unref();
+    }
+  };
+  return (ctx, { code }, cause) => {
     const request = { id: ctx.state['requestId'], method: ctx.method, path: shownPath(ctx.path) };
-    log.error({ request, error: describeError(cause) }, code);
-  }
+    const error = describeError(cause);
+    if (code !== 'unavailable') {
+      if (httpStatusOf[code] >= 500) {
+        log.error({ request, error }, code);
+      }
+
+      return;
+    }
+
+    const { stack: _, ...withoutStack } = error;
+    last = { request, error: withoutStack };
+    count += 1;
+    if (!isCounting) {
+      tell();
+    }
+  };
 }
 
 type Socket = Context['req']['socket'];
@@ -199,7 +231,7 @@ export function answerBroken(error: Error & { readonly code?: string }, socket: 
  * HTTP/1.0, which proxies use, a normal close would look like a complete body.
  */
 export const resetBroken =
-  (log: Logger): Middleware =>
+  (logFailure: LogFailure): Middleware =>
   async (ctx, next) => {
     await next();
     const { body, req } = ctx;
@@ -208,7 +240,7 @@ export const resetBroken =
       body.prependOnceListener('error', (error: Error) => {
         // Otherwise the client hung up.
         if (!req.socket.destroyed) {
-          logFailure(ctx, named(error), error, log);
+          logFailure(ctx, named(error), error);
           req.socket.resetAndDestroy();
         }
       });

@@ -15,8 +15,8 @@ export const shownPath = (path: string): string =>
     .slice(0, 200);
 
 /**
- * Logs each request when its answer is ready. The level is `info` for a write, and for a call with a key that failed.
- * It is `debug` for other reads, for probes, and for refusals without a valid key, which anyone can cause.
+ * Logs each request when its answer is ready. The level is `info` for a write, for a call with a key that failed, and
+ * for every 5xx, which also hits calls whose key could not be looked up. It is `debug` for other reads, for probes, and for refusals without a valid key, which anyone can cause.
  */
 export const logRequests =
   (log: Logger): Middleware =>
@@ -26,7 +26,9 @@ export const logRequests =
     const { method, status, state } = ctx;
     const path = ctx.path || '/'; // It is null for `GET redis://localhost`.
     const isRead = method === 'GET' || method === 'HEAD';
-    const isQuiet = status >= 400 ? state['keyId'] === undefined : isRead || probes.has(path);
+    const isProbe = probes.has(path);
+    const isFailure = status >= 500 || (status >= 400 && state['keyId'] !== undefined);
+    const isQuiet = isProbe || !(isFailure || (status < 400 && !isRead));
     const level = isQuiet ? 'debug' : 'info';
     if (!log.isLevelEnabled(level)) {
       return;

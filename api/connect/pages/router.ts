@@ -7,7 +7,7 @@ import { finishConnecting } from '../../../services/channels/connect-at-network.
 import { Problem } from '../../../services/channels/connect-problem.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { serveFile, staticFile } from '../../docs/static-file.ts';
-import { logFailure, named, httpStatusOf } from '../../http/errors.ts';
+import { httpStatusOf, named, type LogFailure } from '../../http/errors.ts';
 import { clientSignalOf } from '../../http/mount.ts';
 import { readText } from '../../http/read-body.ts';
 import { clientAddress, originOf } from '../../rate-limits/client-address.ts';
@@ -39,7 +39,7 @@ const statusOfProblem: Readonly<Partial<Record<Problem['code'], number>>> = {
 };
 
 /** Pages for people who connect an account. They need no key: the token in the link authorizes. */
-export function connectPages(deps: ApiDeps): Router {
+export function connectPages(deps: ApiDeps & { readonly logFailure: LogFailure }): Router {
   const places = createKeyedSemaphore(mostPerAddress);
   const works = createKeyedSemaphore(mostPerLink);
   const style = staticFile(
@@ -64,7 +64,10 @@ export function connectPages(deps: ApiDeps): Router {
         deps.gate.assertOpen();
         await handle(ctx, { enter, workOn });
       } catch (error) {
-        showFailure(deps, ctx, error);
+        const failure = showFailure(deps, ctx, error);
+        if (failure) {
+          deps.logFailure(ctx, failure, error);
+        }
       } finally {
         leave();
       }
@@ -112,12 +115,13 @@ async function handleCallback(deps: ApiDeps, ctx: RouterContext, room: Room): Pr
   await goOn(deps, ctx, outcome);
 }
 
-function showFailure(deps: ApiDeps, ctx: RouterContext, error: unknown): void {
+/** @returns null for a refusal that belongs to the link. */
+function showFailure(deps: ApiDeps, ctx: RouterContext, error: unknown): AppError | null {
   const base = basePath(deps.publicUrl);
   if (error instanceof Problem) {
     const page = error.code === 'used' ? usedPage(error.message) : problemPage(error.message);
     showPage(ctx, statusOfProblem[error.code] ?? 400, page, base);
-    return;
+    return null;
   }
 
   const failure = named(error);
@@ -127,7 +131,7 @@ function showFailure(deps: ApiDeps, ctx: RouterContext, error: unknown): void {
   }
 
   showPage(ctx, status, problemPage(failure.message), base);
-  logFailure(ctx, failure, error, deps.log);
+  return failure;
 }
 
 /** In bytes: a key, a step and some fields. */

@@ -217,6 +217,17 @@ test.serial(
       t.regex(headers.get('retry-after') ?? '', /^[1-9]\d?$/v, what);
     }
 
+    const logged = api
+      .log()
+      .split('\n')
+      .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+    const failed = logged.filter(({ msg, status }) => msg === 'request' && status === 503);
+    t.true(failed.length >= calls.length);
+    t.true(failed.every(({ level, ms }) => level === 30 && ms >= 0));
+    const causes = logged.filter(({ msg }) => msg === 'unavailable');
+    const perFiveSeconds = Map.groupBy(causes, ({ time }) => Math.floor(time / 5000));
+    t.true([...perFiveSeconds.values()].every(({ length }) => length <= 2));
+    t.true(causes.length > 0 && causes.every(({ count, error }) => count > 0 && !error.stack));
     await gate.open();
     t.deepEqual(await answers(), asEver);
     t.deepEqual(await storedRows(orm), before);
