@@ -65,7 +65,8 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
 /** Says what a `scheduled_at` lacks, with an example of the same time. */
 function whyNoTime(at: string, timezone: DueTimeRequest['timezone']): string {
   const withT = at.replace(/^(?<day>\d{4}-\d\d-\d\d) +(?=\d)/v, '$<day>T');
-  const [full, t] = [withSeconds(withT), withT === at ? '' : 'a T between date and time'];
+  const full = withT.replace(/T\d\d:\d\d$/v, '$&:00');
+  const t = withT === at ? '' : 'a T between date and time';
   const isLocal = parseWall(full) !== null;
   if (t && (parseInstant(full) || (isLocal && timezone))) {
     return `needs ${t}, such as ${full}`;
@@ -100,12 +101,26 @@ function localTime({ scheduledAt, timezone }: DueTimeRequest) {
 }
 
 /** A time without an offset, as the same time in UTC. */
-const parseWall = (text: string): Date | null => parseInstant(`${withSeconds(text)}Z`);
-
-/** Browsers' date fields leave out the seconds. */
-const withSeconds = (text: string): string => (/[Tt]\d\d:\d\d$/v.test(text) ? `${text}:00` : text);
+const parseWall = (text: string): Date | null => parseInstant(`${text}Z`);
 
 const local = (wall: Date): string => wall.toISOString().slice(0, -'.000Z'.length);
+
+/**
+ * A time in a query, where a bare `+` means a blank.
+ *
+ * @throws AppError `invalid_request`
+ */
+export function queryTime(name: string, given: unknown): Date {
+  const instant = typeof given === 'string' ? parseInstant(given) : null;
+  if (!instant) {
+    const form = 'a time such as 2027-03-01T09:00:00Z, with Z or an offset; write + as %2B';
+    const message = given === undefined ? `is missing: give ${form}` : `must be ${form}`;
+    const details = [{ path: `?${name}`, message }];
+    throw new AppError('invalid_request', `?${name} ${message}.`, { details });
+  }
+
+  return new Date(Math.max(0, instant.getTime())); // PostgreSQL has no year 0.
+}
 
 function invalid(field: string, message: string): AppError {
   return new AppError('invalid_scheduled_at', `${field} ${message}.`, {
@@ -114,10 +129,10 @@ function invalid(field: string, message: string): AppError {
 }
 
 const rfc3339 =
-  /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)[Tt](?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)(?:\.\d{1,9})?(?:[Zz]|[+\-](?<offsetHour>\d\d):(?<offsetMinute>\d\d))$/v;
+  /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)[Tt](?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:\.\d{1,9})?)?(?:[Zz]|[+\-](?<offsetHour>\d\d):(?<offsetMinute>\d\d))$/v;
 
 /**
- * An RFC 3339 time with `Z` or an offset. Stricter than `Date`, which takes 30 February for 2 March and a time
+ * An RFC 3339 time with `Z` or an offset; the seconds may be left out, as Java and date fields of browsers do. Stricter than `Date`, which takes 30 February for 2 March and a time
  * without an offset for the server's own. A leap second is refused, because timers cannot represent it.
  *
  * @returns null when it is not such a time, or names a day or hour that does not exist.
@@ -140,6 +155,6 @@ export function parseInstant(text: string): Date | null {
     number('second') <= 59 &&
     number('offsetHour') <= 23 &&
     number('offsetMinute') <= 59;
-  const instant = new Date(text);
+  const instant = new Date(text.toUpperCase());
   return exists && !Number.isNaN(instant.getTime()) ? instant : null;
 }

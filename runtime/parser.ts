@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
+import { parseInstant } from '../domain/due-time.ts';
 import { AppError, mostDetails, pointerToken, type ErrorDetail } from '../domain/errors.ts';
 import { knownId, type Value } from '../domain/json-schema.ts';
 import { characterCount } from '../domain/texts.ts';
@@ -14,7 +15,8 @@ function checker(allErrors: boolean): Ajv {
     ownProperties: true,
     verbose: true,
   });
-  formats.default(ajv, ['uuid', 'date', 'date-time', 'uri']);
+  formats.default(ajv, ['uuid', 'date', 'uri']);
+  ajv.addFormat('date-time', (value: string) => parseInstant(value) !== null);
   return ajv;
 }
 
@@ -106,14 +108,15 @@ export const faultSentences: Readonly<Record<string, (fault: Fault) => string>> 
   minimum: ({ params, data }) => `must be at least ${params['limit']}, not ${typeOf(data)}`,
   maximum: ({ params, data }) => `must be at most ${params['limit']}, not ${typeOf(data)}`,
   pattern: ({ params: { pattern } }) =>
-    pattern === knownId.pattern ? 'must be an id, in lower case' : `must have the form ${pattern}`,
+    pattern === knownId.pattern ? 'must be an id' : `must have the form ${pattern}`,
   format: ({ params }) => `must be ${formatWords[params['format']] ?? `a ${params['format']}`}`,
 };
 
 const formatWords: Readonly<Record<string, string>> = {
   uuid: 'an id (a UUID)',
   date: 'a day such as 2026-05-01',
-  'date-time': 'a time such as 2026-05-01T09:30:00Z',
+  'date-time':
+    'a time such as 2026-05-01T09:30:00Z, with Z or an offset; in a query, write + as %2B',
   uri: 'an address such as https://example.com/',
 };
 

@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { eventTypes, type EventType } from '../../domain/statuses.ts';
 import { maxEventsPage, pullEvents, readEvent } from '../../services/events/read-events.ts';
-import { readTime } from '../../services/webhooks/replay-deliveries.ts';
+import { queryTime } from '../../domain/due-time.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import {
@@ -49,8 +49,8 @@ const listCall = (deps: ApiDeps): Route =>
         limit,
         types: types === undefined ? [] : readTypes(types),
         postId,
-        from: from === undefined ? undefined : readTime('from', from),
-        to: to === undefined ? undefined : readTime('to', to),
+        from: from === undefined ? undefined : queryTime('from', from),
+        to: to === undefined ? undefined : queryTime('to', to),
       };
       const stop = deps.stopping.signal;
       const waiting = { waitS: wait, client: clientSignal(), stop };

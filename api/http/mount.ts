@@ -2,7 +2,7 @@ import { Router, type RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import { assertScope } from '../../domain/api-keys.ts';
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
-import { isId, fields } from '../../domain/json-schema.ts';
+import { fields, isId, withLowerIds } from '../../domain/json-schema.ts';
 import { isText } from '../../domain/texts.ts';
 import { unknownName } from '../../runtime/nearest-name.ts';
 import { listFaults, parser } from '../../runtime/parser.ts';
@@ -117,18 +117,20 @@ function bodyReader({
   }
 
   const parse = parser(body);
-  return async (ctx) => parse(isBodyOptional && !hasBody(ctx) ? {} : await readBody(ctx));
+  return async (ctx) =>
+    parse(isBodyOptional && !hasBody(ctx) ? {} : withLowerIds(await readBody(ctx)));
 }
 
 /** Treats a malformed id like an unknown one. @throws AppError `not_found` */
 function ids(params: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(params)) {
-    if (value === undefined || !isId(value)) {
+    const id = value?.toLowerCase();
+    if (id === undefined || !isId(id)) {
       throw new AppError('not_found', `There is nothing with the id "${value}".`);
     }
 
-    checked[name] = value;
+    checked[name] = id;
   }
 
   return checked;
@@ -197,7 +199,7 @@ function queryReader(
     }
 
     try {
-      const parsed = parse(Object.fromEntries(values));
+      const parsed = parse(withLowerIds(Object.fromEntries(values)));
       if (details.length === 0) {
         return parsed;
       }

@@ -199,7 +199,7 @@ const pathParameters = ({ path }: Route): Parameter[] =>
     name: groups?.['name'] ?? '',
     in: 'path',
     required: true,
-    description: 'The id, in lower case.',
+    description: 'The id, in any case.',
     schema: uuid,
   }));
 

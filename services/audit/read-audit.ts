@@ -2,8 +2,7 @@ import { sql } from 'kysely';
 import type { actorTypes, AuditAction } from '../../db/audit.ts';
 import type { Em } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
-import { parseInstant } from '../../domain/due-time.ts';
-import { AppError } from '../../domain/errors.ts';
+import { queryTime } from '../../domain/due-time.ts';
 import { encodeCursor, readCursor } from '../cursor.ts';
 
 /** Maximum entries per page. */
@@ -39,7 +38,8 @@ type Row = {
  */
 export async function listAudit(em: Em, workspaceId: string, search: AuditSearch) {
   const { action, object_id: objectId, limit = maxAuditPage, cursor } = search;
-  const [from, to] = [readTime('from', search.from), readTime('to', search.to)];
+  const from = search.from === undefined ? undefined : queryTime('from', search.from);
+  const to = search.to === undefined ? undefined : queryTime('to', search.to);
   const after = readCursor(cursor);
   const none = sql``;
   const rows = await queryPlanned(
@@ -75,15 +75,3 @@ const present = ({ at, actor, actor_id: actorId, last_four: lastFour, action, ..
   request_id: row.request_id,
   address: row.address,
 });
-
-/** @throws AppError `invalid_request` */
-function readTime(name: string, given: string | undefined): Date | undefined {
-  const instant = given === undefined ? undefined : parseInstant(given);
-  if (instant === null) {
-    const message = 'is not a valid time: give RFC 3339, such as 2027-03-01T09:00:00Z';
-    const details = [{ path: `?${name}`, message }];
-    throw new AppError('invalid_request', `?${name} ${message}.`, { details });
-  }
-
-  return instant && new Date(Math.max(0, instant.getTime())); // PostgreSQL has no year 0.
-}

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query, queryPlanned } from '../../db/query.ts';
-import { parseInstant } from '../../domain/due-time.ts';
+import { queryTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
 import { normalized } from '../../domain/texts.ts';
 import type { EndedOutcome, PostStatus } from '../../domain/statuses.ts';
@@ -63,23 +63,14 @@ const hasOutcome: Readonly<Record<EndedOutcome, RawBuilder<unknown>>> = {
 };
 
 function inTime({ from, to, date_field: field = 'scheduled_at' }: PostSearch) {
-  const [start, end] = [instantOf('from', from), instantOf('to', to)];
+  const start = from === undefined ? null : queryTime('from', from);
+  const end = to === undefined ? null : queryTime('to', to);
   if (start && end && start >= end) {
     throw refused('from', 'must be before ?to');
   }
 
   const time = sql.ref(`p.${field}`);
   return [...(start ? [sql`${time} >= ${start}`] : []), ...(end ? [sql`${time} < ${end}`] : [])];
-}
-
-function instantOf(name: string, value: string | undefined): Date | null {
-  const instant = value === undefined ? null : parseInstant(value);
-  if (value !== undefined && !instant) {
-    const form = 'a time such as 2026-05-01T09:30:00Z, with Z or an offset';
-    throw refused(name, `must be ${form}; write + as %2B`);
-  }
-
-  return instant;
 }
 
 function hasTerms(workspaceId: string, { tag, q }: PostSearch): RawBuilder<unknown>[] {

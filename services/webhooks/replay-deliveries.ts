@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { recordAudit, type Actor } from '../../db/audit.ts';
 import type { Em } from '../../db/orm.ts';
 import { db, query, queryPlanned } from '../../db/query.ts';
-import { parseInstant } from '../../domain/due-time.ts';
+import { queryTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { DeliveryToSync } from '../../domain/to-sync.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -68,7 +68,7 @@ export async function replayFailed(
     const rounds = await beginRound(
       em,
       workspaceId,
-      sql`endpoint_id = ${endpointId} and created_at >= ${readTime('since', since)} and status = 'failed' and not exists (
+      sql`endpoint_id = ${endpointId} and created_at >= ${queryTime('since', since)} and status = 'failed' and not exists (
         select from events e where e.id = event_id and e.workspace_id = deliveries.workspace_id
           and e.type = 'webhook.test')`,
     );
@@ -76,19 +76,6 @@ export async function replayFailed(
     return rounds;
   });
   return { replaying: begun.length, toSync: begun.slice(0, syncedAtOnce) };
-}
-
-/** @param name The query parameter. @throws AppError `invalid_request` */
-export function readTime(name: string, given: unknown): Date {
-  const instant = typeof given === 'string' ? parseInstant(given) : null;
-  if (!instant) {
-    const what = given === undefined ? 'is missing' : 'is not a valid time';
-    const message = `${what}: give RFC 3339 with Z or an offset, such as 2027-03-01T09:00:00Z`;
-    const details = [{ path: `?${name}`, message }];
-    throw new AppError('invalid_request', `?${name} ${message}.`, { details });
-  }
-
-  return new Date(Math.max(0, instant.getTime())); // PostgreSQL has no year 0.
 }
 
 /** Limit per call, so that statements and their locks stay short. */

@@ -2,15 +2,13 @@ import test from 'ava';
 import { allRoutes } from '../../../api/app.ts';
 import type { ApiDeps } from '../../../api/deps.ts';
 import { sharedApi } from '../../support/kit.ts';
-import { silentPort, type Owned } from '../owned.ts';
+import { ownedBy, silentPort, type Owned } from '../owned.ts';
 import { allAreRefused, onPosts, type BadCall } from './refuse.ts';
 
 const api = sharedApi(test, { allowPorts: [silentPort] });
 
 /** Malformed spellings of an existing id, and other values in the place of an id; as in a path. */
 const malformed = (id: string): readonly string[] => [
-  id.toUpperCase(),
-  `${id.slice(0, 8).toUpperCase()}${id.slice(8)}`,
   id.replaceAll('-', ''),
   `%7B${id}%7D`,
   `%20${id}`,
@@ -74,7 +72,6 @@ test('so does the second id in a path', (t) =>
 
 /** Malformed spellings of an id. */
 const wrong = (id: string): readonly string[] => [
-  id.toUpperCase(),
   id.replaceAll('-', ''),
   `{${id}}`,
   ` ${id}`,
@@ -146,3 +143,59 @@ const wrongInBody = ({ channel, media }: Owned, [method, path]: readonly [string
 
 test('a malformed id in a body is refused and named', (t) =>
   allAreRefused(t, api, (owned) => onPosts(owned).flatMap((call) => wrongInBody(owned, call))));
+
+test('an id in upper case is the same id wherever a request has one, and any other text stays as it is', async (t) => {
+  const { client, channel, media } = await ownedBy(api.punctual);
+  const [CHANNEL, MEDIA] = [channel.toUpperCase(), media.toUpperCase()];
+  const texts = { body: CHANNEL, external_id: CHANNEL, metadata: { channel_id: CHANNEL } };
+  const created = await client.post('/posts', {
+    ...texts,
+    tags: [CHANNEL],
+    channel_ids: [CHANNEL],
+    channel_bodies: { [CHANNEL]: 'own' },
+    channel_options: { [CHANNEL]: {} },
+    channel_media: { [CHANNEL]: [{ media_id: MEDIA }] },
+    media_ids: [MEDIA],
+    alt_texts: { [MEDIA]: 'A lake' },
+  });
+  t.is(created.status, 201, JSON.stringify(created.body));
+  t.like(created.body.post, { ...texts, tags: [CHANNEL] });
+  t.deepEqual(
+    created.body.post.channels.map((one: Record<string, unknown>) => [
+      one['channel_id'],
+      one['body'],
+    ]),
+    [[channel, 'own']],
+  );
+  const { id } = created.body.post;
+  const path = `/posts/${id.toUpperCase()}`;
+  t.is((await client.get(path)).body.post.id, id);
+  t.is(
+    (await client.patch(path, { thread: ['one', { text: 'two', media_ids: [MEDIA] }] })).status,
+    200,
+  );
+  const { posts } = (await client.get(`/posts?channel_id=${CHANNEL}&external_id=${CHANNEL}`)).body;
+  t.deepEqual(
+    posts.map((post: { id: string }) => post.id),
+    [id],
+  );
+});
+
+test('every time in a query is taken without seconds, and a plus that came as a blank is named', async (t) => {
+  const { client, webhook } = await ownedBy(api.punctual);
+  const times = allRoutes({} as ApiDeps).flatMap(({ method, path, query = {} }) =>
+    ['from', 'to', 'since']
+      .filter((name) => name in query && !path.startsWith('/analytics'))
+      .map(
+        (name) =>
+          [method === 'get' ? 'get' : 'post', `${path.replace('{id}', webhook)}?${name}=`] as const,
+      ),
+  );
+  t.true(times.length >= 7);
+  for (const [method, path] of times) {
+    const bare = await client[method](`${path}2026-11-01T00:00:00+01:00`);
+    t.is(bare.status, 400, path);
+    t.regex(bare.body.error, /write \+ as %2B/v, path);
+    t.true((await client[method](`${path}2026-11-01T00:00%2B01:00`)).status < 300, path);
+  }
+});

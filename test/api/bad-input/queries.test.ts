@@ -180,10 +180,10 @@ test('analytics refuse an invalid day, an invalid range and unknown values', (t)
     get('/analytics?from=2026-02-02&to=2026-02-01'),
     get('/analytics?from=2025-01-01&to=2026-01-02'), // 367 days.
     get('/analytics?from=0001-01-01&to=9999-12-31'),
-    ...['', 'x', '1', channel.toUpperCase(), `{${channel}}`, '%00'].map((id) =>
+    ...['', 'x', '1', `{${channel}}`, '%00'].map((id) =>
       get(`/analytics?channel_id=${id}`, ['?channel_id']),
     ),
-    ...['', 'x', '1', failed.toUpperCase(), failed.replaceAll('-', ''), '%00'].map((id) =>
+    ...['', 'x', '1', failed.replaceAll('-', ''), '%00'].map((id) =>
       get(`/analytics?post_id=${id}`, ['?post_id']),
     ),
     ...['', 'X', 'twitter', 'facebook', 'mastodon,bluesky', 'constructor'].map((platform) =>
@@ -208,7 +208,7 @@ const noInstants = [
   '2026-01-01T00:00:60Z',
   '2026-01-01T00:00:00%2B24:00',
   '2026-01-01%2000:00:00Z',
-  '2026-01-01T00:00Z',
+  '2026-01-01T00:00:00+01:00',
   '1767225600',
   '%00',
 ];
