@@ -20,6 +20,7 @@ type ClaimTarget = {
   readonly postChannelId: string;
   readonly channelId: string;
   readonly network: string;
+  readonly handle: string;
 };
 
 /** Result of a claim, without the wait. */
@@ -44,8 +45,8 @@ export type Claim = ClaimResult & {
   readonly restMs?: number;
 };
 
-type ChannelRow = { id: string; channel_id: string; platform: string; status: ChannelStatus };
-const channelColumns = sql`pc.id, pc.channel_id, c.platform, pc.status`;
+type ChannelRow = ClaimTarget & { readonly status: ChannelStatus };
+const channelColumns = sql`pc.id as "postChannelId", pc.channel_id as "channelId", c.platform as network, c.handle, pc.status`;
 type Scope = { readonly postId: string; readonly workspaceId: string };
 
 const isDue = (dueBy: Date) => sql`status = 'scheduled' and scheduled_at <= ${dueBy}`;
@@ -101,7 +102,7 @@ async function openTargets(
   );
   return channels
     .filter(({ status }) => only.includes(status) && !isFinal(status))
-    .map((row) => ({ postChannelId: row.id, channelId: row.channel_id, network: row.platform }));
+    .map(({ status: _, ...target }) => target);
 }
 
 /** Returns why the post could not be claimed. If it became due in this moment, the workflow claims again at once. */

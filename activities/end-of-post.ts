@@ -50,6 +50,7 @@ export type Finalized = {
 type ChannelEnd = {
   readonly channelId: string;
   readonly network: string;
+  readonly handle: string;
   readonly status: ShownChannelStatus;
   readonly code: ChannelErrorCode | null;
 };
@@ -77,8 +78,8 @@ export function finalStatusOf({ channels }: PostView): PostEnd | null {
 }
 
 export const channelEndsOf = ({ channels }: PostView): ChannelEnd[] =>
-  channels.map(({ channel_id: channelId, platform: network, status, error_code: code }) => {
-    return { channelId, network, status, code };
+  channels.map(({ channel_id: channelId, platform: network, handle, status, error_code: code }) => {
+    return { channelId, network, handle, status, code };
   });
 
 /** How a post ended, as returned to its workflow. */

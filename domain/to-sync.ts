@@ -15,8 +15,6 @@ export type PostToSync = {
   readonly isUnfinished?: boolean;
   /** A channel was settled after the post had ended, so the workflow's result is outdated. */
   readonly isSettled?: boolean;
-  /** Networks of the post, for searches in Temporal; omitted by callers that do not have them. */
-  readonly networks?: readonly string[];
   /** The `X-Request-Id` of the call that made the change; the relay does not know it. */
   readonly requestId?: string | undefined;
 };

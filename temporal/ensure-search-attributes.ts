@@ -6,7 +6,7 @@ import { searchAttributeKeys } from '../workflows/search-attributes.ts';
 import { underDeadline, type Temporal, hasGrpcCode } from './connect.ts';
 
 /** Values of Temporal's IndexedValueType. */
-const types = { KEYWORD: 2, KEYWORD_LIST: 7 } as const;
+const types = { KEYWORD: 2, DATETIME: 6, KEYWORD_LIST: 7 } as const;
 
 /**
  * Registers missing search attributes in one request. If Temporal does not permit it, as Temporal Cloud, logs a

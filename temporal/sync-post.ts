@@ -17,7 +17,8 @@ import {
   reschedule,
   type PublishPostInput,
 } from '../workflows/messages.ts';
-import { ofPost } from '../workflows/search-attributes.ts';
+import { moment, networkLabel } from '../workflows/details.ts';
+import { ofPost, type SearchedPost } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
 import { startSearchable } from './ensure-search-attributes.ts';
 
@@ -33,43 +34,50 @@ export async function syncPost(
   post: PostToSync,
   log?: Logger,
 ): Promise<void> {
-  const wakeAt = await wakeTime(em, post);
-  const version = post.status === 'draft' ? await versionOf(em, post) : null;
-  await underDeadline(client, () => notify(client, { ...post, dueAt: wakeAt }, log));
+  const { wakeAt, version, searched } = await readStored(em, post);
+  await underDeadline(client, () => notify(client, { ...post, dueAt: wakeAt }, searched, log));
   const wakesAt = wakeAt === post.dueAt ? null : wakeAt;
-  await markSynced(em, post, { wakesAt, version }, log);
+  await markSynced(em, post, { wakesAt, version: post.status === 'draft' ? version : null }, log);
 }
 
-/** Returns the row's version, which every update changes. */
-async function versionOf(em: Em, { workspaceId, postId }: PostToSync): Promise<string | null> {
-  const [row] = await query<{ version: string }>(
-    em,
-    sql`select xmin::text as version from posts where id = ${postId} and workspace_id = ${workspaceId}`,
-  );
-  return row?.version ?? null;
-}
+type Stored = {
+  /**
+   * When the post's workflow wakes up: at the post's time, or slightly later if its workspace has hundreds of posts in
+   * that second. Users see the post's own time, and the workflow reads it from the database before it publishes. ISO
+   * 8601 in UTC; null for a draft.
+   */
+  readonly wakeAt: string | null;
+  /** The row's version, which every update changes. */
+  readonly version: string | null;
+  readonly searched: SearchedPost;
+};
 
-/**
- * Returns when a post's workflow wakes up: at the post's time, or slightly later if its workspace has hundreds of posts
- * in that second. Users see the post's own time, and the workflow reads it from the database before it publishes.
- *
- * @returns ISO 8601 in UTC; null for a draft.
- */
-export async function wakeTime(em: Em, post: PostToSync): Promise<string | null> {
-  const { workspaceId, postId, status, dueAt: at } = post;
-  if (status !== 'scheduled' || at === null) {
-    return at;
-  }
+type StoredRow = Omit<Stored, 'wakeAt'> & { before: number };
 
+/** Reads what the workflow needs beside the message, in one statement. */
+export async function readStored(em: Em, post: PostToSync): Promise<Stored> {
+  const { workspaceId, postId, dueAt: at } = post;
+  const waitsFor = post.status === 'scheduled' ? at : null;
   // Follows the index `posts_due_by_workspace`: thousands of posts may be due in the same second.
-  const [row] = await query<{ before: number }>(
+  const before = sql`select count(*)::int from posts
+    where workspace_id = ${workspaceId} and status = 'scheduled'
+      and ${dueAt()} between date_trunc('second', ${waitsFor}::timestamptz) and ${waitsFor}::timestamptz
+      and (${dueAt()}, id) < (${waitsFor}::timestamptz, ${postId}::uuid)`;
+  const accounts = sql`select coalesce(json_agg(json_build_object('network', c.platform, 'handle', c.handle)
+      order by pc.position), '[]')
+    from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+    where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}`;
+  const [row] = await query<StoredRow>(
     em,
-    sql`select count(*)::int as before from posts
-      where workspace_id = ${workspaceId} and status = 'scheduled'
-        and ${dueAt()} between date_trunc('second', ${at}::timestamptz) and ${at}::timestamptz
-        and (${dueAt()}, id) < (${at}::timestamptz, ${postId}::uuid)`,
+    sql`select xmin::text as version, (${before}) as before,
+        json_build_object('accounts', (${accounts}), 'externalId', external_id) as searched
+      from posts where id = ${postId} and workspace_id = ${workspaceId}`,
   );
-  return new Date(Date.parse(at) + wakeDelayMs(row?.before ?? 0)).toISOString();
+  return {
+    wakeAt: at && new Date(Date.parse(at) + wakeDelayMs(row?.before ?? 0)).toISOString(),
+    version: row?.version ?? null,
+    searched: row?.searched ?? { accounts: [], externalId: null },
+  };
 }
 
 /**
@@ -112,11 +120,19 @@ async function markSynced(
 const mayStart = (post: PostToSync): post is PostToSync & { readonly dueAt: string } =>
   (post.status === 'scheduled' || post.status === 'publishing') && post.dueAt !== null;
 
-async function notify(client: Client, post: PostToSync, log?: Logger): Promise<void> {
-  const { workspaceId, postId, revision, networks, requestId } = post;
+async function notify(
+  client: Client,
+  post: PostToSync,
+  searched: SearchedPost,
+  log?: Logger,
+): Promise<void> {
+  const { workspaceId, postId, revision, requestId } = post;
+  const attributes = ofPost(workspaceId, searched, post.dueAt);
+  const staticSummary = postSummary(searched, post.dueAt);
+  const input = { workspaceId, postId, revision };
   if (mayStart(post)) {
     const { dueAt: at } = post;
-    const options = startOptions({ workspaceId, postId, revision, dueAt: at, requestId });
+    const options = { ...startOptions({ ...input, dueAt: at, requestId }), staticSummary };
     // Works for a missing workflow and for one with another time, in one call.
     const signal = (searchable: object): Promise<unknown> =>
       client.workflow.signalWithStart('publishPost', {
@@ -129,10 +145,10 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<v
       revision === 1
         ? startOr(client, { ...options, ...searchable }, () => signal(searchable))
         : signal(searchable);
-    await startSearchable(client, ofPost(workspaceId, networks), start, log);
+    await startSearchable(client, attributes, start, log);
   } else if (post.status === 'draft' && post.isUnfinished) {
     // Finish now: in the post's workflow, which may sleep until another time, or in a new one.
-    const options = startOptions({ workspaceId, postId, revision, dueAt: longAgo, requestId });
+    const options = { ...startOptions({ ...input, dueAt: longAgo, requestId }), staticSummary };
     const start = (searchable: object): Promise<unknown> =>
       client.workflow.signalWithStart('publishPost', {
         ...options,
@@ -140,25 +156,21 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<v
         signal: cancel,
         signalArgs: [{ revision, unfinished: true }],
       });
-    await startSearchable(client, ofPost(workspaceId, networks), start, log);
+    await startSearchable(client, attributes, start, log);
   } else if (post.status === 'draft') {
     await notifyOfCancel(client, post);
   } else if (post.isSettled) {
-    await showEnd(client, post, log);
+    // The workflow finds the post ended and takes over its result, for the Temporal UI.
+    const start = (searchable: object): Promise<unknown> =>
+      client.workflow.signalWithStart('publishPost', {
+        ...startOptions({ ...input, dueAt: longAgo }),
+        staticSummary,
+        ...searchable,
+        signal: reschedule,
+        signalArgs: [{ revision, dueAt: longAgo }],
+      });
+    await startSearchable(client, attributes, start, log);
   }
-}
-
-/** Starts a workflow that finds the post ended and takes over its result, for the Temporal UI. */
-async function showEnd(client: Client, post: PostToSync, log?: Logger): Promise<void> {
-  const { workspaceId, postId, revision, networks } = post;
-  const start = (searchable: object): Promise<unknown> =>
-    client.workflow.signalWithStart('publishPost', {
-      ...startOptions({ workspaceId, postId, revision, dueAt: longAgo }),
-      ...searchable,
-      signal: reschedule,
-      signalArgs: [{ revision, dueAt: longAgo }],
-    });
-  await startSearchable(client, ofPost(workspaceId, networks), start, log);
 }
 
 async function notifyOfCancel(client: Client, { postId, revision }: PostToSync): Promise<void> {
@@ -192,6 +204,35 @@ async function startOr(
   }
 }
 
+/** In bytes. Temporal allows 400 with the encoding's name. Each byte is stored while the post sleeps. */
+const longestSummary = 340;
+
+/** Number of accounts in a summary. */
+const mostAccounts = 5;
+
+/**
+ * One line that names a post in Temporal's lists. It is set at the start of a run and cannot be changed, so it has the
+ * first due time; the attribute `DueAt` has the current one.
+ */
+export function postSummary({ accounts, externalId }: SearchedPost, due: string | null): string {
+  const names = accounts
+    .slice(0, mostAccounts)
+    .map(({ network, handle }) => `${networkLabel(network)} ${handle}`);
+  const more = accounts.length - names.length;
+  const text = [
+    [...names, ...(more > 0 ? [`${more} more`] : [])].join(', '),
+    ...(due === null ? [] : [`first due ${moment(Date.parse(due))}`]),
+    ...(externalId === null ? [] : [`external id ${externalId}`]),
+  ].join(' · ');
+  const bytes = Buffer.from(text);
+  return bytes.length <= longestSummary
+    ? text
+    : `${bytes
+        .subarray(0, longestSummary)
+        .toString()
+        .replace(/\u{FFFD}$/v, '')}…`;
+}
+
 const longAgo = new Date(0).toISOString();
 
 const startOptions = ({
@@ -203,9 +244,6 @@ const startOptions = ({
   // Running: keep it. Closed: a retry, or a draft that was scheduled again, starts a new run of the same id.
   workflowIdConflictPolicy: 'USE_EXISTING' as const,
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
-  // Short and without details, because each byte is stored while the post sleeps. The id names the post, the search
-  // attributes its workspace and networks; the current details show the rest at no cost.
-  staticSummary: 'Scheduled post',
   // Names the call in the API's log and in the audit log.
   ...(requestId === undefined ? {} : { memo: { requestId } }),
   // Activities and deliveries inherit it, so a workspace with many posts does not delay one with few.

@@ -48,7 +48,6 @@ type PostRow = {
   due_at: Date | null;
   is_unfinished: boolean;
   is_settled: boolean;
-  networks: string[];
 };
 
 type UnpublishRow = { id: string; workspace_id: string; sync_at: Date; networks: string[] };
@@ -139,7 +138,7 @@ const posts: Outbox = {
   claim: async (em, portion) => {
     const grace = sql`${portion.graceMs}::int * interval '1 millisecond'`;
     const source: Source = {
-      columns: sql`id, workspace_id, status, revision, ${dueAt()} as due_at, ${networksOfPost} as networks,
+      columns: sql`id, workspace_id, status, revision, ${dueAt()} as due_at,
         ${isUnfinished} as is_unfinished, ${isSettled} as is_settled`,
       table: sql.table('posts'),
       unsynced: sql`synced_revision < revision and not (updated_at between ${now} - ${grace} and ${now})`,
@@ -162,7 +161,6 @@ const postToSync = (row: PostRow) => ({
   isUnfinished: row.is_unfinished,
   isSettled: row.is_settled,
   dueAt: row.due_at?.toISOString() ?? null,
-  networks: row.networks,
 });
 
 const replayedDeliveries: Outbox = {

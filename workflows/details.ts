@@ -5,17 +5,17 @@ import type { PublishPostInput, UnpublishPostInput } from './messages.ts';
 import { networksKey } from './search-attributes.ts';
 
 /**
- * What the Temporal UI shows of a workflow: its current state as Markdown, and the failure it ends with. Only ids,
- * times, statuses and codes. The Markdown is not in the history; a worker computes it when the page is opened.
- *
- * A channel appears by its network and id. Its handle is personal data, may change, and could not be removed from a
- * history.
+ * What the Temporal UI shows of a workflow: its current state as Markdown, and the failure it ends with. Ids,
+ * times, statuses, codes and handles, no text of a post. The Markdown is not in the history; a worker computes it when
+ * the page is opened.
  */
 
 /** Current state of one channel of a post. */
 export type ChannelDetails = {
   readonly channelId: string;
   readonly network: string;
+  /** Missing in older histories. */
+  readonly handle?: string;
   readonly status: string;
   /** Error code; null or missing without an error. */
   readonly code?: string | null;
@@ -36,6 +36,14 @@ const networkNames: Readonly<Record<string, string>> = {
 /** Display name of a network. */
 export const networkLabel = (network: string): string =>
   networkNames[network] ?? `${network.slice(0, 1).toUpperCase()}${network.slice(1)}`;
+
+/** Names a channel like `X @demo`. */
+export const channelLabel = ({
+  network,
+  handle,
+  channelId,
+}: Pick<ChannelDetails, 'network' | 'handle' | 'channelId'>): string =>
+  `${networkLabel(network)} ${handle ?? `channel ${channelId}`}`;
 
 export function waitingDetails(input: PublishPostInput, revision: number, dueAtMs: number): string {
   const networks = workflowInfo().typedSearchAttributes.get(networksKey);
@@ -72,8 +80,8 @@ export const stoppedDetails = (input: PublishPostInput, why: string): string =>
 const listOf = (channels: readonly ChannelDetails[]): string =>
   channels
     .map(
-      ({ network, channelId, status, code }) =>
-        `- ${networkLabel(network)}, channel \`${channelId}\`: **${status}**${code ? `, \`${code}\`` : ''}`,
+      ({ status, code, ...channel }) =>
+        `- ${channelLabel(channel)}: **${status}**${code ? `, \`${code}\`` : ''}`,
     )
     .join('\n');
 
@@ -108,8 +116,8 @@ export function postFailure(
   );
 }
 
-const describeChannel = ({ network, channelId, status, code }: ChannelDetails): string =>
-  `${networkLabel(network)} channel ${channelId}: ${code ?? status}.`;
+const describeChannel = ({ status, code, ...channel }: ChannelDetails): string =>
+  `${channelLabel(channel)}: ${code ?? status}.`;
 
 const deliveryFailureMessage = 'The delivery was given up: the endpoint did not take the event.';
 

@@ -6,13 +6,15 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { startDeliveries } from './deliver-webhook.ts';
-import { networkLabel, type ChannelDetails } from './details.ts';
+import { channelLabel, type ChannelDetails } from './details.ts';
 import { publishQueue, type PublishPostInput } from './messages.ts';
 
 export type PublishTarget = {
   readonly postChannelId: string;
   readonly channelId: string;
   readonly network: string;
+  /** Missing in older histories. */
+  readonly handle?: string;
 };
 
 /**
@@ -27,8 +29,8 @@ export async function publishChannels(
   targets: readonly PublishTarget[],
   show: (channels: readonly ChannelDetails[]) => void,
 ): Promise<PublishTarget[]> {
-  const channels = targets.map(({ channelId, network }): ChannelDetails => {
-    return { channelId, network, status: 'under way' };
+  const channels = targets.map(({ postChannelId: _, ...channel }): ChannelDetails => {
+    return { ...channel, status: 'under way' };
   });
   show(channels);
   const setOutcome = (index: number, outcome: Pick<ChannelDetails, 'status' | 'code'>): void => {
@@ -43,10 +45,10 @@ export async function publishChannels(
 
 async function publishTo(
   { workspaceId, postId }: PublishPostInput,
-  { postChannelId, channelId, network }: PublishTarget,
+  { postChannelId, ...channel }: PublishTarget,
   setOutcome: (outcome: Pick<ChannelDetails, 'status' | 'code'>) => void,
 ): Promise<void> {
-  const { publishChannel } = activitiesFor(network, channelId);
+  const { publishChannel } = activitiesFor(channel);
   try {
     const { deliveryIds, ...outcome } = await publishChannel({
       workspaceId,
@@ -71,10 +73,10 @@ async function publishTo(
   }
 }
 
-const activitiesFor = (network: string, channelId: string) =>
+const activitiesFor = (channel: Omit<PublishTarget, 'postChannelId'>) =>
   proxyActivities<Activities>({
-    taskQueue: publishQueue(network),
-    summary: `Publish to ${networkLabel(network)}, channel ${channelId}`,
+    taskQueue: publishQueue(channel.network),
+    summary: `Publish to ${channelLabel(channel)}`,
     // A channel that is being sent finishes despite a cancel, and the post's end waits for its result.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     // Longer than an attempt's own timeout, so that the attempt ends itself.

@@ -16,6 +16,7 @@ import {
   reschedule,
   type PublishPostInput,
 } from './messages.ts';
+import { moveDueAt } from './search-attributes.ts';
 
 /** State from the signals so far. The highest revision wins, in any order of arrival. */
 export type Schedule = {
@@ -97,6 +98,7 @@ export async function untilDue(input: PublishPostInput, schedule: Schedule): Pro
   while (!schedule.canceled && !schedule.doubted && Date.now() < schedule.dueAtMs) {
     const { revision, dueAtMs } = schedule;
     setCurrentDetails(waitingDetails(input, revision, dueAtMs));
+    moveDueAt(dueAtMs);
     await sleepUntilChange(schedule, dueAtMs - Date.now());
     if (workflowInfo().continueAsNewSuggested && !schedule.canceled && !schedule.doubted) {
       const dueAt = new Date(schedule.dueAtMs).toISOString();

@@ -1,13 +1,12 @@
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
-import { upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { patched, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 
 /**
- * Search attributes of workflows. Only ids, networks and codes. A server that lacks an attribute refuses a start with
- * it, and blocks a workflow that sets it. So workflows can also start without them (`startSearchable` in `temporal/`),
- * and set more only if they started with some.
+ * Search attributes of workflows: ids, times, networks, handles and codes, no text of a post. A server that lacks an
+ * attribute refuses a start with it, and blocks a workflow that sets it. So workflows can also start without them
+ * (`startSearchable` in `temporal/`), and set more only if they started with some.
  *
- * A post's id is in its workflow's id, and `RootWorkflowId` finds its deliveries. A post's time would cost one more
- * event at each change.
+ * A post's id is in its workflow's id, and `RootWorkflowId` finds its deliveries.
  */
 export const workspaceIdKey = defineSearchAttributeKey('WorkspaceId', 'KEYWORD');
 
@@ -23,12 +22,23 @@ export const errorCodesKey = defineSearchAttributeKey('ErrorCodes', 'KEYWORD_LIS
  */
 export const outcomeKey = defineSearchAttributeKey('Outcome', 'KEYWORD');
 
+/** When a post's workflow wakes up. A change costs an event, and three at the first of a run. */
+export const dueAtKey = defineSearchAttributeKey('DueAt', 'DATETIME');
+
+/** Handles of a post's accounts, kept like `networksKey`; the last of the three lists that Temporal allows on SQL. */
+const handlesKey = defineSearchAttributeKey('Handles', 'KEYWORD_LIST');
+
+const externalIdKey = defineSearchAttributeKey('ExternalId', 'KEYWORD');
+
 /** All attributes to register; `scripts/parts/temporal.ts` and `temporal-docker-compose.yml` list them too. */
 export const searchAttributeKeys = [
   workspaceIdKey,
   networksKey,
   errorCodesKey,
   outcomeKey,
+  dueAtKey,
+  handlesKey,
+  externalIdKey,
 ] as const;
 
 export const ofWorkspace = (
@@ -40,21 +50,64 @@ export const ofWorkspace = (
     ...(networks.length > 0 ? [{ key: networksKey, value: distinct(networks) }] : []),
   ]);
 
-/** Attributes of a post's workflow at its start. */
-export const ofPost = (
+/** An account of a post, as people know it. */
+type PostAccount = { readonly network: string; readonly handle: string };
+
+/** What people search a post by. */
+export type SearchedPost = {
+  readonly accounts: readonly PostAccount[];
+  readonly externalId: string | null;
+};
+
+/** Attributes of a post's workflow at its start. @param dueAt ISO 8601; null for a post that ends at once. */
+export function ofPost(
   workspaceId: string,
-  networks: readonly string[] = [],
-): TypedSearchAttributes =>
-  ofWorkspace(workspaceId, networks).updateCopy([{ key: outcomeKey, value: 'pending' }]);
+  { accounts, externalId }: SearchedPost,
+  dueAt: string | null,
+): TypedSearchAttributes {
+  const handles = handlesOf(accounts);
+  return ofWorkspace(
+    workspaceId,
+    accounts.map(({ network }) => network),
+  ).updateCopy([
+    { key: outcomeKey, value: 'pending' },
+    ...(dueAt === null ? [] : [{ key: dueAtKey, value: new Date(dueAt) }]),
+    ...(handles.length > 0 ? [{ key: handlesKey, value: handles }] : []),
+    ...(externalId === null ? [] : [{ key: externalIdKey, value: externalId }]),
+  ]);
+}
+
+/** Largest number of handles, and length of one: Temporal allows 2 KB for a value. */
+const [mostHandles, longestHandle] = [20, 80];
+
+const handlesOf = (accounts: readonly { readonly handle?: string }[]): string[] =>
+  distinct(
+    accounts.flatMap(({ handle }) => (handle ? [handle.slice(0, longestHandle)] : [])),
+  ).slice(0, mostHandles);
+
+/**
+ * Corrects the time after a reschedule. A workflow that started without the attribute never sets it. The patch is for
+ * one that started with it and was rescheduled by a worker of the version before.
+ */
+export function moveDueAt(dueAtMs: number): void {
+  const known = workflowInfo().typedSearchAttributes.get(dueAtKey);
+  if (known !== undefined && known.getTime() !== dueAtMs && patched('due-at')) {
+    upsertSearchAttributes([{ key: dueAtKey, value: new Date(dueAtMs) }]);
+  }
+}
 
 /** Sorted, so that equal lists compare as equal. */
 const distinct = (names: readonly string[]): string[] => [...new Set(names)].toSorted();
 
-type EndedChannel = { readonly network: string; readonly code?: string | null };
+type EndedChannel = {
+  readonly network: string;
+  readonly handle?: string;
+  readonly code?: string | null;
+};
 
 /**
- * Sets a post's outcome and error codes, and corrects its networks if they changed. Costs one event and one billable
- * action.
+ * Sets a post's outcome and error codes, and corrects its networks and handles if they changed. Costs one event and one
+ * billable action.
  */
 export function markEnd(outcome: string, channels: readonly EndedChannel[]): void {
   const codes = distinct(channels.flatMap(({ code }) => (code ? [code] : [])));
@@ -62,10 +115,14 @@ export function markEnd(outcome: string, channels: readonly EndedChannel[]): voi
   const began = known.get(networksKey);
   const networks = distinct(channels.map(({ network }) => network));
   const moved = began !== undefined && networks.length > 0 && began.join() !== networks.join();
+  const handles = handlesOf(channels);
+  const shown = known.get(handlesKey);
+  const renamed = shown !== undefined && handles.length > 0 && shown.join() !== handles.join();
   upsertIfSearchable([
     ...(known.get(outcomeKey) === undefined ? [] : [{ key: outcomeKey, value: outcome }]),
     ...(codes.length > 0 ? [{ key: errorCodesKey, value: codes }] : []),
     ...(moved ? [{ key: networksKey, value: networks }] : []),
+    ...(renamed ? [{ key: handlesKey, value: handles }] : []),
   ]);
 }
 

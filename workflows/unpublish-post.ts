@@ -8,7 +8,7 @@ import {
   setHandler,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { networkLabel, removalDetails, removalFailure, type ChannelDetails } from './details.ts';
+import { channelLabel, removalDetails, removalFailure, type ChannelDetails } from './details.ts';
 import { publishQueue, unpublish, type UnpublishPostInput } from './messages.ts';
 import { errorCodesKey, upsertIfSearchable } from './search-attributes.ts';
 
@@ -40,8 +40,8 @@ export async function unpublishPost(input: UnpublishPostInput): Promise<'removed
       isAsked = false;
       const targets = await readUnpublish(input);
       const stopped = await removeFrom(input, targets, (target, outcome) => {
-        const { channelId, network, postChannelId } = target;
-        channels.set(postChannelId, { channelId, network, ...outcome });
+        const { postChannelId, ...channel } = target;
+        channels.set(postChannelId, { ...channel, ...outcome });
         show();
       });
       ({ isOver } = await finishUnpublish({ ...input, stopped }));
@@ -76,10 +76,10 @@ async function removeFrom(
   const stopped: string[] = [];
   await Promise.all(
     targets.map(async (target) => {
-      const { postChannelId, channelId, network } = target;
+      const { postChannelId, ...channel } = target;
       setOutcome(target, { status: 'under way' });
       try {
-        const { unpublishChannel } = activitiesFor(network, channelId);
+        const { unpublishChannel } = activitiesFor(channel);
         setOutcome(target, await unpublishChannel({ ...input, postChannelId }));
       } catch (error) {
         if (isCancellation(error) || !(error instanceof ActivityFailure)) {
@@ -94,10 +94,10 @@ async function removeFrom(
   return stopped;
 }
 
-const activitiesFor = (network: string, channelId: string) =>
+const activitiesFor = (channel: Omit<Target, 'postChannelId'>) =>
   proxyActivities<Activities>({
-    taskQueue: publishQueue(network),
-    summary: `Remove from ${networkLabel(network)}, channel ${channelId}`,
+    taskQueue: publishQueue(channel.network),
+    summary: `Remove from ${channelLabel(channel)}`,
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     // Longer than an attempt's own timeout, so that the attempt ends itself.
     startToCloseTimeout: '5 minutes',

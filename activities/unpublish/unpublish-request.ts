@@ -22,7 +22,7 @@ export const readUnpublish = (
   query(
     orm.em.fork(),
     sql<UnpublishTarget>`
-      select pc.id as "postChannelId", c.id as "channelId", c.platform as network
+      select pc.id as "postChannelId", c.id as "channelId", c.platform as network, c.handle
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and ${isBeingRemoved}
       order by pc.position`,

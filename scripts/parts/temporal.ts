@@ -58,6 +58,9 @@ const searchAttributes = [
   'Networks=KeywordList',
   'ErrorCodes=KeywordList',
   'Outcome=Keyword',
+  'DueAt=Datetime',
+  'Handles=KeywordList',
+  'ExternalId=Keyword',
 ];
 
 /** Starts Temporal's dev server on the loopback and waits until workflows can be started. */

@@ -116,7 +116,6 @@ async function makePost(
     status: 'scheduled',
     revision: 1,
     dueAt: dueAt.toISOString(),
-    networks: channels.map(({ platform }) => platform),
     requestId: caller.requestId,
   };
   return { postId: post.id, replayed: false, toSync };

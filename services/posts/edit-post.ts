@@ -133,7 +133,6 @@ async function applyEdit(
   const wasScheduled = post.status === 'scheduled';
   const change: Change = { content, labels, dueAt, timezone, status, warning };
   const timeChanged = changePost(post, change, deps.now());
-  const networks = channels.open.map(({ platform }) => platform);
   if (timeChanged && (dueAt || wasScheduled)) {
     await em.flush();
     const type = dueAt ? 'post.scheduled' : 'post.cancelled';
@@ -143,7 +142,7 @@ async function applyEdit(
   await endWithout(em, post, channels, { ...deps, now: deps.now() });
   await recordAudit(em, caller, 'post.edited', postId);
   const isUnfinished = status === 'draft' && channels.sending.length > 0;
-  return timeChanged ? { ...toSync(post), networks, isUnfinished, requestId } : null;
+  return timeChanged ? { ...toSync(post), isUnfinished, requestId } : null;
 }
 
 /** Merges the sent texts, options and files into those of the post, and attaches the files. */

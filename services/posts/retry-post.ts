@@ -3,7 +3,6 @@ import { recordAudit, type Actor } from '../../db/audit.ts';
 import { isNotWithheld, retryChannels } from '../../db/channel-status.ts';
 import type { Channel } from '../../db/entities/channels.ts';
 import type { Em } from '../../db/orm.ts';
-import { networksOfPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
 import { channelErrorCodes, type ChannelErrorCode } from '../../domain/channel-error.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -46,7 +45,7 @@ export async function retryPost(
   assertHasPlan(caller);
   const { workspaceId, requestId } = caller;
   const now = deps.now();
-  const { revision, networks, retrying } = await deps.orm.em.fork().transactional(async (em) => {
+  const { revision, retrying } = await deps.orm.em.fork().transactional(async (em) => {
     const post = await lockPost(em, { workspaceId, postId });
     if (post.status !== 'published' && post.status !== 'failed') {
       throw nothingToRetry(
@@ -62,19 +61,19 @@ export async function retryPost(
 
     const [changed] = await query(
       em,
-      sql<{ revision: number; networks: string[] }>`
+      sql<{ revision: number }>`
         update posts set status = 'publishing', run = run + 1, retried_at = ${at}, revision = revision + 1,
           updated_at = ${now}
         where id = ${postId} and workspace_id = ${workspaceId}
-        returning revision, ${networksOfPost} as networks`,
+        returning revision`,
     );
     await recordAudit(em, caller, 'post.retried', postId);
-    const { revision: raised = 0, networks: all = [] } = changed ?? {};
-    return { revision: raised, networks: all, retrying: channels };
+    const { revision: raised = 0 } = changed ?? {};
+    return { revision: raised, retrying: channels };
   });
   const dueAt = at.toISOString();
   const what = { workspaceId, postId, status: 'publishing', revision };
-  const toSync = { ...what, dueAt, networks, requestId };
+  const toSync = { ...what, dueAt, requestId };
   return { retrying, toSync };
 }
 

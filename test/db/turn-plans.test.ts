@@ -1,6 +1,6 @@
 import { claimDue } from '../../activities/refresh-metrics/due-reads.ts';
 import { newId } from '../../db/new-id.ts';
-import { wakeTime } from '../../temporal/sync-post.ts';
+import { readStored } from '../../temporal/sync-post.ts';
 import { clockedChannel, type ClaimedPost, type ClockedChannel } from '../support/claimed-posts.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
@@ -67,7 +67,7 @@ test.serial(
     await fillOthers();
     const post = { ...ids, revision: 1, status: 'scheduled', dueAt: new Date().toISOString() };
 
-    const [asked] = await statementsOf(() => wakeTime(api.punctual.orm.em.fork(), post));
+    const [asked] = await statementsOf(() => readStored(api.punctual.orm.em.fork(), post));
 
     const plan = await preparedPlan(asked?.text ?? '');
     t.regex(

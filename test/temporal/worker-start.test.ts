@@ -210,7 +210,9 @@ test('without search attributes posts fail and succeed as usual, and their webho
 async function ours(handle: WorkflowHandle): Promise<string[]> {
   const { typedSearchAttributes } = await handle.describe();
   return searchAttributeKeys.flatMap((key) =>
-    typedSearchAttributes.get<'KEYWORD' | 'KEYWORD_LIST'>(key) === undefined ? [] : [key.name],
+    typedSearchAttributes.get<'KEYWORD' | 'KEYWORD_LIST' | 'DATETIME'>(key) === undefined
+      ? []
+      : [key.name],
   );
 }
 
@@ -288,8 +290,8 @@ test.serial('two workers that start at once both succeed in adding the attribute
 for (const file of ['scripts/parts/temporal.ts', 'temporal-docker-compose.yml']) {
   ava(`the Temporal of ${file} has each attribute from its start`, (t) => {
     const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
-    const found = [...text.matchAll(/\b(?<name>[A-Z][A-Za-z]+)=(?<type>Keyword(?:List)?)\b/gv)];
-    const types = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList' };
+    const found = [...text.matchAll(/\b(?<name>[A-Z]\w+)=(?<type>Keyword(?:List)?|Datetime)\b/gv)];
+    const types = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList', DATETIME: 'Datetime' };
     t.deepEqual(
       found.map(({ groups }) => [groups?.['name'], groups?.['type']]),
       searchAttributeKeys.map(({ name, type }) => [name, types[type]]),

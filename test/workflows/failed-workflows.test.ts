@@ -91,12 +91,18 @@ test('a post that needs a person is a Failed workflow with channels and codes, a
   t.like(failure, { type: 'post_partial', nonRetryable: true, category: 'BENIGN' });
   t.is(
     failure.message,
-    `The post was published on some of its channels only. Bad channel ${channels.bad}: content_refused.`,
+    `The post was published on some of its channels only. Bad @me: content_refused.`,
   );
   t.deepEqual(failure.details, [
     [
-      { network: 'good', channelId: channels.good, status: 'published', code: null },
-      { network: 'bad', channelId: channels.bad, status: 'failed', code: 'content_refused' },
+      { network: 'good', handle: '@me', channelId: channels.good, status: 'published', code: null },
+      {
+        network: 'bad',
+        handle: '@me',
+        channelId: channels.bad,
+        status: 'failed',
+        code: 'content_refused',
+      },
     ],
   ]);
   const { events } = await handle.fetchHistory();

@@ -1,9 +1,10 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { NetworkError } from '../../networks/network.ts';
 import { ensureSearchAttributes, keepSearchable } from '../../temporal/ensure-search-attributes.ts';
+import { postSummary } from '../../temporal/sync-post.ts';
 import { moment } from '../../workflows/details.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
-import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
+import { dueAtKey, searchAttributeKeys } from '../../workflows/search-attributes.ts';
 import { status } from '../support/answers.ts';
 import { currentDetails } from '../support/current-details.ts';
 import { endOf } from '../support/end-of.ts';
@@ -97,13 +98,56 @@ test('the UI shows the time and workspace of a waiting post', async (t) => {
     () => currentDetails(handle),
     (shown) => shown.includes(moment(Date.parse(later))) && shown.includes('revision 2'),
   );
+  t.is((await dueOf(handle))?.toISOString(), later);
   await client.post(`/posts/${post}/cancel`);
   await handle.result();
   t.regex(await currentDetails(handle), /is a draft/v);
 });
 
+const dueOf = async (handle: WorkflowHandle): Promise<Date | undefined> =>
+  (await handle.describe()).typedSearchAttributes.get(dueAtKey);
+
+test('a post is found by its accounts, due time and external id, which its summary names', async (t) => {
+  const { client, channels, handleOf } = await workspace();
+  const dueAt = new Date(Date.now() + 3_600_000).toISOString();
+  const { post } = (
+    await client.post('/posts', {
+      body: 'This text must not be in Temporal',
+      channel_ids: [channels.good, channels.busy],
+      scheduled_at: dueAt,
+      external_id: 'album-17',
+    })
+  ).body;
+
+  const { temporal } = shared().punctual;
+  for (const query of [
+    `ExternalId = 'album-17'`,
+    `Handles = '@me'`,
+    `DueAt > '${dueAt.slice(0, 19)}Z' and ExecutionStatus = 'Running'`,
+  ]) {
+    const found = await visible(temporal, `${query} and WorkspaceId = '${client.workspaceId}'`, 1);
+    t.deepEqual(found, [`post-${post.id}`], query);
+  }
+
+  const due = moment(Date.parse(dueAt));
+  t.is(
+    await (await handleOf(post.id).describe()).staticSummary(),
+    `Good @me, Busy @me · first due ${due} · external id album-17`,
+  );
+});
+
+test('a summary stays within the limit of Temporal, whatever the handles and the external id', (t) => {
+  const accounts = Array.from({ length: 20 }, () => ({
+    network: 'mastodon',
+    handle: `@${'名'.repeat(200)}`,
+  }));
+  const summary = postSummary({ accounts, externalId: '名'.repeat(255) }, null);
+  t.true(Buffer.byteLength(summary) < 350);
+  t.false(summary.includes('\u{FFFD}'));
+});
+
 test('the UI shows the state of each channel of a post, its error and the time of the next attempt', async (t) => {
-  const { busy, refuses, channels, schedule, handleOf } = await workspace();
+  const { busy, refuses, schedule, handleOf } = await workspace();
   busy.fates.push({ kind: 'fails', error: error('network_unavailable') });
   refuses.fates.push({ kind: 'fails', error: error('content_refused') });
   const handle = handleOf(await schedule());
@@ -113,9 +157,9 @@ test('the UI shows the state of each channel of a post, its error and the time o
     (shown) => shown.includes('content_refused') && shown.includes('**published**'),
   );
 
-  t.true(details.includes(`- Good, channel \`${channels.good}\`: **published**\n`), details);
-  t.true(details.includes(`- Busy, channel \`${channels.busy}\`: **under way**\n`), details);
-  const failed = `- Refuses, channel \`${channels.refuses}\`: **failed**, \`content_refused\`\n`;
+  t.true(details.includes(`- Good @me: **published**\n`), details);
+  t.true(details.includes(`- Busy @me: **under way**\n`), details);
+  const failed = `- Refuses @me: **failed**, \`content_refused\`\n`;
   t.true(details.includes(failed), details);
   const [pending] = await pendingActivities(handle, 2);
   t.is(pending?.attempt, 2);
@@ -125,14 +169,11 @@ test('the UI shows the state of each channel of a post, its error and the time o
   const waitMs = Date.parse(at) - (Number(seconds) * 1000 + (nanos ?? 0) / 1e6);
   t.true(waitMs > 0 && waitMs < 31_000, `${at} is ${waitMs} ms after the attempt`);
   t.is(pending?.activityType?.name, 'publishChannel');
-  t.is(
-    await summaryOf(handle, 'publishChannel', 'Busy'),
-    `Publish to Busy, channel ${channels.busy}`,
-  );
+  t.is(await summaryOf(handle, 'publishChannel', 'Busy'), 'Publish to Busy @me');
 });
 
 test('the UI shows where and why a post failed, and what its webhook waits for', async (t) => {
-  const { refuses, channels, schedule, handleOf, subscribe, delivery } = await workspace();
+  const { refuses, schedule, handleOf, subscribe, delivery } = await workspace();
   await subscribe(500);
   refuses.fates.push({ kind: 'fails', error: error('content_refused') });
   const handle = handleOf(await schedule());
@@ -140,9 +181,9 @@ test('the UI shows where and why a post failed, and what its webhook waits for',
 
   const details = await currentDetails(handle);
   t.true(details.startsWith('The post is **partial**. Webhooks to deliver: 1.\n'), details);
-  const failed = `- Refuses, channel \`${channels.refuses}\`: **failed**, \`content_refused\`\n`;
+  const failed = `- Refuses @me: **failed**, \`content_refused\`\n`;
   t.true(details.includes(failed), details);
-  t.true(details.includes(`- Good, channel \`${channels.good}\`: **published**\n`), details);
+  t.true(details.includes(`- Good @me: **published**\n`), details);
 
   const child = await delivery();
   const [attempt] = await pendingActivities(child, 2);
@@ -179,7 +220,9 @@ async function summaryOf(handle: WorkflowHandle, type: string, word: string) {
 async function ours(handle: WorkflowHandle): Promise<string[]> {
   const { typedSearchAttributes } = await handle.describe();
   return searchAttributeKeys.flatMap((key) =>
-    typedSearchAttributes.get<'KEYWORD' | 'KEYWORD_LIST'>(key) === undefined ? [] : [key.name],
+    typedSearchAttributes.get<'KEYWORD' | 'KEYWORD_LIST' | 'DATETIME'>(key) === undefined
+      ? []
+      : [key.name],
   );
 }
 
@@ -216,7 +259,7 @@ test('a retried post no longer has the error code of the earlier run', async (t)
 
   await client.finalPost(post);
   t.is(await handle.result(), 'published');
-  t.deepEqual(await ours(handle), ['WorkspaceId', 'Networks', 'Outcome']);
+  t.deepEqual(await ours(handle), ['WorkspaceId', 'Networks', 'Outcome', 'DueAt', 'Handles']);
 });
 
 test('a worker that starts while Temporal is unavailable adds the attributes once it responds', async (t) => {
