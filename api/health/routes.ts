@@ -1,6 +1,7 @@
 import { Router } from '@koa/router';
 import { sql } from 'kysely';
 import { isDatabaseReachable } from '../../db/database-errors.ts';
+import { countLatePosts, type LatePosts } from '../../db/late-posts.ts';
 import type { Orm } from '../../db/orm.ts';
 import { dueAt, isOpenPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
@@ -74,13 +75,17 @@ export type SystemStatus = {
   readonly backlog: Backlog | null;
 };
 
-/** Each count stops at 1,000. */
 type Backlog = {
-  /** Posts with a channel that is more than two minutes overdue. */
+  /** Channels that are overdue by two minutes and that no attempt came to, as posts. */
   readonly overdue_posts: number;
   /** Posts that changed at least a minute ago and are not synced with Temporal. */
   readonly unsynced_posts: number;
+  /** Everything that is overdue by two minutes, whatever the reason. */
+  readonly late: LatePosts;
 };
+
+/** Largest `overdue_posts` and `unsynced_posts`. */
+const mostCounted = 50_000;
 
 export async function readiness(orm: Orm, gate: DatabaseGate): Promise<ApiReadiness> {
   if (!(await isDatabaseReachable(orm))) {
@@ -113,7 +118,7 @@ export async function systemStatus(
   return { parts: { ...ready, temporal: 'ok', worker: alive ? 'ok' : 'none polls' }, backlog };
 }
 
-/** Both counts use indexes that hold open posts only. */
+/** All counts use indexes that hold open posts only. */
 async function readBacklog(orm: Orm): Promise<Backlog | null> {
   const overdue = sql`${isOpenPost('p')}
     and ${dueAt('p')} < clock_timestamp() - interval '2 minutes'
@@ -121,19 +126,23 @@ async function readBacklog(orm: Orm): Promise<Backlog | null> {
       where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status = 'scheduled')`;
   const unsynced = sql`p.synced_revision < p.revision
     and p.updated_at < clock_timestamp() - interval '1 minute'`;
-  const counted = query<Backlog>(
+  const limit = sql.lit(mostCounted);
+  const counts = query<Omit<Backlog, 'late'>>(
     orm.em.fork(),
     sql`select
-      (select count(*)::int from (select from posts p where ${overdue} limit 1000) o) as overdue_posts,
-      (select count(*)::int from (select from posts p where ${unsynced} limit 1000) u) as unsynced_posts`,
-  ).then(
-    ([row]) => row ?? null,
+      (select count(*)::int from (select from posts p where ${overdue} limit ${limit}) o) as overdue_posts,
+      (select count(*)::int from (select from posts p where ${unsynced} limit ${limit}) u) as unsynced_posts`,
+  );
+  const now = sql<Date>`clock_timestamp()`;
+  const lateness = countLatePosts(orm.em.fork(), { now, lateByMs: 120_000 });
+  const counted = Promise.all([counts, lateness]).then(
+    ([[row], late]) => (row ? { ...row, late } : null),
     () => null,
   );
-  const late = new Promise<null>((resolve) => {
+  const timeout = new Promise<null>((resolve) => {
     AbortSignal.timeout(deadlineMs).addEventListener('abort', () => resolve(null));
   });
-  return Promise.race([counted, late]);
+  return Promise.race([counted, timeout]);
 }
 
 /** Keeps requests from the database until its schema is current and SECRET_KEY is verified. */

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { isFailedOrUnconfirmed, isOpenChannel } from '../../db/channel-status.ts';
+import { countLatePosts, type LatePosts } from '../../db/late-posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { dueAt, isOpenPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
@@ -92,11 +93,29 @@ export async function listTroubledPosts(
   const end = hasMore
     ? `\nThere are more: use --limit ${Math.min(9999, limit * 10)}, or --workspace for one workspace.`
     : '';
+  const late =
+    kind === kinds.overdue && lines.length > 0
+      ? await countLatePosts(em, {
+          now: sql<Date>`${now()}::timestamptz`,
+          lateByMs: overdueMs,
+          workspaceId,
+        })
+      : null;
   return {
-    text: lines.length === 0 ? kind.nothing : lines.join('\n') + end,
-    data: { posts, has_more: hasMore },
+    text: lines.length === 0 ? kind.nothing : lines.join('\n') + end + (late ? totals(late) : ''),
+    data: { posts, has_more: hasMore, ...(late && { late }) },
   };
 }
+
+/** The number of all overdue posts, and of their channels by reason. */
+const totals = ({ posts, oldest_seconds: oldest, channels }: LatePosts): string =>
+  [
+    `\nOverdue posts: ${posts}, the oldest due ${distance(-(oldest ?? 0) * 1000)}.`,
+    ...channels.map(
+      ({ reason, code, platform, channels: count, oldest_seconds: seconds }) =>
+        `    ${[reason, code, platform].filter(Boolean).join(' ')}: ${count}, the oldest due ${distance(-seconds * 1000)}`,
+    ),
+  ].join('\n');
 
 async function channelsOf(
   em: Em,

@@ -6,6 +6,8 @@ import { newClient, type Client } from '../support/client.ts';
 import { beforeTests } from '../support/kit.ts';
 import { fakeNetwork, fakeNetworks } from '../support/networks.ts';
 import { startApi, type Punctual } from '../support/punctual.ts';
+import { poll } from '../support/poll.ts';
+import { rawCall } from '../support/raw-call.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { addFakeChannel, endedPost, fakeChannel, storeChannel } from '../support/seed.ts';
 import { adminOf, areRefused, uiUrl } from './admin.ts';
@@ -56,14 +58,28 @@ test('overdue posts of all workspaces are listed, the most overdue first, withou
   await latePost(punctual, one.client, one.channel, -60);
 
   t.deepEqual(await listedIds(punctual, '--overdue'), [hours, minutes]);
-  const own = ['--workspace', one.client.workspaceId];
-  t.deepEqual(await listedIds(punctual, '--overdue', ...own), [minutes]);
+  const { workspaceId } = one.client;
+  t.deepEqual(await listedIds(punctual, '--overdue', '--workspace', workspaceId), [minutes]);
   const { data, text } = await call('post', 'list', '--overdue', '--limit', '1');
   t.is(data.has_more, true);
   t.like(data.posts[0], { id: hours, status: 'scheduled' });
   t.like(data.posts[0].channels[0], { channel_id: other.channel, status: 'scheduled' });
   t.regex(text, new RegExp(`^${hours}  scheduled, due .*Z \\(2 h ago\\)`, 'v'));
   t.regex(text, /There are more: use --limit 10/v);
+
+  await punctual.orm.em
+    .fork()
+    .execute(
+      `update post_channels set status = 'retrying', error_code = 'network_unavailable' where post_id = ?`,
+      [hours],
+    );
+  const ask = () => rawCall(`${punctual.url}/status`);
+  const { overdue_posts, late } = (await poll(ask, ({ body }) => body.backlog)).body.backlog;
+  t.true(overdue_posts === 1 && late.oldest_seconds >= 7200 && late.oldest_seconds < 7800);
+  const retrying = { reason: 'retrying', code: 'network_unavailable', platform: 'mastodon' };
+  t.like(late, { posts: 2, channels: [retrying, { reason: 'waiting', code: null }] });
+  const after = (await call('post', 'list', '--overdue')).text;
+  t.regex(after, /\nOverdue posts: 2, .*2 h ago.*\n {4}retrying network_un.*: 1, .*\n {4}wai/v);
 });
 
 test('a post that waits for its retry is overdue, and shows the time and reason of the wait', async (t) => {
@@ -79,7 +95,7 @@ test('a post that waits for its retry is overdue, and shows the time and reason 
   const { text } = await adminOf(punctual).call('post', 'list', '--overdue', ...own);
   t.regex(
     text,
-    /retrying {2}rate_limited {2}next attempt 2027-03-01T09:00:00.000Z {2}Too {2}\[31mfast. y+…$/v,
+    /retrying {2}rate_limited {2}next attempt 2027-03-01T09:00:00.000Z {2}Too {2}\[31mfast. y+…\n/v,
   );
 });
 

@@ -131,6 +131,8 @@ test('twenty posts are accepted at once without Temporal', async (t) => {
   t.is((await startedWith(punctual, posts[0] ?? '')).status, 'RUNNING');
 });
 
+const none = { posts: 0, oldest_seconds: null, channels: [] };
+
 test('the status reports that no worker polls, and is ok as soon as one does', async (t) => {
   const punctual = await startApi(t);
   const ask = () => rawCall(`${punctual.url}/status`);
@@ -139,11 +141,11 @@ test('the status reports that no worker polls, and is ok as soon as one does', a
   const before = await poll(ask, ({ body }) => body.postgresql === 'ok' && body.temporal === 'ok');
   t.is(before.status, 503);
   const parts = { postgresql: 'ok', temporal: 'ok' };
-  const backlog = { overdue_posts: 0, unsynced_posts: 0 };
+  const backlog = { overdue_posts: 0, unsynced_posts: 0, late: none };
   t.deepEqual(before.body, { ok: false, ...parts, worker: 'none polls', backlog });
 
   await startWorkers(t, punctual);
-  const { body } = await poll(ask, ({ status }) => status === 200);
+  const { body } = await poll(ask, (reply) => reply.status === 200 && reply.body.backlog);
   t.deepEqual(body, { ok: true, ...parts, worker: 'ok', backlog });
 });
 
@@ -169,7 +171,7 @@ test('an API without Temporal starts, reports it and serves', async (t) => {
     postgresql: 'ok',
     temporal: 'does not answer',
     worker: 'unknown',
-    backlog: { overdue_posts: 0, unsynced_posts: 0 },
+    backlog: { overdue_posts: 0, unsynced_posts: 0, late: none },
   });
   t.true(waitsMs.length > 0 && Math.max(...waitsMs) <= 2000, `waits ${waitsMs.join()} ms`);
   t.deepEqual((await rawCall(`${url}/healthz`)).body, { ok: true });

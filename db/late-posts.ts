@@ -1,0 +1,59 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { ChannelErrorCode } from '../domain/channel-error.ts';
+import { isOpenChannel } from './channel-status.ts';
+import type { Em } from './orm.ts';
+import { dueAt, isOpenPost } from './post-status.ts';
+import { query } from './query.ts';
+
+/** Posts that are later than some time, and the channels that they are late on. */
+export type LatePosts = {
+  readonly posts: number;
+  /** Lateness of the oldest; null without late posts. */
+  readonly oldest_seconds: number | null;
+  readonly channels: readonly {
+    /** `waiting`: no attempt began. `sending`: one is under way. `paced` and `retrying`: the next one is planned. */
+    readonly reason: 'waiting' | 'sending' | 'paced' | 'retrying';
+    /** Why the last attempt failed; null unless `retrying`. */
+    readonly code: ChannelErrorCode | null;
+    readonly platform: string;
+    readonly channels: number;
+    readonly oldest_seconds: number;
+  }[];
+};
+
+/** Bounds the cost of a call. The oldest posts are counted first. */
+const mostPosts = 50_000;
+
+type Lateness = {
+  readonly now: RawBuilder<Date>;
+  readonly lateByMs: number;
+  readonly workspaceId?: string | undefined;
+};
+
+/** Counts all posts that are late, by reason. Reads the index `posts_due`, which holds open posts only. */
+export async function countLatePosts(
+  em: Em,
+  { now, lateByMs, workspaceId }: Lateness,
+): Promise<LatePosts> {
+  const ofWorkspace = workspaceId === undefined ? sql`` : sql`and p.workspace_id = ${workspaceId}`;
+  const [row] = await query<LatePosts>(
+    em,
+    sql`with late as (
+        select p.id, p.workspace_id, extract(epoch from ${now} - ${dueAt('p')})::int as seconds from posts p
+        where ${isOpenPost('p')} and ${dueAt('p')} < ${now} - ${lateByMs}::int * interval '1 millisecond' ${ofWorkspace}
+        order by ${dueAt('p')} limit ${sql.lit(mostPosts)}),
+      open as (
+        select case when pc.status = 'scheduled' then 'waiting' when pc.status = 'publishing' then 'sending'
+            when pc.error_code = 'paced' then 'paced' else 'retrying' end as reason,
+          nullif(case pc.status when 'retrying' then pc.error_code end, 'paced') as code, c.platform, seconds
+        from late join post_channels pc on pc.post_id = late.id and pc.workspace_id = late.workspace_id
+        join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+        where ${isOpenChannel}),
+      counted as (
+        select reason, code, platform, count(*)::int as channels, max(seconds) as oldest_seconds
+        from open group by reason, code, platform order by oldest_seconds desc, reason, code, platform)
+      select (select count(*)::int from late) as posts, (select max(seconds) from late) as oldest_seconds,
+        (select coalesce(json_agg(counted), '[]') from counted) as channels`,
+  );
+  return row ?? { posts: 0, oldest_seconds: null, channels: [] };
+}
