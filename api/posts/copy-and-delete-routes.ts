@@ -72,7 +72,7 @@ export const copyCall = (deps: ApiDeps): Route =>
     handle: async ({ caller, params: { id = '' }, body: { only }, header }) => {
       const key = requestKey(header, 'copyPost', { id, only });
       const { postId, replayed } = await copyPost(deps, caller, id, only, key);
-      const post = await showPost(deps, { workspaceId: caller.workspaceId, postId });
+      const post = await showPost(deps, caller, postId);
       return createdAnswer({ post }, replayed, `/api/v1/posts/${postId}`);
     },
   });

@@ -139,9 +139,9 @@ const readCall = (deps: ApiDeps): Route =>
       },
     },
     errors: ['not_found'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => ({
+    handle: async ({ caller, params: { id = '' } }) => ({
       status: 200,
-      body: { post: await showPost(deps, { workspaceId, postId: id }) },
+      body: { post: await showPost(deps, caller, id) },
     }),
   });
 
@@ -227,9 +227,8 @@ const settleCall = (deps: ApiDeps): Route =>
     errors: ['invalid_request', 'invalid_channel_ids', 'not_found', 'nothing_to_settle'],
     handle: async ({ caller, params: { id = '' }, body }) => {
       const { channel_id: channelId, url } = body;
-      const scope = { ...caller, postId: id };
-      const deliveries = await settlePost(deps, scope, { channelId, url });
+      const deliveries = await settlePost(deps, { ...caller, postId: id }, { channelId, url });
       deliveries.forEach(deps.syncDelivery);
-      return { status: 200, body: { post: await showPost(deps, scope) } };
+      return { status: 200, body: { post: await showPost(deps, caller, id) } };
     },
   });

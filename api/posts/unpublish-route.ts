@@ -76,12 +76,11 @@ export const unpublishCall = (deps: ApiDeps): Route =>
     },
     errors: ['invalid_request', 'invalid_channel_ids', 'not_found', 'nothing_to_unpublish'],
     handle: async ({ caller, params: { id = '' }, body }) => {
-      const scope = { workspaceId: caller.workspaceId, postId: id };
       const toSync = await unpublishPost(deps, { ...caller, postId: id }, body.channel_ids);
       if (toSync) {
         deps.syncUnpublish(toSync);
       }
 
-      return { status: 202, body: { post: await showPost(deps, scope) } };
+      return { status: 202, body: { post: await showPost(deps, caller, id) } };
     },
   });

@@ -50,7 +50,7 @@ export const createCall = (deps: ApiDeps): Route =>
     scope: 'posts:write',
     summary: 'Create a draft, or schedule a post or a thread',
     description:
-      'Without a time it is a draft. With an `Idempotency-Key`, a repeated call creates no second post. A post with a time needs the scope `posts:publish` too.',
+      'Without a time it is a draft. With an `Idempotency-Key`, a repeated call creates no second post; it is a 404 if the post is now on no channel of the key. A post with a time needs the scope `posts:publish` too.',
     requestHeaders: idempotencyHeader,
     body: createPostSchema,
     bodyExamples: newPosts,
@@ -72,6 +72,7 @@ export const createCall = (deps: ApiDeps): Route =>
       ...requestErrors,
       'no_channels',
       'invalid_content',
+      'not_found',
       'idempotency_key_reused',
       'post_deleted',
       'external_id_taken',
@@ -87,7 +88,7 @@ export const createCall = (deps: ApiDeps): Route =>
         deps.syncPost(toSync);
       }
 
-      const answer = { post: await showPost(deps, { workspaceId: caller.workspaceId, postId }) };
+      const answer = { post: await showPost(deps, caller, postId) };
       return createdAnswer(answer, replayed, `/api/v1/posts/${postId}`);
     },
   });
@@ -161,8 +162,7 @@ export const editCall = (deps: ApiDeps): Route =>
         deps.syncPost(toSync);
       }
 
-      const { workspaceId } = caller;
-      return { status: 200, body: { post: await showPost(deps, { workspaceId, postId: id }) } };
+      return { status: 200, body: { post: await showPost(deps, caller, id) } };
     },
   });
 

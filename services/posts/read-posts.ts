@@ -2,19 +2,28 @@ import { sql } from 'kysely';
 import { loadPostView } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
+import { reaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import type { PostStatus } from '../../domain/statuses.ts';
-import type { PostScope } from '../context.ts';
+import type { Caller, PostScope } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 
-/** @throws AppError `not_found` */
+/**
+ * Reads a post for a caller. Every answer with a post is made by this, also one that repeats an earlier answer, because
+ * the post may be on other channels by now.
+ *
+ * @throws AppError `not_found`, also for a post on none of the caller's channels.
+ */
 export async function showPost(
   deps: Pick<ServiceDeps, 'orm' | 'publicUrl' | 'rules'>,
-  { workspaceId, postId }: PostScope,
+  caller: Pick<Caller, 'workspaceId' | 'channelIds'>,
+  postId: string,
 ): Promise<PostView> {
-  const post = await loadPostView(deps.orm.em.fork(), workspaceId, postId, deps);
-  if (!post) {
+  const post = await loadPostView(deps.orm.em.fork(), caller.workspaceId, postId, deps);
+  const isReached =
+    caller.channelIds === null || post?.channels.some(({ channel_id: id }) => reaches(caller, id));
+  if (!post || !isReached) {
     throw postNotFound(postId);
   }
 

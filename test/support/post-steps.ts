@@ -17,6 +17,7 @@ import { retryPost } from '../../services/posts/retry-post.ts';
 import { settlePost } from '../../services/posts/settle-post.ts';
 import type { CreatePostBody, EditPostBody } from '../../api/posts/schemas.ts';
 import { showPost } from '../../services/posts/read-posts.ts';
+import { storeWorkspaceKey } from '../../services/workspaces/write-workspaces.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
 import { scopes } from '../../domain/api-keys.ts';
 import type { PostView } from '../../domain/post-view.ts';
@@ -82,6 +83,7 @@ export async function postSteps(
   const clock = await heldClock(t, databaseUrl, clockStartMs);
   const deps = await activityDeps(t, networks, clock);
   const workspaceId = await createWorkspace(deps.orm.em.fork(), 'Test');
+  const { key } = await storeWorkspaceKey(deps.orm.em.fork(), {}, workspaceId);
   const channels: Record<string, string> = {};
   for (const name of Object.keys(networks)) {
     channels[name] = await addFakeChannel(deps, workspaceId, name);
@@ -99,7 +101,7 @@ export async function postSteps(
       }
     },
   };
-  const calls = apiCalls(deps, workspaceId, messages);
+  const calls = apiCalls(deps, { workspaceId, keyId: key.id }, messages);
   return {
     deps,
     workspaceId,
@@ -127,7 +129,7 @@ type ApiCall = 'create' | 'edit' | 'cancel' | 'retry' | 'settle' | 'show';
 /** The API's operations on posts of a workspace. */
 function apiCalls(
   deps: ActivityDeps,
-  workspaceId: string,
+  key: { readonly workspaceId: string; readonly keyId: string },
   messages: PostToSync[],
 ): Pick<PostSteps, ApiCall> {
   const sync = (message: PostToSync | null): void => {
@@ -138,8 +140,8 @@ function apiCalls(
   const media = { underWay: new Map() };
   // Without the dependencies of calls with files.
   const services = { ...deps, media } as unknown as ServiceDeps;
-  const key = { keyId: workspaceId, scopes, channelIds: null };
-  const caller = { workspaceId, ...key, plan: 'standard', quotas: usualQuotas };
+  const caller = { ...key, scopes, channelIds: null, plan: 'standard', quotas: usualQuotas };
+  const { workspaceId } = key;
   return {
     create: async (request) => {
       const input = postInput(request);
@@ -161,7 +163,7 @@ function apiCalls(
     },
     settle: async (postId, channelId, url) =>
       void (await settlePost(services, { workspaceId, postId }, { channelId, url })),
-    show: (postId) => showPost(services, { workspaceId, postId }),
+    show: (postId) => showPost(services, caller, postId),
   };
 }
 

@@ -188,3 +188,28 @@ test('a key for one channel sees and uses that channel and its posts only', asyn
   );
   t.is((await all.get(`/posts/${both}`)).body.post.body, 'x');
 });
+
+test('a repeated call shows a key no post that is on none of its channels by now', async (t) => {
+  const all = await api.newClient();
+  const [mine, other] = [
+    await storeChannel(api.punctual, all.workspaceId),
+    await storeChannel(api.punctual, all.workspaceId),
+  ];
+  const one = await keyWith(all, { channelIds: [mine], scopes: ['posts:write'] });
+  const create = () =>
+    one.post('/posts', { body: 'x', channel_ids: [mine], idempotency_key: 'first' });
+  const source: string = (await create()).body.post.id;
+  const copy = () => one.post(`/posts/${source}/copy`, {}, { 'idempotency-key': 'second' });
+  const copied: string = (await copy()).body.post.id;
+  t.is((await create()).body.post.id, source);
+  t.is((await copy()).body.post.id, copied);
+
+  for (const id of [copied, source]) {
+    const secret = { body: 'secret', channel_ids: [other] };
+    t.is((await all.patch(`/posts/${id}`, secret)).status, 200);
+  }
+
+  t.is((await create()).body.code, 'not_found');
+  t.is((await all.patch(`/posts/${source}`, { channel_ids: [mine] })).status, 200);
+  t.is((await copy()).body.code, 'not_found');
+});

@@ -1,6 +1,6 @@
 import { createApiKey } from '../../../cli/workspaces.ts';
 import { scopes } from '../../../domain/api-keys.ts';
-import { clientFor } from '../../support/client.ts';
+import { clientFor, type Client } from '../../support/client.ts';
 import type { Contract } from '../../support/contract.ts';
 import type { Punctual } from '../../support/punctual.ts';
 import { storeChannel } from '../../support/seed.ts';
@@ -38,8 +38,7 @@ export async function keys(
     }
   }
 
-  const connect = await restricted.post('/channels/connect', { platform: 'mastodon' });
-  recordAnswer('post /channels/connect', connect);
+  await restrictedCalls(restricted, { client, channel, other }, recordAnswer);
 
   const fresh = { name: 'Ours', scopes: ['keys'] };
   const { key } = (await client.post('/keys', fresh)).body;
@@ -64,4 +63,19 @@ export async function keys(
   for (let n = 0; n < 50; n += 1) {
     recordAnswer('post /keys', await client.post('/keys', fresh));
   }
+}
+
+/** The other refusals of a key for one channel. */
+async function restrictedCalls(
+  restricted: Client,
+  { client, channel, other }: Pick<Owned, 'client' | 'channel'> & { readonly other: string },
+  recordAnswer: RecordAnswer,
+): Promise<void> {
+  const connect = await restricted.post('/channels/connect', { platform: 'mastodon' });
+  recordAnswer('post /channels/connect', connect);
+
+  const moved = { body: 'Moved', channel_ids: [channel], idempotency_key: 'moved' };
+  const { id } = (await restricted.post('/posts', moved)).body.post;
+  await client.patch(`/posts/${id}`, { channel_ids: [other] });
+  recordAnswer('post /posts', await restricted.post('/posts', moved));
 }
