@@ -59,7 +59,7 @@ async function findKey(
     throw new AppError(
       'idempotency_key_reused',
       row.post_id === null
-        ? 'This idempotency key was used with another request. Use a new key for a new request.'
+        ? 'This idempotency key was used with another request, or by another API key. Use a new one for a new request.'
         : `This idempotency key made post ${row.post_id} with another body. Use a new key for a new post.`,
     );
   }

@@ -61,7 +61,7 @@ const createCall = (deps: ApiDeps): Route =>
     ],
     handle: async ({ caller, body, header }) => {
       assertMayConnect(caller, body.channel_id);
-      const key = requestKey(header, 'connectChannel', body);
+      const key = requestKey(header, 'connectChannel', { by: caller.keyId, ...body });
       const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
       const request = {
         platform: body.platform,

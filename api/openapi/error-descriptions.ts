@@ -163,7 +163,7 @@ export const errorDescriptions: Readonly<Record<ErrorCode, DescribedError>> = {
     },
   },
   idempotency_key_reused: {
-    when: 'The idempotency key was used before, by another call or with a different request.',
+    when: 'The idempotency key was used before: by another call, with a different request, or by another API key.',
     example: {
       error:
         'This idempotency key made post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d with another body. Use a new key for a new post.',

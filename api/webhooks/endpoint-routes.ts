@@ -94,7 +94,7 @@ const createCall = (deps: ApiDeps): Route =>
       'webhook_limit_reached',
     ],
     handle: async ({ caller, body, header }) => {
-      const key = requestKey(header, 'createWebhook', body);
+      const key = requestKey(header, 'createWebhook', { by: caller.keyId, ...body });
       const made = await createEndpoint(deps, caller, body, key);
       const { endpoint, secret, replayed } = made;
       const webhook = { ...endpoint, secret };

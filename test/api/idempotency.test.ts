@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { purgeExpired } from '../../activities/sweep/sweep.ts';
-import { newClient, type Client, type Reply } from '../support/client.ts';
+import { createApiKey } from '../../cli/workspaces.ts';
+import { clientFor, newClient, type Client, type Reply } from '../support/client.ts';
 import { picture } from '../support/media-files.ts';
 import { upload } from '../support/media-library.ts';
 import { storedRows } from '../support/stored-rows.ts';
@@ -109,6 +110,17 @@ for (const { call, table, make } of creating) {
     t.is(after[table], (before[table] ?? 0) + 1);
   });
 }
+
+test('an answer that may contain a secret is for the API key that made it', async (t) => {
+  const client = await workspace();
+  const key = await createApiKey(api.punctual.orm.em.fork(), client.workspaceId, {});
+  const colleague = clientFor(api.punctual.url, client.workspaceId, key);
+  for (const { call, make } of creating.filter(({ call: one }) => !/media|copy/v.test(one))) {
+    t.is((await make(client, 1, call)).status, 201);
+    const { status, body } = await make(colleague, 1, call);
+    t.deepEqual([status, body.code], [400, 'idempotency_key_reused'], call);
+  }
+});
 
 test('a refused request leaves its key free', async (t) => {
   const client = await workspace();
