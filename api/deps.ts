@@ -27,7 +27,7 @@ export type ApiDeps = ServiceDeps & {
   /** The state of the whole system. */
   readonly status: () => Promise<SystemStatus>;
   /** Authenticates the caller and applies the rate limits. */
-  readonly admit: Admission;
+  readonly admission: Admission;
   /** Limits of each API key, in calls a minute. */
   readonly rateLimits: RateLimits;
   /** Reads the calls of a key in the current minute. */

@@ -159,7 +159,7 @@ export function composeApi(
     now,
     readiness: () => readiness(orm, gate),
     status: () => systemStatus(orm, temporal, gate),
-    admit: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
+    admission: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
     rateLimits: config.rateLimits,
     readCallCounts: callCountReader(pool),
     refusedSecrets: createRefusals(pool, config.rateLimits.wrongKeys),

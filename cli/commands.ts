@@ -69,7 +69,7 @@ export const commands: Readonly<Record<string, Command>> = {
     summary:
       'Creates a key that manages workspaces by the API (/workspaces) and reads nothing in them. It is shown only now.',
     positionals: ['NAME'],
-    options: {},
+    options: { expires: { placeholder: 'TIME', required: false } },
     run: createOperatorKey,
   },
   'operator-key list': {

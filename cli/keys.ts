@@ -91,8 +91,8 @@ function lineOf(key: ReturnType<typeof present>): string {
 }
 
 /**
- * Revokes a key. No process caches keys, so the next call with it fails everywhere; calls that were already admitted
- * finish. A repeated revocation changes nothing.
+ * Revokes a key. No process caches keys, so the next call with it fails everywhere; calls that were already
+ * admitted change nothing more. A repeated revocation changes nothing.
  *
  * @throws AppError `not_found`, without the given text, which may be the key itself.
  */

@@ -1,4 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
+import type { KeyHolder } from '../domain/api-keys.ts';
+import { causesOf } from '../domain/errors.ts';
 import { newId } from './new-id.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
@@ -14,12 +16,13 @@ export type Origin = {
 };
 
 /** The author of a change in a workspace. Without a key and a link it is the operator. */
-export type Actor = Origin & {
-  readonly workspaceId: string;
-  readonly keyId?: string;
-  /** A person with this connect link. */
-  readonly linkId?: string;
-};
+export type Actor = Origin &
+  Partial<KeyHolder> & {
+    readonly workspaceId: string;
+    readonly keyId?: string;
+    /** A person with this connect link. */
+    readonly linkId?: string;
+  };
 
 export const actorTypes = ['key', 'connect_link', 'operator'] as const;
 
@@ -56,9 +59,11 @@ export const auditActions = [
 export type AuditAction = (typeof auditActions)[number];
 
 /**
- * Records a change. Call it in the transaction of the change, so that neither exists without the other.
+ * Records a change. Call it in the transaction of the change, so that neither exists without the other. It holds the
+ * caller's key until the commit, and fails when the key has ended or lost a right since its call began.
  *
  * @param objectIds The changed objects, one row each.
+ * @throws NotNullConstraintViolationException that `isKeyLost` recognizes.
  */
 export async function recordAudit(
   em: Em,
@@ -79,14 +84,39 @@ export async function recordAudit(
  * @param made A table with the ids of the new rows and of the changed objects.
  */
 export const insertAudit = (
-  { workspaceId, keyId, linkId, operatorKeyId, requestId, address }: Actor,
+  actor: Actor,
   action: AuditAction,
   made: RawBuilder<unknown>,
 ): RawBuilder<unknown> => {
-  const type: (typeof actorTypes)[number] = keyId ? 'key' : linkId ? 'connect_link' : 'operator';
+  const { workspaceId, keyId, linkId, operatorKeyId, requestId, address } = actor;
   return sql`
     insert into audit_log (id, workspace_id, at, actor, actor_id, action, object_id, request_id, address)
-    select made.id, ${workspaceId}::uuid, clock_timestamp(), ${type}::text, ${keyId ?? linkId ?? operatorKeyId ?? null}::uuid,
+    select made.id, ${workspaceId}::uuid, clock_timestamp(), ${actorType(actor)}, ${keyId ?? linkId ?? operatorKeyId ?? null}::uuid,
       ${action}::text, made.object_id, ${requestId ?? null}::text, ${address ?? null}::text
     from ${made} as made (id, object_id)`;
 };
+
+const isUsable = sql`revoked_at is null and (expires_at is null or expires_at > clock_timestamp())`;
+
+/** SQL: null, which the column refuses, when the key may no longer do what it could when its call was admitted. */
+function actorType(actor: Actor): RawBuilder<unknown> {
+  const { workspaceId, keyId, linkId, operatorKeyId, scopes = [], channelIds = null } = actor;
+  const types: readonly (typeof actorTypes)[number][] = ['key', 'connect_link', 'operator'];
+  const [key, link, operator] = types.map((type) => sql.lit(type));
+  if (keyId !== undefined) {
+    return sql`(select ${key} from api_keys where id = ${keyId} and workspace_id = ${workspaceId} and ${isUsable}
+      and (scopes is null or scopes @> ${scopes}::text[])
+      and (channel_ids is null or channel_ids @> ${channelIds}::uuid[]) for share)`;
+  }
+
+  return operatorKeyId === undefined
+    ? sql`${linkId === undefined ? operator : link}`
+    : sql`(select ${operator} from operator_keys where id = ${operatorKeyId} and ${isUsable} for share)`;
+}
+
+/** Whether a change failed because the key of its call ended or lost a right meanwhile. */
+export const isKeyLost = (error: unknown): boolean =>
+  causesOf(error).some(
+    (cause) =>
+      'code' in cause && cause.code === '23502' && 'table' in cause && cause.table === 'audit_log',
+  );

@@ -45,13 +45,14 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
       },
     },
     errors: [],
-    handle: async ({ caller, query }) => {
+    handle: async ({ caller, query, assertStillAllowed }) => {
       const { post_id: postId, channel_id: channelId } = query;
       const { workspaceId } = caller;
       assertOneChannel(caller, channelId);
       const request = { ...query, postId, channelId };
       if (query.format === 'csv') {
-        return { status: 200, headers: csvHeaders, body: exportCsv(deps, workspaceId, request) };
+        const body = exportCsv(deps, workspaceId, request, assertStillAllowed);
+        return { status: 200, headers: csvHeaders, body };
       }
 
       const { days, totals, posts, hasMore } = await listAnalytics(deps, workspaceId, request);

@@ -34,7 +34,7 @@ const listCall = (deps: ApiDeps): Route =>
       },
     },
     errors: ['invalid_request'],
-    handle: async ({ caller, query, clientSignal }) => {
+    handle: async ({ caller, query, clientSignal, assertStillAllowed }) => {
       const {
         after = 0,
         limit = maxEventsPage,
@@ -53,7 +53,7 @@ const listCall = (deps: ApiDeps): Route =>
         to: to === undefined ? undefined : queryTime('to', to),
       };
       const stop = deps.stopping.signal;
-      const waiting = { waitS: wait, client: clientSignal(), stop };
+      const waiting = { waitS: wait, client: clientSignal(), stop, assertStillAllowed };
       return { status: 200, body: await pullEvents(deps, caller.workspaceId, search, waiting) };
     },
   });

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
+import { isKeyLost } from '../../db/audit.ts';
 import { isDatabaseUnavailable } from '../../db/database-errors.ts';
 import { AppError, errorCodes, type ErrorCode } from '../../domain/errors.ts';
 import { fields, listOf, oneOf, text } from '../../domain/json-schema.ts';
@@ -127,6 +128,13 @@ export function named(error: unknown): AppError {
     );
   }
 
+  if (isKeyLost(error)) {
+    return new AppError(
+      'unauthorized',
+      'This API key was revoked, expired or lost rights during this call, so nothing was changed.',
+    );
+  }
+
   return new AppError('internal', 'Something went wrong here. Tell the operator the X-Request-Id.');
 }
 
@@ -136,6 +144,8 @@ function answer(ctx: Context, error: AppError, cause: unknown, logFailure: LogFa
   ctx.body = { error: message, code, ...(details ? { details } : {}) };
   if (code === 'unauthorized') {
     ctx.set('WWW-Authenticate', 'Bearer');
+    ctx.remove('RateLimit'); // Of a key that ended during the call.
+    ctx.remove('RateLimit-Policy');
   }
 
   if (code === 'unavailable' || code === 'rate_limited') {

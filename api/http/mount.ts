@@ -1,6 +1,6 @@
 import { Router, type RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
-import { assertScope } from '../../domain/api-keys.ts';
+import { assertScope, reaches } from '../../domain/api-keys.ts';
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import { fields, isId, withLowerIds } from '../../domain/json-schema.ts';
 import { isText } from '../../domain/texts.ts';
@@ -13,14 +13,14 @@ import {
 import type { Caller } from '../../services/context.ts';
 import type { ServiceDeps } from '../../services/deps.ts';
 import type { Admission } from './admission.ts';
-import { hasBody, readBody, readNoBody } from './read-body.ts';
+import { assertNoBody, readBody, refuseNoBody } from './read-body.ts';
 import { readMultipart } from './read-multipart.ts';
 import type { Route, QuerySpec } from './route.ts';
 
 /** Path prefix of all routes. */
 const prefix = '/api/v1';
 
-type MountDeps = Pick<ServiceDeps, 'orm'> & { readonly admit: Admission };
+type MountDeps = Pick<ServiceDeps, 'orm'> & { readonly admission: Admission };
 
 /** Builds a router that authenticates, validates the request and runs the use case. */
 export function mount(routes: readonly Route[], deps: MountDeps): Router {
@@ -33,38 +33,54 @@ export function mount(routes: readonly Route[], deps: MountDeps): Router {
   return router;
 }
 
-function handlerOf(route: Route, { admit, orm }: MountDeps) {
+function handlerOf(route: Route, { admission, orm }: MountDeps) {
   const readQuery = queryReader(route.query);
   const body = bodyReader(route);
   return async (ctx: RouterContext): Promise<void> => {
     ctx.set('Cache-Control', 'no-store'); // Responses, also refusals, are for this key only and may contain secrets.
     const isWrite = route.method !== 'get' && route.isReadOnly !== true;
-    const { isForOperators, scope } = route;
+    const { isForOperators } = route;
     const waits = route.mayWait === true && 'wait' in ctx.query;
     // Or an operator, as `route` types it.
-    const caller = (await admit(ctx, isWrite, { waits, isForOperators })) as Caller;
-    if (scope !== null) {
-      assertScope(caller, scope);
+    let caller = (await admission.admit(ctx, isWrite, { waits, isForOperators })) as Caller;
+    assertMayCall(caller, route);
+    const params = ids(ctx.params);
+    const query = readQuery(ctx.query);
+    const wasComplete = ctx.req.complete;
+    const given = await body.read(ctx);
+    if (!wasComplete && ctx.req.complete) {
+      caller = await admission.readAgain(caller); // Its key may have ended while the body came.
+      assertMayCall(caller, route);
     }
 
-    const params = ids(ctx.params);
     await assertReachable({ orm }, caller, route, params);
-    const query = readQuery(ctx.query);
     const header = (name: string): string | undefined =>
       name in ctx.request.headers ? ctx.request.get(name) : undefined;
     const answer = await route.handle({
       caller,
       params,
       query,
-      body: await body(ctx),
+      body: body.parse(given),
       header,
       readMultipart: (options) => readMultipart(ctx, options),
       clientSignal: () => clientSignalOf(ctx.res),
+      assertStillAllowed: async () => {
+        const now = await admission.readAgain(caller);
+        assertMayCall(now, route);
+        assertSameReach(caller, now);
+      },
     });
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;
   };
+}
+
+/** @throws AppError `scope_missing` */
+function assertMayCall(caller: Pick<Caller, 'scopes'>, { scope }: Route): void {
+  if (scope !== null) {
+    assertScope(caller, scope);
+  }
 }
 
 /** Keeps a key that is restricted to some channels from others and from their posts, whatever the call. */
@@ -89,6 +105,13 @@ async function assertReachable(
   }
 }
 
+/** @throws AppError `unauthorized` when the key was restricted to other channels meanwhile. */
+function assertSameReach({ channelIds: before }: Caller, now: Caller): void {
+  if (now.channelIds !== null && !before?.every((id) => reaches(now, id))) {
+    throw new AppError('unauthorized', 'The channels of this API key changed during this call.');
+  }
+}
+
 /** Aborts when the client hangs up before its response is sent. */
 export function clientSignalOf(response: RouterContext['res']): AbortSignal {
   const left = new AbortController();
@@ -105,20 +128,27 @@ export function clientSignalOf(response: RouterContext['res']): AbortSignal {
   return left.signal;
 }
 
-/** Selects how the body of a route is read and validated. */
-function bodyReader({
-  method,
-  body,
-  bodyKind,
-  isBodyOptional,
-}: Route): (ctx: RouterContext) => Promise<unknown> {
-  if (body === undefined || bodyKind === 'multipart') {
-    return async (ctx) => (method === 'post' && body === undefined ? readNoBody(ctx) : undefined);
+type BodyReader = {
+  /** @returns undefined for an empty body. */
+  readonly read: (ctx: RouterContext) => Promise<unknown>;
+  readonly parse: (given: unknown) => unknown;
+};
+
+/** Selects how the body of a route is read, and how it is validated afterwards. */
+function bodyReader({ method, body, bodyKind, isBodyOptional }: Route): BodyReader {
+  if (bodyKind === 'multipart' || (body === undefined && method !== 'post')) {
+    return { read: () => Promise.resolve(), parse: () => undefined };
+  }
+
+  if (body === undefined) {
+    return { read: readBody, parse: assertNoBody };
   }
 
   const parse = parser(body);
-  return async (ctx) =>
-    parse(isBodyOptional && !hasBody(ctx) ? {} : withLowerIds(await readBody(ctx)));
+  return {
+    read: readBody,
+    parse: (given) => parse(withLowerIds(given ?? (isBodyOptional ? {} : refuseNoBody()))),
+  };
 }
 
 /** Treats a malformed id like an unknown one. @throws AppError `not_found` */

@@ -3,38 +3,44 @@ import { getRawBody, type RawBodyError } from 'raw-body';
 import { parse } from 'secure-json-parse';
 import { AppError } from '../../domain/errors.ts';
 
-/** Reads a JSON body of at most 1 MB. For a duplicate field the last value counts. */
+/**
+ * Reads a JSON body of at most 1 MB. For a duplicate field the last value counts.
+ *
+ * @returns undefined for an empty body, chunked or not.
+ */
 export async function readBody(ctx: Context): Promise<unknown> {
-  const type = ctx.get('content-type');
   const { length } = ctx.request;
-  if (length === 0 || (type === '' && length === undefined)) {
-    throw new AppError(
-      'invalid_request',
-      'This call needs a JSON body (Content-Type: application/json).',
-    );
+  if (length !== undefined && length > 0) {
+    assertJson(ctx); // Before a large body of another type is read.
+  }
+
+  const text = await readText(ctx);
+  if (text === '') {
+    return undefined;
   }
 
   assertJson(ctx);
-  return parseJson(await readText(ctx));
+  return parseJson(text);
 }
 
-export const hasBody = (ctx: Context): boolean =>
-  (ctx.request.length ?? 0) > 0 || ctx.get('transfer-encoding') !== '';
+/** @throws AppError `invalid_request` */
+export function refuseNoBody(): never {
+  throw new AppError(
+    'invalid_request',
+    'This call needs a JSON body (Content-Type: application/json).',
+  );
+}
 
 /**
  * Accepts an empty body, or the empty object that some clients always send.
  *
  * @throws AppError for any other body, because its fields would be ignored.
  */
-export async function readNoBody(ctx: Context): Promise<void> {
-  const text = hasBody(ctx) ? await readText(ctx) : '';
-  if (text === '') {
-    return;
-  }
-
-  assertJson(ctx);
-  const body = parseJson(text);
-  if (typeof body !== 'object' || body === null || Object.keys(body).length > 0) {
+export function assertNoBody(body: unknown): void {
+  const isEmpty =
+    body === undefined ||
+    (typeof body === 'object' && body !== null && Object.keys(body).length === 0);
+  if (!isEmpty) {
     throw new AppError('invalid_request', 'This call takes no body.');
   }
 }
@@ -105,6 +111,9 @@ const isNested = (value: unknown): value is object => typeof value === 'object' 
 /** Limit of a JSON body. */
 const maxBytes = 1024 * 1024;
 
+/** How long a whole body may take, in milliseconds. Uploads have their own limit. */
+const mostMs = 60_000;
+
 /**
  * Reads a request body as text.
  *
@@ -112,13 +121,25 @@ const maxBytes = 1024 * 1024;
  * @throws AppError `payload_too_large`; `unsupported_media_type` for a compressed body; `invalid_request` for a body
  *   that is incomplete or not UTF-8: replacement characters would silently change the text of a post.
  */
-export async function readText(ctx: Context, most: number = maxBytes): Promise<string> {
+export async function readText(
+  ctx: Context,
+  most: number = maxBytes,
+  withinMs: number = mostMs,
+): Promise<string> {
   assertUncompressed(ctx);
   const { length = null } = ctx.request;
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const message = `The request body took longer than ${withinMs / 1000} s. Send it faster.`;
+    late.reject(new AppError('invalid_request', message));
+  }, withinMs);
+  const options = { length, limit: most, encoding: 'utf-8', decoder: strict };
   try {
-    return await getRawBody(ctx.req, { length, limit: most, encoding: 'utf-8', decoder: strict });
+    return await Promise.race([getRawBody(ctx.req, options), late.promise]);
   } catch (error) {
     throw error instanceof AppError ? error : refusalOf(error as RawBodyError, most);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

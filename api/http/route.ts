@@ -21,6 +21,8 @@ export type Request = {
   readonly readMultipart: (options: MultipartOptions) => Promise<Multipart>;
   /** Aborts when the client hangs up before its response. Created on the first call. */
   readonly clientSignal: () => AbortSignal;
+  /** For a call that goes on for long: throws once the key has ended or lost a right. */
+  readonly assertStillAllowed: () => Promise<void>;
 };
 
 type Answer = {

@@ -120,7 +120,7 @@ const revokeCall = (deps: ApiDeps): Route =>
     scope: 'keys',
     summary: 'Revoke an API key',
     description:
-      'Every process refuses the key from the next call on; calls that are under way finish. A key may revoke itself.',
+      'Every process refuses the key from the next call on, and calls with it that are under way change nothing more. A key may revoke itself.',
     answers: {
       200: {
         description: 'The key is revoked.',

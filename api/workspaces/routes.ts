@@ -196,7 +196,7 @@ const deleteCall = (deps: ApiDeps): Route =>
     tag: 'Workspaces',
     summary: 'Delete a workspace with everything in it',
     description:
-      'From this answer on its keys are refused, its accounts are disconnected, and nothing more is published; requests that are under way finish. Posts that are live on a network stay there. Rows and files are deleted in the background, within hours. This cannot be undone. Repeating the call changes nothing.',
+      'From this answer on its keys are refused, its accounts are disconnected, and nothing more is published or changed; requests to networks that are under way finish. Posts that are live on a network stay there. Rows and files are deleted in the background, within hours. This cannot be undone. Repeating the call changes nothing.',
     isForOperators: true,
     scope: null,
     answers: {

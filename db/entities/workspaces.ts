@@ -69,6 +69,8 @@ export const OperatorKeySchema = defineEntity({
     /** As of an API key. */
     hash: p.text().unique(),
     lastFour: p.text(),
+    /** Null for never. */
+    expiresAt: instant().strictNullable(),
     createdAt: createdAt(),
     revokedAt: instant().strictNullable(),
     lastUsedAt: instant().strictNullable(),

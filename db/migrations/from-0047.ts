@@ -1,5 +1,12 @@
 import { Migration } from '@mikro-orm/migrations';
 
+/** Operator keys may expire. */
+export class Migration0047OperatorKeyExpiry extends Migration {
+  override up(): void {
+    this.addSql(`alter table "operator_keys" add column "expires_at" timestamptz(3) null`);
+  }
+}
+
 /**
  * Makes the words of posts and of searches by one function, whose result does not depend on the database's locale, and
  * stores tags in NFC. It builds `post_search` anew, which takes a minute for a million posts.

@@ -20,7 +20,7 @@ import {
   Migration0045SameTexts,
   Migration0046DroppedReferences,
 } from './from-0036.ts';
-import { Migration0048SearchWords } from './from-0047.ts';
+import { Migration0047OperatorKeyExpiry, Migration0048SearchWords } from './from-0047.ts';
 
 const baseline = 'migration-0024-engagement-order';
 
@@ -44,6 +44,7 @@ export const migrations = [
   { name: 'migration-0044-channel-media', class: Migration0044ChannelMedia },
   { name: 'migration-0045-same-texts', class: Migration0045SameTexts },
   { name: 'migration-0046-dropped-references', class: Migration0046DroppedReferences },
+  { name: 'migration-0047-operator-key-expiry', class: Migration0047OperatorKeyExpiry },
   { name: 'migration-0048-search-words', class: Migration0048SearchWords },
 ];
 

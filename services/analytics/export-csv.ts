@@ -61,12 +61,14 @@ type CsvRequest = PublishedSearch & {
 /**
  * Exports all selected posts by publishing time, one line per channel.
  *
+ * @param assertStillAllowed Called before each page, because a slow client may read for hours.
  * @throws AppError `invalid_request` for a parameter that CSV does not support.
  */
 export function exportCsv(
   { orm, now }: Pick<ServiceDeps, 'orm' | 'now'>,
   workspaceId: string,
   request: CsvRequest,
+  assertStillAllowed: () => Promise<void>,
 ): Readable {
   const { order = 'desc', sort = 'date', limit, offset } = request;
   const isOfPage = {
@@ -82,20 +84,27 @@ export function exportCsv(
     throw new AppError('invalid_request', `${first.path} ${first.message}.`, { details });
   }
 
-  return streamCsv(orm, filterOf(workspaceId, request, daysAsked(request, now())), order);
+  const filter = filterOf(workspaceId, request, daysAsked(request, now()));
+  return streamCsv(orm, filter, order, assertStillAllowed);
 }
 
 /**
  * Reads page by page at the client's speed, with keyset pagination: memory use is constant, and no database connection
  * is held while the client is slow.
  */
-const streamCsv = (orm: Orm, filter: Filter, order: Order): Readable =>
-  Readable.from(pagesOf(orm, filter, order), { objectMode: false });
+const streamCsv = (...pages: Parameters<typeof pagesOf>): Readable =>
+  Readable.from(pagesOf(...pages), { objectMode: false });
 
-async function* pagesOf(orm: Orm, filter: Filter, order: Order): AsyncGenerator<string> {
+async function* pagesOf(
+  orm: Orm,
+  filter: Filter,
+  order: Order,
+  assertStillAllowed: () => Promise<void>,
+): AsyncGenerator<string> {
   yield line([...columns]);
   let last: Row | undefined;
   do {
+    await assertStillAllowed();
     const rows = await queryPlanned(orm.em.fork(), selectRows(filter, order, last));
     last = rows.at(-1);
     if (rows.length > 0) {

@@ -88,6 +88,8 @@ type Waiting = {
   readonly client: AbortSignal;
   /** Aborts when this process stops. */
   readonly stop: AbortSignal;
+  /** Throws once the reader may no longer read. */
+  readonly assertStillAllowed: () => Promise<void>;
 };
 
 /**
@@ -100,7 +102,7 @@ export async function pullEvents(
   { orm }: Pick<ServiceDeps, 'orm'>,
   workspaceId: string,
   search: EventSearch,
-  { waitS, client, stop }: Waiting,
+  { waitS, client, stop, assertStillAllowed }: Waiting,
 ): Promise<EventsPage> {
   const endMs = performance.now() + waitS * 1000;
   let { after } = search;
@@ -116,6 +118,7 @@ export async function pullEvents(
     const signal = AbortSignal.any([client, stop]);
     await pause(Math.min(leftMs, lookEachMs), undefined, { signal }).catch(() => undefined);
     client.throwIfAborted();
+    await assertStillAllowed();
   }
 }
 

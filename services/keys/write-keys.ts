@@ -99,13 +99,13 @@ export async function editKey(
       expiresAt: expiresAt === undefined ? before.expiresAt : expiresAt,
     };
     await assertAllowed(em, workspaceId, rights, own, channelIds ?? []);
+    await recordAudit(em, holder, 'key.edited', id); // Before the change: a key may narrow itself.
     const [row = key] = await query(
       em,
       sql<KeyRow>`update api_keys set name = ${name ?? key.name}, scopes = ${textArray(scopes ?? key.scopes)},
           channel_ids = ${rights.channelIds}::uuid[], expires_at = ${rights.expiresAt}
         where id = ${id} and workspace_id = ${workspaceId} returning ${keyColumns}`,
     );
-    await recordAudit(em, holder, 'key.edited', id);
     return presentKey(row);
   });
 }
@@ -124,11 +124,11 @@ export async function revokeKey(
   await orm.em.fork().transactional(async (em) => {
     const { own, key } = await lockKeys(em, workspaceId, keyId, id);
     assertWithin(rightsOf(key), own);
+    await recordAudit(em, holder, 'key.revoked', id); // Before the change: a key may revoke itself.
     await query(
       em,
       sql`update api_keys set revoked_at = now() where id = ${id} and workspace_id = ${workspaceId}`,
     );
-    await recordAudit(em, holder, 'key.revoked', id);
   });
 }
 

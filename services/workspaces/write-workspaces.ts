@@ -94,7 +94,8 @@ export async function storeWorkspaceKey(
  * the secrets of its accounts are erased. The sweep deletes its rows and files (`activities/sweep/purge-workspaces.ts`).
  * A repeated call changes nothing.
  *
- * Locks in the order in which accounts are connected: the workspace, its channels, their grants and links.
+ * Locks in the order in which accounts are connected: the workspace, its channels, their grants and links. Keys are
+ * last, because each change holds the caller's key when it is recorded.
  *
  * @throws AppError `not_found`
  */
@@ -122,10 +123,6 @@ export async function deleteWorkspace(
     }
 
     await query(em, sql`update workspaces set deleted_at = ${at} where id = ${id}`);
-    await query(
-      em,
-      sql`update api_keys set revoked_at = ${at} where ${own} and revoked_at is null`,
-    );
     await query(em, sql`select id from channels where ${own} order by id for update`);
     await query(
       em,
@@ -139,6 +136,10 @@ export async function deleteWorkspace(
       em,
       sql`update webhook_endpoints set disabled_at = ${at}, disabled_reason = 'requested'
         where ${own} and disabled_at is null`,
+    );
+    await query(
+      em,
+      sql`update api_keys set revoked_at = ${at} where ${own} and revoked_at is null`,
     );
     await recordAudit(em, { ...origin, workspaceId: id }, 'workspace.deleted', id);
   });

@@ -1,4 +1,3 @@
-import type { CommandDeps } from '../../cli/command.ts';
 import { createOperatorKey } from '../../cli/operator-keys.ts';
 import { clientFor, type Client } from './client.ts';
 import type { Punctual } from './punctual.ts';
@@ -8,7 +7,7 @@ export async function newOperator({
   orm,
   url,
 }: Punctual): Promise<Client & { readonly id: string }> {
-  const deps = { em: orm.em.fork() } as CommandDeps; // The only one that is used.
+  const deps = { em: orm.em.fork(), now: () => new Date() };
   const { data } = await createOperatorKey(deps, { NAME: 'Our app' });
   const { id, operator_key: key } = data as { readonly id: string; readonly operator_key: string };
   return { ...clientFor(url, '', key), id };

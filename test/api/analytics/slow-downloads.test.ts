@@ -71,3 +71,17 @@ test.serial(
     t.is((await client.get('/me')).status, 200);
   },
 );
+
+test.serial('a download ends when its key is revoked', async (t) => {
+  const client = await manyPosts();
+  const socket = await ask(t, client);
+  await once(socket, 'readable');
+  const { id } = (await client.get('/me')).body.key;
+  t.is((await client.delete(`/keys/${id}`)).status, 200);
+  let bytes = 0;
+  socket.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.length;
+  });
+  await t.throwsAsync(once(socket.resume(), 'close'), { code: 'ECONNRESET' });
+  t.true(bytes < size, `${bytes}`);
+});

@@ -1,9 +1,17 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { request as httpRequest } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
+import Koa from 'koa';
+import { allRoutes } from '../../../api/app.ts';
+import type { ApiDeps } from '../../../api/deps.ts';
+import { readText } from '../../../api/http/read-body.ts';
+import type { AppError } from '../../../domain/errors.ts';
 import type { Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
+import { newOperator } from '../../support/operator.ts';
 import { rawCall } from '../../support/raw-call.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 import { statuses } from './refuse.ts';
@@ -193,6 +201,49 @@ test('exactly 1 MB is accepted, and a byte more is not', async (t) => {
   t.is(await send(1024 * 1024), 201);
   t.is(await send(1024 * 1024 + 1), 413);
   t.is((await rows()).posts, 1);
+});
+
+test('an empty body in chunks is an empty body, in every call that needs none', async (t) => {
+  const { key } = await api.newClient();
+  const operator = await newOperator(api.punctual);
+  const calls = allRoutes({} as ApiDeps).filter(
+    ({ method, body, isBodyOptional }) => method === 'post' && (!body || isBodyOptional),
+  );
+  t.true(calls.length > 5);
+  for (const { path, isForOperators } of calls) {
+    const auth = `Authorization: Bearer ${isForOperators ? operator.key : key}`;
+    const start = `POST /api/v1${path.replaceAll(/\{\w+\}/gv, crypto.randomUUID())}`;
+    for (const type of [[json], []]) {
+      const headers = [auth, ...type, 'Transfer-Encoding: chunked'];
+      const { status, text } = await rawSocket(request(start, headers, '0\r\n\r\n'));
+      t.is(status, 404, `${path}: ${text}`); // What the call itself says of an unknown id.
+    }
+  }
+
+  const none = request('POST /api/v1/posts', [
+    `Authorization: Bearer ${key}`,
+    'Transfer-Encoding: chunked',
+  ]);
+  t.regex((await rawSocket(`${none}0\r\n\r\n`)).text, /needs a JSON body/v);
+});
+
+test('a body that does not come within its time is refused', async (t) => {
+  const app = new Koa();
+  app.use(async (ctx) => {
+    ctx.body = await readText(ctx, 1000, 50).catch((error: AppError) => error.message);
+  });
+  const server = app.listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const sent = httpRequest({
+    port: (server.address() as AddressInfo).port,
+    host: '127.0.0.1',
+    method: 'POST',
+  });
+  t.teardown(() => sent.destroy());
+  sent.write('{');
+  const [answer] = await once(sent, 'response');
+  t.is(await textOf(answer), 'The request body took longer than 0.05 s. Send it faster.');
 });
 
 /**

@@ -145,13 +145,13 @@ export async function eachCall(
 }
 
 async function apiWithoutDatabase(t: ExecutionContext): Promise<string> {
-  const admit = admission(t, `postgresql://nobody@127.0.0.1:${await freePort()}/nothing`);
+  const closed = admission(t, `postgresql://nobody@127.0.0.1:${await freePort()}/nothing`);
   // Every call fails at authentication, so the other dependencies are not used.
   const answers = {
     media: { stallMs: 30_000 },
     networks: { oauth: {} },
   };
-  const deps = { admit, log: testLog, ...answers } as unknown as ApiDeps;
+  const deps = { admission: closed, log: testLog, ...answers } as unknown as ApiDeps;
   const server = createApp(deps).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
