@@ -97,7 +97,7 @@ export const rules: Rules = {
         ...commentFaults(choice),
         ...thumbnailFaults(content),
       ],
-      warnings: [...titleWarnings(title), ...warnings],
+      warnings: [...titleWarnings(title), ...warnings, ...thumbnailWarnings(post)],
       texts,
       facts: [...facts, ...(choice.madeForKids === undefined ? [audienceFacts] : [])],
     };
@@ -166,6 +166,27 @@ function commentFaults({ firstComment, madeForKids, privacy }: Choice): string[]
 function thumbnailFaults({ optionFiles }: Content): readonly string[] {
   const thumbnail = optionFiles?.['thumbnail'];
   return thumbnail ? validateFiles([thumbnail], thumbnailLimits).errors : [];
+}
+
+/** Source: https://support.google.com/youtube/answer/15424877 */
+const shortMaxDurationMs = 3 * 60_000;
+
+/** YouTube answers 200 to the thumbnail of a Short, and does not show it. */
+function thumbnailWarnings({ media, options, optionFiles }: Content): string[] {
+  const hasThumbnail = options['thumbnail'] !== undefined || optionFiles?.['thumbnail'];
+  const shorts = media.flat().filter(
+    ({ width, height, durationMs }) =>
+      width !== null &&
+      height !== null &&
+      width <= height &&
+      (durationMs ?? Infinity) <= shortMaxDurationMs,
+  );
+  return hasThumbnail
+    ? shorts.map(
+        (file) =>
+          `YouTube shows no thumbnail of its own for a Short, and ${nameOf(file)} becomes one: it is vertical or square (${file.width} × ${file.height}) and lasts up to ${durationOf(shortMaxDurationMs)}.`,
+      )
+    : [];
 }
 
 const titleWarnings = (title: Title | null): string[] =>

@@ -217,6 +217,27 @@ test('a thumbnail is a JPEG or PNG of up to 50 MiB', (t) => {
   }
 });
 
+test('the thumbnail of a Short has a warning that YouTube does not show it', (t) => {
+  const pictured = (facts: Partial<AttachmentFacts>, thumbnail?: string) =>
+    film({ media: [video(facts)], options: thumbnail === undefined ? {} : { thumbnail } });
+  const vertical = { width: 270, height: 480, durationMs: 180_000 };
+  for (const [facts, size] of [
+    [vertical, '270 × 480'],
+    [{ ...vertical, width: 480 }, '480 × 480'],
+  ] as const) {
+    youtube.warns(
+      t,
+      pictured(facts, 'id'),
+      `YouTube shows no thumbnail of its own for a Short, and "clip.mp4" becomes one: it is vertical or square (${size}) and lasts up to 3 min.`,
+    );
+  }
+
+  youtube.warns(t, pictured(vertical));
+  youtube.warns(t, pictured({ ...vertical, width: 481 }, 'id'));
+  youtube.warns(t, pictured({ ...vertical, durationMs: 180_001 }, 'id'));
+  youtube.warns(t, pictured({ ...vertical, width: null }, 'id'));
+});
+
 test('a first comment needs a video with comments enabled', (t) => {
   const commented = (more: Content['options'] = {}, comment = 'First') =>
     film({ options: { first_comment: comment, ...more } });
