@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { decoding, sharp } from './decoding.ts';
 import type { FileRefusal, PictureFacts } from './inspector.ts';
-import { hasLocation, removeMetadata } from './remove-location.ts';
+import { removeLocation } from './remove-location.ts';
 
 const maxPixels = decoding.limitInputPixels;
 
@@ -9,8 +9,8 @@ const maxPixels = decoding.limitInputPixels;
 const maxFrames = 10_000;
 
 /**
- * Reads an image's header and the delays of an animation, and decodes the first frame. Removes the location from the
- * metadata, and appends the end marker when a JPEG lacks it.
+ * Reads an image's header and the delays of an animation, and decodes the first frame. Removes locations and what
+ * follows the picture, and appends the end marker when a JPEG lacks it.
  */
 export async function readImage(filePath: string): Promise<PictureFacts | FileRefusal> {
   const image = await sharp(filePath)
@@ -32,10 +32,7 @@ export async function readImage(filePath: string): Promise<PictureFacts | FileRe
     return { refusal: `The animation has more than ${maxFrames} frames.` };
   }
 
-  if (hasLocation(image)) {
-    removeMetadata(filePath, image);
-  }
-
+  removeLocation(filePath, image);
   const refusal = await refusalByDecoding(filePath, image.format);
   if (refusal !== null) {
     return { refusal };

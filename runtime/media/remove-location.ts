@@ -1,28 +1,32 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { Metadata } from 'sharp';
+import { createReader, endMarker, jpegSegments, pngChunks, type Reader } from './picture-blocks.ts';
 
 /** The Exif tag that points to the GPS data, a 32-bit number, in both byte orders. */
 const gpsTags = [Buffer.from('2588040001000000', 'hex'), Buffer.from('8825000400000001', 'hex')];
 
 /** Whether the metadata may contain the location. */
-export const hasLocation = ({ exif, xmp, comments = [] }: Metadata): boolean =>
+const hasLocation = ({ exif, xmp, comments = [] }: Metadata): boolean =>
   gpsTags.some((tag) => exif?.includes(tag)) ||
   /gps|latitude/iv.test(xmp?.toString('latin1') ?? '') ||
   // ImageMagick stores a JPEG's metadata like this in a PNG, compressed.
   comments.some(({ keyword }) => /^raw profile type (?:exif|app1|xmp)$/iv.test(keyword));
 
 /**
- * Overwrites a picture's metadata in place: Exif keeps only the orientation, XMP and texts become zeros. Pixels and
- * colour profile stay, and no other byte moves. Cuts off any data after the picture, such as a second picture with
- * metadata.
+ * Cuts off what follows the picture, such as a second picture or the video of a motion photo, which have metadata of
+ * their own. If the picture's metadata may contain the location, overwrites them in place: Exif keeps only the
+ * orientation, XMP and texts become zeros. Those that decoders do not show before they read the pixels are always
+ * overwritten. Pixels and colour profile stay, and no other byte moves.
  */
-export function removeMetadata(filePath: string, { format, orientation = 1 }: Metadata): void {
+export function removeLocation(filePath: string, metadata: Metadata): void {
+  const { format, orientation = 1 } = metadata;
+  const blocksOf = { jpeg: jpegBlocks, png: pngBlocks, webp: webpBlocks, gif: gifBlocks };
   const file = openSync(filePath, 'r+');
   try {
-    const blocksOf = { jpeg: jpegBlocks, png: pngBlocks, webp: webpBlocks }[String(format)];
     const { size } = fstatSync(file);
-    const end = blocksOf?.(createReader(file), { file, size, orientation }) ?? size;
+    const target = { file, size, orientation, hasLocation: hasLocation(metadata) };
+    const end = blocksOf[format as keyof typeof blocksOf](createReader(file), target) ?? size;
     if (end < size) {
       ftruncateSync(file, end);
     }
@@ -36,15 +40,20 @@ type Target = {
   /** Blocks that claim to extend beyond it stay unchanged: writing them would grow the file by up to 4 GB. */
   readonly size: number;
   readonly orientation: number;
+  /** Whether the metadata before the pixels may contain the location. */
+  readonly hasLocation: boolean;
 };
 
-const [exifMarker, othersMarker, photoshopMarker, endMarker] = [0xe1, 0xe2, 0xed, 0xd9];
+const [exifMarker, othersMarker, photoshopMarker, scanMarker] = [0xe1, 0xe2, 0xed, 0xda];
 const exifName = 'Exif\0\0';
+/** The index of further pictures in the file, and the parts of XMP beyond its first 64 KB. */
+const unshown = /^(?:MPF\0|http:\/\/ns\.adobe\.com\/xmp\/extension\/)/v;
 
 /** @returns where the picture ends; null when it does not. */
 function jpegBlocks(reader: Reader, target: Target): number | null {
+  let { hasLocation: erases } = target;
   for (const { marker, start, length } of jpegSegments(reader)) {
-    const name = reader.at(start, 12).toString('latin1');
+    const name = reader.at(start, 40).toString('latin1');
     if (marker === endMarker) {
       return start;
     }
@@ -53,49 +62,18 @@ function jpegBlocks(reader: Reader, target: Target): number | null {
       return null;
     }
 
-    if (marker === exifMarker && name.startsWith(exifName)) {
+    erases ||= marker === scanMarker;
+    if (erases && marker === exifMarker && name.startsWith(exifName)) {
       writeExif(target, start + exifName.length, length - exifName.length);
     } else if (
-      marker === exifMarker ||
-      marker === photoshopMarker ||
-      // The index of further pictures in the file.
-      (marker === othersMarker && name.startsWith('MPF\0'))
+      (erases && (marker === exifMarker || marker === photoshopMarker)) ||
+      ((marker === exifMarker || marker === othersMarker) && unshown.test(name))
     ) {
       fill(target.file, start, length);
     }
   }
 
   return null;
-}
-
-type Segment = { readonly marker: number; readonly start: number; readonly length: number };
-
-/** Yields the segments and the end. Like libjpeg, skips any bytes before the next marker. */
-function* jpegSegments(reader: Reader): Generator<Segment> {
-  for (let position = 2; ;) {
-    const piece = reader.at(position, 64 * 1024);
-    const found = piece.indexOf(0xff);
-    if (piece.length === 0) {
-      return;
-    }
-
-    position += found === -1 ? piece.length : found + 1;
-    const [marker = 0] = found === -1 ? [] : reader.at(position, 1);
-    const isFilling = marker === 0xff; // Read again as the first byte of a marker.
-    position += found === -1 || isFilling ? 0 : 1;
-    if (marker === endMarker) {
-      yield { marker, start: position, length: 0 };
-      return;
-    }
-
-    const isAlone = marker <= 0x01 || (marker >= 0xd0 && marker <= 0xd8);
-    if (!isFilling && !isAlone) {
-      const [high = 0, low = 2] = reader.at(position, 2);
-      const length = Math.max(2, high * 256 + low);
-      yield { marker, start: position + 2, length: length - 2 };
-      position += length;
-    }
-  }
 }
 
 const texts = new Set(['tEXt', 'zTXt', 'iTXt']);
@@ -105,14 +83,9 @@ const unknownChunk = Buffer.from('voId');
 
 /** @returns where the picture ends; null when it does not. */
 function pngBlocks(reader: Reader, target: Target): number | null {
-  for (let position = 8; ;) {
-    const head = Buffer.from(reader.at(position, 8));
-    if (head.length < 8) {
-      return null;
-    }
-
-    const [length, name] = [head.readUInt32BE(0), head.toString('latin1', 4)];
-    const end = position + 12 + length;
+  let { hasLocation: erases } = target;
+  for (const { name, start, length } of pngChunks(reader)) {
+    const end = start + length + 4;
     if (name === 'IEND') {
       return end;
     }
@@ -121,20 +94,21 @@ function pngBlocks(reader: Reader, target: Target): number | null {
       return null;
     }
 
+    erases ||= name === 'IDAT';
     const crc = Buffer.alloc(4);
-    if (name === 'eXIf') {
-      writeExif(target, position + 8, length);
+    if (erases && name === 'eXIf') {
+      writeExif(target, start, length);
       crc.writeUInt32BE(checksumOf('eXIf', exifOf(target.orientation, length), length));
       writeSync(target.file, crc, 0, 4, end - 4);
-    } else if (texts.has(name)) {
-      writeSync(target.file, unknownChunk, 0, 4, position + 4);
-      fill(target.file, position + 8, length);
+    } else if (erases && texts.has(name)) {
+      writeSync(target.file, unknownChunk, 0, 4, start - 4);
+      fill(target.file, start, length);
       crc.writeUInt32BE(checksumOf('voId', Buffer.alloc(0), length));
       writeSync(target.file, crc, 0, 4, end - 4);
     }
-
-    position = end;
   }
+
+  return null;
 }
 
 /** The checksum of a chunk: its name, these bytes, and zeros up to the length. */
@@ -157,9 +131,9 @@ function webpBlocks(reader: Reader, target: Target): number {
       break;
     }
 
-    if (name === 'EXIF') {
+    if (target.hasLocation && name === 'EXIF') {
       writeExif(target, position + 8, length);
-    } else if (name === 'XMP ') {
+    } else if (target.hasLocation && name === 'XMP ') {
       fill(target.file, position + 8, length);
     }
 
@@ -167,6 +141,44 @@ function webpBlocks(reader: Reader, target: Target): number {
   }
 
   return end;
+}
+
+/** Of a GIF, what decoders need: frames, their timing, texts drawn into them, loops and the colour profile. */
+const [frameBlock, extensionBlock, endBlock] = [0x2c, 0x21, 0x3b];
+const neededExtensions = /^(?:\xf9|\x01|\xff\x0b(?:NETSCAPE2\.0|ANIMEXTS1\.0|ICCRGBG1012))/v;
+
+/**
+ * Overwrites comments, XMP and the data of other programs.
+ *
+ * @returns where the picture ends; null when it does not.
+ */
+function gifBlocks(reader: Reader, { file, size }: Target): number | null {
+  const byteAt = (position: number): number => reader.at(position, 1)[0] ?? 0;
+  const tableLength = (flags: number): number => (flags < 0x80 ? 0 : 3 * 2 ** ((flags % 8) + 1));
+  for (let position = 13 + tableLength(byteAt(10)); position < size;) {
+    const kind = byteAt(position);
+    const isNeeded =
+      kind === frameBlock || neededExtensions.test(reader.at(position + 1, 13).toString('latin1'));
+    if (kind === frameBlock) {
+      position += 11 + tableLength(byteAt(position + 9));
+    } else if (kind === extensionBlock) {
+      position += 2;
+    } else {
+      return kind === endBlock ? position + 1 : null;
+    }
+
+    for (let length = byteAt(position); length > 0; length = byteAt(position)) {
+      if (!isNeeded) {
+        fill(file, position + 1, Math.min(length, size - position - 1));
+      }
+
+      position += 1 + length;
+    }
+
+    position += 1;
+  }
+
+  return null;
 }
 
 function writeExif({ file, orientation }: Target, start: number, length: number): void {
@@ -188,25 +200,4 @@ function fill(file: number, start: number, length: number): void {
   for (let written = 0; written < length; written += zeros.length) {
     writeSync(file, zeros, 0, Math.min(zeros.length, length - written), start + written);
   }
-}
-
-type Reader = {
-  /** Returns `length` bytes, or fewer at the end of the file. */
-  at(position: number, length: number): Buffer;
-};
-
-/** Reads large pieces, as most requests are for a few bytes. */
-function createReader(file: number): Reader {
-  const piece = Buffer.alloc(256 * 1024);
-  let [start, filled] = [0, 0];
-  return {
-    at(position, length) {
-      if (position < start || position + length > start + filled) {
-        start = position;
-        filled = readSync(file, piece, 0, piece.length, position);
-      }
-
-      return piece.subarray(position - start, Math.min(position - start + length, filled));
-    },
-  };
 }
