@@ -11,10 +11,10 @@ import type {
 } from '../content-rules.ts';
 import { validateByLimits } from '../validation/content.ts';
 import {
+  animatedFormat,
   durationOf,
   sizesOf,
   hasType,
-  isAnimatedWebp,
   isImage,
   isVideo,
   nameOf,
@@ -169,8 +169,9 @@ function showsOtherwise(file: AttachmentFacts): string[] {
     return [`Bluesky shows a GIF as a still image, and ${nameOf(file)} is one.`];
   }
 
-  if (isAnimatedWebp(file)) {
-    return [`Bluesky shows an animated WebP as a still image, and ${nameOf(file)} is one.`];
+  const animated = animatedFormat(file);
+  if (animated) {
+    return [`Bluesky shows an animated ${animated} as a still image, and ${nameOf(file)} is one.`];
   }
 
   if (isImage(file) && !shown(file)) {

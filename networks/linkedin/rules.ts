@@ -11,7 +11,7 @@ import type {
 } from '../content-rules.ts';
 import type { ProfileUrl } from '../network-entry.ts';
 import { validateByLimits } from '../validation/content.ts';
-import { numberOf, isVideo, nameOf } from '../validation/files.ts';
+import { animatedFormat, numberOf, isVideo, nameOf } from '../validation/files.ts';
 import { asOnePost, isBlank } from '../validation/texts.ts';
 
 const limits: Limits = {
@@ -33,7 +33,7 @@ const limits: Limits = {
       max: 20,
       types: ['image/jpeg', 'image/png', 'image/gif'],
       maxPixels: 36_152_319,
-      // Of the allowed types, only GIFs have several frames.
+      // Documented for GIFs.
       maxFrames: 250,
       maxAltText: 4086,
     },
@@ -98,7 +98,7 @@ export const rules: Rules = {
   limits: () => limits,
   validate(content: Content, settings: Json): ValidationResult {
     const post = asOnePost(content);
-    const result = validateByLimits(post, limits, { fileWarnings: altTextWarnings });
+    const result = validateByLimits(post, limits, { fileWarnings });
     const choice = choiceOf(post.options);
     const isPage = linkedinSettings(settings).isOrganization;
     return {
@@ -128,10 +128,17 @@ function commentFaults({ firstComment }: Choice): string[] {
   ];
 }
 
-const altTextWarnings = (file: AttachmentFacts): string[] =>
-  isVideo(file) && file.altText !== null
+function fileWarnings(file: AttachmentFacts): string[] {
+  if (animatedFormat(file) === 'PNG') {
+    return [
+      `LinkedIn plays only GIFs as animations, and ${nameOf(file)} is an animated PNG: it may become a still image.`,
+    ];
+  }
+
+  return isVideo(file) && file.altText !== null
     ? [`LinkedIn has no alt text for videos: that of ${nameOf(file)} is left out.`]
     : [];
+}
 
 /** The options of a post. */
 type Choice = {

@@ -9,13 +9,13 @@ import type {
   Limits,
   TextLimit,
 } from '../content-rules.ts';
-import { numberOf, isAnimatedWebp, nameOf } from '../validation/files.ts';
+import { numberOf, animatedFormat, nameOf } from '../validation/files.ts';
 import { validateByLimits } from '../validation/content.ts';
 import { isBlank } from '../validation/texts.ts';
 import { mastodonSettings, type MastodonSettings } from './settings.ts';
 import { countCharacters, statusLength } from './status-length.ts';
 
-/** Mastodon's limit for GIFs, which servers do not report. */
+/** Mastodon's limit for GIFs, which servers do not report. Since 4.3 an animated PNG is one to Mastodon. */
 const maxGifPixels = 1280 * 720;
 
 /** Our names of types that servers name differently. Our types are read from a file's bytes. */
@@ -143,7 +143,8 @@ function filesOf(server: MastodonSettings): Limits['files'] {
 }
 
 function imageWarnings(file: AttachmentFacts): string[] {
-  if (isAnimatedWebp(file)) {
+  const animated = animatedFormat(file);
+  if (animated === 'WebP') {
     return [
       `Mastodon shows an animated WebP as a still image, and ${nameOf(file)} is one. Use a GIF for an animation.`,
     ];
@@ -151,9 +152,10 @@ function imageWarnings(file: AttachmentFacts): string[] {
 
   const { type, width, height } = file;
   const pixels = (width ?? 0) * (height ?? 0);
-  return type === 'image/gif' && pixels > maxGifPixels
+  const isGif = type === 'image/gif';
+  return (isGif || animated === 'PNG') && pixels > maxGifPixels
     ? [
-        `Many Mastodon servers take GIFs of up to ${numberOf(maxGifPixels)} pixels only, and ${nameOf(file)} has ${numberOf(pixels)} (${width} × ${height}).`,
+        `Many Mastodon servers take ${isGif ? 'GIFs' : 'animated PNGs'} of up to ${numberOf(maxGifPixels)} pixels only, and ${nameOf(file)} has ${numberOf(pixels)} (${width} × ${height}).`,
       ]
     : [];
 }

@@ -8,11 +8,21 @@ export const hasType =
   ({ type }: AttachmentFacts): boolean =>
     types.includes(type);
 
+const stillFormats: Readonly<Record<string, 'PNG' | 'WebP'>> = {
+  'image/png': 'PNG',
+  'image/webp': 'WebP',
+};
+
 /**
- * Whether a WebP has several frames. For files that were uploaded before frames were counted, the duration shows it.
+ * The format of an image with several frames that is not a GIF; undefined for other files. For files that were uploaded
+ * before frames were counted, the duration shows it.
  */
-export const isAnimatedWebp = ({ type, details, durationMs }: AttachmentFacts): boolean =>
-  type === 'image/webp' && ((details?.frames ?? 1) > 1 || durationMs !== null);
+export const animatedFormat = ({
+  type,
+  details,
+  durationMs,
+}: AttachmentFacts): 'PNG' | 'WebP' | undefined =>
+  (details?.frames ?? 1) > 1 || durationMs !== null ? stillFormats[type] : undefined;
 
 /** The faults of a file by the limits of its kind; null for each check that it passes. A type without a kind is one. */
 export function faultsOf(file: AttachmentFacts, kinds: readonly FileKind[]) {

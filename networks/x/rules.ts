@@ -9,7 +9,7 @@ import type {
   Limits,
 } from '../content-rules.ts';
 import { validateByLimits } from '../validation/content.ts';
-import { isImage, isVideo, nameOf } from '../validation/files.ts';
+import { animatedFormat, isImage, isVideo, nameOf } from '../validation/files.ts';
 import { hasLink, weightedLength } from './weighted-length.ts';
 
 const maxCashtags = 1;
@@ -143,7 +143,7 @@ function contentFaults(text: string): readonly string[] {
 }
 
 /**
- * Properties for which X refuses a video, according to its guide.
+ * Properties for which X refuses an image ("media type unrecognized") or, according to its guide, a video.
  *
  * Sources: https://docs.x.com/x-api/media/quickstart/best-practices,
  * https://docs.x.com/x-api/fundamentals/data-dictionary
@@ -160,6 +160,9 @@ function fileErrors(file: AttachmentFacts): string[] {
   const isOtherSound =
     (audioCodec !== undefined && audioCodec !== 'aac') || highEfficiency.has(audioProfile ?? '');
   return [
+    ...(animatedFormat(file) === 'PNG'
+      ? [`X takes animations as GIF only, and ${name} is an animated PNG.`]
+      : []),
     ...(chroma !== undefined && chroma !== '4:2:0'
       ? [`X takes videos in YUV 4:2:0 only, and ${name} is in ${chroma}. Encode it as yuv420p.`]
       : []),
@@ -181,12 +184,14 @@ function fileErrors(file: AttachmentFacts): string[] {
 
 /** Properties that X's guide advises against or does not mention. */
 function fileWarnings(file: AttachmentFacts): string[] {
+  const name = nameOf(file);
   if (!isVideo(file)) {
-    return [];
+    return animatedFormat(file) === 'WebP'
+      ? [`X plays only GIFs as animations, and ${name} is an animated WebP.`]
+      : [];
   }
 
   const { width, height, altText } = file;
-  const name = nameOf(file);
   const [longer, shorter] = [Math.max(width ?? 0, height ?? 0), Math.min(width ?? 0, height ?? 0)];
   const { frameRate = 0, bitDepth = 8, videoCodec = 'avc' } = videoDetails(file);
   return [

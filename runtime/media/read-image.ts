@@ -1,6 +1,8 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync } from 'node:fs';
+import type { Metadata } from 'sharp';
 import { decoding, sharp } from './decoding.ts';
 import type { FileRefusal, PictureFacts } from './inspector.ts';
+import { createReader, pngChunks } from './picture-blocks.ts';
 import { removeLocation } from './remove-location.ts';
 
 const maxPixels = decoding.limitInputPixels;
@@ -27,7 +29,7 @@ export async function readImage(filePath: string): Promise<PictureFacts | FileRe
     };
   }
 
-  const { pages: frames = 1 } = image;
+  const { frames, delayMs } = animationOf(filePath, image);
   if (frames > maxFrames) {
     return { refusal: `The animation has more than ${maxFrames} frames.` };
   }
@@ -38,13 +40,44 @@ export async function readImage(filePath: string): Promise<PictureFacts | FileRe
     return { refusal };
   }
 
-  const durationMs = image.delay?.reduce((sum, delay) => sum + delay, 0) ?? 0;
   return {
     width,
     height,
-    durationMs: durationMs > 0 ? Math.min(durationMs, 2 ** 31 - 1) : null,
+    durationMs: delayMs > 0 ? Math.min(Math.round(delayMs), 2 ** 31 - 1) : null,
     details: { frames },
   };
+}
+
+type Animation = { readonly frames: number; readonly delayMs: number };
+
+/** sharp reads an animated PNG as a still one. */
+const animationOf = (filePath: string, { format, pages = 1, delay = [] }: Metadata): Animation =>
+  format === 'png'
+    ? pngAnimation(filePath)
+    : { frames: pages, delayMs: delay.reduce((sum, one) => sum + one, 0) };
+
+/** Source: https://www.w3.org/TR/png-3/#apng-frame-based-animation */
+function pngAnimation(filePath: string): Animation {
+  const file = openSync(filePath, 'r');
+  try {
+    const reader = createReader(file);
+    let [frames, delayMs, isMoving] = [1, 0, false];
+    for (const { name, start } of pngChunks(reader)) {
+      const data = Buffer.from(reader.at(start, 26));
+      if (name === 'acTL' && data.length >= 4) {
+        frames = Math.max(1, data.readUInt32BE(0));
+        isMoving = frames > 1;
+      } else if (name === 'IDAT' && !isMoving) {
+        break; // The announcement of an animation counts before the pixels only.
+      } else if (name === 'fcTL' && data.length === 26) {
+        delayMs += (1000 * data.readUInt16BE(20)) / (data.readUInt16BE(22) || 100);
+      }
+    }
+
+    return { frames, delayMs: isMoving ? delayMs : 0 };
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Some programs omit it. Viewers do not need it, networks do. */

@@ -117,6 +117,39 @@ for (const platform of ['x', 'linkedin', 'mastodon'] as const) {
   });
 }
 
+const animations: readonly [platform: 'x' | 'linkedin' | 'bluesky' | 'mastodon', says: string][] = [
+  ['x', 'X takes animations as GIF only, and "cat.png" is an animated PNG.'],
+  ['x', 'X plays only GIFs as animations, and "cat.webp" is an animated WebP.'],
+  [
+    'linkedin',
+    'LinkedIn plays only GIFs as animations, and "cat.png" is an animated PNG: it may become a still image.',
+  ],
+  ['bluesky', 'Bluesky shows an animated PNG as a still image, and "cat.png" is one.'],
+  ['bluesky', 'Bluesky shows an animated WebP as a still image, and "cat.webp" is one.'],
+  [
+    'mastodon',
+    'Many Mastodon servers take animated PNGs of up to 921,600 pixels only, and "cat.png" has 960,000 (1200 × 800).',
+  ],
+  [
+    'mastodon',
+    'Mastodon shows an animated WebP as a still image, and "cat.webp" is one. Use a GIF for an animation.',
+  ],
+];
+for (const [platform, says] of animations) {
+  const { validate } = openNetworks({}).rules[platform];
+  const type = says.includes('.png"') ? 'png' : 'webp';
+  test(`${platform}: an animated ${type} is refused or has a warning, and a still one is taken`, (t) => {
+    const sentencesOf = (facts: Partial<AttachmentFacts>): readonly string[] => {
+      const file = image({ name: `cat.${type}`, type: `image/${type}`, ...facts });
+      const { errors, warnings } = validate(filesOf(file), {});
+      return [...errors, ...warnings];
+    };
+    t.deepEqual(sentencesOf({ details: { frames: 1 } }), []);
+    t.deepEqual(sentencesOf({ details: { frames: 2 } }), [says]);
+    t.deepEqual(sentencesOf({ durationMs: 900 }), [says], 'Uploaded before frames were counted.');
+  });
+}
+
 test('any file name appears in errors as one clean line', (t) => {
   const named = (name: string) =>
     openNetworks({}).rules.x.validate(filesOf(image({ name, sizeBytes: 9_000_000 })), {})

@@ -17,6 +17,7 @@ async function inspect(t: ExecutionContext, bytes: Uint8Array) {
 const details: Readonly<Record<string, readonly [() => Promise<Buffer> | Buffer, object]>> = {
   'a GIF of 400 frames': [() => inputFile('gif-400-frames.gif'), { frames: 400 }],
   'an animated WebP': [() => inputFile('webp-animated.webp'), { frames: 3 }],
+  'an animated PNG': [() => inputFile('png-animated.png'), { frames: 8 }],
   'H.264 in 240 frames per second': [
     () => inputFile('frame-rate-240.mp4'),
     { frameRate: 240, videoCodec: 'avc', chroma: '4:2:0', bitDepth: 8, pixelAspect: 1 },
@@ -46,6 +47,15 @@ for (const [what, [make, expected]] of Object.entries(details)) {
     t.like(await inspect(t, await make()), { details: expected });
   });
 }
+
+test('an animated PNG of a bug report lasts as long as its frames', async (t) => {
+  t.like(await inspect(t, inputFile('png-animated.png')), {
+    type: 'image/png',
+    width: 120,
+    height: 90,
+    durationMs: 800,
+  });
+});
 
 /** An empty box of QuickTime and MP4. */
 const box = (name: string, length = 8): Buffer => {

@@ -154,11 +154,6 @@ test('media that Bluesky shows differently than expected has a warning', (t) => 
   bluesky.takes(t, gif);
   bluesky.warns(t, gif, 'Bluesky shows a GIF as a still image, and "cat.gif" is one.');
 
-  const webp = image({ name: 'cat.webp', type: 'image/webp' });
-  const still = 'Bluesky shows an animated WebP as a still image, and "cat.webp" is one.';
-  bluesky.warns(t, filesOf({ ...webp, details: { frames: 1 } }));
-  bluesky.warns(t, filesOf({ ...webp, details: { frames: 3 } }), still);
-  bluesky.warns(t, filesOf({ ...webp, durationMs: 900 }), still);
   bluesky.warns(
     t,
     filesOf(image({ name: 'a.heic', type: 'image/heic' })),

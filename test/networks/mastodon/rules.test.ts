@@ -148,16 +148,6 @@ test('a GIF that exceeds the limits of many servers has a warning', (t) => {
 
 // The limits that a server announces.
 
-test('an animated WebP has a warning that it does not move', (t) => {
-  const webp = image({ name: 'cat.webp', type: 'image/webp' });
-  mastodon.warns(t, filesOf({ ...webp, details: { frames: 1 } }));
-  mastodon.warns(
-    t,
-    filesOf({ ...webp, details: { frames: 3 } }),
-    'Mastodon shows an animated WebP as a still image, and "cat.webp" is one. Use a GIF for an animation.',
-  );
-});
-
 test("a video may have the server's limit of frames per second, 120 by default", (t) => {
   const film = (frameRate: number) => filesOf(video({ details: { frameRate } }));
   const words = (limit: number, actual: number) =>
