@@ -174,13 +174,15 @@ const shortMaxDurationMs = 3 * 60_000;
 /** YouTube answers 200 to the thumbnail of a Short, and does not show it. */
 function thumbnailWarnings({ media, options, optionFiles }: Content): string[] {
   const hasThumbnail = options['thumbnail'] !== undefined || optionFiles?.['thumbnail'];
-  const shorts = media.flat().filter(
-    ({ width, height, durationMs }) =>
-      width !== null &&
-      height !== null &&
-      width <= height &&
-      (durationMs ?? Infinity) <= shortMaxDurationMs,
-  );
+  const shorts = media
+    .flat()
+    .filter(
+      ({ width, height, durationMs }) =>
+        width !== null &&
+        height !== null &&
+        width <= height &&
+        (durationMs ?? Infinity) <= shortMaxDurationMs,
+    );
   return hasThumbnail
     ? shorts.map(
         (file) =>
