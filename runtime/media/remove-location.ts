@@ -145,7 +145,8 @@ function webpBlocks(reader: Reader, target: Target): number {
 
 /** Of a GIF, what decoders need: frames, their timing, texts drawn into them, loops and the colour profile. */
 const [frameBlock, extensionBlock, endBlock] = [0x2c, 0x21, 0x3b];
-const neededExtensions = /^(?:\xf9|\x01|\xff\x0b(?:NETSCAPE2\.0|ANIMEXTS1\.0|ICCRGBG1012))/v;
+const [timingLabel, textLabel, programLabel] = [0xf9, 0x01, 0xff];
+const neededPrograms = new Set(['NETSCAPE2.0', 'ANIMEXTS1.0', 'ICCRGBG1012']);
 
 /**
  * Overwrites comments, XMP and the data of other programs.
@@ -157,8 +158,13 @@ function gifBlocks(reader: Reader, { file, size }: Target): number | null {
   const tableLength = (flags: number): number => (flags < 0x80 ? 0 : 3 * 2 ** ((flags % 8) + 1));
   for (let position = 13 + tableLength(byteAt(10)); position < size;) {
     const kind = byteAt(position);
+    const label = byteAt(position + 1);
     const isNeeded =
-      kind === frameBlock || neededExtensions.test(reader.at(position + 1, 13).toString('latin1'));
+      kind === frameBlock ||
+      label === timingLabel ||
+      label === textLabel ||
+      (label === programLabel &&
+        neededPrograms.has(reader.at(position + 3, 11).toString('latin1')));
     if (kind === frameBlock) {
       position += 11 + tableLength(byteAt(position + 9));
     } else if (kind === extensionBlock) {
