@@ -3,9 +3,16 @@ import type { Client } from '@temporalio/client';
 import { adoptKey, adoptStorage, installationId } from '../db/installation.ts';
 import { migrate } from '../db/migrate.ts';
 import type { Orm } from '../db/orm.ts';
-import { finishRestore, readRestoreCounter, type Finished } from '../db/restore-counter.ts';
+import {
+  duePosts,
+  finishRestore,
+  readRestoreCounter,
+  type Finished,
+} from '../db/restore-counter.ts';
 import { AppError } from '../domain/errors.ts';
+import { forEachLimit } from '../runtime/concurrency.ts';
 import { readConfig } from '../runtime/config/read-config.ts';
+import { readLatestRun } from '../temporal/latest-run.ts';
 import { loadStoredCounter } from '../temporal/namespace.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
 import { readTime } from './format.ts';
@@ -51,6 +58,12 @@ export async function adoptSecretKey({ orm, sealer }: CommandDeps): Promise<Comm
 /** Tolerance between the clocks of Temporal and the database, in milliseconds. */
 const clocksDifferMs = 60_000;
 
+/**
+ * Longest time that a database can lack without its counter showing it, in milliseconds: just below two counts. A
+ * change that it lacks is then at most this much younger than the backup.
+ */
+const unnoticedMs = 2 * 60_000;
+
 /** Temporal's workflow lists lag by about a second. In milliseconds. */
 const listLagMs = 2000;
 
@@ -74,8 +87,17 @@ export async function finishRestoredDatabase(
   }
 }
 
+/** Returns a time before the backup: the restored counter may have gone on since. Null if the backup has no count. */
+function backupTime(lastAt: Date | null, behindSince: Date | null): Date | null {
+  const before = Math.min(
+    lastAt?.getTime() ?? Infinity,
+    (behindSince?.getTime() ?? Infinity) - unnoticedMs,
+  );
+  return lastAt && new Date(before - clocksDifferMs);
+}
+
 /**
- * @param since When the backup began; null uses one minute before the last count in the database.
+ * @param since When the backup began; null derives it from the last count in the database and the first known loss.
  * @throws AppError when the database is not behind Temporal and no time was given.
  */
 export async function completeRestore(
@@ -93,7 +115,7 @@ export async function completeRestore(
     );
   }
 
-  const from = since ?? (lastAt && new Date(lastAt.getTime() - clocksDifferMs));
+  const from = since ?? backupTime(lastAt, behindSince);
   if (from === null) {
     throw new AppError(
       'invalid_request',
@@ -108,6 +130,24 @@ export async function completeRestore(
     ended.push(workflowId.replace('post-', ''));
   }
 
-  const done = await orm.em.fork().transactional((em) => finishRestore(em, ended, known));
+  const unsent = await listUnsent(client, await duePosts(orm.em.fork()));
+  const done = await orm.em
+    .fork()
+    .transactional((em) => finishRestore(em, { ended, unsent }, known));
   return { ...done, ended };
+}
+
+/** Number of concurrent requests for histories. */
+const width = 20;
+
+/** Returns the posts whose workflow runs and has not begun to send. They became due while no worker sent anything. */
+async function listUnsent(client: Client, postIds: readonly string[]): Promise<string[]> {
+  const unsent: string[] = [];
+  await forEachLimit(postIds, width, async (postId) => {
+    const run = await readLatestRun(client, postId);
+    if (run?.isRunning && !run.hasSent) {
+      unsent.push(postId);
+    }
+  });
+  return unsent;
 }

@@ -14,7 +14,7 @@ export type RestoreCounter = {
   readonly count: number;
   readonly lastAt: Date | null;
   readonly isDue: boolean;
-  /** Time at which a restore was detected; null after `restore finish`. */
+  /** Time at which a restore was detected, or of the first known change that it lost; null after `restore finish`. */
   readonly behindSince: Date | null;
 };
 
@@ -71,6 +71,14 @@ export async function markDatabaseBehind(orm: Orm, known: number): Promise<void>
   );
 }
 
+/**
+ * Records that the database lacks what a workflow did at this time, which keeps workers from starting until `restore
+ * finish`.
+ */
+export async function markDatabaseOlder(em: Em, at: Date): Promise<void> {
+  await query(em, sql`update installation set behind_since = least(behind_since, ${at}, now())`);
+}
+
 /** @returns whether workers wait for `restore finish`; false if the database does not respond. */
 export const awaitsRestoreFinish = (orm: Orm): Promise<boolean> =>
   readRestoreCounter(orm).then(
@@ -79,7 +87,7 @@ export const awaitsRestoreFinish = (orm: Orm): Promise<boolean> =>
   );
 
 export const restoredDatabase =
-  'The database is older than its workflows: it was restored from a backup, and lacks what was published since. Workers send nothing until "npm run admin -- restore finish" has run (docs/operate/backups.md).';
+  'The database is older than its workflows: it was restored from a backup or lost commits in a failover, and lacks what was published since. Workers send nothing until "npm run admin -- restore finish" has run (docs/operate/backups.md).';
 
 const doubt =
   'The service was restored from a backup, and may have published this since. Check the account, then settle this channel.';
@@ -91,17 +99,34 @@ export type Finished = {
   readonly syncedDeliveries: number;
 };
 
+/** Ids of posts, by what Temporal knows of their workflows. */
+type ByWorkflow = {
+  /** It ended since the backup began. */
+  readonly ended: readonly string[];
+  /** It runs, and has sent nothing. */
+  readonly unsent: readonly string[];
+};
+
+/** Returns the ids of the posts that should have been sent by now. */
+export async function duePosts(em: Em): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    em,
+    sql`select id from posts where ${isOpenPost()} and ${dueAt()} <= now()`,
+  );
+  return rows.map(({ id }) => id);
+}
+
 /**
  * Makes a restored database safe to use, in the caller's transaction. Channels that may have been published since the
- * backup become unconfirmed and are not sent: those of posts that were due, of posts whose workflow ended since, and
- * those being sent. All later posts are synced again, with revisions above those of their workflows.
+ * backup become unconfirmed and are not sent: those of posts that were due, unless their workflow has sent nothing; of
+ * posts whose workflow ended since; and those being sent. The other posts are synced again, with revisions above those
+ * of their workflows. So are the revisions of unconfirmed posts, so that a retry is told from the lost runs.
  *
- * @param ended Ids of posts whose workflows ended since the backup began.
  * @param atLeast The count in Temporal.
  */
 export async function finishRestore(
   em: Em,
-  ended: readonly string[],
+  { ended, unsent }: ByWorkflow,
   atLeast: number,
 ): Promise<Finished> {
   const failed = await query<{ channels: number }>(
@@ -109,7 +134,7 @@ export async function finishRestore(
     sql`with doubtful as materialized (
       select p.id, p.workspace_id from posts p
       where (p.id = any(${ended}::uuid[])
-          or (${isOpenPost('p')} and ${dueAt('p')} <= now()))
+          or (${isOpenPost('p')} and ${dueAt('p')} <= now() and p.id <> all(${unsent}::uuid[])))
         and exists (select from post_channels pc
           where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status <> 'published')
       for update
@@ -119,7 +144,7 @@ export async function finishRestore(
       where pc.post_id = d.id and pc.workspace_id = d.workspace_id and pc.status <> 'published'
       returning pc.id
     ), failed as (
-      update posts p set status = 'failed', updated_at = now()
+      update posts p set status = 'failed', revision = revision + 1000, updated_at = now()
       from doubtful d where p.id = d.id and p.workspace_id = d.workspace_id
     )
     select count(*)::int as channels from channels`,

@@ -21,12 +21,14 @@ import { moment, networkLabel } from '../workflows/details.ts';
 import { ofPost, type SearchedPost } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
 import { startSearchable } from './ensure-search-attributes.ts';
+import { startOnce } from './older-database.ts';
 
 /**
  * Starts or signals the workflow of a post according to the committed row, and marks the row synced. Safe to repeat and
  * to reorder: starts are idempotent, and signals carry the revision.
  *
  * @throws ServiceError if Temporal is unavailable; the row stays in the outbox, and the relay retries.
+ * @throws DatabaseOlderError if the post's workflow published what the row says is still to be sent.
  */
 export async function syncPost(
   client: Client,
@@ -35,7 +37,9 @@ export async function syncPost(
   log?: Logger,
 ): Promise<void> {
   const { wakeAt, version, searched } = await readStored(em, post);
-  await underDeadline(client, () => notify(client, { ...post, dueAt: wakeAt }, searched, log));
+  await underDeadline(client, () =>
+    notify({ client, em, log }, { ...post, dueAt: wakeAt }, searched),
+  );
   const wakesAt = wakeAt === post.dueAt ? null : wakeAt;
   await markSynced(em, post, { wakesAt, version: post.status === 'draft' ? version : null }, log);
 }
@@ -120,43 +124,48 @@ async function markSynced(
 const mayStart = (post: PostToSync): post is PostToSync & { readonly dueAt: string } =>
   (post.status === 'scheduled' || post.status === 'publishing') && post.dueAt !== null;
 
+type Place = { readonly client: Client; readonly em: Em; readonly log: Logger | undefined };
+
 async function notify(
-  client: Client,
+  { client, em, log }: Place,
   post: PostToSync,
   searched: SearchedPost,
-  log?: Logger,
 ): Promise<void> {
   const { workspaceId, postId, revision, requestId } = post;
   const attributes = ofPost(workspaceId, searched, post.dueAt);
   const staticSummary = postSummary(searched, post.dueAt);
   const input = { workspaceId, postId, revision };
+  const startToSend = (start: (extra: object) => Promise<unknown>): Promise<void> =>
+    startOnce({ client, em }, post, (policy) =>
+      startSearchable(client, attributes, (extra) => start({ ...extra, ...policy }), log),
+    );
   if (mayStart(post)) {
     const { dueAt: at } = post;
     const options = { ...startOptions({ ...input, dueAt: at, requestId }), staticSummary };
     // Works for a missing workflow and for one with another time, in one call.
-    const signal = (searchable: object): Promise<unknown> =>
+    const signal = (extra: object): Promise<unknown> =>
       client.workflow.signalWithStart('publishPost', {
         ...options,
-        ...searchable,
+        ...extra,
         signal: reschedule,
         signalArgs: [{ revision, dueAt: at }],
       });
-    const start = (searchable: object): Promise<unknown> =>
+    await startToSend((extra) =>
       revision === 1
-        ? startOr(client, { ...options, ...searchable }, () => signal(searchable))
-        : signal(searchable);
-    await startSearchable(client, attributes, start, log);
+        ? startOr(client, { ...options, ...extra }, () => signal(extra))
+        : signal(extra),
+    );
   } else if (post.status === 'draft' && post.isUnfinished) {
     // Finish now: in the post's workflow, which may sleep until another time, or in a new one.
     const options = { ...startOptions({ ...input, dueAt: longAgo, requestId }), staticSummary };
-    const start = (searchable: object): Promise<unknown> =>
+    await startToSend((extra) =>
       client.workflow.signalWithStart('publishPost', {
         ...options,
-        ...searchable,
+        ...extra,
         signal: cancel,
         signalArgs: [{ revision, unfinished: true }],
-      });
-    await startSearchable(client, attributes, start, log);
+      }),
+    );
   } else if (post.status === 'draft') {
     await notifyOfCancel(client, post);
   } else if (post.isSettled) {

@@ -205,7 +205,7 @@ async function insertFinds(
 }
 
 const sentences: Readonly<Record<FindKind, string>> = {
-  workflow_gone: 'the workflow of this post was lost, it is restarted',
+  workflow_gone: 'this post has no running workflow, its start goes to the outbox',
   overdue: 'overdue post without a known reason',
-  delivery_gone: 'the workflow of this delivery was lost, it is restarted',
+  delivery_gone: 'this delivery has no running workflow, its start goes to the outbox',
 };

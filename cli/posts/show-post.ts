@@ -206,9 +206,9 @@ const ofDeliveries = ({ deliveries, attempts }: PostRecords): Step[] => [
 ];
 
 const findings = {
-  workflow_gone: 'the post had no workflow; a new one was started',
+  workflow_gone: 'the post had no running workflow; its start went to the outbox',
   overdue: 'the post was overdue although its workflow ran; it was signalled again',
-  delivery_gone: 'a delivery had no workflow; a new one was started',
+  delivery_gone: 'a delivery had no running workflow; its start went to the outbox',
 } as const;
 
 const ofFinds = ({ finds }: PostRecords): Step[] =>

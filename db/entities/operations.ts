@@ -15,14 +15,14 @@ export const InstallationSchema = defineEntity({
     /** Counter of workers and the time of its last increment (`db/restore-counter.ts`). */
     beats: p.integer().default(0),
     beatAt: instant().strictNullable(),
-    /** Time at which a restore was detected; null after `restore finish`. */
+    /** Time at which a restore was detected, or of the first known change that it lost; null after `restore finish`. */
     behindSince: instant().strictNullable(),
   },
 });
 
 /**
- * `workflow_gone`: the post's workflow was lost. `overdue`: the workflow exists, but the post is late. `delivery_gone`:
- * the delivery's workflow was lost.
+ * `workflow_gone`: the post had no running workflow. `overdue`: the workflow exists, but the post is late. `delivery_gone`:
+ * the delivery had no running workflow.
  */
 const findKinds = ['workflow_gone', 'overdue', 'delivery_gone'] as const;
 export type FindKind = (typeof findKinds)[number];

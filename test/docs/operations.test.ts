@@ -71,7 +71,9 @@ test('after the page’s steps no post of a restored database is published twice
   const show = async (id: string) => (await client.get(`/posts/${id}`)).body.post;
   const before = [await show(asleep), await show(untouched)];
 
-  await punctual.orm.em.fork().transactional((own) => finishRestore(own, [listed, draft], 0));
+  await punctual.orm.em
+    .fork()
+    .transactional((own) => finishRestore(own, { ended: [listed, draft], unsent: [] }, 0));
 
   t.deepEqual([await show(asleep), await show(untouched)], before);
   for (const id of [due, retrying, listed, draft]) {

@@ -3,6 +3,8 @@ import type { ExecutionContext } from 'ava';
 import { readRestoreCounter } from '../../db/restore-counter.ts';
 import { freePort } from '../../scripts/ports.ts';
 import { loadStoredCounter } from '../../temporal/namespace.ts';
+import { sweep } from '../../activities/sweep/sweep.ts';
+import { NetworkError } from '../../networks/network.ts';
 import { keepRestoreCounter } from '../../worker/restored-database.ts';
 import { adminOf } from '../cli/admin.ts';
 import { backups, nullWhileAway } from '../support/backups.ts';
@@ -114,6 +116,121 @@ test('a worker sends nothing from a restored database until "restore finish", an
   await t.throwsAsync(adminOf(punctual).call('restore', 'finish'), {
     message: /is not older than its workflows, so nothing was changed/v,
   });
+});
+
+// One scenario, step by step.
+// oxlint-disable-next-line max-lines-per-function
+test('a database that is seconds older than its workflows publishes nothing twice while all processes run on, and says so', async (t) => {
+  t.timeout(400_000);
+  const punctual = await startApi(t, { networks: fakeNetworks });
+  const stop = await startWorkers(t, punctual);
+  const client = await newClient(punctual);
+  const [network, other] = [fakeNetwork(), fakeNetwork()];
+  const one = await fakeChannel(punctual, client.workspaceId, network);
+  const both = [one, await fakeChannel(punctual, client.workspaceId, other)];
+  const { take, putBack } = await backups(t, punctual);
+  /** Repeats a call, because the first ones after the database's return fail. */
+  const call = async (method: 'get' | 'post' | 'patch', path: string, body?: object) => {
+    const made = () => (method === 'get' ? client.get(path) : client[method](path, body));
+    const { status, body: answer } = await poll(made, (reply) => reply.status < 500);
+    t.true(status < 300, JSON.stringify(answer));
+    return answer.post;
+  };
+  const soon = (inMs: number) => ({ scheduled_at: new Date(Date.now() + inMs).toISOString() });
+  const make = async (body: string, channel_ids = [one], due: object = soon(hour)) =>
+    String((await call('post', '/posts', { body, channel_ids, ...due })).id);
+  const now = (id: string) => call('patch', `/posts/${id}`, soon(0));
+  const until = (id: string, check: (post: Awaited<ReturnType<typeof call>>) => boolean) =>
+    poll(() => call('get', `/posts/${id}`), check);
+  const ended = (id: string) => until(id, ({ status }) => ['published', 'failed'].includes(status));
+  const refuse = (where: typeof network, retryAtMs?: number) => {
+    const code = retryAtMs === undefined ? 'content_refused' : 'network_unavailable';
+    const how = { accepted: 'no', retryAtMs } as const;
+    where.fates.push({ kind: 'fails', error: new NetworkError(code, 'No.', how) });
+  };
+  const isOlder = async () => {
+    const read = readRestoreCounter(punctual.orm).catch(nullWhileAway);
+    return ((await read)?.behindSince ?? null) !== null;
+  };
+  const forgetIt = () =>
+    punctual.orm.em.fork().execute('update installation set behind_since = null');
+
+  await countThrice(t, punctual);
+  refuse(network);
+  const retried = await make('retried since', [one], soon(0));
+  await ended(retried);
+  const posts = {
+    swept: await make('published since'),
+    moved: await make('published since, and moved by its owner after the restore'),
+    partial: await make('published in part since', both),
+    stopped: await make('published in part since, then cancelled', both),
+    draft: await make('a draft, published since', [one], {}),
+    retried,
+  };
+  const untouched = await make('untouched');
+  const waiting = await make('waiting');
+  await take();
+
+  await Promise.all(
+    [posts.swept, posts.moved, posts.draft].map(async (id) => ended((await now(id)).id)),
+  );
+  refuse(other);
+  await now(posts.partial);
+  await ended(posts.partial);
+  refuse(other, Date.now() + hour);
+  await now(posts.stopped);
+  await until(posts.stopped, ({ channels: [, last] }) => last.status === 'retrying');
+  await call('post', `/posts/${posts.stopped}/cancel`);
+  await call('post', `/posts/${retried}/retry`);
+  await ended(retried);
+  const handleOf = (id: string) => punctual.temporal.client.workflow.getHandle(`post-${id}`);
+  await Promise.allSettled(Object.values(posts).map((id) => handleOf(id).result()));
+  t.false(await isOlder(), 'a cancel, a new time and a retry are no restore');
+  const texts = [...liveTexts(network), ...liveTexts(other)].toSorted();
+  await putBack();
+
+  const found: Record<string, () => Promise<unknown>> = {
+    draft: () => now(posts.draft),
+    moved: () => now(posts.moved),
+    partial: () => now(posts.partial),
+    stopped: () => now(posts.stopped),
+    retried: () => call('post', `/posts/${retried}/retry`),
+    swept: () => sweep(punctual.deps),
+  };
+  for (const [what, step] of Object.entries(found)) {
+    await poll(forgetIt, () => true);
+    await step();
+    await poll(isOlder, Boolean);
+    t.pass(what);
+  }
+
+  t.regex((await rawCall(`${punctual.url}/status`)).body.worker, /older .*restore finish/v);
+  t.deepEqual([...liveTexts(network), ...liveTexts(other)].toSorted(), texts);
+  await stop();
+  await now(waiting); // It has a workflow that never sent anything, so it goes out without a person.
+  await poll(
+    async () => (await handleOf(waiting).fetchHistory()).events?.length,
+    (count) => Number(count) > 5,
+  );
+  const { data } = await adminOf(punctual).call('restore', 'finish');
+  t.like(data, { unconfirmedChannels: 8 });
+  await startWorkers(t, punctual);
+  await now(untouched);
+  t.is((await ended(untouched)).status, 'published');
+  t.is((await ended(waiting)).status, 'published');
+  for (const id of Object.values(posts)) {
+    const { status, channels } = await call('get', `/posts/${id}`);
+    t.is(status, 'failed');
+    t.true(channels.every((channel: { status: string }) => channel.status === 'unconfirmed'));
+  }
+
+  t.false(await isOlder());
+  t.deepEqual([...liveTexts(network), ...liveTexts(other)].toSorted(), [
+    ...texts,
+    'untouched',
+    'waiting',
+  ]);
+  t.deepEqual([...new Set(liveTexts(network))], liveTexts(network));
 });
 
 test('a running worker ends when an older database replaces its own', async (t) => {

@@ -1,0 +1,101 @@
+import type { Client } from '@temporalio/client';
+import { defaultPayloadConverter, WorkflowNotFoundError, type Payload } from '@temporalio/common';
+import { postWorkflowId } from '../workflows/messages.ts';
+
+/** The newest run of a post's workflow, as its history tells it. */
+export type LatestRun = {
+  readonly isRunning: boolean;
+  /** Whether it scheduled an attempt to publish the post on a channel. */
+  readonly hasSent: boolean;
+  /** The highest revision that it was started or signalled with. */
+  readonly revision: number;
+  /**
+   * `live`: the post ended, and is or may be on a network. `stopped`: it was cancelled after a send had begun. `none`:
+   * everything else.
+   */
+  readonly end: 'live' | 'stopped' | 'none';
+  /** Time of the newest event. */
+  readonly at: Date;
+};
+
+type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
+type Event = NonNullable<History['events']>[number];
+
+/**
+ * Reads the history of a post's newest run. Costs one request per thousand events, so only rare paths call it.
+ *
+ * @returns null if Temporal has no run of the post.
+ * @throws ServiceError if Temporal is unavailable.
+ */
+export async function readLatestRun(client: Client, postId: string): Promise<LatestRun | null> {
+  try {
+    const history = await client.workflow.getHandle(postWorkflowId(postId)).fetchHistory();
+    return latestRunOf(history.events ?? []);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) {
+      return null;
+    }
+
+    throw error;
+  }
+}
+
+function latestRunOf(events: readonly Event[]): LatestRun | null {
+  const last = events.at(-1);
+  if (!last) {
+    return null;
+  }
+
+  const hasSent = events.some((event) => Boolean(event.activityTaskScheduledEventAttributes));
+  const inputs = events.map(
+    (event) =>
+      event.workflowExecutionStartedEventAttributes ??
+      event.workflowExecutionSignaledEventAttributes,
+  );
+  return {
+    isRunning: !hasEnded(last),
+    hasSent,
+    revision: Math.max(0, ...inputs.map((attributes) => revisionIn(attributes?.input?.payloads))),
+    end: endOf(last, hasSent),
+    at: new Date(Number(last.eventTime?.seconds ?? 0) * 1000),
+  };
+}
+
+const hasEnded = (last: Event): boolean =>
+  Boolean(
+    last.workflowExecutionCompletedEventAttributes ??
+    last.workflowExecutionFailedEventAttributes ??
+    last.workflowExecutionCanceledEventAttributes ??
+    last.workflowExecutionTerminatedEventAttributes ??
+    last.workflowExecutionTimedOutEventAttributes,
+  );
+
+/** Results and failure types of `publishPost` after which the post is, or may be, on a network. */
+const live: ReadonlySet<unknown> = new Set(['published', 'post_partial', 'post_unconfirmed']);
+
+function endOf(last: Event, hasSent: boolean): LatestRun['end'] {
+  const result = read(last.workflowExecutionCompletedEventAttributes?.result?.payloads);
+  const failure = last.workflowExecutionFailedEventAttributes?.failure?.applicationFailureInfo;
+  if (live.has(result) || live.has(failure?.type)) {
+    return 'live';
+  }
+
+  const isStopped = result === 'draft' || Boolean(last.workflowExecutionCanceledEventAttributes);
+  return isStopped && hasSent ? 'stopped' : 'none';
+}
+
+/** Signals can be sent by hand, with anything in them. */
+function revisionIn(payloads: readonly Payload[] | null | undefined): number {
+  const input = read(payloads);
+  const { revision } = (input ?? {}) as { readonly revision?: unknown };
+  return typeof revision === 'number' && Number.isInteger(revision) ? revision : 0;
+}
+
+function read(payloads: readonly Payload[] | null | undefined): unknown {
+  const [payload] = payloads ?? [];
+  try {
+    return payload && defaultPayloadConverter.fromPayload(payload);
+  } catch {
+    return undefined;
+  }
+}

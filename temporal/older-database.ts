@@ -1,0 +1,82 @@
+import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
+import { sql } from 'kysely';
+import { isOpenChannel } from '../db/channel-status.ts';
+import type { Em } from '../db/orm.ts';
+import { query } from '../db/query.ts';
+import { markDatabaseOlder, restoredDatabase } from '../db/restore-counter.ts';
+import type { PostStatus } from '../domain/statuses.ts';
+import type { PostToSync } from '../domain/to-sync.ts';
+import { readLatestRun, type LatestRun } from './latest-run.ts';
+
+/** A workflow published a post that the database has as not sent. */
+class DatabaseOlderError extends Error {
+  override readonly name = 'DatabaseOlderError';
+
+  constructor(postId: string, { at }: LatestRun) {
+    super(
+      `The workflow of the post ${postId} published it and ended at ${at.toISOString()}, but the post is still to be sent. ${restoredDatabase}`,
+    );
+  }
+}
+
+type Row = { readonly status: PostStatus; readonly revision: number; readonly run: number };
+
+type Place = { readonly client: Client; readonly em: Em };
+type Policy = { readonly workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE' };
+
+/**
+ * Starts or signals a post's workflow. Temporal refuses the start if the post had a run before; a new one then needs a
+ * look at that run and at the row.
+ *
+ * @throws DatabaseOlderError
+ */
+export async function startOnce(
+  place: Place,
+  post: PostToSync,
+  start: (policy: Policy) => Promise<unknown>,
+): Promise<void> {
+  try {
+    await start({ workflowIdReusePolicy: 'REJECT_DUPLICATE' });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) {
+      throw error;
+    }
+
+    await assertNotOlder(place, post);
+    await start({ workflowIdReusePolicy: 'ALLOW_DUPLICATE' });
+  }
+}
+
+/**
+ * Checks, before a post whose workflow ended gets another run, that the database has what the ended run did. The row is
+ * read after the run ended, so it has the run's result if the database is the newest.
+ *
+ * @throws DatabaseOlderError if the run published what the row says is still to be sent.
+ */
+async function assertNotOlder(
+  { client, em }: Place,
+  { workspaceId, postId }: PostToSync,
+): Promise<void> {
+  const ended = await readLatestRun(client, postId);
+  const [row] = await query<Row>(
+    em,
+    sql`select status, revision, run from posts p where id = ${postId} and workspace_id = ${workspaceId}
+      and exists (select from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
+        and ${isOpenChannel})`,
+  );
+  if (row && ended && isOlder(row, ended)) {
+    await markDatabaseOlder(em, ended.at);
+    throw new DatabaseOlderError(postId, ended);
+  }
+}
+
+/**
+ * Whether the database lost the result of the run. Every change after a run's end has a higher revision than the run
+ * knows. A post that ended live is sent again by a retry only, which raises `run`.
+ */
+function isOlder(row: Row, { end, revision }: LatestRun): boolean {
+  const isKnown = row.revision <= revision;
+  return end === 'live'
+    ? isKnown || row.run === 1
+    : end === 'stopped' && row.status !== 'draft' && isKnown;
+}
