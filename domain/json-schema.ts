@@ -106,20 +106,26 @@ export const fields = <const F extends Fields, const R extends keyof F & string 
     properties,
   });
 
-/** A text, or an object with a required `text` and these optional fields. */
+/** A text, or an object with an optional `text` and these optional fields. */
 export const textOrFields = <const F extends Fields>(
   textSchema: { readonly maxLength: number },
   properties: F,
 ) =>
-  schemaOf<string | ({ readonly text: string } & { readonly [Name in keyof F]?: Static<F[Name]> })>(
-    {
-      type: ['string', 'object'],
-      ...textSchema,
-      additionalProperties: false,
-      required: ['text'],
-      properties: { text: { ...text, ...textSchema, description: 'The text.' }, ...properties },
+  schemaOf<
+    string | ({ readonly text?: string } & { readonly [Name in keyof F]?: Static<F[Name]> })
+  >({
+    type: ['string', 'object'],
+    ...textSchema,
+    additionalProperties: false,
+    properties: {
+      text: {
+        ...text,
+        ...textSchema,
+        description: 'The text; may be empty or omitted beside files.',
+      },
+      ...properties,
     },
-  );
+  });
 
 /** The value or null, written as `type: ["string", "null"]`. */
 export const nullable = <

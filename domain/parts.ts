@@ -5,18 +5,16 @@ type Texts = {
 };
 
 /**
- * The texts that a channel gets, in order; empty for a post of media only.
+ * The texts that a channel gets, in order; none for a post of media only. A blank text counts as empty.
  *
  * @param override The channel's own text, always a single post.
  * @param threads Whether the network supports threads; if not, the texts are joined by a blank line.
  */
 export function textsForChannel(post: Texts, override: string | null, threads: boolean): string[] {
-  if (override !== null) {
-    return [override];
-  }
-
-  const texts = post.thread ?? (post.body === null ? [] : [post.body]);
-  return threads || texts.length < 2 ? [...texts] : [texts.join('\n\n')];
+  const all = override === null ? (post.thread ?? [post.body ?? '']) : [override];
+  const texts = all.map((text) => (text.trim() === '' ? '' : text));
+  const posts = threads || texts.length < 2 ? texts : [texts.filter(Boolean).join('\n\n')];
+  return posts.length === 1 && posts[0] === '' ? [] : posts;
 }
 
 /**

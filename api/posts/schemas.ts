@@ -108,7 +108,7 @@ export const threadPart = textOrFields(
 
 /** The use case validates ids and texts, which have error codes of their own. */
 const postFields = {
-  body: { ...postText, description: 'Text of a single post.' },
+  body: { ...postText, description: 'Text of a single post; may be empty beside files.' },
   thread: {
     ...listOf(threadPart),
     minItems: 1,

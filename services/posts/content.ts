@@ -61,7 +61,7 @@ export const editedContent = (stored: PostContent, input: PostInput): PostConten
 
 /** The texts of a request's thread. */
 const threadTexts = (thread: NonNullable<PostInput['thread']>): string[] =>
-  thread.map((part) => (typeof part === 'string' ? part : part.text));
+  thread.map((part) => (typeof part === 'string' ? part : (part.text ?? '')));
 
 /** Empty options are stored as none. */
 const withoutEmpty = (options: PostContent['options']): PostContent['options'] =>
@@ -101,22 +101,15 @@ function bytesOf(value: Json): number {
 }
 
 /**
- * Refuses blank texts and alt texts, texts that PostgreSQL cannot store, and labels that do not fit.
+ * Refuses blank alt texts, texts that PostgreSQL cannot store, and labels that do not fit.
  *
- * @throws AppError `empty_body`; `invalid_request` for too many characters, unsupported characters, a blank alt text,
+ * @throws AppError `invalid_request` for too many characters, unsupported characters, a blank alt text,
  *   or files of the first part that are given twice.
  */
 export function assertTexts(input: PostInput): void {
   const texts = textsOf(input);
   const altTexts = altTextsOf(input);
   assertShortEnough([...texts, ...altTexts].map(([, text]) => text));
-  const blank = texts.filter(([, text]) => text.trim() === '');
-  if (blank.length > 0) {
-    throw new AppError('empty_body', `${pathsOf(blank)} must not be blank.`, {
-      details: blank.map(([path]) => ({ path, message: 'must not be blank' })),
-    });
-  }
-
   const title = input.video?.title ?? '';
   const all = [...texts, ...altTexts, ['/video/title', title] as const];
   const noText = 'must be text: no NUL, no half of a surrogate pair';
@@ -140,15 +133,45 @@ function refuse(wrong: readonly Located[], message: string): void {
   }
 }
 
-/** @throws AppError `empty_body` for a post without text and media, `invalid_request` for one with too much text. */
+/** Which parts and channels of a post have files. */
+type Filled = {
+  readonly parts: ReadonlySet<number>;
+  /** Channels' own files, by channel id. */
+  readonly channels: Readonly<Record<string, readonly unknown[]>>;
+};
+
+/**
+ * @param input The request, whose places the errors name.
+ * @throws AppError `empty_body` for a post without text and media, or a blank text without files beside it;
+ *   `invalid_request` for too much text.
+ */
 export function assertNotEmpty(
-  { body, thread, overrides, channelFiles: files }: PostContent,
-  mediaCount: number,
+  { body, thread, overrides }: PostContent,
+  { parts, channels }: Filled,
+  input: PostInput,
 ): void {
   const texts = [...(body === null ? [] : [body]), ...(thread ?? []), ...Object.values(overrides)];
   assertShortEnough(texts);
+  const ofChannels = Object.values(channels).some(({ length }) => length > 0);
+  const hasMedia = parts.size > 0 || ofChannels;
+  const all = { body: body ?? undefined, thread: input.thread ?? thread, channelBodies: overrides };
+  const blank = textsOf(all).filter(([path, text]) => {
+    const [, field = '', key = ''] = path.split('/');
+    const hasFiles = {
+      body: hasMedia,
+      thread: parts.has(Number(key)) || (key === '0' && ofChannels),
+      channel_bodies: (channels[key]?.length ?? parts.size) > 0,
+    }[field];
+    return text.trim() === '' && !hasFiles;
+  });
+  if (blank.length > 0) {
+    const message = 'must not be blank without files beside it';
+    throw new AppError('empty_body', `${pathsOf(blank)} ${message}.`, {
+      details: blank.map(([path]) => ({ path, message })),
+    });
+  }
+
   const hasText = body !== null || thread !== null || Object.keys(overrides).length > 0;
-  const hasMedia = mediaCount > 0 || Object.values(files).some(({ length }) => length > 0);
   if (!hasText && !hasMedia) {
     throw new AppError('empty_body', 'A post needs a body, a thread, channel_bodies or media.');
   }
@@ -163,7 +186,7 @@ function textsOf(input: PostInput): Located[] {
     ...(thread ?? []).map((part, index) =>
       typeof part === 'string'
         ? ([`/thread/${index}`, part] as const)
-        : ([`/thread/${index}/text`, part.text] as const),
+        : ([`/thread/${index}/text`, part.text ?? ''] as const),
     ),
     ...Object.entries(channelBodies ?? {}).map(
       ([id, text]) => [`/channel_bodies/${pointerToken(id)}`, text] as const,

@@ -70,6 +70,7 @@ export async function copyPost(
 }
 
 const contentCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'empty_body',
   'invalid_channel_ids',
   'invalid_channel_options',
   'invalid_media_ids',
@@ -161,7 +162,7 @@ function optionsOf({ options }: Channel, files: readonly PostFile[]): Options {
 }
 
 const isEmpty = ({ body, thread, channelBodies, channelMedia, mediaIds }: PostInput): boolean =>
-  body === undefined &&
+  !body?.trim() &&
   !thread &&
   Object.keys(channelBodies ?? {}).length === 0 &&
   (mediaIds ?? []).length === 0 &&

@@ -12,7 +12,7 @@ import { downloadMedia } from '../media/download-media.ts';
 import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
 import { assertNotEmpty, assertTexts, postContentOf, type PostInput } from './content.ts';
-import { countNamed, givenFiles, givenUrls, withDownloads } from './given-files.ts';
+import { givenFiles, givenUrls, partsWithFiles, withDownloads } from './given-files.ts';
 import { labelsOf, withExternalId } from './labels.ts';
 import { storePost } from './store-post.ts';
 
@@ -128,8 +128,8 @@ async function checkRequest(deps: CreateDeps, em: Em, caller: Caller, input: Pos
   const urls = givenUrls(input);
   const withoutUrls = withDownloads(input, urls, []);
   const content = postContentOf(withoutUrls);
-  const files = countNamed(givenFiles(withoutUrls)) + urls.length;
-  assertNotEmpty(content, files);
+  const filled = { parts: partsWithFiles(input), channels: input.channelMedia ?? {} };
+  assertNotEmpty(content, filled, input);
   const dueAt = dueTime(input, deps.now());
   if (dueAt) {
     assertScope(caller, 'posts:publish');

@@ -27,6 +27,8 @@ export type EditedMedia = {
   readonly files: readonly FileToValidate[];
   /** Names of the post's files that were deleted from the library. */
   readonly deleted: readonly string[];
+  /** Parts that have files, also deleted ones. */
+  readonly parts: ReadonlySet<number>;
   /** Whether the post's files or its own alt texts have changed. */
   readonly isChanged: boolean;
   /** Growth of its own alt texts in bytes. */
@@ -101,6 +103,7 @@ export async function editPostMedia(
   return {
     files: factsOf(placed, found, given),
     deleted: kept.flatMap(({ isDeleted, name }) => (isDeleted ? [name] : [])),
+    parts: new Set(placed.flatMap(({ part }) => (part < 0 ? [] : [part]))),
     isChanged,
     textBytes: altTextBytes(placed) - altTextBytes(before),
     changedParts: changedParts(

@@ -118,8 +118,7 @@ async function applyEdit(
   }
 
   const missing = assertNoneDeleted(media, dueAt !== null);
-  const ofParts = media.files.filter(({ part }) => part >= 0);
-  assertNotEmpty(content, ofParts.length + media.deleted.length);
+  assertNotEmpty(content, { parts: media.parts, channels: content.channelFiles }, input);
   const validations = await validateEdit(em, deps.rules, channels, content, media, dueAt !== null);
   const status = dueAt ? 'scheduled' : 'draft';
   const sameTexts = await sameTextWarnings(em, { workspaceId, postId, dueAt }, validations);

@@ -12,7 +12,7 @@ export type MediaItem = {
 
 /** A part of a thread with files of its own. */
 type PartWithFiles = {
-  readonly text: string;
+  readonly text?: string | undefined;
   /** Instead of `mediaIds` and `altTexts`. */
   readonly media?: readonly MediaItem[] | undefined;
   readonly mediaIds?: readonly string[] | undefined;
@@ -234,6 +234,18 @@ type Part = NonNullable<FilesInput['thread']>[number];
 
 const filesOf = (part: Part): Partial<Exclude<Part, string>> =>
   typeof part === 'string' ? {} : part;
+
+/** The parts that have files in the request. */
+export const partsWithFiles = ({ thread, ...ofFirst }: FilesInput): ReadonlySet<number> =>
+  new Set(
+    [ofFirst, ...(thread ?? []).map(filesOf)].flatMap((given: FilesInput, index) => {
+      const { media, mediaIds, mediaUrls } = given;
+      const files = [media, mediaIds, mediaUrls].flatMap(
+        (list: readonly unknown[] | null | undefined) => list ?? [],
+      );
+      return files.length > 0 ? [Math.max(0, index - 1)] : [];
+    }),
+  );
 
 /** The number of files named by id. */
 export const countNamed = (given: readonly GivenFiles[]): number =>

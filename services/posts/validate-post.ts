@@ -7,7 +7,7 @@ import { assertMediaQuota } from '../quotas/media-quota.ts';
 import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
 import { assertNotEmpty, assertTexts, postContentOf, type PostInput } from './content.ts';
-import { countNamed, givenFiles, givenUrls, withDownloads } from './given-files.ts';
+import { givenFiles, givenUrls, partsWithFiles, withDownloads } from './given-files.ts';
 import { assertFreeExternalId } from './labels.ts';
 import {
   chooseMedia,
@@ -65,7 +65,8 @@ export async function validatePost(
   const withoutUrls = withDownloads(input, urls, []);
   const early = postContentOf(withoutUrls);
   const named = givenFiles(withoutUrls);
-  assertNotEmpty(early, countNamed(named) + urls.length);
+  const filled = { parts: partsWithFiles(input), channels: input.channelMedia ?? {} };
+  assertNotEmpty(early, filled, input);
   const dueAt = dueTime(input, deps.now());
   const em = deps.orm.em.fork();
   const channels = await chooseChannels(em, workspaceId, input.channelIds ?? []);

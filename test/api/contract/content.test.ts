@@ -123,19 +123,46 @@ test('a channel’s own text is a single post, also beside a thread', async (t) 
   t.like(post.channels[1], { body: 'Alone too', warning: null });
 });
 
-test('text may be left out, not blank, when media is attached', async (t) => {
+test('text may be left out or empty beside media: of a post, of a part and of a channel', async (t) => {
   const { client, channels, image } = await workspace();
   const bare = { media_ids: [image], channel_ids: [channels.mastodon], schedule_in_minutes: 60 };
   const reply = await client.post('/posts', bare);
   t.is(reply.status, 201);
   t.like(reply.body.post, { body: null, thread: null });
   t.is(reply.body.post.media[0].type, 'image/png');
-  for (const blank of [{ body: ' ' }, { thread: [' '] }, { body: '' }]) {
-    t.is((await client.post('/posts', { ...bare, ...blank })).body.code, 'empty_body');
+  const own = { channel_bodies: { [channels.mastodon]: '' } };
+  const ownFile = { channel_media: { [channels.mastodon]: [{ media_id: image }] } };
+  const noFile = { ...bare, media_ids: [] };
+  const taken = [
+    { ...bare, body: '' },
+    { ...bare, body: 'x', ...own },
+    { ...noFile, body: 'x', ...own, ...ownFile },
+    { ...bare, thread: ['', 'Two'] },
+    { ...noFile, thread: ['One', { text: ' ', media_ids: [image] }] },
+    { ...noFile, thread: ['One', { media_ids: [image] }] },
+    { ...noFile, thread: ['One', { media: [{ media_id: image }] }, 'Three'] },
+  ];
+  for (const body of taken) {
+    const made = await client.post('/posts', body);
+    t.is(made.status, 201, JSON.stringify(made.body));
+    t.true((await client.post('/posts/validate', body)).body.valid);
+    const copied = await client.post(`/posts/${made.body.post.id}/copy`);
+    t.is(copied.status, 201, JSON.stringify(copied.body));
+    const gone = { media_ids: null, channel_media: null, thread: made.body.post.thread };
+    t.is((await client.patch(`/posts/${made.body.post.id}`, gone)).body.code, 'empty_body');
   }
 
-  const withoutMedia = { channel_ids: [channels.mastodon], media_ids: [] };
-  t.is((await client.post('/posts', withoutMedia)).body.code, 'empty_body');
+  const refused = [
+    { ...noFile, body: 'x', ...own },
+    { ...bare, body: 'x', ...own, channel_media: { [channels.mastodon]: [] } },
+    { ...bare, thread: ['One', ''] },
+    { ...noFile, body: '' },
+    noFile,
+  ];
+  for (const body of refused) {
+    t.is((await client.post('/posts', body)).body.code, 'empty_body', JSON.stringify(body));
+    t.is((await client.post('/posts/validate', body)).body.code, 'empty_body');
+  }
 });
 
 test('validation reports the errors of scheduling for each channel, and stores nothing', async (t) => {

@@ -167,16 +167,16 @@ const wrong: readonly Wrong[] = [
     '/thread/0',
   ],
   [
-    'a part of files only',
-    ({ a }) => ({ thread: ['1', { media_ids: [a] }] }),
-    'invalid_request',
+    'an empty part',
+    ({ a }) => ({ thread: ['1', {}], media_ids: [a] }),
+    'empty_body',
     '/thread/1/text',
   ],
   [
-    'a blank text of a part with files',
-    ({ a }) => ({ thread: ['1', { text: ' ', media_ids: [a] }] }),
+    'a blank text, with files on another part',
+    ({ a }) => ({ thread: [{ text: '1', media_ids: [a] }, ' '] }),
     'empty_body',
-    '/thread/1/text',
+    '/thread/1',
   ],
   [
     'an unknown field of a part',
