@@ -24,15 +24,15 @@ type SchemaOf<V> = TUnsafe<V> & { readonly type: string };
 /** The only place that attaches a type to a schema. */
 const schemaOf = <V>(schema: object) => schema as SchemaOf<V>;
 
-/** An id in a request. The format `uuid` takes more spellings. */
+/** An id, in lower case as the API writes it; requests may have another case. The format `uuid` takes more spellings. */
 export const knownId = {
   type: 'string',
-  pattern: '^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$',
+  pattern: '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
 } as const;
 const idForm = new RegExp(knownId.pattern, 'v');
 
-/** Whether a text has the form of an id, in lower case. PostgreSQL refuses a query for anything else. */
-export const isId = (value: string): boolean => idForm.test(value) && value === value.toLowerCase();
+/** Whether a text has the form of an id. PostgreSQL refuses a query for anything else. */
+export const isId = (value: string): boolean => idForm.test(value);
 
 /** Fields of requests whose values are ids, but for the ids of callers. */
 const holdsIds = /^(?:thumbnail|(?!external_)[a-z_]+_ids?)$/v;
@@ -41,7 +41,8 @@ const hasIdsAsKeys = /^(?:channel_(?:bodies|options|media)|alt_texts)$/v;
 
 /** A request with its ids in lower case, as the database has them. Swift, for one, writes UUIDs in upper case. */
 export function withLowerIds(value: unknown, field = ''): unknown {
-  const lower = (given: string): string => (idForm.test(given) ? given.toLowerCase() : given);
+  const lower = (given: string): string =>
+    isId(given.toLowerCase()) ? given.toLowerCase() : given;
   if (typeof value === 'string') {
     return holdsIds.test(field) ? lower(value) : value;
   }
