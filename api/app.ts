@@ -2,6 +2,7 @@ import Koa, { type Middleware } from 'koa';
 import { AppError } from '../domain/errors.ts';
 import type { Config } from '../runtime/config/read-config.ts';
 import { describeError } from '../runtime/logger.ts';
+import { version } from '../runtime/version.ts';
 import { analyticsRoutes } from './analytics/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
 import { channelRoutes } from './channels/routes.ts';
@@ -135,7 +136,7 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
     // With port 0 the system chooses one.
     const bound = server.address();
     const chosen = typeof bound === 'object' && bound ? bound.port : port;
-    log.info({ address: `http://${host}:${chosen}` }, 'listening');
+    log.info({ version, address: `http://${host}:${chosen}` }, 'listening');
   });
   configure(server);
   server.on('error', (error) => {

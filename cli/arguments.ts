@@ -20,7 +20,8 @@ export type Call = {
  */
 export function readArguments(args: readonly string[]): Call {
   if (args.length === 0 || args.includes('--help') || args[0] === 'help') {
-    return { command: 'help', values: {} };
+    const about = args.filter((arg) => arg !== 'help' && !arg.startsWith('-')).join(' ');
+    return { command: 'help', values: { about } };
   }
 
   const twoWords = args.slice(0, 2).join(' ');
@@ -87,15 +88,23 @@ function parse(name: string, args: string[], options: Readonly<Record<string, Op
     ]);
     return { values: Object.fromEntries(texts) as Record<string, string>, positionals };
   } catch (error) {
-    throw new UsageError(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    const negative = args.find((arg) => /^-\d/v.test(arg));
+    const message = error instanceof Error ? error.message : String(error);
+    throw new UsageError(
+      `${name}: ${negative === undefined ? message : `${negative} is negative. Give 0 or more.`}`,
+    );
   }
 }
 
 const allCommands = '"npm run admin -- help" lists all commands.';
 
-/** The help text, with an entry per command. */
-export function usage(): string {
-  const lines = Object.entries(commands).map(([name, command]) => usageOf(name, command));
+/** The help text, with an entry per command. @param about Words that begin with a command, or with part of its name. */
+export function usage(about = ''): string {
+  const all = Object.entries(commands);
+  const named = all.filter(([name]) => `${about} `.startsWith(`${name} `));
+  const group = all.filter(([name]) => about !== '' && name.startsWith(`${about} `));
+  const shown = [named, group].find(({ length }) => length > 0) ?? all;
+  const lines = shown.map(([name, command]) => usageOf(name, command));
   return `npm run admin -- COMMAND …   (--json for programs)\n\n${lines.join('\n')}`;
 }
 

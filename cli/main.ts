@@ -7,6 +7,7 @@ import { NetworkError } from '../networks/network.ts';
 import { openNetworks } from '../networks/registry.ts';
 import { readConfig } from '../runtime/config/read-config.ts';
 import { readSettings, ConfigError } from '../runtime/config/settings.ts';
+import { version } from '../runtime/version.ts';
 import { composeServices } from '../services/compose.ts';
 import { temporalOptions } from '../temporal/settings.ts';
 import { ask, readArguments, usage, withSecret } from './arguments.ts';
@@ -18,11 +19,16 @@ const readers = { config: readConfig, networks: openNetworks, temporal: temporal
 /** Runs one command of `npm run admin`. Exit codes: 0 success, 1 failure, 2 wrong arguments. */
 async function main(args: readonly string[]): Promise<number> {
   const json = args.includes('--json');
+  if (args[0] === '--version') {
+    console.log(json ? JSON.stringify({ version }) : version);
+    return 0;
+  }
+
   try {
     const { command, values } = readArguments(args.filter((arg) => arg !== '--json'));
     const known = commandNamed(command);
     if (!known) {
-      console.log(usage());
+      console.log(usage(values['about']));
       return 0;
     }
 

@@ -26,6 +26,7 @@ import {
 import type { Sealer } from '../runtime/secrets.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
+import { version } from '../runtime/version.ts';
 import { untilRefreshed } from '../services/channels/current-grant.ts';
 import { composeServices } from '../services/compose.ts';
 import { connectTemporal } from '../temporal/connect.ts';
@@ -58,6 +59,7 @@ export async function runWorker(
   const { config, networks: opened, temporal: reach } = readSettingsOrExit(process.env, readers);
   const { namespace } = reach;
   const log = createLogger('worker', config.logLevel);
+  log.info({ version }, 'starting');
   logUnhandledErrors(log);
   const stop = untilStopSignal();
   let polling = false;

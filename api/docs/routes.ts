@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Router } from '@koa/router';
-import manifest from '../../package.json' with { type: 'json' };
+import { description, version } from '../../runtime/version.ts';
+import { info } from '../openapi/info.ts';
 import { serveFile, staticFile, type StaticFile } from './static-file.ts';
 
 /** The response to `/`: where everything is. */
 const welcome = {
   name: 'Punctual',
-  description: manifest.description,
-  version: manifest.version,
+  description,
+  version,
+  interface_version: info.version,
   docs: '/docs',
   openapi: '/openapi.json',
   api: '/api/v1',

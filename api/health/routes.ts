@@ -8,6 +8,7 @@ import { query } from '../../db/query.ts';
 import { awaitsRestoreFinish, restoredDatabase } from '../../db/restore-counter.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Temporal } from '../../temporal/connect.ts';
+import { version } from '../../runtime/version.ts';
 import { lastPolls } from '../../temporal/workflow-states.ts';
 
 /**
@@ -39,7 +40,7 @@ export function healthRouter(deps: HealthDeps): Router {
       const { parts, backlog } = await status();
       const ok = isOk(parts);
       ctx.status = ok ? 200 : 503;
-      ctx.body = { ok, ...parts, backlog };
+      ctx.body = { ok, version, ...parts, backlog };
     });
 }
 

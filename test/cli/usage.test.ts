@@ -8,6 +8,7 @@ import { UsageError, type Command } from '../../cli/command.ts';
 import { commandNamed } from '../../cli/commands.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import manifest from '../../package.json' with { type: 'json' };
 import { runAdmin } from './admin.ts';
 
 const none = {};
@@ -17,6 +18,14 @@ test('without a command, and with help, the commands are shown without any setti
   for (const args of [['help'], ['--help'], ['workspace', 'create', '--help']]) {
     t.is(readArguments(args).command, 'help');
   }
+
+  const helpOf = (...args: string[]): string => usage(readArguments(args).values['about']);
+  t.is(helpOf('nothing', '--help'), usage());
+  for (const args of ['help quota set', 'quota set --help', 'quota set W scheduled -1 --help']) {
+    t.regex(helpOf(...args.split(' ')), /^[^\n]+\n\n {2}quota set WORKSPACE_ID [^\n]+\n[^\n]+$/v);
+  }
+
+  t.deepEqual(helpOf('help', 'quota').match(/^ {2}\w+ \w+/gmv), ['  quota show', '  quota set']);
 
   for (const name of [
     'workspace create NAME',
@@ -30,6 +39,11 @@ test('without a command, and with help, the commands are shown without any setti
   ]) {
     t.true(usage().includes(name), name);
   }
+});
+
+test("--version prints the product's version", async (t) => {
+  const { version } = manifest;
+  t.deepEqual(await runAdmin(['--version'], none), { code: 0, stdout: `${version}\n`, stderr: '' });
 });
 
 test('an unknown command exits with 2, as text and as JSON', async (t) => {
@@ -53,7 +67,9 @@ test('an error of usage is followed only by the usage of that command', (t) => {
     errorOf('workspace', 'merge'),
     'There is no command "workspace merge". "npm run admin -- help" lists all commands.',
   );
-  t.regex(errorOf('post', 'list', '--failed', '--limit', '-1'), /^post list: /v);
+  for (const args of ['post list --failed --limit -1', 'quota set W scheduled -1']) {
+    t.regex(errorOf(...args.split(' ')), /^\w+ \w+: -1 is negative\. Give 0 or more\.$/v);
+  }
 });
 
 test('a missing word or option is named', (t) => {

@@ -1,3 +1,4 @@
+import { version } from '../../../runtime/version.ts';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
@@ -142,11 +143,11 @@ test('the status reports that no worker polls, and is ok as soon as one does', a
   t.is(before.status, 503);
   const parts = { postgresql: 'ok', temporal: 'ok' };
   const backlog = { overdue_posts: 0, unsynced_posts: 0, late: none };
-  t.deepEqual(before.body, { ok: false, ...parts, worker: 'none polls', backlog });
+  t.deepEqual(before.body, { ok: false, version, ...parts, worker: 'none polls', backlog });
 
   await startWorkers(t, punctual);
   const { body } = await poll(ask, (reply) => reply.status === 200 && reply.body.backlog);
-  t.deepEqual(body, { ok: true, ...parts, worker: 'ok', backlog });
+  t.deepEqual(body, { ok: true, version, ...parts, worker: 'ok', backlog });
 });
 
 test('an API without Temporal starts, reports it and serves', async (t) => {
@@ -168,6 +169,7 @@ test('an API without Temporal starts, reports it and serves', async (t) => {
   t.is(ready.status, 503);
   t.deepEqual(ready.body, {
     ok: false,
+    version,
     postgresql: 'ok',
     temporal: 'does not answer',
     worker: 'unknown',
