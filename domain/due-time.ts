@@ -1,5 +1,5 @@
 import { AppError } from './errors.ts';
-import { assertTimeZone, resolveLocal } from './time-zone.ts';
+import { assertTimeZone, localIn, resolveLocal } from './time-zone.ts';
 
 const minute = 60_000;
 const pastTolerance = 5 * minute;
@@ -77,16 +77,52 @@ function whyNoTime(at: string, timezone: DueTimeRequest['timezone']): string {
     : 'must be an existing time such as 2026-05-01T09:30:00Z or 2026-05-01T11:30:00+02:00';
 }
 
-/** The post's `warning` about its time: the request has two times, or clocks skip its local time. Otherwise null. */
+/**
+ * The post's `warning` about its time: the request has two times, or an offset that is not that of its time zone, or
+ * clocks skip or repeat its local time. Otherwise null.
+ */
 export function timeWarning(request: DueTimeRequest): string | null {
   if (typeof request.scheduledAt === 'string' && request.scheduleInMinutes !== undefined) {
     return 'The request had both scheduled_at and schedule_in_minutes: schedule_in_minutes decided, and scheduled_at was ignored. Send one of them.';
   }
 
+  const { scheduledAt, timezone } = request;
+  const instant = parseInstant(scheduledAt ?? '');
+  if (instant && typeof timezone === 'string') {
+    const shown = localIn(instant, timezone);
+    return scheduledAt?.toUpperCase().startsWith(shown.slice(0, minutes))
+      ? null
+      : `scheduled_at has Z or an offset, so the post is due at ${instant.toISOString()}, when clocks in ${timezone} show ${shown}. Leave out Z and the offset for a local time.`;
+  }
+
   const local = localTime(request);
+  if (local?.isRepeated) {
+    return `Clocks in ${timezone} show ${local.asked} twice: the post is due at the first time, ${local.due.toISOString()}. Send scheduled_at with an offset for the second.`;
+  }
+
   return local && local.shown !== local.asked
-    ? `Clocks in ${request.timezone} skip ${local.asked}: the post is due when they show ${local.shown}, at ${local.due.toISOString()}.`
+    ? `Clocks in ${timezone} skip ${local.asked}: the post is due when they show ${local.shown}, at ${local.due.toISOString()}.`
     : null;
+}
+
+/** Length of a local time without its seconds. */
+const minutes = '2027-02-01T10:00'.length;
+
+/**
+ * The request of an edit. A time zone alone keeps the local time: 09:00 in Berlin becomes 09:00 in New York.
+ *
+ * @param post The stored time and time zone.
+ */
+export function withLocalTime<R extends DueTimeRequest>(
+  request: R,
+  post: { readonly scheduledAt: Date | null; readonly timezone?: string | null | undefined },
+): R {
+  const { scheduledAt, scheduleInMinutes, timezone } = request;
+  const isAlone = scheduledAt === undefined && scheduleInMinutes === undefined;
+  const isOther = typeof timezone === 'string' && timezone !== post.timezone;
+  return isAlone && isOther && post.timezone && post.scheduledAt
+    ? { ...request, scheduledAt: localIn(post.scheduledAt, post.timezone) }
+    : request;
 }
 
 /** The due time of a `scheduled_at` without an offset, and the local times that were asked for and that clocks show. */
@@ -96,8 +132,8 @@ function localTime({ scheduledAt, timezone }: DueTimeRequest) {
     return null;
   }
 
-  const { ms, shownMs } = resolveLocal(wall.getTime(), timezone);
-  return { due: new Date(ms), asked: local(wall), shown: local(new Date(shownMs)) };
+  const { ms, shownMs, isRepeated } = resolveLocal(wall.getTime(), timezone);
+  return { due: new Date(ms), asked: local(wall), shown: local(new Date(shownMs)), isRepeated };
 }
 
 /** A time without an offset, as the same time in UTC. */

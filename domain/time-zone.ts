@@ -34,6 +34,8 @@ type LocalTime = {
   readonly ms: number;
   /** The time that clocks show then, in the form of `wallMs`. Later than asked if the clocks skip the time. */
   readonly shownMs: number;
+  /** Clocks show the time twice. */
+  readonly isRepeated: boolean;
 };
 
 /**
@@ -47,14 +49,21 @@ export function resolveLocal(wallMs: number, zone: string): LocalTime {
   const offsetAt = offsetsOf(zone);
   const before = offsetAt(wallMs - dayMs);
   const after = offsetAt(wallMs + dayMs);
-  const ms =
-    [wallMs - before, wallMs - after].find((at) => at + offsetAt(at) === wallMs) ?? wallMs - before;
-  return { ms, shownMs: ms + offsetAt(ms) };
+  const isShown = (at: number): boolean => at + offsetAt(at) === wallMs;
+  const [first, second] = [wallMs - before, wallMs - after];
+  const ms = [first, second].find(isShown) ?? first;
+  const isRepeated = first !== second && isShown(first) && isShown(second);
+  return { ms, shownMs: ms + offsetAt(ms), isRepeated };
 }
 
+/** The time that clocks of a time zone show: `2027-02-01T10:00:00`. */
+export const localIn = (time: Date, zone: string): string =>
+  new Date(time.getTime() + offsetsOf(zone)(time.getTime()))
+    .toISOString()
+    .slice(0, -'.000Z'.length);
+
 /** The day that clocks of a time zone show: `2027-02-01`. */
-export const dayIn = (time: Date, zone: string): string =>
-  new Date(time.getTime() + offsetsOf(zone)(time.getTime())).toISOString().slice(0, 10);
+export const dayIn = (time: Date, zone: string): string => localIn(time, zone).slice(0, 10);
 
 const dayMs = 24 * 60 * 60 * 1000;
 

@@ -114,7 +114,7 @@ const postFields = {
     minItems: 1,
     maxItems: 25,
     description:
-      'Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters.',
+      'Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters.',
   },
   channel_ids: { ...listOf(text), maxItems: 100 },
   channel_bodies: {
@@ -137,7 +137,7 @@ const postFields = {
     ...text,
     maxLength: 64,
     description:
-      'IANA name, such as `Europe/Berlin`: the time zone of a `scheduled_at` without an offset, and for showing the time. This call turns the local time into UTC; later changes of time-zone rules do not move the post. When clocks repeat an hour, the first one counts; a time that they skip moves to after the gap, with a `warning`.',
+      'IANA name, such as `Europe/Berlin`: the time zone of a `scheduled_at` without an offset, and for showing the time. This call turns the local time into UTC; later changes of time-zone rules do not move the post. When clocks repeat an hour, the first one counts; a time that they skip moves to after the gap. Both get a `warning`, as does `Z` or an offset that the time zone does not have.',
   },
   schedule_in_minutes: {
     type: 'number',
@@ -228,7 +228,7 @@ export const editPostSchema = fields({
   timezone: {
     ...nullable(postFields.timezone),
     description:
-      'IANA name. Without a local `scheduled_at` it changes only how the time is shown; null clears it.',
+      'IANA name. Sent without a time, it keeps the local time of a scheduled post that has a time zone: 09:00 in Europe/Berlin becomes 09:00 in America/New_York. Null clears it and keeps the time.',
   },
 });
 export type EditPostBody = Value<typeof editPostSchema>;

@@ -1,4 +1,4 @@
-import type { DueTimeRequest } from '../../domain/due-time.ts';
+import { timeWarning, type DueTimeRequest } from '../../domain/due-time.ts';
 import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { ChannelFile } from '../../domain/media.ts';
@@ -131,6 +131,22 @@ function refuse(wrong: readonly Located[], message: string): void {
       details: wrong.map(([path]) => ({ path, message })),
     });
   }
+}
+
+/** The warning about the time of a request, and about what is not published or attached of it; null without one. */
+export function requestWarning(
+  input: PostInput,
+  { body, thread }: Pick<PostContent, 'body' | 'thread'>,
+): string | null {
+  const isTwice = givenFiles(input).some(({ ids = [] }) => new Set(ids).size < ids.length);
+  const warnings = [
+    timeWarning(input),
+    body && thread
+      ? 'The post has both body and thread: thread takes precedence, and body is not published.'
+      : null,
+    isTwice ? 'media_ids names a file more than once: it is attached once.' : null,
+  ];
+  return warnings.filter(Boolean).join(' ') || null;
 }
 
 /** Which parts and channels of a post have files. */

@@ -168,13 +168,13 @@ const isEmpty = ({ body, thread, channelBodies, channelMedia, mediaIds }: PostIn
   (mediaIds ?? []).length === 0 &&
   Object.values(channelMedia ?? {}).every((files) => files.length === 0);
 
-const noteOf = (gone: readonly string[], deleted: readonly string[]): string | null =>
+const noteOf = (gone: readonly string[], deleted: readonly string[]): string =>
   [
     gone.length > 0 ? `Not copied, because the account was disconnected: ${gone.join(', ')}.` : '',
     deleted.length > 0 ? `Files of the copied post were deleted: ${deleted.join(', ')}.` : '',
   ]
     .filter(Boolean)
-    .join(' ') || null;
+    .join(' ');
 
 const nameOf = ({ id, platform, handle }: Channel): string =>
   nameOfChannel({ id, platform, handle });

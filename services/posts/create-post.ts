@@ -1,7 +1,7 @@
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { assertPostChannels, assertScope } from '../../domain/api-keys.ts';
-import { dueTime, timeWarning } from '../../domain/due-time.ts';
+import { dueTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
@@ -11,7 +11,13 @@ import { findReplayed, type RequestKey } from '../idempotency.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
-import { assertNotEmpty, assertTexts, postContentOf, type PostInput } from './content.ts';
+import {
+  assertNotEmpty,
+  assertTexts,
+  postContentOf,
+  requestWarning,
+  type PostInput,
+} from './content.ts';
 import { givenFiles, givenUrls, partsWithFiles, withDownloads } from './given-files.ts';
 import { labelsOf, withExternalId } from './labels.ts';
 import { storePost } from './store-post.ts';
@@ -28,8 +34,8 @@ export type Created = {
 type CreateOptions = {
   /** Aborts downloads when the client hangs up. */
   readonly signal?: AbortSignal;
-  /** A warning about the post as a whole. Default: about its time. */
-  readonly note?: string | null;
+  /** A warning about the post as a whole, before those about the request. */
+  readonly note?: string;
 };
 
 /**
@@ -88,15 +94,16 @@ async function makePost(
   const downloaded = await downloadMedia(deps, caller, urls, signal);
   const whole = withDownloads(input, urls, downloaded.files);
   const labels = labelsOf(input);
+  const content = postContentOf(whole);
   const post = {
     id: newId(),
     dueAt,
     timezone: input.timezone ?? null,
-    content: postContentOf(whole),
+    content,
     labels,
     media: givenFiles(whole),
     optionFiles,
-    note: note ?? timeWarning(input),
+    note: [note, requestWarning(input, content)].filter(Boolean).join(' ') || null,
     key,
   };
   try {

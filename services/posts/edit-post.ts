@@ -5,7 +5,7 @@ import { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
 import { assertPostChannels, assertReaches, assertScope } from '../../domain/api-keys.ts';
-import { dueTime, timeWarning } from '../../domain/due-time.ts';
+import { dueTime, withLocalTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
@@ -20,6 +20,7 @@ import {
   assertNotEmpty,
   assertTexts,
   editedContent,
+  requestWarning,
   textBytes,
   type PostContent,
   type PostInput,
@@ -98,10 +99,12 @@ async function applyEdit(
   edit: Edit,
 ): Promise<PostToSync | null> {
   const { workspaceId, requestId } = caller;
-  const { postId, input, dueAt: newDueAt, recounts } = edit;
+  const { postId, input, recounts } = edit;
   assertEditable(await lockPost(em, { workspaceId, postId }), postId);
   const post = await em.findOneOrFail(Post, { id: postId, workspaceId });
-  const dueAt = newDueAt === undefined ? post.scheduledAt : newDueAt;
+  const timed = withLocalTime(input, post);
+  const moved = timed === input ? edit.dueAt : dueTime(timed, deps.now());
+  const dueAt = moved === undefined ? post.scheduledAt : moved;
   if (dueAt) {
     assertScope(caller, 'posts:publish');
   }
@@ -126,7 +129,7 @@ async function applyEdit(
   const ownBytes = await writeChannels(em, post, channels, edited);
   const use = useChange(post, status, content, ownBytes + media.textBytes);
   await takeQuota(em, caller, postId, use, recounts);
-  const warning = warningFor(validations, timeWarning(input), missing);
+  const warning = warningFor(validations, requestWarning(timed, content), missing);
   const { timezone = post.timezone ?? null } = input;
   const labels = editedLabels(post, input);
   const wasScheduled = post.status === 'scheduled';

@@ -1,4 +1,4 @@
-import { dueTime, timeWarning } from '../../domain/due-time.ts';
+import { dueTime } from '../../domain/due-time.ts';
 import type { AttachmentFacts, ValidationResult } from '../../networks/content-rules.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -6,7 +6,13 @@ import { downloadMedia } from '../media/download-media.ts';
 import { assertMediaQuota } from '../quotas/media-quota.ts';
 import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
-import { assertNotEmpty, assertTexts, postContentOf, type PostInput } from './content.ts';
+import {
+  assertNotEmpty,
+  assertTexts,
+  postContentOf,
+  requestWarning,
+  type PostInput,
+} from './content.ts';
 import { givenFiles, givenUrls, partsWithFiles, withDownloads } from './given-files.ts';
 import { assertFreeExternalId } from './labels.ts';
 import {
@@ -101,7 +107,7 @@ export async function validatePost(
   );
   return {
     valid: validated.every(({ errors }) => errors.length === 0),
-    warning: timeWarning(input),
+    warning: requestWarning(input, content),
     channels: validated,
   };
 }

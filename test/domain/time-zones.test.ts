@@ -70,7 +70,7 @@ test('a time with an offset ignores the time zone, and one without uses it', (t)
 test('a repeated hour is the first one, and a skipped hour has a warning with the resulting time', (t) => {
   const repeated = { scheduledAt: '2027-10-31T02:30:00', timezone: 'Europe/Berlin' };
   t.is(dueTime(repeated, now)?.toISOString(), '2027-10-31T00:30:00.000Z');
-  t.is(timeWarning(repeated), null);
+  t.regex(timeWarning(repeated) ?? '', /twice: the post is due at the first time/v);
   const skipped = { scheduledAt: '2027-03-28T02:30', timezone: 'Europe/Berlin' };
   t.is(dueTime(skipped, now)?.toISOString(), '2027-03-28T01:30:00.000Z');
   t.is(

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { sharedApi } from '../../support/kit.ts';
+import { storeMedia } from '../../support/seed-media.ts';
 import { storeChannel } from '../../support/seed.ts';
 
 const api = sharedApi(test);
@@ -23,7 +24,12 @@ test('a local time with a time zone schedules a post, which is shown in UTC with
 
   const edit = async (change: object) =>
     (await client.patch(`/posts/${body.post.id}`, change)).body.post;
-  t.like(await edit({ timezone: 'Asia/Tokyo' }), { ...shown, timezone: 'Asia/Tokyo' });
+  t.like(await edit({ timezone: 'Asia/Tokyo' }), {
+    scheduled_at: `${year}-07-01T00:00:00.000Z`,
+    timezone: 'Asia/Tokyo',
+  });
+  t.like(await edit({ timezone: 'Europe/Berlin', body: 'Same local time' }), shown);
+  t.like(await edit({ timezone: 'Europe/Berlin' }), shown);
   t.like(await edit({ scheduled_at: `${year}-07-01T09:00:00`, timezone: 'America/New_York' }), {
     scheduled_at: `${year}-07-01T13:00:00.000Z`,
     timezone: 'America/New_York',
@@ -47,6 +53,50 @@ test('a skipped hour is moved, and the warning of the post and of its validation
   t.is(body.post.scheduled_at, `${sunday}T01:30:00.000Z`);
   t.regex(body.post.warning, warning);
   t.regex((await client.post('/posts/validate', skipped)).body.warning, warning);
+});
+
+test('a time zone alone that would move the time into the past is refused', async (t) => {
+  const { client, post } = await workspace();
+  const local = new Date(Date.now() + 3_600_000).toISOString().slice(0, 16);
+  const { body } = await client.post('/posts', { ...post, scheduled_at: local, timezone: 'UTC' });
+  const moved = await client.patch(`/posts/${body.post.id}`, { timezone: 'Asia/Tokyo' });
+  t.is(moved.body.code, 'invalid_scheduled_at');
+  t.is((await client.get(`/posts/${body.post.id}`)).body.post.timezone, 'UTC');
+});
+
+test('a repeated hour, an offset of another zone, a body beside a thread and a file twice get a warning', async (t) => {
+  const { client, post } = await workspace();
+  const file = await storeMedia(api.punctual, client.workspaceId);
+  const sunday = `${year}-10-${31 - new Date(Date.UTC(year, 9, 31)).getUTCDay()}`;
+  const cases: readonly (readonly [object, RegExp | null])[] = [
+    [
+      { ...berlin, scheduled_at: `${sunday}T02:30` },
+      /twice: .* at the first time, .*T00:30:00\.000Z/v,
+    ],
+    [
+      { ...berlin, scheduled_at: `${year}-01-01T10:00:00Z` },
+      /show \d+-01-01T11:00:00\. Leave out Z/v,
+    ],
+    [{ ...berlin, scheduled_at: `${year}-01-01T10:00+01:00` }, null],
+    [{ thread: ['One', 'Two'] }, /thread takes precedence/v],
+    [{ media_ids: [file, file] }, /media_ids names a file more than once/v],
+    [
+      { thread: ['One', { text: 'Two', media_ids: [file, file] }] },
+      /thread takes .* more than once/v,
+    ],
+  ];
+  for (const [given, warning] of cases) {
+    const whole = { ...post, ...given };
+    const { id } = (await client.post('/posts', post)).body.post;
+    for (const reply of [
+      await client.post('/posts', whole),
+      await client.post('/posts/validate', whole),
+      await client.patch(`/posts/${id}`, whole),
+    ]) {
+      const { warning: shown } = reply.body.post ?? reply.body;
+      t.true(warning ? warning.test(shown ?? '') : shown === null, `${shown}`);
+    }
+  }
 });
 
 test('a local time without a zone and an unknown zone are refused, also by an edit', async (t) => {
