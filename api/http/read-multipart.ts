@@ -38,7 +38,10 @@ const limits = { fields: 10, files: 2, parts: 12, fieldSize: maxAround };
  */
 export async function readMultipart(ctx: Context, options: MultipartOptions): Promise<Multipart> {
   if (!/^multipart\/form-data *(?:;|$)/iv.test(ctx.get('content-type'))) {
-    throw new AppError('unsupported_media_type', 'Send the body as multipart/form-data.');
+    throw new AppError(
+      'unsupported_media_type',
+      'Send the body as multipart/form-data, with the file in the field "file". With curl, write `-F file=@cat.jpg`.',
+    );
   }
 
   assertUncompressed(ctx);

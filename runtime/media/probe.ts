@@ -10,10 +10,10 @@ endWithParent();
 /** Loads only the library that the file needs. */
 async function inspectFile(filePath: string): Promise<MediaFacts | FileRefusal> {
   const found = await mediaType(filePath).catch(nullUnlessReadError);
-  if (!found) {
-    return {
-      refusal: 'The file is neither an image (JPEG, PNG, GIF, WebP) nor a video (MP4, MOV, WebM).',
-    };
+  if (!found || 'other' in found) {
+    const refusal =
+      'The file is neither an image (JPEG, PNG, GIF, WebP) nor a video (MP4, MOV, WebM).';
+    return { refusal: found ? `${refusal} It is ${found.other}.` : refusal };
   }
 
   const facts =
@@ -48,14 +48,20 @@ const kinds: Readonly<Record<string, { readonly kind: 'image' | 'video'; readonl
   };
 
 /**
- * Returns the type by a file's first bytes, whatever its name. Null unless it is an accepted image or video. SVG is not
- * accepted: it may contain scripts, and no network accepts it.
+ * Returns the type by a file's first bytes, whatever its name. Another image or video, such as HEIC, has its format and
+ * what to do; other files are null. SVG is not accepted: it may contain scripts, and no network accepts it.
  */
 async function mediaType(filePath: string) {
   const byBoxes = typeByBoxes(filePath);
   const found = byBoxes ?? (await fileTypeFromFile(filePath))?.mime;
   const known = found && kinds[found];
-  return known ? { ...known, lacksFtyp: byBoxes !== null } : null;
+  if (known) {
+    return { ...known, lacksFtyp: byBoxes !== null };
+  }
+
+  const [kind, name = ''] = found?.split('/') ?? [];
+  const better = kind === 'image' ? 'JPEG' : kind === 'video' ? 'MP4' : null;
+  return better && { other: `${name.replace('x-', '').toUpperCase()}: convert it to ${better}` };
 }
 
 /** Boxes that may start a QuickTime file instead of `ftyp`. */

@@ -95,6 +95,23 @@ for (const [name, make] of Object.entries(refused)) {
   });
 }
 
+test('an image or a video of another format is refused, with what to convert it to', async (t) => {
+  const box = (brand: string) =>
+    Buffer.from(`\0\0\0\u0018ftyp${brand}\0\0\0\0mif1${brand}`, 'latin1');
+  const files: readonly [name: string, bytes: Uint8Array, better: string][] = [
+    ['HEIC', box('heic'), 'JPEG'],
+    ['AVIF', await picture('avif'), 'JPEG'],
+    ['BMP', Buffer.from('BM'.padEnd(60, '\0')), 'JPEG'],
+    ['FLV', Buffer.from('FLV\u0001'.padEnd(60, '\0')), 'MP4'],
+  ];
+  for (const [name, bytes, better] of files) {
+    const known =
+      'The file is neither an image (JPEG, PNG, GIF, WebP) nor a video (MP4, MOV, WebM).';
+    const refusal = `${known} It is ${name}: convert it to ${better}.`;
+    t.deepEqual(await inspect(t, bytes), { refusal });
+  }
+});
+
 test('an image with the most pixels allowed is accepted', async (t) => {
   const size = { width: 10_000, height: 10_000 };
 
