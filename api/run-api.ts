@@ -9,7 +9,7 @@ import {
   keepSealedBy,
   OtherSecretKeyError,
 } from '../db/installation.ts';
-import { migrate, OtherSchemaError } from '../db/migrate.ts';
+import { prepareSchema, OtherSchemaError } from '../db/migrate.ts';
 import { createOrm } from '../db/orm.ts';
 import { openNetworks, type Networks } from '../networks/registry.ts';
 import { readConfig, type Config } from '../runtime/config/read-config.ts';
@@ -70,7 +70,7 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
   );
   const { orm, sealer, gate } = deps;
   const prepare = async (): Promise<void> => {
-    await migrate(config.databaseUrl, (migration) => log.info({ migration }, 'migrating')).catch(
+    await prepareSchema(orm, config, (migration) => log.info({ migration }, 'migrating')).catch(
       fatal,
     );
     await assertSealedBy(orm, sealer.keyId).catch(fatal);

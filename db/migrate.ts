@@ -93,6 +93,19 @@ export async function migrate(
   }
 }
 
+type SchemaSettings = { readonly databaseUrl: string; readonly migrates: boolean };
+
+/**
+ * Migrates the database at the start of a process, or only checks its schema if the process may not migrate.
+ *
+ * @throws OtherSchemaError
+ */
+export const prepareSchema = (
+  orm: Orm,
+  { databaseUrl, migrates }: SchemaSettings,
+  onMigration: (name: string) => void,
+): Promise<void> => (migrates ? migrate(databaseUrl, onMigration) : assertSchema(orm));
+
 /** How long a migration waits for a lock. Calls queue behind it, so it is below the timeout of their statements. */
 const lockTimeout = '3s';
 

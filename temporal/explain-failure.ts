@@ -19,7 +19,7 @@ export const explainTemporalFailure =
   (options: ReturnType<typeof temporalOptions>): Explain =>
   async (error) => {
     if (causesOf(error).some((cause) => cause instanceof OtherDatabaseError)) {
-      return { reason: error instanceof Error ? error.message : '' };
+      return { reason: error instanceof Error ? error.message : '', finalAfterMs: 0 };
     }
 
     return refusal(error, options.namespace) ?? (await connectionTrouble(error, options));

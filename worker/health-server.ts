@@ -3,12 +3,20 @@ import { isDatabaseReachable } from '../db/database-errors.ts';
 import type { Orm } from '../db/orm.ts';
 import { awaitsRestoreFinish, restoredDatabase } from '../db/restore-counter.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Temporal } from '../temporal/connect.ts';
+import { lastPolls } from '../temporal/workflow-states.ts';
 
 /** Returns why the worker does not poll. Queries the database only if it has just answered. */
-const whyNot = async (orm: Orm, postgresql: string): Promise<string> =>
+const whyNot = async (orm: Orm, postgresql: string | undefined): Promise<string> =>
   postgresql === 'ok' && (await awaitsRestoreFinish(orm))
     ? restoredDatabase
     : 'not yet, or no longer';
+
+/** Time limit of the request to Temporal, in milliseconds. */
+const deadlineMs = 2000;
+
+const isTemporalReachable = async (temporal: Temporal): Promise<boolean> =>
+  (await lastPolls(temporal, deadlineMs)) !== null;
 
 export type HealthSettings = {
   readonly host: string;
@@ -25,7 +33,7 @@ export type HealthSettings = {
  */
 export function serveHealth(
   { host, workerHealthPort: port }: HealthSettings,
-  orm: Orm,
+  { orm, temporal }: { readonly orm: Orm; readonly temporal: Temporal },
   log: Logger,
   isPolling: () => boolean,
 ): () => void {
@@ -34,11 +42,12 @@ export function serveHealth(
     if (ctx.path === '/livez') {
       ctx.body = { ok: true };
     } else if (ctx.path === '/readyz') {
-      const postgresql = (await isDatabaseReachable(orm)) ? 'ok' : 'does not answer';
+      const found = await Promise.all([isDatabaseReachable(orm), isTemporalReachable(temporal)]);
+      const [postgresql, connected] = found.map((answers) => (answers ? 'ok' : 'does not answer'));
       const polling = isPolling() ? 'ok' : await whyNot(orm, postgresql);
-      const ready = postgresql === 'ok' && polling === 'ok';
+      const ready = [postgresql, connected, polling].every((part) => part === 'ok');
       ctx.status = ready ? 200 : 503;
-      ctx.body = { ready, postgresql, polling };
+      ctx.body = { ready, postgresql, temporal: connected, polling };
     }
   });
   const server = port === 0 ? null : app.listen(port, host);

@@ -10,7 +10,7 @@ import {
   keepSealedBy,
   OtherSecretKeyError,
 } from '../db/installation.ts';
-import { migrate, OtherSchemaError } from '../db/migrate.ts';
+import { prepareSchema, OtherSchemaError } from '../db/migrate.ts';
 import { createOrm, type Orm } from '../db/orm.ts';
 import { openNetworks } from '../networks/registry.ts';
 import { type Config, readConfig } from '../runtime/config/read-config.ts';
@@ -70,10 +70,10 @@ export async function runWorker(
   const orm = createOrm(config.databaseUrl, database);
   const services = composeServices(config, opened, { orm, guardsNetworks: true });
   const { sealer } = services;
-  const closeHealth = serveHealth(config, orm, log, () => polling);
+  const temporal = connectTemporal();
+  const closeHealth = serveHealth(config, { orm, temporal }, log, () => polling);
   const storage = createStorage(config.media);
   const clock = createDatabaseClock(orm, log);
-  const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
   const networks = await opened.load();
   const own = { networks, storage, workflows, log, now: clock.now };
@@ -155,7 +155,7 @@ async function prepareDatabase({
 }: Database): Promise<string> {
   const fatal = fatalAt(log, OtherSchemaError, OtherSecretKeyError, OtherStorageError);
   const prepare = async (): Promise<string> => {
-    await migrate(config.databaseUrl, (migration) => log.info({ migration }, 'migrating')).catch(
+    await prepareSchema(orm, config, (migration) => log.info({ migration }, 'migrating')).catch(
       fatal,
     );
     await assertSealedBy(orm, sealer.keyId).catch(fatal);

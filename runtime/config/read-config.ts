@@ -16,6 +16,8 @@ export type Config = {
   readonly publicUrl: string;
   readonly databaseUrl: string;
   readonly databasePoolSize: number;
+  /** Whether the API and workers migrate the database when they start. */
+  readonly migrates: boolean;
   /** 32 bytes in hex. Seals tokens and signing secrets in the database. */
   readonly secretKey: string;
   readonly logLevel: string;
@@ -49,6 +51,7 @@ export function readConfig(env: Env = process.env): Config {
     publicUrl: publicUrl(env, problems),
     databaseUrl: databaseUrl(env, problems),
     databasePoolSize: databasePoolSize(env, problems),
+    migrates: migrates(env, problems),
     secretKey: secretKey(env, problems),
     logLevel: logLevel(env, problems),
     egressAllow: egressAllow(env, problems),
@@ -156,6 +159,15 @@ function logLevel(env: Env, problems: string[]): string {
   }
 
   return given;
+}
+
+function migrates(env: Env, problems: string[]): boolean {
+  const given = textSetting(env, 'PUNCTUAL_MIGRATE', 'on');
+  if (given !== 'on' && given !== 'off') {
+    problems.push(`PUNCTUAL_MIGRATE must be "on" or "off", not "${given}".`);
+  }
+
+  return given !== 'off';
 }
 
 function workflowBundle(env: Env, problems: string[]): string | null {

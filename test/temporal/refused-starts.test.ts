@@ -108,6 +108,41 @@ for (const [what, mains, make, words] of databases) {
   });
 }
 
+test('with PUNCTUAL_MIGRATE=off a role with rights on rows suffices, and an older schema ends the process with the next step', async (t) => {
+  const { url } = await freshDatabase(t);
+  const orm = createOrm(url, { poolSize: 1 });
+  const role = `rows_${crypto.randomUUID().slice(0, 8)}`;
+  await orm.em.execute(`create role ${role} login password 'rows'`);
+  await orm.em.execute(
+    `grant select, insert, update, delete on all tables in schema public to ${role}`,
+  );
+  await orm.em.execute(`grant usage on all sequences in schema public to ${role}`);
+  t.teardown(async () => {
+    await orm.em.execute(`drop owned by ${role}`);
+    await orm.em.execute(`drop role ${role}`);
+    await orm.close();
+  });
+  const rows = Object.assign(new URL(url), { username: role, password: 'rows' }).href;
+  const temporal = await freshNamespace();
+  const off = { PUNCTUAL_MIGRATE: 'off', ...temporal };
+  for (const main of both) {
+    const child = start(t, main, { DATABASE_URL: rows, ...off });
+    let log = '';
+    for await (const chunk of child.stdout) {
+      log += String(chunk);
+      if (/"msg":"(?:the database is ready|polling)"/v.test(log)) {
+        break;
+      }
+    }
+
+    t.regex(log, /"msg":"(?:the database is ready|polling)"/v);
+    const older = start(t, main, { DATABASE_URL: await emptyDatabase(t), ...off });
+    const [words] = await Promise.all([text(older.stdout), once(older, 'exit')]);
+    t.is(older.exitCode, 1);
+    t.regex(words, /lacks migrations of this version.*npm run admin -- migrate/v);
+  }
+});
+
 /** A TLS server with a self-signed certificate. */
 async function tlsServer(t: ExecutionContext): Promise<string> {
   const folder = await temporaryFolder(t);

@@ -18,18 +18,20 @@ const test = needs('temporal');
 async function workerBehindGate(t: ExecutionContext) {
   const punctual = await startApi(t, { networks: fakeNetworks });
   const gate = await tcpGate(t, targetOf(punctual.databaseUrl));
+  const temporal = await tcpGate(t, targetOf(punctual.temporalEnv['TEMPORAL_ADDRESS'] ?? ''));
+  const temporalEnv = { ...punctual.temporalEnv, TEMPORAL_ADDRESS: temporal.address };
   const port = await freePort();
   const start = (databaseUrl: string): WorkerProcess =>
-    spawnWorker(t, { ...punctual, databaseUrl }, [], undefined, {
+    spawnWorker(t, { ...punctual, databaseUrl, temporalEnv }, [], undefined, {
       PUNCTUAL_WORKER_HEALTH_PORT: String(port),
     });
   const behind = throughGate(punctual.databaseUrl, gate);
   const ask = (path: string) => rawCall(`http://127.0.0.1:${port}${path}`);
-  return { punctual, gate, start, behind, ask };
+  return { punctual, gate, temporal, start, behind, ask };
 }
 
-test('a worker is alive from its start, and ready while it polls and its database responds', async (t) => {
-  const { gate, start, behind, ask } = await workerBehindGate(t);
+test('a worker is alive from its start, and ready while it polls and its database and Temporal respond', async (t) => {
+  const { gate, temporal, start, behind, ask } = await workerBehindGate(t);
   await gate.close();
   const worker = start(behind);
   t.is((await poll(() => ask('/livez').catch(() => null), Boolean))?.status, 200);
@@ -44,8 +46,20 @@ test('a worker is alive from its start, and ready while it polls and its databas
     () => ask('/readyz'),
     ({ status }) => status === 200,
   );
-  t.deepEqual(ready.body, { ready: true, postgresql: 'ok', polling: 'ok' });
+  t.deepEqual(ready.body, { ready: true, postgresql: 'ok', temporal: 'ok', polling: 'ok' });
   t.is((await ask('/nothing')).status, 404);
+
+  await temporal.close();
+  const { body } = await poll(
+    () => ask('/readyz'),
+    ({ status }) => status === 503,
+  );
+  t.like(body, { ready: false, postgresql: 'ok', temporal: 'does not answer' });
+  await temporal.open();
+  await poll(
+    () => ask('/readyz'),
+    ({ status }) => status === 200,
+  );
 
   await gate.close();
   const away = await poll(
