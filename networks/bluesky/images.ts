@@ -58,10 +58,11 @@ export async function fittedBytes(
 }
 
 async function encode({ signal, workspaceId }: Connection, file: PartMedia, maxBytes: number) {
+  const pixels = (file.width ?? Infinity) * (file.height ?? Infinity);
   // A deleted file must not go out, although its smaller version may still be in memory.
   (await file.open()).destroy();
   const made = await cachedImage(`${file.id} ${maxBytes}`, signal, (shared) =>
-    shrinkImage(Readable.from(fileBytes(file)), { maxBytes, workspaceId }, shared),
+    shrinkImage(Readable.from(fileBytes(file)), { maxBytes, pixels, workspaceId }, shared),
   ).catch((error: unknown) => {
     if (error instanceof NetworkError) {
       throw error;

@@ -21,11 +21,18 @@ export type SmallerImage = {
  */
 const enter = createFairQueue({ all: availableParallelism() > 3 ? 2 : 1, each: 1 });
 
+/** Large images take up to 90 s, so they have a queue of their own, and photos do not wait for them. */
+const enterLarge = createFairQueue({ all: 1, each: 1 });
+/** The most pixels of an image that does not count as large. Most cameras make fewer. */
+const mostPixels = 30_000_000;
+
 type Wanted = {
   readonly maxBytes: number;
   readonly maxSide?: number;
   /** Replaces transparency with white, for networks without WebP. */
   readonly isOpaque?: boolean | undefined;
+  /** The pixels of the image; unknown ones count as many. */
+  readonly pixels?: number;
   /** The workspace of the image. */
   readonly workspaceId?: string | undefined;
 };
@@ -45,11 +52,12 @@ const bounds = { cpuSeconds: 60, timeoutMs: 90_000, dataMb: 2048, heapMb: 128 };
  */
 export async function shrinkImage(
   image: Readable,
-  { maxBytes, maxSide = 4000, isOpaque = false, workspaceId = '' }: Wanted,
+  { maxBytes, maxSide = 4000, isOpaque = false, pixels = Infinity, workspaceId = '' }: Wanted,
   signal: AbortSignal,
 ): Promise<(SmallerImage & { readonly bytes: Buffer }) | null> {
   image.on('error', () => undefined); // It may fail before it is read.
-  const leave = await enter(workspaceId, signal).catch((error: unknown) => {
+  const queue = pixels > mostPixels ? enterLarge : enter;
+  const leave = await queue(workspaceId, signal).catch((error: unknown) => {
     image.destroy();
     throw error;
   });

@@ -86,3 +86,19 @@ test('many images of one workspace delay another workspace’s image by at most 
   await Promise.all([...crowd, encode('another', 'another')]);
   t.true(ended.indexOf('another') <= 2, ended.join(', '));
 });
+
+test('a photo does not wait for the large image of another workspace', async (t) => {
+  const { promise: stays, resolve: end } = Promise.withResolvers<void>();
+  async function* slowly() {
+    yield Buffer.from('GIF89a');
+    await stays;
+  }
+  const large = { maxBytes: 9, pixels: 98_010_000, workspaceId: 'one' };
+  const waiting = shrinkImage(Readable.from(slowly()), large, never);
+  const bytes = await noise(300, 200).png().toBuffer();
+  const photo = { maxBytes: 100_000, pixels: 12_000_000, workspaceId: 'another' };
+
+  t.like(await shrinkImage(Readable.from([bytes]), photo, never), { width: 300, height: 200 });
+  end();
+  t.is(await waiting, null);
+});
