@@ -1,4 +1,4 @@
-import { log, proxyActivities } from '@temporalio/workflow';
+import { log, proxyActivities, rootCause } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { networkLabel } from './details.ts';
 import { postsQueue, publishQueue, type RefreshMetricsInput } from './messages.ts';
@@ -20,8 +20,10 @@ export async function refreshMetrics({ networks, post }: RefreshMetricsInput): P
     networks.map(async (network) => {
       try {
         return await activitiesOf(network).refreshMetrics({ network, ...(post && { post }) });
-      } catch {
-        log.warn('metrics of a network were not refreshed', { network });
+      } catch (error) {
+        // The failure of an activity, which has no text of a post (`redactErrors`), or its timeout.
+        const cause = rootCause(error);
+        log.warn('metrics of a network were not refreshed', { network, cause });
         return null;
       }
     }),
