@@ -21,6 +21,7 @@ import { createKey, listKeys, revokeKey } from './keys.ts';
 import { createOperatorKey, listOperatorKeys, revokeOperatorKey } from './operator-keys.ts';
 import { refreshAnalytics, retryOne, settleOne } from './posts/lifecycle.ts';
 import { listTroubledPosts } from './posts/list-posts.ts';
+import { retryNow } from './posts/retry-now.ts';
 import { replayPosts } from './posts/replay-posts.ts';
 import { showPostHistory } from './posts/show-post.ts';
 import {
@@ -221,6 +222,17 @@ export const commands: Readonly<Record<string, Command>> = {
     positionals: ['POST'],
     options: {},
     run: retryOne,
+  },
+  'post retry-now': {
+    summary:
+      'Starts the next attempt of waiting channels at once, of a post or of all posts of a network.',
+    positionals: [],
+    options: {
+      post: { placeholder: 'POST', required: false },
+      platform: { placeholder: 'PLATFORM', required: false },
+    },
+    oneOf: ['post', 'platform'],
+    run: retryNow,
   },
   'post settle': {
     summary:

@@ -5,6 +5,7 @@ import { postSummary } from '../../temporal/sync-post.ts';
 import { moment } from '../../workflows/details.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { dueAtKey, searchAttributeKeys } from '../../workflows/search-attributes.ts';
+import { adminOf } from '../cli/admin.ts';
 import { status } from '../support/answers.ts';
 import { currentDetails } from '../support/current-details.ts';
 import { endOf } from '../support/end-of.ts';
@@ -192,6 +193,21 @@ test('the UI shows where and why a post failed, and what its webhook waits for',
     /^Attempt 1: http_error \(500\); the next one is at \S+Z$/v,
   );
   t.regex(await currentDetails(child), /Being delivered \(round 1\)/v);
+});
+
+test('an operator starts the next attempt of a waiting channel at once', async (t) => {
+  const { client, busy, channels, schedule, handleOf } = await workspace();
+  busy.fates.push({ kind: 'fails', error: error('network_unavailable') });
+  const post = await schedule(undefined, [channels.busy]);
+  await pendingActivities(handleOf(post), 2);
+  const { retry_at: retryAt } = (await client.get(`/posts/${post}`)).body.post.channels[0];
+
+  const { data } = await adminOf(shared().punctual).call('post', 'retry-now', '--post', post);
+
+  t.is(data.started, 1);
+  const { status: ended, published_at: at } = await client.finalPost(post);
+  t.is(ended, 'published');
+  t.true(Date.parse(at ?? '') < Date.parse(retryAt) - 10_000, `${at} is not before ${retryAt}`);
 });
 
 const error = (code: NetworkError['code']): NetworkError =>
