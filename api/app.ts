@@ -16,6 +16,7 @@ import { answerBroken, answerErrors, failureLog, resetBroken } from './http/erro
 import { logRequests } from './http/log-requests.ts';
 import { fixedPaths, mount } from './http/mount.ts';
 import type { Route } from './http/route.ts';
+import { unroutedBy } from './http/unrouted.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { mediaRoutes } from './media/routes.ts';
 import { filesRouter } from './media/serve-files.ts';
@@ -62,7 +63,7 @@ export function createApp(deps: ApiDeps): Koa {
     .use(requestId)
     .use(logRequests(deps.log))
     .use(drainUnreadBody)
-    .use(answerErrors(logFailure))
+    .use(answerErrors(logFailure, unroutedBy(routes)))
     .use(resetBroken(logFailure))
     .use(readableTarget)
     .use(fixedPaths(routes));

@@ -43,7 +43,7 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
 
   const due = parseInstant(at) ?? localTime(request)?.due;
   if (!due) {
-    throw invalid('scheduled_at', whyNoTime(at, timezone));
+    throw invalid('scheduled_at', whyNoTime(at, timezone, now));
   }
 
   const ahead = due.getTime() - now.getTime();
@@ -63,7 +63,7 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
 }
 
 /** Says what a `scheduled_at` lacks, with an example of the same time. */
-function whyNoTime(at: string, timezone: DueTimeRequest['timezone']): string {
+function whyNoTime(at: string, timezone: DueTimeRequest['timezone'], now: Date): string {
   const withT = at.replace(/^(?<day>\d{4}-\d\d-\d\d) +(?=\d)/v, '$<day>T');
   const full = withT.replace(/T\d\d:\d\d$/v, '$&:00');
   const t = withT === at ? '' : 'a T between date and time';
@@ -72,10 +72,19 @@ function whyNoTime(at: string, timezone: DueTimeRequest['timezone']): string {
     return `needs ${t}, such as ${full}`;
   }
 
-  return isLocal
-    ? `needs ${t && `${t}, and `}Z or an offset, such as ${full}Z or ${full}+02:00, or the field timezone with an IANA name, such as Europe/Berlin`
-    : 'must be an existing time such as 2026-05-01T09:30:00Z or 2026-05-01T11:30:00+02:00';
+  if (!isLocal) {
+    const fault = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d/v.test(at)
+      ? 'names a day or a time that does not exist; send one'
+      : 'must be a date and time';
+    return `${fault} such as ${sampleTime(now)}`;
+  }
+
+  return `needs ${t && `${t}, and `}Z or an offset, such as ${full}Z or ${full}+02:00, or the field timezone with an IANA name, such as Europe/Berlin`;
 }
+
+/** A valid time for an error, on the next day. */
+export const sampleTime = (now: Date): string =>
+  `${new Date(now.getTime() + 24 * 60 * minute).toISOString().slice(0, 10)}T09:30:00Z`;
 
 /**
  * The post's `warning` about its time: the request has two times, or an offset that is not that of its time zone, or

@@ -15,6 +15,16 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   search: ['q', 'query'],
   url: ['endpoint', 'callbackurl', 'targeturl'],
   alt_text: ['alt', 'caption', 'description'],
+  media_id: ['id', 'fileid'],
+  post_id: ['id', 'post'],
+  platform: ['network', 'provider'],
+  status: ['state'],
+  '/channels': ['accounts', 'account', 'profiles', 'integrations'],
+  '/networks': ['platforms', 'providers'],
+  '/posts': ['drafts', 'updates', 'schedules'],
+  '/media': ['uploads', 'upload'],
+  '/webhooks': ['hooks', 'endpoints'],
+  '/me': ['user', 'whoami'],
   file: ['image', 'video', 'media', 'photo', 'upload', 'attachment'],
 };
 
@@ -22,7 +32,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/gv, '');
 
 /** The known name that an unknown one probably means; undefined when none is close. */
-function nearestName(given: string, known: readonly string[]): string | undefined {
+export function nearestName(given: string, known: readonly string[]): string | undefined {
   const name = plain(given.slice(0, 64));
   const meant = known.find((one) => plain(one) === name || synonyms[one]?.includes(name));
   if (meant !== undefined || name === '') {
@@ -54,10 +64,25 @@ function editsBetween(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/** Describes an unknown name for the caller. @param what `field` */
-export function unknownName(what: string, given: string, known: readonly string[]): string {
-  const meant = nearestName(given, known);
-  const all = known.length > 0 ? `Known: ${known.join(', ')}.` : 'None is known here.';
+/** Names by which other services publish at once. */
+const nowNames = /^(?:status|publish(?:now|immediately)?|post(?:now)?|now|sendnow|draft|isdraft)$/v;
+
+/** Describes an unknown name for the caller. @param what `field` @param beside Fields of the same object. */
+export function unknownName(
+  what: string,
+  given: string,
+  known: readonly string[],
+  beside: object = {},
+): string {
+  const nearest = nearestName(given, known);
+  const meant = nearest !== undefined && Object.hasOwn(beside, nearest) ? undefined : nearest;
+  if (known.includes('schedule_in_minutes') && nowNames.test(plain(given.slice(0, 64)))) {
+    return `Unknown ${what} \`${given}\`. \`schedule_in_minutes: 0\` publishes now, \`scheduled_at\` later; without a time the post is a draft.`;
+  }
+
+  const isAnswer = Object.hasOwn(beside, 'id'); // No request has this field.
+  const begin = isAnswer ? 'Answers have more fields; a request takes' : 'Known:';
+  const all = known.length > 0 ? `${begin} ${known.join(', ')}.` : 'None is known here.';
   const next = meant === undefined ? all : `Did you mean \`${meant}\`?`;
   return `Unknown ${what} \`${given.length > 64 ? `${given.slice(0, 63)}…` : given}\`. ${next}`;
 }

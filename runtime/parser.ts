@@ -85,18 +85,23 @@ type Fault = Pick<ErrorObject, 'keyword' | 'params' | 'data' | 'parentSchema'>;
  * Ajv's own messages never reach a caller.
  */
 export const faultSentences: Readonly<Record<string, (fault: Fault) => string>> = {
-  type: ({ params, data }) => `must be ${typesIn(params['type'])}, not ${typeOf(data)}`,
+  type: ({ params, data, parentSchema }) =>
+    `must be ${typesIn(params['type'])}${asTime(data, parentSchema)}, not ${typeOf(data)}`,
   enum: ({ params }) => `must be one of ${params['allowedValues'].map(String).join(', ')}`,
   const: ({ params }) => `must be ${JSON.stringify(params['allowedValue'])}`,
   required: ({ params, parentSchema }) => {
-    const { type } = parentSchema?.['properties']?.[params['missingProperty']] ?? {};
-    return [type].flat().includes('null') ? 'is missing; send null if there is none' : 'is missing';
+    const missing = parentSchema?.['properties']?.[params['missingProperty']] ?? {};
+    const { type } = missing;
+    const values = allowedIn(missing);
+    const next = [type].flat().includes('null') ? '; send null if there is none' : '';
+    return `is missing${values ? `; it takes ${values.join(', ')}` : next}`;
   },
-  additionalProperties: ({ params, parentSchema }) =>
+  additionalProperties: ({ params, parentSchema, data }) =>
     unknownName(
       'field',
       params['additionalProperty'],
       Object.keys(parentSchema?.['properties'] ?? {}),
+      Object(data),
     ),
   minLength: (fault) => atLeast(fault, 'character'),
   maxLength: (fault) => atMost(fault, 'character'),
@@ -111,6 +116,22 @@ export const faultSentences: Readonly<Record<string, (fault: Fault) => string>> 
     pattern === knownId.pattern ? 'must be an id' : `must have the form ${pattern}`,
   format: ({ params }) => `must be ${formatWords[params['format']] ?? `a ${params['format']}`}`,
 };
+
+/** The values that a property, or an item of it, may have; all of them are its `examples` if a setting decides. */
+type Values = { readonly enum?: readonly string[]; readonly examples?: readonly string[] };
+const allowedIn = ({ items = {}, ...own }: Values & { readonly items?: Values }) =>
+  own.enum ?? own.examples ?? items.enum ?? items.examples;
+
+/** A Unix time where a text is needed, as that text. */
+function asTime(data: unknown, schema: Fault['parentSchema']): string {
+  const isTime = String(schema?.['description']).startsWith('RFC 3339');
+  if (!isTime || typeof data !== 'number' || data < 1e9 || data > 1e14) {
+    return '';
+  }
+
+  const ms = data < 1e11 ? data * 1000 : data;
+  return `, such as ${new Date(ms).toISOString()}`;
+}
 
 const formatWords: Readonly<Record<string, string>> = {
   uuid: 'an id (a UUID)',

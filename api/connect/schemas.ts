@@ -17,7 +17,11 @@ const short = { ...text, minLength: 1, maxLength: 500 } as const;
 
 export const connectBody = fields(
   {
-    platform: { ...short, description: 'As in `GET /networks`.', examples: ['mastodon'] },
+    platform: {
+      ...short,
+      description: 'As in `GET /networks`.',
+      examples: ['x', 'linkedin', 'bluesky', 'mastodon', 'youtube'],
+    },
     url: {
       ...short,
       description:

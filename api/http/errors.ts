@@ -93,7 +93,7 @@ const retryAfter = 2;
 
 /** Converts every thrown error into an error response. Mounted before everything that can fail. */
 export const answerErrors =
-  (logFailure: LogFailure): Middleware =>
+  (logFailure: LogFailure, unrouted: (ctx: Context) => AppError): Middleware =>
   async (ctx, next) => {
     try {
       await next();
@@ -104,16 +104,6 @@ export const answerErrors =
       answer(ctx, named(error), error, logFailure);
     }
   };
-
-/** A known path with another method has its `Allow` header by now. On an unknown path it is empty or missing. */
-function unrouted(ctx: Context): AppError {
-  return ctx.status === 404 || ctx.response.get('Allow') === ''
-    ? new AppError(
-        'not_found',
-        `There is no ${ctx.method} ${ctx.path}. Calls begin with /api/v1 and do not end with a slash; /docs lists them.`,
-      )
-    : new AppError('method_not_allowed', `${ctx.path} does not support ${ctx.method}; see Allow.`);
-}
 
 /** A 500 reveals nothing internal. The log has the details under the same request id. */
 export function named(error: unknown): AppError {

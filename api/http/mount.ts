@@ -135,19 +135,19 @@ type BodyReader = {
 };
 
 /** Selects how the body of a route is read, and how it is validated afterwards. */
-function bodyReader({ method, body, bodyKind, isBodyOptional }: Route): BodyReader {
+function bodyReader({ method, body, bodyKind, isBodyOptional, query = {} }: Route): BodyReader {
   if (bodyKind === 'multipart' || (body === undefined && method !== 'post')) {
     return { read: () => Promise.resolve(), parse: () => undefined };
   }
 
   if (body === undefined) {
-    return { read: readBody, parse: assertNoBody };
+    return { read: readBody, parse: (given) => assertNoBody(given, query) };
   }
 
   const parse = parser(body);
   return {
     read: readBody,
-    parse: (given) => parse(withLowerIds(given ?? (isBodyOptional ? {} : refuseNoBody()))),
+    parse: (given) => parse(withLowerIds(given ?? (isBodyOptional ? {} : refuseNoBody(body)))),
   };
 }
 
@@ -186,15 +186,12 @@ export function fixedPaths(routes: readonly Route[]): Middleware {
     }
 
     ctx.set('Allow', methods.join(', '));
-    if (ctx.method !== 'OPTIONS') {
-      throw new AppError(
-        'method_not_allowed',
-        `${ctx.path} does not support ${ctx.method}; see Allow.`,
-      );
+    if (ctx.method === 'OPTIONS') {
+      ctx.status = 200;
+      ctx.body = '';
+    } else {
+      ctx.status = 405; // `answerErrors` describes it.
     }
-
-    ctx.status = 200;
-    ctx.body = '';
   };
 }
 

@@ -24,25 +24,29 @@ export async function readBody(ctx: Context): Promise<unknown> {
 }
 
 /** @throws AppError `invalid_request` */
-export function refuseNoBody(): never {
+export function refuseNoBody(schema: object): never {
+  const required = 'required' in schema ? ` with ${[schema.required].flat().join(', ')}` : '';
   throw new AppError(
     'invalid_request',
-    'This call needs a JSON body (Content-Type: application/json).',
+    `This call needs a JSON body${required} (Content-Type: application/json).`,
   );
 }
 
 /**
  * Accepts an empty body, or the empty object that some clients always send.
  *
+ * @param query The parameters of the call, one of which may have been meant.
  * @throws AppError for any other body, because its fields would be ignored.
  */
-export function assertNoBody(body: unknown): void {
-  const isEmpty =
-    body === undefined ||
-    (typeof body === 'object' && body !== null && Object.keys(body).length === 0);
-  if (!isEmpty) {
-    throw new AppError('invalid_request', 'This call takes no body.');
+export function assertNoBody(body: unknown, query: object): void {
+  const names = typeof body === 'object' && body !== null ? Object.keys(body) : null;
+  if (body === undefined || names?.length === 0) {
+    return;
   }
+
+  const moved = names?.find((name) => Object.hasOwn(query, name));
+  const next = moved === undefined ? ' Leave it out.' : ` \`${moved}\` belongs in the query.`;
+  throw new AppError('invalid_request', `This call takes no body.${next}`);
 }
 
 /** @throws AppError `unsupported_media_type` */

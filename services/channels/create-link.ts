@@ -147,7 +147,7 @@ function assertUsable(
   if (!atSandbox && missing.length > 0) {
     throw new AppError(
       'network_not_configured',
-      `Accounts of ${networkName(platform, entry)} cannot be connected yet: the operator has to set ${missing.join(' and ')}.`,
+      `Accounts of ${networkName(platform, entry)} cannot be connected yet: the operator has to set ${missing.join(' and ')}${sandboxUrl === null ? '' : ', or send `sandbox: true` for an account of the sandbox'}.`,
     );
   }
 }

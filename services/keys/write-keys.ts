@@ -4,7 +4,7 @@ import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { assertSound, assertWithin, type KeyRights, type Scope } from '../../domain/api-keys.ts';
-import { parseInstant } from '../../domain/due-time.ts';
+import { parseInstant, sampleTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
 import { hashApiKey, newApiKey } from '../../runtime/secrets.ts';
@@ -229,7 +229,7 @@ export function readName(given: string): string {
 export function readExpiry(given: string | null, now: Date): Date | null {
   const at = given === null ? null : parseInstant(given);
   if (given !== null && at === null) {
-    throw invalid('expires_at', 'must be an existing time such as 2027-05-01T09:30:00Z');
+    throw invalid('expires_at', `must be a date and time such as ${sampleTime(now)}`);
   }
 
   if (at !== null && at <= now) {

@@ -107,7 +107,10 @@ export async function validatePost(
   );
   return {
     valid: validated.every(({ errors }) => errors.length === 0),
-    warning: requestWarning(input, content),
+    warning:
+      [requestWarning(input, content), channels.length === 0 ? noChannels : null]
+        .filter(Boolean)
+        .join(' ') || null,
     channels: validated,
   };
 }
@@ -129,6 +132,8 @@ const present = (
   ...nearestLimit(texts),
   texts,
 });
+
+const noChannels = 'No channel is named, so no rule of a network was applied. Send channel_ids.';
 
 const none = { path: '', limit: null, actual: null };
 

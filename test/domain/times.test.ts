@@ -138,14 +138,14 @@ test('a time that is too old, too far ahead or invalid is refused with that reas
     ['1970-01-01T00:00:00Z', /past/v],
     [after(twoYearsMs + 1), /two years/v],
     ['9999-12-31T23:59:59Z', /two years/v],
-    ['2026-05-32T10:00:00Z', /existing time/v],
+    ['2026-05-32T10:00:00Z', /(?:date and time|does not exist)/v],
     ['2026-05-01T10:00:00', /needs Z or an offset, such as 2026-05-01T10:00:00Z or/v],
     ['2026-05-01T10:00:00.25', /needs Z or an offset/v],
-    ['2026-02-30T10:00:00', /existing time/v],
+    ['2026-02-30T10:00:00', /(?:date and time|does not exist)/v],
     ['2026-05-01 10:00', /needs a T between date and time, and Z .*as 2026-05-01T10:00:00Z or/v],
     ['2026-05-01 10:00:00+02:00', /needs a T .*, such as 2026-05-01T10:00:00\+02:00\.$/v],
-    ['2026-02-30 10:00', /existing time/v],
-    ['', /existing time/v],
+    ['2026-02-30 10:00', /(?:date and time|does not exist)/v],
+    ['', /(?:date and time|does not exist)/v],
   ];
   for (const [at, reason] of refused) {
     const error = refusal({ scheduledAt: at });

@@ -1,0 +1,83 @@
+import type { Context } from 'koa';
+import { AppError } from '../../domain/errors.ts';
+import { isId } from '../../domain/json-schema.ts';
+import { nearestName } from '../../runtime/nearest-name.ts';
+import type { Route } from './route.ts';
+
+/** What people expect as a call of its own, and the field that does it here. */
+const fieldOf: Readonly<Record<string, string>> = {
+  publish: 'schedule_in_minutes: 0 to publish now',
+  schedule: 'scheduled_at',
+};
+
+const mostSegments = 6;
+
+/**
+ * Describes a call that no route takes: the methods of a known path, or the nearest path. A known path with another
+ * method has its `Allow` header by now; on an unknown path it is empty or missing.
+ */
+export function unroutedBy(routes: readonly Route[]): (ctx: Context) => AppError {
+  const paths = [...new Set(routes.map(({ path }) => path))].map((path) =>
+    path.slice(1).split('/'),
+  );
+  return (ctx) => {
+    const { status, method } = ctx;
+    const path = ctx.path || '/'; // It is null for `GET redis://localhost`.
+    const given = path
+      .split('/', mostSegments + 3)
+      .filter((segment) => !/^(?:|api|v\d+)$/iv.test(segment))
+      .slice(0, mostSegments);
+    const methods = String(ctx.response.get('Allow') ?? '')
+      .split(', ')
+      .toSorted();
+    if (status === 404 || methods[0] === '') {
+      const next =
+        nextStep(given, paths) ??
+        'Calls begin with /api/v1 and do not end with a slash; /docs lists them.';
+      return new AppError('not_found', `There is no ${method} ${path}. ${next}`);
+    }
+
+    const isResource = isId(given.at(-1) ?? '') || paths.some((one) => `${one}` === `${given}`);
+    const next = isResource ? '' : ` ${nextStep(given, paths) ?? ''}`.trimEnd();
+    const message = `${path} does not support ${method}. It supports ${inWords(methods)}.${next}`;
+    return new AppError('method_not_allowed', message);
+  };
+}
+
+const inWords = (names: readonly string[]): string =>
+  names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : names.join('');
+
+type Paths = readonly (readonly string[])[];
+
+/** @returns undefined when no known path is near. */
+function nextStep(given: readonly string[], paths: Paths): string | undefined {
+  const field = Object.hasOwn(fieldOf, given.at(-1) ?? '') ? fieldOf[given.at(-1) ?? ''] : null;
+  if (field && (given.length === 1 || given[0] === 'posts')) {
+    const call = given.length === 3 ? 'PATCH /api/v1/posts/{id}' : 'POST /api/v1/posts';
+    return `Send ${call} with ${field}.`;
+  }
+
+  for (let length = given.length; length > 0; length -= 1) {
+    const found = nearestPath(given.slice(0, length), paths);
+    if (found) {
+      return `Did you mean /api/v1/${found.join('/')}?`;
+    }
+  }
+
+  return undefined;
+}
+
+/** The first path of this length each of whose segments is near the given one. */
+function nearestPath(given: readonly string[], paths: Paths): readonly string[] | undefined {
+  let left = paths.filter(({ length }) => length === given.length);
+  for (const [index, segment] of given.entries()) {
+    const names = left.map((path) => `/${path[index]}`).filter((name) => !name.startsWith('/{'));
+    const meant = nearestName(segment, names)?.slice(1);
+    const takesId = isId(segment.toLowerCase());
+    left = left.filter(
+      ({ [index]: name = '' }) => name === meant || (takesId && name.startsWith('{')),
+    );
+  }
+
+  return left[0];
+}
