@@ -166,13 +166,15 @@ export function failureLog(log: Logger): LogFailure {
     }
   };
   return (ctx, { code }, cause) => {
-    const request = { id: ctx.state['requestId'], method: ctx.method, path: shownPath(ctx.path) };
+    if (httpStatusOf[code] < 500) {
+      return;
+    }
+
+    const path = shownPath(ctx.path || '/'); // It is null for `GET redis://localhost`.
+    const request = { id: ctx.state['requestId'], method: ctx.method, path };
     const error = describeError(cause);
     if (code !== 'unavailable') {
-      if (httpStatusOf[code] >= 500) {
-        log.error({ request, error }, code);
-      }
-
+      log.error({ request, error }, code);
       return;
     }
 
