@@ -46,7 +46,7 @@ ava('the image has the Node of the lock file, and images of other programs are p
     .join('\n')
     .matchAll(/image: (?<image>\S+)/gv);
   for (const [, image = ''] of images) {
-    t.regex(image, /:\d+\.\d+(?:\.\d+)?$|^punctual:local$/v);
+    t.regex(image, /:\d+\.\d+(?:\.\d+)?$|^punctual:\$\{PUNCTUAL_VERSION:-local\}$/v);
   }
 });
 
