@@ -33,11 +33,11 @@ const ownFiles = sql`case when pc.media is not null then (
 
 /** Reads a post with its channels and files in one statement, because it is the most frequent query. */
 const selectPost = (workspaceId: string, postId: string) => sql<PostRow>`
-  select p.id, p.status, p.body, p.thread, p.scheduled_at, p.timezone, p.created_at, p.updated_at, p.published_at, p.video, p.warning,
+  select p.id, p.status, p.body, p.thread, p.scheduled_at, p.timezone, p.created_at, p.updated_at, p.published_at, p.video, p.warning, p.warnings,
     p.tags, p.metadata, p.external_id,
     (select json_agg(json_build_object(
        'channel_id', pc.channel_id, 'status', ${shownStatus}, 'unpublish', pc.unpublish, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
-       'sent_text', pc.sent_text, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning,
+       'sent_text', pc.sent_text, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning, 'warnings', pc.warnings,
        'retry_at', pc.retry_at, 'metrics', pc.metrics, 'metrics_updated_at', pc.metrics_updated_at, 'gone_at', pc.gone_at, 'live', ${liveParts}, 'media', ${ownFiles}) order by pc.position)
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
      where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,

@@ -16,6 +16,7 @@ import {
   uuid,
   type Value,
 } from './json-schema.ts';
+import { postWarning, warningsOf, type PostWarning } from './warnings.ts';
 import { eachOnce, filesOfParts, textsForChannel } from './parts.ts';
 import { postStatuses, shownChannelStatuses, summarize, unpublishStatuses } from './statuses.ts';
 
@@ -163,6 +164,11 @@ export const postSchema = record({
   // A schema of its own: requests refuse unknown fields, answers may get new ones.
   video: nullable(fields({ ...videoOptions })),
   warning: nullable(text),
+  warnings: {
+    ...listOf(postWarning),
+    description:
+      'All warnings about the post and its channels, which `warning` of each has as sentences.',
+  },
   ...labelFields,
 });
 export type PostView = Value<typeof postSchema>;
@@ -181,7 +187,10 @@ export type PostFacts = Omit<
   | 'media'
   | 'channel_media'
   | 'thread_media'
+  | 'warnings'
 > & {
+  /** Null for a row without a list. */
+  readonly warnings: readonly PostWarning[] | null;
   readonly media: readonly FileFacts[];
   readonly scheduled_at: Date | null;
   readonly published_at: Date | null;
@@ -194,6 +203,8 @@ export type ChannelFacts = Omit<
   ChannelResult,
   'retryable' | 'retry_at' | 'metrics_updated_at' | 'gone_at'
 > & {
+  /** The list of `warning`; null for a row without one. */
+  readonly warnings: readonly PostWarning[] | null;
   readonly retry_at: Date | null;
   readonly metrics_updated_at: Date | null;
   readonly gone_at: Date | null;
@@ -235,6 +246,17 @@ export const viewPost = (post: PostFacts, channels: readonly ChannelFacts[]): Po
     created_at: post.created_at.toISOString(),
     updated_at: post.updated_at.toISOString(),
     channels: channels.map((channel) => viewChannel(post, channel)),
+    warnings: [
+      ...warningsOf(post.warning, post.warnings),
+      ...channels.flatMap((channel) =>
+        [
+          ...warningsOf(channel.warning, channel.warnings),
+          ...[channel.sent_warning, isOut(post, channel)].flatMap((warning) =>
+            warningsOf(warning, null),
+          ),
+        ].map((warning) => Object.assign({}, warning, { channel_id: channel.channel_id })),
+      ),
+    ],
     summary: summarize(channels.map(({ status }) => status)),
   });
 
@@ -243,9 +265,7 @@ const viewFile = (file: FileFacts): PostFile => asFile({ ...file, media_id: file
 function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
   const { live, error_code: code } = channel;
   const texts = textsForChannel(post, channel.body, channel.threads);
-  // The error of a `processing` post already says where it is.
-  const isOut = live && code !== 'processing' ? liveWarning(live, texts, channel.threads) : null;
-  const warnings = [channel.warning, channel.sent_warning, isOut];
+  const warnings = [channel.warning, channel.sent_warning, isOut(post, channel)];
   return asChannel({
     ...channel,
     url: channel.url ?? live?.url ?? null,
@@ -258,6 +278,12 @@ function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
     body: channel.sent_text ?? texts[0] ?? null,
   });
 }
+
+/** The error of a `processing` post already says where it is. */
+const isOut = (post: PostFacts, { live, error_code: code, body, threads }: ChannelFacts) =>
+  live && code !== 'processing'
+    ? liveWarning(live, textsForChannel(post, body, threads), threads)
+    : null;
 
 /** Says which parts of an unfinished post are already public; no other field shows this. */
 function liveWarning(live: LiveParts, texts: readonly string[], threads: boolean): string {

@@ -2,6 +2,7 @@ import { deliveryStatuses } from '../../db/entities/webhooks.ts';
 import { channelErrorCodes } from '../../domain/channel-error.ts';
 import { errorCodes, type ErrorCode } from '../../domain/errors.ts';
 import { channelResultSchema, postFile, postSchema, videoFields } from '../../domain/post-view.ts';
+import { contentFault, postWarning } from '../../domain/warnings.ts';
 import {
   channelAccess,
   eventTypes,
@@ -43,7 +44,7 @@ import {
   threadPart,
   validatePostSchema,
 } from '../posts/schemas.ts';
-import { contentFault, validatedChannelSchema } from '../posts/validation-schemas.ts';
+import { validatedChannelSchema } from '../posts/validation-schemas.ts';
 import { optionsOfNetworks } from './fields.ts';
 import {
   attempt,
@@ -78,6 +79,7 @@ export const namedSchemas: Readonly<Record<string, object>> = {
   PostToValidate: validatePostSchema,
   ValidatedChannel: validatedChannelSchema,
   ContentFault: contentFault,
+  PostWarning: postWarning,
   MediaFile: mediaFileSchema,
   NewMediaFile: uploadSchema,
   MediaFileEdit: editMediaSchema,

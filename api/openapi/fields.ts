@@ -105,6 +105,7 @@ export const schemaDescriptions: Readonly<Record<string, string>> = {
   PostToValidate: 'A post to validate.',
   ValidatedChannel: 'The verdict of a network about the post.',
   ContentFault: 'A rule of a network that the post breaks.',
+  PostWarning: 'A warning about a post or about one of its channels.',
   MediaFile: 'A file of the media library.',
   NewMediaFile: 'A file to upload.',
   MediaFileEdit: 'Changes of a file. Only the fields that are sent change.',

@@ -52,6 +52,7 @@ export const scheduledPost: PostView = {
   thread_media: null,
   video: null,
   warning: null,
+  warnings: [],
   tags: ['album'],
   metadata: { campaign: 'spring' },
   external_id: 'cms-1042',

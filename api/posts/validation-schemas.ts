@@ -8,29 +8,11 @@ import {
   uuid,
   type Value,
 } from '../../domain/json-schema.ts';
+import { contentFault, postWarning } from '../../domain/warnings.ts';
 import { blueskyChannel, mastodonChannel } from '../channels/examples.ts';
 import type { Examples } from '../http/route.ts';
 
 const length = nullable(count);
-
-export const contentFault = record({
-  message: { ...text, description: 'A sentence for people.' },
-  path: {
-    ...text,
-    description: 'A JSON pointer into the request; empty for a problem of several fields.',
-  },
-  rule: {
-    ...text,
-    description:
-      'The rule that is broken. More may be added: `text_length`, `text_missing`, `field_missing`, `file_type`, `file_count`, `file_size`, `file_pixels`, `file_dimensions`, `file_aspect_ratio`, `file_duration`, `file_frames`, `file_frame_rate`, `alt_text_length`, `channel_access`, `same_text`, `other`.',
-  },
-  limit: {
-    ...nullable({ type: 'number' }),
-    description:
-      'The most or the least that the rule allows: characters or bytes of a text as `unit` says, bytes of a file, milliseconds, pixels. Null for a rule without a number.',
-  },
-  actual: { ...nullable({ type: 'number' }), description: 'The actual value, in the same unit.' },
-});
 
 export const validatedChannelSchema = record({
   channel_id: uuid,
@@ -74,6 +56,10 @@ export const validatedSchema = record({
     description:
       'A warning about the request as a whole, which the post would have in its `warning`.',
   },
+  warnings: {
+    ...listOf(postWarning),
+    description: 'All warnings, as the post would have them in its `warnings`.',
+  },
   channels: listOf(validatedChannelSchema),
 });
 export type Validated = Value<typeof validatedSchema>;
@@ -94,6 +80,7 @@ export const validations: Examples = {
     value: {
       valid: true,
       warning: null,
+      warnings: [],
       channels: [
         {
           channel_id: mastodonChannel.id,
@@ -115,6 +102,7 @@ export const validations: Examples = {
     value: {
       valid: false,
       warning: null,
+      warnings: [],
       channels: [
         {
           channel_id: blueskyChannel.id,

@@ -207,9 +207,8 @@ const partOf = (part: Part): NonNullable<PostInput['thread']>[number] =>
       };
 
 /** Maps the result of a validation. */
-const presentValidated = ({ valid, warning, channels }: Validation): Validated => ({
-  valid,
-  warning,
+const presentValidated = ({ channels, ...whole }: Validation): Validated => ({
+  ...whole,
   channels: channels.map(
     ({ channelId, platform, handle, errors, warnings, priceUsd, texts, ...nearest }) => ({
       channel_id: channelId,

@@ -3,6 +3,7 @@ import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import type { Unpublish } from '../../domain/post-view.ts';
+import type { PostWarning } from '../../domain/warnings.ts';
 import type { ChannelStatus } from '../../domain/statuses.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { Channel } from './channels.ts';
@@ -104,6 +105,8 @@ export const PostChannelSchema = defineEntity({
     error: p.text().strictNullable(),
     errorCode: p.text().$type<ChannelErrorCode>().strictNullable(),
     warning: p.text().strictNullable(),
+    /** The same as a list; null for a row that an older version wrote. */
+    warnings: p.json<readonly PostWarning[]>().nullable(),
     retryAt: instant().strictNullable(),
     /** Start of the last attempt, by the database's clock. */
     triedAt: instant().strictNullable(),

@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { VideoOptions } from '../../domain/post-view.ts';
+import type { PostWarning } from '../../domain/warnings.ts';
 import type { PostStatus } from '../../domain/statuses.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { MediaFile } from './media.ts';
@@ -74,6 +75,8 @@ export const PostSchema = defineEntity({
     retriedAt: instant().strictNullable(),
     video: p.json<VideoOptions>().strictNullable(),
     warning: p.text().strictNullable(),
+    /** The same as a list; null for a row that an older version wrote. */
+    warnings: p.json<readonly PostWarning[]>().nullable(),
     /** The caller's own words, data and id for the post. */
     tags: p.array().$type<readonly string[]>().default([]),
     metadata: p.json<Readonly<Record<string, string>>>().defaultRaw(`'{}'`),

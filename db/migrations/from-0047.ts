@@ -35,6 +35,14 @@ export class Migration0048SearchWords extends Migration {
   }
 }
 
+/** Warnings as lists, beside their sentences; null for posts that the previous version wrote. */
+export class Migration0053Warnings extends Migration {
+  override up(): void {
+    this.addSql(`alter table "posts" add column "warnings" jsonb null`);
+    this.addSql(`alter table "post_channels" add column "warnings" jsonb null`);
+  }
+}
+
 /** The characters of a set, as ranges for a character class of PostgreSQL, whose own classes depend on the locale. */
 function inClass(set: string): string {
   const one = new RegExp(set, 'v');

@@ -20,7 +20,11 @@ import {
   Migration0045SameTexts,
   Migration0046DroppedReferences,
 } from './from-0036.ts';
-import { Migration0047OperatorKeyExpiry, Migration0048SearchWords } from './from-0047.ts';
+import {
+  Migration0047OperatorKeyExpiry,
+  Migration0048SearchWords,
+  Migration0053Warnings,
+} from './from-0047.ts';
 
 const baseline = 'migration-0024-engagement-order';
 
@@ -46,6 +50,7 @@ export const migrations = [
   { name: 'migration-0046-dropped-references', class: Migration0046DroppedReferences },
   { name: 'migration-0047-operator-key-expiry', class: Migration0047OperatorKeyExpiry },
   { name: 'migration-0048-search-words', class: Migration0048SearchWords },
+  { name: 'migration-0053-warnings', class: Migration0053Warnings },
 ];
 
 /** Part of the first migration now; databases of earlier versions list them. */

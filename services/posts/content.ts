@@ -2,7 +2,8 @@ import { timeWarning, type DueTimeRequest } from '../../domain/due-time.ts';
 import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { ChannelFile } from '../../domain/media.ts';
-import type { PostView, VideoOptions } from '../../domain/post-view.ts';
+import { type PostView, type VideoOptions } from '../../domain/post-view.ts';
+import { plainFault, type ContentFault } from '../../domain/warnings.ts';
 import { characterCount, isText } from '../../domain/texts.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { channelFilesOf, givenFiles, mediaLists, type FilesInput } from './given-files.ts';
@@ -133,20 +134,21 @@ function refuse(wrong: readonly Located[], message: string): void {
   }
 }
 
-/** The warning about the time of a request, and about what is not published or attached of it; null without one. */
-export function requestWarning(
+/** The warnings about the time of a request, and about what is not published or attached of it. */
+export function requestWarnings(
   input: PostInput,
   { body, thread }: Pick<PostContent, 'body' | 'thread'>,
-): string | null {
+): ContentFault[] {
   const isTwice = givenFiles(input).some(({ ids = [] }) => new Set(ids).size < ids.length);
-  const warnings = [
-    timeWarning(input),
-    body && thread
-      ? 'The post has both body and thread: thread takes precedence, and body is not published.'
-      : null,
-    isTwice ? 'media_ids names a file more than once: it is attached once.' : null,
+  const time = timeWarning(input);
+  const ignored =
+    'The post has both body and thread: thread takes precedence, and body is not published.';
+  const twice = 'media_ids names a file more than once: it is attached once.';
+  return [
+    ...(time === null ? [] : [plainFault(time, 'local_time', '/scheduled_at')]),
+    ...(body && thread ? [plainFault(ignored, 'field_ignored', '/body')] : []),
+    ...(isTwice ? [plainFault(twice, 'file_repeated', '/media_ids')] : []),
   ];
-  return warnings.filter(Boolean).join(' ') || null;
 }
 
 /** Which parts and channels of a post have files. */

@@ -4,6 +4,7 @@ import type { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
+import { plainFault, type ContentFault } from '../../domain/warnings.ts';
 import type { ChannelStatus } from '../../domain/statuses.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import type { Caller, PostScope } from '../context.ts';
@@ -58,7 +59,7 @@ export async function copyPost(
   }
 
   try {
-    return await createPost(deps, caller, input, key, { note: noteOf(gone, deleted) });
+    return await createPost(deps, caller, input, key, { notes: notesOf(gone, deleted) });
   } catch (error) {
     // A channel or a file is gone since it was read, or the network has other options now. The request is not at fault.
     if (error instanceof AppError && contentCodes.has(error.code)) {
@@ -168,13 +169,14 @@ const isEmpty = ({ body, thread, channelBodies, channelMedia, mediaIds }: PostIn
   (mediaIds ?? []).length === 0 &&
   Object.values(channelMedia ?? {}).every((files) => files.length === 0);
 
-const noteOf = (gone: readonly string[], deleted: readonly string[]): string =>
-  [
-    gone.length > 0 ? `Not copied, because the account was disconnected: ${gone.join(', ')}.` : '',
-    deleted.length > 0 ? `Files of the copied post were deleted: ${deleted.join(', ')}.` : '',
-  ]
-    .filter(Boolean)
-    .join(' ');
+const notesOf = (gone: readonly string[], deleted: readonly string[]): ContentFault[] => [
+  ...(gone.length > 0
+    ? [plainFault(`Not copied, because the account was disconnected: ${gone.join(', ')}.`)]
+    : []),
+  ...(deleted.length > 0
+    ? [plainFault(`Files of the copied post were deleted: ${deleted.join(', ')}.`)]
+    : []),
+];
 
 const nameOf = ({ id, platform, handle }: Channel): string =>
   nameOfChannel({ id, platform, handle });

@@ -4,6 +4,7 @@ import { assertPostChannels, assertScope } from '../../domain/api-keys.ts';
 import { dueTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
+import type { ContentFault } from '../../domain/warnings.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
 import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -15,7 +16,7 @@ import {
   assertNotEmpty,
   assertTexts,
   postContentOf,
-  requestWarning,
+  requestWarnings,
   type PostInput,
 } from './content.ts';
 import { givenFiles, givenUrls, partsWithFiles, withDownloads } from './given-files.ts';
@@ -34,8 +35,8 @@ export type Created = {
 type CreateOptions = {
   /** Aborts downloads when the client hangs up. */
   readonly signal?: AbortSignal;
-  /** A warning about the post as a whole, before those about the request. */
-  readonly note?: string;
+  /** Warnings about the post as a whole, before those about the request. */
+  readonly notes?: readonly ContentFault[];
 };
 
 /**
@@ -87,7 +88,7 @@ async function makePost(
   caller: Caller,
   input: PostInput,
   key: RequestKey | undefined,
-  { signal, note }: CreateOptions,
+  { signal, notes = [] }: CreateOptions,
 ): Promise<Created | null> {
   const em = deps.orm.em.fork();
   const { urls, dueAt, channels, optionFiles } = await checkRequest(deps, em, caller, input);
@@ -103,7 +104,7 @@ async function makePost(
     labels,
     media: givenFiles(whole),
     optionFiles,
-    note: [note, requestWarning(input, content)].filter(Boolean).join(' ') || null,
+    notes: [...notes, ...requestWarnings(input, content)],
     key,
   };
   try {

@@ -16,7 +16,7 @@ import {
   type ChosenChannel,
 } from './choose-channels.ts';
 import { bytesOfJson, contentBytes, type PostContent, type PostInput } from './content.ts';
-import { channelWarning, type ChannelValidation } from './validate-content.ts';
+import { channelWarning, channelWarnings, type ChannelValidation } from './validate-content.ts';
 
 export type EditedChannels = {
   /**
@@ -190,6 +190,11 @@ const unsent = {
   unpublish: null,
 };
 
+const warnedOf = (validation: ChannelValidation, sameText: string | undefined) => ({
+  warning: channelWarning(validation, sameText),
+  warnings: channelWarnings(validation, sameText),
+});
+
 /**
  * Writes the channels of an edited post.
  *
@@ -237,21 +242,19 @@ export async function writeChannels(
   for (const validation of edit.validations) {
     const channelId = validation.channel.id;
     const row = kept.get(channelId);
-    const { textHash, channel } = validation;
-    const text = { textHash, textDueAt: edit.dueAt };
-    const own = { ...ownOf(channelId), defaults: channel.options, ...text };
-    const warning = channelWarning(validation, edit.sameTexts.get(channelId));
-    const { status } = edit;
-    const position = order.indexOf(channelId);
+    const text = { textHash: validation.textHash, textDueAt: edit.dueAt };
+    const own = { ...ownOf(channelId), defaults: validation.channel.options, ...text };
+    const warned = warnedOf(validation, edit.sameTexts.get(channelId));
+    const [status, position] = [edit.status, order.indexOf(channelId)];
     if (!row) {
       const key = { workspaceId, postId, channelId, position };
       added.push(own);
-      em.create(PostChannel, { ...unsent, ...key, ...own, status, warning });
+      em.create(PostChannel, { ...unsent, ...key, ...own, status, ...warned });
     } else if (row.status === 'failed' && status === 'draft') {
       // The failure of a cancelled run stays visible until the post is scheduled again.
-      Object.assign(row, { ...own, warning });
+      Object.assign(row, { ...own, ...warned });
     } else {
-      Object.assign(row, { ...own, warning, ...waitingRow(status), tries: 0 });
+      Object.assign(row, { ...own, ...warned, ...waitingRow(status), tries: 0 });
     }
   }
   return keptBytes([...kept.values(), ...added]) - before;

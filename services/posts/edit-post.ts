@@ -7,6 +7,7 @@ import { recordPostEvent } from '../../db/record-event.ts';
 import { assertPostChannels, assertReaches, assertScope } from '../../domain/api-keys.ts';
 import { dueTime, withLocalTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
+import { plainFault, type PostWarning } from '../../domain/warnings.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
 import type { Caller } from '../context.ts';
@@ -20,7 +21,7 @@ import {
   assertNotEmpty,
   assertTexts,
   editedContent,
-  requestWarning,
+  requestWarnings,
   textBytes,
   type PostContent,
   type PostInput,
@@ -32,7 +33,7 @@ import { editedLabels, withExternalId, type Labels } from './labels.ts';
 import { idsOfChannels } from './post-media.ts';
 import { lockPost, postNotFound } from './read-posts.ts';
 import { sameTextWarnings } from './same-text.ts';
-import { warningFor } from './validate-content.ts';
+import { warningFor, warningsFor } from './validate-content.ts';
 import { validateEdit } from './validate-edit.ts';
 
 type Deps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media' | 'publicUrl'>;
@@ -129,11 +130,15 @@ async function applyEdit(
   const ownBytes = await writeChannels(em, post, channels, edited);
   const use = useChange(post, status, content, ownBytes + media.textBytes);
   await takeQuota(em, caller, postId, use, recounts);
-  const warning = warningFor(validations, requestWarning(timed, content), missing);
+  const notes = [
+    ...requestWarnings(timed, content),
+    ...(missing === null ? [] : [plainFault(missing, 'file_missing')]),
+  ];
+  const [warning, warnings] = [warningFor(validations, notes), warningsFor(validations, notes)];
   const { timezone = post.timezone ?? null } = input;
   const labels = editedLabels(post, input);
   const wasScheduled = post.status === 'scheduled';
-  const change: Change = { content, labels, dueAt, timezone, status, warning };
+  const change: Change = { content, labels, dueAt, timezone, status, warning, warnings };
   const timeChanged = changePost(post, change, deps.now());
   if (timeChanged && (dueAt || wasScheduled)) {
     await em.flush();
@@ -195,12 +200,13 @@ type Change = {
   readonly timezone: string | null;
   readonly status: 'scheduled' | 'draft';
   readonly warning: string | null;
+  readonly warnings: readonly PostWarning[];
 };
 
 /** @returns whether the time changed, in which case the workflow must be synced. */
 function changePost(
   post: Post,
-  { content: { body, thread, video }, labels, dueAt, timezone, status, warning }: Change,
+  { content: { body, thread, video }, labels, dueAt, timezone, status, warning, warnings }: Change,
   now: Date,
 ): boolean {
   const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
@@ -220,6 +226,7 @@ function changePost(
     status,
     retriedAt: null,
     warning,
+    warnings,
     revision: timeChanged ? post.revision + 1 : post.revision,
     updatedAt: now,
   } satisfies Partial<Post>);

@@ -1,10 +1,17 @@
 import { linkOf, type ChannelFile } from '../../domain/media.ts';
 import { viewPost, type PostView } from '../../domain/post-view.ts';
+import { type ContentFault } from '../../domain/warnings.ts';
 import type { ServiceDeps } from '../deps.ts';
 import type { PostContent } from './content.ts';
 import type { Labels } from './labels.ts';
 import type { PlacedFile } from './post-media.ts';
-import { channelWarning, warningFor, type ChannelValidation } from './validate-content.ts';
+import {
+  channelWarning,
+  channelWarnings,
+  warningFor,
+  warningsFor,
+  type ChannelValidation,
+} from './validate-content.ts';
 
 /** The fields of a file in the view. */
 type FileFacts = {
@@ -20,7 +27,7 @@ type NewPost = {
   readonly timezone: string | null;
   readonly content: PostContent;
   readonly labels: Labels;
-  readonly note: string | null;
+  readonly notes: readonly ContentFault[];
 };
 
 type Files = {
@@ -31,7 +38,7 @@ type Files = {
 /** A scheduled post as a read right after its creation shows it, without the read: its event is stored with it. */
 export const scheduledView = (
   { publicUrl, rules }: Pick<ServiceDeps, 'publicUrl' | 'rules'>,
-  { id, dueAt, timezone, content, labels, note }: NewPost,
+  { id, dueAt, timezone, content, labels, notes }: NewPost,
   validations: readonly ChannelValidation[],
   { now, ...files }: Files & { readonly now: Date },
 ): PostView =>
@@ -50,7 +57,8 @@ export const scheduledView = (
       published_at: null,
       created_at: now,
       updated_at: now,
-      warning: warningFor(validations, note),
+      warning: warningFor(validations, notes),
+      warnings: warningsFor(validations, notes),
       media: viewedFiles(publicUrl, files),
     },
     validations.map((validation) => {
@@ -65,6 +73,7 @@ export const scheduledView = (
         options: content.options[channel.id] ?? {},
         media: ownFiles(content.channelFiles[channel.id], publicUrl, files.found),
         warning: channelWarning(validation),
+        warnings: channelWarnings(validation),
       };
     }),
   );

@@ -5,6 +5,7 @@ import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { eventBody, eventWithDeliveries } from '../../db/record-event.ts';
 import type { PostView } from '../../domain/post-view.ts';
+import type { ContentFault } from '../../domain/warnings.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { claimKey, KeyTakenError, type RequestKey } from '../idempotency.ts';
@@ -30,8 +31,10 @@ import { scheduledView } from './scheduled-view.ts';
 import {
   assertPublishable,
   channelWarning,
+  channelWarnings,
   validateContent,
   warningFor,
+  warningsFor,
   type ChannelValidation,
 } from './validate-content.ts';
 
@@ -45,8 +48,8 @@ export type NewPost = {
   readonly media: readonly GivenFiles[];
   /** Files that options name. */
   readonly optionFiles: readonly NamedIds[];
-  /** A warning about the request as a whole, or null. */
-  readonly note: string | null;
+  /** Warnings about the request as a whole. */
+  readonly notes: readonly ContentFault[];
   readonly key: RequestKey | undefined;
 };
 
@@ -185,16 +188,16 @@ const firstRevision = 1;
 
 /** Plain SQL takes a fifth of the time of entities. Inserts no row when the share is too small. */
 const postRow = (
-  { id, dueAt, timezone, content, labels, note }: NewPost,
+  { id, dueAt, timezone, content, labels, notes }: NewPost,
   validations: readonly ChannelValidation[],
   now: Date,
 ) => sql`
   insert into posts
-    (id, workspace_id, body, thread, scheduled_at, timezone, status, synced_revision, video, warning, tags, metadata,
+    (id, workspace_id, body, thread, scheduled_at, timezone, status, synced_revision, video, warning, warnings, tags, metadata,
       external_id, created_at, updated_at)
   select ${id}::uuid, workspace_id, ${content.body}::text, ${json(content.thread)}::jsonb, ${dueAt}::timestamptz, ${timezone}::text,
     ${dueAt ? 'scheduled' : 'draft'}::text, ${dueAt ? 0 : firstRevision}::int, ${json(content.video)}::jsonb,
-    ${warningFor(validations, note)}::text, ${labels.tags}::text[], ${json(labels.metadata)}::jsonb,
+    ${warningFor(validations, notes)}::text, ${json(warningsFor(validations, notes))}::jsonb, ${labels.tags}::text[], ${json(labels.metadata)}::jsonb,
     ${labels.externalId}::text, ${now}::timestamptz, ${now}::timestamptz
   from share
   returning id, workspace_id, status`;
@@ -213,16 +216,19 @@ function channelRows(
     defaults: validation.channel.options,
     media: content.channelFiles[validation.channel.id] ?? null,
     warning: channelWarning(validation),
+    warnings: channelWarnings(validation),
     text_hash: validation.textHash,
     due_at: dueAt,
   }));
   return sql`
     insert into post_channels (id, workspace_id, post_id, channel_id, position, body, options, defaults, media, status,
-      warning, text_hash, text_due_at)
+      warning, warnings, text_hash, text_due_at)
     select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, c.options, c.defaults, c.media, p.status,
-      nullif(concat_ws(' ', c.warning, same.warning), ''), c.text_hash, c.due_at
+      nullif(concat_ws(' ', c.warning, same.warning), ''),
+      c.warnings || case when same.warning is null then '[]' else jsonb_build_array(jsonb_build_object('channel_id', c.channel_id,
+        'message', same.warning, 'path', '', 'rule', 'same_text', 'limit', null, 'actual', null)) end, c.text_hash, c.due_at
     from post p, jsonb_to_recordset(${JSON.stringify(channels)}::jsonb)
-      as c(id uuid, channel_id uuid, position int, body text, options jsonb, defaults jsonb, media jsonb, warning text, text_hash bigint, due_at timestamptz)
+      as c(id uuid, channel_id uuid, position int, body text, options jsonb, defaults jsonb, media jsonb, warning text, warnings jsonb, text_hash bigint, due_at timestamptz)
     left join lateral (${sameText({ workspaceId, postId })}) same on true`;
 }
 

@@ -1,6 +1,7 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import { filesOfParts, textsForChannel } from '../../domain/parts.ts';
+import { plainFault, type ContentFault, type PostWarning } from '../../domain/warnings.ts';
 import {
   filesInOptions,
   optionsFor,
@@ -12,16 +13,6 @@ import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './content.ts';
 import type { FileToValidate } from './post-media.ts';
 import { hashOfTexts } from './same-text.ts';
-
-/** A message about the content, with the broken rule and its place in the request. */
-export type ContentFault = {
-  readonly message: string;
-  /** A JSON pointer into the request; empty for a problem of several fields. */
-  readonly path: string;
-  readonly rule: string;
-  readonly limit: number | null;
-  readonly actual: number | null;
-};
 
 /** A post's validation for one channel. */
 export type ChannelValidation = ValidationResult & {
@@ -130,19 +121,48 @@ const detailsOf = ({ channel, errors, describe }: ChannelValidation): ErrorDetai
  */
 export function warningFor(
   validations: readonly ChannelValidation[],
-  ...notes: readonly (string | null)[]
+  notes: readonly ContentFault[],
 ): string | null {
   const lost = validations
     .filter(({ channel }) => channel.state === 'needs_reconnect')
-    .map(({ channel }) => `${nameOfChannel(channel)} needs reconnecting.`);
-  return [...notes, ...faultsOf(validations), ...lost].filter(Boolean).join(' ') || null;
+    .map(({ channel }) => `${nameOfChannel(channel)}: ${needsReconnect.message}`);
+  const sentences = notes.map(({ message }) => message);
+  return [...sentences, ...faultsOf(validations), ...lost].join(' ') || null;
 }
+
+/** The same as a list. */
+export const warningsFor = (
+  validations: readonly ChannelValidation[],
+  notes: readonly ContentFault[],
+): PostWarning[] => [
+  ...notes.map((note) => ({ channel_id: null, ...note })),
+  ...validations.flatMap(({ channel, describe, errors }) =>
+    [...describe(errors), ...(channel.state === 'needs_reconnect' ? [needsReconnect] : [])].map(
+      (fault) => Object.assign({}, fault, { channel_id: channel.id }),
+    ),
+  ),
+];
+
+export const needsReconnect = plainFault(
+  'The channel needs reconnecting.',
+  'channel_access',
+  '/channel_ids',
+);
 
 /** The channel's `warning`. @param sameText A warning about another post. */
 export const channelWarning = (
   { warnings }: ChannelValidation,
   sameText: string | null = null,
 ): string | null => [...warnings, sameText].filter(Boolean).join(' ') || null;
+
+/** The same as a list. @param sameText A warning about another post. */
+export const channelWarnings = (
+  { channel, describe, warnings }: ChannelValidation,
+  sameText: string | null = null,
+): PostWarning[] =>
+  [...describe(warnings), ...(sameText === null ? [] : [plainFault(sameText, 'same_text')])].map(
+    (fault) => Object.assign({}, fault, { channel_id: channel.id }),
+  );
 
 const faultsOf = (validations: readonly ChannelValidation[]): string[] =>
   validations.flatMap(({ channel, errors }) =>

@@ -1,4 +1,5 @@
 import { dueTime } from '../../domain/due-time.ts';
+import { plainFault, type ContentFault, type PostWarning } from '../../domain/warnings.ts';
 import type { AttachmentFacts, ValidationResult } from '../../networks/content-rules.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -10,7 +11,7 @@ import {
   assertNotEmpty,
   assertTexts,
   postContentOf,
-  requestWarning,
+  requestWarnings,
   type PostInput,
 } from './content.ts';
 import { givenFiles, givenUrls, partsWithFiles, withDownloads } from './given-files.ts';
@@ -24,7 +25,7 @@ import {
   placeFiles,
 } from './post-media.ts';
 import { sameTextWarnings } from './same-text.ts';
-import { validateContent, type ChannelValidation, type ContentFault } from './validate-content.ts';
+import { needsReconnect, validateContent, type ChannelValidation } from './validate-content.ts';
 
 type Limits = {
   /** The text that is closest to its limit; null without text. */
@@ -49,6 +50,7 @@ export type Validation = {
   readonly valid: boolean;
   /** About the request as a whole. */
   readonly warning: string | null;
+  readonly warnings: PostWarning[];
   readonly channels: ValidatedChannel[];
 };
 
@@ -105,12 +107,14 @@ export async function validatePost(
   const validated = validations.map((validation) =>
     present(validation, sameTexts.get(validation.channel.id)),
   );
+  const notes = [
+    ...requestWarnings(input, content),
+    ...(channels.length === 0 ? [noChannels] : []),
+  ];
   return {
     valid: validated.every(({ errors }) => errors.length === 0),
-    warning:
-      [requestWarning(input, content), channels.length === 0 ? noChannels : null]
-        .filter(Boolean)
-        .join(' ') || null,
+    warning: notes.map(({ message }) => message).join(' ') || null,
+    warnings: allWarnings(notes, validated),
     channels: validated,
   };
 }
@@ -125,7 +129,7 @@ const present = (
   errors: describe(errors),
   warnings: [
     ...describe(warnings),
-    ...(sameText === undefined ? [] : [{ ...none, message: sameText, rule: 'same_text' }]),
+    ...(sameText === undefined ? [] : [plainFault(sameText, 'same_text')]),
     ...(channel.state === 'needs_reconnect' ? [needsReconnect] : []),
   ],
   priceUsd: errors.length > 0 ? null : priceUsd,
@@ -133,17 +137,21 @@ const present = (
   texts,
 });
 
-const noChannels = 'No channel is named, so no rule of a network was applied. Send channel_ids.';
+const allWarnings = (
+  notes: readonly ContentFault[],
+  channels: readonly ValidatedChannel[],
+): PostWarning[] => [
+  ...notes.map((note) => Object.assign({}, note, { channel_id: null })),
+  ...channels.flatMap(({ channelId, warnings }) =>
+    warnings.map((warning) => Object.assign({}, warning, { channel_id: channelId })),
+  ),
+];
 
-const none = { path: '', limit: null, actual: null };
-
-const needsReconnect: ContentFault = {
-  message: 'The channel needs reconnecting.',
-  path: '/channel_ids',
-  rule: 'channel_access',
-  limit: null,
-  actual: null,
-};
+const noChannels = plainFault(
+  'No channel is named, so no rule of a network was applied. Send channel_ids.',
+  'field_missing',
+  '/channel_ids',
+);
 
 function nearestLimit(texts: ValidationResult['texts']): Limits {
   const [nearest] = texts.toSorted((a, b) => b.length / b.limit - a.length / a.limit);

@@ -162,7 +162,7 @@ export async function storeUnsynced(
     labels: labelsOf({}),
     media: [],
     optionFiles: [],
-    note: null,
+    notes: [],
     key: undefined,
   };
   const noFiles = { files: [], countedInLibrary: () => undefined };

@@ -68,14 +68,13 @@ test('a post has all of its fields, however it was created', async (t) => {
     'media',
     'channel_media',
     'thread_media',
+    'warnings',
     'summary',
     'warning',
     'video',
     'published_at',
     'updated_at',
-    'tags',
-    'metadata',
-    'external_id',
+    ...'tags metadata external_id'.split(' '),
   ];
   t.deepEqual(Object.keys(post).toSorted(), [...wanted, ...more].toSorted());
   const named = ['channel_id', 'status', 'platform', 'handle', 'url', 'error', 'error_code'];

@@ -61,6 +61,7 @@ test('a post without a time is a draft, and the response is the whole post', asy
     thread_media: null,
     video: null,
     warning: null,
+    warnings: [],
     tags: [],
     metadata: {},
     external_id: null,
@@ -228,7 +229,6 @@ test('a partly failed post shows the result of each channel', async (t) => {
   }
 
   const { post } = (await client.get(`/posts/${id}`)).body;
-
   t.like(post, { status: 'publishing', scheduled_at: at, published_at: at });
   t.deepEqual(post.summary, { published: 1, failed: 2, pending: 1 });
   const expected = results.map(({ channel, shown }, index) =>

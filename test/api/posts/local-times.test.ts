@@ -95,6 +95,9 @@ test('a repeated hour, an offset of another zone, a body beside a thread and a f
     ]) {
       const { warning: shown } = reply.body.post ?? reply.body;
       t.true(warning ? warning.test(shown ?? '') : shown === null, `${shown}`);
+      const { warnings } = reply.body.post ?? reply.body;
+      const own = warnings.filter((one: { channel_id: unknown }) => one.channel_id === null);
+      t.is(own.map(({ message }: { message: string }) => message).join(' ') || null, shown);
     }
   }
 });

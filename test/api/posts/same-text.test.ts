@@ -20,9 +20,22 @@ async function workspace() {
 
 type Post = {
   readonly id: string;
-  readonly channels: readonly { readonly warning: string | null }[];
+  readonly channels: readonly { readonly channel_id: string; readonly warning: string | null }[];
+  readonly warnings: readonly {
+    readonly channel_id: string;
+    readonly message: string;
+    readonly rule: string;
+  }[];
 };
-const warningOf = ({ channels: [channel] }: Post) => channel?.warning;
+/** The warning of the channel, if the list of the post has the same. */
+const warningOf = ({ channels: [channel], warnings }: Post) => {
+  const listed = warnings.filter(
+    ({ channel_id: id, rule }) => id === channel?.channel_id && rule === 'same_text',
+  );
+  return listed.map(({ message }) => message).join(' ') === (channel?.warning ?? '')
+    ? channel?.warning
+    : { ...channel, warnings };
+};
 const names = ({ id }: Post) =>
   `Post ${id} has the same text on this channel, at most 24 hours apart.`;
 
