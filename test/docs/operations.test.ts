@@ -11,7 +11,7 @@ import { startApi } from '../support/punctual.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
-const pages = globSync('docs/*.md', { cwd: root }).map(read);
+const pages = globSync('docs/**/*.md', { cwd: root }).map(read);
 const runbook = read('docs/operate/operations.md');
 
 test('each command in the pages and the README exists', (t) => {
@@ -136,7 +136,7 @@ const headingsOf = (text: string): Set<string> =>
   );
 
 test('each file and heading that a page or the README links to exists', (t) => {
-  const files = ['README.md', ...globSync('docs/*.md', { cwd: root })];
+  const files = ['README.md', ...globSync('docs/**/*.md', { cwd: root })];
   const links = files.flatMap((file) =>
     [...read(file).matchAll(/\]\((?<to>[^\):]+)\)/gv)].map(([, to = '']) => ({ file, to })),
   );
@@ -151,7 +151,7 @@ test('each file and heading that a page or the README links to exists', (t) => {
 });
 
 test('each file of the project that a page or the README names exists', (t) => {
-  const files = ['README.md', ...globSync('docs/*.md', { cwd: root })];
+  const files = ['README.md', ...globSync('docs/**/*.md', { cwd: root })];
   const named = files.flatMap((file) =>
     [...read(file).matchAll(/`(?<name>[a-z][\w\-]*\/[\w\-.\/]+\.(?:ts|json|mjs))`/gv)].map(
       ([, name = '']) => ({ file, name }),
