@@ -265,7 +265,7 @@ export function checkValues(
     }
 
     if (value.length > longestValue || !isText(value) || /[\p{Cc}\p{Zs}]/v.test(value)) {
-      throw wrongValue(name, called(name), `must be such as ${field.placeholder}, without spaces`);
+      throw wrongValue(name, called(name), `must look like ${field.placeholder}, without spaces`);
     }
 
     if (value !== '') {

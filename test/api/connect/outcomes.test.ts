@@ -68,7 +68,7 @@ test('wrong input is named by the label of its field', async (t) => {
   const { client, browser } = await stage(world);
   const page = await browser.get(await linkFor(client, { platform: 'many' }));
   const seen = await browser.submit(page, 'begin', { url: 'my server' });
-  t.regex(wordsOf(seen), /"Your server" must be such as \S+, without spaces/v);
+  t.regex(wordsOf(seen), /"Your server" must look like \S+, without spaces/v);
 });
 
 test('a network that does not answer leaves the link unchanged', async (t) => {
