@@ -17,7 +17,8 @@ const runbook = read('docs/operate/operations.md');
 test('each command in the pages and the README exists', (t) => {
   const calls = [...pages, read('README.md')].flatMap((text) =>
     [...text.matchAll(/npm run admin -- (?<call>[^`\n#…]+)(?<rest>…?)/gv)]
-      .filter(({ groups }) => groups?.['rest'] !== '…')
+      // Not a command: cli/main.ts answers it before it reads commands.
+      .filter(({ groups }) => groups?.['rest'] !== '…' && groups?.['call'] !== '--version')
       .map(({ groups }) => groups?.['call']?.trim() ?? ''),
   );
   t.true(calls.length > 15);
