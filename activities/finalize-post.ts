@@ -31,6 +31,20 @@ export async function finalizePost(
   deps: ActivityDeps,
   request: FinalizeRequest,
 ): Promise<Finalized> {
+  const ended = await finalize(deps, request);
+  if (ended.outcome && ended.outcome !== 'published') {
+    const channels = ended.channels?.map(({ channelId, network, status, code }) => {
+      return { channel: channelId, network, status, code };
+    });
+    const { workspaceId, postId } = request;
+    const line = { workspace: workspaceId, post: postId, outcome: ended.outcome, channels };
+    deps.log.info(line, 'the post was not published on every channel');
+  }
+
+  return ended;
+}
+
+function finalize(deps: ActivityDeps, request: FinalizeRequest): Promise<Finalized> {
   const { workspaceId, postId } = request;
   const scope = { workspaceId, postId };
   return deps.orm.em.fork().transactional(async (em): Promise<Finalized> => {

@@ -8,6 +8,7 @@ export const deliveryErrors = [
   'connection_reset',
   'timeout',
   'tls_error',
+  'certificate_expired',
   'invalid_response',
   'redirect',
   'http_error',

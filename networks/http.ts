@@ -131,6 +131,7 @@ const reasons: Readonly<Record<EgressErrorCode, string>> = {
   connection_reset: 'closed the connection',
   timeout: 'did not answer in time',
   tls_error: 'could not prove its identity (TLS)',
+  certificate_expired: 'has an expired certificate',
   invalid_response: 'sent an invalid HTTP response',
 };
 

@@ -1,4 +1,8 @@
-import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  ApplicationFailureCategory,
+  CancelledFailure,
+} from '@temporalio/common';
 import {
   NativeConnection,
   Worker,
@@ -119,8 +123,8 @@ export function pollQueues(
 }
 
 /**
- * Interceptor that keeps the message of an unexpected error out of Temporal's history, because it may contain a post's
- * text or a token. The log has the full error with the workflow's id.
+ * Interceptor that logs each failed activity in one line. It keeps the message of an unexpected error out of Temporal's
+ * history, because it may contain a post's text or a token. The log has the full error with the workflow's id.
  */
 export const redactErrors =
   (log: Logger): ActivityInterceptorsFactory =>
@@ -130,15 +134,25 @@ export const redactErrors =
         try {
           return await next(input);
         } catch (error) {
-          if (error instanceof ApplicationFailure || error instanceof CancelledFailure) {
-            throw error;
-          }
-
+          const { workspaceId, postId, postChannelId, deliveryId } = (input.args[0] ?? {}) as Ids;
           const where = {
             activity: activityType,
             attempt,
             workflow: workflowExecution?.workflowId,
+            workspace: workspaceId,
+            post: postId,
+            postChannel: postChannelId,
+            delivery: deliveryId,
           };
+          if (error instanceof ApplicationFailure || error instanceof CancelledFailure) {
+            if (error instanceof ApplicationFailure && !logged.has(error.type ?? '')) {
+              const isExpected = error.category === ApplicationFailureCategory.BENIGN;
+              log[isExpected ? 'info' : 'warn']({ ...where, code: error.type }, 'activity failed');
+            }
+
+            throw error;
+          }
+
           log.error(
             { ...where, error: describeError(error) },
             'activity failed, Temporal retries it',
@@ -152,6 +166,14 @@ export const redactErrors =
       },
     },
   });
+
+/** Ids in the argument of an activity. */
+type Ids = Partial<
+  Record<'workspaceId' | 'postId' | 'postChannelId' | 'deliveryId', string | undefined>
+>;
+
+/** Types of failures that the activity itself logs, with their cause. */
+const logged = new Set(['internal', 'secret_unreadable']);
 
 const levels = {
   TRACE: 'trace',
@@ -167,8 +189,9 @@ const levels = {
  */
 export function temporalLogger(log: Logger): TemporalLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }) => {
-    if (message.startsWith('No workflows registered')) {
-      return; // Expected for workers without workflows.
+    // `redactErrors` logs failed activities, and some workers have no workflows.
+    if (message === 'Activity failed' || message.startsWith('No workflows registered')) {
+      return;
     }
 
     const { error, ...rest } = meta ?? {};
@@ -178,7 +201,11 @@ export function temporalLogger(log: Logger): TemporalLogger {
       error instanceof Error &&
       isExpectedFailure(error.message)
     ) {
-      log.info({ workflow: rest['workflowId'] }, error.message); // Only ids and codes. The worker is not at fault.
+      // Only ids and codes. The worker is not at fault. `finalizePost` has logged how a post ended.
+      if (!String(rest['workflowId']).startsWith('post-')) {
+        log.info({ workflow: rest['workflowId'] }, error.message);
+      }
+
       return;
     }
 

@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { sql } from 'kysely';
 import { isComplete, type LedgerEntry } from '../../db/ledger/entries.ts';
@@ -110,7 +111,16 @@ export async function publishChannel(
       .transactional((em) => markAccessRestored(em, deps, job, job.account.sealedCredentials));
   }
 
+  logPublished(deps, job);
   return { status: 'published', code: null, deliveryIds: [] };
+}
+
+function logPublished({ log, now }: ActivityDeps, job: PublishJob): void {
+  const { workspaceId, postId, channelId, platform, dueAt } = job;
+  const { attempt } = activityInfo();
+  const lateMs = now().getTime() - dueAt.getTime();
+  const line = { workspace: workspaceId, post: postId, channel: channelId, network: platform };
+  log.info({ ...line, attempt, lateMs }, 'published');
 }
 
 /** Handles an attempt's error. */

@@ -98,6 +98,7 @@ const egressErrorCodes = [
   'connection_reset',
   'timeout',
   'tls_error',
+  'certificate_expired',
   'invalid_response',
 ] as const;
 export type EgressErrorCode = (typeof egressErrorCodes)[number];
@@ -127,6 +128,7 @@ const sentences: Readonly<Record<EgressErrorCode, string>> = {
   connection_reset: 'The connection was closed before a response arrived.',
   timeout: 'No response arrived in time.',
   tls_error: 'No trusted TLS connection could be made.',
+  certificate_expired: 'The certificate of the host has expired.',
   invalid_response: 'The response was not valid HTTP.',
 };
 
@@ -147,6 +149,7 @@ const codes: Readonly<Record<string, EgressErrorCode>> = {
   UND_ERR_HEADERS_OVERFLOW: 'invalid_response',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
   EPROTO: 'tls_error',
+  CERT_HAS_EXPIRED: 'certificate_expired',
 };
 
 /** A refusal by the guard. @param reason In a sentence for the URL's author. */
@@ -188,7 +191,7 @@ function codeOf(error: unknown): EgressErrorCode {
     return 'invalid_response';
   }
 
-  // Certificates have dozens of codes: CERT_HAS_EXPIRED, UNABLE_TO_VERIFY_LEAF_SIGNATURE, ERR_SSL_…
+  // Certificates have dozens of codes: CERT_NOT_YET_VALID, UNABLE_TO_VERIFY_LEAF_SIGNATURE, ERR_SSL_…
   const isTls = /CERT|SSL|TLS|SIGNATURE|ISSUER/v.test(code);
   return codes[code] ?? (isTls ? 'tls_error' : 'connection_reset');
 }

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import pino from 'pino';
 import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel } from '../support/claimed-posts.ts';
@@ -13,13 +14,22 @@ const newChannel = (t: ExecutionContext, network = fakeNetwork()) =>
 
 test('a post is sent once, and a repeated attempt returns the same result without sending', async (t) => {
   const network = fakeNetwork();
-  const post = await (await newChannel(t, network)).newPost(['Hello']);
+  const channel = await newChannel(t, network);
+  const lines: string[] = [];
+  const worker = channel.newWorker({
+    log: pino({}, { write: (line: string) => void lines.push(line) }),
+  });
+  const post = await channel.newPost(['Hello']);
 
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.like(await post.attempt(worker), { kind: 'done', status: 'published' });
+  t.like(await post.attempt(worker), { kind: 'done', status: 'published' });
 
   t.is(network.sends.length, 1);
   t.is((await post.row()).url, network.live[0]?.sent.url ?? null);
+  t.is(lines.length, 1);
+  const { channelId } = channel;
+  const line = { level: 30, post: post.postId, channel: channelId, attempt: 1, msg: 'published' };
+  t.like(JSON.parse(lines[0] ?? ''), line);
 });
 
 test('a post whose response was lost is found and not sent again', async (t) => {

@@ -2,34 +2,49 @@ import type { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityExecuteInput } from '@temporalio/worker';
 import test from 'ava';
+import pino from 'pino';
 import type { Logger } from '../../runtime/logger.ts';
 import { temporalLogger, redactErrors } from '../../worker/create-workers.ts';
 import { deliveryFailure, postFailure } from '../../workflows/details.ts';
 import { testLog } from '../support/temporal.ts';
 
 /** The lines that our log gets when a workflow fails: each a level and its arguments. */
-function logged(error: Error): unknown[][] {
+function logged(error: Error, workflowId = 'post-1'): unknown[][] {
   const lines: unknown[][] = [];
   const level =
     (name: string) =>
     (...line: unknown[]) =>
       void lines.push([name, ...line]);
   const log = { info: level('info'), warn: level('warn') } as unknown as Logger;
-  temporalLogger(log).warn('Workflow failed', { workflowId: 'post-1', error });
+  temporalLogger(log).warn('Workflow failed', { workflowId, error });
   return lines;
 }
 
-test('a workflow that fails with its post or delivery is logged as info, with channels and codes', (t) => {
+test('the failed workflow of a delivery is logged as info; that of a post was logged by its last activity', (t) => {
   const channel = { channelId: '7', network: 'x', status: 'failed', code: 'duplicate' };
-  const post = new Error(postFailure('failed', [channel]).message); // As from a worker's thread.
-  t.deepEqual(logged(post), [
-    [
-      'info',
-      { workflow: 'post-1' },
-      'The post was published on none of its channels. X channel 7: duplicate.',
-    ],
+  t.deepEqual(logged(new Error(postFailure('failed', [channel]).message)), []);
+  const delivery = new Error(deliveryFailure('1', 1).message); // As from a worker's thread.
+  t.deepEqual(logged(delivery, 'delivery-1'), [
+    ['info', { workflow: 'delivery-1' }, delivery.message],
   ]);
-  t.is(logged(new Error(deliveryFailure('1', 1).message))[0]?.[0], 'info');
+});
+
+test('a failed activity is one line with its ids and its code', async (t) => {
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(line) });
+  const meant = ApplicationFailure.create({ type: 'network_unavailable', message: 'No answer' });
+  await redacted(meant, log);
+  temporalLogger(log).warn('Activity failed', { taskToken: 'abc', error: meant });
+  t.is(lines.length, 1);
+  t.like(JSON.parse(lines[0] ?? ''), {
+    level: 40,
+    activity: 'claimPost',
+    attempt: 1,
+    workflow: 'post-1',
+    post: '7',
+    code: 'network_unavailable',
+    msg: 'activity failed',
+  });
 });
 
 test('another failure of a workflow is a warning without the message of its error', (t) => {
@@ -41,11 +56,11 @@ test('another failure of a workflow is a warning without the message of its erro
 const context = {
   info: { activityType: 'claimPost', attempt: 1, workflowExecution: { workflowId: 'post-1' } },
 } as Context;
-const input: ActivityExecuteInput = { args: [], headers: {} };
+const input: ActivityExecuteInput = { args: [{ postId: '7' }], headers: {} };
 
 /** The error that Temporal gets from an activity that throws `failure`. */
-async function redacted(failure: unknown): Promise<unknown> {
-  const { execute } = redactErrors(testLog)(context).inbound ?? {};
+async function redacted(failure: unknown, log = testLog): Promise<unknown> {
+  const { execute } = redactErrors(log)(context).inbound ?? {};
   const activity = async (): Promise<never> => {
     throw failure;
   };
