@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { linkOf } from '../domain/media.ts';
 import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
@@ -31,13 +31,21 @@ const ownFiles = sql`case when pc.media is not null then (
     join media_files m on m.id = (own.file ->> 'media_id')::uuid and m.workspace_id = pc.workspace_id
     where m.deleted_at is null) end`;
 
-/** Reads a post with its channels and files in one statement, because it is the most frequent query. */
-const selectPost = (workspaceId: string, postId: string) => sql<PostRow>`
-  select p.id, p.status, p.body, p.thread, p.scheduled_at, p.timezone, p.created_at, p.updated_at, p.published_at, p.video, p.warning, p.warnings,
+/** Where a list cuts long texts. */
+type Cut = {
+  /** SQL: `body` and `thread` of the post `p`. */
+  readonly texts: RawBuilder<unknown>;
+  /** In characters, for each channel. */
+  readonly longestOwn: number;
+};
+
+/** Reads posts with their channels and files in one statement: reading one is the most frequent query. */
+const selectPosts = (which: RawBuilder<unknown>, cut?: Cut) => sql<PostRow>`
+  select p.id, p.status, ${cut?.texts ?? sql`p.body, p.thread`}, p.scheduled_at, p.timezone, p.created_at, p.updated_at, p.published_at, p.video, p.warning, p.warnings,
     p.tags, p.metadata, p.external_id,
     (select json_agg(json_build_object(
-       'channel_id', pc.channel_id, 'status', ${shownStatus}, 'unpublish', pc.unpublish, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
-       'sent_text', pc.sent_text, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning, 'warnings', pc.warnings,
+       'channel_id', pc.channel_id, 'status', ${shownStatus}, 'unpublish', pc.unpublish, 'platform', c.platform, 'handle', c.handle, 'body', ${own('body', cut)},
+       'sent_text', ${own('sent_text', cut)}, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning, 'warnings', pc.warnings,
        'retry_at', pc.retry_at, 'metrics', pc.metrics, 'metrics_updated_at', pc.metrics_updated_at, 'gone_at', pc.gone_at, 'live', ${liveParts}, 'media', ${ownFiles}) order by pc.position)
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
      where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,
@@ -45,7 +53,12 @@ const selectPost = (workspaceId: string, postId: string) => sql<PostRow>`
        'alt_text', coalesce(pm.alt_text, m.alt_text)) order by pm.position)
      from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
      where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0 and m.deleted_at is null) as media
-  from posts p where p.id = ${postId} and p.workspace_id = ${workspaceId}`;
+  from posts p where ${which}`;
+
+const own = (column: 'body' | 'sent_text', cut?: Cut) => {
+  const whole = sql.ref(`pc.${column}`);
+  return cut ? sql`left(${whole}, ${cut.longestOwn}::int)` : whole;
+};
 
 /** Configuration for showing a post. */
 export type PostPresentation = {
@@ -61,8 +74,21 @@ export async function loadPostView(
   postId: string,
   shownBy: PostPresentation,
 ): Promise<PostView | null> {
-  const [row] = await query(em, selectPost(workspaceId, postId));
+  const which = sql`p.id = ${postId} and p.workspace_id = ${workspaceId}`;
+  const [row] = await query(em, selectPosts(which));
   return row ? presentPost(row, shownBy) : null;
+}
+
+/** Loads the posts of a page, by id, with their long texts cut. */
+export async function loadPostViews(
+  em: Em,
+  workspaceId: string,
+  postIds: readonly string[],
+  { cut, ...shownBy }: PostPresentation & { readonly cut: Cut },
+): Promise<Map<string, PostView>> {
+  const which = sql`p.id = any(${postIds}::uuid[]) and p.workspace_id = ${workspaceId}`;
+  const rows = await query(em, selectPosts(which, cut));
+  return new Map(rows.map((row) => [row.id, presentPost(row, shownBy)]));
 }
 
 function presentPost(row: PostRow, { publicUrl, rules }: PostPresentation): PostView {

@@ -103,7 +103,7 @@ export class AppError extends Error {
 }
 
 /** Removes lone surrogates, from the cut or from the caller: strict JSON readers reject a response that has one. */
-const cut = (text: string, most: number): string =>
+export const cut = (text: string, most: number): string =>
   text.length <= most
     ? text.toWellFormed()
     : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, '')}…`.toWellFormed();

@@ -18,7 +18,8 @@ import {
 } from './json-schema.ts';
 import { postWarning, warningsOf, type PostWarning } from './warnings.ts';
 import { eachOnce, filesOfParts, textsForChannel } from './parts.ts';
-import { postStatuses, shownChannelStatuses, summarize, unpublishStatuses } from './statuses.ts';
+import { outcomeOf, summarize, unpublishStatuses } from './statuses.ts';
+import { channelStatus, postOutcome, postStatus } from './status-schemas.ts';
 
 const videoOptions = {
   title: { ...text, maxLength: 100 },
@@ -27,17 +28,6 @@ const videoOptions = {
 };
 export const videoFields = fields(videoOptions);
 export type VideoOptions = Value<typeof videoFields>;
-
-export const postStatus = {
-  ...oneOf(postStatuses),
-  description:
-    '`draft`: it has no time; a cancelled post is also a draft. `scheduled`: it waits for its time. `publishing`: some of its channels have not ended yet. `published`: it went out on every channel. `failed`: every channel has ended, and some are `failed` or `unconfirmed`; if `summary.published` is not 0, it went out on the others.',
-};
-export const channelStatus = {
-  ...oneOf(shownChannelStatuses),
-  description:
-    '`draft`: the post is a draft. `scheduled`: publishing has not begun. `publishing`: it is being sent. `retrying`: the next attempt is at `retry_at`. `published`: it went out. `failed`: it did not go out, or not all parts of its thread did; `error` says why. `unconfirmed`: the network may or may not have the post, and nothing is sent again automatically. Look at the account, then report the outcome with `POST /posts/{id}/settle`. `removed`: it was published, and `POST /posts/{id}/unpublish` removed it; `url` and the last metrics stay as history.',
-};
 
 export const postFile = record({
   id: uuid,
@@ -129,6 +119,7 @@ export const labelFields = {
 export const postSchema = record({
   id: uuid,
   status: postStatus,
+  outcome: postOutcome,
   body: nullable(text),
   thread: nullable(listOf(text)),
   scheduled_at: nullable(dateTime),
@@ -145,6 +136,11 @@ export const postSchema = record({
       published: { ...count, description: 'Channels that are `published` or `removed`.' },
       failed: { ...count, description: 'Channels that are `failed` or `unconfirmed`.' },
       pending: { ...count, description: 'All other channels: they have not ended.' },
+      removed: {
+        ...count,
+        description:
+          'Channels that are `removed`. If it equals `published`, nothing of the post is live by this service.',
+      },
     }),
     description:
       'How many channels have each outcome. An `unconfirmed` channel counts as failed, although its post may be live; a `removed` one as published, which it was.',
@@ -182,6 +178,7 @@ export type PostFacts = Omit<
   | 'published_at'
   | 'created_at'
   | 'updated_at'
+  | 'outcome'
   | 'channels'
   | 'summary'
   | 'media'
@@ -231,8 +228,9 @@ const asChannel = onlyFields(channelResultSchema);
 const asFile = onlyFields(postFile);
 
 /** @param channels In the order of the request. */
-export const viewPost = (post: PostFacts, channels: readonly ChannelFacts[]): PostView =>
-  asPost({
+export function viewPost(post: PostFacts, channels: readonly ChannelFacts[]): PostView {
+  const statuses = channels.map(({ status }) => status);
+  return asPost({
     ...post,
     media: eachOnce(post.media).map(viewFile),
     channel_media: Object.fromEntries(
@@ -257,8 +255,10 @@ export const viewPost = (post: PostFacts, channels: readonly ChannelFacts[]): Po
         ].map((warning) => Object.assign({}, warning, { channel_id: channel.channel_id })),
       ),
     ],
-    summary: summarize(channels.map(({ status }) => status)),
+    outcome: outcomeOf(post.status, statuses),
+    summary: summarize(statuses),
   });
+}
 
 const viewFile = (file: FileFacts): PostFile => asFile({ ...file, media_id: file.id });
 

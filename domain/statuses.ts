@@ -40,6 +40,7 @@ export type Summary = {
   readonly published: number;
   readonly failed: number;
   readonly pending: number;
+  readonly removed: number;
 };
 
 /**
@@ -49,7 +50,8 @@ export type Summary = {
 export function summarize(channels: readonly ShownChannelStatus[]): Summary {
   const published = channels.filter((s) => s === 'published' || s === 'removed').length;
   const failed = channels.filter((s) => s === 'failed' || s === 'unconfirmed').length;
-  return { published, failed, pending: channels.length - published - failed };
+  const removed = channels.filter((s) => s === 'removed').length;
+  return { published, failed, pending: channels.length - published - failed, removed };
 }
 
 /** Whether no automatic step will change this channel any more. */
@@ -120,6 +122,13 @@ export function endedOutcome(channels: readonly ShownChannelStatus[]): EndedOutc
 
   return published > 0 ? 'partial' : 'failed';
 }
+
+/** @returns null until the post has ended. */
+export const outcomeOf = (
+  status: PostStatus,
+  channels: readonly ShownChannelStatus[],
+): EndedOutcome | null =>
+  status === 'published' || status === 'failed' ? endedOutcome(channels) : null;
 
 /** How long before a grant expires its owner is warned, in milliseconds. */
 export const warnBeforeMs = 7 * 24 * 3_600_000;

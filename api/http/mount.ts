@@ -214,7 +214,7 @@ function queryReader(
     const values: [string, unknown][] = [];
     for (const [name, value] of Object.entries(query)) {
       const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
-      const given = spec && 'items' in spec.schema && !Array.isArray(value) ? [value] : value;
+      const given = spec && 'items' in spec.schema ? listed(value, spec) : value;
       const message = spec
         ? unreadable(given, spec)
         : unknownName('query parameter', name, Object.keys(specs));
@@ -242,6 +242,13 @@ function queryReader(
     throw new AppError('invalid_request', message, { details });
   };
 }
+
+/** A repeated parameter as a list. Values from a fixed set may also be separated by commas. */
+const listed = (value: unknown, { schema }: QuerySpec): unknown[] => {
+  const values = [value].flat();
+  const hasFixedValues = 'items' in schema && 'enum' in (schema.items as object);
+  return hasFixedValues ? values.flatMap((one) => String(one).split(',')) : values;
+};
 
 function unreadable(value: unknown, { schema }: QuerySpec): string | null {
   const values = [value].flat().map(String);

@@ -132,6 +132,7 @@ const unconfirmedToo =
 const retryingPost: PostView = {
   ...failedPost,
   status: 'publishing',
+  outcome: null,
   channels: failedPost.channels.map((channel) => ({
     ...channel,
     status: 'retrying',
@@ -140,7 +141,7 @@ const retryingPost: PostView = {
     retryable: true,
     retry_at: '2027-03-01T09:00:31.000Z',
   })),
-  summary: { published: 0, failed: 0, pending: 1 },
+  summary: { published: 0, failed: 0, pending: 1, removed: 0 },
 };
 
 /** Documentation of each event. */

@@ -8,6 +8,7 @@ import {
   text,
   uuid,
 } from '../../domain/json-schema.ts';
+import { postSchema } from '../../domain/post-view.ts';
 import { copyPost } from '../../services/posts/copy-post.ts';
 import { deletePost } from '../../services/posts/delete-post.ts';
 import { showPost } from '../../services/posts/read-posts.ts';
@@ -20,7 +21,7 @@ import {
 } from '../http/idempotency.ts';
 import { location, route, type Route } from '../http/route.ts';
 import { mastodonChannel } from '../channels/examples.ts';
-import { cancelled, draft } from './examples.ts';
+import { cancelled, draft, publishedPost } from './examples.ts';
 import { postAnswer } from './schemas.ts';
 
 export const copyCall = (deps: ApiDeps): Route =>
@@ -90,6 +91,7 @@ const deleted = {
         confirmed: true,
       },
     ],
+    post: { ...publishedPost, channels: publishedPost.channels.slice(0, 1) },
   },
 };
 
@@ -123,17 +125,18 @@ export const deleteCall = (deps: ApiDeps): Route =>
             ),
             description: 'The channels on which the post, or a part of its thread, stays live.',
           },
+          post: { ...postSchema, description: 'The post before it was deleted.' },
         }),
         examples: { deleted },
       },
     },
     errors: ['not_found', 'post_being_sent'],
     handle: async ({ caller, params: { id = '' } }) => {
-      const { live, toSync } = await deletePost(deps, { ...caller, postId: id });
+      const { live, post, toSync } = await deletePost(deps, { ...caller, postId: id });
       if (toSync) {
         deps.syncPost(toSync);
       }
 
-      return { status: 200, body: { ok: true, id, live: [...live] } };
+      return { status: 200, body: { ok: true, id, live: [...live], post } };
     },
   });

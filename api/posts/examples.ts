@@ -38,6 +38,7 @@ const onBluesky: ChannelResult = {
 export const scheduledPost: PostView = {
   id: '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d',
   status: 'scheduled',
+  outcome: null,
   body: text,
   thread: null,
   scheduled_at: '2027-03-01T09:00:00.000Z',
@@ -46,7 +47,7 @@ export const scheduledPost: PostView = {
   created_at: '2027-02-20T14:05:11.482Z',
   updated_at: '2027-02-20T14:05:11.482Z',
   channels: [onMastodon, onBluesky],
-  summary: { published: 0, failed: 0, pending: 2 },
+  summary: { published: 0, failed: 0, pending: 2, removed: 0 },
   media: [],
   channel_media: {},
   thread_media: null,
@@ -63,7 +64,7 @@ export const draftPost: PostView = {
   status: 'draft',
   scheduled_at: null,
   channels: [],
-  summary: { published: 0, failed: 0, pending: 0 },
+  summary: { published: 0, failed: 0, pending: 0, removed: 0 },
 };
 
 const mastodonPublished: ChannelResult = {
@@ -75,6 +76,7 @@ const mastodonPublished: ChannelResult = {
 export const publishedPost: PostView = {
   ...scheduledPost,
   status: 'published',
+  outcome: 'published',
   published_at: '2027-03-01T09:00:00.731Z',
   updated_at: '2027-03-01T09:00:01.204Z',
   channels: [
@@ -85,7 +87,7 @@ export const publishedPost: PostView = {
       url: 'https://bsky.app/profile/ana.example.com/post/3lkq2v7xw4c2d',
     },
   ],
-  summary: { published: 2, failed: 0, pending: 0 },
+  summary: { published: 2, failed: 0, pending: 0, removed: 0 },
 };
 
 const blueskyFailed: ChannelResult = {
@@ -100,16 +102,27 @@ const blueskyFailed: ChannelResult = {
 export const partialPost: PostView = {
   ...publishedPost,
   status: 'failed',
+  outcome: 'partial',
   channels: [mastodonPublished, blueskyFailed],
-  summary: { published: 1, failed: 1, pending: 0 },
+  summary: { published: 1, failed: 1, pending: 0, removed: 0 },
 };
 
 export const failedPost: PostView = {
   ...scheduledPost,
   status: 'failed',
+  outcome: 'failed',
   updated_at: '2027-03-01T09:00:01.204Z',
   channels: [blueskyFailed],
-  summary: { published: 0, failed: 1, pending: 0 },
+  summary: { published: 0, failed: 1, pending: 0, removed: 0 },
+};
+
+/** The post after a retry of the channel that had failed. */
+const retriedPost: PostView = {
+  ...partialPost,
+  status: 'publishing',
+  outcome: null,
+  channels: [mastodonPublished, onBluesky],
+  summary: { published: 1, failed: 0, pending: 1, removed: 0 },
 };
 
 /** An unconfirmed channel, settled as not published. */
@@ -229,12 +242,12 @@ export const editExamples: Examples = {
 
 export const cancelled = {
   summary: 'One channel was being sent',
-  value: { ok: true, id: scheduledPost.id, still_sending: 1 },
+  value: { ok: true, id: scheduledPost.id, still_sending: 1, post: draftPost },
 };
 
 export const retrying = {
   summary: 'One channel had failed',
-  value: { id: scheduledPost.id, retrying: [blueskyChannel.id] },
+  value: { id: scheduledPost.id, retrying: [blueskyChannel.id], post: retriedPost },
 };
 
 export const settlements: Examples = {

@@ -1,9 +1,10 @@
 import { count, knownId, listOf, oneOf, record, text, uuid } from '../../domain/json-schema.ts';
+import { postSchema } from '../../domain/post-view.ts';
 import { endedOutcomes, postStatuses } from '../../domain/statuses.ts';
 import { platforms } from '../../networks/registry.ts';
 import { cursorQuery } from '../../services/cursor.ts';
 import { cancelPost } from '../../services/posts/cancel-post.ts';
-import { listOrders, listPosts } from '../../services/posts/list-posts.ts';
+import { inclusions, listOrders, listPosts } from '../../services/posts/list-posts.ts';
 import { showPost } from '../../services/posts/read-posts.ts';
 import { retryPost } from '../../services/posts/retry-post.ts';
 import { postTimes } from '../../services/posts/search-posts.ts';
@@ -40,8 +41,9 @@ export const postRoutes = (deps: ApiDeps): Route[] => [
   unpublishCall(deps),
 ];
 
-/** Maximum posts per page. */
+/** Maximum posts per page, and with `include`. */
 const mostListed = 100;
+const mostWhole = 50;
 
 const word = { ...text, minLength: 1, maxLength: 255 };
 
@@ -85,8 +87,13 @@ const listQuery = {
     description: '`desc`: the latest first.',
     schema: { ...oneOf(listOrders), default: 'desc' },
   },
+  include: {
+    description:
+      'Adds fields of `GET /posts/{id}`: `channels` (with `summary`), `media` (with `channel_media` and `thread_media`), and with either `updated_at`, `timezone`, `metadata`, `video`, `warning` and `warnings`. Both: `include=channels,media`. Longer texts of channels are cut to 3,000 characters, and to 20,000 for a post.',
+    schema: { ...listOf(oneOf(inclusions)), maxItems: inclusions.length },
+  },
   limit: {
-    description: 'The maximum number of posts.',
+    description: `The maximum number of posts; with \`include\`, a page has at most ${mostWhole}.`,
     schema: { type: 'integer', minimum: 1, maximum: mostListed, default: mostListed },
   },
   cursor: {
@@ -115,9 +122,10 @@ const listCall = (deps: ApiDeps): Route =>
     },
     errors: [],
     handle: async ({ caller, query }) => {
-      const em = deps.orm.em.fork();
-      const page = { limit: mostListed, ...query, channelIds: caller.channelIds };
-      const { posts, nextCursor } = await listPosts(em, caller.workspaceId, page);
+      const most = query.include ? mostWhole : mostListed;
+      const { limit = most } = query;
+      const page = { ...query, limit: Math.min(limit, most), channelIds: caller.channelIds };
+      const { posts, nextCursor } = await listPosts(deps, caller.workspaceId, page);
       return { status: 200, body: { posts, next_cursor: nextCursor } };
     },
   });
@@ -165,6 +173,7 @@ const cancelCall = (deps: ApiDeps): Route =>
             ...count,
             description: 'How many channels are being sent or reconciled, and will finish.',
           },
+          post: postSchema,
         }),
         examples: { cancelled },
       },
@@ -173,7 +182,8 @@ const cancelCall = (deps: ApiDeps): Route =>
     handle: async ({ caller, params: { id = '' } }) => {
       const { stillSending, toSync } = await cancelPost(deps, { ...caller, postId: id });
       deps.syncPost(toSync);
-      return { status: 200, body: { ok: true, id, still_sending: stillSending } };
+      const post = await showPost(deps, caller, id);
+      return { status: 200, body: { ok: true, id, still_sending: stillSending, post } };
     },
   });
 
@@ -193,6 +203,7 @@ const retryCall = (deps: ApiDeps): Route =>
         schema: record({
           id: uuid,
           retrying: { ...listOf(uuid), description: 'Ids of those channels.' },
+          post: postSchema,
         }),
         examples: { retrying },
       },
@@ -201,7 +212,8 @@ const retryCall = (deps: ApiDeps): Route =>
     handle: async ({ caller, params: { id = '' } }) => {
       const { retrying: channelIds, toSync } = await retryPost(deps, caller, id);
       deps.syncPost(toSync);
-      return { status: 202, body: { id, retrying: channelIds } };
+      const post = await showPost(deps, caller, id);
+      return { status: 202, body: { id, retrying: channelIds, post } };
     },
   });
 

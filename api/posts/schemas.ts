@@ -6,7 +6,6 @@ import {
   listOf,
   mapOf,
   nullable,
-  oneOf,
   record,
   text,
   textOrFields,
@@ -15,13 +14,11 @@ import {
 } from '../../domain/json-schema.ts';
 import {
   channelResultSchema,
-  channelStatus,
   labelFields,
   postSchema,
-  postStatus,
   videoFields,
 } from '../../domain/post-view.ts';
-import { endedOutcomes } from '../../domain/statuses.ts';
+import { channelStatus, postOutcome, postStatus } from '../../domain/status-schemas.ts';
 import { longestAltText } from '../../services/media/file-texts.ts';
 
 export const postAnswer = record({ post: postSchema });
@@ -42,7 +39,9 @@ export const postTarget = record({
   error_code: channelResultSchema.properties.error_code,
 });
 
-export const postListItemSchema = record({
+const { properties: ofPost } = postSchema;
+
+const listItem = record({
   id: uuid,
   body: nullable(text),
   thread: nullable(listOf(text)),
@@ -51,15 +50,29 @@ export const postListItemSchema = record({
   published_at: nullable(dateTime),
   created_at: dateTime,
   status: postStatus,
-  outcome: {
-    ...nullable(oneOf(endedOutcomes)),
-    description:
-      'How the post ended: `published` on every channel, `partial` on some, `failed` on none. `unconfirmed`: a channel is `unconfirmed`. Null until it has ended.',
-  },
+  outcome: postOutcome,
   tags: labelFields.tags,
   external_id: labelFields.external_id,
   post_targets: listOf(postTarget),
 });
+
+export const postListItemSchema = fields(
+  {
+    ...listItem.properties,
+    channels: ofPost.channels,
+    summary: ofPost.summary,
+    media: ofPost.media,
+    channel_media: ofPost.channel_media,
+    thread_media: ofPost.thread_media,
+    updated_at: ofPost.updated_at,
+    timezone: ofPost.timezone,
+    metadata: ofPost.metadata,
+    video: ofPost.video,
+    warning: ofPost.warning,
+    warnings: ofPost.warnings,
+  },
+  Object.keys(listItem.properties) as (keyof typeof listItem.properties)[],
+);
 
 export const postListSchema = record({
   posts: listOf(postListItemSchema),

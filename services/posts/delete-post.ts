@@ -3,11 +3,13 @@ import { recordAudit } from '../../db/audit.ts';
 import { isUnderWay, lockChannels, stopChannels } from '../../db/channel-status.ts';
 import { detachParts } from '../../db/ledger/outcomes.ts';
 import { hasPossiblyLivePart, openInSql } from '../../db/ledger/parts.ts';
+import { loadPostView } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { bytesOfPost } from '../../db/quotas.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { PostView } from '../../domain/post-view.ts';
 import { isFinal } from '../../domain/statuses.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
 import { longestAppearanceMs } from '../../networks/content-rules.ts';
@@ -15,7 +17,7 @@ import type { PostChange, PostScope } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { expireKey } from '../idempotency.ts';
 import { nameOfChannel } from './choose-channels.ts';
-import { lockPost } from './read-posts.ts';
+import { lockPost, postNotFound } from './read-posts.ts';
 
 /** A post that stays on its network. */
 type Live = {
@@ -31,6 +33,8 @@ type DeleteDeps = Pick<ServiceDeps, 'orm' | 'now' | 'rules' | 'publicUrl'>;
 
 type Deleted = {
   readonly live: readonly Live[];
+  /** As it was before. */
+  readonly post: PostView;
   /** Null for a post that had ended: it has no workflow. */
   readonly toSync: PostToSync | null;
 };
@@ -57,6 +61,11 @@ export async function deletePost(deps: DeleteDeps, change: PostChange): Promise<
       );
     }
 
+    const post = await loadPostView(em, workspaceId, postId, deps);
+    if (!post) {
+      throw postNotFound(postId);
+    }
+
     const isOpen = status === 'scheduled' || status === 'publishing';
     if (isOpen) {
       await stopChannels(em, scope);
@@ -73,6 +82,7 @@ export async function deletePost(deps: DeleteDeps, change: PostChange): Promise<
     await recordAudit(em, change, 'post.deleted', postId);
     return {
       live: channels.flatMap(liveOf),
+      post,
       toSync:
         isOpen || status === 'draft'
           ? { ...scope, status: 'draft', revision: revision + 1, dueAt: null }

@@ -1,15 +1,39 @@
 import { sql } from 'kysely';
 import { shownStatus } from '../../db/channel-status.ts';
+import { loadPostViews, type PostPresentation } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
-import type { ChannelResult, PostView } from '../../domain/post-view.ts';
-import { endedOutcome, type EndedOutcome } from '../../domain/statuses.ts';
+import { cut } from '../../domain/errors.ts';
+import { type ChannelResult, type PostView } from '../../domain/post-view.ts';
+import { outcomeOf } from '../../domain/statuses.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import { encodeCursor, readCursor } from '../cursor.ts';
+import type { ServiceDeps } from '../deps.ts';
 import { cutTexts } from './read-posts.ts';
 import { isOnOneOf, matchesSearch, type PostSearch, type PostTime } from './search-posts.ts';
 
 export const listOrders = ['desc', 'asc'] as const;
+
+/** The further fields of a listed post, by the value of `include` that asks for them. */
+const includedFields = {
+  channels: ['channels', 'summary'],
+  media: ['media', 'channel_media', 'thread_media'],
+} as const satisfies Record<string, readonly (keyof PostView)[]>;
+export const inclusions = Object.keys(includedFields) as (keyof typeof includedFields)[];
+
+/** Further fields with any `include`. */
+const alwaysIncluded = [
+  'updated_at',
+  'timezone',
+  'metadata',
+  'video',
+  'warning',
+  'warnings',
+] as const;
+
+/** Limits of `channels[].body` in a list, in characters: of each, and of all of a post together. */
+const longestOwn = 3000;
+const longestOfChannels = 20_000;
 
 type Request = PostSearch & {
   readonly sort?: PostTime;
@@ -18,6 +42,7 @@ type Request = PostSearch & {
   /** Only posts that have one of these channels; null for all. */
   readonly channelIds?: readonly string[] | null;
   readonly cursor?: string;
+  readonly include?: readonly (typeof inclusions)[number][];
 };
 
 type Target = Pick<
@@ -35,12 +60,11 @@ type ListedPost = Pick<
   | 'published_at'
   | 'created_at'
   | 'status'
+  | 'outcome'
   | 'tags'
   | 'external_id'
 > & {
   readonly body_truncated: boolean;
-  /** Null until the post has ended. */
-  readonly outcome: EndedOutcome | null;
   readonly post_targets: readonly Target[];
 };
 
@@ -52,10 +76,11 @@ type Row = Omit<ListedPost, PostTime | 'outcome'> & Readonly<Record<PostTime, Da
  * @throws AppError `invalid_request` for a cursor of another list, or a parameter that cannot be read.
  */
 export async function listPosts(
-  em: Em,
+  deps: Pick<ServiceDeps, 'orm'> & PostPresentation,
   workspaceId: string,
-  { limit, cursor, channelIds = null, ...search }: Request,
-): Promise<{ posts: ListedPost[]; nextCursor: string | null }> {
+  { limit, cursor, channelIds = null, include = [], ...search }: Request,
+): Promise<{ posts: (ListedPost & Partial<PostView>)[]; nextCursor: string | null }> {
+  const em = deps.orm.em.fork();
   const list = printOf(search);
   const after = readCursor(cursor, list);
   const { date_field: field = 'scheduled_at', order } = search;
@@ -93,7 +118,7 @@ export async function listPosts(
   const last = page.at(-1);
   const lastTime = last?.[sort];
   return {
-    posts: page.map(present),
+    posts: await withMore(em, deps, workspaceId, page.map(present), include),
     nextCursor:
       lastTime && rows.length > limit
         ? encodeCursor({ createdAt: lastTime, id: last.id }, list)
@@ -102,10 +127,47 @@ export async function listPosts(
 }
 
 /** Names the list that a cursor belongs to; empty for the list without filters in its usual order. */
-function printOf(search: Omit<Request, 'limit' | 'cursor' | 'channelIds'>): string {
+function printOf(search: Omit<Request, 'limit' | 'cursor' | 'channelIds' | 'include'>): string {
   const given = Object.entries(search).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return given.length === 0 ? '' : sha256Hex(JSON.stringify(given)).slice(0, 16);
 }
+
+/** Adds the fields of `include`. A post that was deleted meanwhile is left out. */
+async function withMore(
+  em: Em,
+  shownBy: PostPresentation,
+  workspaceId: string,
+  posts: readonly ListedPost[],
+  include: NonNullable<Request['include']>,
+): Promise<(ListedPost & Partial<PostView>)[]> {
+  if (include.length === 0) {
+    return [...posts];
+  }
+
+  const ids = posts.map(({ id }) => id);
+  const shown = { ...shownBy, cut: { texts: cutTexts, longestOwn } };
+  const whole = await loadPostViews(em, workspaceId, ids, shown);
+  const names = new Set<string>([
+    ...alwaysIncluded,
+    ...include.flatMap((one) => includedFields[one]),
+  ]);
+  return posts.flatMap((listed) => {
+    const view = whole.get(listed.id);
+    if (!view) {
+      return [];
+    }
+
+    const most = Math.min(longestOwn, Math.floor(longestOfChannels / view.channels.length));
+    const channels = view.channels.map((channel) => cutBody(channel, most));
+    const more = Object.entries({ ...view, channels }).filter(([name]) => names.has(name));
+    return [{ ...listed, ...Object.fromEntries(more) }];
+  });
+}
+
+const cutBody = (channel: ChannelResult, most: number): ChannelResult => ({
+  ...channel,
+  body: channel.body && cut(channel.body, most),
+});
 
 const present = ({ status, ...row }: Row): ListedPost => ({
   ...row,
@@ -113,8 +175,8 @@ const present = ({ status, ...row }: Row): ListedPost => ({
   published_at: row.published_at?.toISOString() ?? null,
   created_at: row.created_at?.toISOString() ?? '',
   status,
-  outcome:
-    status === 'published' || status === 'failed'
-      ? endedOutcome(row.post_targets.map((target) => target.status))
-      : null,
+  outcome: outcomeOf(
+    status,
+    row.post_targets.map((target) => target.status),
+  ),
 });

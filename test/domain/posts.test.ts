@@ -204,7 +204,12 @@ test('a post ends once each channel is published, failed or unconfirmed', (t) =>
 });
 
 test('the summary counts each channel once: an unconfirmed one as failed, an open one as pending', (t) => {
-  t.deepEqual(summarize([]), { published: 0, failed: 0, pending: 0 });
-  t.deepEqual(summarize(channelStatuses), { published: 1, failed: 2, pending: 4 });
-  t.deepEqual(summarize(['published', 'removed']), { published: 2, failed: 0, pending: 0 });
+  t.deepEqual(summarize([]), { published: 0, failed: 0, pending: 0, removed: 0 });
+  t.deepEqual(summarize(channelStatuses), { published: 1, failed: 2, pending: 4, removed: 0 });
+  t.deepEqual(summarize(['published', 'removed']), {
+    published: 2,
+    failed: 0,
+    pending: 0,
+    removed: 1,
+  });
 });

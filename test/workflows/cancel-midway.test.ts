@@ -96,7 +96,7 @@ test('a cancel lets a channel that is being sent finish, and stops one that has 
 
   const reply = await client.post(`/posts/${id}/cancel`);
   t.is(reply.status, 200);
-  t.deepEqual(reply.body, { ok: true, id, still_sending: 1 });
+  t.like(reply.body, { ok: true, id, still_sending: 1 });
   const cancelled = await shown();
   t.like(cancelled, { status: 'draft', scheduled_at: null });
   slow.release();
@@ -176,7 +176,7 @@ test('a retry sends only to the failed channels and creates a new event', async 
 
   const reply = await client.post(`/posts/${id}/retry`);
   t.is(reply.status, 202);
-  t.deepEqual(reply.body, { id, retrying: [channels.bad] });
+  t.like(reply.body, { id, retrying: [channels.bad] });
 
   await poll(
     async () => (await shown()).status,

@@ -1,5 +1,7 @@
 import test from 'ava';
 import { sharedApi } from '../../support/kit.ts';
+import { storeMedia } from '../../support/seed-media.ts';
+import { setStatus, storeChannel } from '../../support/seed.ts';
 
 const api = sharedApi(test);
 
@@ -113,4 +115,38 @@ test('of equal creations at the same time one stores the post, and those with it
   }
 
   t.is((await client.get('/posts')).body.posts.length, 1);
+});
+
+test('a list with include has whole posts, equal to those of GET /posts/{id}, with long texts cut', async (t) => {
+  const client = await api.newClient();
+  const channel_ids = [
+    await storeChannel(api.punctual, client.workspaceId),
+    await storeChannel(api.punctual, client.workspaceId, { platform: 'bluesky' }),
+  ];
+  const media = await storeMedia(api.punctual, client.workspaceId);
+  const small = { thread: ['x', { text: 'y', media_ids: [media] }], ...labels, channel_ids };
+  await client.post('/posts', {
+    ...small,
+    scheduled_at: '2027-06-01T10:00',
+    timezone: 'Asia/Tokyo',
+  });
+  const long = { body: 'ä'.repeat(20_000), channel_ids, media_ids: [media] };
+  const { id } = (await client.post('/posts', long)).body.post;
+  await setStatus(api.punctual, id, 'failed', ['published', 'unconfirmed']);
+
+  const whole = async (query: string) => (await client.get(`/posts?order=asc&${query}`)).body.posts;
+  for (const query of ['include=channels,media', 'include=media&include=channels']) {
+    const [first, second] = await whole(query);
+    const { post } = (await client.get(`/posts/${first.id}`)).body;
+    const { post_targets: targets, body_truncated: isCut, ...listed } = first;
+    t.deepEqual([listed, isCut, targets.length], [post, false, 2]);
+    t.like(second, { outcome: 'unconfirmed', summary: { failed: 1, published: 1 } });
+    t.is(second.body.length, 10_000);
+    t.is(second.channels[1].body.length, 3000);
+  }
+
+  t.false('media' in (await whole('include=channels'))[0]);
+  t.false('channels' in (await whole('include=media'))[0]);
+  const wrong = await client.get('/posts?include=channels,medium');
+  t.regex(wrong.body.error, /include.* must be one of channels, media/v);
 });

@@ -66,7 +66,7 @@ test('a cancel during the claim stops the whole post, whichever commits first', 
     const { post } = (await client.get(`/posts/${id}`)).body;
     t.like(post, { status: 'draft', scheduled_at: null });
     // No send has begun in either order; the response and the post agree in any case.
-    t.deepEqual(canceled.body, { ok: true, id, still_sending: how(post.channels, 'publishing') });
+    t.like(canceled.body, { ok: true, id, still_sending: how(post.channels, 'publishing') });
     t.is(canceled.body.still_sending, 0);
     t.is(how(post.channels, 'draft'), channelCount);
     t.is((await claim(workspaceId, id)).kind, 'gone');

@@ -164,7 +164,7 @@ test('of two concurrent retries one is accepted and the other refused, in each r
 
     const [taken, refused] = replies.toSorted((a, b) => a.status - b.status);
     t.is(taken?.status, 202, JSON.stringify(taken?.body));
-    t.deepEqual(taken?.body, { id, retrying: [failed] });
+    t.like(taken?.body, { id, retrying: [failed] });
     t.is(refused?.status, 409, JSON.stringify(refused?.body));
     t.is(refused?.body.code, 'nothing_to_retry');
     const { post } = (await client.get(`/posts/${id}`)).body;
