@@ -5,7 +5,6 @@ export const scopes = [
   'posts:read',
   'posts:write',
   'posts:publish',
-  'posts:approve',
   'media',
   'channels',
   'webhooks',
@@ -13,6 +12,10 @@ export const scopes = [
   'keys',
 ] as const;
 export type Scope = (typeof scopes)[number];
+
+/** The scopes of a stored key. Null is all. Keys of earlier versions name a scope that never had an effect. */
+export const scopesOf = (stored: readonly string[] | null): readonly Scope[] =>
+  stored?.filter(isScope) ?? scopes;
 
 export const isScope = (name: string): name is Scope => scopes.some((known) => known === name);
 

@@ -7,10 +7,12 @@ import type { Caller, Operator } from '../../services/context.ts';
 import { clientAddress, originOf } from '../rate-limits/client-address.ts';
 import {
   createConcurrencyLimit,
+  createLocalLimiter,
   createLimiter,
   rateLimitHeaders,
   standingOf,
   type KeyCounts,
+  type Policy,
   type Standing,
 } from '../rate-limits/limiter.ts';
 import { authenticator, rightsReader, wrongKey } from './authenticate.ts';
@@ -29,7 +31,7 @@ export type Admission = {
 /**
  * Authenticates a call and applies the rate limits.
  *
- * @throws AppError `unauthorized`; `wrong_key_type`; `rate_limited` when the key has used up its calls or has too many
+ * @throws AppError `unauthorized`; `wrong_key_type`; `rate_limited` when the key or its workspace has used up its calls or the key has too many
  *   under way, or when this address sent many wrong keys (a valid key is still accepted from there, since clients may
  *   share an address); `unavailable` while the database is not ready.
  */
@@ -42,6 +44,9 @@ type Admit = (
 
 /** Calls of a key that wait for events at the same time, in this process. They take no slots from its other calls. */
 const mostWaiting = 10;
+
+/** How many times the calls of one key a workspace has with all its keys, in this process. */
+const keysWorth = 10;
 
 /** Limits per key and default quotas. */
 type Allowances = {
@@ -63,6 +68,7 @@ export function createAdmission(
   const requestPolicy = { name: 'requests', quota: limits.requests };
   const writePolicy = { name: 'writes', quota: limits.writes };
   const wrongKeyPolicy = { name: 'wrong-keys', quota: limits.wrongKeys };
+  const countInWorkspace = workspaceLimit([requestPolicy, writePolicy]);
   const countWrongKey = createLimiter(pool, wrongKeyPolicy);
   const authenticate = authenticator(pool, limits.requests, quotas, assertOpen);
 
@@ -97,6 +103,10 @@ export function createAdmission(
       throw tooMany(refusal, `${refusal.policy.name} with this API key`);
     }
 
+    if (known.caller) {
+      await countInWorkspace(ctx, known.caller.workspaceId, isWrite);
+    }
+
     if (isForOperators !== (known.caller === null)) {
       throw new AppError('wrong_key_type', isForOperators ? needsOperator : needsWorkspace);
     }
@@ -105,6 +115,26 @@ export function createAdmission(
     return { ...(known.caller ?? { operatorKeyId: known.keyId }), ...originOf(ctx) };
   };
   return { admit, readAgain: rightsReader(pool, quotas) };
+}
+
+/** Counts the calls of a workspace with all its keys, so that keys that make keys have no more calls than ten. */
+function workspaceLimit(perKey: readonly Policy[]) {
+  const policies = perKey.map(({ name, quota }) => ({
+    name: `workspace-${name}`,
+    quota: keysWorth * quota,
+  }));
+  const [countRequest, countWrite] = policies.map(createLocalLimiter);
+  return async (ctx: Context, workspaceId: string, isWrite: boolean): Promise<void> => {
+    const counted = await Promise.all([
+      countRequest?.(workspaceId),
+      isWrite ? countWrite?.(workspaceId) : undefined,
+    ]);
+    const refusal = counted.find((standing) => standing?.refused);
+    if (refusal) {
+      ctx.set(rateLimitHeaders(policies, [refusal]));
+      throw tooMany(refusal, 'calls of this workspace with all its API keys');
+    }
+  };
 }
 
 function tooMany({ policy, resetSeconds }: Standing, what: string): AppError {

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { scopes as allScopes, type Scope } from '../../domain/api-keys.ts';
+import { scopesOf, type Scope } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import { hashApiKey, operatorKeyPrefix } from '../../runtime/secrets.ts';
@@ -93,7 +93,7 @@ export function authenticator(
 const callerOf = (row: Row, quotas: Quotas): Caller => ({
   workspaceId: row.workspace_id,
   keyId: row.id,
-  scopes: row.scopes ?? allScopes,
+  scopes: scopesOf(row.scopes),
   channelIds: row.channel_ids,
   plan: row.plan,
   quotas: { ...quotas, ...row.quotas },

@@ -16,15 +16,7 @@ const allRights = {
   id: '0192f0d0-6a1b-7d3c-9e58-7b2f4c8d1a60',
   name: null,
   last_four: 'B3kz',
-  scopes: [
-    ...key.scopes,
-    'posts:publish',
-    'posts:approve',
-    'channels',
-    'webhooks',
-    'analytics',
-    'keys',
-  ] as const,
+  scopes: [...key.scopes, 'posts:publish', 'channels', 'webhooks', 'analytics', 'keys'] as const,
   channel_ids: null,
   expires_at: null,
 };

@@ -16,7 +16,7 @@ const scope = oneOf(scopes);
 const scopesOfKey = {
   ...listOf(scope),
   description:
-    'What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one; `posts:approve` is reserved and has no effect yet. The others cover all calls of their resource.',
+    'What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`.',
 };
 
 const channelIds = {

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { Pool } from 'pg';
-import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import { mayPrepare } from '../../db/pool.ts';
 import { AppError } from '../../domain/errors.ts';
 import { databaseConnection } from '../../runtime/config/database-connection.ts';
@@ -24,14 +24,14 @@ export type Standing = {
 };
 
 /**
- * Counts a call in PostgreSQL, for all API processes together.
+ * Counts a call.
  *
  * @param key Identifies the caller; never an API key itself. At most 200 characters.
  * @throws Error of `pg` when the database is unavailable, so that no call goes uncounted.
  */
 type Limiter = (key: string) => Promise<Standing>;
 
-/** Also removes expired rows of the table, whatever counted them. */
+/** Counts in PostgreSQL, for all API processes together. Also removes expired rows of the table, whatever counted them. */
 export function createLimiter(pool: Pool, policy: Policy): Limiter {
   const { name, quota } = policy;
   const counter = new RateLimiterPostgres({
@@ -46,6 +46,14 @@ export function createLimiter(pool: Pool, policy: Policy): Limiter {
     // Refuses a caller over its quota from memory until the window ends, so that a flood costs no statements.
     inMemoryBlockOnConsumed: quota,
   });
+  return limiterOf(counter, policy);
+}
+
+/** Counts calls in this process only. */
+export const createLocalLimiter = (policy: Policy): Limiter =>
+  limiterOf(new RateLimiterMemory({ points: policy.quota, duration: windowSeconds }), policy);
+
+function limiterOf(counter: Pick<RateLimiterMemory, 'consume'>, policy: Policy): Limiter {
   return async (key) => {
     const { refused, counted } = await counter.consume(key).then(
       (result) => ({ refused: false, counted: result }),
@@ -79,8 +87,8 @@ export const standingOf = (policy: Policy, points: number, restMs: number): Stan
 });
 
 /**
- * SQL that finds a key and counts calls with it, in one statement because every call runs it. Calls beyond the quota of
- * requests do not count as writes.
+ * SQL that finds a key and counts calls with it, in one statement because every call runs it. Writes are counted in the
+ * window of the requests, among which they are. Calls beyond the quota of requests do not count as writes.
  *
  * Values: `$2` for each call whether it is a write, `$3` the quota of requests.
  *
@@ -88,20 +96,27 @@ export const standingOf = (policy: Policy, points: number, restMs: number): Stan
  */
 export const countingCalls = (findKey: string): string => `with k as (${findKey}),
   clock as (select (extract(epoch from now()) * 1000)::bigint as ms),
-  requests as (${counting('requests', 'k, clock', 'cardinality($2::boolean[])')}),
+  requests as (${counting('requests', 'cardinality($2::boolean[])', `(select ms + ${windowMs} as ends from clock)`, `old.expire <= excluded.expire - ${windowMs}`)}),
   admitted as (select count(*)::integer as writes from requests, unnest($2::boolean[]) with ordinality as call (is_write, rank)
     where is_write and requests.points - cardinality($2::boolean[]) + rank <= $3::bigint),
-  writes as (${counting('writes', 'k, clock, admitted where admitted.writes > 0', 'admitted.writes')})
+  writes as (${counting('writes', 'admitted.writes', '(select expire as ends from requests), admitted where admitted.writes > 0', 'old.expire <> excluded.expire')})
   select k.*, requests.points as requests, (requests.expire - clock.ms)::integer as requests_ms,
     writes.points as writes, (writes.expire - clock.ms)::integer as writes_ms
   from k cross join clock cross join requests left join writes on true`;
 
-const counting = (name: string, from: string, calls: string): string =>
+const windowMs = 1000 * windowSeconds;
+
+/**
+ * @param calls How many.
+ * @param from Tables, with `k` and `ends` as the end of a window that begins now.
+ * @param isOver Whether the window of the row `old` is over.
+ */
+const counting = (name: string, calls: string, from: string, isOver: string): string =>
   `insert into rate_limits as old (key, points, expire)
-    select '${name}:' || k.id, ${calls}, clock.ms + ${1000 * windowSeconds} from ${from}
+    select '${name}:' || k.id, ${calls}, ends from k, ${from}
     on conflict (key) do update set
-      points = case when old.expire <= excluded.expire - ${1000 * windowSeconds} then 0 else old.points end + excluded.points,
-      expire = case when old.expire <= excluded.expire - ${1000 * windowSeconds} then excluded.expire else old.expire end
+      points = case when ${isOver} then 0 else old.points end + excluded.points,
+      expire = case when ${isOver} then excluded.expire else old.expire end
     returning points, expire`;
 
 /** Reads the calls of a key in the current minute, without counting one. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
-import { scopes as allScopes, type KeyRights, type Scope } from '../../domain/api-keys.ts';
+import { scopesOf, type KeyRights, type Scope } from '../../domain/api-keys.ts';
 
 /** A key as its owner sees it. Times are ISO 8601. */
 export type KeyView = {
@@ -31,7 +31,7 @@ export const presentKey = (row: KeyRow): KeyView => ({
   id: row.id,
   name: row.name,
   last_four: row.last_four,
-  scopes: row.scopes ?? allScopes,
+  scopes: scopesOf(row.scopes),
   channel_ids: row.channel_ids,
   expires_at: row.expires_at?.toISOString() ?? null,
   last_used_at: row.last_used_at?.toISOString() ?? null,
@@ -39,7 +39,7 @@ export const presentKey = (row: KeyRow): KeyView => ({
 });
 
 export const rightsOf = (row: KeyRow): KeyRights => ({
-  scopes: row.scopes ?? allScopes,
+  scopes: scopesOf(row.scopes),
   channelIds: row.channel_ids,
   expiresAt: row.expires_at,
 });

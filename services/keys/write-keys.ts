@@ -14,8 +14,11 @@ import { createOnce, type RequestKey } from '../idempotency.ts';
 import { chooseChannels } from '../posts/choose-channels.ts';
 import { keyColumns, presentKey, rightsOf, type KeyRow, type KeyView } from './read-keys.ts';
 
-/** Rate limits count by key, so this bounds the calls of a workspace. */
+/** A workspace's limits of calls are those of ten keys, however many it has. */
 const maxKeys = 50;
+
+/** Keys that a workspace makes in 24 hours. Each leaves a row, also when it is revoked. */
+const maxNewKeys = 100;
 
 /** Only the given fields change. Null clears them. */
 type KeyEdit = {
@@ -57,19 +60,32 @@ async function createAllowed(
   const { workspaceId, keyId } = holder;
   const { own } = await lockKeys(em, workspaceId, keyId);
   await assertAllowed(em, workspaceId, rights, own);
-  const [{ count } = { count: 0 }] = await query(
-    em,
-    sql<{ count: number }>`select count(*)::int as count from api_keys
-      where workspace_id = ${workspaceId} and revoked_at is null`,
-  );
-  if (count >= maxKeys) {
-    const message = `A workspace has at most ${maxKeys} API keys. Revoke one first: DELETE /keys/{id}.`;
-    throw new AppError('key_limit_reached', message);
-  }
+  await assertRoom(em, workspaceId);
 
   const created = await storeKey(em, workspaceId, rights);
   await recordAudit(em, holder, 'key.created', created.key.id);
   return created;
+}
+
+/** @throws AppError `key_limit_reached` */
+async function assertRoom(em: Em, workspaceId: string): Promise<void> {
+  const [row] = await query(
+    em,
+    sql<{
+      count: number;
+      made: number;
+    }>`select count(*) filter (where revoked_at is null)::int as count,
+        count(*) filter (where created_at > now() - interval '1 day')::int as made
+      from api_keys where workspace_id = ${workspaceId}`,
+  );
+  const { count = 0, made = 0 } = row ?? {};
+  if (count >= maxKeys || made >= maxNewKeys) {
+    const message =
+      count >= maxKeys
+        ? `A workspace has at most ${maxKeys} API keys. Revoke one first: DELETE /keys/{id}.`
+        : `A workspace can make at most ${maxNewKeys} API keys in 24 hours. Try again later.`;
+    throw new AppError('key_limit_reached', message);
+  }
 }
 
 /**

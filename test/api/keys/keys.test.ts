@@ -1,4 +1,5 @@
 import test from 'ava';
+import { createApiKey } from '../../../cli/workspaces.ts';
 import { scopes } from '../../../domain/api-keys.ts';
 import { clientFor, type Client } from '../../support/client.ts';
 import { holdLock } from '../../support/hold-lock.ts';
@@ -169,6 +170,31 @@ test('a key that is revoked while it creates another leaves none behind', async 
   t.deepEqual([status, body.code], [403, 'rights_exceeded']);
   t.is((await client.get('/me')).status, 401);
   t.is((await all.get('/keys')).body.keys.length, 1);
+});
+
+test('a workspace makes at most 100 keys in a day, also if it revokes them', async (t) => {
+  const client = await api.newClient();
+  await api.punctual.orm.em.fork().execute(
+    `insert into api_keys (id, workspace_id, hash, last_four, created_at, revoked_at)
+       select gen_random_uuid(), ?, gen_random_uuid()::text, 'xxxx', now(), now() from generate_series(1, 98)`,
+    [client.workspaceId],
+  );
+  const make = () => client.post('/keys', { name: 'One more', scopes: ['media'] });
+  t.is((await make()).status, 201);
+  const { status, body } = await make();
+  t.deepEqual([status, body.code], [409, 'key_limit_reached']);
+  t.regex(body.error, /100 API keys in 24 hours/v);
+});
+
+test('a key that was stored with a scope of an earlier version keeps working', async (t) => {
+  const client = await api.newClient();
+  const key = await createApiKey(api.punctual.orm.em.fork(), client.workspaceId, {
+    scopes: ['posts:approve' as 'media', 'keys', 'posts:write'],
+  });
+  const old = clientFor(api.punctual.url, client.workspaceId, key);
+  t.deepEqual((await old.get('/me')).body.key.scopes, ['keys', 'posts:write']);
+  t.is((await old.post('/posts', { body: 'x' })).status, 201);
+  t.is((await old.post('/keys', { name: 'New', scopes: ['posts:write'] })).status, 201);
 });
 
 test('a key that has expired is refused, and can be extended by another', async (t) => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { createApiKey, createWorkspace } from '../../../cli/workspaces.ts';
-import { clientFor, newClient, type Client } from '../../support/client.ts';
+import { clientFor, newClient, type Client, type Reply } from '../../support/client.ts';
 import { freshDatabase } from '../../support/database.ts';
 import { noTemporal } from '../../support/media-library.ts';
 import { poll } from '../../support/poll.ts';
@@ -69,6 +69,37 @@ test('concurrent writes beyond the limit of requests do not count as writes', as
     .fork()
     .execute("select points from rate_limits where key like 'writes:%'");
   t.deepEqual(counted, [{ points: 2 }]);
+});
+
+test('all keys of a workspace together have the calls of ten, however many it makes', async (t) => {
+  const punctual = await startApi(t, { temporalEnv: noTemporal, rateLimits: { requests: 2 } });
+  const { workspaceId } = await newClient(punctual);
+  const replies: Reply[] = [];
+  for (let n = 0; n < 11; n += 1) {
+    const key = await createApiKey(punctual.orm.em.fork(), workspaceId);
+    const client = clientFor(punctual.url, workspaceId, key);
+    replies.push(await client.get('/me'), await client.get('/me'));
+  }
+
+  const statuses = replies.map(({ status }) => status);
+  t.deepEqual(statuses, [...Array.from({ length: 20 }, () => 200), 429, 429]);
+  const headers = replies.at(-1)?.headers;
+  t.regex(headers?.get('ratelimit') ?? '', /^"workspace-requests";r=0;t=\d+$/v);
+  t.regex(headers?.get('ratelimit-policy') ?? '', /^"workspace-requests";q=20;w=60, /v);
+  t.is((await (await newClient(punctual)).get('/me')).status, 200, 'another workspace');
+});
+
+test('writes are counted in the window of the requests, among which they are', async (t) => {
+  const punctual = await startApi(t, { temporalEnv: noTemporal });
+  const client = await newClient(punctual);
+  await client.post('/posts', { body: 'x' });
+  await client.get('/me');
+  await punctual.orm.em
+    .fork()
+    .execute(`update rate_limits set expire = 0 where key like 'requests:%'`);
+  await client.post('/posts', { body: 'y' });
+  const { usage } = (await client.get('/usage')).body;
+  t.deepEqual([usage.requests.used, usage.writes.used], [2, 1]);
 });
 
 test('without the counters every call is 503, and works again afterwards', async (t) => {
