@@ -1,9 +1,50 @@
 import { Ajv, type SchemaObject, type ValidateFunction } from 'ajv';
+import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import type { LimitScope } from '../domain/channel-error.ts';
 import type { EgressResponse } from '../runtime/egress/egress.ts';
 
 /** Stops at the first error: collecting all would let a hostile server fill the memory. */
 const ajv = new Ajv({ strict: true, allowUnionTypes: true, ownProperties: true });
+
+/** In UTF-16 units. As long as the longest token, and longer than any message of a real server. */
+const mostSaid = 20_000;
+
+ajv.addKeyword({
+  keyword: 'cutAt',
+  type: 'string',
+  modifying: true,
+  errors: false,
+  validate: (most: number, text: string, _schema: unknown, place?: DataValidationCxt) => {
+    if (place?.parentData && text.length > most) {
+      place.parentData[place.parentDataProperty] = text.slice(0, most).toWellFormed();
+    }
+    return text.length <= most || place?.parentData !== undefined;
+  },
+});
+
+/**
+ * Bounds each text of a schema that has no `maxLength`: a longer one is cut. Ids and addresses have a `maxLength`,
+ * which makes the answer unreadable, because a cut one is another one.
+ */
+function bounded(schema: SchemaObject): SchemaObject {
+  const inside = Object.entries(schema).map(([name, value]) => [
+    name,
+    name === 'properties'
+      ? mapValues(value, bounded)
+      : ['items', 'additionalProperties'].includes(name) && typeof value === 'object'
+        ? bounded(value)
+        : value,
+  ]);
+  const isUnbounded =
+    [schema['type']].flat().includes('string') && !('maxLength' in schema || 'const' in schema);
+  return { ...Object.fromEntries(inside), ...(isUnbounded && { cutAt: mostSaid }) };
+}
+
+const mapValues = <A, B>(values: Readonly<Record<string, A>>, change: (value: A) => B) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
+
+/** A text that is compared with a sent one, which a cut would make another one. As long as an answer may be. */
+export const comparedText = { type: 'string', maxLength: 2 * 1024 * 1024 };
 
 /** The response body as JSON; undefined when it is truncated or invalid. */
 export function jsonOf(response: EgressResponse): unknown {
@@ -21,12 +62,12 @@ export function jsonOf(response: EgressResponse): unknown {
 /**
  * Makes a reader of a network's responses, which returns the checked value, or null when it has another shape.
  *
- * Schemas name only the members that we use, because networks add members at any time.
+ * Schemas name only the members that we use, because networks add members at any time. Every text is bounded.
  */
 export function answerReader<T>(schema: SchemaObject): (value: unknown) => T | null {
   let isValid: ValidateFunction<T> | undefined;
   return (value) => {
-    isValid ??= ajv.compile<T>(schema);
+    isValid ??= ajv.compile<T>(bounded(schema));
     return isValid(value) ? value : null;
   };
 }

@@ -152,7 +152,7 @@ export function baseUrlOf(address: string): string {
     );
   }
 
-  return url.origin + url.pathname.replace(/\/+$/, '');
+  return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '');
 }
 
 /** A server, and the access token for an account there. */
@@ -162,7 +162,7 @@ export type TokenAccess = { readonly server: ServerAccess; readonly accessToken:
 const readCredentials = answerReader<{ readonly accessToken: string }>({
   type: 'object',
   required: ['accessToken'],
-  properties: { accessToken: { type: 'string', pattern: '^[\\x21-\\x7e]+$' } },
+  properties: { accessToken: { type: 'string', pattern: '^[\\x21-\\x7e]+$', maxLength: 20_000 } },
 });
 
 /**

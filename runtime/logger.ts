@@ -57,5 +57,5 @@ const isNodeCode = /^E[A-Z]{3,}/v;
 function databaseMessage(message: string, code: string): string {
   const [firstLine = ''] = message.split('\n');
   const shown = quotesNames.test(code) || isNodeCode.test(code);
-  return shown ? firstLine : firstLine.replace(/["'].*$/v, '…');
+  return shown ? firstLine : firstLine.replace(/["'].*$/sv, '…');
 }

@@ -207,11 +207,12 @@ export const isAccessLost = (response: EgressResponse): boolean =>
 /** Whether an error concerns files: one differs from its record, or the embed of the record is wrong. */
 function isAboutFiles(response: EgressResponse): boolean {
   const { error = '', message = '' } = readXrpcError(jsonOf(response)) ?? {};
+  const said = message.toLowerCase();
   return (
     response.status === 400 &&
     (error === 'InvalidMimeType' ||
       error === 'InvalidSize' ||
-      /\brecord\b.*\bembed\b/iu.test(message))
+      (said.includes('record') && said.includes('embed')))
   );
 }
 

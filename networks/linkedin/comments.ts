@@ -1,5 +1,5 @@
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf } from '../answer.ts';
+import { answerReader, comparedText, jsonOf } from '../answer.ts';
 import type { NetworkRequest } from '../http.ts';
 import { NetworkError, type PreparedPart, type Removal, type SentPart } from '../network.ts';
 import { call, removalOf, type LinkedinAccess } from './client.ts';
@@ -38,7 +38,7 @@ const readComment = answerReader<Comment>({
     id: { type: 'string' },
     object: { type: 'string' },
     actor: { type: 'string' },
-    message: { type: 'object', properties: { text: { type: 'string' } } },
+    message: { type: 'object', properties: { text: comparedText } },
     created: { type: 'object', properties: { time: { type: 'integer' } } },
   },
 });
@@ -134,7 +134,7 @@ export async function deleteComment(
     return 'removed';
   }
 
-  const id = /(?<id>\d+)\)$/v.exec(remoteId)?.groups?.['id'];
+  const id = /(?<!\d)(?<id>\d+)\)$/v.exec(remoteId)?.groups?.['id'];
   const path = `/${id}?${new URLSearchParams({ actor: urn })}`;
   return removalOf(
     access,

@@ -1,5 +1,5 @@
 import type { Json } from '../../domain/json-schema.ts';
-import { answerReader, jsonOf } from '../answer.ts';
+import { answerReader, comparedText, jsonOf } from '../answer.ts';
 import { NetworkError, type PreparedPart, type Removal, type SentPart } from '../network.ts';
 import { call, removalOf, type LinkedinAccess } from './client.ts';
 import { refusal, unreadable } from './refusal.ts';
@@ -154,7 +154,7 @@ const readPosts = answerReader<{ readonly elements: readonly ListedPost[] }>({
         required: ['id'],
         properties: {
           id: { type: 'string', pattern: postUrnPattern },
-          commentary: { type: 'string' },
+          commentary: comparedText,
           createdAt: { type: 'integer' },
           publishedAt: { type: 'integer' },
           content: {

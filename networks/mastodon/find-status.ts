@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { normalized } from '../../domain/texts.ts';
 import type { TokenAccess } from '../http.ts';
-import { answerReader, jsonOf } from '../answer.ts';
+import { answerReader, comparedText, jsonOf } from '../answer.ts';
 import { readHtml } from '../read-html.ts';
 import { get, refusal, unreadable } from './client.ts';
 import { applicationSchema, type Application, type Status } from './statuses.ts';
@@ -82,7 +82,7 @@ async function bySource(
 const readSource = answerReader<{ readonly text: string }>({
   type: 'object',
   required: ['text'],
-  properties: { text: { type: 'string' } },
+  properties: { text: comparedText },
 });
 
 /** @returns null when the server does not offer sources. */

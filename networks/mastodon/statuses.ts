@@ -1,6 +1,6 @@
 import { addressFault } from '../../domain/texts.ts';
 import type { TokenAccess } from '../http.ts';
-import { answerReader, jsonOf } from '../answer.ts';
+import { answerReader, comparedText, jsonOf } from '../answer.ts';
 import { NetworkError, type PreparedPart, type Removal, type SentPart } from '../network.ts';
 import { create, getAs, idSchema, readRefusal, refusal, remove, unreadable } from './client.ts';
 import { choiceOf } from './rules.ts';
@@ -37,7 +37,7 @@ const statusSchema = {
     url: { ...addressSchema, nullable: true },
     uri: addressSchema,
     in_reply_to_id: { ...idSchema, nullable: true },
-    content: { type: 'string' },
+    content: comparedText,
     media_attachments: { type: 'array' },
     application: { ...applicationSchema, nullable: true },
   },

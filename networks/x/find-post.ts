@@ -3,7 +3,7 @@ import type { Schemas } from '@xdevplatform/xdk';
 import twitterText from '../../runtime/twitter-text.ts';
 import { normalized } from '../../domain/texts.ts';
 import type { TokenAccess } from '../http.ts';
-import { answerReader } from '../answer.ts';
+import { answerReader, comparedText } from '../answer.ts';
 import { NetworkError } from '../network.ts';
 import { callAs, idSchema, type Wire } from './client.ts';
 
@@ -46,7 +46,7 @@ const readOwnPosts = answerReader<OwnPosts>({
         required: ['id', 'text', 'conversation_id'],
         properties: {
           id: idSchema,
-          text: { type: 'string' },
+          text: comparedText,
           conversation_id: idSchema,
           attachments: {
             type: 'object',

@@ -194,8 +194,11 @@ function forbidden(problem: Problem, { purpose, isReply }: RefusedRequest, busy:
 }
 
 /** `User is over daily status update limit.` Limits of the text mention characters instead. */
-const isDailyLimit = (said: string): boolean =>
-  /\b(?:daily|over)\b.*\blimit/iv.test(said) && !/\b(?:characters?|text|length)\b/iv.test(said);
+const isDailyLimit = (said: string): boolean => {
+  const at = said.search(/\b(?:daily|over)\b/iv);
+  const hasLimit = at >= 0 && /\blimit/iv.test(said.slice(at));
+  return hasLimit && !/\b(?:characters?|text|length)\b/iv.test(said);
+};
 
 /** For a reply, a 404 concerns the previous post; otherwise there is no API at this address. */
 const isAboutContent = (status: number, { purpose, isReply }: RefusedRequest): boolean =>

@@ -1,6 +1,6 @@
 import type { youtube_v3 } from '@googleapis/youtube';
 import { normalized } from '../../domain/texts.ts';
-import { answerReader } from '../answer.ts';
+import { answerReader, comparedText } from '../answer.ts';
 import type { TokenAccess } from '../http.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
 import { answerOf, call, get, idSchema } from './client.ts';
@@ -33,7 +33,7 @@ const threadSchema = {
             snippet: {
               type: 'object',
               properties: {
-                textOriginal: { type: 'string' },
+                textOriginal: comparedText,
                 authorChannelId: { type: 'object', properties: { value: { type: 'string' } } },
               },
             },

@@ -104,7 +104,7 @@ function publicUrl(env: Env, problems: string[]): string {
     );
   }
 
-  return given.replace(/\/+$/v, '');
+  return given.replace(/(?<!\/)\/+$/v, '');
 }
 
 /** At least two, so that one slow statement does not block every other query of the process. */

@@ -51,7 +51,7 @@ export function address(env: Env, name: string, otherwise: string, problems: str
     problems.push(`${name} must be an address such as ${otherwise}, not "${given}".`);
   }
 
-  return given.replace(/\/+$/v, '');
+  return given.replace(/(?<!\/)\/+$/v, '');
 }
 
 type Readers = Readonly<Record<string, (env: Env) => unknown>>;

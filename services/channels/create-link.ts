@@ -226,7 +226,7 @@ function isBelow(path: string, root: string): boolean {
     return false;
   }
 
-  const above = root.replace(/\/+$/v, '');
+  const above = root.replace(/(?<!\/)\/+$/v, '');
   return path === above || path.startsWith(`${above}/`);
 }
 

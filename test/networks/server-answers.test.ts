@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
-import { refusal as ofBluesky } from '../../networks/bluesky/client.ts';
+import { readXrpcError, refusal as ofBluesky } from '../../networks/bluesky/client.ts';
 import { baseUrlOf, type Purpose } from '../../networks/http.ts';
 import { refusal as ofLinkedin } from '../../networks/linkedin/refusal.ts';
 import { refusal as ofMastodon } from '../../networks/mastodon/client.ts';
@@ -204,6 +204,22 @@ for (const [network, answers] of Object.entries(cases)) {
     t.is(at(503, reset), undefined);
   });
 }
+
+test('a message of two megabytes is cut before anything reads it, and costs no time', (t) => {
+  for (const [network, refusal] of Object.entries(refuse)) {
+    for (const word of ['record ', 'over ', '<', 'APPLICATION ']) {
+      const said = word.repeat(1_900_000 / word.length);
+      const body = Buffer.from(JSON.stringify({ error: said, message: said }));
+      const before = process.threadCpuUsage();
+      const error = refusal({ status: 400, headers: {}, body, truncated: false }, 'create');
+      t.true(process.threadCpuUsage(before).user < 300_000, network);
+      t.is(error.code, 'content_refused');
+    }
+  }
+  const long = { error: 'a'.repeat(1_000_000), message: '😀'.repeat(500_000) };
+  const read = readXrpcError(long);
+  t.deepEqual([read?.error.length, read?.message?.length], [20_000, 20_000]);
+});
 
 // A server's address.
 

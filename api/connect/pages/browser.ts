@@ -18,7 +18,7 @@ const cookieOf = (publicUrl: string) =>
 
 /** The public path prefix of this service, without a trailing slash. A proxy may add one. */
 export const basePath = (publicUrl: string): string =>
-  new URL(publicUrl).pathname.replace(/\/+$/v, '');
+  new URL(publicUrl).pathname.replace(/(?<!\/)\/+$/v, '');
 
 /** @returns the secret of this browser; null without a valid cookie. */
 export function browserOf(ctx: Context, publicUrl: string): string | null {

@@ -102,7 +102,10 @@ type GrantedAccess = { readonly accessToken: string; readonly data: GrantData };
 const readToken = answerReader<{ readonly accessToken: string; readonly data: Json }>({
   type: 'object',
   required: ['accessToken', 'data'],
-  properties: { accessToken: { type: 'string', pattern: '^[\\x21-\\x7e]+$' }, data: {} },
+  properties: {
+    accessToken: { type: 'string', pattern: '^[\\x21-\\x7e]+$', maxLength: 20_000 },
+    data: {},
+  },
 });
 
 /** Null for an account that was connected with an app password. */
@@ -156,7 +159,7 @@ const authorizationOf = (
 ): Authorization => ({
   secret: accessToken,
   headersFor: (method, path) => {
-    const url = `${origin}${path.replace(/[?#].*$/v, '')}`;
+    const url = `${origin}${path.replace(/[?#].*$/sv, '')}`;
     const nonce = nonces.get(origin);
     return {
       authorization: `DPoP ${accessToken}`,
