@@ -49,9 +49,8 @@ type Outcome = 'delivered' | 'failed' | 'gone';
  * when the attempts are used up; only older histories have the result `failed`. A replay comes by `signalWithStart`, so
  * it also reaches a workflow that is about to end.
  *
- * A replay ends the wait for an attempt, and the activity reads the row again. Usually there is no such wait, because
- * only finished deliveries are replayed. After a restore or failover of the database, the wait may be hours long, for
- * an attempt that the database lost, and the round may be a number that was signalled before.
+ * A replay ends the wait for an attempt, and the activity reads the row again. After a restore or failover of the
+ * database, the round may be a number that was signalled before.
  */
 export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcome> {
   const { workspaceId, deliveryId, round = 1 } = input;

@@ -245,8 +245,11 @@ export const errorDescriptions: Readonly<Record<ErrorCode, DescribedError>> = {
     },
   },
   delivery_not_final: {
-    when: 'The delivery is pending.',
-    example: { error: 'This delivery is pending. It can be replayed when it has ended.' },
+    when: 'An attempt of the delivery is under way or due now.',
+    example: {
+      error:
+        'An attempt of this delivery is under way or due now. Read the delivery again for its result.',
+    },
   },
   webhook_disabled: {
     when: 'The endpoint is disabled, so nothing can be sent to it.',

@@ -85,7 +85,7 @@ const replayCall = (deps: ApiDeps): Route =>
     tag: 'Webhooks',
     scope: 'webhooks',
     summary: 'Replay a delivery',
-    description: `Delivers the same event, byte for byte and with the same id, in up to six new attempts. Their numbers continue. ${manyReplays}`,
+    description: `Delivers the same event, byte for byte and with the same id, in up to six new attempts, the first one now. Their numbers continue. A pending delivery does not wait for its next attempt any longer. ${manyReplays}`,
     answers: {
       202: {
         description: 'The delivery, which is pending again.',
@@ -108,8 +108,8 @@ const replayFailedCall = (deps: ApiDeps): Route =>
     operationId: 'replayFailedDeliveries',
     tag: 'Webhooks',
     scope: 'webhooks',
-    summary: 'Replay the failed deliveries since a time',
-    description: `Replays every failed delivery whose \`created_at\` is not before \`since\`, each with up to six new attempts, including those that a disabled endpoint missed. Pending and delivered ones are skipped, so calling again is safe. One call replays at most ${maxBegun}, the oldest first: call again until it answers 0. ${manyReplays}`,
+    summary: 'Replay the failed and the waiting deliveries since a time',
+    description: `Replays every failed delivery whose \`created_at\` is not before \`since\`, including those that a disabled endpoint missed, and every pending one that waits for its next attempt, each with up to six new attempts. Delivered ones, and those whose attempt is under way or due, are skipped. One call replays at most ${maxBegun}, the failed ones first: call again until it answers 0. ${manyReplays}`,
     query: {
       since: {
         description: 'RFC 3339 with Z or an offset.',
@@ -119,7 +119,7 @@ const replayFailedCall = (deps: ApiDeps): Route =>
     },
     answers: {
       202: {
-        description: 'How many deliveries are pending again.',
+        description: 'How many deliveries are sent again.',
         schema: record({
           replaying: {
             type: 'integer',

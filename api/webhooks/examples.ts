@@ -124,7 +124,7 @@ export const replayed = {
   },
 };
 
-export const replaying = { summary: 'Three failed since then', value: { replaying: 3 } };
+export const replaying = { summary: 'Three failed or wait', value: { replaying: 3 } };
 
 export const newEndpoints: Examples = {
   outcomes: {

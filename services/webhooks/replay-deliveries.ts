@@ -12,7 +12,7 @@ import { assertEnabled } from './read-endpoints.ts';
 /**
  * Starts a new round of up to six attempts with the same event.
  *
- * @throws AppError `not_found`, `webhook_disabled`, or `delivery_not_final` while the delivery is pending.
+ * @throws AppError `not_found`, `webhook_disabled`, or `delivery_not_final` while an attempt is under way or due.
  */
 export async function replayDelivery(
   { orm }: Pick<ServiceDeps, 'orm'>,
@@ -22,33 +22,33 @@ export async function replayDelivery(
 ): Promise<{ readonly delivery: DeliveryView; readonly toSync: readonly DeliveryToSync[] }> {
   const { workspaceId } = actor;
   const { delivery, begun } = await orm.em.fork().transactional(async (em) => {
-    const before = await loadDelivery(em, workspaceId, endpointId, id);
-    if (before.status !== 'pending') {
-      await assertEnabled(em, workspaceId, endpointId);
-    }
-
-    const rounds = await beginRound(
-      em,
-      workspaceId,
-      sql`endpoint_id = ${endpointId} and id = ${id} and status in ('delivered', 'failed')`,
-    );
+    await loadDelivery(em, workspaceId, endpointId, id);
+    await assertEnabled(em, workspaceId, endpointId);
+    const rounds = await beginRound(em, workspaceId, [
+      sql`endpoint_id = ${endpointId} and id = ${id} and (status in ('delivered', 'failed') or ${isWaiting})`,
+    ]);
     await (rounds.length > 0 && recordAudit(em, actor, 'delivery.replayed', id));
     return { begun: rounds, delivery: await loadDelivery(em, workspaceId, endpointId, id) };
   });
   if (begun.length === 0) {
-    const message = 'This delivery is pending. It can be replayed when it has ended.';
+    const message =
+      'An attempt of this delivery is under way or due now. Read the delivery again for its result.';
     throw new AppError('delivery_not_final', message);
   }
 
   return { delivery, toSync: begun };
 }
 
+/** SQL: the delivery waits for its next attempt, so that no attempt is under way. */
+const isWaiting = sql`(status = 'pending' and next_attempt_at > clock_timestamp())`;
+
 /** Deliveries to sync right after the commit. The relay syncs the rest, so that other callers are not delayed. */
 const syncedAtOnce = 20;
 
 /**
- * Replays the failed deliveries of an endpoint that are not older than `since`, at most `maxBegun` per call. Skips
- * pending deliveries, so a repeated call starts nothing twice, and test calls, whose caller has seen the result.
+ * Replays the failed deliveries of an endpoint that are not older than `since`, and then those that wait for their next
+ * attempt, at most `maxBegun` per call. Skips deliveries that are due, so a repeated call starts nothing twice, and test
+ * calls, whose caller has seen the result.
  *
  * The endpoint is locked before its deliveries, in the same order as its deletion does.
  *
@@ -65,13 +65,13 @@ export async function replayFailed(
   const { workspaceId } = actor;
   const begun = await orm.em.fork().transactional(async (em) => {
     await assertEnabled(em, workspaceId, endpointId);
-    const rounds = await beginRound(
-      em,
-      workspaceId,
-      sql`endpoint_id = ${endpointId} and created_at >= ${queryTime('since', since)} and status = 'failed' and not exists (
+    const asked = sql`endpoint_id = ${endpointId} and created_at >= ${queryTime('since', since)}`;
+    const rounds = await beginRound(em, workspaceId, [
+      sql`${asked} and status = 'failed' and not exists (
         select from events e where e.id = event_id and e.workspace_id = deliveries.workspace_id
           and e.type = 'webhook.test')`,
-    );
+      sql`${asked} and ${isWaiting}`,
+    ]);
     await (rounds.length > 0 && recordAudit(em, actor, 'webhook.replayed', endpointId));
     return rounds;
   });
@@ -82,36 +82,52 @@ export async function replayFailed(
 export const maxBegun = 1000;
 
 /**
- * Starts a new round of six attempts for the selected deliveries, oldest first: at most `maxBegun`, and at most as
- * many as the workspace may replay in this minute. Attempt numbers continue, and attempts beyond the shown ones are
- * deleted. Locks in a fixed order against deadlocks; a concurrent call waits, finds the deliveries pending and skips
- * them.
+ * Starts a new round of six attempts for the selected deliveries: at most `maxBegun`, and at most as many as the
+ * workspace may replay in this minute.
  *
- * @param which SQL condition that excludes pending deliveries.
+ * @param kinds SQL conditions, each for an index, that exclude deliveries with an attempt that is under way or due.
  * @returns the deliveries to sync after the commit.
  * @throws AppError `rate_limited`
  */
 export async function beginRound(
   em: Em,
   workspaceId: string,
-  which: RawBuilder<unknown>,
+  kinds: readonly RawBuilder<unknown>[],
 ): Promise<DeliveryToSync[]> {
-  const left = await replaysLeft(em, workspaceId);
+  const most = Math.min(maxBegun, await replaysLeft(em, workspaceId));
+  const begun: DeliveryToSync[] = [];
+  for (const which of kinds) {
+    begun.push(...(await beginOldest(em, workspaceId, which, most - begun.length)));
+  }
+
+  await countReplays(em, workspaceId, begun.length);
+  return begun;
+}
+
+/**
+ * Oldest first. Attempt numbers continue, and attempts beyond the shown ones are deleted. Locks in a fixed order against
+ * deadlocks; a concurrent call waits, finds the deliveries due and skips them.
+ */
+async function beginOldest(
+  em: Em,
+  workspaceId: string,
+  which: RawBuilder<unknown>,
+  most: number,
+): Promise<DeliveryToSync[]> {
   const rows = await queryPlanned<{ id: string; round: number }>(
     em,
-    sql`with final as materialized (
+    sql`with chosen as materialized (
        select id from deliveries where workspace_id = ${workspaceId} and ${which}
-       order by created_at, id limit ${Math.min(maxBegun, left)} for update),
+       order by created_at, id limit ${most} for update),
      unshown as (
-       delete from delivery_attempts a using final where a.delivery_id = final.id and a.workspace_id = ${workspaceId}
+       delete from delivery_attempts a using chosen where a.delivery_id = chosen.id and a.workspace_id = ${workspaceId}
          and a.number <= (select max(number) - ${sql.lit(shownAttempts)} from delivery_attempts newest
-           where newest.delivery_id = final.id and newest.workspace_id = a.workspace_id))
+           where newest.delivery_id = chosen.id and newest.workspace_id = a.workspace_id))
      update deliveries d set status = 'pending', error = null, round = d.round + 1, next_attempt_at = clock_timestamp(),
        attempts_before = (select coalesce(max(number), 0) from delivery_attempts a
          where a.delivery_id = d.id and a.workspace_id = d.workspace_id)
-     from final where d.id = final.id and d.workspace_id = ${workspaceId} returning d.id, d.round`,
+     from chosen where d.id = chosen.id and d.workspace_id = ${workspaceId} returning d.id, d.round`,
   );
-  await countReplays(em, workspaceId, rows.length);
   return rows.map(({ id, round }) => ({ workspaceId, deliveryId: id, round }));
 }
 

@@ -7,7 +7,7 @@ import { forEachLimit } from '../../runtime/concurrency.ts';
 import { syncDelivery } from '../../temporal/sync-delivery.ts';
 import { relayOnce, type RelayDeps } from '../../worker/relay.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
-import { status } from '../support/answers.ts';
+import { inTurn, status } from '../support/answers.ts';
 import { beforeTests } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork } from '../support/networks.ts';
@@ -53,7 +53,7 @@ const relayed = (): Promise<number> =>
 const beginUntold = ({ workspaceId }: Subscription, id: string): Promise<unknown> =>
   relay()
     .orm.em.fork()
-    .transactional((em) => beginRound(em, workspaceId, sql`id = ${id}`));
+    .transactional((em) => beginRound(em, workspaceId, [sql`id = ${id}`]));
 
 const handleOf = (deliveryId: string) =>
   relay().client.workflow.getHandle(deliveryWorkflowId(deliveryId));
@@ -195,6 +195,34 @@ test("a post's webhooks use the webhook queue, not the queue of posts", async (t
 
   t.is(delivery.status, 'delivered');
   t.is((await handleOf(delivery.id).describe()).taskQueue, webhooksQueue);
+});
+
+test('a replay sends a delivery that waits for its next attempt now, each time', async (t) => {
+  const mine = await endpoint();
+  const { client, path, receiver, shown } = mine;
+  receiver.answer = inTurn(status(401), status(401), status(204));
+  const deliveryId = await mine.store('pending');
+  await webhooks().startWorkers();
+  await start(mine, deliveryId);
+  const waiting = (attempts: number) =>
+    poll(
+      () => shown(deliveryId),
+      (delivery) => delivery.attempt_count === attempts,
+    );
+
+  const first = await waiting(1);
+  t.is((await mine.replay(deliveryId)).status, 202);
+  const second = await waiting(2);
+  const replayed = await client.post(`${path}/replay?since=2020-01-01T00:00:00Z`);
+  t.deepEqual(replayed.body, { replaying: 1 });
+
+  const { status: end, attempts } = await mine.finalDelivery();
+  t.is(end, 'delivered');
+  t.true(String(attempts[1]?.created_at) < String(first.next_attempt_at));
+  t.true(String(attempts[2]?.created_at) < String(second.next_attempt_at));
+  t.is(await handleOf(deliveryId).result(), 'delivered');
+  t.is(receiver.arrived.length, 3);
+  t.is(new Set(receiver.arrived.map(({ body }) => body)).size, 1);
 });
 
 test('replays that arrive while a workflow is about to end are all delivered, without the relay', async (t) => {
