@@ -68,11 +68,11 @@ export type ThreadPart = {
   readonly options: Options;
   /** Media files that options refer to by id, by the option's name: a video's thumbnail. */
   readonly optionFiles?: Readonly<Record<string, PartMedia>>;
+  /** The post's time, or that of its last retry. Keys made from it stay the same after a restore of the database. */
+  readonly dueAtMs?: number;
 };
 
-/**
- * A part with all data that must not change between attempts: record keys, `createdAt`, the newest status before it.
- */
+/** A part with the data that all attempts share: record keys, `createdAt`, the newest status before it. */
 export type PreparedPart = ThreadPart & { readonly data: Json };
 
 export type SentPart = {

@@ -107,7 +107,9 @@ async function prepareMissing(
   for (const [part, text] of job.texts.entries()) {
     if (!parts.has(part)) {
       const key = `${job.postChannelId}-${job.run}-${part}`;
-      missing.push({ part, key, text, media: job.media[part] ?? [], options, optionFiles });
+      const media = job.media[part] ?? [];
+      const dueAtMs = job.dueAt.getTime();
+      missing.push({ part, key, text, media, options, optionFiles, dueAtMs });
     }
   }
 

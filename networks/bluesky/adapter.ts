@@ -130,7 +130,8 @@ async function prepareThread(
     });
     const cid = (await cidForLex(lexParse(json))).toString();
     const record: PreparedPost['record'] = JSON.parse(json);
-    const rkey = 'data' in part ? preparedPostOf(part).rkey : recordKey(atMs, part.key);
+    const keyMs = Math.floor(part.dueAtMs ?? nowMs) + before.length + index;
+    const rkey = 'data' in part ? preparedPostOf(part).rkey : recordKey(keyMs, part.key);
     const data = {
       rkey,
       cid,

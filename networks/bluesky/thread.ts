@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../domain/json-schema.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import type { ServerAccess } from '../http.ts';
@@ -69,8 +70,8 @@ export const uriOf = (did: string, { rkey }: { readonly rkey: string }): string 
 const digits = '234567abcdefghijklmnopqrstuvwxyz';
 
 /**
- * The record key of a post: a TID made from a time and the part's key instead of a clock and chance. Every attempt has
- * the same key, so a second post cannot be created.
+ * The record key of a post: a TID made from its due time and the part's key instead of a clock and chance. Every attempt
+ * has the same key, also one that a restored database starts anew, so the server refuses a second post.
  *
  * 53 bits of microseconds (the given milliseconds, and microseconds from the hash), then 10 bits from the hash. Keys of
  * later milliseconds sort after earlier ones.
@@ -161,7 +162,8 @@ export async function deletePost(connection: Connection, rkey: string): Promise<
 /**
  * Whether a thread was written, by its record keys. Creates nothing and needs no session.
  *
- * A thread is one atomic write, so one of its records proves all: a missing record was deleted later.
+ * A thread is one atomic write, so one of its records proves all: a missing record was deleted later. A record that
+ * differs in its time only was written by an earlier attempt, which a restored database has forgotten.
  *
  * @throws NetworkError `unconfirmed` when a key holds another record than the prepared one: the owner edited the post,
  *   or another post has the key. A person has to check.
@@ -173,12 +175,12 @@ export async function isWritten(
 ): Promise<boolean> {
   let foreign = false;
   for (const post of posts) {
-    const cid = await cidOf(server, did, post.rkey);
-    if (cid === post.cid) {
+    const live = await recordAt(server, did, post.rkey);
+    if (live?.cid === post.cid || (live && isSameRecord(live.value, post.record))) {
       return true;
     }
 
-    foreign ||= cid !== null;
+    foreign ||= live !== null;
   }
 
   if (foreign) {
@@ -188,15 +190,27 @@ export async function isWritten(
   return false;
 }
 
+/** Whether two records differ in nothing but their time, and thus in the hashes of the posts that they reply to. */
+function isSameRecord(live: object = {}, sent: object): boolean {
+  const untimed = { createdAt: null, reply: null };
+  return isDeepStrictEqual({ ...live, ...untimed }, { ...sent, ...untimed });
+}
+
+type LiveRecord = { readonly cid: string; readonly value?: object };
+
 /** Reads the response of `com.atproto.repo.getRecord`. */
-const readRecord = answerReader<{ readonly cid: string }>({
+const readRecord = answerReader<LiveRecord>({
   type: 'object',
   required: ['cid'],
-  properties: { cid: cidSchema },
+  properties: { cid: cidSchema, value: { type: 'object' } },
 });
 
-/** The hash of the record under a key; null when there is none. */
-async function cidOf(server: ServerAccess, repo: string, rkey: string): Promise<string | null> {
+/** The record under a key; null when there is none. */
+async function recordAt(
+  server: ServerAccess,
+  repo: string,
+  rkey: string,
+): Promise<LiveRecord | null> {
   const method = 'com.atproto.repo.getRecord';
   const response = await xrpcQuery(server, method, { repo, collection, rkey }, 'reconcile');
   if (errorName(response) === 'RecordNotFound') {
@@ -211,5 +225,5 @@ async function cidOf(server: ServerAccess, repo: string, rkey: string): Promise<
   if (!record) {
     throw unreadable('reconcile');
   }
-  return record.cid;
+  return record;
 }
