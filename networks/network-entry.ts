@@ -26,9 +26,36 @@ export type CheckAccount = (
 ) => Promise<Pick<Account, 'remoteId' | 'handle' | 'displayName'>>;
 
 /** The URL of an account's page; null when unknown. */
-export type ProfileUrl = (
-  account: Pick<Account, 'baseUrl' | 'remoteId' | 'handle' | 'settings'>,
-) => string | null;
+export type ProfileUrl = (account: OfPage) => string | null;
+
+type OfPage = Pick<Account, 'baseUrl' | 'remoteId' | 'handle' | 'settings'>;
+
+/**
+ * The pages of an account's posts. `part` counts the parts of a thread from 0: on some networks all but the first are
+ * comments.
+ */
+export type PostPages = {
+  /**
+   * Reads the id of a post, as in `SentPart`, from the address of its page.
+   *
+   * @returns null when the address is not of a post of the account; an id of null when the address does not tell it.
+   */
+  readonly idAt: (account: OfPage, url: URL, part: number) => { readonly id: string | null } | null;
+  /** An address that `idAt` accepts, for errors. */
+  readonly example: (account: OfPage, part: number) => string;
+};
+
+/** The path of an address below a network's website; null on another website. */
+export function pathOn(website: string, { host, pathname }: URL): string | null {
+  const site = new URL(website);
+  const base = site.pathname.replace(/\/$/v, '');
+  return bareHost(host) === bareHost(site.host) && pathname.startsWith(`${base}/`)
+    ? pathname.slice(base.length)
+    : null;
+}
+
+/** Networks show the same pages at `www.youtube.com` and `m.youtube.com`. */
+const bareHost = (host: string): string => host.replace(/^(?:www|mobile|m)\./v, '');
 
 /** Connects an account by its tokens: `npm run admin -- channel add-…`. */
 export type Connector = {
@@ -73,6 +100,7 @@ export type NetworkEntry = (
   readonly check?: CheckAccount;
   readonly limits?: ReadLimits;
   readonly profileUrl?: ProfileUrl;
+  readonly postPages?: PostPages;
 };
 
 /** @returns undefined when the setting is 0, which means no limit. */

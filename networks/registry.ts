@@ -6,6 +6,7 @@ import { mastodon } from './mastodon/entry.ts';
 import type {
   CheckAccount,
   NetworkEntry,
+  PostPages,
   ProfileUrl,
   ReadLimits,
   Connector,
@@ -40,6 +41,8 @@ export type Networks = {
   readonly limits: Readonly<Record<string, ReadLimits>>;
   /** The page of an account, for networks where its URL is known. */
   readonly profileUrls: Readonly<Partial<Record<string, ProfileUrl>>>;
+  /** Read the ids of posts from addresses; any address fits a network without it. */
+  readonly postPages: Readonly<Partial<Record<string, PostPages>>>;
   /** Loads the adapters, by the `platform` of their channels. */
   readonly load: () => Promise<Readonly<Record<string, Network>>>;
 };
@@ -71,6 +74,7 @@ export function openNetworks(env: Env): Networks {
     checks: pick(({ check }) => check),
     limits: pick(({ limits }) => limits) as Networks['limits'],
     profileUrls: pick(({ profileUrl }) => profileUrl),
+    postPages: pick(({ postPages }) => postPages),
     load: async () => {
       const loaded = opened.map(async ([platform, { adapter }]) =>
         adapter ? [[platform, await adapter()] as const] : [],

@@ -18,7 +18,10 @@ export type ServiceDeps = {
   /** Content rules by platform. */
   readonly rules: Readonly<Record<string, Rules>>;
   /** Connecting and checking accounts, by platform. */
-  readonly networks: Pick<Networks, 'oauth' | 'connectors' | 'checks' | 'profileUrls'>;
+  readonly networks: Pick<
+    Networks,
+    'oauth' | 'connectors' | 'checks' | 'profileUrls' | 'postPages'
+  >;
   /** HTTP client for networks. */
   readonly networkEgress: Egress;
   /** HTTP client for webhook endpoints. */

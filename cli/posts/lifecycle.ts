@@ -27,11 +27,11 @@ export async function retryOne(
 
 /** @throws AppError as the API's call does. */
 export async function settleOne(
-  { orm, em, now, publicUrl, networks: { rules } }: CommandDeps,
+  { orm, em, now, publicUrl, networks }: CommandDeps,
   { POST: given = '', CHANNEL: channelId = '', published }: Readonly<Record<string, string>>,
 ): Promise<CommandAnswer> {
   const { postId, workspaceId } = await findPost(em, given);
-  const deps = { orm, now, publicUrl, rules };
+  const deps = { orm, now, publicUrl, networks, rules: networks.rules };
   const settlement = { channelId, url: published ?? null };
   await settlePost(deps, { workspaceId, postId }, settlement);
 

@@ -138,23 +138,25 @@ export async function lockLedgerEntries(em: Em, of: LedgerOf): Promise<LedgerVie
 }
 
 /**
- * Marks open parts as sent. Their id on the network is unknown, so `sendThread` finds them first if the thread
+ * Marks open parts as sent. Where their id on the network is unknown, `sendThread` finds them first if the thread
  * continues.
  *
- * @param url URL of the first open part.
+ * @param first The first open part, with a null id if unknown.
  */
 export async function closeAsSent(
   em: Em,
   { workspaceId, postChannelId }: LedgerOf,
-  url: string,
+  { url, remoteId }: FoundPost,
   now: Date,
 ): Promise<void> {
+  const isFirst = sql<boolean>`pp.part = (select min(opened.part) from post_parts opened
+    where opened.post_channel_id = pp.post_channel_id and opened.workspace_id = pp.workspace_id
+      and ${openInSql('opened')})`;
   await query(
     em,
     sql`update post_parts pp set state = 'sent', updated_at = ${now},
-          url = case when pp.part = (select min(opened.part) from post_parts opened
-            where opened.post_channel_id = pp.post_channel_id and opened.workspace_id = pp.workspace_id
-              and ${openInSql('opened')}) then ${url}::text else pp.url end
+          url = case when ${isFirst} then ${url}::text else pp.url end,
+          remote_id = case when ${isFirst} then ${remoteId}::text else pp.remote_id end
         where pp.post_channel_id = ${postChannelId} and pp.workspace_id = ${workspaceId} and ${openInSql('pp')}`,
   );
 }
@@ -186,25 +188,28 @@ export async function sentUrls(
   return rows.map(({ url }) => url);
 }
 
+/** A post that a person found. `url` is as `postAddress` formats it. */
+export type FoundPost = { readonly url: string; readonly remoteId: string | null };
+
 /**
- * Returns another post of the channel with this URL, also of one of its parts. Networks' results and settlements are in
+ * Returns another post of the channel with this URL or id, also of one of its parts; with the id, also this post. Networks' results and settlements are in
  * the ledger; if a restored database had lost the send, only the channel has the URL.
  *
- * @param url As `postAddress` formats it.
  * @returns null for none; with a null id if that post was deleted.
  */
 export async function postAt(
   em: Em,
   { workspaceId, channelId, postChannelId }: LedgerOf & { readonly channelId: string },
-  url: string,
+  { url, remoteId }: FoundPost,
 ): Promise<{ readonly id: string | null } | null> {
   const [other] = await query(
     em,
     sql<{ id: string | null }>`
       select pc.post_id as id from post_parts pp
       left join post_channels pc on pc.id = pp.post_channel_id and pc.workspace_id = pp.workspace_id
-      where pp.channel_id = ${channelId} and pp.workspace_id = ${workspaceId} and pp.url = ${url}
-        and pp.post_channel_id is distinct from ${postChannelId} and pp.state <> 'refused'
+      where pp.channel_id = ${channelId} and pp.workspace_id = ${workspaceId}
+        and (pp.remote_id = ${remoteId}::text or pp.url = ${url}
+          and pp.post_channel_id is distinct from ${postChannelId} and pp.state <> 'refused')
       union all
       select pc.post_id from post_channels pc
       where pc.channel_id = ${channelId} and pc.workspace_id = ${workspaceId} and pc.settled_at is not null

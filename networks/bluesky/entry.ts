@@ -1,5 +1,5 @@
 import { address, type Env } from '../../runtime/config/settings.ts';
-import type { NetworkEntry, Connector } from '../network-entry.ts';
+import { pathOn, type NetworkEntry, type Connector, type PostPages } from '../network-entry.ts';
 import type { OauthEntry } from '../oauth/contract.ts';
 import { checkAccount, connectBluesky, readLimits } from './connect.ts';
 import type { Directories } from './oauth/client.ts';
@@ -16,9 +16,27 @@ export const bluesky: NetworkEntry = (env, problems) => {
     // Links use the DID, because a handle can get another owner.
     profileUrl: ({ remoteId, settings }) =>
       `${blueskySettings(settings).webUrl}/profile/${remoteId}`,
+    postPages,
     check: checkAccount,
     connector: connectorWith(directories),
   };
+};
+
+const postPath = /^\/profile\/(?<actor>[^\/]+)\/post\/(?<rkey>[\w.~:\-]{1,512})\/?$/v;
+
+const postPages: PostPages = {
+  idAt: ({ remoteId, handle, settings }, url) => {
+    const path = pathOn(blueskySettings(settings).webUrl, url) ?? '';
+    const { actor = '', rkey } = postPath.exec(path)?.groups ?? {};
+    // A server that is not trusted follows the handle in parentheses.
+    const names = [remoteId, handle.replace(/^@/v, '').split(' ')[0]?.toLowerCase()];
+    const isOwn = names.includes(actor.replaceAll(/%3a/giv, ':').toLowerCase());
+    return rkey !== undefined && isOwn
+      ? { id: `at://${remoteId}/app.bsky.feed.post/${rkey}` }
+      : null;
+  },
+  example: ({ remoteId, settings }) =>
+    `${blueskySettings(settings).webUrl}/profile/${remoteId}/post/3kabc`,
 };
 
 const directoriesIn = (env: Env, problems: string[]): Directories => ({

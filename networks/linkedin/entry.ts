@@ -1,7 +1,7 @@
 import { address, textSetting, type Env } from '../../runtime/config/settings.ts';
 import type { NetworkEntry } from '../network-entry.ts';
 import { readApp } from '../oauth/contract.ts';
-import { linkedinApiUrl, profileUrl, rules } from './rules.ts';
+import { linkedinApiUrl, postPages, profileUrl, rules } from './rules.ts';
 
 /** Current in the autumn of 2026; LinkedIn supports a version for a year. */
 const defaultVersion = '202609';
@@ -50,6 +50,7 @@ export const linkedin: NetworkEntry = (env, problems) => {
       },
     },
     profileUrl,
+    postPages,
     check: async (connection) => (await import('./connect.ts')).checkLinkedin(connection, version),
   };
 };

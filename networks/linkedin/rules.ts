@@ -9,7 +9,7 @@ import type {
   OptionsSchema,
   Limits,
 } from '../content-rules.ts';
-import type { ProfileUrl } from '../network-entry.ts';
+import { pathOn, type PostPages, type ProfileUrl } from '../network-entry.ts';
 import { validateByLimits } from '../validation/content.ts';
 import { animatedFormat, numberOf, isVideo, nameOf } from '../validation/files.ts';
 import { asOnePost, isBlank } from '../validation/texts.ts';
@@ -194,4 +194,35 @@ export const linkedinSettings = (settings: Json): LinkedinSettings => ({
 export const profileUrl: ProfileUrl = ({ remoteId, settings }) => {
   const id = /^urn:li:organization:(?<id>\d+)$/v.exec(remoteId)?.groups?.['id'];
   return id === undefined ? null : `${linkedinSettings(settings).webUrl}/company/${id}/`;
+};
+
+const postPaths = [
+  /^\/feed\/update\/urn:li:(?<kind>share|ugcPost|activity):(?<id>\d{1,20})\/?$/v,
+  /^\/posts\/[^\/]*-(?<kind>share|ugcPost|activity)-(?<id>\d{1,20})(?:-[\w\-]+)?\/?$/v,
+];
+
+const commentUrn =
+  /^urn:li:comment:\((?:urn:li:)?(?<post>(?:share|ugcPost|activity):\d{1,20}),(?<id>\d{1,20})\)$/v;
+
+/** Any post of LinkedIn: no address names the account. */
+export const postPages: PostPages = {
+  idAt: ({ settings }, url, part) => {
+    const path = (pathOn(linkedinSettings(settings).webUrl, url) ?? '').replaceAll(/%3a/giv, ':');
+    const found = postPaths.map((pattern) => pattern.exec(path)?.groups).find((groups) => groups);
+    if (!found) {
+      return null;
+    }
+
+    if (part > 0) {
+      const { post, id } = commentUrn.exec(url.searchParams.get('commentUrn') ?? '')?.groups ?? {};
+      return id === undefined ? null : { id: `urn:li:comment:(urn:li:${post},${id})` };
+    }
+
+    // LinkedIn's API deletes and measures shares and ugcPosts only, and nothing tells which one an activity shows.
+    return { id: found['kind'] === 'activity' ? null : `urn:li:${found['kind']}:${found['id']}` };
+  },
+  example: ({ settings }, part) => {
+    const post = `${linkedinSettings(settings).webUrl}/feed/update/urn:li:share:1/`;
+    return part > 0 ? `${post}?commentUrn=urn:li:comment:(share:1,2)` : post;
+  },
 };

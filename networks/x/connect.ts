@@ -3,7 +3,7 @@ import type { Json } from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { type TokenAccess, baseUrlOf } from '../http.ts';
 import { answerReader } from '../answer.ts';
-import type { CheckAccount, ProfileUrl } from '../network-entry.ts';
+import { pathOn, type CheckAccount, type PostPages, type ProfileUrl } from '../network-entry.ts';
 import type { Account } from '../network.ts';
 import { accessWith, callAs, idSchema, type Answer, type Wire } from './client.ts';
 
@@ -86,3 +86,18 @@ export const postUrl = (settings: Json, id: string): string =>
 /** The page of the account. */
 export const profileUrl: ProfileUrl = ({ handle, settings }) =>
   `${xSettings(settings).webUrl}/${encodeURIComponent(handle.replace(/^@/v, ''))}`;
+
+/** `i` stands in the place of a handle. */
+const postPath = /^\/(?:i\/web|(?<name>\w+))\/status\/(?<id>\d{1,20})(?:\/|$)/v;
+
+export const postPages: PostPages = {
+  idAt: ({ handle, settings }, url) => {
+    const page = new URL(url);
+    page.host = page.host.replace(/^(?:\w+\.)?twitter\.com$/v, 'x.com');
+    const path = pathOn(xSettings(settings).webUrl, page) ?? '';
+    const { name = 'i', id } = postPath.exec(path)?.groups ?? {};
+    const isOwn = name === 'i' || `@${name}`.toLowerCase() === handle.toLowerCase();
+    return id !== undefined && isOwn ? { id } : null;
+  },
+  example: ({ settings }) => postUrl(settings, '1'),
+};

@@ -1,7 +1,7 @@
 import { address, wholeNumber, type Env } from '../../runtime/config/settings.ts';
 import { type NetworkEntry, readAllowance } from '../network-entry.ts';
 import { readApp } from '../oauth/contract.ts';
-import { checkX, connectX, profileUrl } from './connect.ts';
+import { checkX, connectX, postPages, profileUrl } from './connect.ts';
 import { defaultReads } from './metrics.ts';
 import { readPrices, xRules } from './rules.ts';
 
@@ -45,6 +45,7 @@ export const x: NetworkEntry = (env, problems) => {
     },
     check: checkX,
     profileUrl,
+    postPages,
   };
 };
 

@@ -2,7 +2,7 @@ import type { Json } from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader } from '../answer.ts';
 import { type TokenAccess, baseUrlOf } from '../http.ts';
-import type { CheckAccount, ProfileUrl } from '../network-entry.ts';
+import { pathOn, type CheckAccount, type PostPages, type ProfileUrl } from '../network-entry.ts';
 import { NetworkError, type Account } from '../network.ts';
 import { accessWith, answerOf, get, idSchema } from './client.ts';
 
@@ -156,3 +156,22 @@ export function settingsOf(settings: Json, channelId: string): YoutubeSettings {
 /** The page of the channel. */
 export const profileUrl: ProfileUrl = ({ remoteId, settings }) =>
   `${settingsOf(settings, remoteId).webUrl}/channel/${encodeURIComponent(remoteId)}`;
+
+const youtubeId = /^[\w.\-]{1,128}$/v;
+
+/** Any video of YouTube: no address names the channel. */
+export const postPages: PostPages = {
+  idAt: ({ settings, remoteId }, url, part) => {
+    const { webUrl } = settingsOf(settings, remoteId);
+    const isShort = webUrl === youtubeWebUrl && url.host === 'youtu.be';
+    const path = isShort ? `/live${url.pathname}` : (pathOn(webUrl, url) ?? '');
+    const video =
+      path === '/watch'
+        ? url.searchParams.get('v')
+        : /^\/(?:shorts|live)\/(?<id>[^\/]+)\/?$/v.exec(path)?.groups?.['id'];
+    const id = part > 0 ? url.searchParams.get('lc') : video;
+    return video && id && youtubeId.test(id) ? { id } : null;
+  },
+  example: ({ settings, remoteId }, part) =>
+    `${settingsOf(settings, remoteId).webUrl}/watch?v=dQw4w9WgXcQ${part > 0 ? '&lc=Ugx1' : ''}`,
+};

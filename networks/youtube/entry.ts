@@ -2,7 +2,7 @@ import { address } from '../../runtime/config/settings.ts';
 import type { Allowance } from '../content-rules.ts';
 import { type NetworkEntry, readAllowance } from '../network-entry.ts';
 import { readApp } from '../oauth/contract.ts';
-import { checkYoutube, connectYoutube, profileUrl } from './connect.ts';
+import { checkYoutube, connectYoutube, postPages, profileUrl } from './connect.ts';
 import { readPrepared } from './metadata.ts';
 import { rules } from './rules.ts';
 
@@ -42,6 +42,7 @@ export const youtube: NetworkEntry = (env, problems) => {
     },
     check: checkYoutube,
     profileUrl,
+    postPages,
   };
 };
 

@@ -6,8 +6,8 @@ import {
   closeAsRefused,
   closeAsSent,
   lockLedgerEntries,
-  postAt,
   sentUrls,
+  type FoundPost,
   type LedgerView,
 } from '../../db/ledger/outcomes.ts';
 import type { Em } from '../../db/orm.ts';
@@ -18,11 +18,11 @@ import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { AppError, channelDetail } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { ChannelStatus } from '../../domain/statuses.ts';
-import { addressFault, postAddress } from '../../domain/texts.ts';
 import type { DeliveryToSync } from '../../domain/to-sync.ts';
 import { longestAppearanceMs } from '../../networks/content-rules.ts';
 import type { PostChange, PostScope } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
+import { assertFree, foundAt, readUrl, type KnowsPages, type PageOwner } from './found-post.ts';
 import { lockPost } from './read-posts.ts';
 
 /** The finding of a person who checked the account. */
@@ -40,8 +40,7 @@ type Channel = {
   readonly error_code: ChannelErrorCode | null;
   /** Whether it was settled before. */
   readonly is_settled: boolean;
-  readonly platform: string;
-};
+} & PageOwner;
 
 /**
  * Resolves an unconfirmed channel by the finding of a person. An ended post gets a new final event; a cancelled post
@@ -52,7 +51,7 @@ type Channel = {
  * @throws AppError `invalid_request`, `not_found`, `invalid_channel_ids` or `nothing_to_settle`.
  */
 export async function settlePost(
-  deps: Pick<ServiceDeps, 'orm' | 'now' | 'publicUrl' | 'rules'>,
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'publicUrl' | 'rules'> & KnowsPages,
   change: PostChange,
   { channelId, url: given }: Settlement,
 ): Promise<DeliveryToSync[]> {
@@ -69,14 +68,20 @@ export async function settlePost(
     }
 
     if (url !== null) {
-      await lockClaims(em, channelId);
-      await assertFree(em, { workspaceId, channelId, postChannelId: channel.id }, url);
+      await lockClaims(em, channelId); // Before the ledger.
+    }
+
+    const of = { workspaceId, channelId, postChannelId: channel.id };
+    const ledger = await lockLedgerEntries(em, of);
+    const found = url === null ? null : foundAt(deps.networks, channel, url, ledger);
+    if (found !== null) {
+      await assertFree(em, of, found);
     }
 
     const appearsWithinMs =
       deps.rules[channel.platform]?.appearsWithinMs ?? longestAppearanceMs(deps.rules);
     const known = { now, appearsWithinMs };
-    const outcome = await closeParts(em, { workspaceId, postChannelId: channel.id }, url, known);
+    const outcome = await closeParts(em, of, ledger, found, known);
     await settleChannel(em, workspaceId, channel.id, outcome, now);
     await updatePost(em, scope, outcome, now);
     const hasEnded = post.status === 'failed' || post.status === 'published';
@@ -89,25 +94,6 @@ export async function settlePost(
   return started.map((deliveryId) => ({ workspaceId, deliveryId, round: 1 }));
 }
 
-/**
- * Normalizes the URL of a post as browsers do. It is shown as a link and never requested.
- *
- * @throws AppError `invalid_request` when it is not an absolute http or https URL.
- */
-function readUrl(given: string): string {
-  const fault = addressFault(given);
-  if (fault !== null) {
-    throw invalidUrl(fault);
-  }
-
-  return postAddress(given);
-}
-
-function invalidUrl(message: string): AppError {
-  const details = [{ path: '/url', message }];
-  return new AppError('invalid_request', `url ${message}.`, { details });
-}
-
 async function lockChannel(
   em: Em,
   { workspaceId, postId }: PostScope,
@@ -117,7 +103,8 @@ async function lockChannel(
     ? await query(
         em,
         sql<Channel>`
-          select pc.id, pc.status, pc.url, pc.error_code, pc.settled_at is not null as is_settled, c.platform
+          select pc.id, pc.status, pc.url, pc.error_code, pc.settled_at is not null as is_settled,
+            c.platform, c.base_url as "baseUrl", c.remote_id as "remoteId", c.handle, c.settings
           from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
           where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.channel_id = ${channelId}
           for update of pc`,
@@ -159,41 +146,22 @@ async function assertSettledSo(
   }
 }
 
-/**
- * Refuses the URL of another post of the channel.
- *
- * @param em Its transaction holds `lockClaims`, so no concurrent reconcile or settle of the channel interferes.
- * @throws AppError `nothing_to_settle`
- */
-async function assertFree(
-  em: Em,
-  channel: Parameters<typeof postAt>[1],
-  url: string,
-): Promise<void> {
-  const other = await postAt(em, channel, url);
-  if (other !== null) {
-    const which = other.id === null ? 'a deleted post' : `post ${other.id}`;
-    const message = `This URL already belongs to ${which} of this channel. Send the URL of this post, or null if it is not there.`;
-    const details = [{ path: '/url', message }];
-    throw new AppError('nothing_to_settle', message, { details });
-  }
-}
-
 /** Closes the open parts of the ledger. @returns the outcome of the channel. */
 async function closeParts(
   em: Em,
   channel: { readonly workspaceId: string; readonly postChannelId: string },
-  url: string | null,
+  ledger: LedgerView,
+  found: FoundPost | null,
   { now, appearsWithinMs }: { readonly now: Date; readonly appearsWithinMs: number },
 ): Promise<Settled> {
-  const ledger = await lockLedgerEntries(em, channel);
-  if (url === null) {
+  if (found === null) {
     assertHasAppeared(ledger, now, appearsWithinMs);
     await closeAsRefused(em, channel, now);
     return { status: 'failed', code: 'not_published', error: absentSentence(ledger) };
   }
 
-  await closeAsSent(em, channel, url, now);
+  const { url } = found;
+  await closeAsSent(em, channel, found, now);
   if (ledger.missing.length > 0) {
     return { status: 'failed', code: 'not_published', error: shortThreadSentence(ledger, url) };
   }

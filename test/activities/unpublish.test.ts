@@ -6,20 +6,28 @@ import { unpublishPost } from '../../services/posts/unpublish-post.ts';
 import { attempt } from '../support/attempt.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
-import { down, fails, fakeNetwork, liveTexts, type Fate } from '../support/networks.ts';
+import { cannotTell, down, fails, fakeNetwork, liveTexts, type Fate } from '../support/networks.ts';
 import { postSteps } from '../support/post-steps.ts';
 
 const hour = 3_600_000;
 const database = beforeTests(test, freshDatabase);
 
 /** A thread that went out, or stopped where one of its sends fails, and the request to remove it. */
-async function thread(t: ExecutionContext, ...fates: readonly Fate[]) {
+const thread = (t: ExecutionContext, ...fates: readonly Fate[]) =>
+  post(t, 'a', ['One', 'Two', 'Three'], ...fates);
+
+async function post(
+  t: ExecutionContext,
+  name: string,
+  texts: readonly string[],
+  ...fates: readonly Fate[]
+) {
   const network = fakeNetwork();
   network.fates.push(...fates);
-  const steps = await postSteps(t, { a: network }, database().url);
+  network.blind = cannotTell;
+  const steps = await postSteps(t, { [name]: network }, database().url);
   const { deps, workspaceId } = steps;
   const channel_ids = Object.values(steps.channels);
-  const texts = ['One', 'Two', 'Three'];
   const postId = await steps.create({ thread: texts, channel_ids, schedule_in_minutes: 0 });
   const go = await steps.claimOrThrow(postId);
   await steps.attemptAll(postId, go);
@@ -68,6 +76,18 @@ test('a thread is removed newest part first, and one that was deleted there is n
   });
   t.deepEqual(await steps.events(postId), ['post.published', 'post.unpublished']);
   t.is(await ask(), null);
+});
+
+test('a post that a person found is removed, by the id in its address', async (t) => {
+  const lost = { kind: 'lost' } as const;
+  const { network, steps, postId, ask, remove, channel } = await post(t, 'youtube', ['One'], lost);
+  t.like(await channel(), { status: 'unconfirmed' });
+  const url = `https://www.youtube.com/watch?v=${network.live[0]?.sent.remoteId}`;
+  await steps.settle(postId, steps.channels['youtube'] ?? '', url);
+  await ask();
+  t.like(await remove(), { kind: 'done', status: 'removed' });
+  t.deepEqual(network.live, []);
+  t.like(await channel(), { status: 'removed', url });
 });
 
 test('an outage is retried with growing waits for a day, and then fails; the next request removes the post', async (t) => {

@@ -4,7 +4,7 @@ import { openNetworks, platforms, type Platform } from '../../networks/registry.
 import { openSandbox } from '../sandbox/open-sandbox.ts';
 import { egressTo } from './connection.ts';
 
-const { profileUrls, connectors } = openNetworks({});
+const { profileUrls, postPages, connectors } = openNetworks({});
 
 const account = (platform: Platform, more: object) =>
   profileUrls[platform]?.({
@@ -63,6 +63,109 @@ test('a sandbox organisation of LinkedIn has its page on the sandbox', async (t)
   t.is(page, `${url}/linkedin/company/1000/`);
   const { status } = await fetch(page);
   t.is(status, 200);
+});
+
+const did = 'did:plc:aaaaaaaaaaaaaaaaaaaaaaaa';
+const accounts = {
+  x: { handle: '@ana' },
+  mastodon: { handle: '@ana@social.example', baseUrl: 'https://social.example' },
+  bluesky: { handle: 'ana.example', remoteId: did },
+  linkedin: { handle: 'Ana', remoteId: 'urn:li:person:a' },
+  youtube: { handle: '@ana', remoteId: 'UC1' },
+} as const;
+const sandbox = 'http://127.0.0.1:4000';
+const atUri = `at://${did}/app.bsky.feed.post/3kabc`;
+const comment = 'urn:li:comment:(urn:li:share:7,8)';
+
+/** The id at an address, or `false` if it is refused. The last item is the part of the thread. */
+const addresses: Record<keyof typeof accounts, [string, string | null | false, number?][]> = {
+  x: [
+    ['https://x.com/i/web/status/12', '12'],
+    ['https://x.com/Ana/status/12/photo/1?s=20', '12'],
+    ['https://mobile.twitter.com/ana/status/12', '12'],
+    ['https://x.com/bob/status/12', false],
+    ['https://x.com/ana', false],
+    ['https://x.com.example/ana/status/12', false],
+    [`${sandbox}/x/i/web/status/12`, false],
+  ],
+  mastodon: [
+    ['https://social.example/@ana/12', '12'],
+    ['https://social.example/@Ana/statuses/01HX', '01HX'],
+    ['https://social.example/users/ana/statuses/12', '12'],
+    ['https://social.example/notice/Ab12', 'Ab12'],
+    ['https://social.example/objects/0192f0c4', null],
+    ['https://social.example/@bob/12', false],
+    ['https://social.example/users/bob/statuses/12', false],
+    ['https://social.example/@ana', false],
+    ['https://social.example:444/@ana/12', false],
+    ['https://other.example/@ana/12', false],
+  ],
+  bluesky: [
+    [`https://bsky.app/profile/${did}/post/3kabc`, atUri],
+    ['https://bsky.app/profile/Ana.example/post/3kabc', atUri],
+    ['https://bsky.app/profile/bob.example/post/3kabc', false],
+    ['https://bsky.app/profile/ana.example', false],
+    [`https://other.example/profile/${did}/post/3kabc`, false],
+  ],
+  linkedin: [
+    ['https://www.linkedin.com/feed/update/urn:li:share:7/', 'urn:li:share:7'],
+    ['https://linkedin.com/feed/update/urn%3Ali%3AugcPost%3A7', 'urn:li:ugcPost:7'],
+    ['https://www.linkedin.com/posts/ana_some-words-share-7-x_Y1?utm=1', 'urn:li:share:7'],
+    ['https://www.linkedin.com/posts/ana_some-words-activity-7-x_Y1', null],
+    ['https://www.linkedin.com/feed/update/urn:li:share:7/', false, 1],
+    [
+      'https://www.linkedin.com/feed/update/urn:li:share:7/?commentUrn=urn:li:comment:(share:7,8)',
+      comment,
+      1,
+    ],
+    ['https://www.linkedin.com/in/ana/', false],
+    ['https://x.com/feed/update/urn:li:share:7/', false],
+  ],
+  youtube: [
+    ['https://www.youtube.com/watch?v=dQw4w9WgXcQ&t=1', 'dQw4w9WgXcQ'],
+    ['https://m.youtube.com/shorts/dQw4w9WgXcQ', 'dQw4w9WgXcQ'],
+    ['https://youtu.be/dQw4w9WgXcQ?si=1', 'dQw4w9WgXcQ'],
+    ['https://www.youtube.com/watch?v=dQw4w9WgXcQ&lc=Ugx1', 'Ugx1', 1],
+    ['https://www.youtube.com/watch?v=dQw4w9WgXcQ', false, 1],
+    ['https://www.youtube.com/@ana', false],
+    ['https://vimeo.example/watch?v=dQw4w9WgXcQ', false],
+  ],
+};
+const atSandbox: typeof addresses = {
+  x: [[`${sandbox}/x/i/web/status/12`, '12']],
+  mastodon: [[`${sandbox}/mastodon/@ana/12`, '12']],
+  bluesky: [[`${sandbox}/bluesky/profile/${did}/post/3kabc`, atUri]],
+  linkedin: [[`${sandbox}/linkedin/feed/update/urn:li:share:7/`, 'urn:li:share:7']],
+  youtube: [[`${sandbox}/youtube/watch?v=v12`, 'v12']],
+};
+
+test('the address of a post tells its id, and one of another server, network or account is refused', (t) => {
+  for (const platform of platforms) {
+    const owner = { baseUrl: '', remoteId: '1', settings: {}, ...accounts[platform] };
+    const sandboxed = {
+      ...account,
+      baseUrl: sandbox,
+      settings: { webUrl: `${sandbox}/${platform}` },
+    };
+    const others = platforms.filter((other) => other !== platform);
+    const foreign = others.flatMap((other) =>
+      atSandbox[other].map(([url]) => [url, false] as const),
+    );
+    for (const [whose, cases] of [
+      [owner, addresses[platform]],
+      [sandboxed, [...atSandbox[platform], ...foreign]],
+    ] as const) {
+      for (const [url, id, part = 0] of cases) {
+        const found = postPages[platform]?.idAt(whose, new URL(url), part);
+        t.deepEqual(found, id === false ? null : { id }, `${platform} ${url}`);
+      }
+    }
+
+    for (const part of [0, 1]) {
+      const example = new URL(postPages[platform]?.example(owner, part) ?? '');
+      t.truthy(postPages[platform]?.idAt(owner, example, part)?.id, example.href);
+    }
+  }
 });
 
 const allowances = async (

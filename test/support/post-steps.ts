@@ -22,6 +22,7 @@ import { createWorkspace } from '../../cli/workspaces.ts';
 import { scopes } from '../../domain/api-keys.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import type { Network } from '../../networks/network.ts';
+import { openNetworks } from '../../networks/registry.ts';
 import { activityDeps, attempt, clockStartMs, type Attempted } from './attempt.ts';
 import { heldClock } from './database-clock.ts';
 import { usualQuotas } from './punctual.ts';
@@ -139,7 +140,7 @@ function apiCalls(
   };
   const media = { underWay: new Map() };
   // Without the dependencies of calls with files.
-  const services = { ...deps, media } as unknown as ServiceDeps;
+  const services = { ...deps, media, networks: openNetworks({}) } as unknown as ServiceDeps;
   const caller = { ...key, scopes, channelIds: null, plan: 'standard', quotas: usualQuotas };
   const { workspaceId } = key;
   return {

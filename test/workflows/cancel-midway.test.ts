@@ -269,7 +269,8 @@ test('an event whose notify is lost is delivered by the relay', async (t) => {
   // As a process that dies between the commit and the notify.
   const settlement = { channelId: channels.network, url: 'https://social.test/@ana/1' };
   const scope = { workspaceId: client.workspaceId, postId: id };
-  await settlePost(api.punctual.deps, scope, settlement);
+  const deps = { ...api.punctual.deps, networks: { postPages: {} } };
+  await settlePost(deps, scope, settlement);
 
   t.is(JSON.parse((await receiver.nth(1)).body).type, 'post.published');
 });

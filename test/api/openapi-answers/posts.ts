@@ -102,5 +102,5 @@ async function settle({ client, channel, failed, unconfirmed }: Owned, recordAns
   await say(failed, { channel_id: channel, url: null });
   await say(unconfirmed, { channel_id: unknown, url: null });
   await say(unconfirmed, { channel_id: channel, url: 'here' });
-  await say(unconfirmed, { channel_id: channel, url: 'https://social.test/1' });
+  await say(unconfirmed, { channel_id: channel, url: 'https://social.test/@ana/1' });
 }

@@ -202,10 +202,10 @@ test('settle returns the updated post, also without a plan', async (t) => {
   const [found, absent] = [await ended('unconfirmed'), await ended('unconfirmed')];
   await endPlan();
 
-  const reply = await settle(found, { channel_id: channel, url: 'HTTPS://Social.test/@ana/ü' });
+  const reply = await settle(found, { channel_id: channel, url: 'HTTPS://Social.test/@0/1?ü' });
   t.is(reply.status, 200, JSON.stringify(reply.body));
   t.like(reply.body.post, { id: found, status: 'published', summary: { published: 1 } });
-  t.is(reply.body.post.channels[0].url, 'https://social.test/@ana/%C3%BC');
+  t.is(reply.body.post.channels[0].url, 'https://social.test/@0/1?%C3%BC');
   t.deepEqual((await client.get(`/posts/${found}`)).body, reply.body);
 
   const other = await settle(absent, { channel_id: channel, url: null });

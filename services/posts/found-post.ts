@@ -1,0 +1,76 @@
+import type { Channel } from '../../db/entities/channels.ts';
+import { postAt, type FoundPost, type LedgerView } from '../../db/ledger/outcomes.ts';
+import type { Em } from '../../db/orm.ts';
+import { AppError } from '../../domain/errors.ts';
+import { addressFault, postAddress } from '../../domain/texts.ts';
+import type { ServiceDeps } from '../deps.ts';
+
+// The URL that a person gives for a post.
+
+/** The account, as `PostPages` needs it. */
+export type PageOwner = Pick<Channel, 'platform' | 'baseUrl' | 'remoteId' | 'handle' | 'settings'>;
+
+export type KnowsPages = { readonly networks: Pick<ServiceDeps['networks'], 'postPages'> };
+
+/**
+ * Normalizes the URL of a post as browsers do. It is shown as a link and never requested.
+ *
+ * @throws AppError `invalid_request` when it is not an absolute http or https URL.
+ */
+export function readUrl(given: string): string {
+  const fault = addressFault(given);
+  if (fault !== null) {
+    throw invalidUrl(fault);
+  }
+
+  return postAddress(given);
+}
+
+/** @throws AppError `invalid_request` when the URL is not of a post of the account. */
+export function foundAt(
+  { postPages }: KnowsPages['networks'],
+  channel: PageOwner,
+  url: string,
+  { open }: LedgerView,
+): FoundPost {
+  const pages = postPages[channel.platform];
+  if (!pages) {
+    return { url, remoteId: null };
+  }
+
+  const part = open[0]?.part ?? 0;
+  const page = pages.idAt(channel, new URL(url), part);
+  if (page === null) {
+    const what = part > 0 ? `part ${part + 1} of the thread` : 'a post';
+    throw invalidUrl(
+      `must be the address of ${what} of ${channel.handle} on ${channel.platform}, such as ${pages.example(channel, part)}`,
+    );
+  }
+
+  return { url, remoteId: page.id };
+}
+
+function invalidUrl(message: string): AppError {
+  const details = [{ path: '/url', message }];
+  return new AppError('invalid_request', `url ${message}.`, { details });
+}
+
+/**
+ * Refuses the URL of another post of the channel.
+ *
+ * @param em Its transaction holds `lockClaims`, so no concurrent reconcile or settle of the channel interferes.
+ * @throws AppError `nothing_to_settle`
+ */
+export async function assertFree(
+  em: Em,
+  channel: Parameters<typeof postAt>[1],
+  found: FoundPost,
+): Promise<void> {
+  const other = await postAt(em, channel, found);
+  if (other !== null) {
+    const which = other.id === null ? 'a deleted post' : `post ${other.id}`;
+    const message = `This URL already belongs to ${which} of this channel. Send the URL of this post, or null if it is not there.`;
+    const details = [{ path: '/url', message }];
+    throw new AppError('nothing_to_settle', message, { details });
+  }
+}
