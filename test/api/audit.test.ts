@@ -57,7 +57,7 @@ const cases: Readonly<Record<string, Case>> = {
   'post /posts/{id}/settle': at(
     ({ unconfirmed }) => `/posts/${unconfirmed}/settle`,
     ['post.settled'],
-    ({ channel }) => ({ channel_id: channel, url: 'https://social.example/1' }),
+    ({ channel }) => ({ channel_id: channel, url: 'https://social.test/@ana/1' }),
   ),
   'post /posts/{id}/copy': at(({ failed }) => `/posts/${failed}/copy`, ['post.created']),
   'delete /posts/{id}': at(({ draft }) => `/posts/${draft}`, ['post.deleted']),

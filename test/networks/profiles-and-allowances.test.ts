@@ -143,7 +143,7 @@ test('the address of a post tells its id, and one of another server, network or 
   for (const platform of platforms) {
     const owner = { baseUrl: '', remoteId: '1', settings: {}, ...accounts[platform] };
     const sandboxed = {
-      ...account,
+      ...owner,
       baseUrl: sandbox,
       settings: { webUrl: `${sandbox}/${platform}` },
     };
