@@ -186,14 +186,15 @@ export async function postponeAll(
 
 /**
  * Takes reads from a network's budget of this month (UTC) before they are made. Reads may cost money whatever their
- * result, so only refused or unmade ones are returned. Concurrent workers never exceed the budget.
+ * result, so only refused or unmade ones are returned. Concurrent workers never exceed the budget, and a workspace takes
+ * at most an equal share of it.
  *
  * @param readsPerMonth The budget, over all accounts.
  * @returns how many reads are granted: `wanted`, or the rest.
  */
 export const reserveReads = (
   { orm, now }: Pick<ActivityDeps, 'orm' | 'now'>,
-  platform: string,
+  { workspaceId, platform }: Pick<Scope, 'workspaceId' | 'platform'>,
   readsPerMonth: number,
   wanted: number,
 ): Promise<number> =>
@@ -209,7 +210,9 @@ export const reserveReads = (
       sql<{ reads: number }>`select reads from metric_reads
         where platform = ${platform} and month = ${month}::date for update`,
     );
-    const granted = Math.min(wanted, Math.max(0, readsPerMonth - (row?.reads ?? 0)));
+    const left = readsPerMonth - (row?.reads ?? 0);
+    const own = await leftOfShare(em, { workspaceId, platform }, readsPerMonth, month);
+    const granted = Math.max(0, Math.min(wanted, left, own));
     await query(
       em,
       sql`update metric_reads set reads = reads + ${granted}::int
@@ -217,6 +220,28 @@ export const reserveReads = (
     );
     return granted;
   });
+
+/** The share is counted by the stored days of metrics, of which a paid read makes one. */
+async function leftOfShare(
+  em: Em,
+  { workspaceId, platform }: Pick<Scope, 'workspaceId' | 'platform'>,
+  readsPerMonth: number,
+  month: string,
+): Promise<number> {
+  const [row] = await queryPlanned(
+    em,
+    sql<{ workspaces: number; own: number }>`
+      select (select count(distinct workspace_id)::int from channels
+          where platform = ${platform} and disconnected_at is null) as workspaces,
+        (select count(*)::int from channels c
+          join post_channels pc on pc.channel_id = c.id and pc.workspace_id = c.workspace_id
+            and pc.metrics_updated_at >= ${month}::date
+          join metric_days d on d.post_channel_id = pc.id and d.day >= ${month}::date
+          where c.workspace_id = ${workspaceId} and c.platform = ${platform}) as own`,
+  );
+  const { workspaces = 1, own = 0 } = row ?? {};
+  return Math.ceil(readsPerMonth / Math.max(1, workspaces)) - own;
+}
 
 /**
  * Returns reads that were not made or that the network refused. Otherwise an account without access would use up the

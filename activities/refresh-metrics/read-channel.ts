@@ -78,10 +78,10 @@ export async function readChannel(
 
 const grantedReads = async (
   { deps, reader: { readsPerMonth } }: RefreshContext,
-  { platform }: ReadAccount,
+  account: ReadAccount,
   wanted: number,
 ): Promise<number> =>
-  readsPerMonth === null ? wanted : reserveReads(deps, platform, readsPerMonth, wanted);
+  readsPerMonth === null ? wanted : reserveReads(deps, account, readsPerMonth, wanted);
 
 type Batched = {
   readonly batch: readonly DueRow[];

@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { claimDue, reserveReads } from '../../activities/refresh-metrics/due-reads.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { sharedDatabase } from '../support/kit.ts';
+import { createWorkspace } from '../../cli/workspaces.ts';
 import { addFakeChannel } from '../support/seed.ts';
 import {
   measuredChannel,
@@ -161,13 +162,28 @@ test('concurrent refreshes do not exceed the monthly budget, and the remaining p
 test('concurrent workers get as many reads as the budget holds', async (t) => {
   const channel = await newChannel(t);
   const workers = [channel.deps, channel.newWorker(), channel.newWorker(), channel.newWorker()];
-  const ask = (worker: (typeof workers)[number]) => reserveReads(worker, channel.network.id, 25, 1);
+  const account = { workspaceId: channel.workspaceId, platform: channel.network.id };
+  const ask = (worker: (typeof workers)[number]) => reserveReads(worker, account, 25, 1);
   await ask(channel.deps);
   const granted = await Promise.all(Array.from({ length: 10 }, () => workers.map(ask)).flat());
   t.is(
     granted.reduce((sum, count) => sum + count, 0),
     24,
   );
+});
+
+test('a workspace reads at most its share of the budget, and leaves the rest to the others', async (t) => {
+  const network = measuredNetwork({ batchSize: 2, readsPerMonth: 10 });
+  const channel = await newChannel(t, network);
+  const { deps } = channel;
+  const other = await createWorkspace(deps.orm.em.fork(), 'Other');
+  await addFakeChannel(deps, other, network.id, { remoteId: 'other' });
+  const posts = await Promise.all(Array.from({ length: 8 }, () => channel.publish({ likes: 1 })));
+  channel.pass(15 * minute);
+  await channel.refresh();
+  t.is(network.reads.flat().length, 5);
+  t.is(await reserveReads(deps, { workspaceId: other, platform: network.id }, 10, 9), 5);
+  t.is(posts.length, 8);
 });
 
 test('an account that its network refuses uses up no budget of other accounts', async (t) => {
