@@ -62,6 +62,7 @@ ava("Compose's secrets are created once, and only their owner can read them", as
     t.true(['docker-compose.yml', 'temporal-docker-compose.yml'].some((one) => read(one).includes(`\${${name}`)), name); // prettier-ignore
   }
 
+  t.notRegex(read('temporal-docker-compose.yml'), /PASSWORD:-/v);
   t.false((await make()).ok);
   t.is(await readFile(file, 'utf8'), made);
   t.regex(read('.gitignore'), /^\/\.env$/mv);
