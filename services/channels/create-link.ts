@@ -17,7 +17,7 @@ import { type AccountDeps, isAtSandbox } from './oauth-context.ts';
 /** Lifetime of a link. */
 const lifeMs = 15 * 60_000;
 
-/** Open links per workspace. Another one replaces the oldest. */
+/** Open links of an API key, or of the operator. Another one replaces the oldest. */
 const mostOpen = 100;
 
 type LinkDeps = Pick<
@@ -116,8 +116,8 @@ async function storeLink(
       created_at: now,
     }),
   );
-  await dropOldest(em, workspaceId);
   await recordAudit(em, actor, 'connect_link.created', id);
+  await dropOldest(em, actor);
   return { id, link: `${deps.publicUrl}/connect/${token}`, expires_at: expiresAt.toISOString() };
 }
 
@@ -177,14 +177,16 @@ function knownValuesOf(
   };
 }
 
-/** Deletes the oldest links above the limit. A link that is being redeemed is not deleted. */
-async function dropOldest(em: Em, workspaceId: string): Promise<void> {
+/** Deletes the oldest links of this key above the limit. A link that is being redeemed is not deleted. */
+async function dropOldest(em: Em, { workspaceId, keyId }: Actor): Promise<void> {
   await query(
     em,
     sql`delete from connect_links where workspace_id = ${workspaceId} and id = any(array(
-        select id from connect_links
-        where workspace_id = ${workspaceId} and status in ('open', 'authorizing', 'choosing')
-        order by created_at desc, id desc offset ${mostOpen}))`,
+        select l.id from connect_links l
+        join audit_log a on a.object_id = l.id and a.workspace_id = l.workspace_id and a.action = 'connect_link.created'
+        where l.workspace_id = ${workspaceId} and l.status in ('open', 'authorizing', 'choosing')
+          and a.actor_id is not distinct from ${keyId ?? null}::uuid
+        order by l.created_at desc, l.id desc offset ${mostOpen}))`,
   );
 }
 
@@ -208,6 +210,10 @@ function checkReturnUrl(given: string, allowed: readonly URL[]): string {
     throw wrongReturnUrl(
       'must be an https address (http only of this machine), without a user or a fragment',
     );
+  }
+
+  if (/;|%3b|%25/iv.test(url.pathname)) {
+    throw wrongReturnUrl('must not have ";" or "%25" in its path, which servers read in two ways');
   }
 
   if (!allowed.some((one) => one.origin === url.origin && isBelow(url.pathname, one.pathname))) {

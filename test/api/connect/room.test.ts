@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import { createApiKey } from '../../../cli/workspaces.ts';
+import { clientFor } from '../../support/client.ts';
 import { accountNamed } from '../../support/pretend-oauth.ts';
 import { openBrowser } from './person.ts';
 import { answerTo, connectWorld, leaveFrom, linkFor, stage, tokenIn } from './world.ts';
@@ -69,12 +71,15 @@ test('a stalled form does not block others at the same address', async (t) => {
   await seesPage(t, link);
 });
 
-test('a workspace has at most a hundred open links: the oldest end', async (t) => {
+test('a key has at most a hundred open links: the oldest end, and those of other keys stay', async (t) => {
   const { client, browser } = await stage(world);
   const first = await linkFor(client);
   const second = await linkFor(client);
   const other = await stage(world);
   const theirs = await linkFor(other.client);
+  const { workspaceId } = client;
+  const made = await createApiKey(api.punctual.orm.em.fork(), workspaceId);
+  const colleagues = await linkFor(clientFor(api.punctual.url, workspaceId, made));
   for (let more = 0; more < 99; more += 1) {
     await linkFor(client);
   }
@@ -82,4 +87,5 @@ test('a workspace has at most a hundred open links: the oldest end', async (t) =
   t.is((await browser.get(first)).status, 404);
   t.is((await browser.get(second)).status, 200);
   t.is((await browser.get(theirs)).status, 200);
+  t.is((await browser.get(colleagues)).status, 200);
 });
