@@ -11,6 +11,7 @@ import {
 } from '../../domain/json-schema.ts';
 import { listAudit, maxAuditPage } from '../../services/audit/read-audit.ts';
 import { cursorQuery } from '../../services/cursor.ts';
+import { assertUnrestricted } from '../../services/keys/channel-restriction.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Examples, type Route } from '../http/route.ts';
 
@@ -86,7 +87,7 @@ export const auditRoutes = (deps: ApiDeps): Route[] => [
     scope: 'keys',
     summary: 'Who changed what, newest first',
     description:
-      'Each change is recorded together with the change itself, and kept for 400 days. Entries have no texts and no secrets. What workers do, such as publishing, is in the events.',
+      'Each change is recorded together with the change itself, and kept for 400 days. Entries have no texts and no secrets. What workers do, such as publishing, is in the events. A key with `channel_ids` is refused, since the log covers all channels.',
     query: auditQuery,
     answers: {
       200: {
@@ -95,10 +96,11 @@ export const auditRoutes = (deps: ApiDeps): Route[] => [
         examples,
       },
     },
-    errors: ['invalid_request'],
-    handle: async ({ caller, query }) => ({
-      status: 200,
-      body: await listAudit(deps.orm.em.fork(), caller.workspaceId, query),
-    }),
+    errors: ['invalid_request', 'channel_not_allowed'],
+    handle: async ({ caller, query }) => {
+      assertUnrestricted(caller);
+      const body = await listAudit(deps.orm.em.fork(), caller.workspaceId, query);
+      return { status: 200, body };
+    },
   }),
 ];

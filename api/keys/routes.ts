@@ -28,7 +28,8 @@ export const keyRoutes = (deps: ApiDeps): Route[] => [
     summary: 'The API keys of the workspace',
     answers: {
       200: {
-        description: 'The keys that are not revoked, oldest first.',
+        description:
+          'The keys that are not revoked, oldest first. A key with `channel_ids` sees those for no other channels.',
         schema: record({ keys: listOf(keySchema) }),
         examples: { all: examples.all },
       },
@@ -36,7 +37,7 @@ export const keyRoutes = (deps: ApiDeps): Route[] => [
     errors: [],
     handle: async ({ caller }) => ({
       status: 200,
-      body: { keys: await listKeys(deps.orm.em.fork(), caller.workspaceId) },
+      body: { keys: await listKeys(deps.orm.em.fork(), caller) },
     }),
   }),
   createCall(deps),

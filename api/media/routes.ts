@@ -141,7 +141,7 @@ const editCall = (deps: ApiDeps): Route =>
     scope: 'media',
     summary: 'Change the alt text or the name of a file',
     description:
-      'Only the fields that are sent change. The link changes with the name; the old link keeps working. An alt text that a network of a waiting post would refuse is refused.',
+      'Only the fields that are sent change. The link changes with the name; the old link keeps working. An alt text that a network of a waiting post would refuse is refused. A key with `channel_ids` cannot change a file of a post that waits on other channels.',
     body: editMediaSchema,
     bodyExamples: describedFile,
     answers: {
@@ -151,7 +151,7 @@ const editCall = (deps: ApiDeps): Route =>
         examples: singleFile,
       },
     },
-    errors: ['invalid_request', 'invalid_content', 'quota_exceeded', 'not_found'],
+    errors: ['invalid_request', 'invalid_content', 'quota_exceeded', 'not_found', 'media_in_use'],
     handle: async ({ caller, params: { id = '' }, body }) => {
       const file = await editMedia(deps, caller, id, { altText: body.alt_text, name: body.name });
       return { status: 200, body: { media: presentMedia(deps.publicUrl, file) } };

@@ -49,6 +49,16 @@ export function assertReachesChannel(holder: Holder, channelId: string): void {
   }
 }
 
+/** The audit log is of all channels. @throws AppError `channel_not_allowed` */
+export function assertUnrestricted(holder: Pick<Holder, 'channelIds'>): void {
+  if (holder.channelIds !== null) {
+    throw new AppError(
+      'channel_not_allowed',
+      'The audit log covers all channels, and this API key is restricted to some. Use a key without channel_ids.',
+    );
+  }
+}
+
 /** Figures over all channels are not for a restricted key. @throws AppError `invalid_request` */
 export function assertOneChannel(holder: Holder, channelId: string | undefined): void {
   if (holder.channelIds !== null && (channelId === undefined || !reaches(holder, channelId))) {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
+import type { Caller } from '../context.ts';
 import { scopesOf, type KeyRights, type Scope } from '../../domain/api-keys.ts';
 
 /** A key as its owner sees it. Times are ISO 8601. */
@@ -44,12 +45,20 @@ export const rightsOf = (row: KeyRow): KeyRights => ({
   expiresAt: row.expires_at,
 });
 
-/** Lists the keys of a workspace that are not revoked, oldest first. */
-export async function listKeys(em: Em, workspaceId: string): Promise<KeyView[]> {
+/**
+ * Lists the keys of a workspace that are not revoked, oldest first.
+ *
+ * @param channelIds Only keys for no other channels than these; null for all keys.
+ */
+export async function listKeys(
+  em: Em,
+  { workspaceId, channelIds }: Pick<Caller, 'workspaceId' | 'channelIds'>,
+): Promise<KeyView[]> {
   const rows = await query(
     em,
     sql<KeyRow>`select ${keyColumns} from api_keys
-      where workspace_id = ${workspaceId} and revoked_at is null order by created_at, id`,
+      where workspace_id = ${workspaceId} and revoked_at is null
+        and (${channelIds}::uuid[] is null or channel_ids <@ ${channelIds}::uuid[]) order by created_at, id`,
   );
   return rows.map(presentKey);
 }

@@ -3,6 +3,7 @@ import { recordAudit } from '../../db/audit.ts';
 import { isOpenChannel } from '../../db/channel-status.ts';
 import type { MediaFile } from '../../db/entities/media.ts';
 import type { Em } from '../../db/orm.ts';
+import { isOpenPost } from '../../db/post-status.ts';
 import { query, queryPlanned } from '../../db/query.ts';
 import { lockLibrary } from '../../db/quotas.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -24,7 +25,7 @@ type MediaEdit = {
 /**
  * Changes the name or the alt text of a file.
  *
- * @throws AppError `not_found`, `invalid_request`, `invalid_content`, `quota_exceeded`
+ * @throws AppError `not_found`, `invalid_request`, `invalid_content`, `quota_exceeded`, `media_in_use`
  */
 export async function editMedia(
   { orm, rules }: Pick<ServiceDeps, 'orm' | 'rules'>,
@@ -39,6 +40,7 @@ export async function editMedia(
     await lockFile(em, owner.workspaceId, id);
     await lockLibrary(em, owner.workspaceId);
     const file = await loadMedia(em, owner.workspaceId, id);
+    await assertReachesWaitingPosts(em, owner, id);
     if (altText !== undefined) {
       await assertFitsWaitingPosts(em, rules, file, altText);
       await reserveAltText(em, owner, file.altText, altText);
@@ -61,6 +63,35 @@ const lockFile = (em: Em, workspaceId: string, id: string): Promise<unknown> =>
     em,
     sql`select from media_files where id = ${id} and workspace_id = ${workspaceId} for no key update`,
   );
+
+/**
+ * The change would reach what other channels publish.
+ *
+ * @throws AppError `media_in_use` for a restricted key, while a post on other channels waits with the file.
+ */
+async function assertReachesWaitingPosts(
+  em: Em,
+  { workspaceId, channelIds = null }: QuotaOwner,
+  id: string,
+): Promise<void> {
+  if (channelIds === null) {
+    return;
+  }
+
+  const [post] = await query(
+    em,
+    sql`select p.id from post_media m
+      join posts p on p.id = m.post_id and p.workspace_id = m.workspace_id and ${isOpenPost('p')}
+      join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
+      where m.media_id = ${id} and m.workspace_id = ${workspaceId} and pc.channel_id <> all(${channelIds}::uuid[]) limit 1`,
+  );
+  if (post) {
+    throw new AppError(
+      'media_in_use',
+      'A scheduled post on channels that this API key may not use has this file. Use a key without channel_ids.',
+    );
+  }
+}
 
 /** @throws AppError `invalid_request` */
 function refuse(field: string, fault: string | null): void {

@@ -108,7 +108,7 @@ async function makePost(
     key,
   };
   try {
-    const isStored = await withExternalId(em, caller.workspaceId, labels, () =>
+    const isStored = await withExternalId(em, caller, labels, () =>
       storePost(deps, caller, channels, post, downloaded),
     );
     if (!isStored) {

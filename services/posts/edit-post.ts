@@ -80,7 +80,7 @@ export async function editPost(
   try {
     const whole = withDownloads(input, urls, downloaded.files);
     const edit = { postId, input: whole, dueAt, downloaded };
-    return await withExternalId(deps.orm.em.fork(), workspaceId, input, () =>
+    return await withExternalId(deps.orm.em.fork(), caller, input, () =>
       withRecount((recounts) =>
         deps.orm.em
           .fork()

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Actor } from '../../db/audit.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
@@ -75,7 +76,7 @@ export function assertLabels({ tags, metadata, externalId }: LabelsInput): void 
  */
 export async function withExternalId<T>(
   em: Em,
-  workspaceId: string,
+  holder: Holder,
   { externalId }: LabelsInput,
   write: () => Promise<T>,
 ): Promise<T> {
@@ -88,39 +89,44 @@ export async function withExternalId<T>(
       throw error;
     }
 
-    throw taken(await ownerOf(em, workspaceId, externalId), error);
+    throw taken(await ownerOf(em, holder, externalId), error);
   }
 }
 
 /** @throws AppError `external_id_taken` if a post of the workspace has the external id. */
 export async function assertFreeExternalId(
   em: Em,
-  workspaceId: string,
+  holder: Holder,
   { externalId }: LabelsInput,
 ): Promise<void> {
-  const owner = typeof externalId === 'string' && (await ownerOf(em, workspaceId, externalId));
+  const owner = typeof externalId === 'string' && (await ownerOf(em, holder, externalId));
   if (owner) {
     throw taken(owner);
   }
 }
 
-/** Returns the id of the post that has the external id. */
+type Holder = Pick<Actor, 'workspaceId' | 'channelIds'>;
+
+/** Returns the post that has the external id; its id is null if it is on none of a restricted key's channels. */
 async function ownerOf(
   em: Em,
-  workspaceId: string,
+  { workspaceId, channelIds = null }: Holder,
   externalId: LabelsInput['externalId'],
-): Promise<string | undefined> {
+): Promise<{ readonly id: string | null } | undefined> {
   const [post] = await query(
     em,
-    sql<{ id: string }>`
-      select id from posts
-      where workspace_id = ${workspaceId} and external_id = ${labelsOf({ externalId }).externalId}`,
+    sql<{ id: string | null }>`
+      select case when ${channelIds}::uuid[] is null or exists (select from post_channels pc
+          where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.channel_id = any(${channelIds}::uuid[]))
+        then p.id end as id
+      from posts p
+      where p.workspace_id = ${workspaceId} and p.external_id = ${labelsOf({ externalId }).externalId}`,
   );
-  return post?.id;
+  return post;
 }
 
-function taken(postId: string | undefined, cause?: Error): AppError {
-  const owner = postId === undefined ? 'another post' : `post ${postId}`;
+function taken(post: { readonly id: string | null } | undefined, cause?: Error): AppError {
+  const owner = post?.id ? `post ${post.id}` : 'another post';
   const message = `belongs to ${owner}: edit that post, or send another external_id`;
   return new AppError('external_id_taken', `/external_id ${message}.`, {
     details: [{ path: '/external_id', message }],

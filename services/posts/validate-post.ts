@@ -89,7 +89,7 @@ export async function validatePost(
       ...idsOfChannels(early),
     ]),
   );
-  await assertFreeExternalId(em, workspaceId, input);
+  await assertFreeExternalId(em, owner, input);
   const downloaded = await downloadMedia(deps, owner, urls, signal);
   await downloaded.removeUnclaimed();
   await assertMediaQuota(em, owner, downloaded.files);

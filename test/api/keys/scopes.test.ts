@@ -5,6 +5,7 @@ import { createApiKey } from '../../../cli/workspaces.ts';
 import { scopes, type Scope } from '../../../domain/api-keys.ts';
 import { clientFor, type Client, type Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
+import { storeMedia } from '../../support/seed-media.ts';
 import { storeChannel } from '../../support/seed.ts';
 
 const api = sharedApi(test);
@@ -98,12 +99,14 @@ test('a key for drafts cannot make a post go out, nor change one that will', asy
 
 const withoutWebhooks: readonly Scope[] = scopes.filter((scope) => scope !== 'webhooks');
 
-type Things = Readonly<Record<'mine' | 'other' | 'own' | 'both' | 'theirs' | 'none', string>>;
+type Things = Readonly<
+  Record<'mine' | 'other' | 'own' | 'both' | 'theirs' | 'none' | 'free' | 'file', string>
+>;
 
 /** Calls by a key for the channel `mine`, each with its status or error code. The posts are named by their channels. */
 function restricted(
   one: Client,
-  { mine, other, own, both, theirs, none }: Things,
+  { mine, other, own, both, theirs, none, free, file }: Things,
 ): (readonly [() => Promise<Reply>, number | string])[] {
   const on = (...ids: string[]) => ({ body: 'x', channel_ids: ids });
   const options = { options: { visibility: 'unlisted' } };
@@ -151,6 +154,9 @@ function restricted(
     [() => one.get('/analytics'), 'invalid_request'],
     [() => one.get('/analytics/best-times'), 'invalid_request'],
     [() => one.get('/webhooks'), 'scope_missing'],
+    [() => one.get('/audit'), 'channel_not_allowed'],
+    [() => one.patch(`/media/${free}`, { alt_text: 'A cat.' }), 200],
+    [() => one.patch(`/media/${file}`, { alt_text: 'A dog.' }), 'media_in_use'],
   ];
 }
 
@@ -169,7 +175,24 @@ test('a key for one channel sees and uses that channel and its posts only', asyn
     await postOn(other),
     await postOn(),
   ];
-  const things = { mine, other, own, both, theirs, none };
+  const [free, file] = [
+    await storeMedia(api.punctual, all.workspaceId),
+    await storeMedia(api.punctual, all.workspaceId),
+  ];
+  const labelled = { body: 'x', channel_ids: [other], media_ids: [file], external_id: 'album' };
+  const waiting = await all.post('/posts', { ...labelled, schedule_in_minutes: 600 });
+  t.is(waiting.status, 201);
+  for (const path of ['/posts/validate', '/posts']) {
+    const { body } = await one.post(path, { body: 'y', channel_ids: [mine], external_id: 'album' });
+    t.is(body.code, 'external_id_taken');
+    t.false(JSON.stringify(body).includes(waiting.body.post.id), path);
+  }
+
+  const names = async (client: Client): Promise<string[]> =>
+    (await client.get('/keys')).body.keys.map(({ last_four: last }: { last_four: string }) => last);
+  t.deepEqual(await names(one), [one.key.slice(-4)]);
+  t.is((await names(all)).length, 2);
+  const things = { mine, other, own, both, theirs, none, free, file };
   for (const [index, [call, wanted]] of restricted(one, things).entries()) {
     const { status, body } = await call();
     const got = typeof wanted === 'number' ? status : body.code;

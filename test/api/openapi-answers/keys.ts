@@ -3,6 +3,7 @@ import { scopes } from '../../../domain/api-keys.ts';
 import { clientFor, type Client } from '../../support/client.ts';
 import type { Contract } from '../../support/contract.ts';
 import type { Punctual } from '../../support/punctual.ts';
+import { storeMedia } from '../../support/seed-media.ts';
 import { storeChannel } from '../../support/seed.ts';
 import type { Owned } from '../owned.ts';
 import type { RecordAnswer } from './record-answer.ts';
@@ -38,7 +39,7 @@ export async function keys(
     }
   }
 
-  await restrictedCalls(restricted, { client, channel, other }, recordAnswer);
+  await restrictedCalls(punctual, restricted, { client, channel, other }, recordAnswer);
 
   const fresh = { name: 'Ours', scopes: ['keys'] };
   const { key } = (await client.post('/keys', fresh)).body;
@@ -67,12 +68,20 @@ export async function keys(
 
 /** The other refusals of a key for one channel. */
 async function restrictedCalls(
+  punctual: Punctual,
   restricted: Client,
   { client, channel, other }: Pick<Owned, 'client' | 'channel'> & { readonly other: string },
   recordAnswer: RecordAnswer,
 ): Promise<void> {
   const connect = await restricted.post('/channels/connect', { platform: 'mastodon' });
   recordAnswer('post /channels/connect', connect);
+
+  recordAnswer('get /audit', await restricted.get('/audit'));
+  const file = await storeMedia(punctual, client.workspaceId);
+  const waiting = { body: 'x', channel_ids: [other], media_ids: [file], schedule_in_minutes: 600 };
+  await client.post('/posts', waiting);
+  const described = await restricted.patch(`/media/${file}`, { alt_text: 'A cat.' });
+  recordAnswer('patch /media/{id}', described);
 
   const moved = { body: 'Moved', channel_ids: [channel], idempotency_key: 'moved' };
   const { id } = (await restricted.post('/posts', moved)).body.post;
