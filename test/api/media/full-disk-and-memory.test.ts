@@ -225,10 +225,12 @@ test('ten files of 200 MB do not grow the memory of the process', async (t) => {
   const growths: number[] = [];
 
   for (let count = 0; count < 10; count += 1) {
-    const beginning = count % 2 === 0 ? still : large;
+    const isPicture = count % 2 === 0;
+    const beginning = isPicture ? still : large;
     const { status, body } = await uploadLarge(t, library, client, beginning);
     t.is(status, 201, JSON.stringify(body));
-    t.is(body.media.size_bytes, 200 * megabyte);
+    // What follows the end of a picture is cut off.
+    t.is(body.media.size_bytes, isPicture ? still.length : 200 * megabyte);
     await client.delete(`/media/${body.media.id}`);
     noted.push(memoryOf(library.pid));
     growths.push(growth());
