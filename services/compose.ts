@@ -38,7 +38,7 @@ export function composeServices(
   networks: Networks,
   { orm, guardsNetworks, outside = {} }: Options,
 ): Composed {
-  const { publicUrl, sandboxUrl, returnUrls, quotas, egressAllow } = config;
+  const { publicUrl, sandboxUrl, returnUrls, brand, quotas, egressAllow } = config;
   const nat64 = parseNat64Prefixes(egressAllow.nat64);
   const openTo = (purpose: keyof typeof egressSettings) => ({
     allow: parseAllowList(egressAllow[purpose]),
@@ -69,6 +69,7 @@ export function composeServices(
     publicUrl,
     sandboxUrl,
     returnUrls,
+    brand,
     quotas,
   };
 }

@@ -1,4 +1,5 @@
 import type { Orm } from '../db/orm.ts';
+import type { Brand } from '../domain/brand.ts';
 import type { Quotas } from '../domain/quotas.ts';
 import type { Rules } from '../networks/content-rules.ts';
 import type { Networks } from '../networks/registry.ts';
@@ -35,6 +36,8 @@ export type ServiceDeps = {
   readonly sandboxUrl: string | null;
   /** Allowed return URLs after an account was connected. */
   readonly returnUrls: readonly URL[];
+  /** The brand of pages for workspaces without their own. */
+  readonly brand: Brand;
   /** Default quotas of a workspace. */
   readonly quotas: Quotas;
 };

@@ -38,6 +38,13 @@ const example = {
   name: 'Ana & Co',
   plan: 'standard',
   quotas: Object.fromEntries(quotaNames.map((name) => [name, 10_000])),
+  brand: {
+    name: 'Album',
+    logo_url: 'https://album.example/logo.png',
+    color: '#1f5fbf',
+    terms_url: null,
+    privacy_url: null,
+  },
   channels: 2,
   created_at: '2027-03-01T09:00:00.000Z',
   deleted_at: null,
@@ -164,7 +171,7 @@ const editCall = (deps: ApiDeps): Route =>
     path: '/workspaces/{id}',
     operationId: 'editWorkspace',
     tag: 'Workspaces',
-    summary: 'Change the name, the plan or the limits of a workspace',
+    summary: 'Change the name, the plan, the limits or the brand of a workspace',
     description:
       'Only the fields that are sent change. A limit below the use removes nothing; it only refuses new things.',
     isForOperators: true,
@@ -174,6 +181,10 @@ const editCall = (deps: ApiDeps): Route =>
       limits: {
         summary: 'More scheduled posts, and the default number of drafts',
         value: { quotas: { scheduled: 20_000, drafts: null } },
+      },
+      brand: {
+        summary: 'Pages of links with the name and colour of your product',
+        value: { brand: { name: 'Album', color: '#1f5fbf' } },
       },
       ended: { summary: 'Without a plan', value: { plan: null } },
     },

@@ -8,6 +8,7 @@ import {
   text,
   uuid,
 } from '../../domain/json-schema.ts';
+import { longestBrandText, type Brand } from '../../domain/brand.ts';
 import { quotaNames, type QuotaName } from '../../domain/quotas.ts';
 import { limitDescriptions } from '../workspace/routes.ts';
 import { longestWorkspaceName, mostQuota } from '../../services/workspaces/write-workspaces.ts';
@@ -21,6 +22,23 @@ export const quotasSchema = record(ofEachQuota(count));
 
 export const quotasEditSchema = fields(ofEachQuota({ ...nullable(count), maximum: mostQuota }));
 
+const brandDescriptions: Readonly<Record<keyof Brand, string>> = {
+  name: 'The name of your product, in place of "Punctual".',
+  logo_url: 'The https address of its logo, the only thing that the pages load from another host.',
+  color:
+    'The colour of buttons, such as `#1f5fbf`. Their text is black or white, whichever contrasts more.',
+  terms_url: 'The https address of its terms, linked at the foot.',
+  privacy_url: 'The https address of its privacy policy, linked at the foot.',
+};
+
+const ofEachBrandField = <const S extends object>(schema: S) =>
+  Object.fromEntries(
+    Object.entries(brandDescriptions).map(([name, description]) => [
+      name,
+      { ...schema, description },
+    ]),
+  ) as Record<keyof Brand, S>;
+
 export const workspaceSchema = record({
   id: uuid,
   name: { ...nullable(text), description: 'Its name, for people.' },
@@ -30,6 +48,11 @@ export const workspaceSchema = record({
       'All plans are equal. Without one, posts cannot be created, changed or retried; scheduled posts are still published.',
   },
   quotas: { ...quotasSchema, description: 'The limits in force.' },
+  brand: {
+    ...record(ofEachBrandField(nullable(text))),
+    description:
+      'Its brand on the pages of links. A null field has the value of the settings of the service.',
+  },
   channels: { ...count, description: 'How many channels are connected.' },
   created_at: dateTime,
   deleted_at: {
@@ -55,6 +78,11 @@ const given = {
   quotas: {
     ...quotasEditSchema,
     description: 'Only the given limits change; null returns to the default.',
+  },
+  brand: {
+    ...nullable(fields(ofEachBrandField({ ...nullable(text), maxLength: longestBrandText }))),
+    description:
+      'What the pages of links show. Only the given fields change; a null field returns to the settings of the service, and null returns all.',
   },
 };
 

@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { Scope } from '../../domain/api-keys.ts';
+import type { Brand } from '../../domain/brand.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import { createdAt, id, instant } from './columns.ts';
 
@@ -20,6 +21,8 @@ export const WorkspaceSchema = defineEntity({
     plan: p.text().strictNullable().default('standard'),
     /** Quotas that differ from the settings, by name. */
     quotas: p.json<Partial<Quotas>>().defaultRaw(`'{}'`),
+    /** Fields that differ from the settings. */
+    brand: p.json<Partial<Brand>>().defaultRaw(`'{}'`),
     /** Sequence of the newest numbered event. */
     lastEventSequence: p.bigint('number').default(0),
     createdAt: createdAt(),

@@ -35,6 +35,13 @@ export class Migration0048SearchWords extends Migration {
   }
 }
 
+/** Workspaces may have a brand for their pages of links. */
+export class Migration0051Brands extends Migration {
+  override up(): void {
+    this.addSql(`alter table "workspaces" add column "brand" jsonb not null default '{}'`);
+  }
+}
+
 /** Warnings as lists, beside their sentences; null for posts that the previous version wrote. */
 export class Migration0053Warnings extends Migration {
   override up(): void {

@@ -23,6 +23,7 @@ import {
 import {
   Migration0047OperatorKeyExpiry,
   Migration0048SearchWords,
+  Migration0051Brands,
   Migration0053Warnings,
 } from './from-0047.ts';
 
@@ -50,6 +51,7 @@ export const migrations = [
   { name: 'migration-0046-dropped-references', class: Migration0046DroppedReferences },
   { name: 'migration-0047-operator-key-expiry', class: Migration0047OperatorKeyExpiry },
   { name: 'migration-0048-search-words', class: Migration0048SearchWords },
+  { name: 'migration-0051-brands', class: Migration0051Brands },
   { name: 'migration-0053-warnings', class: Migration0053Warnings },
 ];
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { brandFields, brandOf, type Brand } from '../../domain/brand.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import type { StorageSettings } from '../storage/create-storage.ts';
 import { egressAllow, returnUrls, type EgressAllow } from './allowed-addresses.ts';
@@ -35,6 +36,8 @@ export type Config = {
   readonly sandboxUrl: string | null;
   /** Allowed redirect targets after an account was connected. */
   readonly returnUrls: readonly URL[];
+  /** The brand of pages for workspaces without their own. */
+  readonly brand: Brand;
   /** Path of a prebuilt workflow bundle; null when the worker bundles the code at startup. */
   readonly workflowBundle: string | null;
   /** Number of proxies in front of the API whose `X-Forwarded-For` is trusted. */
@@ -68,6 +71,7 @@ export function readConfig(env: Env = process.env): Config {
     ),
     sandboxUrl: optionalAddress(env, 'PUNCTUAL_SANDBOX_URL', 'http://127.0.0.1:4000', problems),
     returnUrls: returnUrls(env, problems),
+    brand: brand(env, problems),
     workflowBundle: workflowBundle(env, problems),
     trustedProxies: trustedProxies(env, problems),
   };
@@ -169,6 +173,27 @@ function migrates(env: Env, problems: string[]): boolean {
 
   return given !== 'off';
 }
+
+const brandSettings = {
+  name: 'PUNCTUAL_BRAND_NAME',
+  logo_url: 'PUNCTUAL_BRAND_LOGO_URL',
+  color: 'PUNCTUAL_BRAND_COLOR',
+  terms_url: 'PUNCTUAL_BRAND_TERMS_URL',
+  privacy_url: 'PUNCTUAL_BRAND_PRIVACY_URL',
+} as const;
+
+const brand = (env: Env, problems: string[]): Brand =>
+  brandOf((field) => {
+    const setting = brandSettings[field];
+    const { form, read } = brandFields[field];
+    const given = textSetting(env, setting, '');
+    const value = given === '' ? null : read(given);
+    if (given !== '' && value === null) {
+      problems.push(`${setting} must be ${form}, not "${given}".`);
+    }
+
+    return value;
+  });
 
 function workflowBundle(env: Env, problems: string[]): string | null {
   const given = textSetting(env, 'PUNCTUAL_WORKFLOW_BUNDLE', '');

@@ -106,6 +106,11 @@ export function readSettingsOrExit<T extends Readers>(env: Env, readers: T): Set
 export const knownSettings: readonly string[] = [
   'PUNCTUAL_BLUESKY_PLC_URL',
   'PUNCTUAL_BLUESKY_RESOLVER_URL',
+  'PUNCTUAL_BRAND_COLOR',
+  'PUNCTUAL_BRAND_LOGO_URL',
+  'PUNCTUAL_BRAND_NAME',
+  'PUNCTUAL_BRAND_PRIVACY_URL',
+  'PUNCTUAL_BRAND_TERMS_URL',
   'PUNCTUAL_CONNECT_RETURN_URLS',
   'PUNCTUAL_DATA',
   'PUNCTUAL_DATABASE_POOL',

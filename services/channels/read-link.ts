@@ -1,5 +1,8 @@
+import { sql } from 'kysely';
 import { Channel, ConnectLink } from '../../db/entities/channels.ts';
 import { Workspace } from '../../db/entities/workspaces.ts';
+import { query } from '../../db/query.ts';
+import { brandOf, type Brand } from '../../domain/brand.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Connector } from '../../networks/network-entry.ts';
 import type { OauthEntry } from '../../networks/oauth/contract.ts';
@@ -83,6 +86,24 @@ export async function describeLink(deps: ServiceDeps, link: ConnectLink): Promis
     handle: channel?.handle ?? null,
     connector: connectorOf(deps, link),
   };
+}
+
+/**
+ * The brand of the workspace to which a link belongs, and of the settings where it has none.
+ *
+ * @param at Secrets of one link; any text is accepted.
+ */
+export async function brandAt(
+  { orm, brand }: Pick<ServiceDeps, 'orm' | 'brand'>,
+  { token, state }: { readonly token: string; readonly state: string },
+): Promise<Brand> {
+  const [row] = await query(
+    orm.em.fork(),
+    sql<{ brand: Partial<Brand> }>`select w.brand
+      from connect_links l join workspaces w on w.id = l.workspace_id
+      where l.token_hash = ${sha256Hex(token)} or l.state_hash = ${sha256Hex(state)}`,
+  );
+  return brandOf((field) => row?.brand[field] ?? brand[field]);
 }
 
 export type ConnectedAccount = {

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
+import { brandOf, type Brand } from '../../domain/brand.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import { encodeCursor, readCursor } from '../cursor.ts';
@@ -16,20 +17,23 @@ export type WorkspaceView = {
   readonly plan: string | null;
   /** The limits in force. */
   readonly quotas: Quotas;
+  /** Its own brand; a null field has the value of the settings. */
+  readonly brand: Brand;
   /** How many channels are connected. */
   readonly channels: number;
   readonly created_at: string;
   readonly deleted_at: string | null;
 };
 
-type Row = Omit<WorkspaceView, 'quotas' | 'created_at' | 'deleted_at'> & {
+type Row = Omit<WorkspaceView, 'quotas' | 'brand' | 'created_at' | 'deleted_at'> & {
   readonly quotas: Partial<Quotas>;
+  readonly brand: Partial<Brand>;
   readonly created_at: Date;
   readonly deleted_at: Date | null;
 };
 
 const select = (where: RawBuilder<unknown>) => sql<Row>`
-  select id, name, plan, quotas, created_at, deleted_at, (select count(*)::int from channels c
+  select id, name, plan, quotas, brand, created_at, deleted_at, (select count(*)::int from channels c
     where c.workspace_id = w.id and c.disconnected_at is null) as channels
   from workspaces w where purged_at is null ${where}`;
 
@@ -72,6 +76,7 @@ const present = (row: Row, quotas: Quotas): WorkspaceView => ({
   name: row.name,
   plan: row.plan,
   quotas: { ...quotas, ...row.quotas },
+  brand: brandOf((field) => row.brand[field]),
   channels: row.channels,
   created_at: row.created_at.toISOString(),
   deleted_at: row.deleted_at?.toISOString() ?? null,

@@ -4,6 +4,7 @@ import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { recountShares } from '../../db/quotas.ts';
+import { brandFieldNames, brandFields, type Brand } from '../../domain/brand.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { QuotaName } from '../../domain/quotas.ts';
@@ -17,6 +18,8 @@ export type WorkspaceEdit = {
   readonly plan?: string | null;
   /** Null returns to the default. */
   readonly quotas?: Readonly<Partial<Record<QuotaName, number | null>>>;
+  /** Null fields return to the settings, and null returns all. */
+  readonly brand?: Partial<Brand> | null;
 };
 
 /** The API accepts at most 15 digits, so that JSON and PostgreSQL read the same number. */
@@ -29,16 +32,18 @@ export const longestWorkspaceName = 200;
 export async function storeWorkspace(
   em: Em,
   origin: Origin,
-  { name, plan = 'standard', quotas = {} }: WorkspaceEdit & { readonly name: string },
+  { name, plan = 'standard', quotas = {}, brand = null }: WorkspaceEdit & { readonly name: string },
 ): Promise<string> {
   const known = readName(name);
   const own = Object.fromEntries(Object.entries(quotas).filter(([, limit]) => limit !== null));
+  const ownBrand = readBrand(brand ?? {});
   const id = newId();
   return em.transactional(async (tx) => {
     await query(
       tx,
-      sql`insert into workspaces (id, name, plan, quotas, created_at)
-        values (${id}, ${known}, ${readPlan(plan)}, ${JSON.stringify(own)}::jsonb, now())`,
+      sql`insert into workspaces (id, name, plan, quotas, brand, created_at)
+        values (${id}, ${known}, ${readPlan(plan)}, ${JSON.stringify(own)}::jsonb,
+          jsonb_strip_nulls(${ownBrand}::jsonb), now())`,
     );
     await recordAudit(tx, { ...origin, workspaceId: id }, 'workspace.created', id);
     return id;
@@ -55,11 +60,13 @@ export async function editWorkspace(
   em: Em,
   origin: Origin,
   id: string,
-  { name, plan, quotas = {} }: WorkspaceEdit,
+  { name, plan, quotas = {}, brand }: WorkspaceEdit,
 ): Promise<void> {
   const sets = [
     ...(name === undefined ? [] : [sql`name = ${readName(name)}`]),
     ...(plan === undefined ? [] : [sql`plan = ${readPlan(plan)}`]),
+    ...(brand === null ? [sql`brand = '{}'`] : []),
+    ...(brand ? [sql`brand = jsonb_strip_nulls(brand || ${readBrand(brand)}::jsonb)`] : []),
     sql`quotas = jsonb_strip_nulls(quotas || ${JSON.stringify(quotas)}::jsonb)`,
   ];
   await em.transactional(async (tx) => {
@@ -193,6 +200,29 @@ function readPlan(given: string | null): string | null {
   }
 
   return given === 'none' ? null : given;
+}
+
+/** The normal form of the given fields, in JSON, which leaves out the others. @throws AppError `invalid_request` */
+const readBrand = (given: Partial<Brand>): string =>
+  JSON.stringify(
+    Object.fromEntries(
+      brandFieldNames.map((field) => [field, readBrandField(field, given[field])]),
+    ),
+  );
+
+function readBrandField<T extends string | null | undefined>(field: keyof Brand, given: T) {
+  if (given === undefined || given === null) {
+    return given;
+  }
+
+  const { form, read } = brandFields[field];
+  const value = read(given);
+  if (value === null) {
+    const message = `The field ${field} of a brand must be ${form}, or null for the value of the settings; not "${given}".`;
+    throw invalid(`brand/${field}`, message);
+  }
+
+  return value;
 }
 
 const invalid = (field: string, message: string): AppError =>

@@ -77,6 +77,64 @@ test('of repeated calls with an idempotency key one creates a workspace or a key
   }
 });
 
+test('a workspace has a brand whose fields change one by one, and hostile values are refused at their field', async (t) => {
+  const operator = await newOperator();
+  const none = { name: null, logo_url: null, color: null, terms_url: null, privacy_url: null };
+  const brand = { name: ' Album ', color: '#1F5FBF', terms_url: null };
+  const { id, ...made } = (await operator.post('/workspaces', { name: 'Ana', brand })).body
+    .workspace;
+  t.deepEqual(made.brand, { ...none, name: 'Album', color: '#1f5fbf' });
+  const edit = async (given: object | null) => {
+    t.is((await operator.patch(`/workspaces/${id}`, { brand: given })).status, 200);
+    return (await operator.get(`/workspaces/${id}`)).body.workspace.brand;
+  };
+  const logo = 'https://album.example/logo.png?v=2';
+  t.deepEqual(await edit({ logo_url: logo, name: null }), {
+    ...none,
+    color: '#1f5fbf',
+    logo_url: logo,
+  });
+  t.like(await edit({}), { color: '#1f5fbf', logo_url: logo });
+
+  const addresses = [
+    '',
+    'http://album.example/',
+    '//album.example/',
+    'javascript:alert(1)',
+    'data:image/png;base64,AAAA',
+    'https://ana:secret@album.example/',
+    'https://*/logo.png',
+    'https://a;script-src/logo.png',
+    'https://a,b/logo.png',
+    'https://[::1]/logo.png',
+    'https://album.example/\nx',
+    `https://album.example/${'x'.repeat(480)}`,
+  ];
+  const wrong: Readonly<Record<string, readonly string[]>> = {
+    name: ['', ' \u200b', 'a\nb', 'a\u202eb', 'x'.repeat(101)],
+    color: ['', 'red', '#fff', '#1f5fbf00', '#1f5fb;', '#1f5fbg', '#1f5fbf\n'],
+    logo_url: addresses,
+    terms_url: addresses,
+    privacy_url: addresses,
+  };
+  for (const [field, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      const body = { brand: { [field]: value } };
+      for (const refused of [
+        await operator.patch(`/workspaces/${id}`, body),
+        await operator.post('/workspaces', { name: 'x', ...body }),
+      ]) {
+        t.deepEqual([refused.status, refused.body.code], [400, 'invalid_request'], value);
+        t.is(refused.body.details[0].path, `/brand/${field}`, value);
+        t.regex(refused.body.error, /must (?:be an? |have at most)/v, value);
+      }
+    }
+  }
+
+  t.is((await operator.post('/workspaces', { name: 'x', brand: { logo } })).status, 400);
+  t.deepEqual(await edit(null), none);
+});
+
 test('workspaces are listed in pages, newest first, and bad values are refused', async (t) => {
   const operator = await newOperator();
   const ids: string[] = [];

@@ -9,6 +9,7 @@ import { createAdmission, type Admission } from '../../api/http/admission.ts';
 import { createPool } from '../../api/rate-limits/limiter.ts';
 import { composeApi } from '../../api/run-api.ts';
 import type { Orm } from '../../db/orm.ts';
+import type { Brand } from '../../domain/brand.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import type { Network } from '../../networks/network.ts';
 import { openNetworks } from '../../networks/registry.ts';
@@ -80,6 +81,8 @@ export type ApiOptions = Patience & {
   readonly sandboxUrl?: string;
   /** Allowed return URLs of browsers. */
   readonly returnUrls?: readonly string[];
+  /** The brand of the settings. */
+  readonly brand?: Partial<Brand>;
   /** The service's address from outside. */
   readonly publicUrl?: string;
   /** On 127.0.0.1, for a public URL that names it; a free one by default. */
@@ -146,6 +149,7 @@ function configFor(databaseUrl: string, options: ApiOptions): Config {
     quotas: { ...usualQuotas, ...options.quotas },
     sandboxUrl: options.sandboxUrl ?? null,
     returnUrls: (options.returnUrls ?? []).map((one) => new URL(one)),
+    brand: { ...config.brand, ...options.brand },
     trustedProxies,
   };
 }

@@ -1,18 +1,56 @@
+import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
+import type { Brand } from '../../../domain/brand.ts';
 import { html, type Html } from '../../../runtime/html.ts';
 
+/** What every page of a link has in common. */
+export type Look = {
+  /** The public path prefix of this service, without a trailing slash. */
+  readonly base: string;
+  readonly brand: Brand;
+};
+
+/** The style of buttons. Their text is black or white, by the luminance of WCAG 2. */
+function colorsOf({ color }: Brand): Html[] {
+  if (color === null) {
+    return [];
+  }
+
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  // Black and white contrast alike at 0.179.
+  const onBrand = luminance > 0.179 ? '#000000' : '#ffffff';
+  const css = `:root{--brand:${color};--on-brand:${onBrand};--edge:var(--line)}`;
+  return [
+    html`<style>
+      ${css}
+    </style>`,
+  ];
+}
+
+/** A source for `style-src`: the hash of what is between the tags, spaces included. */
+const hashOf = ({ markup }: Html): string => {
+  const css = markup.slice(markup.indexOf('>') + 1, markup.lastIndexOf('<'));
+  return ` 'sha256-${createHash('sha256').update(css).digest('base64')}'`;
+};
+
 /**
- * Allows only the page's own stylesheet and forms that lead back here. The page leads to the network by a link and a
- * refresh (`leavePage`): Chromium also applies `form-action` to redirects, and the server of a Mastodon account is
- * unknown when the form is shown.
+ * Allows only the page's own stylesheet, the brand's colours and logo, and forms that lead back here. The page leads to
+ * the network by a link and a refresh (`leavePage`): Chromium also applies `form-action` to redirects, and the server of
+ * a Mastodon account is unknown when the form is shown.
  */
-const policy = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+const policyOf = (brand: Brand): string =>
+  [
+    "default-src 'none'",
+    `style-src 'self'${colorsOf(brand).map(hashOf).join('')}`,
+    ...(brand.logo_url === null ? [] : [`img-src ${new URL(brand.logo_url).origin}`]),
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
 
 export type ConnectPage = {
   readonly title: string;
@@ -21,9 +59,9 @@ export type ConnectPage = {
   readonly refresh?: { readonly seconds: number; readonly url: string };
 };
 
-/** @param base The public path prefix of this service, without a trailing slash. */
-const documentOf = ({ title, content, refresh }: ConnectPage, base: string): string =>
-  html`<!doctype html>
+function documentOf({ title, content, refresh }: ConnectPage, { base, brand }: Look): string {
+  const name = brand.name ?? 'Punctual';
+  return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -31,23 +69,34 @@ const documentOf = ({ title, content, refresh }: ConnectPage, base: string): str
         <meta name="robots" content="noindex" />
         <meta name="color-scheme" content="light dark" />
         ${refresh ? [html`<meta http-equiv="refresh" content="${refresh.seconds}; url=${refresh.url}" />`] : []}
-        <title>${title} · Punctual</title>
+        <title>${title} · ${name}</title>
         <link rel="stylesheet" href="${base}/connect/style.css" />
+        ${colorsOf(brand)}
       </head>
       <body>
         <main>
-          <p class="service">Punctual</p>
+          ${brand.logo_url === null ? [] : [html`<img class="logo" src="${brand.logo_url}" alt="" />`]}
+          <p class="service">${name}</p>
           <h1>${title}</h1>
-          ${content}
+          ${content} ${footerOf(brand)}
         </main>
       </body>
     </html>`.markup;
+}
+
+function footerOf({ terms_url: terms, privacy_url: privacy }: Brand): Html[] {
+  const links = [
+    ...(terms === null ? [] : [html`<a href="${terms}" rel="noreferrer">Terms</a>`]),
+    ...(privacy === null ? [] : [html`<a href="${privacy}" rel="noreferrer">Privacy</a>`]),
+  ];
+  return links.length === 0 ? [] : [html`<footer>${links}</footer>`];
+}
 
 /** Sends a page that must not be cached. */
-export function showPage(ctx: Context, status: number, page: ConnectPage, base: string): void {
+export function showPage(ctx: Context, status: number, page: ConnectPage, look: Look): void {
   ctx.set({
     'Cache-Control': 'no-store',
-    'Content-Security-Policy': policy,
+    'Content-Security-Policy': policyOf(look.brand),
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',
@@ -56,7 +105,7 @@ export function showPage(ctx: Context, status: number, page: ConnectPage, base: 
   });
   ctx.status = status;
   ctx.type = 'text/html; charset=utf-8';
-  ctx.body = documentOf(page, base);
+  ctx.body = documentOf(page, look);
 }
 
 /** An error that screen readers announce immediately. */

@@ -14,7 +14,7 @@ import { clientAddress, originOf } from '../../rate-limits/client-address.ts';
 import { basePath, browserOf } from './browser.ts';
 import { showPage } from './document.ts';
 import { problemPage, usedPage } from './pages.ts';
-import { goOn, sendForm, showLink } from './steps.ts';
+import { goOn, lookOf, sendForm, showLink } from './steps.ts';
 
 /** Concurrent requests of one client address that look up or show a link. They need no key. */
 const mostPerAddress = 4;
@@ -64,7 +64,7 @@ export function connectPages(deps: ApiDeps & { readonly logFailure: LogFailure }
         deps.gate.assertOpen();
         await handle(ctx, { enter, workOn });
       } catch (error) {
-        const failure = showFailure(deps, ctx, error);
+        const failure = await showFailure(deps, ctx, error);
         if (failure) {
           deps.logFailure(ctx, failure, error);
         }
@@ -116,11 +116,21 @@ async function handleCallback(deps: ApiDeps, ctx: RouterContext, room: Room): Pr
 }
 
 /** @returns null for a refusal that belongs to the link. */
-function showFailure(deps: ApiDeps, ctx: RouterContext, error: unknown): AppError | null {
-  const base = basePath(deps.publicUrl);
+async function showFailure(
+  deps: ApiDeps,
+  ctx: RouterContext,
+  error: unknown,
+): Promise<AppError | null> {
+  // Another failure may be the database's, so its page asks it for no brand.
+  const plain = { base: basePath(deps.publicUrl), brand: deps.brand };
   if (error instanceof Problem) {
     const page = error.code === 'used' ? usedPage(error.message) : problemPage(error.message);
-    showPage(ctx, statusOfProblem[error.code] ?? 400, page, base);
+    showPage(
+      ctx,
+      statusOfProblem[error.code] ?? 400,
+      page,
+      await lookOf(deps, ctx).catch(() => plain),
+    );
     return null;
   }
 
@@ -130,7 +140,7 @@ function showFailure(deps: ApiDeps, ctx: RouterContext, error: unknown): AppErro
     ctx.set('Retry-After', '2');
   }
 
-  showPage(ctx, status, problemPage(failure.message), base);
+  showPage(ctx, status, problemPage(failure.message), plain);
   return failure;
 }
 

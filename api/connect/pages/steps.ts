@@ -13,6 +13,7 @@ import {
 import { Problem, problemOf } from '../../../services/channels/connect-problem.ts';
 import { connectWithSecret } from '../../../services/channels/connect-with-secret.ts';
 import {
+  brandAt,
   connectedAccount,
   describeLink,
   networkNameOf,
@@ -21,7 +22,7 @@ import { sendLostPosts } from '../../../services/channels/reconnect-channel.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { clientAddress, originOf } from '../../rate-limits/client-address.ts';
 import { basePath, browserOf, formKey, isFormKey, markBrowser } from './browser.ts';
-import { showPage } from './document.ts';
+import { showPage, type Look } from './document.ts';
 import {
   choicePage,
   connectedPage,
@@ -38,6 +39,15 @@ type Shown = {
   readonly typed?: Readonly<Record<string, string>>;
 };
 
+/** The look of the page that a request gets: that of its link, which its token or the network's answer names. */
+export const lookOf = async (deps: ApiDeps, ctx: RouterContext): Promise<Look> => ({
+  base: basePath(deps.publicUrl),
+  brand: await brandAt(deps, {
+    token: ctx.params['token'] ?? '',
+    state: new URLSearchParams(ctx.querystring).get('state') ?? '',
+  }),
+});
+
 /** Shows the page of a link. Reading it changes nothing, so anyone may do so any number of times. */
 export async function showLink(deps: ApiDeps, ctx: RouterContext): Promise<void> {
   const token = ctx.params['token'] ?? '';
@@ -53,16 +63,16 @@ async function show(
   { error, typed = {} }: Shown,
 ): Promise<void> {
   const { link, token, browser } = step;
-  const base = basePath(deps.publicUrl);
-  const own = `${base}/connect/${token}`;
+  const look = await lookOf(deps, ctx);
+  const own = `${look.base}/connect/${token}`;
   const form = { action: own, key: formKey(browser, token) };
   if (link.status === 'connected') {
-    showPage(ctx, 200, connectedPage(await connectedAccount(deps, step), form), base);
+    showPage(ctx, 200, connectedPage(await connectedAccount(deps, step), form), look);
   } else if (link.status === 'failed') {
     const back = returnAddress(link, { error: link.errorCode ?? 'failed' });
-    showPage(ctx, 200, problemPage(link.error ?? 'This link was used.', back), base);
+    showPage(ctx, 200, problemPage(link.error ?? 'This link was used.', back), look);
   } else if (link.status === 'redeeming') {
-    showPage(ctx, 200, waitPage(own), base);
+    showPage(ctx, 200, waitPage(own), look);
   } else {
     const shownError = error ?? link.error;
     const back = link.errorCode === null ? null : returnAddress(link, { error: link.errorCode });
@@ -72,7 +82,7 @@ async function show(
       link.status === 'choosing'
         ? choicePage(view, openChoice(deps, step).accounts)
         : linkPage(view);
-    showPage(ctx, error === undefined ? 200 : 400, page, base);
+    showPage(ctx, error === undefined ? 200 : 400, page, look);
   }
 }
 
@@ -145,7 +155,7 @@ async function take(
   if (kind === 'begin') {
     const url = await beginConnecting(deps, step, values);
     const page = leavePage(networkNameOf(deps, step.link), url);
-    showPage(ctx, 200, page, basePath(deps.publicUrl));
+    showPage(ctx, 200, page, await lookOf(deps, ctx));
   } else if (kind === 'choose') {
     const index = /^\d{1,4}$/v.test(account ?? '') ? Number(account) : -1;
     await goOn(deps, ctx, await chooseAccount(deps, step, index));
@@ -155,7 +165,7 @@ async function take(
     const retried = await sendLostPosts(deps, step);
     retried.forEach(deps.syncPost);
     const page = retriedPage(retried.length);
-    showPage(ctx, 200, page, basePath(deps.publicUrl));
+    showPage(ctx, 200, page, await lookOf(deps, ctx));
   } else {
     throw new Problem('invalid', 'Press one of the buttons of this page.');
   }

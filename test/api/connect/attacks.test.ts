@@ -1,4 +1,6 @@
 import test from 'ava';
+import { createHash } from 'node:crypto';
+import { newOperator } from '../../support/operator.ts';
 import { accountNamed } from '../../support/pretend-oauth.ts';
 import { openBrowser, wordsOf } from './person.ts';
 import {
@@ -16,6 +18,10 @@ const world = connectWorld(test, {
   returnUrls: ['https://app.example/accounts', 'http://127.0.0.1:4000/'],
 });
 const { fake, many, api } = world;
+
+const branded = connectWorld(test, {
+  brand: { name: 'House', color: '#123456', terms_url: 'https://house.example/terms' },
+});
 
 test('an answer for another browser connects nothing', async (t) => {
   const { client, browser, code, channels } = await stage(world);
@@ -179,6 +185,48 @@ test('pages run no scripts, cannot be framed or cached, and send no referrer', a
   const [cookie = '', ...more] = page.headers.getSetCookie();
   t.regex(cookie, /^__Host-punctual-connect=[\w\-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/v);
   t.deepEqual(more, []);
+});
+
+test('the pages of a link carry the brand of its workspace, over that of the settings, and load only its logo', async (t) => {
+  const { client, browser, code } = await stage(branded);
+  const { punctual } = branded.api;
+  const operator = await newOperator(punctual);
+  const name = `Album "<script>" & 'Co'`;
+  const logo = 'https://cdn.album.example/logo.png?a=1&b="';
+  const brand = { name, logo_url: logo, color: '#ffee00', privacy_url: 'https://album.example/p' };
+  await operator.patch(`/workspaces/${client.workspaceId}`, { brand });
+  const link = await linkFor(client);
+  const back = answerTo(await leaveFrom(browser, link), { code });
+  const pages = [
+    await browser.get(link),
+    await openBrowser(punctual.url).get(back), // Refused: another browser.
+    await browser.submit(await browser.get(link), 'begin'),
+  ];
+  const used = await linkFor(client);
+  await walk(browser, used, code);
+  pages.push(await browser.get(used), await openBrowser(punctual.url).get(used));
+  for (const { headers, text } of pages) {
+    const policy = headers.get('content-security-policy') ?? '';
+    const [, style = ''] = /<style>(?<style>[^<]*)<\/style>/v.exec(text) ?? [];
+    const hash = createHash('sha256').update(style).digest('base64');
+    t.regex(style, /--brand:#ffee00;--on-brand:#000000;/v);
+    t.deepEqual(policy.split('; ').slice(0, 3), [
+      "default-src 'none'",
+      `style-src 'self' 'sha256-${hash}'`,
+      'img-src https://cdn.album.example',
+    ]);
+    t.true(text.includes('src="https://cdn.album.example/logo.png?a=1&amp;b=%22"'));
+    t.regex(text, /<title>[^<]* · Album &quot;&lt;script&gt;&quot; &amp; &#39;Co&#39;<\/title>/v);
+    t.true(text.includes('<a href="https://album.example/p" rel="noreferrer">Privacy</a>'));
+    t.true(text.includes('<a href="https://house.example/terms" rel="noreferrer">Terms</a>'));
+    t.notRegex(text, /<script|style=|Punctual|House/v);
+  }
+
+  t.regex((await browser.get(`/connect/${'a'.repeat(32)}`)).text, /House/v);
+  await operator.patch(`/workspaces/${client.workspaceId}`, { brand: null });
+  const plain = await browser.get(await linkFor(client));
+  t.regex(plain.text, /· House<\/title>[\s\S]*--on-brand:#ffffff/v);
+  t.false(plain.text.includes('<img'));
 });
 
 test('a body that is not a form of the page is refused with a short message', async (t) => {
