@@ -7,13 +7,15 @@ const intervalMs = 5000;
  * Heartbeats every 5 s while the work runs, so that Temporal notices a dead worker soon.
  *
  * @param also Runs with each heartbeat. Its errors are ignored.
+ * @param details For the next attempt.
  */
 export async function heartbeating<T>(
   work: () => Promise<T>,
   also: () => Promise<void> = async () => undefined,
+  details?: object,
 ): Promise<T> {
   const timer = setInterval(() => {
-    heartbeat();
+    heartbeat(details);
     also().catch(() => undefined);
   }, intervalMs);
   try {

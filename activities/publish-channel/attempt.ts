@@ -9,6 +9,7 @@ import type { Allowance } from '../../networks/content-rules.ts';
 import { NetworkError, type Connection, type Network } from '../../networks/network.ts';
 import { isAtSandbox } from '../../services/channels/oauth-context.ts';
 import type { ActivityDeps } from '../deps.ts';
+import type { Begun } from './begun.ts';
 import type { PublishJob } from './job.ts';
 
 /** Context of an attempt. */
@@ -17,6 +18,8 @@ export type PublishAttempt = {
   readonly job: PublishJob;
   readonly network: Network;
   readonly connection: Connection;
+  /** For the next attempt, in case this database loses what this one stored. */
+  readonly begun: Begun;
   readonly intent: Intent;
   readonly uploads: KeptUploads;
   readonly spending: Spending;

@@ -10,6 +10,7 @@ import { markAccessRestored } from '../../services/channels/mark-access.ts';
 import { classifyTokenRefusal, openConnection, openedGrant } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { createIntent, createSpending, keepUploads, readJobEntries } from './attempt.ts';
+import { keepBegun, readBegun, type Begun } from './begun.ts';
 import { checkReadiness, ProcessingError, recordCompleteThread, recordSuccess } from './confirm.ts';
 import {
   classifyError,
@@ -71,6 +72,7 @@ export async function publishChannel(
     return { status: job.status, code: job.errorCode, deliveryIds };
   }
 
+  const begun = await readBegun(deps, job);
   if (!job.isPublishing && !job.isFinishing) {
     return skipAttempt(deps, job);
   }
@@ -100,8 +102,9 @@ export async function publishChannel(
   }
 
   try {
-    await withServerSlot(deps, job, () => publish(deps, job, ledger));
+    await withServerSlot(deps, job, begun, () => publish(deps, job, ledger, begun));
   } catch (error) {
+    keepBegun(begun);
     return endAttempt(deps, job, error, ledger);
   }
 
@@ -172,6 +175,7 @@ async function publish(
   deps: ActivityDeps,
   job: PublishJob,
   ledger: readonly LedgerEntry[],
+  begun: Begun,
 ): Promise<void> {
   const network = deps.networks[job.platform];
   if (!network) {
@@ -190,7 +194,7 @@ async function publish(
   });
   const spending = createSpending(deps, job, connection);
   const seen = new Map<string, string | undefined>();
-  const attempt = { deps, job, network, connection, intent, uploads, spending, seen };
+  const attempt = { deps, job, network, connection, begun, intent, uploads, spending, seen };
   try {
     const live = await sendThread(attempt, ledger);
     await recordSuccess(deps, job, await checkReadiness(attempt, live));

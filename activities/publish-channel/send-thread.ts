@@ -200,7 +200,7 @@ async function sendStep(
   attempt: PublishAttempt,
   { remaining, step: prepared, sent, before }: Progress,
 ): Promise<readonly SentPart[] | null> {
-  const { deps, job, network, connection, intent, uploads, spending } = attempt;
+  const { deps, job, network, connection, begun, intent, uploads, spending } = attempt;
   await spending.take(remaining, sent.length > 0);
   const renewed = await renew(attempt, prepared, before);
   // Upload before the intent: an upload cannot create a post, so its failure leaves no doubt.
@@ -210,6 +210,7 @@ async function sendStep(
   const toSend = { step, remaining: remaining.map(uploads.current) };
   intent.begin();
   const marked = await markSending(deps.orm.em.fork(), job, toSend, deps.now());
+  begun.entry = step[0]?.id;
   spending.spend(step);
   try {
     return await network.send(connection, { parts: step, sent }, files);

@@ -4,6 +4,7 @@ import { failuresToPause, pauses, slotsPerServer } from '../../domain/pacing.ts'
 import { NetworkError, type ServerEvidence } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
+import type { Begun } from './begun.ts';
 import type { PublishJob, PublishRequest } from './job.ts';
 
 /** Lifetime of a slot. A running attempt renews it with its heartbeats, every 5 s. */
@@ -39,10 +40,11 @@ export async function createServerSlots(
 export async function withServerSlot<T>(
   deps: ActivityDeps,
   job: PublishJob,
+  begun: Begun,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await heartbeating(work, () => keepServerSlot(deps, job));
+    return await heartbeating(work, () => keepServerSlot(deps, job), begun);
   } catch (error) {
     const evidence = error instanceof NetworkError ? error.server : undefined;
     // Ignore errors: the slot expires.

@@ -233,6 +233,44 @@ test('a database that is seconds older than its workflows publishes nothing twic
   t.deepEqual([...new Set(liveTexts(network))], liveTexts(network));
 });
 
+test('a part whose intent the database lost is not sent again by the next attempt, and the workers stop', async (t) => {
+  t.timeout(300_000);
+  const punctual = await startApi(t, { networks: fakeNetworks });
+  const stop = await startWorkers(t, punctual);
+  const client = await newClient(punctual);
+  const network = fakeNetwork();
+  const channel = await fakeChannel(punctual, client.workspaceId, network);
+  const retryAtMs = Date.now() + 20_000;
+  network.fates.push({ kind: 'lost' });
+  network.blind = new NetworkError('network_unavailable', 'Down.', {
+    accepted: 'unknown',
+    retryAtMs,
+  });
+  const post = { body: 'sent', channel_ids: [channel], scheduled_at: new Date().toISOString() };
+  const { id } = (await client.post('/posts', post)).body.post;
+  const statusOf = async () => (await client.get(`/posts/${id}`)).body.post.channels[0].status;
+  await poll(statusOf, (status) => status === 'retrying');
+  const run = (statement: string) => punctual.orm.em.fork().execute(statement, [id]);
+  await run(`delete from post_parts a using post_channels pc
+    where pc.id = a.post_channel_id and pc.post_id = ?`);
+  await run(`update post_channels set status = 'scheduled', tries = 0, retry_at = null,
+    error = null, error_code = null where post_id = ?`);
+  await run("update posts set status = 'scheduled' where id = ?");
+  network.blind = undefined;
+
+  const { orm } = punctual;
+  await poll(async () => (await readRestoreCounter(orm)).behindSince, Boolean);
+  await stop();
+  const { data } = await adminOf(punctual).call('restore', 'finish', '--since', post.scheduled_at);
+  t.like(data, { unconfirmedChannels: 1 });
+  await startWorkers(t, punctual);
+  const handle = punctual.temporal.client.workflow.getHandle(`post-${id}`);
+  await t.throwsAsync(handle.result());
+  t.is(await statusOf(), 'unconfirmed');
+  t.is((await readRestoreCounter(orm)).behindSince, null);
+  t.deepEqual(network.sends.length, 1);
+});
+
 test('a running worker ends when an older database replaces its own', async (t) => {
   t.timeout(300_000);
   const punctual = await startApi(t);
