@@ -52,7 +52,7 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
       const request = { ...query, postId, channelId };
       if (query.format === 'csv') {
         const body = exportCsv(deps, workspaceId, request, assertStillAllowed);
-        return { status: 200, headers: csvHeaders, body };
+        return { status: 200, headers: csvHeaders(postId ?? daysNamed(query, deps.now())), body };
       }
 
       const { days, totals, posts, hasMore } = await listAnalytics(deps, workspaceId, request);
@@ -65,7 +65,15 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
   historyCall(deps),
 ];
 
-const csvHeaders = { 'Content-Type': 'text/csv; charset=utf-8; header=present' };
+const csvHeaders = (name: string) => ({
+  'Content-Type': 'text/csv; charset=utf-8; header=present',
+  'Content-Disposition': `attachment; filename="analytics-${name}.csv"`,
+});
+
+function daysNamed(...asked: Parameters<typeof daysOf>): string {
+  const { from, to } = daysOf(...asked);
+  return `${from}-${to}`;
+}
 
 const refreshCall = (deps: ApiDeps): Route =>
   route({

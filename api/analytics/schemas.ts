@@ -65,7 +65,7 @@ export const analyticsQuery = {
   },
   format: {
     description:
-      '`csv`: the whole range as text/csv, a line for each post and channel, by date. `limit`, `offset` and another `sort` are refused.',
+      '`csv`: the whole range as text/csv, a line for each post and channel, by date. `limit`, `offset` and another `sort` are refused. A text that begins with `=`, `+`, `-` or `@`, such as a handle, has an apostrophe before it, so that no spreadsheet runs it.',
     schema: { ...oneOf(['json', 'csv']), default: 'json' },
   },
 } as const;

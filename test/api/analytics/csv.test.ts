@@ -23,6 +23,10 @@ test('a range is downloaded as CSV, with a line for each post and channel and wi
   );
   const response = await download(client, january);
   t.is(response.headers.get('content-type'), 'text/csv; charset=utf-8; header=present');
+  t.is(
+    response.headers.get('content-disposition'),
+    'attachment; filename="analytics-2027-01-01-2027-01-31.csv"',
+  );
   const body = `"'=HYPERLINK(""http://evil""),\r\nnext"`;
   const at = '2027-01-10T08:00:00.000Z';
   t.is(
