@@ -82,7 +82,7 @@ test('after the page’s steps no post of a restored database is published twice
     const request = { workspaceId, postId: id, nowMs: Date.now() + 7_200_000 };
     t.is((await claimPost(punctual.deps, request)).kind, 'gone');
     t.is((await client.post(`/posts/${id}/retry`)).body.code, 'nothing_to_retry');
-    const answer = { channel_id: channel, url: id === due ? 'https://social.test/1' : null };
+    const answer = { channel_id: channel, url: id === due ? 'https://social.test/@ana/1' : null };
     const { body } = await client.post(`/posts/${id}/settle`, answer);
     t.is(body.post?.status, id === due ? 'published' : 'failed', JSON.stringify(body));
   }

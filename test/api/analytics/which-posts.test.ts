@@ -83,7 +83,6 @@ test('an invalid query is a 400 that names every wrong parameter', async (t) => 
     ['from=2025-01-01&to=2026-01-02', '?from'],
     ['post_id=42', '?post_id'],
     ['post_id=', '?post_id'],
-    ['post_id=0192F0C4-5A7E-7C3B-9D21-6F0E8A4B1C2D', '?post_id'],
     ['post_id=urn:uuid:0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d', '?post_id'],
     ['channel_id=42', '?channel_id'],
     ['platform=myspace', '?platform'],

@@ -135,7 +135,7 @@ test('every list refuses an invalid cursor', (t) =>
 
 test('a filter with an unknown value is refused', (t) =>
   allAreRefused(t, api, ({ webhook }) => [
-    ...['', 'Draft', 'DRAFT', 'cancelled', 'draft,scheduled', 'draft%20', 'retrying', '%00'].map(
+    ...['', 'Draft', 'DRAFT', 'cancelled', 'draft,sent', 'draft%20', 'retrying', '%00'].map(
       (status) => get(`/posts?status=${status}`, ['?status']),
     ),
     ...['', 'Image', 'image/png', 'audio', 'image,video', 'gif', '*'].map((type) =>
