@@ -11,6 +11,29 @@ export function characterCount(text: string): number {
 /** Whether a text can be stored: PostgreSQL accepts neither NUL nor a lone surrogate. */
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
+/** Line breaks of Office (U+000B), old terminals and Unicode. */
+const otherBreaks = /[\v\f\u0085\u2028\u2029]/gv;
+/** NUL stays, because it is refused. */
+const otherControls = /[\p{Cc}--[\0\t\n\r]]/gv;
+
+/**
+ * Makes all texts of a value fit for every network: other line breaks become `\n`, and other control characters, which
+ * YouTube and XML refuse, are removed.
+ */
+export function plainTexts<T>(value: T): T;
+export function plainTexts(value: unknown): unknown {
+  if (typeof value === 'string') {
+    return value.replaceAll(otherBreaks, '\n').replaceAll(otherControls, '');
+  }
+  if (Array.isArray(value)) {
+    return value.map((one: unknown) => plainTexts(one));
+  }
+
+  return typeof value === 'object' && value !== null
+    ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plainTexts(one)]))
+    : value;
+}
+
 /**
  * Cleans a handle, URL or secret that a person pasted: trims it and removes format characters (`Cf`), which no such
  * value contains. Bluesky's app, for example, puts direction marks around a handle.

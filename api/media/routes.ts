@@ -1,5 +1,6 @@
 import type { MediaFile } from '../../db/entities/media.ts';
 import { AppError, pointerToken } from '../../domain/errors.ts';
+import { plainTexts } from '../../domain/texts.ts';
 import { record, uuid } from '../../domain/json-schema.ts';
 import { linkOf } from '../../domain/media.ts';
 import { unknownName } from '../../runtime/nearest-name.ts';
@@ -153,7 +154,10 @@ const editCall = (deps: ApiDeps): Route =>
     },
     errors: ['invalid_request', 'invalid_content', 'quota_exceeded', 'not_found', 'media_in_use'],
     handle: async ({ caller, params: { id = '' }, body }) => {
-      const file = await editMedia(deps, caller, id, { altText: body.alt_text, name: body.name });
+      const file = await editMedia(deps, caller, id, {
+        altText: plainTexts(body.alt_text),
+        name: body.name,
+      });
       return { status: 200, body: { media: presentMedia(deps.publicUrl, file) } };
     },
   });
@@ -202,7 +206,8 @@ const uploadReader =
 
 /** @throws AppError `invalid_media` without a file; `invalid_request` for unknown or repeated fields. */
 function fileFieldsOf({ fields, files }: Multipart): Awaited<ReturnType<ReadUpload>> {
-  const { name, alt_text: altText, ...others } = fields;
+  const { name, alt_text: given, ...others } = fields;
+  const altText = plainTexts(given);
   if (Object.hasOwn(others, 'file')) {
     throw misplaced('file', 'must be a file, and is text. With curl, write `-F file=@cat.jpg`');
   }

@@ -121,7 +121,11 @@ export const threadPart = textOrFields(
 
 /** The use case validates ids and texts, which have error codes of their own. */
 const postFields = {
-  body: { ...postText, description: 'Text of a single post; may be empty beside files.' },
+  body: {
+    ...postText,
+    description:
+      'Text of a single post; may be empty beside files. In texts, other line breaks (U+000B, U+000C, U+0085, U+2028, U+2029) become `\\n`, and other control characters are removed.',
+  },
   thread: {
     ...listOf(threadPart),
     minItems: 1,

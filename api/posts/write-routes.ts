@@ -1,5 +1,6 @@
 import { assertReaches } from '../../domain/api-keys.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
+import { plainTexts } from '../../domain/texts.ts';
 import { fingerprint, type RequestKey } from '../../services/idempotency.ts';
 import type { PostInput } from '../../services/posts/content.ts';
 import { createPost } from '../../services/posts/create-post.ts';
@@ -167,25 +168,28 @@ export const editCall = (deps: ApiDeps): Route =>
   });
 
 /** Maps the body of a creation, a validation or an edit. */
-export const postInput = (body: EditPostBody): PostInput => ({
-  body: body.body,
-  thread: body.thread && body.thread.map(partOf),
-  channelIds: body.channel_ids,
-  channelBodies: body.channel_bodies,
-  channelOptions: body.channel_options,
-  scheduledAt: body.scheduled_at,
-  scheduleInMinutes: body.schedule_in_minutes,
-  timezone: body.timezone,
-  mediaIds: body.media_ids,
-  altTexts: body.alt_texts,
-  mediaUrls: body.media_urls,
-  media: body.media && body.media.map(itemOf),
-  channelMedia: body.channel_media && listsOf(body.channel_media),
-  video: body.video,
-  tags: body.tags,
-  metadata: body.metadata,
-  externalId: body.external_id,
-});
+export function postInput(given: EditPostBody): PostInput {
+  const body = plainTexts(given);
+  return {
+    body: body.body,
+    thread: body.thread && body.thread.map(partOf),
+    channelIds: body.channel_ids,
+    channelBodies: body.channel_bodies,
+    channelOptions: body.channel_options,
+    scheduledAt: body.scheduled_at,
+    scheduleInMinutes: body.schedule_in_minutes,
+    timezone: body.timezone,
+    mediaIds: body.media_ids,
+    altTexts: body.alt_texts,
+    mediaUrls: body.media_urls,
+    media: body.media && body.media.map(itemOf),
+    channelMedia: body.channel_media && listsOf(body.channel_media),
+    video: body.video,
+    tags: body.tags,
+    metadata: given.metadata,
+    externalId: given.external_id,
+  };
+}
 
 type Item = NonNullable<EditPostBody['media']>[number];
 

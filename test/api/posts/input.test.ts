@@ -64,10 +64,9 @@ const texts = [
   `$1 $2 $$body$$ \${1} :name @name %s %1$s {0}`,
   `E'\\047' U&'\\0061' /* comment */ -- comment`,
   `<script>alert(1)</script> &amp; <b>`,
-  `{"json": [1, "two"]} \u007f`,
+  `{"json": [1, "two"]}`,
   `  leading and trailing  \n\n`,
-  `line\nline\r\nline\rline\ttab\u0001\u001f\u0085`,
-  `line separators \u2028 \u2029`,
+  `line\nline\r\nline\rline\ttab`,
   `right to left \u202e txet \u2066 \u2069 שלום مرحبا`,
   `emoji 😀 👨‍👩‍👧‍👦 🏳️‍🌈 👍🏽 🇩🇪`,
   `not composed e\u0301 and composed \u00e9, \ufb01 ﷽`,
@@ -103,6 +102,33 @@ test('every text is returned exactly as sent: as a body, in a thread, for a chan
 
   const { body } = await client.post('/posts', { thread: texts, channel_ids: [channel] });
   t.deepEqual((await client.get(`/posts/${body.post.id}`)).body.post.thread, texts);
+});
+
+test('other line breaks become line breaks and control characters go, in every text that a network gets', async (t) => {
+  const client = await api.newClient();
+  const settings = { maxCharacters: 100_000 };
+  const channel = await storeChannel(api.punctual, client.workspaceId, { settings });
+  const given =
+    'One\u000btwo\u0085three\u2028four\u2029five\u000csix\u0003\u0007\u007f\u009f\tend\r\n.';
+  const kept = 'One\ntwo\nthree\nfour\nfive\nsix\tend\r\n.';
+  const content = {
+    body: given,
+    thread: [given, { text: given }],
+    channel_bodies: { [channel]: given },
+    channel_options: { [channel]: { spoiler_text: given } },
+    video: { title: given },
+    metadata: { key: given },
+  };
+  const { post } = (await client.post('/posts', { ...content, channel_ids: [channel] })).body;
+  const shown = [post.body, ...post.thread, post.channels[0].body, post.video.title];
+  t.deepEqual(new Set([...shown, post.channels[0].options.spoiler_text]), new Set([kept]));
+  t.is(post.metadata.key, given);
+  const edited = await client.patch(`/posts/${post.id}`, { body: `Edited ${given}` });
+  t.is(edited.body.post.body, `Edited ${kept}`);
+  const url = `/channels/${channel}`;
+  const set = await client.patch(url, { options: { spoiler_text: given } });
+  t.is(set.body.channel.options.spoiler_text, kept);
+  t.is((await client.post('/posts', { body: '\u0003\u0007' })).body.code, 'empty_body');
 });
 
 test('every text is a distinct idempotency key', async (t) => {
