@@ -2,6 +2,7 @@ import { reaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { listOf, record, type Value } from '../../domain/json-schema.ts';
 import { channelAccessOf } from '../../domain/statuses.ts';
+import { plainTexts } from '../../domain/texts.ts';
 import { throttledCheck } from '../../services/channels/check-channel.ts';
 import { disconnectChannel } from '../../services/channels/disconnect-channel.ts';
 import { editChannel } from '../../services/channels/edit-channel.ts';
@@ -102,7 +103,7 @@ const editCall = (deps: ApiDeps): Route =>
     },
     errors: ['invalid_request', 'invalid_channel_options', 'invalid_media_ids', 'not_found'],
     handle: async ({ caller, params: { id = '' }, body }) => {
-      const edited = await editChannel(deps, caller, id, body);
+      const edited = await editChannel(deps, caller, id, plainTexts(body));
       return { status: 200, body: { channel: present(deps, edited) } };
     },
   });
@@ -225,6 +226,7 @@ const present = (
     handle,
     display_name: givenName ?? displayName,
     profile_url: deps.networks.profileUrls[platform]?.(channel) ?? null,
+    server: URL.parse(channel.baseUrl)?.host ?? channel.baseUrl,
     sandbox: isAtSandbox(deps, channel.baseUrl),
     state,
     error,

@@ -28,6 +28,11 @@ export const channelSchema = record({
     ...nullable(text),
     description: 'The account’s public page. Null when its address is unknown.',
   },
+  server: {
+    ...text,
+    description:
+      'The host of the account’s server, to which posts are sent. A handle may be claimed; the server is where the account was confirmed.',
+  },
   sandbox: {
     ...flag,
     description:

@@ -4,7 +4,7 @@ import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import type { CheckAccount } from '../network-entry.ts';
 import { NetworkError, type Account } from '../network.ts';
-import { baseUrlOf, type ServerAccess } from '../http.ts';
+import { baseUrlOf, sendNetworkRequest, type ServerAccess } from '../http.ts';
 import {
   bearerAuthorization,
   getSession,
@@ -33,6 +33,8 @@ type BlueskyLogin = {
   readonly appPassword: string;
   /** The web app that shows the account's posts, when it is not bsky.app: posts are under `<webUrl>/profile/`. */
   readonly webUrl?: string;
+  /** The directory of `did:plc`, which says which server an account is on. Absent: no https server is believed. */
+  readonly plcUrl?: string;
   /**
    * Resolves handles, because a server's own claim proves nothing. Absent: only handles under the server's name are
    * proved.
@@ -44,9 +46,10 @@ type BlueskyLogin = {
  * Signs in to an account. Creates only a session.
  *
  * Afterwards the channel logs in by DID, at the account's own PDS: a handle can get another owner, and a provider's
- * common host may answer from a stale copy. The PDS has to confirm the account.
+ * common host may answer from a stale copy. The DID's document names the PDS, which has to confirm the account.
  *
- * @throws NetworkError `access_lost` for a wrong account or password, `network_unavailable` when no PDS answers.
+ * @throws NetworkError `access_lost` for a wrong account or password, `network_unavailable` when no PDS answers, or not
+ *   the directory.
  * @throws AppError `invalid_request` for an invalid URL.
  */
 export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise<Account> {
@@ -57,7 +60,7 @@ export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise
   const appPassword = pasted(login.appPassword);
   const session = await logIn({ http, baseUrl }, { identifier, appPassword });
   const { did, accessJwt } = session;
-  const pds = pdsOf(session.didDoc) ?? baseUrl;
+  const pds = await pdsBehind(http, session, baseUrl, login.plcUrl);
   const named =
     pds === baseUrl ? session.handle : await confirmedBy({ http, baseUrl: pds }, session);
   return {
@@ -91,18 +94,64 @@ async function confirmedBy(
   }
 
   const { host } = new URL(server.baseUrl);
-  const message = `The server that you named says that this account lives at ${host}, and ${host} does not confirm the sign-in. Sign in at ${host}.`;
-  throw new NetworkError('access_lost', message, { accepted: 'no', server: 'answered' });
+  throw refused(
+    `This account lives at ${host}, which does not confirm the sign-in. Sign in at ${host}.`,
+  );
+}
+
+const refused = (message: string): NetworkError =>
+  new NetworkError('access_lost', message, { accepted: 'no', server: 'answered' });
+
+/**
+ * The URL of the account's PDS, from the document of its DID at the directory or at its own host: a server may claim
+ * any account. A server without https is the operator's own, because the egress guard refuses others; it is believed,
+ * since its accounts may be in no directory.
+ *
+ * @throws NetworkError `access_lost` when no document names an https server.
+ */
+async function pdsBehind(
+  http: Egress,
+  { did, didDoc }: Login,
+  baseUrl: string,
+  plcUrl: string | undefined,
+): Promise<string> {
+  if (baseUrl.startsWith('http:')) {
+    return pdsOf(didDoc, did) ?? baseUrl;
+  }
+
+  const [, method, name = ''] = did.split(':');
+  const isWeb = method === 'web' && isName.test(name);
+  const directory = isWeb ? `https://${name}` : plcUrl;
+  const path = isWeb ? '/.well-known/did.json' : `/${encodeURIComponent(did)}`;
+  const answer =
+    directory === undefined
+      ? undefined
+      : await sendNetworkRequest(
+          { http, baseUrl: directory },
+          { method: 'GET', path, purpose: 'prepare' },
+          'The directory of Bluesky accounts',
+        );
+  if (answer && answer.status >= 500) {
+    throw unreadable('prepare');
+  }
+
+  const pds = answer?.status === 200 ? pdsOf(jsonOf(answer), did) : null;
+  if (pds === null) {
+    throw refused('No directory says which server this Bluesky account is on.');
+  }
+  return pds;
 }
 
 type DidDocument = {
+  readonly id: string;
   readonly service: readonly { readonly id: string; readonly serviceEndpoint?: unknown }[];
 };
 
 const readDidDocument = answerReader<DidDocument>({
   type: 'object',
-  required: ['service'],
+  required: ['id', 'service'],
   properties: {
+    id: didSchema,
     service: {
       type: 'array',
       items: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
@@ -110,9 +159,10 @@ const readDidDocument = answerReader<DidDocument>({
   },
 });
 
-/** The URL of the account's PDS in its DID document; null when there is no https URL. */
-function pdsOf(didDoc: unknown): string | null {
-  const services = readDidDocument(didDoc)?.service ?? [];
+/** The URL of the PDS in a DID's document; null when there is no https URL, or the document is of another DID. */
+function pdsOf(didDoc: unknown, did: string): string | null {
+  const document = readDidDocument(didDoc);
+  const services = document?.id === did ? document.service : [];
   const endpoint = services.find(({ id }) => id.endsWith('#atproto_pds'))?.serviceEndpoint;
   const url = typeof endpoint === 'string' ? URL.parse(endpoint) : null;
   return url?.protocol === 'https:' ? url.origin : null;

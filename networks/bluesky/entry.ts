@@ -49,7 +49,7 @@ const directoriesIn = (env: Env, problems: string[]): Directories => ({
   ),
 });
 
-const connectorWith = ({ resolverUrl }: Directories): Connector => ({
+const connectorWith = ({ plcUrl, resolverUrl }: Directories): Connector => ({
   summary: 'Connects a Bluesky account with an app password.',
   options: {
     url: { placeholder: 'https://bsky.social', required: true },
@@ -60,7 +60,7 @@ const connectorWith = ({ resolverUrl }: Directories): Connector => ({
   connect: (http, values) => {
     const { url: baseUrl = '', handle: identifier = '' } = values;
     const { 'app-password': appPassword = '', 'web-url': webUrl } = values;
-    const login = { baseUrl, identifier, appPassword, resolverUrl };
+    const login = { baseUrl, identifier, appPassword, plcUrl, resolverUrl };
     return connectBluesky(http, webUrl ? { ...login, webUrl } : login);
   },
   sandbox: (url) => ({

@@ -110,6 +110,8 @@ export type ConnectedAccount = {
   readonly networkName: string;
   readonly workspaceName: string;
   readonly handle: string;
+  /** The host of its server. */
+  readonly server: string;
   /** How many posts failed only because the access was lost. */
   readonly lost: number;
 };
@@ -133,6 +135,7 @@ export async function connectedAccount(
     networkName: networkNameOf(deps, link),
     workspaceName: await workspaceNameOf(deps, link),
     handle: channel.handle,
+    server: new URL(channel.baseUrl).host,
     lost: await countLostPosts(deps, { link, browser }),
   };
 }

@@ -171,13 +171,13 @@ export const leavePage = (networkName: string, url: string): ConnectPage => ({
 });
 
 export const connectedPage = (
-  { networkName, workspaceName, handle, lost }: ConnectedAccount,
+  { networkName, workspaceName, handle, server, lost }: ConnectedAccount,
   form: Form,
 ): ConnectPage => ({
   title: `${handle} is connected`,
   content: html`<p>
       <strong>${handle}</strong> on ${networkName} is connected to
-      <strong>${workspaceName}</strong>. Its posts go out there from now on.
+      <strong>${workspaceName}</strong>. Its posts go out there from now on, by ${server}.
     </p>
     ${lost > 0 ? [lostView(lost, form)] : []}
     <p class="quiet">You can close this page.</p>`,

@@ -30,6 +30,7 @@ test('a channel shows its display name, its public page and whether it is at the
   t.like(await real.show(), {
     display_name: 'Ana',
     profile_url: 'https://social.test/@ana',
+    server: 'social.test',
     sandbox: false,
   });
 

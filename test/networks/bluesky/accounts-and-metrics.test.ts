@@ -47,11 +47,19 @@ const createSession = '/xrpc/com.atproto.server.createSession';
 const getSession = '/xrpc/com.atproto.server.getSession';
 const resolveHandle = `${resolverUrl}/xrpc/com.atproto.identity.resolveHandle`;
 
-const connect = (http: Egress, baseUrl: string) =>
-  connectBluesky(http, { baseUrl, identifier: 'me', appPassword: 'any-password', resolverUrl });
+const plcUrl = 'https://plc.example';
+/** The document that the directory has. */
+const directory = { [`${plcUrl}/${encodeURIComponent(did)}`]: () => [200, didDoc] as const };
+
+const connect = (http: Egress, baseUrl: string) => {
+  const login = { baseUrl, identifier: 'me', appPassword: 'any-password', plcUrl, resolverUrl };
+  return connectBluesky(http, login);
+};
 
 test("a server's claim to an account of another server is refused", async (t) => {
-  const claims = () => [200, signIn('taken-over.example', { didDoc })] as const;
+  // What the server says of itself does not count, so it may leave the document out, or name itself in it.
+  const own = { ...didDoc, service: [{ ...didDoc.service[0], serviceEndpoint: hostile }] };
+  const claims = () => [200, signIn('taken-over.example', { didDoc: own })] as const;
   const refusals = {
     'the token is refused': () => [400, { error: 'InvalidToken', message: 'Bad token' }] as const,
     'the token is refused with 401': () => [401, { error: 'AuthMissing' }] as const,
@@ -59,21 +67,48 @@ test("a server's claim to an account of another server is refused", async (t) =>
       [200, { did: 'did:plc:aaaaaaaaaaaaaaaaaaaaaaaa', handle: 'attacker.test' }] as const,
   };
   for (const [why, answer] of Object.entries(refusals)) {
-    const http = outside({ [hostile + createSession]: claims, [pds + getSession]: answer });
+    const http = outside({
+      ...directory,
+      [hostile + createSession]: claims,
+      [pds + getSession]: answer,
+    });
     const error = await t.throwsAsync(connect(http, hostile), { name: 'NetworkError' }, why);
     t.like(error, { code: 'access_lost', accepted: 'no' }, why);
-    t.regex(error?.message ?? '', /pds\.example does not confirm/v, why);
+    t.regex(error?.message ?? '', /lives at pds\.example, which does not confirm/v, why);
   }
 });
 
-test("while the account's server does not answer, nothing is connected", async (t) => {
-  const http = outside({ [hostile + createSession]: () => [200, signIn('a.test', { didDoc })] });
-  await t.throwsAsync(connect(http, hostile), { code: 'network_unavailable' } as object);
+test('an account that no directory knows, or whose own domain names another server, is refused', async (t) => {
+  const web = { did: 'did:web:ana.example', handle: 'ana.example', accessJwt: 'token' };
+  const document = (serviceEndpoint: string) => ({
+    id: web.did,
+    service: [{ id: '#atproto_pds', serviceEndpoint }],
+  });
+  const at = (serviceEndpoint: string) =>
+    outside({
+      [pds + createSession]: () => [200, web],
+      'https://ana.example/.well-known/did.json': () => [200, document(serviceEndpoint)],
+    });
+  t.like(await connect(at(pds), pds), { baseUrl: pds, remoteId: web.did });
+  await t.throwsAsync(connect(at('http://pds.example'), pds), { code: 'access_lost' } as object);
+  const unknown = outside({
+    [pds + createSession]: () => [200, signIn('a.test', { didDoc })],
+    [`${plcUrl}/${encodeURIComponent(did)}`]: () => [404, {}],
+  });
+  await t.throwsAsync(connect(unknown, pds), { code: 'access_lost' } as object);
+});
+
+test("while the account's server or the directory does not answer, nothing is connected", async (t) => {
+  const answers = { [hostile + createSession]: () => [200, signIn('a.test', { didDoc })] as const };
+  for (const http of [outside(answers), outside({ ...answers, ...directory })]) {
+    await t.throwsAsync(connect(http, hostile), { code: 'network_unavailable' } as object);
+  }
 });
 
 test("an account's server confirms a provider that signs in for it", async (t) => {
   const http = outside({
-    [hostile + createSession]: () => [200, signIn('claimed.example', { didDoc })],
+    ...directory,
+    [hostile + createSession]: () => [200, signIn('claimed.example')],
     [pds + getSession]: ({ headers }) =>
       headers?.['authorization'] === 'Bearer token' ? [200, { did, handle: 'me.test' }] : [401, {}],
   });
@@ -92,6 +127,7 @@ test('a handle that a server claims is shown alone only if it is verified', asyn
   ] as const;
   for (const [handle, resolves, shown] of cases) {
     const http = outside({
+      ...directory,
       [pds + createSession]: () => [200, signIn(handle)],
       [resolveHandle]: () =>
         resolves === null ? [400, { error: 'InvalidRequest' }] : [200, { did: resolves }],
