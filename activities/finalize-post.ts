@@ -4,7 +4,7 @@ import type { Em } from '../db/orm.ts';
 import { db, query } from '../db/query.ts';
 import { voidShares } from '../db/quotas.ts';
 import { recordEvent } from '../db/record-event.ts';
-import { isFinal, type PostStatus } from '../domain/statuses.ts';
+import { isFinal, outcomeOf, type PostStatus } from '../domain/statuses.ts';
 import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
 import {
@@ -127,7 +127,11 @@ async function endPost(
   const { type, status } = end;
   await setStatus(em, scope, status, now);
   // Same content as the updated row, without reading it again.
-  const post: PostView = { ...view, status, updated_at: now.toISOString() };
+  const outcome = outcomeOf(
+    status,
+    view.channels.map((channel) => channel.status),
+  );
+  const post: PostView = { ...view, status, outcome, updated_at: now.toISOString() };
   const deliveryIds = await recordEvent(em, {
     workspaceId: scope.workspaceId,
     type,
