@@ -47,6 +47,8 @@ test('two settings are enough, and the others have defaults', (t) => {
     workflowBundle: null,
     trustedProxies: 0,
     workerHealthPort: 3001,
+    migrates: true,
+    brand: { name: null, logo_url: null, color: null, terms_url: null, privacy_url: null },
   });
 });
 

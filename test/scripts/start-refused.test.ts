@@ -75,7 +75,10 @@ test('a wrong setting is reported at once and in plain lines, before anything st
   await closed;
 
   t.is(child.exitCode, 1);
-  t.regex(output(), /^\nCorrect these settings \(docs\/settings\.md\):\n- DATABASE_URL must be/v);
+  t.regex(
+    output(),
+    /^\nCorrect these settings \(docs\/operate\/settings\.md\):\n- DATABASE_URL must be/v,
+  );
   t.regex(output(), /\n- LOG_LEVEL must be one of .*, not "verbose"\.\n/v);
   t.regex(output(), /\n- PUNCTUAL_EGRESS_ALLOW_WEBHOOKS/v);
   t.notRegex(output(), /starting|demo workspace|\\n|\{/v);
