@@ -74,7 +74,7 @@ function inTime({ from, to, date_field: field = 'scheduled_at' }: PostSearch) {
 }
 
 function hasTerms(workspaceId: string, { tag, q }: PostSearch): RawBuilder<unknown>[] {
-  if (q !== undefined && !/[\p{L}\p{N}]/v.test(q)) {
+  if (q !== undefined && !/[[\p{L}\p{N}]--[\u02BB\u02BC]]/v.test(q)) {
     throw refused('q', 'must have a word: letters or digits');
   }
 

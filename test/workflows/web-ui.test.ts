@@ -199,7 +199,7 @@ test('an operator starts the next attempt of a waiting channel at once', async (
   const { client, busy, channels, schedule, handleOf } = await workspace();
   busy.fates.push({ kind: 'fails', error: error('network_unavailable') });
   const post = await schedule(undefined, [channels.busy]);
-  await pendingActivities(handleOf(post), 2);
+  await pendingActivities(await untilBegun(handleOf(post), 1), 2);
   const { retry_at: retryAt } = (await client.get(`/posts/${post}`)).body.post.channels[0];
 
   const { data } = await adminOf(shared().punctual).call('post', 'retry-now', '--post', post);
