@@ -120,7 +120,8 @@ export async function duePosts(em: Em): Promise<string[]> {
  * Makes a restored database safe to use, in the caller's transaction. Channels that may have been published since the
  * backup become unconfirmed and are not sent: those of posts that were due, unless their workflow has sent nothing; of
  * posts whose workflow ended since; and those being sent. The other posts are synced again, with revisions above those
- * of their workflows. So are the revisions of unconfirmed posts, so that a retry is told from the lost runs.
+ * of their workflows. Unconfirmed posts get higher
+ * revisions too, so that a retry differs from the runs that the database lost.
  *
  * @param atLeast The count in Temporal.
  */
