@@ -147,7 +147,14 @@ function bodyReader({ method, body, bodyKind, isBodyOptional, query = {} }: Rout
   const parse = parser(body);
   return {
     read: readBody,
-    parse: (given) => parse(withLowerIds(given ?? (isBodyOptional ? {} : refuseNoBody(body)))),
+    // An optional body may be empty, but JSON's `null` is a body of the wrong type.
+    parse: (given) => {
+      if (given === undefined) {
+        return isBodyOptional ? parse({}) : refuseNoBody(body);
+      }
+
+      return parse(withLowerIds(given));
+    },
   };
 }
 

@@ -22,17 +22,25 @@ const calls = ({ draft, failed, webhook }: Owned): readonly (readonly [string, s
   ['PATCH', `/webhooks/${webhook}`],
 ];
 
+const callsWithOptionalBody = ({ failed }: Owned): ReturnType<typeof calls> => [
+  ['POST', `/posts/${failed}/copy`],
+  ['POST', `/posts/${failed}/unpublish`],
+];
+
 test('every call with a body refuses anything but a JSON object, and unknown fields', (t) =>
   allAreRefused(t, api, (owned) =>
-    calls(owned).flatMap(([method, path]) =>
-      documents.map(([title, body]): BadCall => ({
-        title,
-        method,
-        path,
-        body,
-        code: 'invalid_request',
-      })),
-    ),
+    [
+      ...calls(owned).flatMap((call) => documents.map((document) => ({ call, document }))),
+      ...callsWithOptionalBody(owned).flatMap((call) =>
+        documents.filter(([, body]) => body !== '').map((document) => ({ call, document })),
+      ),
+    ].map(({ call: [method, path], document: [title, body] }): BadCall => ({
+      title,
+      method,
+      path,
+      body,
+      code: 'invalid_request',
+    })),
   ));
 
 const encodings: readonly (readonly [string, Buffer])[] = [
