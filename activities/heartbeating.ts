@@ -7,7 +7,7 @@ const intervalMs = 5000;
  * Heartbeats every 5 s while the work runs, so that Temporal notices a dead worker soon.
  *
  * @param also Runs with each heartbeat. Its errors are ignored.
- * @param details For the next attempt.
+ * @param details What the next attempt reads, as `heartbeatDetails`.
  */
 export async function heartbeating<T>(
   work: () => Promise<T>,

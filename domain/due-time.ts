@@ -177,8 +177,9 @@ const rfc3339 =
   /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)[Tt](?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:\.\d{1,9})?)?(?:[Zz]|[+\-](?<offsetHour>\d\d):(?<offsetMinute>\d\d))$/v;
 
 /**
- * An RFC 3339 time with `Z` or an offset; the seconds may be left out, as Java and date fields of browsers do. Stricter than `Date`, which takes 30 February for 2 March and a time
- * without an offset for the server's own. A leap second is refused, because timers cannot represent it.
+ * An RFC 3339 time with `Z` or an offset. The seconds may be missing, as Java and date fields of browsers leave them out.
+ * Stricter than `Date`, which takes 30 February for 2 March and a time without an offset for the server's own. Refuses a
+ * leap second, which timers cannot represent.
  *
  * @returns null when it is not such a time, or names a day or hour that does not exist.
  */

@@ -8,14 +8,14 @@ import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob } from './job.ts';
 
 /**
- * What Temporal keeps of a channel's earlier attempts, in the details of their heartbeats: an entry that they stored in
- * the ledger before they sent something. An attempt that publishes within 5 s records none.
+ * What Temporal keeps of a channel's earlier attempts in the details of their heartbeats: the ledger entry that they
+ * stored before they sent something. An attempt that ends within 5 s records none.
  */
 export type Begun = { entry: string | undefined };
 
 /**
- * Reads what the earlier attempts recorded, and checks that the database still has it: entries stay as long as their
- * channel. Otherwise this attempt would send the post again. Refuses only what `restore finish` makes unconfirmed.
+ * Reads what the earlier attempts recorded and checks that the database still has it, because entries stay as long as
+ * their channel. Without the entry, this attempt would send the post again.
  *
  * @throws Error if the database is older.
  */
@@ -29,7 +29,7 @@ export async function readBegun(deps: ActivityDeps, job: PublishJob): Promise<Be
   return { entry };
 }
 
-/** Records it for the attempt that follows a failure. */
+/** Keeps the entry in the heartbeat of a failing attempt, for the next one. */
 export function keepBegun(begun: Begun): void {
   if (begun.entry !== undefined) {
     heartbeat(begun);

@@ -31,9 +31,9 @@ export type Admission = {
 /**
  * Authenticates a call and applies the rate limits.
  *
- * @throws AppError `unauthorized`; `wrong_key_type`; `rate_limited` when the key or its workspace has used up its calls or the key has too many
- *   under way, or when this address sent many wrong keys (a valid key is still accepted from there, since clients may
- *   share an address); `unavailable` while the database is not ready.
+ * @throws AppError `unauthorized`; `wrong_key_type`; `unavailable` while the database is not ready; `rate_limited` when
+ *   the key or its workspace has used up its calls, when the key has too many under way, or when this address sent many
+ *   wrong keys (a valid key is still accepted from there, since clients may share an address).
  */
 type Admit = (
   ctx: Context,

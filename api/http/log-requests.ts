@@ -15,8 +15,8 @@ export const shownPath = (path: string): string =>
     .slice(0, 200);
 
 /**
- * Logs each request when its answer is ready. The level is `info` for a write, for a call with a key that failed, and
- * for every 5xx, which also hits calls whose key could not be looked up. It is `debug` for other reads, for probes, and for refusals without a valid key, which anyone can cause.
+ * Logs each request when its answer is ready: at `info` a write, a refused call with a valid key, and every 5xx; at
+ * `debug` other reads, probes, and refusals without a valid key, which anyone can cause.
  */
 export const logRequests =
   (log: Logger): Middleware =>

@@ -66,7 +66,7 @@ const listQuery = {
   external_id: { description: 'Only the post with this `external_id`.', schema: word },
   q: {
     description:
-      'Only posts with all these words in their texts, in any case and order. Everything but letters and digits separates words; Chinese, Japanese and Korean are found by any part of a text. The first 50,000 characters of a post are searched.',
+      'Only posts with all these words in their texts, in any case and order. Everything but letters and digits separates words; Chinese, Japanese and Korean are found by any part of a text, and Thai, Lao, Khmer and Burmese only by whole phrases. The first 50,000 characters of a post are searched.',
     schema: { ...text, minLength: 1, maxLength: 500 },
   },
   from: {

@@ -37,7 +37,7 @@ export async function retryNow(
   }
 
   return {
-    text: `Attempts started now: ${started}, of posts with a waiting channel: ${new Set(waiting.map(({ id }) => id)).size}.`,
+    text: `Started ${started} attempts. Posts with a waiting channel: ${new Set(waiting.map(({ id }) => id)).size}.`,
     data: { started },
   };
 }

@@ -192,8 +192,8 @@ export async function sentUrls(
 export type FoundPost = { readonly url: string; readonly remoteId: string | null };
 
 /**
- * Returns another post of the channel with this URL or id, also of one of its parts; with the id, also this post. Networks' results and settlements are in
- * the ledger; if a restored database had lost the send, only the channel has the URL.
+ * Returns another post of the channel that has this URL or id, as a whole or in one of its parts. An id also finds this
+ * post itself. The ledger has results and settlements; after a restore, only the channel may have the URL.
  *
  * @returns null for none; with a null id if that post was deleted.
  */

@@ -177,7 +177,7 @@ export const connectedPage = (
   title: `${handle} is connected`,
   content: html`<p>
       <strong>${handle}</strong> on ${networkName} is connected to
-      <strong>${workspaceName}</strong>. Its posts go out there from now on, by ${server}.
+      <strong>${workspaceName}</strong>. Its posts go out there from now on, through ${server}.
     </p>
     ${lost > 0 ? [lostView(lost, form)] : []}
     <p class="quiet">You can close this page.</p>`,
