@@ -6,9 +6,10 @@ import type {
 } from '../domain/to-sync.ts';
 import type { RateLimits } from '../runtime/config/read-config.ts';
 import type { ServiceDeps } from '../services/deps.ts';
+import type { ReplayLimit } from '../services/webhooks/replay-deliveries.ts';
 import type { DatabaseGate, ApiReadiness, SystemStatus } from './health/routes.ts';
 import type { Admission } from './http/admission.ts';
-import type { CallCounts, Refusals } from './rate-limits/limiter.ts';
+import type { Refusals } from './rate-limits/limiter.ts';
 
 /** Dependencies of the API, built once (`api/run-api.ts`). */
 export type ApiDeps = ServiceDeps & {
@@ -30,10 +31,10 @@ export type ApiDeps = ServiceDeps & {
   readonly admission: Admission;
   /** Limits of each API key, in calls a minute. */
   readonly rateLimits: RateLimits;
-  /** Reads the calls of a key in the current minute. */
-  readonly readCallCounts: CallCounts;
   /** Counts refused secrets on the connect page. */
   readonly refusedSecrets: Refusals;
+  /** Counts the replays of each workspace. */
+  readonly replays: ReplayLimit;
   /** Aborted when this process stops. Calls that wait then answer. */
   readonly stopping: AbortController;
   /** Number of trusted proxies in front of the API, for the client's address. */

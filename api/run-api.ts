@@ -28,6 +28,7 @@ import { untilRefreshed } from '../services/channels/current-grant.ts';
 import { composeServices, type Composed } from '../services/compose.ts';
 import type { MediaDeps } from '../services/deps.ts';
 import { keepSwept } from '../services/media/sweep-media.ts';
+import { createReplayLimit } from '../services/webhooks/replay-deliveries.ts';
 import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal, type Temporal } from '../temporal/connect.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
@@ -37,7 +38,8 @@ import { serve } from './app.ts';
 import type { ApiDeps } from './deps.ts';
 import { createDatabaseGate, readiness, systemStatus } from './health/routes.ts';
 import { createAdmission } from './http/admission.ts';
-import { callCountReader, createPool, createRefusals } from './rate-limits/limiter.ts';
+import { createPool } from './http/authenticate.ts';
+import { createRefusals } from './rate-limits/limiter.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
@@ -133,7 +135,7 @@ function open(config: Config, networks: Networks, log: Logger, staging: Staging)
 type Own = {
   readonly temporal: Temporal;
   readonly staging: Staging;
-  /** Counts calls. The caller closes it. */
+  /** Finds API keys. The caller closes it. */
   readonly pool: Pool;
   readonly log: Logger;
   readonly now: () => Date;
@@ -161,8 +163,8 @@ export function composeApi(
     status: () => systemStatus(orm, temporal, gate),
     admission: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
     rateLimits: config.rateLimits,
-    readCallCounts: callCountReader(pool),
-    refusedSecrets: createRefusals(pool, config.rateLimits.wrongKeys),
+    refusedSecrets: createRefusals(config.rateLimits.wrongKeys),
+    replays: createReplayLimit(),
     stopping: new AbortController(),
     trustedProxies: config.trustedProxies,
   };

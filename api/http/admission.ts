@@ -7,11 +7,8 @@ import type { Caller, Operator } from '../../services/context.ts';
 import { clientAddress, originOf } from '../rate-limits/client-address.ts';
 import {
   createConcurrencyLimit,
-  createLocalLimiter,
   createLimiter,
   rateLimitHeaders,
-  standingOf,
-  type KeyCounts,
   type Policy,
   type Standing,
 } from '../rate-limits/limiter.ts';
@@ -26,6 +23,8 @@ export type Admission = {
    * @throws AppError `unauthorized` when the key has ended meanwhile.
    */
   readonly readAgain: <C extends Caller | Operator>(caller: C) => Promise<C>;
+  /** Calls of a key in its current minute, in this process. */
+  readonly callsOf: (keyId: string) => Promise<{ requests: number; writes: number }>;
 };
 
 /**
@@ -69,18 +68,12 @@ export function createAdmission(
   const writePolicy = { name: 'writes', quota: limits.writes };
   const wrongKeyPolicy = { name: 'wrong-keys', quota: limits.wrongKeys };
   const countInWorkspace = workspaceLimit([requestPolicy, writePolicy]);
-  const countWrongKey = createLimiter(pool, wrongKeyPolicy);
-  const authenticate = authenticator(pool, limits.requests, quotas, assertOpen);
-
-  function standingsOf({ requests, requests_ms, writes, writes_ms }: KeyCounts): Standing[] {
-    const asRequest = standingOf(requestPolicy, requests, requests_ms);
-    return writes === null
-      ? [asRequest]
-      : [asRequest, standingOf(writePolicy, writes, writes_ms ?? 0)];
-  }
+  const calls = callCounter(requestPolicy, writePolicy);
+  const wrongKeys = createLimiter(wrongKeyPolicy);
+  const authenticate = authenticator(pool, quotas, assertOpen);
 
   async function refuseWrongKey(ctx: Context): Promise<never> {
-    const standing = await countWrongKey(clientAddress(ctx.ip));
+    const standing = await wrongKeys.count(clientAddress(ctx.ip));
     if (standing.refused) {
       ctx.set(rateLimitHeaders([wrongKeyPolicy], [standing]));
       throw tooMany(standing, 'calls with a wrong API key from your address');
@@ -90,13 +83,13 @@ export function createAdmission(
   }
 
   const admit: Admit = async (ctx, isWrite, { waits = false, isForOperators = false } = {}) => {
-    const known = await authenticate(ctx.get('authorization'), isWrite);
+    const known = await authenticate(ctx.get('authorization'));
     if (!known) {
       return refuseWrongKey(ctx);
     }
 
     Object.assign(ctx.state, { keyId: known.keyId, workspaceId: known.caller?.workspaceId });
-    const standings = standingsOf(known.counts);
+    const standings = await calls.count(known.keyId, isWrite);
     ctx.set(rateLimitHeaders([requestPolicy, writePolicy], standings));
     const refusal = standings.find(({ refused }) => refused);
     if (refusal) {
@@ -114,7 +107,22 @@ export function createAdmission(
     (waits ? takeWaitingSlot : takeSlot)(ctx, known.keyId);
     return { ...(known.caller ?? { operatorKeyId: known.keyId }), ...originOf(ctx) };
   };
-  return { admit, readAgain: rightsReader(pool, quotas) };
+  return { admit, readAgain: rightsReader(pool, quotas), callsOf: calls.of };
+}
+
+/** Counts the calls of each key. One beyond the quota of requests does not count as a write. */
+function callCounter(...policies: readonly [requests: Policy, writes: Policy]) {
+  const [requests, writes] = [createLimiter(policies[0]), createLimiter(policies[1])];
+  return {
+    count: async (keyId: string, isWrite: boolean): Promise<Standing[]> => {
+      const asRequest = await requests.count(keyId);
+      return isWrite && !asRequest.refused ? [asRequest, await writes.count(keyId)] : [asRequest];
+    },
+    of: async (keyId: string) => ({
+      requests: await requests.used(keyId),
+      writes: await writes.used(keyId),
+    }),
+  };
 }
 
 /** Counts the calls of a workspace with all its keys, so that keys that make keys have no more calls than ten. */
@@ -123,11 +131,11 @@ function workspaceLimit(perKey: readonly Policy[]) {
     name: `workspace-${name}`,
     quota: keysWorth * quota,
   }));
-  const [countRequest, countWrite] = policies.map(createLocalLimiter);
+  const [countRequest, countWrite] = policies.map(createLimiter);
   return async (ctx: Context, workspaceId: string, isWrite: boolean): Promise<void> => {
     const counted = await Promise.all([
-      countRequest?.(workspaceId),
-      isWrite ? countWrite?.(workspaceId) : undefined,
+      countRequest?.count(workspaceId),
+      isWrite ? countWrite?.count(workspaceId) : undefined,
     ]);
     const refusal = counted.find((standing) => standing?.refused);
     if (refusal) {

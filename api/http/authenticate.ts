@@ -1,19 +1,20 @@
-import type { Pool } from 'pg';
+import { Pool } from 'pg';
+import { mayPrepare } from '../../db/pool.ts';
 import { scopesOf, type Scope } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
+import { databaseConnection } from '../../runtime/config/database-connection.ts';
+import type { Logger } from '../../runtime/logger.ts';
 import { hashApiKey, operatorKeyPrefix } from '../../runtime/secrets.ts';
 import type { Caller, Operator } from '../../services/context.ts';
-import { countingCalls, type KeyCounts } from '../rate-limits/limiter.ts';
 
 /** A caller and the id of its key. An operator key has no workspace. */
 type Authenticated = {
   readonly keyId: string;
   readonly caller: Caller | null;
-  readonly counts: KeyCounts;
 };
 
-type Row = KeyCounts & {
+type Row = {
   readonly id: string;
   readonly workspace_id: string;
   readonly plan: string | null;
@@ -35,17 +36,14 @@ const findKey = (
   from api_keys k join workspaces w on w.id = k.workspace_id
   where ${by} and ${isUsable} and w.deleted_at is null`;
 
-const admitKey = countingCalls(findKey('k.hash = $1'));
-
 /** Operators call seldom, so each call records its use. */
-const admitOperatorKey = countingCalls(`update operator_keys set last_used_at = now()
-  where hash = $1 and ${isUsable} returning id`);
+const findOperatorKey = `update operator_keys set last_used_at = now()
+  where hash = $1 and ${isUsable} returning id`;
 
 /**
- * Returns a function that finds the caller by an `Authorization` header, and counts the call. The scheme is
- * case-insensitive. Every call queries the database, so that a revoked or changed key has its effect immediately.
+ * Returns a function that finds the caller by an `Authorization` header. The scheme is case-insensitive. Every call
+ * queries the database, so that a revoked or changed key has its effect immediately.
  *
- * @param mostRequests Of a key per minute. A call beyond them does not count as a write.
  * @param quotas Defaults for a workspace without quotas of its own.
  * @param assertOpen Throws while the database is not ready.
  * @returns null for a key that is unknown, expired or revoked.
@@ -53,13 +51,11 @@ const admitOperatorKey = countingCalls(`update operator_keys set last_used_at = 
  */
 export function authenticator(
   pool: Pool,
-  mostRequests: number,
   quotas: Quotas,
   assertOpen: () => void,
-): (header: string, isWrite: boolean) => Promise<Authenticated | null> {
+): (header: string) => Promise<Authenticated | null> {
   const recordUse = lastUseRecorder(pool);
-  const find = keyFinder(pool, mostRequests);
-  return async (header, isWrite) => {
+  return async (header) => {
     const key = /^bearer +(?<key>\S+) *$/iv.exec(header)?.groups?.['key'];
     if (key === undefined) {
       throw new AppError(
@@ -71,13 +67,17 @@ export function authenticator(
     assertOpen();
     const hash = hashApiKey(key);
     if (key.startsWith(operatorKeyPrefix)) {
-      const values = [hash, [isWrite], mostRequests];
-      const found = await pool.query<Pick<Row, 'id'> & KeyCounts>(admitOperatorKey, values);
+      const found = await pool.query<Pick<Row, 'id'>>(findOperatorKey, [hash]);
       const [operator] = found.rows;
-      return operator ? { keyId: operator.id, caller: null, counts: operator } : null;
+      return operator ? { keyId: operator.id, caller: null } : null;
     }
 
-    const row = await find(hash, isWrite);
+    const { rows } = await pool.query<Row>({
+      name: 'authenticate',
+      text: findKey('k.hash = $1'),
+      values: [hash],
+    });
+    const [row] = rows;
     if (!row) {
       return null;
     }
@@ -86,7 +86,7 @@ export function authenticator(
       recordUse(row.id);
     }
 
-    return { keyId: row.id, caller: callerOf(row, quotas), counts: row };
+    return { keyId: row.id, caller: callerOf(row, quotas) };
   };
 }
 
@@ -98,73 +98,6 @@ const callerOf = (row: Row, quotas: Quotas): Caller => ({
   plan: row.plan,
   quotas: { ...quotas, ...row.quotas },
 });
-
-/** Calls with one key that share a statement. */
-type Batch = {
-  /** For each call whether it is a write. */
-  readonly calls: boolean[];
-  isSent: boolean;
-  /** The row of the key, with its calls after this batch. */
-  readonly row: Promise<Row | undefined>;
-};
-
-/**
- * Returns a function that finds a key by its hash, and counts the call. Calls that come while a statement for their key
- * is under way share the next one, so that a flood with one key takes one connection. A call waits for two statements at
- * most.
- */
-function keyFinder(pool: Pool, mostRequests: number) {
-  const newestBatches = new Map<string, Batch>();
-
-  function startBatch(hash: string, before: Promise<unknown> | undefined): Batch {
-    const send = async (): Promise<Row | undefined> => {
-      await before?.catch(() => undefined); // Its own calls report its failure.
-      batch.isSent = true;
-      const values = [hash, batch.calls, mostRequests];
-      const { rows } = await pool.query<Row>({ name: 'authenticate', text: admitKey, values });
-      return rows[0];
-    };
-    // In a microtask, so that the batch contains its first call when it is sent.
-    const batch: Batch = { calls: [], isSent: false, row: Promise.resolve().then(send) };
-    return batch;
-  }
-
-  return async (hash: string, isWrite: boolean): Promise<Row | undefined> => {
-    let batch = newestBatches.get(hash);
-    if (!batch || batch.isSent) {
-      batch = startBatch(hash, batch?.row);
-      newestBatches.set(hash, batch);
-    }
-
-    const rank = batch.calls.push(isWrite);
-    try {
-      const row = await batch.row;
-      return row && { ...row, ...countsAt(row, batch.calls, rank, mostRequests) };
-    } finally {
-      if (newestBatches.get(hash) === batch) {
-        newestBatches.delete(hash);
-      }
-    }
-  };
-}
-
-/** The counts after one call of a batch, from those after the batch. @param rank The call's, from 1. */
-function countsAt(
-  after: KeyCounts,
-  calls: readonly boolean[],
-  rank: number,
-  mostRequests: number,
-): Pick<KeyCounts, 'requests' | 'writes'> {
-  const before = after.requests - calls.length;
-  const requests = before + rank;
-  const isCountedWrite = calls[rank - 1] === true && requests <= mostRequests;
-  if (after.writes === null || !isCountedWrite) {
-    return { requests, writes: null };
-  }
-
-  const laterWrites = calls.slice(rank, mostRequests - before).filter(Boolean).length;
-  return { requests, writes: after.writes - laterWrites };
-}
 
 /** Does not wait for changes that hold the key: a later use records the time. */
 const recordLastUse = `update api_keys set last_used_at = now() where id = (select id from api_keys
@@ -212,4 +145,40 @@ export function rightsReader(
 
     return 'keyId' in caller ? { ...caller, ...callerOf(row, quotas) } : caller;
   };
+}
+
+/**
+ * Creates a small pool for authentication, separate from the ORM's: calls that hold all of its
+ * connections must not delay refusals. Statements on it are prepared once. Connects lazily.
+ */
+export function createPool(
+  databaseUrl: string,
+  log: Logger,
+  { connectTimeoutMs = 3000, queryTimeoutMs = 5000 } = {},
+): Pool {
+  const pool = new Pool({
+    ...databaseConnection(databaseUrl),
+    max: 3,
+    // In milliseconds. pg drops a connection whose statement failed or timed out.
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: queryTimeoutMs,
+  });
+  if (!mayPrepare(databaseUrl)) {
+    pool.on('connect', withoutNames);
+  }
+
+  // An idle connection that broke. The pool has already removed it.
+  pool.on('error', ({ name, message }) =>
+    log.debug({ name, message }, 'idle database connection lost'),
+  );
+  return pool;
+}
+
+/** Removes the names of statements, because pg prepares named ones. */
+function withoutNames(client: { query: (...args: never[]) => unknown }): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  client.query = (first: unknown, ...rest: unknown[]) =>
+    typeof first === 'object' && first !== null && 'name' in first && !('submit' in first)
+      ? query({ ...first, name: undefined }, ...rest)
+      : query(first, ...rest);
 }

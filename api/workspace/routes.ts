@@ -126,7 +126,7 @@ const usageCall = (deps: ApiDeps): Route =>
     },
     errors: [],
     handle: async ({ caller }) => {
-      const calls = await deps.readCallCounts(caller.keyId);
+      const calls = await deps.admission.callsOf(caller.keyId);
       const used = { ...calls, ...(await readUsage(deps, caller)) };
       const { requests, writes } = deps.rateLimits;
       const limits = { requests, writes, ...limitsOf(caller.quotas) };

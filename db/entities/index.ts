@@ -35,7 +35,6 @@ import {
   AuditEntrySchema,
   OperatorKeySchema,
   QuotaShareSchema,
-  RateLimitSchema,
   WorkspaceSchema,
 } from './workspaces.ts';
 
@@ -65,7 +64,6 @@ export const entities = [
   DeliverySchema,
   DeliveryAttemptSchema,
   QuotaShareSchema,
-  RateLimitSchema,
   AuditEntrySchema,
   NetworkParkSchema,
   NetworkUseSchema,

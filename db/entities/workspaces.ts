@@ -106,20 +106,6 @@ export const QuotaShareSchema = defineEntity({
   },
 });
 
-/** Counters of `rate-limiter-flexible`, which defines this table's shape. */
-export const RateLimitSchema = defineEntity({
-  name: 'RateLimit',
-  tableName: 'rate_limits',
-  properties: {
-    /** Caller and name of the limit. */
-    key: p.string().length(255).primary(),
-    /** Calls in the current window. */
-    points: p.integer().default(0),
-    /** End of the window, in milliseconds since 1970. */
-    expire: p.bigint('number').strictNullable(),
-  },
-});
-
 /** One change of one object by one caller. No foreign keys: a row outlives its object, and costs few checks. */
 export const AuditEntrySchema = defineEntity({
   name: 'AuditEntry',

@@ -50,6 +50,13 @@ export class Migration0053Warnings extends Migration {
   }
 }
 
+/** The API counts calls in its memory. */
+export class Migration0054CallsInMemory extends Migration {
+  override up(): void {
+    this.addSql(`drop table "rate_limits"`);
+  }
+}
+
 /** The characters of a set, as ranges for a character class of PostgreSQL, whose own classes depend on the locale. */
 function inClass(set: string): string {
   const one = new RegExp(set, 'v');

@@ -25,6 +25,7 @@ import {
   Migration0048SearchWords,
   Migration0051Brands,
   Migration0053Warnings,
+  Migration0054CallsInMemory,
 } from './from-0047.ts';
 
 const baseline = 'migration-0024-engagement-order';
@@ -53,6 +54,7 @@ export const migrations = [
   { name: 'migration-0048-search-words', class: Migration0048SearchWords },
   { name: 'migration-0051-brands', class: Migration0051Brands },
   { name: 'migration-0053-warnings', class: Migration0053Warnings },
+  { name: 'migration-0054-calls-in-memory', class: Migration0054CallsInMemory },
 ];
 
 /** Part of the first migration now; databases of earlier versions list them. */

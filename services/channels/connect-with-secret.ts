@@ -33,7 +33,7 @@ type SignIn = {
 };
 
 type SecretDeps = ServiceDeps & {
-  /** Counts sign-ins that a network refused, for all API processes together. */
+  /** Counts sign-ins that a network refused. */
   readonly refusedSecrets: {
     /** @returns how many seconds sign-ins stay blocked; 0 when they are allowed. */
     readonly restOf: (signIn: SignIn) => Promise<number>;

@@ -1,10 +1,12 @@
 import { sql, type RawBuilder } from 'kysely';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { recordAudit, type Actor } from '../../db/audit.ts';
 import type { Em } from '../../db/orm.ts';
-import { db, query, queryPlanned } from '../../db/query.ts';
+import { queryPlanned } from '../../db/query.ts';
 import { queryTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { DeliveryToSync } from '../../domain/to-sync.ts';
+import { createKeyedSemaphore } from '../../runtime/concurrency.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { loadDelivery, shownAttempts, type DeliveryView } from './read-deliveries.ts';
 import { assertEnabled } from './read-endpoints.ts';
@@ -15,21 +17,22 @@ import { assertEnabled } from './read-endpoints.ts';
  * @throws AppError `not_found`, `webhook_disabled`, or `delivery_not_final` while an attempt is under way or due.
  */
 export async function replayDelivery(
-  { orm }: Pick<ServiceDeps, 'orm'>,
+  { orm, replays }: ReplayDeps,
   actor: Actor,
   endpointId: string,
   id: string,
 ): Promise<{ readonly delivery: DeliveryView; readonly toSync: readonly DeliveryToSync[] }> {
   const { workspaceId } = actor;
-  const { delivery, begun } = await orm.em.fork().transactional(async (em) => {
-    await loadDelivery(em, workspaceId, endpointId, id);
-    await assertEnabled(em, workspaceId, endpointId);
-    const rounds = await beginRound(em, workspaceId, [
-      sql`endpoint_id = ${endpointId} and id = ${id} and (status in ('delivered', 'failed') or ${isWaiting})`,
-    ]);
-    await (rounds.length > 0 && recordAudit(em, actor, 'delivery.replayed', id));
-    return { begun: rounds, delivery: await loadDelivery(em, workspaceId, endpointId, id) };
-  });
+  const { delivery, begun } = await withinLimit(replays, workspaceId, (left) =>
+    orm.em.fork().transactional(async (em) => {
+      await loadDelivery(em, workspaceId, endpointId, id);
+      await assertEnabled(em, workspaceId, endpointId);
+      const which = sql`endpoint_id = ${endpointId} and id = ${id} and (status in ('delivered', 'failed') or ${isWaiting})`;
+      const rounds = await beginRound(em, workspaceId, [which], left);
+      await (rounds.length > 0 && recordAudit(em, actor, 'delivery.replayed', id));
+      return { begun: rounds, delivery: await loadDelivery(em, workspaceId, endpointId, id) };
+    }),
+  );
   if (begun.length === 0) {
     const message =
       'An attempt of this delivery is under way or due now. Read the delivery again for its result.';
@@ -57,24 +60,25 @@ const syncedAtOnce = 20;
  * @throws AppError `not_found`, `webhook_disabled`, or `invalid_request` when `since` is missing or malformed.
  */
 export async function replayFailed(
-  { orm }: Pick<ServiceDeps, 'orm'>,
+  { orm, replays }: ReplayDeps,
   actor: Actor,
   endpointId: string,
   since: unknown,
 ): Promise<{ readonly replaying: number; readonly toSync: readonly DeliveryToSync[] }> {
   const { workspaceId } = actor;
-  const begun = await orm.em.fork().transactional(async (em) => {
-    await assertEnabled(em, workspaceId, endpointId);
-    const asked = sql`endpoint_id = ${endpointId} and created_at >= ${queryTime('since', since)}`;
-    const rounds = await beginRound(em, workspaceId, [
-      sql`${asked} and status = 'failed' and not exists (
+  const { begun } = await withinLimit(replays, workspaceId, (left) =>
+    orm.em.fork().transactional(async (em) => {
+      await assertEnabled(em, workspaceId, endpointId);
+      const asked = sql`endpoint_id = ${endpointId} and created_at >= ${queryTime('since', since)}`;
+      const failed = sql`${asked} and status = 'failed' and not exists (
         select from events e where e.id = event_id and e.workspace_id = deliveries.workspace_id
-          and e.type = 'webhook.test')`,
-      sql`${asked} and ${isWaiting}`,
-    ]);
-    await (rounds.length > 0 && recordAudit(em, actor, 'webhook.replayed', endpointId));
-    return rounds;
-  });
+          and e.type = 'webhook.test')`;
+      const waiting = sql`${asked} and ${isWaiting}`;
+      const rounds = await beginRound(em, workspaceId, [failed, waiting], left);
+      await (rounds.length > 0 && recordAudit(em, actor, 'webhook.replayed', endpointId));
+      return { begun: rounds };
+    }),
+  );
   return { replaying: begun.length, toSync: begun.slice(0, syncedAtOnce) };
 }
 
@@ -82,25 +86,23 @@ export async function replayFailed(
 export const maxBegun = 1000;
 
 /**
- * Starts a new round of six attempts for the selected deliveries: at most `maxBegun`, and at most as many as the
- * workspace may replay in this minute.
+ * Starts a new round of six attempts for the selected deliveries, at most `maxBegun`.
  *
  * @param kinds SQL conditions, each for an index, that exclude deliveries with an attempt that is under way or due.
  * @returns the deliveries to sync after the commit.
- * @throws AppError `rate_limited`
  */
 export async function beginRound(
   em: Em,
   workspaceId: string,
   kinds: readonly RawBuilder<unknown>[],
+  left = maxBegun,
 ): Promise<DeliveryToSync[]> {
-  const most = Math.min(maxBegun, await replaysLeft(em, workspaceId));
+  const most = Math.min(maxBegun, left);
   const begun: DeliveryToSync[] = [];
   for (const which of kinds) {
     begun.push(...(await beginOldest(em, workspaceId, which, most - begun.length)));
   }
 
-  await countReplays(em, workspaceId, begun.length);
   return begun;
 }
 
@@ -131,46 +133,42 @@ async function beginOldest(
   return rows.map(({ id, round }) => ({ workspaceId, deliveryId: id, round }));
 }
 
-/** Replays per workspace and minute: each is a workflow with up to six requests. */
+/** Replays per workspace and minute, in each process: each is a workflow with up to six requests. */
 export const maxReplayed = 2000;
 
-const windowMs = 60_000;
+/** The replays of each workspace, and a queue for its calls, so that the limit holds for concurrent ones. */
+export const createReplayLimit = () => ({
+  counter: new RateLimiterMemory({ points: maxReplayed, duration: 60 }),
+  enter: createKeyedSemaphore(1),
+});
+
+export type ReplayLimit = ReturnType<typeof createReplayLimit>;
+
+type ReplayDeps = Pick<ServiceDeps, 'orm'> & { readonly replays: ReplayLimit };
 
 /**
- * Returns how many deliveries this workspace may replay now, and locks the counter until the transaction ends, so that
- * the limit holds for concurrent calls. A window begins with the first replay after the last window.
+ * Runs `begin` with the number of replays that are left, and counts those that it began.
  *
  * @throws AppError `rate_limited` when none is left.
  */
-async function replaysLeft(em: Em, workspaceId: string): Promise<number> {
-  const now = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
-  const [row] = await query<{ points: number; ends_in_ms: number }>(
-    em,
-    sql`insert into rate_limits as r (key, points, expire) values (${keyOf(workspaceId)}, 0, ${now} + ${sql.lit(windowMs)})
-     on conflict (key) do update set
-       points = case when r.expire > ${now} then r.points else 0 end,
-       expire = case when r.expire > ${now} then r.expire else excluded.expire end
-     returning points, (expire - ${now})::int as ends_in_ms`,
-  );
-  const left = maxReplayed - (row?.points ?? 0);
-  if (left <= 0) {
-    const retryAfter = Math.max(Math.ceil((row?.ends_in_ms ?? windowMs) / 1000), 1);
-    const message = `More than ${maxReplayed} deliveries of this workspace replayed in a minute. Try again in ${retryAfter} s.`;
-    throw new AppError('rate_limited', message, { retryAfter });
+async function withinLimit<T extends { readonly begun: readonly unknown[] }>(
+  { counter, enter }: ReplayLimit,
+  workspaceId: string,
+  begin: (left: number) => Promise<T>,
+): Promise<T> {
+  const leave = await enter(workspaceId, AbortSignal.any([]));
+  try {
+    const counted = await counter.get(workspaceId);
+    if (counted !== null && counted.remainingPoints <= 0) {
+      const retryAfter = Math.max(Math.ceil(counted.msBeforeNext / 1000), 1);
+      const message = `More than ${maxReplayed} deliveries of this workspace replayed in a minute. Try again in ${retryAfter} s.`;
+      throw new AppError('rate_limited', message, { retryAfter });
+    }
+
+    const result = await begin(counted?.remainingPoints ?? maxReplayed);
+    await counter.penalty(workspaceId, result.begun.length);
+    return result;
+  } finally {
+    leave();
   }
-
-  return left;
 }
-
-/** Counts the replays in the transaction that called `replaysLeft`. */
-async function countReplays(em: Em, workspaceId: string, count: number): Promise<void> {
-  await query(
-    em,
-    db
-      .updateTable('rate_limits')
-      .set((eb) => ({ points: eb('points', '+', count) }))
-      .where('key', '=', keyOf(workspaceId)),
-  );
-}
-
-const keyOf = (workspaceId: string): string => `replays:${workspaceId}`;

@@ -2,7 +2,7 @@ import { chown, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 import pino from 'pino';
-import { createPool } from '../../api/rate-limits/limiter.ts';
+import { createPool } from '../../api/http/authenticate.ts';
 import { connectionRefusal } from '../../db/database-errors.ts';
 import { createOrm } from '../../db/orm.ts';
 import { readConfig } from '../../runtime/config/read-config.ts';

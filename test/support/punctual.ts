@@ -6,7 +6,7 @@ import type { Activities } from '../../activities/index.ts';
 import { configure, createApp } from '../../api/app.ts';
 import type { ApiDeps } from '../../api/deps.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
-import { createPool } from '../../api/rate-limits/limiter.ts';
+import { createPool } from '../../api/http/authenticate.ts';
 import { composeApi } from '../../api/run-api.ts';
 import type { Orm } from '../../db/orm.ts';
 import type { Brand } from '../../domain/brand.ts';
@@ -52,6 +52,7 @@ export type Punctual = {
   readonly url: string;
   /** The folder of its media files. */
   readonly mediaDir: string;
+  readonly callsOf: Admission['callsOf'];
 };
 
 export type ApiOptions = Patience & {
@@ -128,7 +129,8 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     networks: { ...api.deps.networks, ...connecting },
   });
   const url = await listen(t, app, options.port);
-  return { orm, databaseUrl, temporal, temporalEnv, secretKey, deps, url, mediaDir };
+  const { callsOf } = api.deps.admission;
+  return { orm, databaseUrl, temporal, temporalEnv, secretKey, deps, url, mediaDir, callsOf };
 }
 
 /** The product's defaults, without limits of calls, with the settings that the test chooses. */

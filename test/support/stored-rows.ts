@@ -1,7 +1,7 @@
 import type { Orm } from '../../db/orm.ts';
 
-/** Tables whose rows change without a stored object: the schema's own, and the counters of calls and quotas. */
-const apart = ['migrations', 'installation', 'rate_limits', 'quota_shares'];
+/** Tables whose rows change without a stored object: the schema's own, and the counters of quotas. */
+const apart = ['migrations', 'installation', 'quota_shares'];
 
 export type RowCounts = Readonly<Record<string, number>>;
 

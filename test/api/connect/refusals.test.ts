@@ -1,8 +1,7 @@
 import test from 'ava';
-import { createPool, createRefusals } from '../../../api/rate-limits/limiter.ts';
+import { createRefusals } from '../../../api/rate-limits/limiter.ts';
 import { NetworkError } from '../../../networks/network.ts';
 import type { Connector } from '../../../networks/network-entry.ts';
-import { testLog } from '../../support/temporal.ts';
 import { pretendOauth } from '../../support/pretend-oauth.ts';
 import { wordsOf } from './person.ts';
 import { connectWorld, linkFor, stage } from './world.ts';
@@ -42,9 +41,7 @@ test('after some refused secrets a client is blocked, with every link', async (t
 });
 
 test('a server that refused many clients is not asked for some minutes', async (t) => {
-  const pool = createPool(world.api.punctual.databaseUrl, testLog);
-  t.teardown(() => pool.end());
-  const refusals = createRefusals(pool, 2);
+  const refusals = createRefusals(2);
   const at = (server: string, number: number) => ({ address: `192.0.2.${number}`, server });
   for (let number = 1; number <= 20; number += 1) {
     await refusals.count(at('pds.example', number));

@@ -59,16 +59,11 @@ async function finish({ title, rest, sent }: Withheld): Promise<readonly [string
   return [title, response.statusCode, code];
 }
 
-/** Waits until the server has admitted as many calls with the only key of this kind. */
+/** Waits until the server has admitted as many calls with the key. */
 const untilAdmitted = async (keyId: string, count: number): Promise<unknown> =>
   poll(
-    () =>
-      api.punctual.orm.em
-        .fork()
-        .execute<{ points: number }[]>('select points from rate_limits where key = ?', [
-          `requests:${keyId}`,
-        ]),
-    ([row]) => (row?.points ?? 0) >= count,
+    () => api.punctual.callsOf(keyId),
+    ({ requests }) => requests >= count,
   );
 
 const change = (statement: string, id: string): Promise<unknown> =>

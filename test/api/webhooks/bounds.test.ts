@@ -83,11 +83,6 @@ test('a workspace replays at most 2,000 deliveries in a minute, over all endpoin
   const one = `/webhooks/${left?.endpoint_id}/deliveries/${left?.id}/replay`;
   t.is((await client.post(one)).status, 429);
 
-  // A minute later.
-  await execute('update rate_limits set expire = expire - 60000 where key = ?', [
-    `replays:${workspaceId}`,
-  ]);
-  t.is((await client.post(one)).status, 202);
   const elsewhere = await endpoint();
   await storeDelivery(api.punctual, elsewhere.workspaceId, 'failed');
   t.is((await elsewhere.client.post(`${elsewhere.path}/replay${since}`)).body.replaying, 1);
