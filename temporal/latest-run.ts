@@ -10,10 +10,12 @@ export type LatestRun = {
   /** The highest revision that it was started or signalled with. */
   readonly revision: number;
   /**
-   * `live`: the post ended, and is or may be on a network. `stopped`: it was cancelled after a send had begun. `none`:
-   * everything else.
+   * `live`: the post ended, and is or may be on a network. `stopped`: it was cancelled, or was no longer to be sent,
+   * after a send had begun. `none`: everything else.
    */
   readonly end: 'live' | 'stopped' | 'none';
+  /** Ids of the rows of channels that it published. */
+  readonly published: readonly string[];
   /** Time of the newest event. */
   readonly at: Date;
 };
@@ -57,6 +59,7 @@ function latestRunOf(events: readonly Event[]): LatestRun | null {
     hasSent,
     revision: Math.max(0, ...inputs.map((attributes) => revisionIn(attributes?.input?.payloads))),
     end: endOf(last, hasSent),
+    published: publishedIn(events),
     at: new Date(Number(last.eventTime?.seconds ?? 0) * 1000),
   };
 }
@@ -80,18 +83,45 @@ function endOf(last: Event, hasSent: boolean): LatestRun['end'] {
     return 'live';
   }
 
-  const isStopped = result === 'draft' || Boolean(last.workflowExecutionCanceledEventAttributes);
+  const isStopped =
+    result === 'draft' ||
+    result === 'gone' ||
+    Boolean(last.workflowExecutionCanceledEventAttributes);
   return isStopped && hasSent ? 'stopped' : 'none';
 }
 
+function publishedIn(events: readonly Event[]): string[] {
+  const channels = new Map<string, string>();
+  const published: string[] = [];
+  for (const event of events) {
+    const scheduled = event.activityTaskScheduledEventAttributes;
+    const completed = event.activityTaskCompletedEventAttributes;
+    const { postChannelId } = fieldsOf(scheduled?.input?.payloads);
+    if (typeof postChannelId === 'string') {
+      channels.set(String(event.eventId), postChannelId);
+    }
+
+    const channel = channels.get(String(completed?.scheduledEventId));
+    if (channel !== undefined && fieldsOf(completed?.result?.payloads).status === 'published') {
+      published.push(channel);
+    }
+  }
+
+  return published;
+}
+
 /** Signals can be sent by hand, with anything in them. */
-function revisionIn(payloads: readonly Payload[] | null | undefined): number {
-  const input = read(payloads);
-  const { revision } = (input ?? {}) as { readonly revision?: unknown };
+function revisionIn(payloads: Payloads): number {
+  const { revision } = fieldsOf(payloads);
   return typeof revision === 'number' && Number.isInteger(revision) ? revision : 0;
 }
 
-function read(payloads: readonly Payload[] | null | undefined): unknown {
+type Payloads = readonly Payload[] | null | undefined;
+type Fields = Readonly<Partial<Record<'revision' | 'postChannelId' | 'status', unknown>>>;
+
+const fieldsOf = (payloads: Payloads): Fields => (read(payloads) ?? {}) as Fields;
+
+function read(payloads: Payloads): unknown {
   const [payload] = payloads ?? [];
   try {
     return payload && defaultPayloadConverter.fromPayload(payload);

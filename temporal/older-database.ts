@@ -19,7 +19,13 @@ class DatabaseOlderError extends Error {
   }
 }
 
-type Row = { readonly status: PostStatus; readonly revision: number; readonly run: number };
+type Row = {
+  readonly status: PostStatus;
+  readonly revision: number;
+  readonly run: number;
+  /** Rows of the channels that are still to be sent. */
+  readonly open: readonly string[];
+};
 
 type Place = { readonly client: Client; readonly em: Em };
 type Policy = { readonly workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE' };
@@ -60,9 +66,9 @@ async function assertNotOlder(
   const ended = await readLatestRun(client, postId);
   const [row] = await query<Row>(
     em,
-    sql`select status, revision, run from posts p where id = ${postId} and workspace_id = ${workspaceId}
-      and exists (select from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
-        and ${isOpenChannel})`,
+    sql`select p.status, p.revision, p.run, array_agg(pc.id) as open
+      from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
+      where p.id = ${postId} and p.workspace_id = ${workspaceId} and ${isOpenChannel} group by p.id`,
   );
   if (row && ended && isOlder(row, ended)) {
     await markDatabaseOlder(em, ended.at);
@@ -74,9 +80,11 @@ async function assertNotOlder(
  * Whether the database lost the result of the run. Every change after a run's end has a higher revision than the run
  * knows. A post that ended live is sent again by a retry only, which raises `run`.
  */
-function isOlder(row: Row, { end, revision }: LatestRun): boolean {
-  const isKnown = row.revision <= revision;
-  return end === 'live'
-    ? isKnown || row.run === 1
-    : end === 'stopped' && row.status !== 'draft' && isKnown;
+function isOlder(row: Row, { end, revision, published }: LatestRun): boolean {
+  if (row.revision > revision) {
+    return end === 'live' && row.run === 1;
+  }
+
+  const isStopped = end === 'stopped' && row.status !== 'draft';
+  return end === 'live' || isStopped || row.open.some((id) => published.includes(id));
 }

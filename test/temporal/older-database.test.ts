@@ -1,0 +1,151 @@
+import type { FinalizeRequest, Finalized } from '../../activities/end-of-post.ts';
+import { syncPost } from '../../temporal/sync-post.ts';
+import { postWorkflowId } from '../../workflows/messages.ts';
+import { newClient } from '../support/client.ts';
+import { beforeTests } from '../support/kit.ts';
+import { needs } from '../support/needs.ts';
+import { fails, fakeNetwork, fakeNetworks } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
+import { startApi, startWorkers } from '../support/punctual.ts';
+import { fakeChannel } from '../support/seed.ts';
+import { within } from '../support/within.ts';
+
+const test = needs('temporal');
+const hour = 3_600_000;
+
+type Finalize = () => Promise<Finalized>;
+
+/** What a test does when a post's workflow records its end for the first time, by the post's id. */
+const atTheEnd = new Map<string, (finalize: Finalize) => Promise<Finalized>>();
+
+const shared = beforeTests(test, async (scope) => {
+  const punctual = await startApi(scope, { networks: fakeNetworks });
+  await startWorkers(scope, punctual, {
+    adapt: ({ finalizePost, ...activities }) => ({
+      ...activities,
+      finalizePost: (request: FinalizeRequest) => {
+        const step = atTheEnd.get(request.postId);
+        atTheEnd.delete(request.postId);
+        return step ? step(() => finalizePost(request)) : finalizePost(request);
+      },
+    }),
+  });
+  return punctual;
+});
+
+/** A post that one channel takes. The other one refuses it, for good or for an hour. */
+async function halfPublished(refusal: 'for good' | 'for an hour') {
+  const { orm, temporal } = shared();
+  const client = await newClient(shared());
+  const [network, other] = [fakeNetwork(), fakeNetwork()];
+  const busy = fails('network_unavailable', { retryAtMs: Date.now() + hour });
+  other.fates.push(refusal === 'for good' ? fails('content_refused') : busy);
+  const channel_ids = [
+    await fakeChannel(shared(), client.workspaceId, network),
+    await fakeChannel(shared(), client.workspaceId, other),
+  ];
+  const at = (inMs: number) => new Date(Date.now() + inMs).toISOString();
+  const post = { body: 'Hello', channel_ids, scheduled_at: at(hour) };
+  const { id } = (await client.post('/posts', post)).body.post;
+  const handle = temporal.client.workflow.getHandle(postWorkflowId(id));
+  const run = (statement: string) =>
+    orm.em.fork().execute<Record<string, string | number>[]>(statement, [id]);
+  return {
+    client,
+    id,
+    handle,
+    move: (inMs: number) => client.patch(`/posts/${id}`, { scheduled_at: at(inMs) }),
+    cancel: () => client.post(`/posts/${id}/cancel`),
+    untilHalfPublished: () =>
+      poll(
+        async () => (await client.get(`/posts/${id}`)).body.post.channels,
+        ([first, last]) => first.status === 'published' && last.status === 'retrying',
+      ),
+    /** Returns the rows to their state before the post went out. */
+    restore: async () => {
+      await run(
+        'delete from post_parts a using post_channels pc where pc.id = a.post_channel_id and pc.post_id = ?',
+      );
+      await run(`update post_channels set status = 'scheduled', tries = 0, retry_at = null,
+        error = null, error_code = null, url = null, published_at = null where post_id = ?`);
+      await run("update posts set status = 'scheduled', scheduled_at = now() where id = ?");
+    },
+    /** Schedules the draft without a signal to its workflow. */
+    scheduleUnnoticed: async () => {
+      await run(
+        "update post_channels set status = 'scheduled' where status = 'draft' and post_id = ?",
+      );
+      await run(`update posts set status = 'scheduled', scheduled_at = now() + interval '1 hour',
+        revision = revision + 1, synced_revision = revision + 1 where id = ?`);
+    },
+    /** Starts another workflow, as the sweep does. */
+    startAnew: async () => {
+      const [row] = await run('select revision from posts where id = ?');
+      await syncPost(temporal.client, orm.em.fork(), {
+        workspaceId: client.workspaceId,
+        postId: id,
+        status: 'scheduled',
+        revision: Number(row?.['revision']),
+        dueAt: at(hour),
+      });
+    },
+    sends: () => network.sends.length + other.sends.length,
+  };
+}
+
+type HalfPublished = Awaited<ReturnType<typeof halfPublished>>;
+
+/** Publishes the post. @param step Runs when its workflow records the end. */
+async function publish(
+  { id, move, handle }: HalfPublished,
+  step: (finalize: Finalize) => Promise<Finalized>,
+): Promise<void> {
+  const done = Promise.withResolvers<void>();
+  atTheEnd.set(id, (finalize) => step(finalize).finally(done.resolve));
+  await move(0);
+  await within(done.promise, () => 'No worker records the end of the post.');
+  await handle.result().catch(() => undefined);
+}
+
+type End = (post: HalfPublished, finalize: Finalize) => Promise<Finalized>;
+
+const ends: Readonly<Record<string, End>> = {
+  'that ended because the restored post was due later': async ({ restore }, finalize) => {
+    await restore();
+    return finalize();
+  },
+  'that was terminated after it had published': async ({ handle, restore }, finalize) => {
+    await handle.terminate('test');
+    const ended = await finalize();
+    await restore();
+    return ended;
+  },
+};
+
+for (const [how, end] of Object.entries(ends)) {
+  test(`a workflow ${how} proves that the database is older`, async (t) => {
+    const post = await halfPublished('for good');
+    await publish(post, (finalize) => end(post, finalize));
+
+    await t.throwsAsync(post.startAnew(), { name: 'DatabaseOlderError' });
+    t.is(post.sends(), 2);
+  });
+}
+
+test('a post that is cancelled and scheduled again while its workflow ends is no sign of a restore', async (t) => {
+  const post = await halfPublished('for an hour');
+  const { id, handle, move, cancel, client } = post;
+  await move(0);
+  await post.untilHalfPublished();
+  atTheEnd.set(id, async (finalize) => {
+    await post.scheduleUnnoticed();
+    return finalize();
+  });
+  await cancel();
+  t.is(await handle.result(), 'gone');
+
+  await t.notThrowsAsync(post.startAnew());
+  await move(0);
+  t.is((await client.finalPost(id)).status, 'published');
+  t.is(post.sends(), 3);
+});
