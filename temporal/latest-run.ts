@@ -7,7 +7,7 @@ export type LatestRun = {
   readonly isRunning: boolean;
   /** Whether it scheduled an attempt to publish the post on a channel. */
   readonly hasSent: boolean;
-  /** The highest revision that it was started or signalled with. */
+  /** The highest revision that it was started or signalled with, before a cancel in the Temporal UI. */
   readonly revision: number;
   /**
    * `live`: the post ended, and is or may be on a network. `stopped`: it was cancelled, or was no longer to be sent,
@@ -49,11 +49,16 @@ function latestRunOf(events: readonly Event[]): LatestRun | null {
   }
 
   const hasSent = events.some((event) => Boolean(event.activityTaskScheduledEventAttributes));
-  const inputs = events.map(
-    (event) =>
-      event.workflowExecutionStartedEventAttributes ??
-      event.workflowExecutionSignaledEventAttributes,
+  const cancel = events.findIndex((event) =>
+    Boolean(event.workflowExecutionCancelRequestedEventAttributes),
   );
+  const inputs = events
+    .slice(0, cancel < 0 ? undefined : cancel)
+    .map(
+      (event) =>
+        event.workflowExecutionStartedEventAttributes ??
+        event.workflowExecutionSignaledEventAttributes,
+    );
   return {
     isRunning: !hasEnded(last),
     hasSent,
