@@ -14,7 +14,7 @@ import { query } from './query.ts';
  *   draft ⇄ scheduled → publishing ⇄ retrying → published | failed | unconfirmed
  *
  * A cancel returns channels that are not being sent to draft, a retry returns a failed channel to scheduled, and
- * settling makes an unconfirmed channel published or failed.
+ * settling makes an unconfirmed channel published or failed; a correction, either into the other.
  */
 
 /** SQL: the channel is scheduled or being published. */
@@ -80,13 +80,17 @@ export type Settled =
   | { readonly status: 'published'; readonly url: string | null; readonly publishedAt: Date }
   | ({ readonly status: 'failed' } & Why);
 
-/** Requires that the ledger is settled already, for `sent_text`. @param now Time of the settlement. */
+/**
+ * Requires that the ledger is settled already, for `sent_text`. Clears what was known of the post that an earlier
+ * settlement named. @param now Time of the settlement.
+ */
 const settledValues = (outcome: Settled, now: Date) =>
-  outcome.status === 'published'
-    ? sql`status = 'published', url = ${outcome.url}, error = null, error_code = null, retry_at = null,
-        settled_at = ${now}, published_at = ${outcome.publishedAt}, sent_text = ${sentText},
-        next_metrics_at = ${firstRead(now)}`
-    : sql`${failedValues(outcome)}, url = null, settled_at = ${now}, published_at = null, sent_text = null`;
+  sql`settled_at = ${now}, unpublish = null, metrics = null, metrics_updated_at = null, gone_at = null, ${
+    outcome.status === 'published'
+      ? sql`status = 'published', url = ${outcome.url}, error = null, error_code = null, retry_at = null,
+          published_at = ${outcome.publishedAt}, sent_text = ${sentText}, next_metrics_at = ${firstRead(now)}`
+      : sql`${failedValues(outcome)}, url = null, published_at = null, sent_text = null, next_metrics_at = null`
+  }`;
 
 const firstRead = (at: Date): Date => new Date(at.getTime() + firstReadMs);
 
@@ -187,7 +191,7 @@ export async function retryChannels(
   return rows.toSorted((a, b) => a.position - b.position).map((row) => row.channel_id);
 }
 
-/** Settles an unconfirmed channel. @param now Time of the settlement. */
+/** Settles a channel, or corrects its settlement. @param now Time of the settlement. */
 export async function settleChannel(
   em: Em,
   workspaceId: string,
@@ -199,5 +203,9 @@ export async function settleChannel(
     em,
     sql`update post_channels pc set ${settledValues(outcome, now)}
         where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId}`,
+  );
+  await query(
+    em,
+    sql`delete from metric_days where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId}`,
   );
 }

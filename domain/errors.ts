@@ -37,6 +37,7 @@ export const errorCodes = [
   'network_not_configured',
   'channel_not_connected',
   'nothing_to_settle',
+  'settle_too_early',
   'nothing_to_unpublish',
   'delivery_not_final',
   'webhook_disabled',

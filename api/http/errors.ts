@@ -44,6 +44,7 @@ export const httpStatusOf: Readonly<Record<ErrorCode, number>> = {
   network_not_configured: 409,
   channel_not_connected: 409,
   nothing_to_settle: 409,
+  settle_too_early: 409,
   nothing_to_unpublish: 409,
   delivery_not_final: 409,
   webhook_disabled: 409,
@@ -138,7 +139,7 @@ function answer(ctx: Context, error: AppError, cause: unknown, logFailure: LogFa
     ctx.remove('RateLimit-Policy');
   }
 
-  if (code === 'unavailable' || code === 'rate_limited') {
+  if (code === 'unavailable' || error.retryAfter !== undefined) {
     ctx.set('Retry-After', String(error.retryAfter ?? retryAfter));
   }
 

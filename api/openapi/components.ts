@@ -179,6 +179,7 @@ const errorHeaders: Readonly<Partial<Record<ErrorCode, HeaderSpecs>>> = {
     },
   },
   rate_limited: retryAfter,
+  settle_too_early: retryAfter,
   unavailable: retryAfter,
 };
 
@@ -197,18 +198,25 @@ export const headersOf = (specs: HeaderSpecs): object => ({
 export const headersOfErrors = (codes: readonly ErrorCode[]): object => ({
   ...mapValues(everywhere, toReference),
   ...(codes.some((code) => uncounted.has(code)) ? {} : countedHeaders(codes)),
-  ...Object.assign({}, ...codes.map((code) => mapValues(errorHeaders[code] ?? {}, asHeader))),
+  ...Object.assign(
+    {},
+    ...codes.map((code) =>
+      mapValues(errorHeaders[code] ?? {}, codes.length === 1 ? asHeader : asOptional),
+    ),
+  ),
 });
 
 const countedHeaders = (codes: readonly ErrorCode[]): object =>
   codes.some((code) => perhapsCounted.has(code))
-    ? mapValues(whereCounted, (spec) => ({ ...spec, required: false }))
+    ? mapValues(whereCounted, asOptional)
     : mapValues(whereCounted, toReference);
 
 export const headerComponents = (): object =>
   mapValues({ ...everywhere, ...whereCounted }, asHeader);
 
 const asHeader = (spec: HeaderSpec): object => ({ required: true, ...spec });
+
+const asOptional = (spec: HeaderSpec): object => ({ ...spec, required: false });
 
 const toReference = (_: HeaderSpec, name: string): object => ({
   $ref: `#/components/headers/${name}`,

@@ -145,8 +145,15 @@ export const errorDescriptions: Readonly<Record<ErrorCode, DescribedError>> = {
     },
   },
   nothing_to_settle: {
-    when: 'The channel is not unconfirmed; or the network received the request a moment ago and may still be processing it; or the URL belongs to another post.',
+    when: 'The channel is not unconfirmed, and was not settled within the last day; or it was sent again or unpublished since; or the URL belongs to another post.',
     example: { error: 'The channel is published; only an unconfirmed one can be settled.' },
+  },
+  settle_too_early: {
+    when: '`url` is null, and the network received the request a moment ago and may still be processing it. Try again after `Retry-After`.',
+    example: {
+      error:
+        'The network received the request a moment ago and may still be processing it. Try again after 2027-03-01T09:01:00.000Z.',
+    },
   },
   nothing_to_unpublish: {
     when: 'Nothing of the post is live on the channels; or publishing has not ended on one of them; or one is unconfirmed.',

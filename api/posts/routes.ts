@@ -226,7 +226,7 @@ const settleCall = (deps: ApiDeps): Route =>
     scope: 'posts:publish',
     summary: 'Record the outcome of an unconfirmed channel',
     description:
-      'An unconfirmed channel may have the post, but the network cannot tell. Check the account, and send the URL of the post, on the account’s own server or network, or null if it is not there. The URL tells the id of the post, so that it can be unpublished and measured; of LinkedIn’s, those with `share` or `ugcPost` do. With a URL the channel becomes published, or failed if parts of a thread are missing. With null it becomes failed with `not_published`. A retry sends the missing parts. A network may take a minute to process a request, so `null` is refused until then. The URL of another post of the channel is refused. A post that had ended gets a new final event; a cancelled post that is now live on every channel ends as published. Repeating the same call changes nothing.',
+      'An unconfirmed channel may have the post, but the network cannot tell. Check the account, and send the URL of the post, on the account’s own server or network, or null if it is not there. The URL tells the id of the post, so that it can be unpublished and measured; of LinkedIn’s, those with `share` or `ugcPost` do. With a URL the channel becomes published, or failed if parts of a thread are missing. With null it becomes failed with `not_published`. A retry sends the missing parts. A network may take a minute to process a request, so `null` is refused with `settle_too_early` until then. The URL of another post of the channel is refused. A post that had ended gets a new final event; a cancelled post that is now live on every channel ends as published. Repeating the same call changes nothing. A call with another URL, or null, within a day corrects the settlement, unless the channel was sent again or unpublished since: the metrics of the wrong post go, and the post gets another final event.',
     body: settleSchema,
     bodyExamples: settlements,
     answers: {
@@ -236,7 +236,13 @@ const settleCall = (deps: ApiDeps): Route =>
         examples: { settled, settledAbsent },
       },
     },
-    errors: ['invalid_request', 'invalid_channel_ids', 'not_found', 'nothing_to_settle'],
+    errors: [
+      'invalid_request',
+      'invalid_channel_ids',
+      'not_found',
+      'nothing_to_settle',
+      'settle_too_early',
+    ],
     handle: async ({ caller, params: { id = '' }, body }) => {
       const { channel_id: channelId, url } = body;
       const deliveries = await settlePost(deps, { ...caller, postId: id }, { channelId, url });

@@ -174,18 +174,48 @@ export async function closeAsRefused(
   );
 }
 
-/** Known URLs of a channel's live parts. */
-export async function sentUrls(
+/** URLs of the parts that a settlement closed as sent: the found one's, and null for those after it in its request. */
+export async function settledUrls(
   em: Em,
   { workspaceId, postChannelId }: LedgerOf,
-): Promise<string[]> {
+  settledAt: Date,
+): Promise<(string | null)[]> {
   const rows = await query(
     em,
-    sql<{ url: string }>`
+    sql<{ url: string | null }>`
       select url from post_parts
-      where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId} and state = 'sent' and url is not null`,
+      where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId} and state = 'sent'
+        and updated_at = ${settledAt}`,
   );
   return rows.map(({ url }) => url);
+}
+
+/**
+ * Reopens the parts that a settlement closed, unless they or the channel were sent again since.
+ *
+ * @returns false if the ledger has parts but none was reopened.
+ */
+export async function reopenSettled(
+  em: Em,
+  { workspaceId, postChannelId }: LedgerOf,
+  settledAt: Date,
+): Promise<boolean> {
+  const ledger = sql`post_parts where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId}`;
+  const [result] = await query(
+    em,
+    sql<{ is_done: boolean }>`
+      with closed as (
+        select id, run from ${ledger} and updated_at = ${settledAt} and state in ('sent', 'refused')),
+      reopened as (
+        update post_parts pp set state = 'sending', url = null, remote_id = null,
+          sending_at = coalesce(pp.sending_at, pc.tried_at)
+        from closed, post_channels pc
+        where pp.id = closed.id and pc.id = pp.post_channel_id and pc.workspace_id = pp.workspace_id
+          and not exists (select from ${ledger} and run > (select max(run) from closed))
+        returning pp.id)
+      select exists (select from reopened) or not exists (select from ${ledger}) as is_done`,
+  );
+  return result?.is_done ?? false;
 }
 
 /** A post that a person found. `url` is as `postAddress` formats it. */

@@ -1,12 +1,13 @@
 import { sql } from 'kysely';
 import { recordAudit } from '../../db/audit.ts';
-import { type Settled, settleChannel } from '../../db/channel-status.ts';
-import { lockClaims } from '../../db/ledger/entries.ts';
+import { isNotWithheld, type Settled, settleChannel } from '../../db/channel-status.ts';
+import { lockClaims, type OfAccount } from '../../db/ledger/entries.ts';
 import {
   closeAsRefused,
   closeAsSent,
   lockLedgerEntries,
-  sentUrls,
+  reopenSettled,
+  settledUrls,
   type FoundPost,
   type LedgerView,
 } from '../../db/ledger/outcomes.ts';
@@ -38,17 +39,23 @@ type Channel = {
   readonly status: ChannelStatus;
   readonly url: string | null;
   readonly error_code: ChannelErrorCode | null;
-  /** Whether it was settled before. */
-  readonly is_settled: boolean;
+  /** Time at which it was settled before. */
+  readonly settled_at: Date | null;
+  /** Its live parts are removed, or are being removed. */
+  readonly is_withheld: boolean;
 } & PageOwner;
+
+/** Time in which a settlement can be corrected, in milliseconds. */
+const correctableMs = 24 * 60 * 60_000;
 
 /**
  * Resolves an unconfirmed channel by the finding of a person. An ended post gets a new final event; a cancelled post
  * that is now live on every channel ends as published; any other post uses the result when it ends. Safe to repeat
- * with the same finding.
+ * with the same finding; another one corrects the settlement.
  *
  * @returns the deliveries of the new final event, to sync with Temporal.
- * @throws AppError `invalid_request`, `not_found`, `invalid_channel_ids` or `nothing_to_settle`.
+ * @throws AppError `invalid_request`, `not_found`, `invalid_channel_ids`, `nothing_to_settle` or
+ * `settle_too_early`.
  */
 export async function settlePost(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'publicUrl' | 'rules'> & KnowsPages,
@@ -62,8 +69,8 @@ export async function settlePost(
   const started = await deps.orm.em.fork().transactional(async (em) => {
     const post = await lockPost(em, scope);
     const channel = await lockChannel(em, scope, channelId);
-    if (channel.status !== 'unconfirmed') {
-      await assertSettledSo(em, workspaceId, channel, url);
+    const of = { workspaceId, channelId, postChannelId: channel.id };
+    if (channel.status !== 'unconfirmed' && (await isSettledSo(em, of, channel, url))) {
       return [];
     }
 
@@ -71,7 +78,10 @@ export async function settlePost(
       await lockClaims(em, channelId); // Before the ledger.
     }
 
-    const of = { workspaceId, channelId, postChannelId: channel.id };
+    if (channel.status !== 'unconfirmed') {
+      await reopen(em, of, channel, now);
+    }
+
     const ledger = await lockLedgerEntries(em, of);
     const found = url === null ? null : foundAt(deps.networks, channel, url, ledger);
     if (found !== null) {
@@ -83,7 +93,7 @@ export async function settlePost(
     const known = { now, appearsWithinMs };
     const outcome = await closeParts(em, of, ledger, found, known);
     await settleChannel(em, workspaceId, channel.id, outcome, now);
-    await updatePost(em, scope, outcome, now);
+    await updatePost(em, scope, now);
     const hasEnded = post.status === 'failed' || post.status === 'published';
     const end = hasEnded ? refinalizePost : finalizeIfPublished;
     const deliveryIds = await end(em, scope, { ...deps, now });
@@ -103,7 +113,7 @@ async function lockChannel(
     ? await query(
         em,
         sql<Channel>`
-          select pc.id, pc.status, pc.url, pc.error_code, pc.settled_at is not null as is_settled,
+          select pc.id, pc.status, pc.url, pc.error_code, pc.settled_at, not ${isNotWithheld} as is_withheld,
             c.platform, c.base_url as "baseUrl", c.remote_id as "remoteId", c.handle, c.settings
           from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
           where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.channel_id = ${channelId}
@@ -119,30 +129,46 @@ async function lockChannel(
   return channel;
 }
 
-/**
- * Accepts a repeated call, so that a client that lost the response can retry.
- *
- * @param url The URL of this call.
- * @throws AppError `nothing_to_settle` when the channel was not settled, or settled differently.
- */
-async function assertSettledSo(
+/** Whether it was settled with the same finding, so that a client that lost the response can repeat the call. */
+async function isSettledSo(
   em: Em,
-  workspaceId: string,
+  of: OfAccount,
   channel: Channel,
   url: string | null,
-): Promise<void> {
-  const urls = channel.is_settled
-    ? [channel.url, ...(await sentUrls(em, { workspaceId, postChannelId: channel.id }))]
-    : [];
-  const isLive = url !== null && urls.includes(url);
-  const isAbsent = url === null && channel.error_code === 'not_published';
-  if (!channel.is_settled || !(isLive || isAbsent)) {
-    const how = channel.is_settled ? 'was settled already and is' : 'is';
-    const what = channel.status === 'draft' ? 'a draft' : channel.status;
-    throw new AppError(
-      'nothing_to_settle',
-      `The channel ${how} ${what}; only an unconfirmed one can be settled.`,
-    );
+): Promise<boolean> {
+  if (channel.settled_at === null) {
+    return false;
+  }
+
+  const urls = await settledUrls(em, of, channel.settled_at);
+  return url === null
+    ? channel.error_code === 'not_published' && urls.length === 0
+    : channel.url === url || urls.includes(url);
+}
+
+/**
+ * Reopens the parts of a settled channel, so that its settlement can be corrected.
+ *
+ * @throws AppError `nothing_to_settle` when a person did not settle it, or too much has happened since.
+ */
+async function reopen(em: Em, of: OfAccount, channel: Channel, now: Date): Promise<void> {
+  const { settled_at: settledAt, status, error_code: code, is_withheld: isWithheld } = channel;
+  const what = status === 'draft' ? 'a draft' : status;
+  if (settledAt === null) {
+    const message = `The channel is ${what}; only an unconfirmed one can be settled.`;
+    throw new AppError('nothing_to_settle', message);
+  }
+
+  const isSettled = status === 'published' || code === 'not_published';
+  const why =
+    now.getTime() - settledAt.getTime() > correctableMs
+      ? 'It was settled more than a day ago'
+      : isSettled && !isWithheld && (await reopenSettled(em, of, settledAt))
+        ? null
+        : 'It was sent again or unpublished since it was settled';
+  if (why !== null) {
+    const message = `The channel is ${what}. ${why}, so the settlement cannot be corrected.`;
+    throw new AppError('nothing_to_settle', message);
   }
 }
 
@@ -175,15 +201,17 @@ async function closeParts(
  * Refuses `null` until the network has certainly processed the request: the post could still appear, and a retry would
  * publish it twice.
  *
- * @throws AppError `nothing_to_settle`
+ * @throws AppError `settle_too_early`
  */
 function assertHasAppeared({ open }: LedgerView, now: Date, appearsWithinMs: number): void {
   const sendingForMs = Math.min(...open.map((part) => part.sendingForMs ?? Infinity));
   const waitMs = appearsWithinMs - sendingForMs;
   if (waitMs > 0) {
+    const at = new Date(now.getTime() + waitMs).toISOString();
     throw new AppError(
-      'nothing_to_settle',
-      `The network received the request a moment ago and may still be processing it. Try again after ${new Date(now.getTime() + waitMs).toISOString()}.`,
+      'settle_too_early',
+      `The network received the request a moment ago and may still be processing it. Try again after ${at}.`,
+      { retryAfter: Math.ceil(waitMs / 1000) },
     );
   }
 }
@@ -208,16 +236,12 @@ const links = (urls: readonly (string | null)[]): string => {
   return known.length === 0 ? '' : ` Live: ${known.join(' ')}`;
 };
 
-async function updatePost(
-  em: Em,
-  { workspaceId, postId }: PostScope,
-  outcome: Settled,
-  now: Date,
-): Promise<void> {
-  const publishedAt = outcome.status === 'published' ? outcome.publishedAt : null;
+async function updatePost(em: Em, { workspaceId, postId }: PostScope, now: Date): Promise<void> {
   await query(
     em,
-    sql`update posts set published_at = least(published_at, ${publishedAt}::timestamptz), updated_at = ${now}
+    sql`update posts set updated_at = ${now}, published_at = (
+          select min(pc.published_at) from post_channels pc
+          where pc.post_id = posts.id and pc.workspace_id = posts.workspace_id and pc.status = 'published')
         where id = ${postId} and workspace_id = ${workspaceId}`,
   );
 }

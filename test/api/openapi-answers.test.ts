@@ -44,7 +44,7 @@ test('every documented response occurs, and each matches the document', async (t
   const owned = await ownedBy(punctual);
   const { client } = owned;
   const operator = await newOperator(punctual);
-  await posts(owned, recordAnswer);
+  await posts(punctual, owned, recordAnswer);
   await setStatus(punctual, owned.scheduled, 'publishing', ['publishing']);
   recordAnswer('delete /posts/{id}', await client.delete(`/posts/${owned.scheduled}`));
   await media(punctual, owned, recordAnswer);

@@ -104,6 +104,16 @@ export async function endedPost(
   return String(id);
 }
 
+/** Records that the request for a post has just been sent, and that its outcome is unknown. */
+export async function beginSend({ orm }: Punctual, postId: string): Promise<void> {
+  await orm.em.fork().execute(
+    `insert into post_parts (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text, remote_data, sending_at, created_at, updated_at)
+     select gen_random_uuid(), workspace_id, id, channel_id, 1, 0, id::text, 'sending', 'x', 'null', now(), now(), now()
+     from post_channels where post_id = ?`,
+    [postId],
+  );
+}
+
 /** Puts a post and its channels, in their order, into a state that only a worker reaches. */
 export async function setStatus(
   { orm }: Punctual,

@@ -1,10 +1,12 @@
+import type { Punctual } from '../../support/punctual.ts';
+import { beginSend } from '../../support/seed.ts';
 import type { Owned } from '../owned.ts';
 import type { RecordAnswer } from './record-answer.ts';
 
 const unknown = crypto.randomUUID();
 
 /** Every response of the post calls that needs a case of its own. */
-export async function posts(owned: Owned, recordAnswer: RecordAnswer) {
+export async function posts(punctual: Punctual, owned: Owned, recordAnswer: RecordAnswer) {
   const { client, channel, draft, scheduled, failed, media } = owned;
   const create = async (body: object, headers = {}): Promise<void> =>
     recordAnswer('post /posts', await client.post('/posts', body, headers));
@@ -55,6 +57,7 @@ export async function posts(owned: Owned, recordAnswer: RecordAnswer) {
     recordAnswer('post /analytics/refresh', await client.post('/analytics/refresh', { post_id }));
   }
 
+  await beginSend(punctual, owned.unconfirmed);
   await settle(owned, recordAnswer);
   await unpublish(owned, recordAnswer);
   await copyAndDelete(owned, recordAnswer);
@@ -101,6 +104,7 @@ async function settle({ client, channel, failed, unconfirmed }: Owned, recordAns
   await say(unknown, { channel_id: channel, url: null });
   await say(failed, { channel_id: channel, url: null });
   await say(unconfirmed, { channel_id: unknown, url: null });
+  await say(unconfirmed, { channel_id: channel, url: null });
   await say(unconfirmed, { channel_id: channel, url: 'here' });
   await say(unconfirmed, { channel_id: channel, url: 'https://social.test/@ana/1' });
 }
