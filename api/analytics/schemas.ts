@@ -70,17 +70,19 @@ export const analyticsQuery = {
   },
 } as const;
 
+const sum = nullable(number);
+
 /** Sums of metrics. A metric that a network does not report counts as 0. */
 const sumFields = {
   impressions: {
     ...nullable(number),
     description: 'Null when none of the networks involved reports views.',
   },
-  likes: number,
-  comments: number,
-  shares: number,
-  saves: number,
-  engagement: { ...number, description: 'Likes, comments, shares and saves.' },
+  likes: { ...sum, description: 'Null, like the others, when no metrics were read yet.' },
+  comments: sum,
+  shares: sum,
+  saves: sum,
+  engagement: { ...sum, description: 'Likes, comments, shares and saves.' },
 };
 export const sums = record(sumFields);
 
@@ -136,7 +138,7 @@ const totalsSchema = record({
   posts_without_metrics: {
     ...count,
     description:
-      'How many of them have a channel whose metrics were not read yet. Those metrics count as 0.',
+      'How many of them have a channel whose metrics were not read yet. The totals are without those metrics.',
   },
   ...sumFields,
 });

@@ -115,7 +115,8 @@ export const schemaDescriptions: Readonly<Record<string, string>> = {
   WebhookEdit: 'Changes of a webhook endpoint. Only the fields that are sent change.',
   PostAnalytics: 'The metrics of a published post.',
   Metrics: 'Metrics as the network reported them. One that it does not report is absent.',
-  MetricSums: 'Sums of metrics. A metric that a network does not report counts as 0.',
+  MetricSums:
+    'Sums of metrics: null when none were read yet. A metric that a network does not report counts as 0.',
   Delivery: 'An event on its way to an endpoint.',
   LastDelivery: 'The newest delivery of an endpoint.',
   DeliveryAttempt: 'One request of a delivery.',

@@ -11,6 +11,7 @@ import {
   daysAsked,
   filterOf,
   isListed,
+  isUnread,
   matchesFilter,
   metricsOf,
   selectSums,
@@ -26,11 +27,12 @@ export const sortKeys = ['date', ...metricNames, 'engagement'] as const;
 type Sums = {
   /** Null when none of the networks involved reports views. */
   readonly impressions: number | null;
-  readonly likes: number;
-  readonly comments: number;
-  readonly shares: number;
-  readonly saves: number;
-  readonly engagement: number;
+  /** Null, like the others, when no metrics were read yet. */
+  readonly likes: number | null;
+  readonly comments: number | null;
+  readonly shares: number | null;
+  readonly saves: number | null;
+  readonly engagement: number | null;
 };
 
 export type Totals = Sums & { readonly posts: number; readonly posts_without_metrics: number };
@@ -174,10 +176,13 @@ const iso = (time: string | null): string | null => time && new Date(time).toISO
 /** SQL: the expression of the index `post_metrics_engagement`. */
 const engagement = sql`pm.likes + pm.comments + pm.shares + pm.saves`;
 
+const ifRead = (sum: RawBuilder<unknown>): RawBuilder<number | null> =>
+  sql`case when not ${isUnread} then (${sum})::float8 end`;
+
 /** SQL: the sums of a post. They exceed 32 bits, but stay exact in a double. */
 const sums = sql`case when pm.with_impressions > 0 then pm.impressions::float8 end as impressions,
-  pm.likes::float8 as likes, pm.comments::float8 as comments, pm.shares::float8 as shares, pm.saves::float8 as saves,
-  (${engagement})::float8 as engagement`;
+  ${ifRead(sql`pm.likes`)} as likes, ${ifRead(sql`pm.comments`)} as comments, ${ifRead(sql`pm.shares`)} as shares,
+  ${ifRead(sql`pm.saves`)} as saves, ${ifRead(engagement)} as engagement`;
 
 /**
  * Reads one post beyond the page, for `has_more`. The page is selected from the indexed sums alone; texts and channels
@@ -187,7 +192,7 @@ function selectPage(selection: Selection): RawBuilder<PostRow> {
   return sql`
     with page as materialized (
       select pm.post_id, pm.published_at, ${sums} from post_metrics pm where ${matchesFilter(selection)}
-      ${orderOf(selection, engagement)} limit ${selection.limit + 1} offset ${selection.offset}
+      ${orderOf(selection, sql`${engagement} desc, ${isUnread}`)} limit ${selection.limit + 1} offset ${selection.offset}
     )
     select page.*, ${cutTexts},
       (select jsonb_agg(jsonb_build_object(
@@ -196,7 +201,7 @@ function selectPage(selection: Selection): RawBuilder<PostRow> {
        from post_channels pc join channels c on c.id = pc.channel_id
        where pc.post_id = page.post_id and ${isListed(selection)}) as channels
     from page join posts p on p.id = page.post_id
-    ${orderOf(selection, sql`page.engagement`)}`;
+    ${orderOf(selection, sql`page.engagement desc nulls last`)}`;
 }
 
 const selectTotals = (filter: Filter): RawBuilder<TotalsRow> => sql`
@@ -206,11 +211,14 @@ const selectTotals = (filter: Filter): RawBuilder<TotalsRow> => sql`
 /**
  * Sorts posts without the metric last, and breaks ties by the newest first.
  *
- * @param rank SQL of the engagement, which is never null. Only the descending order uses its index: posts with the
+ * @param byEngagement SQL of the descending order, the only one that uses the index of the engagement: posts with the
  * least engagement are often all posts with none, and reading and sorting those through the index takes three times as
- * long.
+ * long. Unread posts, whose stored engagement is 0, come after those that were read.
  */
-function orderOf({ sort, order }: Selection, rank: RawBuilder<unknown>): RawBuilder<unknown> {
+function orderOf(
+  { sort, order }: Selection,
+  byEngagement: RawBuilder<unknown>,
+): RawBuilder<unknown> {
   const way = order === 'asc' ? sql`asc` : sql`desc`;
   if (sort === 'date') {
     return sql`order by published_at ${way}, post_id ${way}`;
@@ -218,7 +226,7 @@ function orderOf({ sort, order }: Selection, rank: RawBuilder<unknown>): RawBuil
 
   const by =
     sort === 'engagement' && order === 'desc'
-      ? sql`${rank} desc`
+      ? byEngagement
       : sql`${sql.ref(sort)} ${way} nulls last`;
   return sql`order by ${by}, published_at desc, post_id desc`;
 }

@@ -9,6 +9,7 @@ import type { Totals } from './load-analytics.ts';
 import {
   matchesFilter,
   type Filter,
+  isUnread,
   isWithin,
   selectSums,
   startOfDay,
@@ -80,7 +81,7 @@ const selectTimes = (filter: Filter, timezone: string): RawBuilder<TimeRow> => s
     (count(*) filter (where not is_read))::float8 as unread,
     coalesce(sum(engagement) filter (where is_read), 0)::float8 as engagement
   from (
-    select pm.published_at at time zone ${timezone}::text as at, pm.unread < pm.channels as is_read,
+    select pm.published_at at time zone ${timezone}::text as at, not ${isUnread} as is_read,
       pm.likes + pm.comments + pm.shares + pm.saves as engagement
     from post_metrics pm where ${matchesFilter(filter)}
   ) measured

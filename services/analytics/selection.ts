@@ -131,8 +131,12 @@ export function isListed({ workspaceId, channelId, platform }: Filter): RawBuild
 export const isWithin = ({ begin, end }: Range): RawBuilder<boolean> =>
   sql`pm.published_at >= ${moment(begin)} and pm.published_at < ${moment(end)}`;
 
-const total = (column: string): RawBuilder<number> =>
-  sql`coalesce(sum(${sql.ref(`pm.${column}`)}), 0)::float8`;
+/** SQL: the metrics of none of the post's channels were read yet. */
+export const isUnread = sql<boolean>`pm.unread = pm.channels`;
+
+/** SQL: null when there are posts and none was read; 0 without posts. */
+const total = (column: string): RawBuilder<number | null> =>
+  sql`case when bool_and(${isUnread}) is not true then coalesce(sum(${sql.ref(`pm.${column}`)}), 0)::float8 end`;
 
 /** SQL: the totals of rows `pm`. */
 export const selectSums = sql`count(*)::float8 as posts,

@@ -13,8 +13,8 @@ export type SeenFigures = {
   readonly seenAtMs: number;
 };
 
-/** Totals that the API returns with the posts that they sum up. */
-export type SeenTotals = Readonly<Record<(typeof summed)[number], number>>;
+/** Totals that the API returns with the posts that they sum up; null when no metrics were read. */
+export type SeenTotals = Readonly<Record<(typeof summed)[number], number | null>>;
 export const summed = ['posts', 'likes', 'comments', 'shares', 'saves'] as const;
 
 export type FiguresEvidence = {

@@ -54,6 +54,7 @@ test('each channel has its posts, totals and rate, and a network without views h
   await publish('2027-01-31T23:59:59.999Z', [{ channel: x, metrics: { likes: 50 } }]);
   await publish('2027-01-01T00:00:00.000Z', [{ channel: x }]);
   await publish('2027-02-01T00:00:00.000Z', [{ channel: x, metrics: { impressions: 9 } }]);
+  await publish('2027-03-01T00:00:00.000Z', [{ channel: x }]);
   await api.punctual.orm.em
     .fork()
     .execute('update channels set followers = 7, followers_updated_at = now() where id = ?', [x]);
@@ -67,6 +68,8 @@ test('each channel has its posts, totals and rate, and a network without views h
   t.like(other.totals, { posts: 0, posts_without_metrics: 0, impressions: null, likes: 0 });
   t.like(third, { channel_id: x, engagement_rate: 0.05, followers: 7 });
   t.like(third.totals, { posts: 3, posts_without_metrics: 1, impressions: 100, engagement: 55 });
+  const march = await client.get('/analytics/channels?from=2027-03-01&to=2027-03-31');
+  t.like(march.body.channels[2].totals, { posts: 1, likes: null, saves: null, engagement: null });
 });
 
 test('a disconnected channel is listed only if it has posts in the range', async (t) => {

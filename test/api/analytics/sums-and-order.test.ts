@@ -11,6 +11,7 @@ import { fivePosts, idsOf, january, workspace } from './published-posts.ts';
 const api = sharedApi(test);
 
 const nothing = { impressions: null, likes: 0, comments: 0, shares: 0, saves: 0, engagement: 0 };
+const unread = Object.fromEntries(Object.keys(nothing).map((name) => [name, null]));
 
 test('a post is listed with its published channels, with the sums of their metrics', async (t) => {
   const { mastodon, bluesky, publish, fetchAnalytics } = await workspace(api);
@@ -116,13 +117,13 @@ test('impressions are null if no network reports views, and otherwise the sum ov
   t.like(posts[0].channels[1], { metrics: null, metrics_updated_at: null });
 });
 
-test('metrics that were not read yet are null and their post is counted; metrics outside the contract are not shown', async (t) => {
+test('metrics and sums that were not read yet are null and their post is counted; metrics outside the contract are not shown', async (t) => {
   const { mastodon, bluesky, publish, fetchAnalytics } = await workspace(api);
   await publish('2027-01-10T08:00:00Z', [{ channel: mastodon }]);
   await publish('2027-01-09T08:00:00Z', [{ channel: bluesky, metrics: { likes: 3, quotes: 7 } }]);
   const { posts, totals } = await fetchAnalytics(january);
   t.like(posts[0].channels[0], { metrics: null, metrics_updated_at: null });
-  t.deepEqual(posts[0].totals, nothing);
+  t.deepEqual(posts[0].totals, unread);
   t.deepEqual(posts[1].channels[0].metrics, { likes: 3 });
   t.deepEqual(totals, {
     ...nothing,
@@ -131,6 +132,8 @@ test('metrics that were not read yet are null and their post is counted; metrics
     likes: 3,
     engagement: 3,
   });
+  const { totals: ofMastodon } = await fetchAnalytics(`${january}&platform=mastodon`);
+  t.deepEqual(ofMastodon, { posts: 1, posts_without_metrics: 1, ...unread });
 });
 
 test('sums may exceed 32 bits', async (t) => {
@@ -155,12 +158,12 @@ test('posts come newest first or by a sum, and posts without the metric come las
     ['sort=impressions', 'bdaec'],
     ['sort=impressions&order=asc', 'adbec'],
     ['sort=likes', 'dbcae'],
-    ['sort=likes&order=asc', 'ecadb'],
-    ['sort=comments', 'aedcb'],
-    ['sort=shares', 'bedca'],
-    ['sort=saves', 'cedba'],
+    ['sort=likes&order=asc', 'cadbe'],
+    ['sort=comments', 'adcbe'],
+    ['sort=shares', 'bdcae'],
+    ['sort=saves', 'cdbae'],
     ['sort=engagement', 'acbde'],
-    ['sort=engagement&order=asc', 'edbca'],
+    ['sort=engagement&order=asc', 'dbcae'],
   ];
   for (const [query, expected] of orders) {
     t.is(await names(query), expected, query);

@@ -27,7 +27,7 @@ export function checkFigures({ figures, access }: Evidence): Violation[] {
           ];
     }),
   );
-  const wrong = summed.filter((name) => figures.totals[name] !== figures.listed[name]);
+  const wrong = summed.filter((name) => (figures.totals[name] ?? 0) !== figures.listed[name]);
   return [
     ...falls,
     ...wrong.map((name): Violation => ({

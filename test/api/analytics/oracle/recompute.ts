@@ -52,7 +52,7 @@ export function recompute(rows: readonly Row[], asked: Asked) {
     totals: {
       posts: posts.length,
       posts_without_metrics: posts.filter(({ isUnread }) => isUnread).length,
-      ...sumsOf(posts.flatMap(({ rows: its }) => its)),
+      ...totalsOf(posts.flatMap(({ rows: its }) => its)),
     },
     posts: posts.slice(offset, offset + limit).map(shown),
     has_more: posts.length > offset + limit,
@@ -82,9 +82,18 @@ const postOf = (unordered: readonly Row[]) => {
     published_at: new Date(first).toISOString(),
     isUnread: rows.some(({ metrics_updated_at: at }) => at === null),
     rows,
-    totals: sumsOf(rows),
+    totals: totalsOf(rows),
   };
 };
+
+type Sums = { readonly [K in (typeof metricNames)[number] | 'engagement']: number | null };
+
+/** The sums in an answer: null for posts of which nothing was read. */
+function totalsOf(rows: readonly Row[]): Sums {
+  const isRead = rows.length === 0 || rows.some(({ metrics_updated_at: at }) => at !== null);
+  const none = { likes: null, comments: null, shares: null, saves: null, engagement: null };
+  return { ...sumsOf(rows), ...(!isRead && none) };
+}
 
 export function sumsOf(rows: readonly Row[]) {
   const [impressions, likes = 0, comments = 0, shares = 0, saves = 0] = metricNames.map((name) =>
