@@ -162,8 +162,9 @@ export async function deletePost(connection: Connection, rkey: string): Promise<
 /**
  * Whether a thread was written, by its record keys. Creates nothing and needs no session.
  *
- * A thread is one atomic write, so one of its records proves all: a missing record was deleted later. A record that
- * differs in its time only was written by an earlier attempt, which a restored database has forgotten.
+ * A thread is one atomic write, so one record with its hash proves all: a missing record was deleted later. A record
+ * that differs in its time only was written by an earlier attempt, which a restored database has forgotten. The thread
+ * may have been edited since the backup, so all parts are compared.
  *
  * @throws NetworkError `unconfirmed` when a key holds another record than the prepared one: the owner edited the post,
  *   or another post has the key. A person has to check.
@@ -173,21 +174,24 @@ export async function isWritten(
   did: string,
   posts: readonly PreparedPost[],
 ): Promise<boolean> {
+  let found = false;
   let foreign = false;
   for (const post of posts) {
     const live = await recordAt(server, did, post.rkey);
-    if (live?.cid === post.cid || (live && isSameRecord(live.value, post.record))) {
+    if (live?.cid === post.cid) {
       return true;
     }
 
-    foreign ||= live !== null;
+    const isSame = live !== null && isSameRecord(live.value, post.record);
+    found ||= isSame;
+    foreign ||= live !== null && !isSame;
   }
 
   if (foreign) {
     const message = 'Another Bluesky post has the key of this one, or this one was edited.';
     throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
   }
-  return false;
+  return found;
 }
 
 /** Whether two records differ in nothing but their time, and thus in the hashes of the posts that they reply to. */

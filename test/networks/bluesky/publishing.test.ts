@@ -44,12 +44,8 @@ test('a thread that is sent again exists once, with the first answer', async (t)
   const { records, connection } = await connected(t);
   const { prepared, sent } = await publish(bluesky, connection, partsOf('One', 'Two'));
 
-  const again = await sendStep(
-    bluesky,
-    connection,
-    nextStep(bluesky, throughDatabase(prepared), []),
-  );
-  t.deepEqual(again, sent);
+  const step = nextStep(bluesky, throughDatabase(prepared), []);
+  t.deepEqual(await sendStep(bluesky, connection, step), sent);
   t.is((await records()).length, 2);
 });
 
@@ -72,7 +68,7 @@ test('a renewed thread has a new time, and the first version is then found inste
   t.is((await records()).length, 2);
 });
 
-test('a post that a restored database prepares anew is refused by the server, and found', async (t) => {
+test('a post that a restored database prepares anew is refused by the server, and found unless a part differs', async (t) => {
   const { records, connection } = await connected(t);
   const [dueAtMs, first] = [Date.now() - 5000, partsOf('One', 'Two')];
   const due = (parts: readonly ThreadPart[], atMs = dueAtMs) =>
@@ -83,6 +79,9 @@ test('a post that a restored database prepares anew is refused by the server, an
   await publish(bluesky, connection, due(first, dueAtMs + 60_000));
   await publish(bluesky, connection, due(partsOf('One', 'Two')));
   t.is((await records()).length, 6);
+  // The thread was edited after the backup.
+  const edited = [first[0], { ...first[1], text: 'Two, before the edit' }] as ThreadPart[];
+  t.like(await t.throwsAsync(publish(bluesky, connection, edited)), { code: 'unconfirmed' });
 });
 
 test('equal texts in two posts are two posts, and each is found separately', async (t) => {
