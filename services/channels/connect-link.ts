@@ -54,7 +54,7 @@ export type ConnectOutcome =
   | { readonly kind: 'failed' | 'open'; readonly token: string };
 
 type Changes = {
-  readonly state_hash?: string | null;
+  readonly state_hash?: string;
   readonly browser_hash?: string | null;
   readonly redirect_uri?: string | null;
   readonly sealed_flow?: string | null;
@@ -154,14 +154,13 @@ export async function failLink(
   return { kind: 'failed', token };
 }
 
-/** Returns the link to its first step. */
+/** Returns the link to its first step. The used state still names it, for the brand of pages. */
 export async function reopenLink(
   deps: Pick<ServiceDeps, 'orm' | 'now'>,
   link: ConnectLink,
   { code, message }: Problem,
 ): Promise<void> {
   await moveLink(deps.orm.em.fork(), { link, move: 'reopen' }, deps.now(), {
-    state_hash: null,
     redirect_uri: null,
     sealed_flow: null,
     error: message,

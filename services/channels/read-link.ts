@@ -91,17 +91,21 @@ export async function describeLink(deps: ServiceDeps, link: ConnectLink): Promis
 /**
  * The brand of the workspace to which a link belongs, and of the settings where it has none.
  *
- * @param at Secrets of one link; any text is accepted.
+ * @param at A secret of the link; any text is accepted.
  */
 export async function brandAt(
   { orm, brand }: Pick<ServiceDeps, 'orm' | 'brand'>,
-  { token, state }: { readonly token: string; readonly state: string },
+  at: { readonly token: string } | { readonly state: string },
 ): Promise<Brand> {
+  const isOf =
+    'token' in at
+      ? sql`l.token_hash = ${sha256Hex(at.token)}`
+      : sql`l.state_hash = ${sha256Hex(at.state)}`;
   const [row] = await query(
     orm.em.fork(),
     sql<{ brand: Partial<Brand> }>`select w.brand
       from connect_links l join workspaces w on w.id = l.workspace_id
-      where l.token_hash = ${sha256Hex(token)} or l.state_hash = ${sha256Hex(state)}`,
+      where ${isOf}`,
   );
   return brandOf((field) => row?.brand[field] ?? brand[field]);
 }

@@ -39,14 +39,13 @@ type Shown = {
   readonly typed?: Readonly<Record<string, string>>;
 };
 
-/** The look of the page that a request gets: that of its link, which its token or the network's answer names. */
-export const lookOf = async (deps: ApiDeps, ctx: RouterContext): Promise<Look> => ({
-  base: basePath(deps.publicUrl),
-  brand: await brandAt(deps, {
-    token: ctx.params['token'] ?? '',
-    state: new URLSearchParams(ctx.querystring).get('state') ?? '',
-  }),
-});
+/** The look of the page that a request gets: that of its link, which its token or else the network's answer names. */
+export async function lookOf(deps: ApiDeps, ctx: RouterContext): Promise<Look> {
+  const { token } = ctx.params;
+  const state = new URLSearchParams(ctx.querystring).get('state') ?? '';
+  const brand = await brandAt(deps, token === undefined ? { state } : { token });
+  return { base: basePath(deps.publicUrl), brand };
+}
 
 /** Shows the page of a link. Reading it changes nothing, so anyone may do so any number of times. */
 export async function showLink(deps: ApiDeps, ctx: RouterContext): Promise<void> {

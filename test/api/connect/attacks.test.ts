@@ -205,6 +205,11 @@ test('the pages of a link carry the brand of its workspace, over that of the set
   const used = await linkFor(client);
   await walk(browser, used, code);
   pages.push(await browser.get(used), await openBrowser(punctual.url).get(used));
+  const foreign = await leaveFrom(browser, await linkFor(await branded.api.newClient()));
+  pages.push(await browser.get(`${used}${foreign.search}`));
+  const refused = answerTo(await leaveFrom(browser, link), { error: 'access_denied' });
+  await browser.get(refused);
+  pages.push(await browser.get(refused)); // Its state is used.
   for (const { headers, text } of pages) {
     const policy = headers.get('content-security-policy') ?? '';
     const [, style = ''] = /<style>(?<style>[^<]*)<\/style>/v.exec(text) ?? [];
