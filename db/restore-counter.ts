@@ -116,12 +116,15 @@ export async function duePosts(em: Em): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+/** Seconds since 2026. Each restore has other ones, so the same backup can be restored again. */
+const restoreNumber = sql`extract(epoch from now() - timestamptz '2026-01-01Z')::int`;
+
 /**
  * Makes a restored database safe to use, in the caller's transaction. Channels that may have been published since the
  * backup become unconfirmed and are not sent: those of posts that were due, unless their workflow has sent nothing; of
  * posts whose workflow ended since; and those being sent. The other posts are synced again, with revisions above those
- * of their workflows. Unconfirmed posts get higher
- * revisions too, so that a retry differs from the runs that the database lost.
+ * of their workflows. Unconfirmed posts get higher revisions too, so that a retry differs from the runs that the
+ * database lost.
  *
  * @param atLeast The count in Temporal.
  */
@@ -145,7 +148,8 @@ export async function finishRestore(
       where pc.post_id = d.id and pc.workspace_id = d.workspace_id and pc.status <> 'published'
       returning pc.id
     ), failed as (
-      update posts p set status = 'failed', revision = revision + 1000, updated_at = now()
+      update posts p set status = 'failed', revision = greatest(revision, ${restoreNumber}) + 1000,
+        updated_at = now()
       from doubtful d where p.id = d.id and p.workspace_id = d.workspace_id
     )
     select count(*)::int as channels from channels`,
