@@ -1,5 +1,5 @@
 import { attemptDelivery } from './attempt-delivery/attempt-delivery.ts';
-import type { DeliveryRequest } from './attempt-delivery/start-attempt.ts';
+import type { DeliveryRequest } from './attempt-delivery/load-delivery.ts';
 import { claimPost, type ClaimRequest } from './claim-post.ts';
 import type { ActivityDeps } from './deps.ts';
 import type { FinalizeRequest } from './end-of-post.ts';

@@ -46,7 +46,7 @@ const longest = 2;
 /** The longest delay before a next attempt, in milliseconds. */
 export const longestWaitMs = longest * Math.max(...waitsMs);
 
-/** How many attempts may begin without a recorded end, so that crashing workers do not retry forever. */
+/** How often an attempt may begin without a stored result, so that crashing workers do not retry forever. */
 export const mostInterrupted = 6;
 
 export type DeliveryWait = {
@@ -94,7 +94,7 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
  */
 export const disableAfterMs = 5 * 24 * 3_600_000;
 
-/** How many requests to one endpoint may be under way, over all workers. */
+/** How many requests of one worker to one endpoint may be under way. */
 export const slotsPerEndpoint = 4;
 
 /** `failing`: disabled by the service after five days without a success. `requested`: disabled by its owner. */

@@ -1,6 +1,5 @@
-import { activityInfo } from '@temporalio/activity';
+import { activityInfo, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { query } from '../../db/query.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import {
   longestWaitMs,
@@ -8,32 +7,24 @@ import {
   secretsOf,
   slotWaitMs,
 } from '../../domain/webhook-deliveries.ts';
-import type { Egress } from '../../runtime/egress/egress.ts';
 import { describeError } from '../../runtime/logger.ts';
 import { sendWebhook, type WebhookResult } from '../../runtime/send-webhook.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
 import {
-  disableIfDead,
-  failUnsent,
-  recordAttempt,
-  releaseEndpointSlot,
-  undoAttempt,
-} from './record-attempt.ts';
-import {
-  loadAndStartDelivery,
-  loadEndpointBacklog,
+  countWaiting,
+  loadDelivery,
   type DeliveryRequest,
   type LoadedDelivery,
-  type StartedAttempt,
-} from './start-attempt.ts';
+} from './load-delivery.ts';
+import { disableIfDead, failUnsent, recordAttempt } from './record-attempt.ts';
 
 /** In milliseconds. Stop trying to store a result this long before Temporal's timeout of the attempt. */
 const lastMs = 5000;
 
 /**
- * Makes one attempt to deliver an event to an endpoint. The attempt is stored before its request, and the database
- * counts attempts: a crash of a worker costs the receiver none of its six, and a replay gets six new ones.
+ * Makes one attempt to deliver an event to an endpoint. An attempt is stored with its result, so one whose worker dies
+ * is repeated under its number.
  *
  * @throws ApplicationFailure with the delay until the next attempt, while attempts are left.
  */
@@ -41,56 +32,54 @@ export async function attemptDelivery(
   deps: ActivityDeps,
   input: DeliveryRequest,
 ): Promise<'delivered' | 'failed' | 'gone'> {
-  return heartbeating(async () => {
-    const loaded = await loadAndStartDelivery(deps, input);
-    if (!loaded) {
-      return 'gone';
-    }
-
-    const { delivery, attempt } = loaded;
-    if (delivery.status !== 'pending') {
-      return delivery.status; // An earlier attempt stored it, and Temporal did not receive the result.
-    }
-
-    if (attempt) {
-      return send(deps, delivery, attempt);
-    }
-
-    if (delivery.isDisabled || delivery.interrupted >= mostInterrupted) {
-      await failUnsent(deps, delivery, delivery.isDisabled ? 'endpoint_disabled' : 'interrupted');
-      return 'failed';
-    }
-
-    throw await whyNotNow(deps, delivery);
-  });
-}
-
-/**
- * Returns why no attempt may start: it is too early, or all slots of the endpoint are taken. Neither counts as an
- * attempt. The row holds the time of the next attempt, so it survives a crash of the worker.
- */
-async function whyNotNow(
-  deps: ActivityDeps,
-  delivery: LoadedDelivery,
-): Promise<ApplicationFailure> {
-  const waitMs = Math.ceil(delivery.nextAttemptInMs);
-  if (waitMs > 0 && waitMs <= longestWaitMs) {
-    return notNow('too_early', `Nothing was sent: the next attempt is in ${waitMs} ms`, waitMs);
+  const delivery = await loadDelivery(deps, input);
+  if (!delivery) {
+    return 'gone';
   }
 
-  const slotCheckMs = slotWaitMs(await loadEndpointBacklog(deps, delivery), Math.random());
-  const message = 'Nothing was sent: all request slots of the endpoint are in use';
-  return notNow('endpoint_busy', message, slotCheckMs);
+  if (delivery.status !== 'pending') {
+    return delivery.status; // An earlier attempt stored it, and Temporal did not receive the result.
+  }
+
+  const begun = begunBefore(delivery);
+  if (delivery.isDisabled || begun >= mostInterrupted) {
+    await failUnsent(deps, delivery, delivery.isDisabled ? 'endpoint_disabled' : 'interrupted');
+    return 'failed';
+  }
+
+  const waitMs = Math.ceil(delivery.nextAttemptInMs);
+  // A longer one was stored under a wrong clock.
+  if (waitMs > 0 && waitMs <= longestWaitMs) {
+    throw notNow('too_early', `Nothing was sent: the next attempt is in ${waitMs} ms`, waitMs);
+  }
+
+  const details: Begun = { number: delivery.number, begun: begun + 1 };
+  try {
+    return await heartbeating(() => send(deps, delivery), undefined, details);
+  } catch (error) {
+    if (!(error instanceof ApplicationFailure)) {
+      heartbeat(details);
+    }
+
+    throw error;
+  }
+}
+
+/** What Temporal keeps of an attempt without a stored result: its number, and how often it has begun. */
+type Begun = { readonly number: number; readonly begun: number };
+
+function begunBefore({ number }: LoadedDelivery): number {
+  const last = activityInfo().heartbeatDetails as Begun | undefined;
+  return last?.number === number ? last.begun : 0;
 }
 
 async function send(
   deps: ActivityDeps,
   delivery: LoadedDelivery,
-  attempt: StartedAttempt,
 ): Promise<'delivered' | 'failed' | 'gone'> {
   const untilMs = performance.now() + activityInfo().startToCloseTimeoutMs - lastMs;
-  const result = await request(deps, delivery, attempt);
-  const outcome = await recordAttempt(deps, delivery, attempt, result, untilMs);
+  const result = await request(deps, delivery);
+  const outcome = await recordAttempt(deps, delivery, result, untilMs);
   if (outcome.status === 'failed') {
     await disableIfDead(deps, delivery);
   }
@@ -102,35 +91,31 @@ async function send(
   const code = result.error ?? 'http_error';
   const answer = result.status === null ? code : `${code} (${result.status})`;
   const nextAt = new Date(Date.now() + outcome.waitMs).toISOString(); // Shown in the Temporal UI.
-  const message = `Attempt ${attempt.number}: ${answer}; the next one is at ${nextAt}`;
+  const message = `Attempt ${delivery.number}: ${answer}; the next one is at ${nextAt}`;
   throw notNow(code, message, outcome.waitMs);
 }
 
-/** @throws any error that is not a failed request, for example of a sealed secret. */
-async function request(
-  deps: ActivityDeps,
-  delivery: LoadedDelivery,
-  attempt: StartedAttempt,
-): Promise<WebhookResult> {
-  let isSent = false;
-  const egress: Egress = {
-    ...deps.webhooks,
-    request: (asked) => {
-      isSent = true;
-      return deps.webhooks.request(asked);
-    },
-  };
+/** @throws ApplicationFailure when all slots of the endpoint are taken, which does not count as an attempt. */
+async function request(deps: ActivityDeps, delivery: LoadedDelivery): Promise<WebhookResult> {
+  const { endpointId } = delivery;
+  const nowMs = (): number => deps.now().getTime();
+  const leave = deps.endpointLimits.enter(endpointId, nowMs());
+  if (!leave) {
+    const load = deps.endpointLimits.load(endpointId, nowMs());
+    const waiting = await countWaiting(deps, delivery);
+    const message = 'Nothing was sent: all request slots of the endpoint are in use';
+    throw notNow('endpoint_busy', message, slotWaitMs({ waiting, ...load }, Math.random()));
+  }
+
+  let end: Parameters<typeof leave>[0] = 'unsent';
   try {
+    const secrets = secretsOf(delivery.secrets, delivery.at);
     const open = secretOpener(deps, delivery);
-    const secrets = secretsOf(delivery.secrets, attempt.at);
-    return await sendWebhook(egress, delivery, secrets, open, attempt.at);
-  } catch (error) {
-    // Free the slot: an internal error that repeats must not block other deliveries of the endpoint.
-    const leave = isSent
-      ? query(deps.orm.em.fork(), releaseEndpointSlot(delivery, attempt))
-      : undoAttempt(deps, delivery, attempt);
-    await leave.catch(() => undefined);
-    throw error;
+    const result = await sendWebhook(deps.webhooks, delivery, secrets, open, delivery.at);
+    end = result.error === 'timeout' ? 'timeout' : 'answered';
+    return result;
+  } finally {
+    leave(end, nowMs());
   }
 }
 

@@ -79,7 +79,7 @@ export const tags = {
     '`sha256=<hex>`, and compare it with `Service-Signature` in constant time. Refuse timestamps more than',
     '5 minutes old. Or pass the `webhook-…` headers, the raw body and the secret to a Standard Webhooks library.',
     'An event can arrive more than once: keep its `id` from the body and skip those you have handled.',
-    'An endpoint gets at most four requests at a time.',
+    'An endpoint gets at most four requests at a time from each worker.',
   ].join(' '),
 } as const;
 

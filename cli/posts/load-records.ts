@@ -144,7 +144,7 @@ const selectAttempts = ({ workspaceId, postId }: OperatedPost) => sql<DeliveryAt
   from delivery_attempts a
   join deliveries d on d.id = a.delivery_id and d.workspace_id = a.workspace_id
   join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
-  where e.post_id = ${postId} and e.workspace_id = ${workspaceId} and not a.under_way order by a.created_at`;
+  where e.post_id = ${postId} and e.workspace_id = ${workspaceId} order by a.created_at`;
 
 const selectFinds = ({ workspaceId, postId }: OperatedPost) => sql<FindRow>`
   select f.kind, f.delivery_id, f.found_at from sweep_finds f

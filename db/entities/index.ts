@@ -26,7 +26,6 @@ import {
 import {
   DeliveryAttemptSchema,
   DeliverySchema,
-  EndpointPlaceSchema,
   EventSchema,
   WebhookEndpointSchema,
 } from './webhooks.ts';
@@ -59,7 +58,6 @@ export const entities = [
   IdempotencyKeySchema,
   UnpublishRequestSchema,
   WebhookEndpointSchema,
-  EndpointPlaceSchema,
   EventSchema,
   DeliverySchema,
   DeliveryAttemptSchema,

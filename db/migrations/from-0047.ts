@@ -57,6 +57,15 @@ export class Migration0054CallsInMemory extends Migration {
   }
 }
 
+/** Workers count the requests to endpoints in their memory, and store an attempt with its result. */
+export class Migration0055Attempts extends Migration {
+  override up(): void {
+    this.addSql(`drop table "endpoint_places"`);
+    this.addSql(`delete from "delivery_attempts" where "under_way"`);
+    this.addSql(`alter table "delivery_attempts" drop column "under_way", drop column "begun"`);
+  }
+}
+
 /** The characters of a set, as ranges for a character class of PostgreSQL, whose own classes depend on the locale. */
 function inClass(set: string): string {
   const one = new RegExp(set, 'v');

@@ -26,6 +26,7 @@ import {
   Migration0051Brands,
   Migration0053Warnings,
   Migration0054CallsInMemory,
+  Migration0055Attempts,
 } from './from-0047.ts';
 
 const baseline = 'migration-0024-engagement-order';
@@ -55,6 +56,7 @@ export const migrations = [
   { name: 'migration-0051-brands', class: Migration0051Brands },
   { name: 'migration-0053-warnings', class: Migration0053Warnings },
   { name: 'migration-0054-calls-in-memory', class: Migration0054CallsInMemory },
+  { name: 'migration-0055-attempts', class: Migration0055Attempts },
 ];
 
 /** Part of the first migration now; databases of earlier versions list them. */

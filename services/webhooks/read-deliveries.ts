@@ -104,7 +104,7 @@ export async function loadDeliveries(
           'response_status', a.response_status, 'error', a.error))
         from (
           select * from delivery_attempts
-          where delivery_id = d.id and workspace_id = d.workspace_id and not under_way
+          where delivery_id = d.id and workspace_id = d.workspace_id
           order by number desc limit ${sql.lit(shownAttempts)}) a) as attempts
      from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
      where d.endpoint_id = ${endpointId} and d.workspace_id = ${workspaceId} ${conditionsOf(filter)}

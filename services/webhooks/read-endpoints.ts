@@ -68,7 +68,7 @@ export async function loadEndpoints(
        order by created_at desc, id desc limit 1) d on true
      left join lateral (
        select response_status, error from delivery_attempts
-       where delivery_id = d.id and workspace_id = w.workspace_id and not under_way
+       where delivery_id = d.id and workspace_id = w.workspace_id
        order by number desc limit 1) a on true
      where w.workspace_id = ${workspaceId} ${id === undefined ? sql`` : sql`and w.id = ${id}`}
      order by w.created_at, w.id`,

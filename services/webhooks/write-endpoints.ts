@@ -4,7 +4,7 @@ import { recordAudit, type Actor } from '../../db/audit.ts';
 import { WebhookEndpoint } from '../../db/entities/webhooks.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
-import { db, query } from '../../db/query.ts';
+import { query } from '../../db/query.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import { AppError } from '../../domain/errors.ts';
 import { everyEvent, eventTypes, type Subscription } from '../../domain/statuses.ts';
@@ -180,13 +180,6 @@ export async function deleteEndpoint(
       throw unknownEndpoint(id);
     }
 
-    await query(
-      em,
-      db
-        .deleteFrom('endpoint_places')
-        .where('endpoint_id', '=', id)
-        .where('workspace_id', '=', workspaceId),
-    );
     await em.nativeDelete(WebhookEndpoint, { id, workspaceId });
     await recordAudit(em, actor, 'webhook.deleted', id);
   });

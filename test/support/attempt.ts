@@ -28,17 +28,24 @@ export type Attempted<Result> =
     };
 
 /** Temporal's info about an attempt. The default timeout is too short for the product to repeat a request within the attempt. */
-export type AttemptInfo = { readonly startToCloseTimeoutMs?: number };
+export type AttemptInfo = {
+  readonly startToCloseTimeoutMs?: number;
+  /** What an earlier attempt left. */
+  readonly heartbeatDetails?: unknown;
+  /** Called with the details of each heartbeat. */
+  readonly onHeartbeat?: (details: unknown) => void;
+};
 
 /** Runs an activity once, as Temporal would. @throws every error other than an ApplicationFailure. */
 export async function attempt<Request, Result>(
   activity: (deps: ActivityDeps, request: Request) => Promise<Result>,
   deps: ActivityDeps,
   request: Request,
-  info: AttemptInfo = {},
+  { onHeartbeat, ...info }: AttemptInfo = {},
 ): Promise<Attempted<Result>> {
   try {
     const environment = new MockActivityEnvironment(info, { logger });
+    environment.on('heartbeat', (details: unknown) => onHeartbeat?.(details));
     const result: Result = await environment.run(activity, deps, request);
     const done = typeof result === 'string' ? { status: result } : result;
     return { kind: 'done', ...done } as Attempted<Result>;

@@ -108,31 +108,6 @@ test('attempts look for slots less often the longer an endpoint hangs and the mo
   t.deepEqual(await attempt(waiting), delivered);
 });
 
-test('a slot that another worker is about to take is skipped: no attempt waits for it, and no two get it', async (t) => {
-  const { answer, most, release } = held();
-  const subscribed = await endpoint(status(204));
-  const { attempt, event, receiver, webhookId, workspaceId } = subscribed;
-  t.deepEqual(await attempt(await event()), delivered);
-  receiver.answer = answer;
-  const ids = await events(subscribed, 5);
-  const all: Promise<AttemptedDelivery>[] = [];
-  await api.punctual.orm.em.fork().transactional(async (em) => {
-    await em.execute(
-      `update endpoint_places set taken_until = clock_timestamp() + interval '1 minute'
-       where endpoint_id = ? and workspace_id = ? and place = 0`,
-      [webhookId, workspaceId],
-    );
-    all.push(...ids.map((id) => attempt(id)));
-    await receiver.nth(4); // Three of these attempts.
-    t.is((await checkingAgain(all, 2)).length, 2);
-  });
-  release(status(204));
-
-  const ends = await Promise.all(all);
-  t.is(ends.filter(({ kind }) => kind === 'done').length, 3);
-  t.is(most(), 3);
-});
-
 test('each request releases its slot, however it ends', async (t) => {
   const { answer, release } = held();
   const subscribed = await endpoint();
@@ -172,31 +147,4 @@ test('an internal error at every attempt occupies no slot', async (t) => {
   }
 
   t.deepEqual(await attempt(await event()), delivered);
-});
-
-test('the slots of a dead worker are released after a while, and its unrecorded attempts are sent once more', async (t) => {
-  const { answer, release } = held();
-  const subscribed = await endpoint(answer);
-  const { attempt, receiver, shown, hold } = subscribed;
-  const ids = await events(subscribed, 4);
-  const dead = ids.map((id) => attempt(id));
-  await receiver.nth(4);
-  const [first = ''] = ids;
-  await hold(10_000); // As long as a request may take.
-  assertChecksAgain(t, await attempt(first), { waiting: 4, heldMs: 10_000 });
-  await hold(11_000);
-
-  const again = attempt(first);
-  await receiver.nth(5);
-  release(status(204));
-
-  // Two workers made attempt 1 of the first delivery, which counts once.
-  const ends = await Promise.all([...dead, again]);
-  t.deepEqual(
-    ends,
-    ends.map(() => delivered),
-  );
-  t.deepEqual(await attempt(first), delivered);
-  t.is((await shown(first)).attempts.length, 1);
-  t.is(receiver.arrived.length, 5);
 });

@@ -107,23 +107,18 @@ test.serial(
 );
 
 test.serial(
-  'the deletion of an endpoint and the start of an attempt do not block each other',
+  'the deletion of an endpoint and the record of an attempt do not block each other',
   async (t) => {
-    const { client, id, path, workspaceId } = await endpoint();
+    const { client, path, workspaceId } = await endpoint();
     const delivery = await storeDelivery(api.punctual, workspaceId, 'pending');
-    await fork().execute(
-      'insert into endpoint_places (endpoint_id, place, workspace_id) values (?, 0, ?)',
-      [id, workspaceId],
-    );
     let deleted: Promise<{ readonly status: number }> | undefined;
     await fork().transactional(async (em) => {
-      const place = 'select place from endpoint_places where endpoint_id = ? for update';
-      await em.execute(place, [id]);
+      await em.execute('select from deliveries where id = ? for update', [delivery]);
       deleted = client.delete(path);
       await blocked();
       await em.execute(
-        `insert into delivery_attempts (id, workspace_id, delivery_id, number, created_at, duration_ms, under_way)
-         values (?, ?, ?, 1, now(), 0, true)`,
+        `insert into delivery_attempts (id, workspace_id, delivery_id, number, created_at, duration_ms)
+         values (?, ?, ?, 1, now(), 0)`,
         [newId(), workspaceId, delivery],
       );
     });

@@ -1,0 +1,115 @@
+import { sql } from 'kysely';
+import type { DeliveryStatus } from '../../db/entities/webhooks.ts';
+import { query } from '../../db/query.ts';
+import type { StoredSecrets } from '../../domain/webhook-deliveries.ts';
+import type { WebhookRequest } from '../../runtime/send-webhook.ts';
+import type { ActivityDeps } from '../deps.ts';
+
+export type DeliveryRequest = { readonly workspaceId: string; readonly deliveryId: string };
+
+/** A stored delivery and the request to send for it. */
+export type LoadedDelivery = WebhookRequest & {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly status: DeliveryStatus;
+  /** Attempts of earlier rounds. */
+  readonly attemptsBefore: number;
+  /** Number of the next attempt. */
+  readonly number: number;
+  /** In milliseconds; 0 or less means now. */
+  readonly nextAttemptInMs: number;
+  /** When it was read, by the database's clock. */
+  readonly at: Date;
+  readonly endpointId: string;
+  readonly isDisabled: boolean;
+  readonly secrets: StoredSecrets;
+};
+
+type Row = {
+  status: DeliveryStatus;
+  attempts_before: number;
+  number: number;
+  next_attempt_in_ms: number | null;
+  at: Date;
+  endpoint_id: string;
+  disabled: boolean;
+  url: string;
+  sealed_secret: string;
+  secret_hint: string;
+  next_sealed_secret: string | null;
+  next_secret_hint: string | null;
+  rotates_at: Date | null;
+  event_id: string;
+  type: string;
+  body: string;
+};
+
+/**
+ * Loads a delivery. Each attempt loads again, so a changed URL or secret applies from the next one on.
+ *
+ * @returns null if it was deleted.
+ */
+export async function loadDelivery(
+  { orm }: ActivityDeps,
+  { workspaceId, deliveryId }: DeliveryRequest,
+): Promise<LoadedDelivery | null> {
+  const [row] = await query<Row>(
+    orm.em.fork(),
+    sql`select d.status, d.attempts_before, d.endpoint_id, d.event_id, e.type, e.body, w.url,
+        1 + coalesce((select max(number) from delivery_attempts a
+          where a.delivery_id = d.id and a.workspace_id = d.workspace_id), 0) as number,
+        (extract(epoch from d.next_attempt_at - clock_timestamp()) * 1000)::float8 as next_attempt_in_ms,
+        clock_timestamp() as at, w.disabled_at is not null as disabled,
+        w.sealed_secret, w.secret_hint, w.next_sealed_secret, w.next_secret_hint, w.rotates_at
+      from deliveries d
+      join webhook_endpoints w on w.id = d.endpoint_id and w.workspace_id = d.workspace_id
+      join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
+      where d.id = ${deliveryId} and d.workspace_id = ${workspaceId}`,
+  );
+  return row
+    ? {
+        id: deliveryId,
+        workspaceId,
+        status: row.status,
+        attemptsBefore: row.attempts_before,
+        number: row.number,
+        nextAttemptInMs: row.next_attempt_in_ms ?? 0,
+        at: row.at,
+        endpointId: row.endpoint_id,
+        isDisabled: row.disabled,
+        url: row.url,
+        secrets: {
+          sealedSecret: row.sealed_secret,
+          secretHint: row.secret_hint,
+          nextSealedSecret: row.next_sealed_secret,
+          nextSecretHint: row.next_secret_hint,
+          rotatesAt: row.rotates_at,
+        },
+        eventId: row.event_id,
+        eventType: row.type,
+        body: row.body,
+      }
+    : null;
+}
+
+/**
+ * Upper limit of the count, which takes time. With this many, each delivery already waits half an hour while its
+ * endpoint times out.
+ */
+const mostCounted = 10_000;
+
+/** Counts the deliveries that wait for an endpoint's slots. */
+export async function countWaiting(
+  { orm }: ActivityDeps,
+  { endpointId, workspaceId }: LoadedDelivery,
+): Promise<number> {
+  const [row] = await query<{ waiting: number }>(
+    orm.em.fork(),
+    sql`select count(*)::int as waiting from (
+        select next_attempt_at from deliveries
+        where endpoint_id = ${endpointId} and workspace_id = ${workspaceId} and status = 'pending'
+        order by created_at desc, id desc limit ${sql.lit(mostCounted)}) as latest
+      where next_attempt_at is null or next_attempt_at <= clock_timestamp()`,
+  );
+  return row?.waiting ?? 0;
+}
