@@ -1,4 +1,4 @@
-import { listOf, record, uuid } from '../../domain/json-schema.ts';
+import { listOf, nullable, record, text, uuid } from '../../domain/json-schema.ts';
 import { loadDeliveries } from '../../services/webhooks/read-deliveries.ts';
 import { loadEndpoint, loadEndpoints } from '../../services/webhooks/read-endpoints.ts';
 import {
@@ -23,6 +23,12 @@ import {
   editEndpointSchema,
   endpointSchema,
 } from './schemas.ts';
+
+const sameUrl = {
+  ...nullable(text),
+  description:
+    'Says that another endpoint has the same URL, so that events that both subscribe to are sent there twice.',
+};
 
 /** Deliveries in `GET /webhooks/{id}`. */
 const newest = 100;
@@ -74,14 +80,14 @@ const createCall = (deps: ApiDeps): Route =>
     answers: {
       201: {
         description: 'The endpoint, with its signing secret. The secret is not shown again.',
-        schema: record({ webhook: createdEndpointSchema }),
+        schema: record({ webhook: createdEndpointSchema, warning: sameUrl }),
         headers: { Location: location },
         examples: { created: examples.created },
       },
       200: {
         description:
           'The endpoint that this idempotency key created within the last 24 hours, as it was then, with its secret.',
-        schema: record({ webhook: createdEndpointSchema }),
+        schema: record({ webhook: createdEndpointSchema, warning: sameUrl }),
         headers: replayedHeader,
         examples: { created: examples.created },
       },
@@ -96,9 +102,10 @@ const createCall = (deps: ApiDeps): Route =>
     handle: async ({ caller, body, header }) => {
       const key = requestKey(header, 'createWebhook', { by: caller.keyId, ...body });
       const made = await createEndpoint(deps, caller, body, key);
-      const { endpoint, secret, replayed } = made;
+      // An answer that an older version kept has no warning.
+      const { endpoint, secret, warning = null, replayed } = made;
       const webhook = { ...endpoint, secret };
-      return createdAnswer({ webhook }, replayed, `/api/v1/webhooks/${endpoint.id}`);
+      return createdAnswer({ webhook, warning }, replayed, `/api/v1/webhooks/${endpoint.id}`);
     },
   });
 
@@ -145,14 +152,14 @@ const editCall = (deps: ApiDeps): Route =>
     answers: {
       200: {
         description: 'The updated endpoint.',
-        schema: record({ webhook: endpointSchema }),
+        schema: record({ webhook: endpointSchema, warning: sameUrl }),
         examples: { edited: examples.edited },
       },
     },
     errors: ['invalid_request', 'invalid_webhook_url', 'invalid_events', 'not_found'],
     handle: async ({ caller, params: { id = '' }, body }) => {
-      const webhook = await editEndpoint(deps, caller, id, body);
-      return { status: 200, body: { webhook } };
+      const { endpoint: webhook, warning } = await editEndpoint(deps, caller, id, body);
+      return { status: 200, body: { webhook, warning } };
     },
   });
 

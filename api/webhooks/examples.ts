@@ -49,7 +49,10 @@ const endpoint: EndpointView = {
 
 export const created = {
   summary: 'With its secret, shown only now',
-  value: { webhook: { ...endpoint, secret: 'whsec_3nX8pQ1rT6vY9bC2dF5gH7jK0mN4k3Vx' } },
+  value: {
+    webhook: { ...endpoint, secret: 'whsec_3nX8pQ1rT6vY9bC2dF5gH7jK0mN4k3Vx' },
+    warning: null,
+  },
 };
 
 const { status, response_status, error, created_at } = delivery;
@@ -67,7 +70,10 @@ export const all = { summary: 'One endpoint', value: { webhooks: [delivered] } }
 
 export const edited = {
   summary: 'With another URL',
-  value: { webhook: { ...delivered, url: 'https://example.com/hooks/punctual' } },
+  value: {
+    webhook: { ...delivered, url: 'https://example.com/hooks/punctual' },
+    warning: null,
+  },
 };
 
 export const deleted = { summary: 'Deleted', value: { ok: true, id: endpoint.id } };

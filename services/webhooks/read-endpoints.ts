@@ -126,6 +126,22 @@ export function presentEndpoint(
   };
 }
 
+/** Returns a warning if another endpoint of the workspace has the same URL. */
+export async function sameUrlWarning(
+  em: Em,
+  workspaceId: string,
+  { id, url }: { readonly id: string; readonly url: string },
+): Promise<string | null> {
+  const [other] = await query(
+    em,
+    sql<{ id: string }>`select id from webhook_endpoints
+      where workspace_id = ${workspaceId} and url = ${url} and id <> ${id} order by id limit 1`,
+  );
+  return other
+    ? `The endpoint ${other.id} has the same URL: events that both subscribe to are sent there twice.`
+    : null;
+}
+
 /** @throws AppError `not_found` */
 export async function assertExists(em: Em, workspaceId: string, id: string): Promise<void> {
   const found = await query(

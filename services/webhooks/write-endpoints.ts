@@ -23,6 +23,7 @@ import {
   assertExists,
   loadEndpoint,
   presentEndpoint,
+  sameUrlWarning,
   unknownEndpoint,
   type EndpointView,
 } from './read-endpoints.ts';
@@ -61,7 +62,8 @@ export async function createEndpoint(
   });
 }
 
-type CreatedEndpoint = { readonly endpoint: EndpointView; readonly secret: string };
+type WrittenEndpoint = { readonly endpoint: EndpointView; readonly warning: string | null };
+type CreatedEndpoint = WrittenEndpoint & { readonly secret: string };
 
 async function storeEndpoint(
   deps: Pick<ServiceDeps, 'now' | 'sealer'>,
@@ -96,7 +98,8 @@ async function storeEndpoint(
     disabledReason: null,
     createdAt: deps.now(),
   });
-  return { endpoint: presentEndpoint(endpoint, null, deps.now()), secret };
+  const warning = await sameUrlWarning(em, workspaceId, endpoint);
+  return { endpoint: presentEndpoint(endpoint, null, deps.now()), secret, warning };
 }
 
 /**
@@ -111,7 +114,7 @@ export async function editEndpoint(
   actor: Actor,
   id: string,
   request: EndpointEdit,
-): Promise<EndpointView> {
+): Promise<WrittenEndpoint> {
   const { workspaceId } = actor;
   const em = deps.orm.em.fork();
   await assertExists(em, workspaceId, id);
@@ -139,7 +142,9 @@ export async function editEndpoint(
       await recordAudit(within, actor, 'webhook.edited', id);
     }
 
-    return loadEndpoint(within, workspaceId, deps.now(), id);
+    const endpoint = await loadEndpoint(within, workspaceId, deps.now(), id);
+    const warning = to === undefined ? null : await sameUrlWarning(within, workspaceId, endpoint);
+    return { endpoint, warning };
   });
 }
 

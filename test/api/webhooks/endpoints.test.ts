@@ -135,7 +135,7 @@ test('only the fields that are sent change', async (t) => {
     const reply = await client.patch(path, change);
     Object.assign(webhook, change);
     t.is(reply.status, 200);
-    t.deepEqual(reply.body, { webhook });
+    t.deepEqual(reply.body, { webhook, warning: null });
     t.deepEqual((await client.get(path)).body.webhook, webhook);
   }
 });

@@ -49,6 +49,28 @@ test('a new endpoint is shown completely, with its secret only this time', async
   });
 });
 
+test('a second endpoint with the same URL gets a warning, also in a replay and after an edit', async (t) => {
+  const client = await api.newClient();
+  const first = await register(client);
+  t.is(first.body.warning, null);
+  const warning = `The endpoint ${first.body.webhook.id} has the same URL: events that both subscribe to are sent there twice.`;
+  for (const replayed of [null, 'true']) {
+    const body = { url: 'HTTP://127.0.0.1:18443/hook', events: failures };
+    const reply = await client.post('/webhooks', body, { 'idempotency-key': 'twice' });
+    t.is(reply.headers.get('idempotency-replayed'), replayed);
+    t.is(reply.body.warning, warning);
+  }
+
+  const third = (await register(client, { url: `${url}/3` })).body;
+  t.is(third.warning, null);
+  const edit = async (body: object): Promise<unknown> =>
+    (await client.patch(`/webhooks/${third.webhook.id}`, body)).body.warning;
+  t.is(await edit({ url }), warning);
+  t.is(await edit({ description: 'Ours' }), null);
+  t.is(await edit({ url: `${url}/3` }), null);
+  t.is((await register(await api.newClient())).body.warning, null, 'of another workspace');
+});
+
 test('the database stores the signing secret only sealed', async (t) => {
   const client = await api.newClient();
   const { id, secret } = (await register(client)).body.webhook;
