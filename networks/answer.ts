@@ -46,9 +46,13 @@ const mapValues = <A, B>(values: Readonly<Record<string, A>>, change: (value: A)
 /** A text that is compared with a sent one, which a cut would make another one. As long as an answer may be. */
 export const comparedText = { type: 'string', maxLength: 2 * 1024 * 1024 };
 
-/** The response body as JSON; undefined when it is truncated or invalid. */
+/** In bytes. Errors are read several times, and two megabytes of brackets take 100 ms and 40 MB each time. */
+const longestError = 64 * 1024;
+
+/** The response body as JSON; undefined when it is truncated, invalid or a very long error. */
 export function jsonOf(response: EgressResponse): unknown {
-  if (response.truncated) {
+  const isLongError = response.status >= 400 && response.body.length > longestError;
+  if (response.truncated || isLongError) {
     return undefined;
   }
 
