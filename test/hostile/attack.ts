@@ -8,6 +8,8 @@ export type Target = {
   readonly attacker: Client;
   /** Ids of the attacker's channels, one on each network. */
   readonly channels: readonly string[];
+  /** Host and port of the attacker's server. */
+  readonly hostileServer: string;
 };
 
 /** Requests that no honest client sends, or sends in such numbers. */

@@ -5,6 +5,7 @@ import { withPostgres } from '../support/services/with-postgres.ts';
 import { must, type Attack } from './attack.ts';
 import { bodyAttacks } from './attacks/bodies.ts';
 import { connectionAttacks } from './attacks/connections.ts';
+import { serverAttacks } from './attacks/servers.ts';
 import { textAttacks } from './attacks/texts.ts';
 import { uploadAttacks } from './attacks/uploads.ts';
 import { startService, type Service } from './service.ts';
@@ -18,7 +19,13 @@ const bounds = { healthMs: 1000, grewMb: 150 };
 const tooSlow = `/healthz took more than ${bounds.healthMs} ms`;
 const tooLarge = `the process grew by more than ${bounds.grewMb} MiB`;
 
-const attacks = [...bodyAttacks, ...textAttacks, ...uploadAttacks, ...connectionAttacks];
+const attacks = [
+  ...bodyAttacks,
+  ...textAttacks,
+  ...serverAttacks,
+  ...uploadAttacks,
+  ...connectionAttacks,
+];
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => interrupted.abort());

@@ -9,6 +9,7 @@ import { freshDatabase } from '../support/database.ts';
 import { poll } from '../support/poll.ts';
 import { addFakeChannel } from '../support/seed.ts';
 import type { Target } from './attack.ts';
+import { startHostileServer } from './attacks/servers.ts';
 
 export type Service = {
   readonly api: ApiProcess;
@@ -20,6 +21,7 @@ export type Service = {
 /** Starts the API as operators do, with its default settings, on its own database and without Temporal. */
 export async function startService(t: ExecutionContext): Promise<Service> {
   const { url: databaseUrl, orm } = await freshDatabase(t);
+  const hostileServer = await startHostileServer(t);
   const secretKey = randomBytes(32).toString('hex');
   const api = await startApiProcess(t, {
     DATABASE_URL: databaseUrl,
@@ -27,6 +29,7 @@ export async function startService(t: ExecutionContext): Promise<Service> {
     PUNCTUAL_PUBLIC_URL: 'https://punctual.example',
     TEMPORAL_ADDRESS: '127.0.0.1:9',
     TEMPORAL_NAMESPACE: 'none',
+    PUNCTUAL_EGRESS_ALLOW_NETWORKS: hostileServer.replace(':', '/32:'),
     LOG_LEVEL: 'info',
   });
   await poll(
@@ -45,6 +48,6 @@ export async function startService(t: ExecutionContext): Promise<Service> {
     channels.push(await addFakeChannel({ orm, sealer }, attacker.workspaceId, platform));
   }
 
-  const target = { url: api.url, attacker, channels };
+  const target = { url: api.url, attacker, channels, hostileServer };
   return { api, target, neighbour: await newClient('Neighbour') };
 }
