@@ -11,6 +11,8 @@ const notOffered: ReadonlySet<number> = new Set([400, 403, 404, 405, 410, 422, 5
 
 /** Servers allow 300 calls per account in five minutes, and a reconcile makes up to ten others. */
 const mostSources = 100;
+/** UTF-16 units of sources per search. */
+const mostCompared = 2_000_000;
 
 /**
  * The statuses that have a text, judged by their source or, where the server offers none, by their HTML. Sources that
@@ -29,9 +31,10 @@ export async function statusesWithText(
   const sought = soughtText(text);
   const says = await eachInTurn(statuses, (status) => isSameContent(status, sought));
   const shown = statuses.filter((_, index) => says[index] === true);
-  const found = await bySource(access, shown.slice(0, mostSources), sought);
+  const most = Math.min(mostSources, Math.floor(mostCompared / sought.maxText));
+  const found = await bySource(access, shown.slice(0, most), sought);
   // Beyond the limit of sources, the HTML decides: the account repeats one text.
-  const all = [...found, ...shown.slice(mostSources)];
+  const all = [...found, ...shown.slice(most)];
   if (all.length > 0) {
     return byOurApplication(access, all);
   }
@@ -41,7 +44,7 @@ export async function statusesWithText(
     .map((status, index) => ({ status, shared: shown.includes(status) ? 0 : (shared[index] ?? 0) }))
     .filter((other) => other.shared > 0)
     .toSorted((a, b) => b.shared - a.shared)
-    .slice(0, mostSources)
+    .slice(0, most)
     .map(({ status }) => status);
   return byOurApplication(access, await bySource(access, likely, sought));
 }
@@ -71,7 +74,7 @@ async function bySource(
     const source = await sourceOf(access, status);
     if (source !== null && isSameSource(source, sought)) {
       same.push(status);
-    } else if (source === null ? isSameContent(status, sought) : isAlikeSource(source, sought)) {
+    } else if (source === null ? isSameContent(status, sought) : isAlike(source, sought)) {
       alike.push(status);
     }
   }
@@ -137,8 +140,9 @@ type SoughtText = {
   readonly bare: string;
   readonly normal: string;
   readonly words: ReadonlySet<string>;
-  /** Longest possible status of this text, in UTF-16 units. A longer one (up to two megabytes) is another status. */
-  readonly maxRead: number;
+  /** Longest possible source and HTML of this text, in UTF-16 units. A longer one is another status. */
+  readonly maxText: number;
+  readonly maxHtml: number;
 };
 
 /** A one-letter mention or hashtag becomes a link of up to 300 characters, the largest growth. */
@@ -150,19 +154,35 @@ export const soughtText = (text: string): SoughtText => ({
   bare: bare(text),
   normal: normal(text),
   words: wordsOf(text),
-  maxRead: text.length * mostMarkup + spareMarkup,
+  maxText: text.length * 2 + spareMarkup,
+  maxHtml: text.length * mostMarkup + spareMarkup,
 });
 
 /** Whether a status's source equals the sent text. Servers trim it, and may compose its characters. */
 export const isSameSource = (source: string, sought: SoughtText): boolean =>
-  source.length <= sought.maxRead && normal(source) === sought.normal;
+  source.length <= sought.maxText && normal(source) === sought.normal;
 
 /**
  * Whether a status's source is the sent text after a server's changes: other quotation marks, spaces or dots, a mention
  * without its host. Compared like the HTML.
  */
-export const isAlikeSource = (source: string, sought: SoughtText): boolean =>
-  source.length <= sought.maxRead && isAlike(source, sought);
+export const isAlike = (source: string, sought: SoughtText): boolean =>
+  source.length <= sought.maxText &&
+  hasLetters(source, sought.letters) &&
+  (sought.letters !== '' || bare(source) === sought.bare);
+
+/** Whether a text has exactly these letters. Ends at the first other one, because NFKC makes 18 letters of `ﷺ`. */
+function hasLetters(text: string, letters: string): boolean {
+  let at = 0;
+  for (const [run] of letterForm(text).matchAll(runs)) {
+    if (!letters.startsWith(run, at)) {
+      return false;
+    }
+    at += run.length;
+  }
+
+  return at === letters.length;
+}
 
 /**
  * Whether a status has the sent text, judged by its HTML alone.
@@ -172,18 +192,15 @@ export const isAlikeSource = (source: string, sought: SoughtText): boolean =>
  * post twice. A text without letters and digits is compared whole.
  */
 export const isSameContent = ({ content = '' }: Status, sought: SoughtText): boolean =>
-  content.length <= sought.maxRead && isAlike(plain(content), sought);
+  content.length <= sought.maxHtml && isAlike(plain(content), sought);
 
 /** How many of the text's words appear in a status's HTML or links. */
-function sharedWords({ content = '' }: Status, { words, maxRead }: SoughtText): number {
-  const html = content.slice(0, maxRead);
-  const shown = wordsOf(`${plain(html)} ${html.replaceAll(/<[^<>]*>/gu, ' ')}`);
+function sharedWords({ content = '' }: Status, sought: SoughtText): number {
+  const { words, maxText, maxHtml } = sought;
+  const html = content.slice(0, maxHtml);
+  const texts = [plain(html), html.replaceAll(/<[^<>]*>/gu, ' ')];
+  const shown = wordsOf(texts.map((text) => text.slice(0, maxText)).join(' '));
   return [...words].filter((word) => shown.has(word)).length;
-}
-
-function isAlike(candidate: string, sought: SoughtText): boolean {
-  const letters = lettersOf(candidate);
-  return letters === sought.letters && (letters !== '' || bare(candidate) === sought.bare);
 }
 
 /**
@@ -212,21 +229,19 @@ function plain(html: string): string {
   return text;
 }
 
-const lettersOf = (text: string): string =>
-  normalized(withoutHosts(text), 'NFKC')
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]/gu, '');
+/** Runs of letters and digits. */
+const runs = /[\p{L}\p{N}]+/gu;
+
+const letterForm = (text: string): string => normalized(withoutHosts(text), 'NFKC').toLowerCase();
+
+const lettersOf = (text: string): string => (letterForm(text).match(runs) ?? []).join('');
 
 const bare = (text: string): string => normalized(text, 'NFC').replaceAll(/\s/gu, '');
 
 const normal = (text: string): string => normalized(text, 'NFC').replaceAll('\r\n', '\n').trim();
 
 const wordsOf = (text: string): ReadonlySet<string> =>
-  new Set(
-    normalized(text, 'NFKC')
-      .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu),
-  );
+  new Set(normalized(text, 'NFC').toLowerCase().match(runs));
 
 const withoutHosts = (text: string): string =>
   text.replaceAll(

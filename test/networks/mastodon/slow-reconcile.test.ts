@@ -21,8 +21,11 @@ const statusesOf = (count: number, content: string) =>
     content,
   }));
 
-/** A server whose first page has these statuses, and which supports nothing else. */
-function serverWith(statuses: readonly object[]): Egress & { readonly pages: number } {
+/** A server whose first page has these statuses, and which supports nothing else but a source of each. */
+function serverWith(
+  statuses: readonly object[],
+  source?: string,
+): Egress & { readonly pages: number } {
   let pages = 0;
   return {
     get pages() {
@@ -32,9 +35,11 @@ function serverWith(statuses: readonly object[]): Egress & { readonly pages: num
     request: async ({ url }) => {
       const isPage = /\/accounts\/1\/statuses\?/v.test(url);
       pages += isPage ? 1 : 0;
-      const body = isPage ? (pages === 1 ? statuses : []) : { error: 'No' };
-      const answer = Buffer.from(JSON.stringify(body));
-      return { status: isPage ? 200 : 404, headers: {}, body: answer, truncated: false };
+      const isSource = source !== undefined && url.endsWith('/source');
+      const other = isSource ? { text: source } : { error: 'No' };
+      const answer = Buffer.from(JSON.stringify(isPage ? (pages === 1 ? statuses : []) : other));
+      const status = isPage || isSource ? 200 : 404;
+      return { status, headers: {}, body: answer, truncated: false };
     },
   };
 }
@@ -78,6 +83,17 @@ test.serial('only as much of a status is read as the text can have become', asyn
   const characters = await normalizedBy(() => reconcile(t, { text: 'Hello all', statuses }));
   t.true(characters < 200_000, `${characters} characters`);
 });
+
+for (const length of [690_000, 100_000]) {
+  const title = `80 sources of ${length} characters are not all compared with a long text`;
+  test.serial(title, async (t) => {
+    const statuses = statusesOf(80, '<p>HOSTILE</p>');
+    const text = `HOSTILE ${'word '.repeat(9900)}`;
+    const http = serverWith(statuses, 'x'.repeat(length));
+    const characters = await normalizedBy(() => reconcile(t, { text, statuses, http }));
+    t.true(characters < 5_000_000, `${characters} characters`);
+  });
+}
 
 test.serial('a text that its server expanded to long links is found', async (t) => {
   const link =
