@@ -119,11 +119,11 @@ const maxBytes = 1024 * 1024;
 const mostMs = 60_000;
 
 /**
- * Reads a request body as text.
+ * Reads a request body as text. Not by koa-body: it replaces bytes that are not UTF-8, which would change a post's text.
  *
  * @param most Limit in bytes.
  * @throws AppError `payload_too_large`; `unsupported_media_type` for a compressed body; `invalid_request` for a body
- *   that is incomplete or not UTF-8: replacement characters would silently change the text of a post.
+ *   that is incomplete or not UTF-8.
  */
 export async function readText(
   ctx: Context,
