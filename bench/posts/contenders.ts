@@ -1,4 +1,3 @@
-import { openNetworks } from '../../networks/registry.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import { postsQueue, publishQueue } from '../../workflows/messages.ts';
@@ -58,18 +57,11 @@ const punctual: Contender = {
 
 const bare: Contender = {
   name: 'bare',
-  main: 'bench/posts/empty-worker.ts',
-  workerEnv: () => ({}),
+  main: 'bench/posts/bare-worker.ts',
+  workerEnv: ({ accounts }) => ({ BENCH_ACCOUNTS: JSON.stringify(accounts) }),
   workflowsPerPost: () => 1,
-  schedule: (_world, temporal, { posts, channels, dueAt }) => {
-    const input = { dueAtMs: dueAt.getTime(), queues: queuesOf(channels) };
-    return startEach(
-      temporal,
-      'barePost',
-      Array.from({ length: posts }, () => input),
-      takesTurns,
-    );
-  },
+  schedule: (world, temporal, plan) =>
+    startEach(temporal, 'barePost', inputs(world, plan), takesTurns),
   // Ended workflows are all there is to check.
   assertDone: () => Promise.resolve(),
 };
@@ -78,13 +70,14 @@ const peer: Contender = {
   ...bare,
   name: 'peer',
   workflowsPerPost: (channels) => channels,
-  schedule: (_world, temporal, { posts, channels, dueAt }: SchedulePlan) => {
-    const inputs = queuesOf(channels).map((queue) => ({
-      dueAtMs: dueAt.getTime(),
-      queues: [queue],
-    }));
-    return startEach(temporal, 'peerPost', Array.from({ length: posts }, () => inputs).flat());
-  },
+  schedule: (world, temporal, plan) =>
+    startEach(
+      temporal,
+      'peerPost',
+      inputs(world, plan).flatMap(({ dueAtMs, sends }) =>
+        sends.map((channel) => ({ dueAtMs, sends: [channel] })),
+      ),
+    ),
 };
 
 export const contenders: readonly Contender[] = [bare, punctual, peer];
@@ -114,11 +107,12 @@ const startEach = (
   );
 };
 
-const names = Object.keys(await openNetworks({}).load());
-
-/** Alternates the networks, like the channels of our posts. */
-const queuesOf = (channels: number): string[] => {
-  return Array.from({ length: channels }, (_, index) =>
-    publishQueue(names[index % names.length] ?? ''),
-  );
-};
+/** The same accounts as those of Punctual's posts (`seed.ts`). */
+const inputs = ({ accounts }: World, { posts, channels, dueAt }: SchedulePlan): ShapeInput[] =>
+  Array.from({ length: posts }, (_post, index) => ({
+    dueAtMs: dueAt.getTime(),
+    sends: Array.from({ length: channels }, (_channel, position) => {
+      const account = (index + position) % accounts.length;
+      return { queue: publishQueue(accounts[account]?.platform ?? ''), account };
+    }),
+  }));

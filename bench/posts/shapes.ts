@@ -1,22 +1,22 @@
 import { proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
-import type { emptyActivities } from './empty-worker.ts';
+import type { bareActivities } from './bare-worker.ts';
 
 /** Input of a workflow of `shapes.ts`. */
 export type ShapeInput = {
   /** Milliseconds since 1970. */
   readonly dueAtMs: number;
-  /** The task queue of each of its channels. */
-  readonly queues: readonly string[];
+  /** Of each of its channels: the task queue, and the index of the account. */
+  readonly sends: readonly { readonly queue: string; readonly account: number }[];
 };
 
-// Workflows without work, with the structure of ours and of a peer's.
+// The structure of our workflow and of a peer's, without any work but the requests to the network.
 
-type Empty = typeof emptyActivities;
+type Bare = typeof bareActivities;
 
-const { claim, finalize } = proxyLocalActivities<Empty>({ startToCloseTimeout: '10 seconds' });
+const { claim, finalize } = proxyLocalActivities<Bare>({ startToCloseTimeout: '10 seconds' });
 
 const onQueue = (taskQueue: string) =>
-  proxyActivities<Empty>({
+  proxyActivities<Bare>({
     taskQueue,
     startToCloseTimeout: '5 minutes',
     heartbeatTimeout: '20 seconds',
@@ -24,26 +24,28 @@ const onQueue = (taskQueue: string) =>
   });
 
 /** The structure of ours: a timer, a local activity, an activity for each channel, a local activity. */
-export async function barePost({ dueAtMs, queues }: ShapeInput): Promise<void> {
+export async function barePost({ dueAtMs, sends }: ShapeInput): Promise<void> {
   await sleep(Math.max(dueAtMs - Date.now(), 1));
   await claim();
-  await Promise.all(queues.map((queue) => onQueue(queue).step()));
+  await Promise.all(sends.map(({ queue, account }) => onQueue(queue).send(account)));
   await finalize();
 }
 
 /**
  * The structure of the nearest peer's, for one channel of a post: two timers and twelve activities in sequence; 87
- * events.
+ * events. One of the activities sends.
  */
-export async function peerPost({ dueAtMs, queues: [queue = ''] }: ShapeInput): Promise<void> {
-  const { step } = onQueue(queue);
+export async function peerPost({ dueAtMs, sends: [channel] }: ShapeInput): Promise<void> {
+  const { queue, account } = channel ?? { queue: '', account: 0 };
+  const { step, send } = onQueue(queue);
   await sleep(Math.max(dueAtMs - Date.now(), 1));
   for (let count = 0; count < 5; count += 1) {
     await step();
   }
 
   await sleep(1);
-  for (let count = 0; count < 7; count += 1) {
+  await send(account);
+  for (let count = 0; count < 6; count += 1) {
     await step();
   }
 }
