@@ -73,7 +73,13 @@ function whyNoTime(at: string, timezone: DueTimeRequest['timezone'], now: Date):
   }
 
   if (!isLocal) {
-    const fault = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d/v.test(at)
+    const isOneOfRfc3339 =
+      rfc3339.test(at) || /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d)?$/v.test(at);
+    if (!isOneOfRfc3339 && /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d/v.test(at)) {
+      return `must end with Z or an offset such as +01:00, right after the time, such as ${sampleTime(now)}`;
+    }
+
+    const fault = isOneOfRfc3339
       ? 'names a day or a time that does not exist; send one'
       : 'must be a date and time';
     return `${fault} such as ${sampleTime(now)}`;

@@ -18,7 +18,7 @@ import {
 } from './json-schema.ts';
 import { postWarning, warningsOf, type PostWarning } from './warnings.ts';
 import { eachOnce, filesOfParts, textsForChannel } from './parts.ts';
-import { outcomeOf, summarize, unpublishStatuses } from './statuses.ts';
+import { isFinal, outcomeOf, summarize, unpublishStatuses } from './statuses.ts';
 import { channelStatus, postOutcome, postStatus } from './status-schemas.ts';
 
 const videoOptions = {
@@ -264,20 +264,21 @@ const viewFile = (file: FileFacts): PostFile => asFile({ ...file, media_id: file
 
 function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
   const { live, error_code: code } = channel;
-  const texts = textsForChannel(post, channel.body, channel.threads);
+  const [first = null] = textsForChannel(post, channel.body, channel.threads);
   const warnings = [channel.warning, channel.sent_warning, isOut(post, channel)];
   return asChannel({
     ...channel,
     url: channel.url ?? live?.url ?? null,
     warning: warnings.filter(Boolean).join(' ') || null,
-    retryable:
-      code === null ? null : errorMeanings[code].retryable && !isWithheld(channel.unpublish),
+    retryable: code && errorMeanings[code].retryable && hasEnded(channel),
     retry_at: iso(channel.retry_at),
     metrics_updated_at: iso(channel.metrics_updated_at),
     gone_at: iso(channel.gone_at),
-    body: channel.sent_text ?? texts[0] ?? null,
+    body: channel.sent_text ?? first,
   });
 }
+
+const hasEnded = ({ status, unpublish }: ChannelFacts) => isFinal(status) && !isWithheld(unpublish);
 
 /** The error of a `processing` post already says where it is. */
 const isOut = (post: PostFacts, { live, error_code: code, body, threads }: ChannelFacts) =>
@@ -287,8 +288,7 @@ const isOut = (post: PostFacts, { live, error_code: code, body, threads }: Chann
 
 /** Says which parts of an unfinished post are already public; no other field shows this. */
 function liveWarning(live: LiveParts, texts: readonly string[], threads: boolean): string {
-  const { parts, url } = live;
-  const where = url ?? 'an unknown address';
+  const [parts, where] = [live.parts, live.url ?? 'an unknown address'];
   const all = Math.max(texts.length, parts);
   if (!threads || all < 2) {
     return `${parts > 1 ? 'The post and its first comment are' : 'The post is'} live: ${where}.`;

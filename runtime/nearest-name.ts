@@ -6,6 +6,22 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   schedule_in_minutes: ['delay', 'inminutes', 'minutes'],
   channel_ids: ['channels', 'profiles', 'profileids', 'accounts', 'accountids', 'platforms'],
   channel_id: ['profileid', 'accountid', 'account', 'profile'],
+  channel_options: [
+    'visibility',
+    'spoilertext',
+    'contentwarning',
+    'firstcomment',
+    'labels',
+    'language',
+    'langs',
+  ],
+  video: ['title'],
+  timezone: ['tz', 'timezonename'],
+  thread: ['threadmedia'],
+  events: ['eventtypes'],
+  event_type: ['type', 'event'],
+  enabled: ['active', 'isactive'],
+  q: ['search', 'query'],
   media_ids: ['files', 'attachments', 'images', 'videos'],
   media_urls: ['urls', 'media', 'imageurls', 'videourls'],
   limit: ['count', 'size', 'pagesize', 'perpage'],
@@ -67,6 +83,12 @@ function editsBetween(a: string, b: string): number {
 /** Names by which other services publish at once. */
 const nowNames = /^(?:status|publish(?:now|immediately)?|post(?:now)?|now|sendnow|draft|isdraft)$/v;
 
+/** Answers have a post as `{"post": {…}}`, and requests its fields alone. */
+const isEnvelope = (given: string, beside: object): boolean => {
+  const value: unknown = Object.entries(beside).find(([name]) => name === given)?.[1];
+  return given === 'post' && typeof value === 'object' && value !== null;
+};
+
 /** Describes an unknown name for the caller. @param what `field` @param beside Fields of the same object. */
 export function unknownName(
   what: string,
@@ -76,8 +98,16 @@ export function unknownName(
 ): string {
   const nearest = nearestName(given, known);
   const meant = nearest !== undefined && Object.hasOwn(beside, nearest) ? undefined : nearest;
-  if (known.includes('schedule_in_minutes') && nowNames.test(plain(given.slice(0, 64)))) {
+  if (
+    known.includes('schedule_in_minutes') &&
+    !isEnvelope(given, beside) &&
+    nowNames.test(plain(given.slice(0, 64)))
+  ) {
     return `Unknown ${what} \`${given}\`. \`schedule_in_minutes: 0\` publishes now, \`scheduled_at\` later; without a time the post is a draft.`;
+  }
+
+  if (known.includes('schedule_in_minutes') && isEnvelope(given, beside)) {
+    return `Unknown ${what} \`${given}\`. Send its fields without \`${given}\` around them.`;
   }
 
   const isAnswer = Object.hasOwn(beside, 'id'); // No request has this field.

@@ -34,7 +34,7 @@ const createCall = (deps: ApiDeps): Route =>
     scope: 'channels',
     summary: 'Create a link with which a person connects an account',
     description:
-      'Open the link in a browser: its page names the account and the workspace, and leads to the network. It is valid for 15 minutes and connects one account, once. An account that is already connected keeps its channel and gets new access. A workspace has at most 100 open links; another one replaces the oldest.',
+      'Open the link in a browser: its page names the account and the workspace, and leads to the network. It is valid for 15 minutes and connects one account, once. An account that is already connected keeps its channel and gets new access. An API key has at most 100 open links; another one replaces its oldest.',
     body: connectBody,
     bodyExamples: connectExamples,
     requestHeaders: idempotencyHeader,

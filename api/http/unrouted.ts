@@ -8,6 +8,7 @@ import type { Route } from './route.ts';
 const fieldOf: Readonly<Record<string, string>> = {
   publish: 'schedule_in_minutes: 0 to publish now',
   schedule: 'scheduled_at',
+  reschedule: 'scheduled_at',
 };
 
 const mostSegments = 6;
@@ -37,12 +38,18 @@ export function unroutedBy(routes: readonly Route[]): (ctx: Context) => AppError
       return new AppError('not_found', `There is no ${method} ${path}. ${next}`);
     }
 
-    const isResource = isId(given.at(-1) ?? '') || paths.some((one) => `${one}` === `${given}`);
+    const isResource =
+      isId(given.at(-1) ?? '') ||
+      paths.some((one) => `${one.map(withoutName)}` === `${given.map(withoutId)}`);
     const next = isResource ? '' : ` ${nextStep(given, paths) ?? ''}`.trimEnd();
     const message = `${path} does not support ${method}. It supports ${inWords(methods)}.${next}`;
     return new AppError('method_not_allowed', message);
   };
 }
+
+const withoutName = (segment: string): string => (segment.startsWith('{') ? '{}' : segment);
+
+const withoutId = (segment: string): string => (isId(segment.toLowerCase()) ? '{}' : segment);
 
 const inWords = (names: readonly string[]): string =>
   names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : names.join('');

@@ -42,7 +42,6 @@ import {
   postListItemSchema,
   postTarget,
   threadPart,
-  validatePostSchema,
 } from '../posts/schemas.ts';
 import { validatedChannelSchema } from '../posts/validation-schemas.ts';
 import { optionsOfNetworks } from './fields.ts';
@@ -76,7 +75,6 @@ export const namedSchemas: Readonly<Record<string, object>> = {
   PostEdit: editPostSchema,
   PostListItem: postListItemSchema,
   PostTarget: postTarget,
-  PostToValidate: validatePostSchema,
   ValidatedChannel: validatedChannelSchema,
   ContentFault: contentFault,
   PostWarning: postWarning,

@@ -102,7 +102,6 @@ export const schemaDescriptions: Readonly<Record<string, string>> = {
   PostEdit: 'Changes of a post. Only the fields that are sent change; null clears a field.',
   PostListItem: 'A post in a list.',
   PostTarget: 'The status of a post on a channel.',
-  PostToValidate: 'A post to validate.',
   ValidatedChannel: 'The verdict of a network about the post.',
   ContentFault: 'A rule of a network that the post breaks.',
   PostWarning: 'A warning about a post or about one of its channels.',

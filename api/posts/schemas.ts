@@ -210,22 +210,8 @@ const postFields = {
   },
 } as const;
 
-export const createPostSchema = fields({
-  ...postFields,
-  idempotency_key: {
-    ...text,
-    minLength: 1,
-    maxLength: 255,
-    description: 'Same as the Idempotency-Key header.',
-  },
-});
-export type CreatePostBody = Value<typeof createPostSchema>;
-
-export const validatePostSchema = fields(postFields);
-
-/** Only the fields that are sent change. Null clears a field. */
-export const editPostSchema = fields({
-  ...postFields,
+/** Fields that an answer may have as null: a creation ignores null, and an edit clears the field. */
+const clearable = {
   thread: nullable(postFields.thread),
   channel_bodies: nullable(postFields.channel_bodies),
   channel_options: nullable(postFields.channel_options),
@@ -237,6 +223,26 @@ export const editPostSchema = fields({
   tags: nullable(postFields.tags),
   metadata: nullable(postFields.metadata),
   external_id: nullable(postFields.external_id),
+} as const;
+
+export const createPostSchema = fields({
+  ...postFields,
+  ...clearable,
+  body: nullable(postFields.body),
+  timezone: nullable(postFields.timezone),
+  idempotency_key: {
+    ...text,
+    minLength: 1,
+    maxLength: 255,
+    description: 'Same as the Idempotency-Key header. `POST /posts/validate` ignores it.',
+  },
+});
+export type CreatePostBody = Value<typeof createPostSchema>;
+
+/** Only the fields that are sent change. */
+export const editPostSchema = fields({
+  ...postFields,
+  ...clearable,
   scheduled_at: {
     ...nullable(text),
     description:

@@ -20,7 +20,6 @@ import {
   createPostSchema,
   editPostSchema,
   postAnswer,
-  validatePostSchema,
   type CreatePostBody,
   type EditPostBody,
 } from './schemas.ts';
@@ -82,7 +81,7 @@ export const createCall = (deps: ApiDeps): Route =>
     ],
     handle: async ({ caller, body, header, clientSignal }) => {
       const key = createKey(header, body);
-      const input = postInput(body);
+      const input = postInput(withoutNulls(body));
       const created = await createPost(deps, caller, input, key, { signal: clientSignal() });
       const { postId, replayed, toSync } = created;
       if (toSync) {
@@ -104,7 +103,7 @@ export const validateCall = (deps: ApiDeps): Route =>
     summary: 'Validate a post by the rules of its networks',
     description:
       'Validates the post by the same rules as its creation, and stores nothing. Faults that no network rule covers, such as an unknown channel or a taken `external_id`, fail as they would there.',
-    body: validatePostSchema,
+    body: createPostSchema,
     isReadOnly: true,
     bodyExamples: postsToValidate,
     answers: {
@@ -117,7 +116,12 @@ export const validateCall = (deps: ApiDeps): Route =>
     errors: [...requestErrors, 'quota_exceeded', 'external_id_taken'],
     handle: async ({ caller, body, clientSignal }) => {
       assertReaches(caller, body.channel_ids ?? []);
-      const validated = await validatePost(deps, caller, postInput(body), clientSignal());
+      const validated = await validatePost(
+        deps,
+        caller,
+        postInput(withoutNulls(body)),
+        clientSignal(),
+      );
       return { status: 200, body: presentValidated(validated) };
     },
   });
@@ -166,6 +170,10 @@ export const editCall = (deps: ApiDeps): Route =>
       return { status: 200, body: { post: await showPost(deps, caller, id) } };
     },
   });
+
+/** A new post has nothing to clear, so null means the same as an omitted field. */
+export const withoutNulls = (body: CreatePostBody): EditPostBody =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 
 /** Maps the body of a creation, a validation or an edit. */
 export function postInput(given: EditPostBody): PostInput {

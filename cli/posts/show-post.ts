@@ -163,7 +163,7 @@ const nameOf = ({ platform, handle }: { platform: string; handle: string }): str
 
 const outcomes: Readonly<Partial<Record<RecordedPart['state'], string>>> = {
   sent: 'it is live',
-  refused: 'not published, and not sent again automatically',
+  refused: 'not published, or removed since; not sent again automatically',
 };
 
 function ofLedger({ channels, ledger }: PostRecords): Step[] {

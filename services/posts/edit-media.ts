@@ -33,6 +33,8 @@ export type EditedMedia = {
   readonly isChanged: boolean;
   /** Growth of its own alt texts in bytes. */
   readonly textBytes: number;
+  /** Later parts of a new `thread` that had files and now have none. */
+  readonly emptiedParts: readonly number[];
   /** Parts of the thread whose files have changed. */
   readonly changedParts: ReadonlySet<number>;
 };
@@ -105,12 +107,24 @@ export async function editPostMedia(
     deleted: kept.flatMap(({ isDeleted, name }) => (isDeleted ? [name] : [])),
     parts: new Set(placed.flatMap(({ part }) => (part < 0 ? [] : [part]))),
     isChanged,
+    emptiedParts: emptied(whole, placed, input.thread?.length ?? 0),
     textBytes: altTextBytes(placed) - altTextBytes(before),
     changedParts: changedParts(
       whole,
       placed.filter(({ mediaId }) => found.has(mediaId)),
     ),
   };
+}
+
+/** @param parts Length of the new thread; 0 without one. */
+function emptied(
+  before: readonly PostFile[],
+  placed: readonly PlacedFile[],
+  parts: number,
+): number[] {
+  const filled = new Set(placed.map(({ part }) => part));
+  const had = [...new Set(before.map(({ part }) => part))];
+  return had.filter((part) => part > 0 && part < parts && !filled.has(part));
 }
 
 /** Leaves out files that the post already has: one that was deleted meanwhile is reported by the post, not refused. */

@@ -7,7 +7,7 @@ import { recordPostEvent } from '../../db/record-event.ts';
 import { assertPostChannels, assertReaches, assertScope } from '../../domain/api-keys.ts';
 import { dueTime, withLocalTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
-import { plainFault, type PostWarning } from '../../domain/warnings.ts';
+import { plainFault, type ContentFault, type PostWarning } from '../../domain/warnings.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
 import type { Caller } from '../context.ts';
@@ -27,7 +27,7 @@ import {
   type PostInput,
 } from './content.ts';
 import { editChannels, endWithout, writeChannels, type EditedChannels } from './edit-channels.ts';
-import { assertNoneDeleted, editPostMedia } from './edit-media.ts';
+import { assertNoneDeleted, editPostMedia, type EditedMedia } from './edit-media.ts';
 import { givenUrls, withDownloads } from './given-files.ts';
 import { editedLabels, withExternalId, type Labels } from './labels.ts';
 import { idsOfChannels } from './post-media.ts';
@@ -130,10 +130,7 @@ async function applyEdit(
   const ownBytes = await writeChannels(em, post, channels, edited);
   const use = useChange(post, status, content, ownBytes + media.textBytes);
   await takeQuota(em, caller, postId, use, recounts);
-  const notes = [
-    ...requestWarnings(timed, content),
-    ...(missing === null ? [] : [plainFault(missing, 'file_missing')]),
-  ];
+  const notes = notesOn(timed, content, media, missing);
   const [warning, warnings] = [warningFor(validations, notes), warningsFor(validations, notes)];
   const { timezone = post.timezone ?? null } = input;
   const labels = editedLabels(post, input);
@@ -151,6 +148,24 @@ async function applyEdit(
   const isUnfinished = status === 'draft' && channels.sending.length > 0;
   return timeChanged ? { ...toSync(post), isUnfinished, requestId } : null;
 }
+
+/** Warnings about the request as a whole. @param missing Says which files were deleted. */
+const notesOn = (
+  input: PostInput,
+  content: PostContent,
+  { emptiedParts }: EditedMedia,
+  missing: string | null,
+): ContentFault[] => [
+  ...requestWarnings(input, content),
+  ...(missing === null ? [] : [plainFault(missing, 'file_missing')]),
+  ...emptiedParts.map((part) =>
+    plainFault(
+      `Part ${part + 1} no longer has files: a text in thread replaces a part with its files. To keep them, send the part as an object with media_ids.`,
+      'file_missing',
+      `/thread/${part}`,
+    ),
+  ),
+];
 
 /** Merges the sent texts, options and files into those of the post, and attaches the files. */
 async function editContent(
@@ -259,9 +274,13 @@ const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostT
 /** @throws AppError `post_not_editable` */
 function assertEditable({ status }: Pick<Post, 'status'>, postId: string): void {
   if (status !== 'draft' && status !== 'scheduled') {
-    throw new AppError(
-      'post_not_editable',
-      `The post is ${status}; only a draft or a scheduled post can be changed. POST /posts/${postId}/copy makes a draft of it.`,
-    );
+    const call = `POST /posts/${postId}`;
+    // A copy of a post that is still going out would be published beside it.
+    const next =
+      status === 'publishing'
+        ? `${call}/cancel makes it a draft, except for channels that are being sent`
+        : `${call}/copy makes a draft of it`;
+    const message = `The post is ${status}; only a draft or a scheduled post can be changed. ${next}.`;
+    throw new AppError('post_not_editable', message);
   }
 }

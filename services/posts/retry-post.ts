@@ -48,8 +48,10 @@ export async function retryPost(
   const { revision, retrying } = await deps.orm.em.fork().transactional(async (em) => {
     const post = await lockPost(em, { workspaceId, postId });
     if (post.status !== 'published' && post.status !== 'failed') {
+      const next =
+        post.status === 'publishing' ? ' A channel that waits is tried again at its retry_at.' : '';
       throw nothingToRetry(
-        `The post is ${post.status === 'draft' ? 'a draft' : post.status}; only one that has ended can be retried.`,
+        `The post is ${post.status === 'draft' ? 'a draft' : post.status}; only one that has ended can be retried.${next}`,
       );
     }
 

@@ -206,7 +206,7 @@ test('a post is shown with its history by time, and a link to its workflow', asy
     'fake @me, part 1, run 1: the intent was recorded',
     'fake @me, part 1, run 1: the request was sent',
     `fake @me, part 1, run 1: it is live: ${network.live[0]?.sent.url}`,
-    'fake @me, part 2, run 1: not published, and not sent again automatically',
+    'fake @me, part 2, run 1: not published, or removed since; not sent again automatically',
     `event post.failed of run 1 (${data.events.find(({ type }: { type: string }) => type === 'post.failed').id})`,
     `webhook ${webhook.id}, delivery ${data.deliveries[0].id}, attempt 1: 204`,
     'the sweep found: the post was overdue although its workflow ran; it was signalled again',

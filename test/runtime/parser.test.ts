@@ -2,12 +2,7 @@ import test from 'ava';
 import { AppError } from '../../domain/errors.ts';
 import { editChannelSchema } from '../../api/channels/schemas.ts';
 import { editMediaSchema } from '../../api/media/schemas.ts';
-import {
-  createPostSchema,
-  editPostSchema,
-  settleSchema,
-  validatePostSchema,
-} from '../../api/posts/schemas.ts';
+import { createPostSchema, editPostSchema, settleSchema } from '../../api/posts/schemas.ts';
 import { createEndpointSchema, editEndpointSchema } from '../../api/webhooks/schemas.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import { unknownName } from '../../runtime/nearest-name.ts';
@@ -132,7 +127,6 @@ test('every keyword that a request can violate has a message', (t) => {
   const schemas = [
     createPostSchema,
     editPostSchema,
-    validatePostSchema,
     settleSchema,
     editChannelSchema,
     editMediaSchema,

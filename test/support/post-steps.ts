@@ -7,7 +7,7 @@ import {
   publishChannel,
   type ChannelOutcome,
 } from '../../activities/publish-channel/publish-channel.ts';
-import { postInput } from '../../api/posts/write-routes.ts';
+import { postInput, withoutNulls } from '../../api/posts/write-routes.ts';
 import type { ServiceDeps } from '../../services/deps.ts';
 import { disconnectChannel } from '../../services/channels/disconnect-channel.ts';
 import { cancelPost } from '../../services/posts/cancel-post.ts';
@@ -145,7 +145,7 @@ function apiCalls(
   const { workspaceId } = key;
   return {
     create: async (request) => {
-      const input = postInput(request);
+      const input = postInput(withoutNulls(request));
       const { postId, toSync } = await createPost(services, caller, input, undefined);
       sync(toSync);
       return postId;

@@ -188,13 +188,14 @@ const results = [
   },
   {
     channel: { platform: 'mastodon', handle: '@c@social.test' },
-    row: `status = 'unconfirmed', error_code = 'unconfirmed'`,
-    shown: { status: 'unconfirmed', error_code: 'unconfirmed', retryable: false },
+    row: `status = 'unconfirmed', error = 'Maybe.', warning = 'Joined.'`,
+    shown: { status: 'unconfirmed', error: 'Maybe.', warning: 'Joined.' },
   },
   {
     channel: { platform: 'mastodon', handle: '@d@social.test' },
-    row: `status = 'retrying', error = 'Later.', retry_at = '${at}', warning = 'Joined.'`,
-    shown: { status: 'retrying', error: 'Later.', retry_at: at, warning: 'Joined.' },
+    // It may be retried by its owner only when it has ended.
+    row: `status = 'retrying', error_code = 'paced', retry_at = '${at}'`,
+    shown: { status: 'retrying', error_code: 'paced', retryable: false, retry_at: at },
   },
 ] as const;
 

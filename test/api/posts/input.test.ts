@@ -240,3 +240,21 @@ test('29 February is valid only in a leap year', async (t) => {
     }
   }
 });
+
+test('null means the same as an omitted field when a post is created or validated', async (t) => {
+  const client = await api.newClient();
+  const a = await storeChannel(api.punctual, client.workspaceId);
+  const { post } = (await client.post('/posts', { body: 'x', channel_ids: [a] })).body;
+  const names = ['thread', 'scheduled_at', 'timezone', 'video', 'external_id', 'tags', 'metadata'];
+  const nulls = Object.fromEntries([...names, 'media', 'media_ids'].map((name) => [name, null]));
+  const request = { ...nulls, body: 'x', channel_ids: [a], idempotency_key: 'one' };
+
+  t.is((await client.post('/posts/validate', request)).status, 200);
+  const created = await client.post('/posts', request);
+
+  t.is(created.status, 201);
+  const { id, created_at, updated_at, warning, warnings, channels, ...same } = created.body.post;
+  t.like(post, same);
+  const part = { ...request, body: null, thread: ['One', 'Two'], idempotency_key: 'two' };
+  t.deepEqual((await client.post('/posts', part)).body.post.thread, ['One', 'Two']);
+});

@@ -70,6 +70,20 @@ test('a post without a thread has its files, and no parts', async (t) => {
   t.deepEqual(await filesOf(id), { all: 'b a=An a', parts: null });
 });
 
+test('an edit that sends a thread as texts warns of each part that loses its files', async (t) => {
+  const { client, a, b, create } = await workspace();
+  const id = await create({
+    thread: [{ text: '1', media_ids: [a] }, { text: '2', media_ids: [b] }, '3'],
+  });
+
+  const { post } = (await client.patch(`/posts/${id}`, { thread: ['1', '2.', '3'] })).body;
+
+  t.like(post.warnings, [{ path: '/thread/1', rule: 'file_missing' }]);
+  t.regex(post.warning, /Part 2 no longer has files/v);
+  const named = { thread: ['1', { text: '2', media_ids: [b] }, '3'] };
+  t.deepEqual((await client.patch(`/posts/${id}`, named)).body.post.warnings, []);
+});
+
 type Edit = readonly [
   title: string,
   change: (ids: Readonly<Record<'a' | 'b' | 'c' | 'd', string>>) => object,
