@@ -54,7 +54,7 @@ const createCall = (deps: ApiDeps): Route =>
     scope: 'keys',
     summary: 'Create an API key',
     description:
-      'Its scopes and channels must be among those of the calling key, and it must not expire later. A workspace makes at most 100 keys in 24 hours.',
+      'Its scopes and channels must be among those of the calling key, and it must not expire later. A key makes at most 100 others in 24 hours.',
     requestHeaders: idempotencyHeader,
     body: createKeySchema,
     bodyExamples: examples.newKeys,

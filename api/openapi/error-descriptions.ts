@@ -211,7 +211,7 @@ export const errorDescriptions: Readonly<Record<ErrorCode, DescribedError>> = {
     example: { error: 'This post has channels that this API key may not use.' },
   },
   key_limit_reached: {
-    when: 'The workspace has 50 API keys already, or made 100 within 24 hours.',
+    when: 'The workspace has 50 API keys already, or the calling key made 100 within 24 hours.',
     example: { error: 'A workspace has at most 50 API keys. Revoke one first: DELETE /keys/{id}.' },
   },
   wrong_key_type: {

@@ -17,7 +17,7 @@ import { keyColumns, presentKey, rightsOf, type KeyRow, type KeyView } from './r
 /** A workspace's limits of calls are those of ten keys, however many it has. */
 const maxKeys = 50;
 
-/** Keys that a workspace makes in 24 hours. Each leaves a row, also when it is revoked. */
+/** Keys that a key makes in 24 hours, so that no key can use up another's. Each leaves a row, also when it is revoked. */
 const maxNewKeys = 100;
 
 /** Only the given fields change. Null clears them. */
@@ -60,7 +60,7 @@ async function createAllowed(
   const { workspaceId, keyId } = holder;
   const { own } = await lockKeys(em, workspaceId, keyId);
   await assertAllowed(em, workspaceId, rights, own);
-  await assertRoom(em, workspaceId);
+  await assertRoom(em, holder);
 
   const created = await storeKey(em, workspaceId, rights);
   await recordAudit(em, holder, 'key.created', created.key.id);
@@ -68,22 +68,22 @@ async function createAllowed(
 }
 
 /** @throws AppError `key_limit_reached` */
-async function assertRoom(em: Em, workspaceId: string): Promise<void> {
+async function assertRoom(em: Em, { workspaceId, keyId }: Holder): Promise<void> {
   const [row] = await query(
     em,
-    sql<{
-      count: number;
-      made: number;
-    }>`select count(*) filter (where revoked_at is null)::int as count,
-        count(*) filter (where created_at > now() - interval '1 day')::int as made
-      from api_keys where workspace_id = ${workspaceId}`,
+    sql<{ count: number; made: number }>`
+      select (select count(*)::int from api_keys
+          where workspace_id = ${workspaceId} and revoked_at is null) as count,
+        (select count(*)::int from audit_log
+          where workspace_id = ${workspaceId} and action = 'key.created' and at > now() - interval '1 day'
+            and actor_id = ${keyId}) as made`,
   );
   const { count = 0, made = 0 } = row ?? {};
   if (count >= maxKeys || made >= maxNewKeys) {
     const message =
       count >= maxKeys
         ? `A workspace has at most ${maxKeys} API keys. Revoke one first: DELETE /keys/{id}.`
-        : `A workspace can make at most ${maxNewKeys} API keys in 24 hours. Try again later.`;
+        : `An API key can make at most ${maxNewKeys} others in 24 hours. Use another key, or try again later.`;
     throw new AppError('key_limit_reached', message);
   }
 }
