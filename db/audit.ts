@@ -96,7 +96,10 @@ export const insertAudit = (
     from ${made} as made (id, object_id)`;
 };
 
-const isUsable = sql`revoked_at is null and (expires_at is null or expires_at > clock_timestamp())`;
+/** SQL: whether a key, of a workspace or an operator, works now. */
+export const isUsableKey =
+  'revoked_at is null and (expires_at is null or expires_at > clock_timestamp())';
+const isUsable = sql.raw(isUsableKey);
 
 /** SQL: null, which the column refuses, when the key may no longer do what it could when its call was admitted. */
 function actorType(actor: Actor): RawBuilder<unknown> {

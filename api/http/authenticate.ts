@@ -1,4 +1,5 @@
 import { Pool } from 'pg';
+import { isUsableKey } from '../../db/audit.ts';
 import { mayPrepare } from '../../db/pool.ts';
 import { scopesOf, type Scope } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -27,18 +28,16 @@ type Row = {
   readonly channel_ids: readonly string[] | null;
 };
 
-const isUsable = 'revoked_at is null and (expires_at is null or expires_at > now())';
-
 const findKey = (
   by: string,
 ): string => `select k.id, k.workspace_id, k.scopes, k.channel_ids, w.plan, w.quotas,
     k.last_used_at > now() - interval '1 minute' as is_recorded
   from api_keys k join workspaces w on w.id = k.workspace_id
-  where ${by} and ${isUsable} and w.deleted_at is null`;
+  where ${by} and ${isUsableKey} and w.deleted_at is null`;
 
 /** Operators call seldom, so each call records its use. */
 const findOperatorKey = `update operator_keys set last_used_at = now()
-  where hash = $1 and ${isUsable} returning id`;
+  where hash = $1 and ${isUsableKey} returning id`;
 
 /**
  * Returns a function that finds the caller by an `Authorization` header. The scheme is case-insensitive. Every call
@@ -136,7 +135,7 @@ export function rightsReader(
     const statement =
       'keyId' in caller
         ? { name: 'rights', text: findKey('k.id = $1'), values }
-        : { text: `select from operator_keys where id = $1 and ${isUsable}`, values };
+        : { text: `select from operator_keys where id = $1 and ${isUsableKey}`, values };
     const { rows } = await pool.query<Row>(statement);
     const [row] = rows;
     if (!row) {
