@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
+import { lowerId } from '../domain/json-schema.ts';
 import { pasted } from '../domain/texts.ts';
 import { UsageError, type Command, type Option } from './command.ts';
 import { commandNamed, commands } from './commands.ts';
@@ -38,7 +39,11 @@ export function readArguments(args: readonly string[]): Call {
     );
   }
 
-  const { values, positionals } = parse(name, args.slice(name.split(' ').length), options);
+  const { values, positionals } = parse(
+    name,
+    args.slice(name.split(' ').length).map(lowerId),
+    options,
+  );
   for (const [index, argument] of names.entries()) {
     const given = positionals[index];
     if (given === undefined) {

@@ -39,12 +39,14 @@ const holdsIds = /^(?:thumbnail|(?!external_)[a-z_]+_ids?)$/v;
 /** Fields of requests whose keys are ids. */
 const hasIdsAsKeys = /^(?:channel_(?:bodies|options|media)|alt_texts)$/v;
 
+/** An id in lower case; any other text as it is. */
+export const lowerId = (given: string): string =>
+  isId(given.toLowerCase()) ? given.toLowerCase() : given;
+
 /** A request with its ids in lower case, as the database has them. Swift, for one, writes UUIDs in upper case. */
 export function withLowerIds(value: unknown, field = ''): unknown {
-  const lower = (given: string): string =>
-    isId(given.toLowerCase()) ? given.toLowerCase() : given;
   if (typeof value === 'string') {
-    return holdsIds.test(field) ? lower(value) : value;
+    return holdsIds.test(field) ? lowerId(value) : value;
   }
 
   if (typeof value !== 'object' || value === null || field === 'metadata') {
@@ -55,7 +57,7 @@ export function withLowerIds(value: unknown, field = ''): unknown {
     ? value.map((item) => withLowerIds(item, field))
     : Object.fromEntries(
         Object.entries(value).map(([name, inside]) => [
-          hasIdsAsKeys.test(field) ? lower(name) : name,
+          hasIdsAsKeys.test(field) ? lowerId(name) : name,
           withLowerIds(inside, name),
         ]),
       );

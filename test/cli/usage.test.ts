@@ -138,6 +138,11 @@ test('options may be anywhere, in both spellings', (t) => {
   t.deepEqual(readArguments(['channel', 'add-mastodon', ...rest, 'w']), expected);
 });
 
+test('an id may be in upper case', (t) => {
+  const id = '0192F0C4-5A7E-7C3B-9D21-6F0E8A4B1C2D';
+  t.deepEqual(readArguments(['post', 'show', id]).values, { POST: id.toLowerCase() });
+});
+
 test('an option without a value is a flag, and exclusive options need exactly one', (t) => {
   t.deepEqual(readArguments(['post', 'list', '--failed', '--limit', '3']), {
     command: 'post list',
