@@ -9,7 +9,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 import type { Composed } from '../services/compose.ts';
-import { createEndpointLimits, type EndpointLimits } from './limits.ts';
+import { createLimits, type Limits } from './limits.ts';
 
 /** Dependencies of the activities, built once by the worker. */
 export type ActivityDeps = {
@@ -22,8 +22,8 @@ export type ActivityDeps = {
   readonly downloads: Downloader;
   /** Sends requests to webhook endpoints, which may have other allowed addresses. */
   readonly webhooks: Egress;
-  /** Limits the requests of this process to each webhook endpoint. */
-  readonly endpointLimits: EndpointLimits;
+  /** Limits of this process, for webhook endpoints and for servers of networks. */
+  readonly limits: Limits;
   /** Stores the media files of posts. */
   readonly storage: MediaStorage;
   /** Public URL of the API, without a trailing slash. Events contain links to files. */
@@ -57,7 +57,7 @@ export const composeActivities = (
   egress: services.networkEgress,
   webhooks: services.egress,
   downloads: services.downloads,
-  endpointLimits: createEndpointLimits(),
+  limits: createLimits(),
   publicUrl: services.publicUrl,
   sandboxUrl: services.sandboxUrl,
   retentionDays,

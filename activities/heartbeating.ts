@@ -6,18 +6,10 @@ const intervalMs = 5000;
 /**
  * Heartbeats every 5 s while the work runs, so that Temporal notices a dead worker soon.
  *
- * @param also Runs with each heartbeat. Its errors are ignored.
  * @param details What the next attempt reads, as `heartbeatDetails`.
  */
-export async function heartbeating<T>(
-  work: () => Promise<T>,
-  also: () => Promise<void> = async () => undefined,
-  details?: object,
-): Promise<T> {
-  const timer = setInterval(() => {
-    heartbeat(details);
-    also().catch(() => undefined);
-  }, intervalMs);
+export async function heartbeating<T>(work: () => Promise<T>, details?: object): Promise<T> {
+  const timer = setInterval(() => heartbeat(details), intervalMs);
   try {
     return await work();
   } finally {

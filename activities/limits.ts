@@ -1,6 +1,22 @@
+import {
+  answeringMs,
+  failuresToPause,
+  mostPerWorkspace,
+  pauses,
+  slotsPerServer,
+  type BusyServer,
+} from '../domain/pacing.ts';
 import { restPerHungMs, slotsPerEndpoint } from '../domain/webhook-deliveries.ts';
+import type { ServerEvidence } from '../networks/network.ts';
 
 // Limits of one worker process. They live in its memory, so an operator's number of workers multiplies them.
+
+export type Limits = { readonly endpoints: EndpointLimits; readonly servers: ServerLimits };
+
+export const createLimits = (): Limits => ({
+  endpoints: createEndpointLimits(),
+  servers: createServerLimits(),
+});
 
 /** The requests to one webhook endpoint. */
 type Endpoint = {
@@ -13,7 +29,7 @@ type Endpoint = {
 /** Ends a request. */
 type Leave = (end: 'answered' | 'timeout' | 'unsent', nowMs: number) => void;
 
-export type EndpointLimits = {
+type EndpointLimits = {
   /** Takes a slot. @returns null if none is free. */
   readonly enter: (endpointId: string, nowMs: number) => Leave | null;
   /** How long the endpoint's slots have been held, at most, and how many endpoints hang. */
@@ -76,3 +92,134 @@ export function createEndpointLimits(): EndpointLimits {
 
 /** In milliseconds; see runtime/send-webhook.ts. */
 const longestRequestMs = 10_000;
+
+/** A server of a network, with the workspace that sends a post there. */
+type Sender = {
+  readonly platform: string;
+  readonly baseUrl: string;
+  readonly workspaceId: string;
+};
+
+/** The right to make an attempt at a server. */
+export type ServerSlot = {
+  /** Null if the attempt has the slot; otherwise why there is none. */
+  readonly busy: BusyServer | null;
+  /** Notes whether the server answered. */
+  readonly saw: (evidence: ServerEvidence | undefined, nowMs: number) => void;
+  readonly leave: () => unknown;
+};
+
+type ServerLimits = { readonly enter: (sender: Sender, nowMs: number) => ServerSlot };
+
+type Server = {
+  readonly platform: string;
+  readonly underWay: Set<{ readonly workspaceId: string; readonly atMs: number }>;
+  answeredAtMs: number;
+  /** Attempts in a row that it did not answer, and the pauses after them. */
+  failures: number;
+  pauses: number;
+  pausedUntilMs: number;
+};
+
+/** The host, because it can answer under any number of paths. */
+const hostOf = (baseUrl: string): string => /^[^\/]+\/\/[^\/]+/v.exec(baseUrl)?.[0] ?? baseUrl;
+
+/**
+ * Gives each server of a network slots, so that one that hangs delays no other, and each workspace a share of them. A
+ * server that does not answer gets no attempt during a pause, and then one at a time.
+ */
+export function createServerLimits(): ServerLimits {
+  const servers = new Map<string, Server>();
+
+  const forgetIdle = (nowMs: number): void => {
+    for (const [key, { underWay, failures, answeredAtMs }] of servers) {
+      if (underWay.size === 0 && failures === 0 && nowMs - answeredAtMs >= answeringMs) {
+        servers.delete(key);
+      }
+    }
+  };
+  const serverOf = (key: string, platform: string): Server => {
+    const server = servers.get(key) ?? newServer(platform);
+    servers.set(key, server);
+    return server;
+  };
+  const countOf = (workspaceId: string, platform: string): number =>
+    [...servers.values()]
+      .filter((server) => server.platform === platform)
+      .reduce((sum, server) => sum + ownOf(server, workspaceId), 0);
+  const isFree = (server: Server, workspaceId: string, nowMs: number): boolean => {
+    const slots = slotsOf(server, nowMs);
+    return (
+      server.underWay.size < slots &&
+      ownOf(server, workspaceId) < ownShare * slots &&
+      countOf(workspaceId, server.platform) < mostPerWorkspace
+    );
+  };
+  return {
+    enter: ({ platform, baseUrl, workspaceId }, nowMs) => {
+      forgetIdle(nowMs);
+      const key = `${platform} ${hostOf(baseUrl)}`;
+      const server = serverOf(key, platform);
+      const attempt = { workspaceId, atMs: nowMs };
+      const busy = isFree(server, workspaceId, nowMs) ? null : busyOf(server, nowMs);
+      if (!busy) {
+        server.underWay.add(attempt);
+      }
+
+      return {
+        busy,
+        saw: (evidence, atMs) => evidence && note(serverOf(key, platform), evidence, atMs),
+        leave: () => server.underWay.delete(attempt),
+      };
+    },
+  };
+}
+
+/** The part of a server's slots that one workspace may hold, so that others get some. */
+const ownShare = 3 / 4;
+
+const ownOf = ({ underWay }: Server, workspaceId: string): number =>
+  [...underWay].filter((attempt) => attempt.workspaceId === workspaceId).length;
+
+const newServer = (platform: string): Server => ({
+  platform,
+  underWay: new Set(),
+  answeredAtMs: Number.NEGATIVE_INFINITY,
+  failures: 0,
+  pauses: 0,
+  pausedUntilMs: Number.NEGATIVE_INFINITY,
+});
+
+function slotsOf({ failures, pausedUntilMs, answeredAtMs }: Server, nowMs: number): number {
+  if (failures >= failuresToPause) {
+    return pausedUntilMs <= nowMs ? 1 : 0;
+  }
+
+  return nowMs - answeredAtMs < answeringMs ? slotsPerServer.answering : slotsPerServer.silent;
+}
+
+function busyOf({ underWay, failures, pausedUntilMs }: Server, nowMs: number): BusyServer {
+  const agesMs = [...underWay].map(({ atMs }) => nowMs - atMs);
+  return {
+    failures,
+    isPaused: failures >= failuresToPause,
+    pausedForMs: Math.max(pausedUntilMs - nowMs, 0),
+    newestForMs: agesMs.length === 0 ? 0 : Math.max(Math.min(...agesMs), 0),
+  };
+}
+
+/** Attempts that began before a pause and fail during it add no information: they make one pause only. */
+function note(server: Server, evidence: ServerEvidence, nowMs: number): void {
+  if (evidence === 'answered') {
+    const rested = { failures: 0, pauses: 0, pausedUntilMs: Number.NEGATIVE_INFINITY };
+    Object.assign(server, rested, { answeredAtMs: nowMs });
+    return;
+  }
+
+  server.failures += 1;
+  if (server.failures >= failuresToPause && server.pausedUntilMs <= nowMs) {
+    const pauseMs = Math.min(pauses.firstMs * 2 ** server.pauses, pauses.longestMs);
+    server.pausedUntilMs = nowMs + pauseMs;
+    server.pauses += 1;
+  }
+}

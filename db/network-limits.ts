@@ -13,10 +13,6 @@ export const limitJoins = sql`
   left join network_parks server on server.platform = c.platform and server.base_url = c.base_url
   left join network_parks network on network.platform = c.platform and network.base_url = ''`;
 
-/** SQL for such a statement: whether a limit is in force at this time. */
-export const isLimited = (at: Date) =>
-  sql<boolean>`coalesce(greatest(c.parked_until, server.parked_until, network.parked_until) > ${at}, false)`;
-
 export type LimitRow = {
   channel_limit: Date | null;
   server_limit: Date | null;

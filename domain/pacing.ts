@@ -80,14 +80,14 @@ export const claimRestMs = (before: number): number =>
 export const calmAfterMs = maxClaimRestMs;
 
 /**
- * How many attempts may run at one server of a network, over all workers and workspaces. A server that answered
+ * How many attempts of one worker may run at one server of a network, over all workspaces. A server that answered
  * recently gets more slots; a silent one gets few, so that it cannot take a worker's capacity from the network's other
  * servers. A worker runs a hundred attempts per network at a time.
  */
 export const slotsPerServer = { answering: 60, silent: 20 } as const;
 
 /**
- * How many channels of one workspace may be sent at a time on one network, over all its servers. A worker sends a
+ * How many channels of one workspace a worker may send at a time on one network, over all its servers. It sends a
  * hundred at a time, so a workspace that connects many slow servers leaves room for others.
  */
 export const mostPerWorkspace = 60;
@@ -102,7 +102,9 @@ export const failuresToPause = 5;
 export const pauses = { firstMs: 10 * second, longestMs: 5 * minute } as const;
 
 /** A server where an attempt cannot begin now. */
-type BusyServer = {
+export type BusyServer = {
+  /** Consecutive attempts that the server did not answer. */
+  readonly failures: number;
   /** Until the pause ends, in milliseconds; 0 when there is none, or while a probe is under way. */
   readonly pausedForMs: number;
   readonly isPaused: boolean;
@@ -123,7 +125,7 @@ const maxServerCheckMs = 30 * second;
  * @returns milliseconds.
  */
 export function serverWaitMs(
-  { isPaused, pausedForMs, newestForMs }: BusyServer,
+  { isPaused, pausedForMs, newestForMs }: Omit<BusyServer, 'failures'>,
   lateMs: number,
   random: number,
 ): number {

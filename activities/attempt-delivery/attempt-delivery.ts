@@ -55,7 +55,7 @@ export async function attemptDelivery(
 
   const details: Begun = { number: delivery.number, begun: begun + 1 };
   try {
-    return await heartbeating(() => send(deps, delivery), undefined, details);
+    return await heartbeating(() => send(deps, delivery), details);
   } catch (error) {
     if (!(error instanceof ApplicationFailure)) {
       heartbeat(details);
@@ -99,9 +99,10 @@ async function send(
 async function request(deps: ActivityDeps, delivery: LoadedDelivery): Promise<WebhookResult> {
   const { endpointId } = delivery;
   const nowMs = (): number => deps.now().getTime();
-  const leave = deps.endpointLimits.enter(endpointId, nowMs());
+  const { endpoints } = deps.limits;
+  const leave = endpoints.enter(endpointId, nowMs());
   if (!leave) {
-    const load = deps.endpointLimits.load(endpointId, nowMs());
+    const load = endpoints.load(endpointId, nowMs());
     const waiting = await countWaiting(deps, delivery);
     const message = 'Nothing was sent: all request slots of the endpoint are in use';
     throw notNow('endpoint_busy', message, slotWaitMs({ waiting, ...load }, Math.random()));

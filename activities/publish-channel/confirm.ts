@@ -11,7 +11,6 @@ import { NetworkError, type Readiness, type SentPart } from '../../networks/netw
 import type { ActivityDeps } from '../deps.ts';
 import { readJobEntries, type PublishAttempt } from './attempt.ts';
 import { isPublishWindowOver, publishWindowEndMs, type PublishJob } from './job.ts';
-import { closeCircuit, releaseServerSlotSql } from './server-slots.ts';
 
 /** Published parts of a thread. */
 export type Live = {
@@ -177,7 +176,7 @@ const publishedChannel = (now: Date, { sent: [first, ...more], last }: Live) => 
 };
 
 /**
- * Stores the result while the post is publishing, and always releases the slot at the server.
+ * Stores the result while the post is publishing.
  *
  * @returns false if the post is no longer publishing.
  */
@@ -198,9 +197,7 @@ async function recordInTime(
         update post_channels pc set ${publishedChannel(now, live)}
         from post where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and pc.post_id = post.id
         returning pc.id),
-      live as (${markSent(workspaceId, live.last, now)}),
-      slot as (${releaseServerSlotSql(job, true)}),
-      circuit as (${closeCircuit(job)})
+      live as (${markSent(workspaceId, live.last, now)})
       select count(*)::int as channels from channel`,
   );
   return recorded?.channels === 1;

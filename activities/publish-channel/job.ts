@@ -68,18 +68,6 @@ export type PublishJob = PublishRequest & {
   readonly account: SealedAccount;
   /** The rate limit with the latest end, which may have passed. */
   readonly limit: NetworkLimit | null;
-  /** The attempt's slot at the channel's server, and the state of that server. */
-  readonly server: ServerSlot;
-};
-
-type ServerSlot = {
-  /** Slot held for this attempt; null if none was free. */
-  readonly slot: number | null;
-  /** Consecutive attempts that the server did not answer. */
-  readonly failures: number;
-  readonly isPaused: boolean;
-  readonly pausedForMs: number;
-  readonly newestForMs: number;
 };
 
 /** End of the publish window, in milliseconds since 1970. Nothing is sent after it. */
@@ -128,12 +116,6 @@ export type JobRow = LimitRow &
     video: VideoOptions | null;
     media: readonly MediaRow[] | null;
     option_files: readonly MediaRow[] | null;
-    slot: number | null;
-    has_slots: boolean;
-    is_paused: boolean | null;
-    failures: number | null;
-    paused_for_ms: number | null;
-    newest_for_ms: number | null;
     ledger: readonly EntryRow[] | null;
   };
 
@@ -173,7 +155,6 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     ...content,
     account: channelAccountOf(row),
     limit: longestLimit(row),
-    server: serverSlotOf(row),
   };
 }
 
@@ -181,14 +162,6 @@ function firstSendOf(ledger: readonly LedgerEntry[]): Date | undefined {
   const times = ledger.flatMap(({ sendingAt }) => sendingAt ?? []);
   return times.toSorted((a, b) => a.getTime() - b.getTime())[0];
 }
-
-const serverSlotOf = (row: JobRow): ServerSlot => ({
-  slot: row.slot,
-  failures: row.failures ?? 0,
-  isPaused: row.is_paused ?? false,
-  pausedForMs: Math.max(row.paused_for_ms ?? 0, 0),
-  newestForMs: Math.max(row.newest_for_ms ?? 0, 0),
-});
 
 /** Groups files by part. Opening a deleted file fails. */
 const mediaOf = (deps: ActivityDeps, rows: readonly MediaRow[], parts: number): PartMedia[][] =>

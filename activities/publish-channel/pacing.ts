@@ -11,12 +11,12 @@ import {
   mostCounted,
   serverWaitMs,
   waitForTurnMs,
+  type BusyServer,
   type Queue,
 } from '../../domain/pacing.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { usedUp } from './attempt.ts';
 import type { PublishJob } from './job.ts';
-import { releaseServerSlotSql } from './server-slots.ts';
 import { lockedPost } from './start-attempt.ts';
 
 /** Reason to delay the attempt. Not counted as an attempt: no request was sent. */
@@ -33,15 +33,19 @@ export type PacingWait = {
  *
  * @returns null if it may. A post on time needs no statement.
  */
-export async function checkPacing(deps: ActivityDeps, job: PublishJob): Promise<PacingWait | null> {
+export async function checkPacing(
+  deps: ActivityDeps,
+  job: PublishJob,
+  busy: BusyServer | null,
+): Promise<PacingWait | null> {
   const nowMs = deps.now().getTime();
   if (job.limit && job.limit.untilMs > nowMs) {
     return { atMs: job.limit.untilMs, code: 'rate_limited', message: limitMessage(job.limit) };
   }
 
   const lateMs = nowMs - job.dueAt.getTime();
-  if (job.server.slot === null) {
-    return waitForServer(job, lateMs, nowMs);
+  if (busy) {
+    return waitForServer(job, busy, lateMs, nowMs);
   }
 
   const isLate = lateMs > lateAfterMs;
@@ -63,8 +67,7 @@ export async function checkPacing(deps: ActivityDeps, job: PublishJob): Promise<
 }
 
 /**
- * Stores why a channel waits and until when, only if the post is unchanged since it was read. Always releases the slot
- * at the server.
+ * Stores why a channel waits and until when, only if the post is unchanged since it was read.
  *
  * @returns false if the post has changed, so that there is nothing to retry.
  */
@@ -76,8 +79,7 @@ export async function recordWait(
   const why = { code, error: `${message} ${failureAdvice(code, atMs)}` };
   const waits = await query(
     deps.orm.em.fork(),
-    sql`with ${lockedPost(job)},
-      slot as (${releaseServerSlotSql(job, false)})
+    sql`with ${lockedPost(job)}
       update post_channels pc set ${retryingValues(why, new Date(atMs))} from post p
       where pc.id = ${job.postChannelId} and pc.workspace_id = ${job.workspaceId} and pc.post_id = p.id
         and ${isOpenChannel}
@@ -96,10 +98,15 @@ export function limitMessage({ scope, untilMs }: NetworkLimit): string {
   return `${whose}, and the limit is used up until ${new Date(untilMs).toISOString()}.`;
 }
 
-function waitForServer({ server, baseUrl }: PublishJob, lateMs: number, nowMs: number): PacingWait {
-  const atMs = nowMs + serverWaitMs(server, lateMs, Math.random());
-  if (server.isPaused) {
-    const message = `Nothing was sent: ${baseUrl} did not answer the last ${server.failures} attempts, so only one post at a time is sent to test it. This does not count as an attempt.`;
+function waitForServer(
+  { baseUrl }: PublishJob,
+  busy: BusyServer,
+  lateMs: number,
+  nowMs: number,
+): PacingWait {
+  const atMs = nowMs + serverWaitMs(busy, lateMs, Math.random());
+  if (busy.isPaused) {
+    const message = `Nothing was sent: ${baseUrl} did not answer the last ${busy.failures} attempts, so only one post at a time is sent to test it. This does not count as an attempt.`;
     return { atMs, code: 'network_unavailable', message };
   }
 

@@ -7,8 +7,11 @@ import { query } from '../../db/query.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { isFinal, type ChannelStatus } from '../../domain/statuses.ts';
 import { markAccessRestored } from '../../services/channels/mark-access.ts';
+import { NetworkError } from '../../networks/network.ts';
 import { classifyTokenRefusal, openConnection, openedGrant } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { heartbeating } from '../heartbeating.ts';
+import type { ServerSlot } from '../limits.ts';
 import { createIntent, createSpending, keepUploads, readJobEntries } from './attempt.ts';
 import { keepBegun, readBegun, type Begun } from './begun.ts';
 import { checkReadiness, ProcessingError, recordCompleteThread, recordSuccess } from './confirm.ts';
@@ -28,7 +31,6 @@ import {
 import { checkPacing, recordWait, type PacingWait } from './pacing.ts';
 import { recordFailure, recordStopped } from './record-failure.ts';
 import { sendThread } from './send-thread.ts';
-import { releaseServerSlot, withServerSlot } from './server-slots.ts';
 import { loadJob, startAttempt } from './start-attempt.ts';
 
 /** In milliseconds, for all requests of one attempt. Below the activity's startToCloseTimeout. */
@@ -63,7 +65,7 @@ export async function publishChannel(
 ): Promise<ChannelOutcome> {
   const job = await loadJob(deps, request);
   if (!job) {
-    return { status: 'draft', deliveryIds: [] };
+    return skipped;
   }
 
   if (isFinal(job.status)) {
@@ -74,36 +76,54 @@ export async function publishChannel(
 
   const begun = await readBegun(deps, job);
   if (!job.isPublishing && !job.isFinishing) {
-    return skipAttempt(deps, job);
+    return skipped;
   }
 
   if (job.isDisconnected) {
     return endDisconnected(deps, job);
   }
 
-  const wait = await waitFor(deps, job);
+  const slot = deps.limits.servers.enter(job, deps.now().getTime());
+  try {
+    return await attemptAt(slot, deps, job, begun);
+  } finally {
+    slot.leave();
+  }
+}
+
+/** Nothing is to be sent: the post was cancelled or has another time. */
+const skipped: ChannelOutcome = { status: 'draft', deliveryIds: [] };
+
+async function attemptAt(
+  slot: ServerSlot,
+  deps: ActivityDeps,
+  job: PublishJob,
+  begun: Begun,
+): Promise<ChannelOutcome> {
+  const wait = await waitFor(deps, job, slot);
   if (wait && wait.atMs <= publishWindowEndMs(job)) {
     if (await recordWait(deps, job, wait)) {
       throw retryFailure(deps, wait.code, wait.atMs);
     }
 
-    return { status: 'draft', deliveryIds: [] };
+    return skipped;
   }
 
   const ledger = await startAttempt(deps, job);
   if (ledger === null) {
-    return skipAttempt(deps, job);
+    return skipped;
   }
 
   if (wait || (isPublishWindowOver(deps, job) && !ledger.some(isOpen) && !isComplete(ledger))) {
-    await releaseServerSlot(deps, job);
     const message = wait?.message ?? 'No attempt could start within 24 hours.';
     return fail(deps, job, { code: 'too_late', message, limit: 'channel' }, ledger);
   }
 
   try {
-    await withServerSlot(deps, job, begun, () => publish(deps, job, ledger, begun));
+    await heartbeating(() => publish(deps, job, ledger, begun), begun);
+    slot.saw('answered', deps.now().getTime());
   } catch (error) {
+    slot.saw(error instanceof NetworkError ? error.server : undefined, deps.now().getTime());
     keepBegun(begun);
     return endAttempt(deps, job, error, ledger);
   }
@@ -144,11 +164,6 @@ async function endAttempt(
   return fail(deps, job, classifyError(deps, job, error), ledger);
 }
 
-async function skipAttempt(deps: ActivityDeps, job: PublishJob): Promise<ChannelOutcome> {
-  await releaseServerSlot(deps, job);
-  return { status: 'draft', deliveryIds: [] };
-}
-
 async function endDisconnected(deps: ActivityDeps, job: PublishJob): Promise<ChannelOutcome> {
   const ledger = await readJobEntries(deps, job);
   return (await recordCompleteThread(deps, job, ledger))
@@ -160,12 +175,16 @@ async function endDisconnected(deps: ActivityDeps, job: PublishJob): Promise<Cha
  * Returns the reason to wait, or null. No wait applies once the network has all parts, or after the publish window,
  * when only open parts are reconciled.
  */
-async function waitFor(deps: ActivityDeps, job: PublishJob): Promise<PacingWait | null> {
+async function waitFor(
+  deps: ActivityDeps,
+  job: PublishJob,
+  { busy }: ServerSlot,
+): Promise<PacingWait | null> {
   if (job.isAccepted || isPublishWindowOver(deps, job)) {
     return null;
   }
 
-  const wait = await checkPacing(deps, job);
+  const wait = await checkPacing(deps, job, busy);
   return wait && job.isInDoubt
     ? { ...wait, atMs: Math.min(wait.atMs, publishWindowEndMs(job)) }
     : wait;

@@ -11,8 +11,6 @@ import {
   InstallationSchema,
   NetworkParkSchema,
   NetworkUseSchema,
-  ServerCircuitSchema,
-  ServerPlaceSchema,
   SweepFindSchema,
 } from './operations.ts';
 import { PostChannelSchema, PostPartSchema } from './post-channels.ts';
@@ -65,8 +63,6 @@ export const entities = [
   AuditEntrySchema,
   NetworkParkSchema,
   NetworkUseSchema,
-  ServerPlaceSchema,
-  ServerCircuitSchema,
   SweepFindSchema,
   UnsettledFileSchema,
 ];

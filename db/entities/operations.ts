@@ -45,53 +45,6 @@ export const SweepFindSchema = defineEntity({
 export class SweepFind extends SweepFindSchema.class {}
 SweepFindSchema.setClass(SweepFind);
 
-/**
- * A slot of a server. Each attempt holds one, so that a server that hangs does not delay others. Unlogged: taking a
- * slot needs no disk write, and slots are created again after a database crash.
- */
-export const ServerPlaceSchema = defineEntity({
-  name: 'ServerPlace',
-  tableName: 'server_places',
-  indexes: [
-    {
-      name: 'server_places_workspace',
-      expression:
-        'create index "server_places_workspace" on "server_places" ("workspace_id", "platform") where "post_channel_id" is not null',
-    },
-  ],
-  properties: {
-    platform: p.text().primary(),
-    baseUrl: p.text().primary(),
-    /** From 0. */
-    place: p.integer().primary(),
-    /** Workspace of the attempt that holds the slot or held it last. */
-    workspaceId: p.uuid().strictNullable(),
-    /** The post's channel whose attempt holds the slot. */
-    postChannelId: p.uuid().strictNullable(),
-    takenAt: instant().strictNullable(),
-    /** By the database's clock. In the past if its worker must be dead: a running attempt extends it. */
-    takenUntil: instant().strictNullable(),
-    /** Last answer of the server to an attempt with this slot. */
-    answeredAt: instant().strictNullable(),
-  },
-});
-
-/** Circuit breaker of a server. The row exists from the first attempt that the server did not answer. Unlogged. */
-export const ServerCircuitSchema = defineEntity({
-  name: 'ServerCircuit',
-  tableName: 'server_circuits',
-  properties: {
-    platform: p.text().primary(),
-    baseUrl: p.text().primary(),
-    /** Consecutive attempts that the server did not answer. */
-    failures: p.integer(),
-    /** Number of pauses since its last answer. */
-    pauses: p.integer(),
-    /** By the database's clock. No attempt starts before it; after it one at a time, until the server answers. */
-    openUntil: instant().strictNullable(),
-  },
-});
-
 /** A rate limit for this whole service, not for one account. Shared by all workers. */
 export const NetworkParkSchema = defineEntity({
   name: 'NetworkPark',

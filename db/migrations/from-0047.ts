@@ -66,6 +66,14 @@ export class Migration0055Attempts extends Migration {
   }
 }
 
+/** Workers count the attempts at servers in their memory. */
+export class Migration0056ServersInMemory extends Migration {
+  override up(): void {
+    this.addSql(`drop table "server_places"`);
+    this.addSql(`drop table "server_circuits"`);
+  }
+}
+
 /** The characters of a set, as ranges for a character class of PostgreSQL, whose own classes depend on the locale. */
 function inClass(set: string): string {
   const one = new RegExp(set, 'v');

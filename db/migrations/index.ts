@@ -27,6 +27,7 @@ import {
   Migration0053Warnings,
   Migration0054CallsInMemory,
   Migration0055Attempts,
+  Migration0056ServersInMemory,
 } from './from-0047.ts';
 
 const baseline = 'migration-0024-engagement-order';
@@ -57,6 +58,7 @@ export const migrations = [
   { name: 'migration-0053-warnings', class: Migration0053Warnings },
   { name: 'migration-0054-calls-in-memory', class: Migration0054CallsInMemory },
   { name: 'migration-0055-attempts', class: Migration0055Attempts },
+  { name: 'migration-0056-servers-in-memory', class: Migration0056ServersInMemory },
 ];
 
 /** Part of the first migration now; databases of earlier versions list them. */

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createEndpointLimits } from '../../activities/limits.ts';
+import { createEndpointLimits, createServerLimits } from '../../activities/limits.ts';
 
 /** Makes `count` other endpoints hang, at time 0. */
 function othersHang(limits: ReturnType<typeof createEndpointLimits>, count: number): void {
@@ -70,4 +70,109 @@ test('endpoints stop counting as hanging half a minute after their rest', (t) =>
   othersHang(limits, 3);
   t.is(limits.load('a', 29_000).hung, 3);
   t.is(limits.load('a', 31_000).hung, 0);
+});
+
+type Servers = ReturnType<typeof createServerLimits>;
+
+const place = (workspaceId = 'w', host = 'fake.example') => ({
+  platform: 'mastodon',
+  baseUrl: `https://${host}`,
+  workspaceId,
+});
+
+/** Begins attempts. @returns how many got a slot. */
+const begin = (servers: Servers, count: number, at: ReturnType<typeof place>, nowMs = 0): number =>
+  Array.from({ length: count }, () => servers.enter(at, nowMs)).filter(({ busy }) => !busy).length;
+
+/** An attempt that gets a slot, and ends at once. */
+function tried(servers: Servers, evidence: 'answered' | 'unreachable', nowMs: number): boolean {
+  const slot = servers.enter(place(), nowMs);
+  if (!slot.busy) {
+    slot.saw(evidence, nowMs);
+    slot.leave();
+  }
+
+  return !slot.busy;
+}
+
+const fails = (servers: Servers, count: number, nowMs: number): boolean[] =>
+  Array.from({ length: count }, () => tried(servers, 'unreachable', nowMs));
+
+test('a silent server gets 20 attempts at a time, 15 of one workspace, and another server is not affected', (t) => {
+  const servers = createServerLimits();
+  t.is(begin(servers, 20, place('a')), 15);
+  t.is(begin(servers, 20, place('b')), 5);
+  t.is(begin(servers, 20, place('a', 'other.example')), 15);
+  t.like(servers.enter(place('c'), 8000).busy, { isPaused: false, newestForMs: 8000 });
+});
+
+test('a server that answered just now gets 60 attempts at a time, 45 of one workspace', (t) => {
+  const servers = createServerLimits();
+  t.true(tried(servers, 'answered', 0));
+  t.is(begin(servers, 60, place('a'), 1000), 45);
+  t.is(begin(servers, 60, place('b'), 1000), 15);
+  const silent = createServerLimits();
+  tried(silent, 'answered', 0);
+  t.is(begin(silent, 60, place('a'), 2000), 15);
+});
+
+test('paths on one host share the slots of one server', (t) => {
+  const servers = createServerLimits();
+  t.is(begin(servers, 20, place('a', 'fake.example/s1')), 15);
+  t.is(begin(servers, 20, place('b', 'fake.example/s2')), 5);
+  t.is(begin(servers, 1, place('c')), 0);
+});
+
+test('a workspace with many slow servers leaves the slots of the network to others', (t) => {
+  const servers = createServerLimits();
+  const begun = Array.from({ length: 5 }, (_, host) =>
+    begin(servers, 15, place('a', `slow${host}.example`)),
+  );
+  t.deepEqual(begun, [15, 15, 15, 15, 0]);
+  t.is(begin(servers, 1, place('b', 'slow4.example')), 1);
+  t.is(begin(servers, 1, { ...place('a'), platform: 'bluesky' }), 1);
+});
+
+test('after five failed attempts in a row a server gets none during a pause, and then one at a time; pauses grow to five minutes', (t) => {
+  const servers = createServerLimits();
+  t.true(fails(servers, 5, 0).every(Boolean));
+  let nowMs = 0;
+  for (const pauseS of [10, 20, 40, 80, 160, 300, 300]) {
+    const pauseMs = 1000 * pauseS;
+    const { busy } = servers.enter(place(), nowMs + 1);
+    t.like(busy, { isPaused: true, pausedForMs: pauseMs - 1 });
+    t.false(tried(servers, 'unreachable', nowMs + pauseMs - 1), `${pauseS}`);
+    nowMs += pauseMs;
+    const probe = servers.enter(place(), nowMs);
+    t.is(probe.busy, null);
+    t.like(servers.enter(place('b'), nowMs).busy, { isPaused: true, pausedForMs: 0 });
+    probe.saw('unreachable', nowMs);
+    probe.leave();
+  }
+
+  t.is(begin(servers, 1, place('a', 'other.example'), nowMs), 1);
+  nowMs += 300_000;
+  t.true(tried(servers, 'answered', nowMs));
+  t.is(begin(servers, 20, place('a'), nowMs), 20);
+});
+
+test('attempts that began before a pause make one pause only', (t) => {
+  const servers = createServerLimits();
+  const slots = Array.from({ length: 10 }, () => servers.enter(place(), 0));
+  for (const slot of slots) {
+    slot.saw('unreachable', 0);
+    slot.leave();
+  }
+
+  t.true(tried(servers, 'unreachable', 10_000));
+  t.false(tried(servers, 'unreachable', 29_999));
+  t.true(tried(servers, 'unreachable', 30_000));
+});
+
+test('a server that answers now and then is not paused', (t) => {
+  const servers = createServerLimits();
+  fails(servers, 4, 0);
+  t.true(tried(servers, 'answered', 0));
+  fails(servers, 4, 0);
+  t.true(tried(servers, 'answered', 0));
 });
