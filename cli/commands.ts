@@ -229,7 +229,7 @@ export const commands: Readonly<Record<string, Command>> = {
     positionals: [],
     options: {
       post: { placeholder: 'POST', required: false },
-      platform: { placeholder: 'PLATFORM', required: false },
+      platform: { placeholder: platforms.join('|'), required: false },
     },
     oneOf: ['post', 'platform'],
     run: retryNow,

@@ -147,7 +147,9 @@ export const redactErrors =
           if (error instanceof ApplicationFailure || error instanceof CancelledFailure) {
             if (error instanceof ApplicationFailure && !logged.has(error.type ?? '')) {
               const isExpected = error.category === ApplicationFailureCategory.BENIGN;
-              log[isExpected ? 'info' : 'warn']({ ...where, code: error.type }, 'activity failed');
+              // A paced attempt has only waited for its turn.
+              const level = error.type === 'paced' ? 'debug' : isExpected ? 'info' : 'warn';
+              log[level]({ ...where, code: error.type }, 'activity failed');
             }
 
             throw error;

@@ -137,14 +137,19 @@ const isUnavailableError = (error: unknown): boolean =>
 /** Runs the relay. @returns a function that stops it and resolves after the last poll. */
 export function startRelay(deps: RelayDeps): () => Promise<void> {
   const backoff = retryBackoff();
+  let isAway = false;
   return repeat(async () => {
     try {
       // The grace period is the API's own timeout. Syncing a post twice publishes it no sooner and wakes its workflow
       // without need.
       const synced = await relayOnce(deps, { backoff, graceMs: deadlineMs });
+      isAway = false;
       return synced > 0 ? 0 : intervalMs;
     } catch (error) {
-      deps.log.warn({ error: describeError(error) }, 'the outbox could not be read');
+      // One line for an outage, not one for each second of it.
+      const level = isAway ? 'debug' : 'warn';
+      isAway = isDatabaseUnavailable(error);
+      deps.log[level]({ error: describeError(error) }, 'the outbox could not be read');
       return intervalMs;
     }
   }).stop;

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import { query } from '../../db/query.ts';
+import { platforms } from '../../networks/registry.ts';
 import { deadlineMs, hasGrpcCode, type Temporal } from '../../temporal/connect.ts';
 import { postWorkflowId, publishQueue } from '../../workflows/messages.ts';
-import type { CommandAnswer, CommandDeps } from '../command.ts';
+import { UsageError, type CommandAnswer, type CommandDeps } from '../command.ts';
 import { findPost } from './lifecycle.ts';
 
 /** Number of posts whose attempts are started at the same time. */
@@ -13,6 +14,10 @@ export async function retryNow(
   { em, openTemporal }: CommandDeps,
   { post: given, platform }: Readonly<Record<string, string>>,
 ): Promise<CommandAnswer> {
+  if (platform !== undefined && !platforms.some((known) => known === platform)) {
+    throw new UsageError(`--platform is one of ${platforms.join(', ')}, not "${platform}".`);
+  }
+
   const which =
     given === undefined
       ? sql`c.platform = ${platform}`
