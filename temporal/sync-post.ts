@@ -17,7 +17,7 @@ import {
   reschedule,
   type PublishPostInput,
 } from '../workflows/messages.ts';
-import { moment, networkLabel } from '../workflows/details.ts';
+import { inMarkdown, moment, networkLabel } from '../workflows/details.ts';
 import { ofPost, type SearchedPost } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
 import { startSearchable } from './ensure-search-attributes.ts';
@@ -226,12 +226,12 @@ const mostAccounts = 5;
 export function postSummary({ accounts, externalId }: SearchedPost, due: string | null): string {
   const names = accounts
     .slice(0, mostAccounts)
-    .map(({ network, handle }) => `${networkLabel(network)} ${handle}`);
+    .map(({ network, handle }) => `${networkLabel(network)} ${inMarkdown(handle)}`);
   const more = accounts.length - names.length;
   const text = [
     [...names, ...(more > 0 ? [`${more} more`] : [])].join(', '),
     ...(due === null ? [] : [`first due ${moment(Date.parse(due))}`]),
-    ...(externalId === null ? [] : [`external id ${externalId}`]),
+    ...(externalId === null ? [] : [`external id ${inMarkdown(externalId)}`]),
   ].join(' · ');
   const bytes = Buffer.from(text);
   return bytes.length <= longestSummary

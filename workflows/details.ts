@@ -37,13 +37,17 @@ const networkNames: Readonly<Record<string, string>> = {
 export const networkLabel = (network: string): string =>
   networkNames[network] ?? `${network.slice(0, 1).toUpperCase()}${network.slice(1)}`;
 
-/** Names a channel like `X @demo`. */
+/** Escapes Markdown in a text of a tenant. A handle like `@a_b@c.example (d.example)` stays as it is. */
+export const inMarkdown = (text: string): string =>
+  text.replaceAll(/[\\`*\[\]<>~]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gv, String.raw`\$&`);
+
+/** Names a channel like `X @demo`, in Markdown. */
 export const channelLabel = ({
   network,
   handle,
   channelId,
 }: Pick<ChannelDetails, 'network' | 'handle' | 'channelId'>): string =>
-  `${networkLabel(network)} ${handle ?? `channel ${channelId}`}`;
+  `${networkLabel(network)} ${handle === undefined ? `channel ${channelId}` : inMarkdown(handle)}`;
 
 export function waitingDetails(input: PublishPostInput, revision: number, dueAtMs: number): string {
   const networks = workflowInfo().typedSearchAttributes.get(networksKey);

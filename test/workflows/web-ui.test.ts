@@ -2,7 +2,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { NetworkError } from '../../networks/network.ts';
 import { ensureSearchAttributes, keepSearchable } from '../../temporal/ensure-search-attributes.ts';
 import { postSummary } from '../../temporal/sync-post.ts';
-import { moment } from '../../workflows/details.ts';
+import { channelLabel, moment } from '../../workflows/details.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { dueAtKey, searchAttributeKeys } from '../../workflows/search-attributes.ts';
 import { adminOf } from '../cli/admin.ts';
@@ -138,13 +138,18 @@ test('a post is found by its accounts, due time and external id, which its summa
 });
 
 test('a summary stays within the limit of Temporal, whatever the handles and the external id', (t) => {
-  const accounts = Array.from({ length: 20 }, () => ({
-    network: 'mastodon',
-    handle: `@${'名'.repeat(200)}`,
-  }));
+  const handle = `@${'名'.repeat(200)}`;
+  const accounts = Array.from({ length: 20 }, () => ({ network: 'mastodon', handle }));
   const summary = postSummary({ accounts, externalId: '名'.repeat(255) }, null);
   t.true(Buffer.byteLength(summary) < 350);
   t.false(summary.includes('\u{FFFD}'));
+});
+
+test('a handle or an external id in the UI is a text, not Markdown', (t) => {
+  const handle = '@a_b (c.example) [d](https://e.example) **f** `g` _h_ <i> \\';
+  const shown = String.raw`@a_b (c.example) \[d\](https://e.example) \*\*f\*\* \`g\` \_h\_ \<i\> \\`;
+  t.is(channelLabel({ network: 'x', handle, channelId: '1' }), `X ${shown}`);
+  t.true(postSummary({ accounts: [], externalId: handle }, null).endsWith(`id ${shown}`));
 });
 
 test('the UI shows the state of each channel of a post, its error and the time of the next attempt', async (t) => {
