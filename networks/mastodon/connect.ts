@@ -23,7 +23,10 @@ type OwnAccount = {
 const readOwnAccount = answerReader<OwnAccount>({
   type: 'object',
   required: ['id', 'username'],
-  properties: { id: idSchema, username: { type: 'string', minLength: 1, maxLength: 255 } },
+  properties: {
+    id: idSchema,
+    username: { type: 'string', pattern: '^[\\p{L}\\p{N}_.\\-]+$', maxLength: 255 },
+  },
 });
 
 /**

@@ -83,14 +83,16 @@ test("a handle with the server's own name needs no proof", async (t) => {
 
 const account: Answer = { json: { id: '1', username: 'ana' } };
 
-test('an account id that the database cannot store is refused', async (t) => {
-  for (const id of ['1\u0000', '1\n', '\ud800', ' ', '']) {
-    const server = await startScriptedServer(t, () => ({ json: { id, username: 'ana' } }));
+test('an account id that the database cannot store, or a name that is none, is refused', async (t) => {
+  const ids = ['1\u0000', '1\n', '\ud800', ' ', ''].map((id) => ({ id, username: 'ana' }));
+  const names = ['', 'a b', 'a@b.example', '[a](https://b.example)', '<b>', 'a\n', '\u202ea'];
+  for (const json of [...ids, ...names.map((username) => ({ id: '1', username }))]) {
+    const server = await startScriptedServer(t, () => ({ json }));
     const { http } = contextFor(t, [server.url]);
     const error = await t.throwsAsync(
       connectMastodon(http, { baseUrl: server.url, accessToken: 'a' }),
     );
-    t.like(error, { code: 'network_unavailable' }, JSON.stringify(id));
+    t.like(error, { code: 'network_unavailable' }, JSON.stringify(json));
   }
 });
 
