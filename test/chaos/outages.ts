@@ -4,7 +4,7 @@ import type { Lines } from './networks/lines.ts';
 import type { TemporalServer } from './parts/servers.ts';
 import { setTrap } from './parts/traps.ts';
 import type { ChaosPlan, Outage } from './plan/post-plan.ts';
-import { backUp, restore, type Restorable } from './restore.ts';
+import { backUp, replace, restore, type Restorable } from './restore.ts';
 
 export type Stagehand = Restorable & {
   readonly plan: Pick<ChaosPlan, 'outages' | 'serverOutages' | 'traps' | 'channels'>;
@@ -54,14 +54,15 @@ async function inTurn(hand: Stagehand): Promise<void> {
 
 async function takeBack(
   hand: Stagehand,
-  { atMs, dies }: Outage,
+  { atMs, dies, runsOn }: Outage,
   backupAtMs: number,
 ): Promise<void> {
   await until(hand, backupAtMs);
   const backup = await backUp(hand);
-  await until(hand, atMs);
+  // A busy machine may have taken long for the backup.
+  await Promise.all([until(hand, atMs), sleep(atMs - backupAtMs)]);
   hand.journal.disturbed();
-  await restore(hand, backup, dies);
+  await (runsOn ? replace(hand, backup) : restore(hand, backup, dies));
 }
 
 async function takeAway(hand: Stagehand, { what, atMs, forMs, dies }: Outage): Promise<void> {

@@ -90,7 +90,7 @@ test('in a short run no planned fault is on a post that is due before the restor
   }
 });
 
-test('the restores at the end of a long run, and their posts, come after everything else', (t) => {
+test('the restores at the end of a run, and their posts, come after everything else', (t) => {
   const plan = planFor(200, 3);
   const { first, last } = inPhases(plan);
   const markersOf = (posts: typeof plan.posts) => posts.map(({ marker }) => marker);
@@ -108,5 +108,14 @@ test('the restores at the end of a long run, and their posts, come after everyth
   );
   const made = Math.min(...last.posts.map(({ createMs }) => createMs));
   t.true(first.posts.every(({ createMs }) => createMs < made));
-  t.deepEqual(inPhases(planFor(60, 3)).last.posts, []);
+});
+
+test('a short run ends with a restore under running processes', (t) => {
+  for (const { last } of seeds.map((seed) => inPhases(planFor(60, seed)))) {
+    t.deepEqual(
+      last.outages.map(({ runsOn }) => runsOn),
+      [true],
+    );
+    t.true(last.posts.length > 10);
+  }
 });

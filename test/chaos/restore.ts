@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { completeRestore } from '../../cli/installation.ts';
-import { createOrm } from '../../db/orm.ts';
+import { createOrm, type Orm } from '../../db/orm.ts';
+import { awaitsRestoreFinish } from '../../db/restore-counter.ts';
 import type { Stage } from './change-post.ts';
 import type { Found } from './networks/read-networks.ts';
+import type { Reply } from '../support/client.ts';
 import { callUntilAnswered } from './parts/calls.ts';
 import type { Journal } from './parts/journal.ts';
 import type { Database } from './parts/servers.ts';
@@ -61,6 +64,56 @@ export async function restore(hand: Restorable, backup: Backup, suddenly: boolea
   journal.note('', `PostgreSQL restored to its state of ${restoredAtMs - backup.atMs} ms ago`);
 }
 
+/** How long the product may take to notice that its database is older, in milliseconds. */
+const noticesWithinMs = 150_000;
+
+/**
+ * Replaces the database by the backup while API and workers run on, as a failover does. If the product asks for it,
+ * runs `restore finish` as the operator does. If not, it must cope alone.
+ */
+export async function replace(hand: Restorable, backup: Backup): Promise<void> {
+  const { database, temporalClient, journal, histories } = hand;
+  const { atMs: backupAtMs } = backup;
+  journal.note('', 'PostgreSQL replaced by an older copy, all processes run on');
+  await database.gate.close();
+  await database.kill();
+  await backup.putBack();
+  await database.revive();
+  const restoredAtMs = Date.now();
+  for (const history of histories) {
+    forget(history, { backupAtMs, restoredAtMs });
+  }
+  journal.restores.push({ backupAtMs, restoredAtMs });
+  journal.injected('PostgreSQL restored');
+  await database.gate.open();
+  const orm = createOrm(database.directUrl, { poolSize: 2 });
+  if (await isNoticed(orm)) {
+    journal.disturbed();
+    const { ended, ...done } = await completeRestore(orm, temporalClient, null);
+    for (const history of histories) {
+      forget(history, { backupAtMs, restoredAtMs: Date.now(), ended: new Set(ended) });
+    }
+    journal.note('', `restore finish: ${ended.length} posts ended since, ${JSON.stringify(done)}`);
+  } else {
+    journal.note('', 'the product did not notice the older database');
+  }
+
+  await orm.close();
+}
+
+async function isNoticed(orm: Orm): Promise<boolean> {
+  const giveUpAtMs = Date.now() + noticesWithinMs;
+  while (Date.now() < giveUpAtMs) {
+    if (await awaitsRestoreFinish(orm)) {
+      return true;
+    }
+
+    await sleep(500);
+  }
+
+  return false;
+}
+
 /**
  * Settles a post after a restore. Only its owner can do so, by checking the account. Threads that may be live in part
  * are left out.
@@ -85,9 +138,13 @@ export async function settleForgotten(
 
     const there = found.find((each) => each.marker === marker && each.channel === channel);
     const body = { channel_id: id, url: there?.url ?? null };
-    const { reply } = await callUntilAnswered(() =>
-      client.post(`/posts/${history.id}/settle`, body),
-    );
+    let reply: Reply;
+    do {
+      ({ reply } = await callUntilAnswered(() => client.post(`/posts/${history.id}/settle`, body)));
+      // Settled too early: the network may still process a request.
+      await sleep(Number(reply.headers.get('retry-after')) * 1000);
+    } while (reply.status === 409 && reply.headers.has('retry-after'));
+
     journal.note(marker, `settled ${body.url ?? 'as absent'}: ${reply.status}`);
     if (reply.status !== 200) {
       throw new Error(`The settle failed: ${reply.status} ${JSON.stringify(reply.body)}`);

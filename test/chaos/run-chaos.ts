@@ -61,6 +61,12 @@ export async function runChaos({ t, folder, stage, options, say }: Run): Promise
   say(
     `Starts after a death: ${world.processes.map(({ name, restarts }) => `${name} ${restarts()}`).join(', ')}. It took ${Math.round(journal.elapsedMs() / 1000)} s.`,
   );
+  say(
+    journal
+      .storyOf('')
+      .filter((line) => /restore|replaced|older/v.test(line))
+      .join('\n'),
+  );
   for (const { invariant, marker, what } of violations) {
     say(`\nViolated: ${invariant}. ${marker} ${what}`);
   }

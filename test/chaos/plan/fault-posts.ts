@@ -43,7 +43,7 @@ export function faultPosts(random: Random, wishes: FaultPostsPlan): PostPlan[] {
       changes.map((change) => restoredPost(random, wishes, restore, change)),
     ),
     ...restores.flatMap((restore) =>
-      Array.from({ length: dueAtRestore }, () => duePost(random, wishes, restore)),
+      Array.from({ length: dueAtRestore(restore) }, () => duePost(random, wishes, restore)),
     ),
     ...serverOutages.flatMap((outage, index) =>
       Array.from({ length: sizeOf(outage, index) }, () => frailPost(random, wishes, outage)),
@@ -97,14 +97,15 @@ function cancelledPost(
 }
 
 /** How many posts are due about when the database is lost. */
-const dueAtRestore = 3;
+const dueAtRestore = ({ runsOn }: Outage): number => (runsOn ? 12 : 3);
 
 const changes = ['later', 'earlier', 'rewritten', 'cancelled'] as const;
 
 /** A post without user steps that is due about when the database is lost, so that its result is unknown afterwards. */
 function duePost(random: Random, { channels }: FaultPostsPlan, restore: Outage): Bare {
-  const { atMs, forMs, backupAtMs } = restore;
-  const dueMs = between(random, (backupAtMs ?? atMs) - 1000, atMs + forMs);
+  const { atMs, forMs, backupAtMs, runsOn } = restore;
+  const untilMs = atMs + (runsOn ? 5000 : forMs);
+  const dueMs = between(random, (backupAtMs ?? atMs) - 1000, untilMs);
   return {
     parts: 1 + random.below(2),
     channels: [pickOf(random, channels, isShared)],

@@ -99,7 +99,8 @@ function planTimes(
     minutes === undefined
       ? Math.max(shortestWindow, endMs + 20_000, isLong ? count * 3000 : 0)
       : minutes * 60_000;
-  const late = planRestores(random, deaths - restores, windowMs + calmMs);
+  // A short run ends with a restore under running processes.
+  const late = planRestores(random, isLong ? deaths - restores : 1, windowMs + calmMs);
   return { windowMs, outages: [...amongPosts, ...late], serverOutages };
 }
 

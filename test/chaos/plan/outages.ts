@@ -34,26 +34,44 @@ export function planOutages(
   );
 }
 
-/** The restores at the end of a long run. */
-export const planRestores = (random: Random, quota: number, fromMs: number): Outage[] =>
-  inTurn(
-    random,
-    outages.filter(({ leadMs }) => leadMs > 0).flatMap((outage) => repeated(outage, quota)),
-    fromMs,
-  );
+/** In milliseconds: the ages of the copies that replace a database under running processes. */
+const ages = [6000, 30_000, 100_000];
+/** In milliseconds: an estimate of the time until the product notices it and is restored. */
+const noticedMs = 60_000;
 
-type Kind = (typeof outages)[number] & { readonly dies: boolean };
+/** The restores at the end of a run. Every second one leaves API and workers running. */
+export function planRestores(random: Random, quota: number, fromMs: number): Outage[] {
+  const firstAge = random.below(ages.length);
+  const restores = outages.filter(({ leadMs }) => leadMs > 0);
+  const kinds = restores.flatMap((outage) =>
+    Array.from({ length: quota }, (_, index): Kind => {
+      const leadMs = byTurns(ages, firstAge + index / 2);
+      const failover = { ...outage, leadMs, forMs: noticedMs, runsOn: true, dies: true };
+      return index % 2 === 0 ? failover : { ...outage, runsOn: false, dies: index % 4 === 1 };
+    }),
+  );
+  return inTurn(random, kinds, fromMs);
+}
+
+type Kind = Pick<Outage, 'what' | 'forMs' | 'dies' | 'runsOn'> & {
+  readonly leadMs: number;
+  readonly restMs: number;
+};
 
 const repeated = (outage: (typeof outages)[number], times: number): Kind[] =>
-  Array.from({ length: times }, (_, index) => ({ ...outage, dies: index % 2 === 0 }));
+  Array.from({ length: times }, (_, index) => ({
+    ...outage,
+    dies: index % 2 === 0,
+    runsOn: false,
+  }));
 
 function inTurn(random: Random, kinds: readonly Kind[], firstMs: number): Outage[] {
   let fromMs = firstMs;
-  return kinds.map(({ what, leadMs, forMs, restMs, dies }) => {
+  return kinds.map(({ what, leadMs, forMs, restMs, dies, runsOn }) => {
     const backupMs = fromMs + random.below(3000);
     const atMs = backupMs + leadMs;
     fromMs = atMs + forMs + restMs;
-    return { what, atMs, forMs, dies, backupAtMs: leadMs > 0 ? backupMs : null };
+    return { what, atMs, forMs, dies, runsOn, backupAtMs: leadMs > 0 ? backupMs : null };
   });
 }
 

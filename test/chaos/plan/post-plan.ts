@@ -71,6 +71,8 @@ export type Outage = {
   readonly dies: boolean;
   /** When the backup is made that is restored; null: the server keeps its data. */
   readonly backupAtMs: number | null;
+  /** For a restore: API and workers keep running, as in an automatic failover. */
+  readonly runsOn: boolean;
 };
 
 /** A fault of all unreliable servers of this network. */
