@@ -1,3 +1,4 @@
+import type { NetworkLimit } from '../domain/channel-error.ts';
 import {
   answeringMs,
   failuresToPause,
@@ -11,11 +12,16 @@ import type { ServerEvidence } from '../networks/network.ts';
 
 // Limits of one worker process. They live in its memory, so an operator's number of workers multiplies them.
 
-export type Limits = { readonly endpoints: EndpointLimits; readonly servers: ServerLimits };
+export type Limits = {
+  readonly endpoints: EndpointLimits;
+  readonly servers: ServerLimits;
+  readonly announced: AnnouncedLimits;
+};
 
 export const createLimits = (): Limits => ({
   endpoints: createEndpointLimits(),
   servers: createServerLimits(),
+  announced: createAnnouncedLimits(),
 });
 
 /** The requests to one webhook endpoint. */
@@ -222,4 +228,45 @@ function note(server: Server, evidence: ServerEvidence, nowMs: number): void {
     server.pausedUntilMs = nowMs + pauseMs;
     server.pauses += 1;
   }
+}
+
+type Place = Pick<Sender, 'platform' | 'baseUrl'>;
+
+/** Rate limits that a network announced for this whole service, not for one account. */
+type AnnouncedLimits = {
+  /** Notes a limit. Never shortens one, because a later response may refer to another limit. */
+  readonly add: (at: Place, limit: NetworkLimit, nowMs: number) => void;
+  /**
+   * @param channelUntil End of the channel's own limit.
+   * @returns the limit with the latest end, which may have passed; null if there was none.
+   */
+  readonly longest: (at: Place, channelUntil: Date | null) => NetworkLimit | null;
+  /** The ends of a network's limits by server; `''` is the whole network. */
+  readonly on: (platform: string) => ReadonlyMap<string, number>;
+};
+
+export function createAnnouncedLimits(): AnnouncedLimits {
+  const networks = new Map<string, Map<string, number>>();
+  const on = (platform: string): Map<string, number> => networks.get(platform) ?? new Map();
+  return {
+    add: ({ platform, baseUrl }, { scope, untilMs }, nowMs) => {
+      const running = [...on(platform)].filter(([, endMs]) => endMs > nowMs);
+      const limits = new Map(running);
+      const server = scope === 'server' ? baseUrl : '';
+      networks.set(platform, limits.set(server, Math.max(limits.get(server) ?? 0, untilMs)));
+    },
+    longest: ({ platform, baseUrl }, channelUntil) => {
+      const limits = on(platform);
+      const ends = {
+        channel: channelUntil?.getTime(),
+        server: limits.get(baseUrl),
+        network: limits.get(''),
+      };
+      const [longest] = (['channel', 'server', 'network'] as const)
+        .flatMap((scope) => (ends[scope] === undefined ? [] : [{ scope, untilMs: ends[scope] }]))
+        .toSorted((a, b) => b.untilMs - a.untilMs);
+      return longest ?? null;
+    },
+    on,
+  };
 }

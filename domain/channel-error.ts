@@ -23,6 +23,9 @@ export type ChannelErrorCode = (typeof channelErrorCodes)[number];
  */
 export type LimitScope = 'channel' | 'server' | 'network';
 
+/** A rate limit of a network. No attempt in its scope starts before its end. */
+export type NetworkLimit = { readonly scope: LimitScope; readonly untilMs: number };
+
 /**
  * Whether the same request can succeed later without a change.
  *

@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
 import { entriesOf, isComplete, type EntryRow, type LedgerEntry } from '../../db/ledger/entries.ts';
 import { isOpen, mayBeLive } from '../../db/ledger/parts.ts';
-import { longestLimit, type LimitRow, type NetworkLimit } from '../../db/network-limits.ts';
-import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { ChannelErrorCode, NetworkLimit } from '../../domain/channel-error.ts';
 import type { MediaDetails } from '../../domain/media.ts';
 import { publishWindowMs } from '../../domain/next-attempt.ts';
 import { filesOfParts, textsForChannel, withComment } from '../../domain/parts.ts';
@@ -94,30 +93,30 @@ type MediaRow = {
 };
 
 /** Row of the statement that reads a job (`start-attempt.ts`). */
-export type JobRow = LimitRow &
-  AccountRow & {
-    channel_id: string;
-    platform: string;
-    base_url: string;
-    is_disconnected: boolean;
-    is_lost: boolean;
-    run: number;
-    revision: number;
-    tries: number;
-    post_status: PostStatus;
-    due_at: Date | null;
-    status: ChannelStatus;
-    error_code: ChannelErrorCode | null;
-    override: string | null;
-    options: Options | null;
-    defaults: Options | null;
-    body: string | null;
-    thread: readonly string[] | null;
-    video: VideoOptions | null;
-    media: readonly MediaRow[] | null;
-    option_files: readonly MediaRow[] | null;
-    ledger: readonly EntryRow[] | null;
-  };
+export type JobRow = AccountRow & {
+  parked_until: Date | null;
+  channel_id: string;
+  platform: string;
+  base_url: string;
+  is_disconnected: boolean;
+  is_lost: boolean;
+  run: number;
+  revision: number;
+  tries: number;
+  post_status: PostStatus;
+  due_at: Date | null;
+  status: ChannelStatus;
+  error_code: ChannelErrorCode | null;
+  override: string | null;
+  options: Options | null;
+  defaults: Options | null;
+  body: string | null;
+  thread: readonly string[] | null;
+  video: VideoOptions | null;
+  media: readonly MediaRow[] | null;
+  option_files: readonly MediaRow[] | null;
+  ledger: readonly EntryRow[] | null;
+};
 
 export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow): PublishJob {
   const rules = deps.networks[row.platform]?.rules;
@@ -154,7 +153,10 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     texts: texts.length > 0 ? texts : [''],
     ...content,
     account: channelAccountOf(row),
-    limit: longestLimit(row),
+    limit: deps.limits.announced.longest(
+      { platform: row.platform, baseUrl: row.base_url },
+      row.parked_until,
+    ),
   };
 }
 

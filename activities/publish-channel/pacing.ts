@@ -1,10 +1,9 @@
 import { sql, type RawBuilder } from 'kysely';
 import { isOpenChannel, retryingValues } from '../../db/channel-status.ts';
-import type { NetworkLimit } from '../../db/network-limits.ts';
 import type { Em } from '../../db/orm.ts';
 import { dueAt, isOpenPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
-import { failureAdvice } from '../../domain/channel-error.ts';
+import { failureAdvice, type NetworkLimit } from '../../domain/channel-error.ts';
 import {
   lateAfterMs,
   lateSpacingMs,

@@ -10,7 +10,6 @@ import {
 import type { LedgerEntry } from '../../db/ledger/entries.ts';
 import { SupersededError } from '../../db/ledger/intents.ts';
 import { isOpen, mayBeLive } from '../../db/ledger/parts.ts';
-import { recordLimit } from '../../db/network-limits.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
@@ -20,6 +19,7 @@ import {
   failureAdvice,
   finalAdvice,
   type ChannelErrorCode,
+  type NetworkLimit,
 } from '../../domain/channel-error.ts';
 import { limitEndMs, type NextAttempt } from '../../domain/next-attempt.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/statuses.ts';
@@ -173,13 +173,31 @@ async function recordForOthers(
 ): Promise<readonly string[]> {
   if (code === 'rate_limited' && (next.kind === 'retry' || retryAtMs !== undefined)) {
     const endMs = limitEndMs(retryAtMs, job.dueAt.getTime(), deps.now().getTime());
-    await recordLimit(em, job, limit, new Date(endMs));
+    await recordLimit(em, deps, job, { scope: limit, untilMs: endMs });
   }
 
   const starts = next.kind === 'retry' ? 'outbox' : 'workflow';
   return code === 'access_lost'
     ? markAccessLost(em, deps, job, `${message} Connect the channel again.`, starts)
     : [];
+}
+
+async function recordLimit(
+  em: Em,
+  { limits, now }: ActivityDeps,
+  job: PublishJob,
+  limit: NetworkLimit,
+): Promise<void> {
+  if (limit.scope !== 'channel') {
+    limits.announced.add(job, limit, now().getTime());
+    return;
+  }
+
+  await query(
+    em,
+    sql`update channels set parked_until = greatest(parked_until, ${new Date(limit.untilMs)})
+      where id = ${job.channelId} and workspace_id = ${job.workspaceId}`,
+  );
 }
 
 const codeOfEnd = (status: ChannelStatus, code: ChannelErrorCode | null): ChannelErrorCode | null =>

@@ -2,6 +2,7 @@ import { sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
 import {
   addEntries,
   asReady,
+  LimitedError,
   markSending,
   newEntry,
   SupersededError,
@@ -208,6 +209,11 @@ async function sendStep(
   const files = await uploadFiles(attempt, { parts: renewed, sent });
   const step = renewed.map(uploads.current);
   const toSend = { step, remaining: remaining.map(uploads.current) };
+  const limit = deps.limits.announced.longest(job, null);
+  if (limit && limit.untilMs > deps.now().getTime()) {
+    throw new LimitedError(limit);
+  }
+
   intent.begin();
   const marked = await markSending(deps.orm.em.fork(), job, toSend, deps.now());
   begun.entry = step[0]?.id;

@@ -6,7 +6,6 @@ import {
   type EntryRow,
   type LedgerEntry,
 } from '../../db/ledger/entries.ts';
-import { limitColumns, limitJoins } from '../../db/network-limits.ts';
 import { dueAt } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
 import { accountColumns } from '../channel-account.ts';
@@ -33,7 +32,7 @@ const selectJob = ({ workspaceId, postId, postChannelId }: PublishRequest) => sq
   select pc.channel_id, c.platform, c.base_url, ${accountColumns},
     c.disconnected_at is not null as is_disconnected, c.state = 'needs_reconnect' as is_lost,
     p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
-    pc.body as override, pc.options, pc.defaults, p.body, p.thread, p.video, ${limitColumns},
+    pc.body as override, pc.options, pc.defaults, p.body, p.thread, p.video, c.parked_until,
     case when pc.media is null then (
       select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
         'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms,
@@ -62,7 +61,6 @@ const selectJob = ({ workspaceId, postId, postChannelId }: PublishRequest) => sq
   join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
   join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
   left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
-  ${limitJoins}
   where pc.id = ${postChannelId} and pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}`;
 
 /** An empty ledger is one row without an entry. */

@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { limitJoins } from '../../db/network-limits.ts';
 import type { Em } from '../../db/orm.ts';
 import { query, queryPlanned } from '../../db/query.ts';
 import type { LimitScope } from '../../domain/channel-error.ts';
@@ -59,12 +58,13 @@ type Row = {
  * at once, so that they do not block others. Two workers never claim the same row.
  */
 export async function claimDue(
-  { orm, now }: Pick<ActivityDeps, 'orm' | 'now'>,
+  { orm, now, limits }: Pick<ActivityDeps, 'orm' | 'now' | 'limits'>,
   { platform, everyMs, post, busyChannels }: Claiming,
 ): Promise<Claimed> {
   const nowMs = now().getTime();
   const at = (ms: number): Date => new Date(nowMs + ms);
   const lease = at(leaseMs);
+  const announced = [...limits.announced.on(platform)];
   const every = sql`${everyMs ?? 0}::float8 * interval '1 millisecond'`;
   const only =
     post === null
@@ -75,13 +75,16 @@ export async function claimDue(
     orm.em.fork(),
     sql`with due as materialized (
         select pc.id, c.state <> 'connected' or c.disconnected_at is not null as is_lost,
-          greatest(c.parked_until, server.parked_until, network.parked_until) as limited_until,
+          greatest(c.parked_until, (select max(until)
+            from unnest(${announced.map(([baseUrl]) => baseUrl)}::text[], ${announced.map(([, untilMs]) => new Date(untilMs))}::timestamptz[])
+              as announced (base_url, until)
+            where announced.base_url in (c.base_url, ''))) as limited_until,
           coalesce(pc.metrics_updated_at, pc.published_at) + ${every} as early_until,
           (select pp.remote_id from post_parts pp where pp.post_channel_id = pc.id
             and pp.workspace_id = pc.workspace_id and pp.part = 0 and pp.state = 'sent'
             order by pp.run desc limit 1) as remote_id
         from post_channels pc
-        join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id ${limitJoins}
+        join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
         where pc.next_metrics_at <= ${at(post === null ? 0 : clockSkewMs)} and c.platform = ${platform}
           and pc.channel_id <> all(${busyChannels}::uuid[]) ${only}
         order by pc.next_metrics_at limit ${sql.lit(portion)} for update of pc skip locked

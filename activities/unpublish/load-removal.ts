@@ -1,15 +1,9 @@
 import { sql } from 'kysely';
 import { lastRun, readEntries, type LedgerEntry } from '../../db/ledger/entries.ts';
 import { markRejected } from '../../db/ledger/outcomes.ts';
-import {
-  limitColumns,
-  limitJoins,
-  longestLimit,
-  type LimitRow,
-  type NetworkLimit,
-} from '../../db/network-limits.ts';
 import { isBeingRemoved, unpublishValues } from '../../db/channel-status.ts';
 import { query } from '../../db/query.ts';
+import type { NetworkLimit } from '../../domain/channel-error.ts';
 import type { Unpublish } from '../../domain/post-view.ts';
 import {
   accountColumns,
@@ -34,19 +28,19 @@ export type Removal = RemovalRequest &
     readonly live: readonly LedgerEntry[];
   };
 
-type Row = LimitRow &
-  AccountRow & {
-    channel_id: string;
-    platform: string;
-    base_url: string;
-    is_disconnected: boolean;
-    unpublish: Unpublish;
-    url: string | null;
-  };
+type Row = AccountRow & {
+  parked_until: Date | null;
+  channel_id: string;
+  platform: string;
+  base_url: string;
+  is_disconnected: boolean;
+  unpublish: Unpublish;
+  url: string | null;
+};
 
 /** @returns null if the channel no longer exists. */
 export async function loadRemoval(
-  { orm }: Pick<ActivityDeps, 'orm'>,
+  { orm, limits }: Pick<ActivityDeps, 'orm' | 'limits'>,
   request: RemovalRequest,
 ): Promise<Removal | null> {
   const { workspaceId, postId, postChannelId } = request;
@@ -55,11 +49,10 @@ export async function loadRemoval(
     em,
     sql<Row>`
       select c.id as channel_id, c.platform, c.base_url, c.disconnected_at is not null as is_disconnected,
-        pc.unpublish, pc.url, ${accountColumns}, ${limitColumns}
+        pc.unpublish, pc.url, ${accountColumns}, c.parked_until
       from post_channels pc
       join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
       left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
-      ${limitJoins}
       where pc.id = ${postChannelId} and pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
         and pc.unpublish is not null`,
   );
@@ -76,7 +69,10 @@ export async function loadRemoval(
     isDisconnected: row.is_disconnected,
     unpublish: row.unpublish,
     url: row.url,
-    limit: longestLimit(row),
+    limit: limits.announced.longest(
+      { platform: row.platform, baseUrl: row.base_url },
+      row.parked_until,
+    ),
     live: entries.filter(({ state }) => state === 'sent'),
     account: channelAccountOf(row),
   };

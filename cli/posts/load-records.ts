@@ -126,8 +126,7 @@ const selectChannels = ({ workspaceId, postId }: OperatedPost) => sql<ChannelRow
   select pc.id, pc.channel_id, c.platform, c.handle, c.state, ${shownStatus} as status, pc.url, pc.error, pc.error_code,
     pc.retry_at, pc.tries, pc.published_at, pc.settled_at, pc.warning, pc.sent_warning, pc.body as own_text,
     pc.options, pc.defaults as default_options,
-    greatest(c.parked_until, (select max(n.parked_until) from network_parks n
-      where n.platform = c.platform and n.base_url in (c.base_url, ''))) as parked_until
+    c.parked_until
   from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
   where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`;
 

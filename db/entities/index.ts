@@ -7,12 +7,7 @@ import {
 } from './channels.ts';
 import { MediaFileSchema, UnsettledFileSchema } from './media.ts';
 import { MetricDaySchema, MetricReadsSchema, PostMetricsSchema } from './metrics.ts';
-import {
-  InstallationSchema,
-  NetworkParkSchema,
-  NetworkUseSchema,
-  SweepFindSchema,
-} from './operations.ts';
+import { InstallationSchema, NetworkUseSchema, SweepFindSchema } from './operations.ts';
 import { PostChannelSchema, PostPartSchema } from './post-channels.ts';
 import {
   IdempotencyKeySchema,
@@ -61,7 +56,6 @@ export const entities = [
   DeliveryAttemptSchema,
   QuotaShareSchema,
   AuditEntrySchema,
-  NetworkParkSchema,
   NetworkUseSchema,
   SweepFindSchema,
   UnsettledFileSchema,

@@ -45,19 +45,6 @@ export const SweepFindSchema = defineEntity({
 export class SweepFind extends SweepFindSchema.class {}
 SweepFindSchema.setClass(SweepFind);
 
-/** A rate limit for this whole service, not for one account. Shared by all workers. */
-export const NetworkParkSchema = defineEntity({
-  name: 'NetworkPark',
-  tableName: 'network_parks',
-  properties: {
-    platform: p.text().primary(),
-    /** Server that set the limit; empty for the whole network. */
-    baseUrl: p.text().primary(),
-    /** End of the limit. No attempt of any workspace starts there before it. */
-    parkedUntil: instant(),
-  },
-});
-
 /** Used part of a workspace's daily allowance on a network. */
 export const NetworkUseSchema = defineEntity({
   name: 'NetworkUse',

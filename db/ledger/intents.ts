@@ -1,11 +1,5 @@
 import { sql } from 'kysely';
-import {
-  limitColumns,
-  limitJoins,
-  longestLimit,
-  type LimitRow,
-  type NetworkLimit,
-} from '../network-limits.ts';
+import type { NetworkLimit } from '../../domain/channel-error.ts';
 import { newId } from '../new-id.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
@@ -38,7 +32,7 @@ export type Thread = OfAccount & {
 
 /** The parts to send next, and all unsent ones. */
 type ToSend = { readonly step: readonly LedgerEntry[]; readonly remaining: readonly LedgerEntry[] };
-type Channel = LimitRow & { readonly status: string };
+type Channel = { readonly status: string; readonly parked_until: Date | null };
 type Marked = { readonly id: string; readonly sending_at: string | Date };
 
 /** Makes an entry that is not stored yet. */
@@ -128,10 +122,10 @@ export async function markSending(
 
 /** Both variants lock the post before its channel, as all code does. */
 const lockedChannel = ({ workspaceId, postId, postChannelId }: Thread) => sql`
-  select pc.status, p.run, ${limitColumns}
+  select pc.status, p.run, c.parked_until
   from posts p
   join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
-  join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id ${limitJoins}
+  join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
   where pc.id = ${postChannelId} and p.id = ${postId} and p.workspace_id = ${workspaceId} for share of p for update of pc`;
 
 /**
@@ -156,7 +150,7 @@ async function markNew(
           case when ${isNext} then clock_timestamp() end
         from ${unnested(remaining)}, channel
         where channel.status = 'publishing' and channel.run = ${run}
-          and not coalesce(greatest(channel_limit, server_limit, network_limit) > ${now}, false)
+          and not coalesce(parked_until > ${now}, false)
           and not exists (
             select 1 from post_parts other
             where other.post_channel_id = ${postChannelId} and other.workspace_id = ${workspaceId}
@@ -210,14 +204,14 @@ function assertAll(marked: readonly Marked[], step: readonly LedgerEntry[]): voi
   }
 }
 
-/** During the preparation, another post of the channel or server may have met a rate limit. */
+/** During the preparation, another post of the channel may have met a rate limit. */
 function assertOpen(channel: Channel | undefined, now: Date): void {
   if (channel?.status !== 'publishing') {
     throw new SupersededError('The channel is no longer being sent.');
   }
 
-  const limit = longestLimit(channel);
-  if (limit && limit.untilMs > now.getTime()) {
-    throw new LimitedError(limit);
+  const { parked_until: until } = channel;
+  if (until && until > now) {
+    throw new LimitedError({ scope: 'channel', untilMs: until.getTime() });
   }
 }

@@ -74,6 +74,13 @@ export class Migration0056ServersInMemory extends Migration {
   }
 }
 
+/** Workers keep the limits that networks announce in their memory. */
+export class Migration0057LimitsInMemory extends Migration {
+  override up(): void {
+    this.addSql(`drop table "network_parks"`);
+  }
+}
+
 /** The characters of a set, as ranges for a character class of PostgreSQL, whose own classes depend on the locale. */
 function inClass(set: string): string {
   const one = new RegExp(set, 'v');

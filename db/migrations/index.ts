@@ -28,6 +28,7 @@ import {
   Migration0054CallsInMemory,
   Migration0055Attempts,
   Migration0056ServersInMemory,
+  Migration0057LimitsInMemory,
 } from './from-0047.ts';
 
 const baseline = 'migration-0024-engagement-order';
@@ -59,6 +60,7 @@ export const migrations = [
   { name: 'migration-0054-calls-in-memory', class: Migration0054CallsInMemory },
   { name: 'migration-0055-attempts', class: Migration0055Attempts },
   { name: 'migration-0056-servers-in-memory', class: Migration0056ServersInMemory },
+  { name: 'migration-0057-limits-in-memory', class: Migration0057LimitsInMemory },
 ];
 
 /** Part of the first migration now; databases of earlier versions list them. */

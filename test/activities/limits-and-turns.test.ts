@@ -86,14 +86,13 @@ test("a server's limit holds for all channels on that server only; a network's l
   ] as const) {
     const network = limitedNetwork();
     const channel = await newChannel(t, network);
-    const other = channel.newWorker();
     const neighbour = await anotherChannel(channel, { remoteId: 'you' });
     const stranger = await anotherChannel(channel, { baseUrl: 'https://other.example' });
     network.fates.push(limited(channel, 3 * minute, limit));
     await (await channel.newPost(['First'])).attempt();
 
     for (const [index, goesTo] of [channel.channelId, neighbour, stranger].entries()) {
-      const outcome = await (await channel.newPost(['x'], [], goesTo)).attempt(other);
+      const outcome = await (await channel.newPost(['x'], [], goesTo)).attempt();
       t.is(outcome.kind, waits[index] ? 'again' : 'done', `${limit} ${index}`);
     }
     t.is(network.sends.length, 1 + waits.filter((wait) => !wait).length);

@@ -1,5 +1,9 @@
 import test from 'ava';
-import { createEndpointLimits, createServerLimits } from '../../activities/limits.ts';
+import {
+  createAnnouncedLimits,
+  createEndpointLimits,
+  createServerLimits,
+} from '../../activities/limits.ts';
 
 /** Makes `count` other endpoints hang, at time 0. */
 function othersHang(limits: ReturnType<typeof createEndpointLimits>, count: number): void {
@@ -175,4 +179,19 @@ test('a server that answers now and then is not paused', (t) => {
   t.true(tried(servers, 'answered', 0));
   fails(servers, 4, 0);
   t.true(tried(servers, 'answered', 0));
+});
+
+test("a server's limit holds on that server, a network's everywhere on it, and none is shortened", (t) => {
+  const limits = createAnnouncedLimits();
+  limits.add(place(), { scope: 'server', untilMs: 9000 }, 0);
+  limits.add(place(), { scope: 'server', untilMs: 5000 }, 0);
+  t.deepEqual(limits.longest(place(), null), { scope: 'server', untilMs: 9000 });
+  t.deepEqual(limits.longest(place(), new Date(9500)), { scope: 'channel', untilMs: 9500 });
+  t.is(limits.longest(place('w', 'other.example'), null), null);
+  limits.add(place(), { scope: 'network', untilMs: 7000 }, 0);
+  const elsewhere = place('w', 'other.example');
+  t.deepEqual(limits.longest(elsewhere, null), { scope: 'network', untilMs: 7000 });
+  t.is(limits.longest({ ...elsewhere, platform: 'bluesky' }, null), null);
+  limits.add(elsewhere, { scope: 'server', untilMs: 20_000 }, 8000); // It drops limits that have ended.
+  t.deepEqual([...limits.on('mastodon').values()], [9000, 20_000]);
 });

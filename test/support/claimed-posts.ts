@@ -4,6 +4,7 @@ import {
   publishChannel,
   type ChannelOutcome,
 } from '../../activities/publish-channel/publish-channel.ts';
+import { createLimits } from '../../activities/limits.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
 import { PostChannel } from '../../db/entities/post-channels.ts';
 import { Post } from '../../db/entities/posts.ts';
@@ -57,7 +58,7 @@ export async function clockedChannel(
     newWorker: (differently = {}) => {
       const own = createOrm(clock.url, { poolSize: 5, ...patience });
       t.teardown(() => own.close());
-      return { ...deps, orm: own, ...differently };
+      return { ...deps, orm: own, limits: createLimits(), ...differently };
     },
     newPost: async (texts, files = [], channel = channelId) => {
       const request = await storeClaimedPost(deps, workspaceId, channel, texts);

@@ -116,7 +116,7 @@ test('a paid read is not started again while it is under way', async (t) => {
           'select post_id, workspace_id from post_channels where channel_id = ?',
           [one],
         );
-    const deps = { orm: punctual.orm, now: () => new Date() };
+    const deps = { ...punctual.deps, now: () => new Date() };
     return claimDue(deps, { ...claiming, post: { workspaceId, postId } });
   };
   const { rows, lease } = await claim();
