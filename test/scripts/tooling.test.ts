@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { beforeTests } from '../support/before-tests.ts';
 import { groupFiles } from '../support/group-files.ts';
+import { selectFiles } from '../support/quick-files.ts';
 import { tallyCounter, tallyLine } from '../support/tally.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -204,7 +205,8 @@ test('a run without any test is a failure', (t) => {
 
 test('a run of all tests has each test file once, and those with hooks have a process of their own', async (t) => {
   const folder = await temporaryFolder(t);
-  const processes = groupFiles(folder).map((file) => {
+  const selected = [...selectFiles('quick'), ...selectFiles('rest')];
+  const processes = groupFiles(folder, selected).map((file) => {
     const entry = path.resolve(root, file);
     const lines = [...readFileSync(entry, 'utf8').matchAll(/^import '(?<file>.*)';$/gmv)];
     return path.dirname(entry) === folder

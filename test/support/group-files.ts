@@ -1,4 +1,4 @@
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 const root = path.join(import.meta.dirname, '..', '..');
@@ -10,11 +10,11 @@ const mostFiles = 4;
  * Groups the test files of each folder, so that the files of a group share a process. Loading modules takes half of the
  * processor time of most files. Writes a file for each group that imports its test files.
  *
- * @param folder An empty folder within the project. @returns the files for ava, relative to the project.
+ * @param folder An empty folder within the project. @param files Test files, relative to the project.
+ * @returns the files for ava, relative to the project.
  */
-export function groupFiles(folder: string): string[] {
+export function groupFiles(folder: string, files: readonly string[]): string[] {
   mkdirSync(folder, { recursive: true });
-  const files = globSync('test/**/*.test.ts', { cwd: root }).toSorted();
   const alone = files.filter(needsOwnProcess);
   const shared = files.filter((file) => !alone.includes(file));
   const grouped = Object.entries(Object.groupBy(shared, (file) => path.dirname(file)));

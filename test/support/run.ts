@@ -6,13 +6,14 @@ import { shareCompiledCode } from '../../scripts/compile-cache.ts';
 import { startGuard } from '../../scripts/parts/guard.ts';
 import { groupFiles } from './group-files.ts';
 import { neededParts } from './needed-parts.ts';
+import { selectFiles } from './quick-files.ts';
 import { runAva } from './run-ava.ts';
 import { storeBundle } from './services/bundle.ts';
 import { startServices } from './services/all.ts';
 import { tallyLine } from './tally.ts';
 
-// `npm test [-- ava's arguments]`: starts the shared services, runs ava, stops everything and prints the count. If the
-// arguments are test files, it starts only the services that these need.
+// `npm test [-- ava's arguments]`: starts the services that the quick tests need, runs ava, stops everything and prints
+// the count. The first argument may be `--all` or `--rest` (`quick-files.ts`), or the arguments may name test files.
 
 const interrupted = new AbortController();
 const force = new AbortController();
@@ -29,8 +30,12 @@ const folder = await mkdtemp(path.join(tmpdir(), 'punctual-test-'));
 await chmod(folder, 0o711);
 const say = (line: string) => console.log(line);
 const stage = { guard, say, signal: interrupted.signal };
-const args = process.argv.slice(2);
-const needed = neededParts(args);
+const [, , first = '', ...others] = process.argv;
+const selection = ({ '--all': 'all', '--rest': 'rest' } as const)[first];
+const args = selection ? others : process.argv.slice(2);
+const isNamed = args.some((arg) => existsSync(arg));
+const tests = isNamed ? args : selectFiles(selection ?? 'quick');
+const needed = neededParts(tests);
 const { running, missing } = await startServices(folder, stage, needed?.parts);
 for (const [part, reason] of interrupted.signal.aborted ? [] : Object.entries(missing)) {
   say(`\nTests that need ${part} are skipped. ${reason}`);
@@ -42,7 +47,7 @@ if (needed?.bundle ?? true) {
 }
 env['PUNCTUAL_TEST_MISSING'] = JSON.stringify(missing);
 const groups = path.join(import.meta.dirname, '..', '..', '.data', `test-groups-${process.pid}`);
-const files = args.some((arg) => existsSync(arg)) ? args : [...args, ...groupFiles(groups)];
+const files = isNamed ? args : [...args, ...groupFiles(groups, tests)];
 const { exitCode, tally } = await runAva(files, env, interrupted.signal);
 await rm(groups, { recursive: true, force: true });
 await Promise.all(running.map((service) => service.stop().catch(() => undefined)));
