@@ -71,19 +71,21 @@ async function createAllowed(
 async function assertRoom(em: Em, { workspaceId, keyId }: Holder): Promise<void> {
   const [row] = await query(
     em,
-    sql<{ count: number; made: number }>`
+    sql<{ count: number; own: number; made: number }>`
       select (select count(*)::int from api_keys
-          where workspace_id = ${workspaceId} and revoked_at is null) as count,
-        (select count(*)::int from audit_log
-          where workspace_id = ${workspaceId} and action = 'key.created' and at > now() - interval '1 day'
-            and actor_id = ${keyId}) as made`,
+          where workspace_id = ${workspaceId} and revoked_at is null) as count, own, made
+      from (select count(*)::int as made, count(*) filter (where actor_id = ${keyId})::int as own from audit_log
+        where workspace_id = ${workspaceId} and action = 'key.created' and at > now() - interval '1 day') as day`,
   );
-  const { count = 0, made = 0 } = row ?? {};
-  if (count >= maxKeys || made >= maxNewKeys) {
-    const message =
-      count >= maxKeys
-        ? `A workspace has at most ${maxKeys} API keys. Revoke one first: DELETE /keys/{id}.`
+  const { count = 0, own = 0, made = 0 } = row ?? {};
+  const most = 10 * maxNewKeys; // Of all keys of the workspace, as new keys can make others.
+  const message =
+    count >= maxKeys
+      ? `A workspace has at most ${maxKeys} API keys. Revoke one first: DELETE /keys/{id}.`
+      : made >= most
+        ? `A workspace can make at most ${most} API keys in 24 hours. Try again later.`
         : `An API key can make at most ${maxNewKeys} others in 24 hours. Use another key, or try again later.`;
+  if (count >= maxKeys || made >= most || own >= maxNewKeys) {
     throw new AppError('key_limit_reached', message);
   }
 }
