@@ -20,16 +20,6 @@ const noText = ['\0', 'a\0b', '\ud83c', '\udc00', 'a\udfffb', '\udc00\ud800'];
 const many = (count: number, value: unknown): unknown[] =>
   Array.from({ length: count }, () => value);
 
-/** Fields that null clears in an edit. */
-export const clearable = [
-  'thread',
-  'channel_bodies',
-  'channel_options',
-  'media_ids',
-  'alt_texts',
-  'video',
-];
-
 /** Invalid in a new post, an edit and a validation. */
 export const posts: readonly BadField[] = [
   ...each('body', [0, 1, true, [], ['x'], {}, { toString: 'x' }]),
