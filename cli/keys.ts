@@ -5,6 +5,7 @@ import { query } from '../db/query.ts';
 import { assertSound, isScope, scopes as allScopes, type Scope } from '../domain/api-keys.ts';
 import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/json-schema.ts';
+import { dropLinks } from '../services/channels/create-link.ts';
 import { keyColumns, presentKey, type KeyRow } from '../services/keys/read-keys.ts';
 import { readExpiry, readName } from '../services/keys/write-keys.ts';
 import { chooseChannels } from '../services/posts/choose-channels.ts';
@@ -122,7 +123,12 @@ async function revoked(em: Em, id: string): Promise<StoredKey | undefined> {
         sql<StoredKey>`update api_keys set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning ${columns}`,
       )
     : [];
-  await (row && recordAudit(em, { workspaceId: row.workspace_id }, 'key.revoked', id));
+  if (row) {
+    const { workspace_id: workspaceId } = row;
+    await dropLinks(em, { workspaceId, keyId: id }, 0);
+    await recordAudit(em, { workspaceId }, 'key.revoked', id);
+  }
+
   return row;
 }
 

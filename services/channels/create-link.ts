@@ -117,7 +117,7 @@ async function storeLink(
     }),
   );
   await recordAudit(em, actor, 'connect_link.created', id);
-  await dropOldest(em, actor);
+  await dropLinks(em, actor, mostOpen);
   return { id, link: `${deps.publicUrl}/connect/${token}`, expires_at: expiresAt.toISOString() };
 }
 
@@ -177,16 +177,21 @@ function knownValuesOf(
   };
 }
 
-/** Deletes the oldest links of this key above the limit. A link that is being redeemed is not deleted. */
-async function dropOldest(em: Em, { workspaceId, keyId }: Actor): Promise<void> {
+/** Deletes the oldest links of a key above a number. One that is being redeemed stays, unless none may. */
+export async function dropLinks(
+  em: Em,
+  { workspaceId, keyId }: Actor,
+  most: number,
+): Promise<void> {
   await query(
     em,
     sql`delete from connect_links where workspace_id = ${workspaceId} and id = any(array(
         select l.id from connect_links l
         join audit_log a on a.object_id = l.id and a.workspace_id = l.workspace_id and a.action = 'connect_link.created'
-        where l.workspace_id = ${workspaceId} and l.status in ('open', 'authorizing', 'choosing')
+        where l.workspace_id = ${workspaceId} and l.status not in ('connected', 'failed')
+          and (l.status <> 'redeeming' or ${most}::int = 0)
           and a.actor_id is not distinct from ${keyId ?? null}::uuid
-        order by l.created_at desc, l.id desc offset ${mostOpen}))`,
+        order by l.created_at desc, l.id desc offset ${most}))`,
   );
 }
 

@@ -10,6 +10,7 @@ import { isText } from '../../domain/texts.ts';
 import { hashApiKey, newApiKey } from '../../runtime/secrets.ts';
 import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
+import { dropLinks } from '../channels/create-link.ts';
 import { createOnce, type RequestKey } from '../idempotency.ts';
 import { chooseChannels } from '../posts/choose-channels.ts';
 import { keyColumns, presentKey, rightsOf, type KeyRow, type KeyView } from './read-keys.ts';
@@ -129,7 +130,7 @@ export async function editKey(
 }
 
 /**
- * Revokes a key, in every process from the next call on. A key may revoke itself.
+ * Revokes a key, in every process from the next call on, and ends its open links. A key may revoke itself.
  *
  * @throws AppError `not_found` or `rights_exceeded`.
  */
@@ -147,6 +148,7 @@ export async function revokeKey(
       em,
       sql`update api_keys set revoked_at = now() where id = ${id} and workspace_id = ${workspaceId}`,
     );
+    await dropLinks(em, { workspaceId, keyId: id }, 0);
   });
 }
 

@@ -71,7 +71,7 @@ test('a stalled form does not block others at the same address', async (t) => {
   await seesPage(t, link);
 });
 
-test('a key has at most a hundred open links: the oldest end, and those of other keys stay', async (t) => {
+test('a key has at most a hundred open links: the oldest end, all when it is revoked, and those of other keys stay', async (t) => {
   const { client, browser } = await stage(world);
   const first = await linkFor(client);
   const second = await linkFor(client);
@@ -85,7 +85,11 @@ test('a key has at most a hundred open links: the oldest end, and those of other
   }
 
   t.is((await browser.get(first)).status, 404);
-  t.is((await browser.get(second)).status, 200);
+  const page = await browser.get(second);
+  t.is(page.status, 200);
+  const { id } = (await client.get('/me')).body.key;
+  t.is((await client.delete(`/keys/${id}`)).status, 200);
+  t.is((await browser.submit(page, 'begin')).status, 404);
   t.is((await browser.get(theirs)).status, 200);
   t.is((await browser.get(colleagues)).status, 200);
 });
