@@ -145,7 +145,7 @@ export const ConnectLinkSchema = defineEntity({
     error: p.text().strictNullable(),
     /** Code of `error`, for programs. */
     errorCode: p.text().strictNullable(),
-    /** Number of secrets entered on its page that were refused. */
+    /** Number of tries; a refused secret counts twice. */
     refusedSecrets: p.integer().default(0),
     expiresAt: instant().index(),
     createdAt: createdAt(),

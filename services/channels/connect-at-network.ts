@@ -5,6 +5,7 @@ import type { OauthEntry, Authorized, OauthContext } from '../../networks/oauth/
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ServiceDeps } from '../deps.ts';
 import {
+  countTry,
   moveLink,
   sealFlow,
   assertLives,
@@ -46,6 +47,7 @@ export async function beginConnecting(
     }
   }
 
+  await countTry(deps.orm.em.fork(), link);
   const oauth = await entry.load();
   const begun = await oauth.begin({
     ...oauthContextOf(deps, link),

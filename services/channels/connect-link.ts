@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { recordAudit, type Actor, type Origin } from '../../db/audit.ts';
 import { ConnectLink, type ConnectStatus, Channel } from '../../db/entities/channels.ts';
 import type { Em, Orm } from '../../db/orm.ts';
@@ -91,6 +92,24 @@ export async function moveLink(
 
   const moved = await query(em, statement.returning('id'));
   return moved.length === 1;
+}
+
+/** Tries with one link, each of which sends requests to a server that the person names. A refused secret counts twice. */
+export const mostTries = 20;
+
+/** @returns how many tries a link has had. @throws Problem `used` after the last one. */
+export async function countTry(em: Em, { id, workspaceId }: ConnectLink): Promise<number> {
+  const [row] = await query(
+    em,
+    sql<{ refused_secrets: number }>`update connect_links set refused_secrets = refused_secrets + 1
+      where id = ${id} and workspace_id = ${workspaceId} and refused_secrets < ${mostTries}
+      returning refused_secrets`,
+  );
+  if (!row) {
+    throw new Problem('used', 'This link was tried too often. Ask for a new link.');
+  }
+
+  return row.refused_secrets;
 }
 
 /** @throws Problem `unknown_link`, `expired` */

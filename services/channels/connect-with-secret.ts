@@ -1,6 +1,4 @@
-import { sql } from 'kysely';
 import type { ConnectLink } from '../../db/entities/channels.ts';
-import { query } from '../../db/query.ts';
 import { pasted } from '../../domain/texts.ts';
 import { baseUrlOf } from '../../networks/http.ts';
 import type { Connector } from '../../networks/network-entry.ts';
@@ -8,6 +6,8 @@ import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { oauthEntryOf } from './connect-at-network.ts';
 import {
+  countTry,
+  mostTries,
   moveLink,
   failLink,
   reopenLink,
@@ -17,9 +17,6 @@ import {
   storeAccount,
 } from './connect-link.ts';
 import { internalProblem, Problem, problemOf } from './connect-problem.ts';
-
-/** Limit of refused secrets per link, against password guessing. */
-const mostRefused = 10;
 
 /** Limit of a secret in UTF-16 code units, longer than any app password. */
 const longest = 500;
@@ -73,6 +70,7 @@ export async function connectWithSecret(
   const values = valuesFor(connector, given, link);
   const signIn = { address, server: serverOf(link, values) };
   await assertFewRefusals(deps, signIn);
+  await countTry(deps.orm.em.fork(), link);
   const mine = { browser_hash: sha256Hex(browser) };
   if (!(await moveLink(deps.orm.em.fork(), { link, move: 'secret' }, deps.now(), mine))) {
     throw new Problem('used', 'This link was used in the meantime.');
@@ -87,7 +85,7 @@ export async function connectWithSecret(
     const problem = problemOf(error);
     if (problem?.code === 'refused') {
       await deps.refusedSecrets.count(signIn);
-      if ((await countRefusal(deps, link)) >= mostRefused) {
+      if ((await countTry(deps.orm.em.fork(), link).catch(() => mostTries)) >= mostTries) {
         return failLink(deps, link, { token }, tooManyRefusals());
       }
     }
@@ -100,7 +98,7 @@ export async function connectWithSecret(
 const tooManyRefusals = (): Problem =>
   new Problem(
     'refused',
-    `The network refused ${mostRefused} sign-ins with this link, and it has ended. Ask for a new link.`,
+    'The network refused the sign-ins with this link, and it has ended. Ask for a new link.',
   );
 
 /** The host that the person named, or the platform for a network with one server. */
@@ -114,16 +112,6 @@ async function assertFewRefusals({ refusedSecrets }: SecretDeps, signIn: SignIn)
     const message = `Too many sign-ins were refused. Try again in ${Math.ceil(seconds / 60)} minutes.`;
     throw new Problem('rate_limited', message);
   }
-}
-
-/** @returns how many secrets were refused with this link. */
-async function countRefusal({ orm }: Pick<ServiceDeps, 'orm'>, link: ConnectLink): Promise<number> {
-  const [row] = await query(
-    orm.em.fork(),
-    sql<{ refused_secrets: number }>`update connect_links set refused_secrets = refused_secrets + 1
-      where id = ${link.id} and workspace_id = ${link.workspaceId} returning refused_secrets`,
-  );
-  return row?.refused_secrets ?? 0;
 }
 
 /** The options that the page asks for. The server of the sandbox is known. */

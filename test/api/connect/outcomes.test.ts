@@ -19,6 +19,10 @@ const connector: Connector = {
   secret: 'app-password',
   summary: 'Connects.',
   connect: async (_http, { url = '', 'app-password': password = '' }) => {
+    if (password === 'away') {
+      throw new NetworkError('network_unavailable', 'It is away.', { accepted: 'no' });
+    }
+
     const handle = passwords.get(password);
     if (handle === undefined) {
       throw new NetworkError('access_lost', 'The password is wrong.', { accepted: 'no' });
@@ -244,6 +248,21 @@ test('for a network that asks only once, the page itself asks', async (t) => {
   t.regex(wordsOf(await browser.get(await linkFor(client))), /Fake asks you to allow it/v);
 });
 
+test('a link sends at most twenty requests to servers that its person names', async (t) => {
+  const { client, browser } = await stage(world);
+  for (const step of ['begin', 'secret']) {
+    const page = await browser.get(await linkFor(client, { platform: 'secretive' }));
+    const filled = step === 'begin' ? {} : { url: 'https://mine.example', 'app-password': 'away' };
+    for (let number = 1; number <= 20; number += 1) {
+      t.notRegex(wordsOf(await browser.submit(page, step, filled)), /too often/v);
+    }
+
+    const seen = await browser.submit(page, step, filled);
+    t.is(seen.status, 410, step);
+    t.regex(wordsOf(seen), /tried too often/v);
+  }
+});
+
 test('a link ends after ten refused secrets', async (t) => {
   const { client, browser, channels } = await stage(world);
   const password = crypto.randomUUID();
@@ -259,7 +278,7 @@ test('a link ends after ten refused secrets', async (t) => {
   await type('wrong');
   t.regex(
     wordsOf(await browser.get(link)),
-    /refused 10 sign-ins with this link, and it has ended/v,
+    /refused the sign-ins with this link, and it has ended/v,
   );
   t.is((await type(password)).status, 410);
   t.deepEqual(await channels(), []);
