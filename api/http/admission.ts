@@ -23,6 +23,8 @@ export type Admission = {
    * @throws AppError `unauthorized` when the key has ended meanwhile.
    */
   readonly readAgain: <C extends Caller | Operator>(caller: C) => Promise<C>;
+  /** Takes a slot of the workspace for a call with a large body. @throws AppError `rate_limited` */
+  readonly holdLargeBody: (ctx: Context, workspaceId: string) => void;
   /** Calls of a key in its current minute, in this process. */
   readonly callsOf: (keyId: string) => Promise<{ requests: number; writes: number }>;
 };
@@ -44,6 +46,12 @@ type Admit = (
 /** Calls of a key that wait for events at the same time, in this process. They take no slots from its other calls. */
 const mostWaiting = 10;
 
+/**
+ * Calls of a workspace with a large body at the same time, in this process. The rules of all networks take up to 0.1 s of
+ * the only processor that a process uses, during which it answers nobody else.
+ */
+const mostLarge = 2;
+
 /** How many times the calls of one key a workspace has with all its keys, in this process. */
 const keysWorth = 10;
 
@@ -62,8 +70,9 @@ export function createAdmission(
   { maxConcurrent, quotas }: Allowances,
   assertOpen: () => void = () => undefined,
 ): Admission {
-  const takeSlot = createConcurrencyLimit(maxConcurrent);
-  const takeWaitingSlot = createConcurrencyLimit(mostWaiting);
+  const takeSlot = createConcurrencyLimit(maxConcurrent, 'with this API key');
+  const takeWaitingSlot = createConcurrencyLimit(mostWaiting, 'with this API key');
+  const holdLargeBody = createConcurrencyLimit(mostLarge, 'of this workspace with a large body');
   const requestPolicy = { name: 'requests', quota: limits.requests };
   const writePolicy = { name: 'writes', quota: limits.writes };
   const wrongKeyPolicy = { name: 'wrong-keys', quota: limits.wrongKeys };
@@ -107,7 +116,7 @@ export function createAdmission(
     (waits ? takeWaitingSlot : takeSlot)(ctx, known.keyId);
     return { ...(known.caller ?? { operatorKeyId: known.keyId }), ...originOf(ctx) };
   };
-  return { admit, readAgain: rightsReader(pool, quotas), callsOf: calls.of };
+  return { admit, readAgain: rightsReader(pool, quotas), holdLargeBody, callsOf: calls.of };
 }
 
 /** Counts the calls of each key. One beyond the quota of requests does not count as a write. */

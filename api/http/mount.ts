@@ -53,6 +53,10 @@ function handlerOf(route: Route, { admission, orm }: MountDeps) {
       assertMayCall(caller, route);
     }
 
+    if (ctx.state['isLarge'] === true && !isForOperators) {
+      admission.holdLargeBody(ctx, caller.workspaceId);
+    }
+
     await assertReachable({ orm }, caller, route, params);
     const header = (name: string): string | undefined =>
       name in ctx.request.headers ? ctx.request.get(name) : undefined;

@@ -6,7 +6,7 @@ import { AppError } from '../../domain/errors.ts';
 /**
  * Reads a JSON body of at most 1 MB. For a duplicate field the last value counts.
  *
- * @returns undefined for an empty body, chunked or not.
+ * @returns undefined for an empty body, chunked or not. `ctx.state.isLarge` tells whether it is large.
  */
 export async function readBody(ctx: Context): Promise<unknown> {
   const { length } = ctx.request;
@@ -20,8 +20,12 @@ export async function readBody(ctx: Context): Promise<unknown> {
   }
 
   assertJson(ctx);
+  ctx.state['isLarge'] = text.length > largeLength;
   return parseJson(text);
 }
+
+/** In UTF-16 code units: longer than nearly every post. */
+const largeLength = 65_536;
 
 /** @throws AppError `invalid_request` */
 export function refuseNoBody(schema: object): never {

@@ -101,19 +101,21 @@ export function createRefusals(perAddress: number): Refusals {
 const retryAfter = 5;
 
 /**
- * Limits the concurrent requests of each API key in this process.
+ * Limits the concurrent requests of each API key or workspace in this process.
  *
- * @param most Per key; 0 is unlimited.
+ * @param most Per id; 0 is unlimited. @param what The counted requests, for the error.
  * @returns a function that takes a slot until the request's response is sent or its connection is closed. It throws
  *   AppError `rate_limited`.
  */
-export function createConcurrencyLimit(most: number): (ctx: Context, keyId: string) => void {
+export function createConcurrencyLimit(
+  most: number,
+  what: string,
+): (ctx: Context, id: string) => void {
   const active = new Map<string, number>();
-  return (ctx, keyId) => {
-    const before = active.get(keyId) ?? 0;
+  return (ctx, id) => {
+    const before = active.get(id) ?? 0;
     if (most > 0 && before >= most) {
-      const message =
-        'Too many requests with this API key are under way at the same time. Wait until some have ended.';
+      const message = `Too many requests ${what} are under way at the same time. Wait until some have ended.`;
       throw new AppError('rate_limited', message, { retryAfter });
     }
 
@@ -121,10 +123,10 @@ export function createConcurrencyLimit(most: number): (ctx: Context, keyId: stri
       return;
     }
 
-    active.set(keyId, before + 1);
+    active.set(id, before + 1);
     ctx.res.once('close', () => {
-      const left = (active.get(keyId) ?? 1) - 1;
-      active[left === 0 ? 'delete' : 'set'](keyId, left);
+      const left = (active.get(id) ?? 1) - 1;
+      active[left === 0 ? 'delete' : 'set'](id, left);
     });
   };
 }

@@ -34,6 +34,7 @@ export function validateContent(
   // Channels with the same network, settings, text and options are validated once: a hundred may share a long text.
   type Validated = ValidationResult & Pick<Place, 'media'> & { readonly textHash: string | null };
   const known = new Map<string, Validated>();
+  const hashOf = rememberedHash();
   return channels.map((channel) => {
     const network = rules[channel.platform];
     if (!network) {
@@ -56,7 +57,7 @@ export function validateContent(
       return {
         ...network.validate(post, channel.settings),
         media,
-        textHash: hashOfTexts(texts),
+        textHash: hashOf(texts),
       };
     };
     const validated = known.get(alike) ?? validate();
@@ -68,6 +69,17 @@ export function validateContent(
       ? { ...result, channel, describe, warnings: [joined, ...result.warnings] }
       : { ...result, channel, describe };
   });
+}
+
+/** Most channels of a post have the same texts, and a long one takes milliseconds. */
+function rememberedHash(): typeof hashOfTexts {
+  const hashes = new Map<string, string | null>();
+  return (texts) => {
+    const key = texts.join('\0'); // No text has this character.
+    const hash = hashes.has(key) ? (hashes.get(key) ?? null) : hashOfTexts(texts);
+    hashes.set(key, hash);
+    return hash;
+  };
 }
 
 /** The facts of a channel's own files, which belong to the first part of a thread. */

@@ -1,10 +1,12 @@
 import { sharedApi } from '../../support/kit.ts';
 import { noTemporal } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
+import { storeChannel } from '../../support/seed.ts';
 import { poll } from '../../support/poll.ts';
 import { beginUpload, head, write } from '../media/support/raw-upload.ts';
 
 const test = needs('postgres');
+const usual = sharedApi(test, { temporalEnv: noTemporal });
 const perKey = sharedApi(test, { temporalEnv: noTemporal, mostPerKey: 3 });
 
 /**
@@ -23,6 +25,23 @@ function threeUploads(begin: () => ReturnType<typeof beginUpload>) {
   };
   return { uploads, fill };
 }
+
+test('a workspace has at most two calls with a large body under way, while others are served', async (t) => {
+  const [client, other] = [await usual.newClient(), await usual.newClient()];
+  const channel = await storeChannel(usual.punctual, client.workspaceId);
+  const thread = Array.from({ length: 25 }, () => 'नमस्ते '.repeat(1500));
+  const request = { thread, channel_ids: [channel] };
+
+  const replies = await Promise.all(
+    Array.from({ length: 30 }, () => client.post('/posts/validate', request)),
+  );
+
+  const refused = replies.find(({ status }) => status === 429);
+  t.regex(refused?.body.error, /^Too many requests of this workspace with a large body/v);
+  t.true(replies.some(({ status }) => status === 200));
+  t.is((await other.post('/posts/validate', { thread })).status, 200);
+  t.is((await client.post('/posts/validate', request)).status, 200);
+});
 
 test('a key with too many requests under way gets 429 until some have ended, while other keys are served', async (t) => {
   const [client, other] = [await perKey.newClient(), await perKey.newClient()];
