@@ -10,7 +10,7 @@ from generated import AuthenticatedClient
 from generated.api.channels import list_channels
 from generated.api.media import upload_media
 from generated.api.posts import create_post, get_post, list_posts, retry_post, validate_post
-from generated.models import NewMediaFile, NewPost, PostToValidate
+from generated.models import NewMediaFile, NewPost
 from generated.types import File
 
 api_url, api_key, channel_id, failed_post_id = sys.argv[1:]
@@ -35,7 +35,7 @@ with AuthenticatedClient(base_url=api_url, token=api_key) as client:
     listed = list_posts.sync(client=client, limit=5)
     retried = retry_post.sync(uuid.UUID(failed_post_id), client=client)
     invalid = validate_post.sync(
-        client=client, body=PostToValidate(body="x" * 600, channel_ids=[uuid.UUID(channel_id)])
+        client=client, body=NewPost(body="x" * 600, channel_ids=[uuid.UUID(channel_id)])
     )
     refused = create_post.sync(client=client, body=NewPost(body=""))
     answers = {
