@@ -56,8 +56,8 @@ const cases: readonly (readonly [string, (is: Document) => unknown, ...string[]]
   ],
   [
     'a field of a request has another type',
-    (is) => (is.components.schemas.NewPost.properties.body.type = 'integer'),
-    'NewPost.body: refuses string',
+    (is) => (is.components.schemas.NewPost.properties.channel_ids.type = 'integer'),
+    'NewPost.channel_ids: refuses array',
   ],
   [
     'a request may be less long',
