@@ -42,8 +42,9 @@ export const textAttacks: readonly Attack[] = [
           validate(target, { body: 'x', channel_ids: channels, channel_bodies }),
         ),
       );
+      // A workspace has two calls with large bodies at a time.
       return statuses.flatMap((status) =>
-        must(status === 200 || status === 400 || status === 422, `answered with ${status}`),
+        must([200, 400, 422, 429].includes(status), `answered with ${status}`),
       );
     },
   },
