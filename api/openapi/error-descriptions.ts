@@ -211,7 +211,7 @@ export const errorDescriptions: Readonly<Record<ErrorCode, DescribedError>> = {
     example: { error: 'This post has channels that this API key may not use.' },
   },
   key_limit_reached: {
-    when: 'The workspace has 50 API keys already, or the calling key made 100 within 24 hours.',
+    when: 'The workspace has 50 API keys already, or within 24 hours the calling key made 100 or all keys 1,000.',
     example: { error: 'A workspace has at most 50 API keys. Revoke one first: DELETE /keys/{id}.' },
   },
   wrong_key_type: {
@@ -273,7 +273,7 @@ export const errorDescriptions: Readonly<Record<ErrorCode, DescribedError>> = {
     example: { error: 'Send the body as JSON, with Content-Type: application/json.' },
   },
   rate_limited: {
-    when: 'There were too many calls in a minute with this API key (`requests`, `writes`), with all keys of its workspace (`workspace-requests`, `workspace-writes`: ten times as many), or with wrong keys from your address (`wrong-keys`); or too many are under way at the same time with this API key. Try again after `Retry-After` seconds.',
+    when: 'There were too many calls in a minute with this API key (`requests`, `writes`), with all keys of its workspace (`workspace-requests`, `workspace-writes`: ten times as many), or with wrong keys from your address (`wrong-keys`); or too many are under way at the same time with this API key, or with bodies of over 64 kB in its workspace. Try again after `Retry-After` seconds.',
     example: { error: 'More than 120 requests with this API key in a minute. Try again in 23 s.' },
   },
   internal: {
