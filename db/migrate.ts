@@ -47,7 +47,7 @@ function assertUpgradable({ unknown, isTooOld }: SchemaState): void {
 
   if (isTooOld) {
     throw new OtherSchemaError(
-      'The database is of a version that this version of Punctual cannot upgrade. Start commit 1de54a6 once, which upgrades it, and then this version.',
+      'The database is of a version that this version of Punctual cannot upgrade. Start commit ffedd9cb once, which upgrades it, and then this version.',
     );
   }
 }

@@ -1,8 +1,12 @@
--- The schema of the first version. `migration-0024-engagement-order` creates it in an empty database.
+-- The schema of commit ffedd9cb. `migration-0046-dropped-references` creates it in an empty database.
 
 create table installation (
   id uuid not null,
   sealed_by text,
+  storage_marked_at timestamptz(3),
+  beats integer default 0 not null,
+  beat_at timestamptz(3),
+  behind_since timestamptz(3),
   constraint installation_pkey primary key (id)
 );
 
@@ -57,12 +61,7 @@ create unlogged table server_places (
   answered_at timestamptz(3),
   constraint server_places_pkey primary key (platform, base_url, place)
 );
-
-create table sweep_positions (
-  sweep text not null,
-  "position" text not null,
-  constraint sweep_positions_pkey primary key (sweep)
-);
+create index server_places_workspace on server_places (workspace_id, platform) where (post_channel_id is not null);
 
 create table unsettled_files (
   id uuid not null,
@@ -77,7 +76,49 @@ create table workspaces (
   plan text default 'standard'::text,
   created_at timestamptz(3) not null,
   quotas jsonb default '{}'::jsonb not null,
+  deleted_at timestamptz(3),
+  purged_at timestamptz(3),
+  last_event_sequence bigint default 0 not null,
   constraint workspaces_pkey primary key (id)
+);
+create index workspaces_deleted on workspaces (deleted_at) where ((deleted_at is not null) and (purged_at is null));
+
+create table network_use (
+  workspace_id uuid not null,
+  platform text not null,
+  day date not null,
+  used integer not null,
+  constraint network_use_pkey primary key (workspace_id, platform, day),
+  constraint network_use_workspace_id_foreign foreign key (workspace_id) references workspaces(id) on delete cascade
+);
+
+create table audit_log (
+  workspace_id uuid not null,
+  at timestamptz(3) not null,
+  id uuid not null,
+  actor text not null,
+  actor_id uuid,
+  action text not null,
+  object_id uuid not null,
+  request_id text,
+  address text,
+  constraint audit_log_pkey primary key (workspace_id, at, id)
+);
+-- Every post adds a row: the partial index leaves out most rows, and BRIN costs an insert nearly nothing.
+create index audit_log_object on audit_log (object_id);
+create index audit_log_action on audit_log (workspace_id, action, at, id) where (action <> 'post.created'::text);
+create index audit_log_at on audit_log using brin (at);
+
+create table operator_keys (
+  id uuid not null,
+  name text not null,
+  hash text not null,
+  last_four text not null,
+  created_at timestamptz(3) not null,
+  revoked_at timestamptz(3),
+  last_used_at timestamptz(3),
+  constraint operator_keys_pkey primary key (id),
+  constraint operator_keys_hash_unique unique (hash)
 );
 
 create table api_keys (
@@ -88,6 +129,10 @@ create table api_keys (
   created_at timestamptz(3) not null,
   revoked_at timestamptz(3),
   last_used_at timestamptz(3),
+  name text,
+  scopes text[],
+  channel_ids uuid[],
+  expires_at timestamptz(3),
   constraint api_keys_hash_unique unique (hash),
   constraint api_keys_pkey primary key (id),
   constraint api_keys_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
@@ -114,6 +159,10 @@ create table channels (
   disconnected_at timestamptz(3),
   followers integer,
   followers_updated_at timestamptz(3),
+  checked_at timestamptz(3),
+  check_answer jsonb,
+  display_name text,
+  given_name text,
   constraint channels_pkey primary key (id),
   constraint channels_workspace_id_platform_base_url_remote_id_unique unique (workspace_id, platform, base_url, remote_id),
   constraint channels_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
@@ -156,6 +205,7 @@ create table connect_links (
   error_code text,
   expires_at timestamptz(3) not null,
   created_at timestamptz(3) not null,
+  refused_secrets integer default 0 not null,
   constraint connect_links_pkey primary key (id),
   constraint connect_links_state_hash_unique unique (state_hash),
   constraint connect_links_token_hash_unique unique (token_hash),
@@ -180,6 +230,7 @@ create table media_files (
   created_at timestamptz(3) not null,
   deleted_at timestamptz(3),
   alt_text text,
+  details jsonb,
   constraint media_files_link_token_unique unique (link_token),
   constraint media_files_pkey primary key (id),
   constraint media_files_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
@@ -204,11 +255,17 @@ create table posts (
   retried_at timestamptz(3),
   checked_at timestamptz(3),
   wakes_at timestamptz(3),
+  tags text[] default '{}'::text[] not null,
+  metadata jsonb default '{}'::jsonb not null,
+  external_id text,
+  timezone text,
   constraint posts_pkey primary key (id),
   constraint posts_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
+create index posts_by_time on posts (workspace_id, scheduled_at, id) where (scheduled_at is not null);
 create index posts_due on posts (coalesce(retried_at, scheduled_at)) where (status = any (array['scheduled'::text, 'publishing'::text]));
 create index posts_due_by_workspace on posts (workspace_id, coalesce(retried_at, scheduled_at), id) where (status = any (array['scheduled'::text, 'publishing'::text]));
+create unique index posts_external_id on posts (workspace_id, external_id) where (external_id is not null);
 create index posts_failed on posts (updated_at, id) where (status = 'failed'::text);
 create index posts_newest on posts (workspace_id, created_at, id);
 create index posts_newest_by_status on posts (workspace_id, status, created_at, id);
@@ -224,26 +281,30 @@ create table events (
   run integer,
   channel_id uuid,
   created_at timestamptz(3) not null,
+  sequence bigint,
   constraint events_one_final_per_run unique (post_id, run),
   constraint events_pkey primary key (id),
   constraint events_channel_id_foreign foreign key (channel_id) references channels(id) on delete set null,
-  constraint events_post_id_foreign foreign key (post_id) references posts(id) on delete set null,
   constraint events_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
 create index events_channel_id_index on events (channel_id);
 create index events_created_at_index on events (created_at);
-create index events_workspace_id_index on events (workspace_id);
+create unique index events_numbered on events (workspace_id, sequence) where (sequence is not null);
+create index events_unnumbered on events (workspace_id, created_at, id) where (sequence is null);
+create index events_by_time on events (workspace_id, created_at, id);
 
 create table idempotency_keys (
   workspace_id uuid not null,
   key text not null,
   fingerprint text not null,
-  post_id uuid not null,
+  post_id uuid,
   created_at timestamptz(3) not null,
-  constraint idempotency_keys_pkey primary key (workspace_id, key),
-  constraint idempotency_keys_post_id_foreign foreign key (post_id) references posts(id),
-  constraint idempotency_keys_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+  sealed_answer text,
+  expires_at timestamptz(3),
+  constraint idempotency_keys_pkey primary key (workspace_id, key)
 );
+create index idempotency_keys_expiring on idempotency_keys (expires_at) where (expires_at is not null);
+create index idempotency_keys_post_id_index on idempotency_keys (post_id);
 
 create table post_channels (
   id uuid not null,
@@ -270,6 +331,10 @@ create table post_channels (
   defaults jsonb,
   next_metrics_at timestamptz(3),
   gone_at timestamptz(3),
+  unpublish jsonb,
+  media jsonb,
+  text_hash bigint,
+  text_due_at timestamptz(3),
   constraint post_channels_pkey primary key (id),
   constraint post_channels_post_id_channel_id_unique unique (post_id, channel_id),
   constraint post_channels_channel_id_foreign foreign key (channel_id) references channels(id),
@@ -282,6 +347,7 @@ create index post_channels_channel_id_index on post_channels (channel_id);
 create index post_channels_metrics_due on post_channels (next_metrics_at) where (next_metrics_at is not null);
 create index post_channels_open on post_channels (channel_id) where (status = any (array['scheduled'::text, 'publishing'::text, 'retrying'::text]));
 create index post_channels_published on post_channels (channel_id, published_at) where (status = 'published'::text);
+create index post_channels_same_text on post_channels (channel_id, text_hash, text_due_at) where (text_due_at is not null);
 create index post_channels_settled on post_channels (channel_id) where (settled_at is not null);
 create index post_channels_unconfirmed on post_channels (post_id) where (status = 'unconfirmed'::text);
 
@@ -334,7 +400,7 @@ create index post_metrics_published on post_metrics (workspace_id, scope, publis
 create table post_parts (
   id uuid not null,
   workspace_id uuid not null,
-  post_channel_id uuid not null,
+  post_channel_id uuid,
   channel_id uuid not null,
   run integer not null,
   part integer not null,
@@ -353,9 +419,29 @@ create table post_parts (
   constraint post_parts_pkey primary key (id),
   constraint post_parts_post_channel_id_run_part_unique unique (post_channel_id, run, part),
   constraint post_parts_channel_id_foreign foreign key (channel_id) references channels(id),
-  constraint post_parts_post_channel_id_foreign foreign key (post_channel_id) references post_channels(id),
+  constraint post_parts_post_channel_id_foreign foreign key (post_channel_id) references post_channels(id) on delete set null,
   constraint post_parts_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
+
+create table unpublish_requests (
+  post_id uuid not null,
+  workspace_id uuid not null,
+  sync_at timestamptz(3) not null,
+  constraint unpublish_requests_pkey primary key (post_id),
+  constraint unpublish_requests_post_id_foreign foreign key (post_id) references posts(id) on delete cascade,
+  constraint unpublish_requests_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index unpublish_requests_sync_at_index on unpublish_requests (sync_at);
+
+create table post_search (
+  post_id uuid not null,
+  workspace_id uuid not null,
+  terms tsvector not null,
+  constraint post_search_pkey primary key (post_id),
+  constraint post_search_post_id_foreign foreign key (post_id) references posts(id) on delete cascade,
+  constraint post_search_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
+);
+create index post_search_terms on post_search using gin (terms) with (gin_pending_list_limit = 1024);
 
 create table quota_shares (
   workspace_id uuid not null,
@@ -516,5 +602,32 @@ CREATE FUNCTION sum_post_metrics() RETURNS trigger
   end $$;
 
 create trigger post_channels_metrics after insert or delete or update of status, published_at, metrics, metrics_updated_at on post_channels for each row execute function sum_post_metrics();
+
+create function index_post() returns trigger language plpgsql as $$
+  declare
+    post uuid;
+  begin
+    if tg_argv[0] = 'id' then
+      post := new.id;
+    elsif tg_op = 'DELETE' then
+      post := old.post_id;
+    else
+      post := new.post_id;
+    end if;
+    insert into post_search (post_id, workspace_id, terms) select p.id, p.workspace_id,
+    strip(to_tsvector('pg_catalog.simple', translate(left(concat_ws(' ', p.body,
+        (select string_agg(part, ' ') from jsonb_array_elements_text(
+           case jsonb_typeof(p.thread) when 'array' then p.thread end) part),
+        (select string_agg(pc.body, ' ') from post_channels pc
+         where pc.post_id = p.id and pc.workspace_id = p.workspace_id)), 50000), '&+-./<@_~', '         ')))
+      || array_to_tsvector(array['@' || p.workspace_id] || array(select '#' || tag from unnest(p.tags) tag))
+  from posts p where p.id = post
+      on conflict (post_id) do update set terms = excluded.terms;
+    return null;
+  end $$;
+
+create trigger posts_search after insert or update of body, thread, tags on posts for each row execute function index_post('id');
+create trigger post_channels_search after insert or update of body on post_channels for each row when (new.body is not null) execute function index_post('post_id');
+create trigger post_channels_search_less after delete or update of body on post_channels for each row when (old.body is not null) execute function index_post('post_id');
 
 insert into installation (id) values (gen_random_uuid());
