@@ -9,7 +9,6 @@ export type ChannelState = 'connected' | 'needs_reconnect';
 export const ChannelSchema = defineEntity({
   name: 'Channel',
   tableName: 'channels',
-  uniques: [{ properties: ['workspaceId', 'platform', 'baseUrl', 'remoteId'] }],
   properties: {
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
@@ -66,12 +65,6 @@ ChannelSchema.setClass(Channel);
 export const ChannelGrantSchema = defineEntity({
   name: 'ChannelGrant',
   tableName: 'channel_grants',
-  indexes: [
-    {
-      name: 'channel_grants_ending',
-      expression: `create index "channel_grants_ending" on "channel_grants" ("ends_at") where "ends_at" is not null`,
-    },
-  ],
   properties: {
     channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').primary(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
@@ -121,20 +114,19 @@ export const ConnectLinkSchema = defineEntity({
   tableName: 'connect_links',
   properties: {
     id: id(),
-    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').index(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     platform: p.text(),
     /** SHA-256 of the secret in the link, in hex. */
-    tokenHash: p.text().unique(),
+    tokenHash: p.text(),
     /** The channel whose account has to be connected; null for any account. The link is deleted with the channel. */
-    channelId: () =>
-      p.manyToOne(Channel).mapToPk().name('channel_id').deleteRule('cascade').strictNullable(),
+    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').strictNullable(),
     /** Values that the caller provided: a server, a handle. */
     values: p.json<Readonly<Record<string, string>>>(),
     atSandbox: p.boolean(),
     returnUrl: p.text().strictNullable(),
     status: p.text().$type<ConnectStatus>(),
     /** SHA-256 of the `state` that the network's response must carry, in hex. */
-    stateHash: p.text().unique().strictNullable(),
+    stateHash: p.text().strictNullable(),
     /** SHA-256 of the cookie of the browser that went to the network, in hex. */
     browserHash: p.text().strictNullable(),
     redirectUri: p.text().strictNullable(),
@@ -147,7 +139,7 @@ export const ConnectLinkSchema = defineEntity({
     errorCode: p.text().strictNullable(),
     /** Number of tries; a refused secret counts twice. */
     refusedSecrets: p.integer().default(0),
-    expiresAt: instant().index(),
+    expiresAt: instant(),
     createdAt: createdAt(),
   },
 });

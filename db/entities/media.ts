@@ -6,13 +6,6 @@ import { Workspace } from './workspaces.ts';
 export const MediaFileSchema = defineEntity({
   name: 'MediaFile',
   tableName: 'media_files',
-  indexes: [
-    {
-      name: 'media_files_newest',
-      expression:
-        'create index "media_files_newest" on "media_files" ("workspace_id", "created_at", "id") where "deleted_at" is null',
-    },
-  ],
   properties: {
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
@@ -31,7 +24,7 @@ export const MediaFileSchema = defineEntity({
     /** Key in the storage. */
     storageKey: p.text(),
     /** Secret in the file's link, which gives access without an API key. */
-    linkToken: p.text().unique(),
+    linkToken: p.text(),
     createdAt: createdAt(),
     /** Time of deletion. The row stays without bytes, so that a post that used the file can say so. */
     deletedAt: instant().strictNullable(),

@@ -10,29 +10,11 @@ const sum = () => p.bigint('number');
 export const PostMetricsSchema = defineEntity({
   name: 'PostMetrics',
   tableName: 'post_metrics',
-  indexes: [
-    {
-      name: 'post_metrics_published',
-      expression: `create index "post_metrics_published" on "post_metrics" ("workspace_id", "scope", "published_at", "post_id") include ("impressions", "with_impressions", "likes", "comments", "shares", "saves", "unread", "channels")`,
-    },
-    {
-      name: 'post_metrics_engagement',
-      expression: `create index "post_metrics_engagement" on "post_metrics" ("workspace_id", "scope", ("likes" + "comments" + "shares" + "saves") desc)`,
-    },
-  ],
   properties: {
-    postId: () =>
-      p
-        .manyToOne(Post)
-        .mapToPk()
-        .name('post_id')
-        .primary()
-        .deleteRule('cascade')
-        .updateRule('no action'),
+    postId: () => p.manyToOne(Post).mapToPk().name('post_id').primary(),
     /** Channels of the sums: `all`, a platform's name, or a channel's id. */
     scope: p.text().primary(),
-    workspaceId: () =>
-      p.manyToOne(Workspace).mapToPk().name('workspace_id').index(false).updateRule('no action'),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     /** First publication among these channels. */
     publishedAt: instant(),
     /** Number of channels that published it. */
@@ -53,18 +35,10 @@ export const MetricDaySchema = defineEntity({
   name: 'MetricDay',
   tableName: 'metric_days',
   properties: {
-    postChannelId: () =>
-      p
-        .manyToOne(PostChannel)
-        .mapToPk()
-        .name('post_channel_id')
-        .primary()
-        .deleteRule('cascade')
-        .updateRule('no action'),
+    postChannelId: () => p.manyToOne(PostChannel).mapToPk().name('post_channel_id').primary(),
     /** In UTC: `2027-03-01`. */
-    day: p.date().primary().index('metric_days_day'),
-    workspaceId: () =>
-      p.manyToOne(Workspace).mapToPk().name('workspace_id').index(false).updateRule('no action'),
+    day: p.date().primary(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     metrics: p.json<Readonly<Record<string, number>>>(),
   },
 });

@@ -34,10 +34,10 @@ export const SweepFindSchema = defineEntity({
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     /** No foreign key: a find outlives its row. */
-    postId: p.uuid().strictNullable().index(),
+    postId: p.uuid().strictNullable(),
     deliveryId: p.uuid().strictNullable(),
     kind: p.text().$type<FindKind>(),
-    foundAt: instant().index(),
+    foundAt: instant(),
   },
 });
 
@@ -51,8 +51,7 @@ export const NetworkUseSchema = defineEntity({
   tableName: 'network_use',
   primaryKeys: ['workspaceId', 'platform', 'day'],
   properties: {
-    workspaceId: () =>
-      p.manyToOne(Workspace).mapToPk().name('workspace_id').primary().deleteRule('cascade'),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').primary(),
     platform: p.text().primary(),
     /** In UTC. */
     day: p.date().primary(),

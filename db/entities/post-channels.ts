@@ -14,66 +14,11 @@ import { Workspace } from './workspaces.ts';
 export const PostChannelSchema = defineEntity({
   name: 'PostChannel',
   tableName: 'post_channels',
-  uniques: [{ properties: ['postId', 'channelId'] }],
-  indexes: [
-    {
-      name: 'post_channels_open',
-      expression: `create index "post_channels_open" on "post_channels" ("channel_id") where "status" in ('scheduled', 'publishing', 'retrying')`,
-    },
-    {
-      name: 'post_channels_being_sent',
-      expression: `create index "post_channels_being_sent" on "post_channels" ("post_id") where "status" in ('publishing', 'retrying')`,
-    },
-    {
-      name: 'post_channels_unconfirmed',
-      expression: `create index "post_channels_unconfirmed" on "post_channels" ("post_id") where "status" = 'unconfirmed'`,
-    },
-    {
-      name: 'post_channels_published',
-      expression: `create index "post_channels_published" on "post_channels" ("channel_id", "published_at") where "status" = 'published'`,
-    },
-    {
-      name: 'post_channels_metrics_due',
-      expression: `create index "post_channels_metrics_due" on "post_channels" ("next_metrics_at") where "next_metrics_at" is not null`,
-    },
-    {
-      name: 'post_channels_settled',
-      expression: `create index "post_channels_settled" on "post_channels" ("channel_id") where "settled_at" is not null`,
-    },
-    {
-      name: 'post_channels_access_lost',
-      expression: `create index "post_channels_access_lost" on "post_channels" ("channel_id") where "status" = 'failed' and "error_code" = 'access_lost'`,
-    },
-    {
-      name: 'post_channels_same_text',
-      expression: `create index "post_channels_same_text" on "post_channels" ("channel_id", "text_hash", "text_due_at") where "text_due_at" is not null`,
-    },
-  ],
-  triggers: [
-    {
-      name: 'post_channels_metrics',
-      timing: 'after',
-      events: ['insert', 'update', 'delete'],
-      expression: '`baseline.sql` creates it, with the function `sum_post_metrics`',
-    },
-    {
-      name: 'post_channels_search',
-      timing: 'after',
-      events: ['insert', 'update'],
-      expression: 'Migration 35 creates it; migration 48 has its function `index_post`',
-    },
-    {
-      name: 'post_channels_search_less',
-      timing: 'after',
-      events: ['update', 'delete'],
-      expression: 'Migration 35 creates it; migration 48 has its function `index_post`',
-    },
-  ],
   properties: {
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     postId: () => p.manyToOne(Post).mapToPk().name('post_id'),
-    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').index(),
+    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id'),
     /** Position among the post's channels, from 0. */
     position: p.integer(),
     /** Text for this channel instead of the post's; always a single post. */
@@ -160,12 +105,7 @@ export const PostPartSchema = defineEntity({
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     /** Null for a part that was or may be live when its post was deleted: no other post may claim it. */
     postChannelId: () =>
-      p
-        .manyToOne(PostChannel)
-        .mapToPk()
-        .name('post_channel_id')
-        .strictNullable()
-        .deleteRule('set null'),
+      p.manyToOne(PostChannel).mapToPk().name('post_channel_id').strictNullable(),
     channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id'),
     run: p.integer(),
     /** Position in the thread, from 0. */

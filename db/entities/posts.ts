@@ -9,53 +9,6 @@ import { Workspace } from './workspaces.ts';
 export const PostSchema = defineEntity({
   name: 'Post',
   tableName: 'posts',
-  indexes: [
-    { name: 'posts_newest', properties: ['workspaceId', 'createdAt', 'id'] },
-    {
-      name: 'posts_newest_by_status',
-      properties: ['workspaceId', 'status', 'createdAt', 'id'],
-    },
-    {
-      name: 'posts_published',
-      expression:
-        'create index "posts_published" on "posts" ("workspace_id", "published_at", "id") where "published_at" is not null',
-    },
-    {
-      name: 'posts_by_time',
-      expression:
-        'create index "posts_by_time" on "posts" ("workspace_id", "scheduled_at", "id") where "scheduled_at" is not null',
-    },
-    {
-      name: 'posts_external_id',
-      expression:
-        'create unique index "posts_external_id" on "posts" ("workspace_id", "external_id") where "external_id" is not null',
-    },
-    {
-      name: 'posts_failed',
-      expression: `create index "posts_failed" on "posts" ("updated_at", "id") where "status" = 'failed'`,
-    },
-    {
-      name: 'posts_due',
-      expression: `create index "posts_due" on "posts" (coalesce("retried_at", "scheduled_at")) where "status" in ('scheduled', 'publishing')`,
-    },
-    {
-      name: 'posts_due_by_workspace',
-      expression: `create index "posts_due_by_workspace" on "posts" ("workspace_id", (coalesce("retried_at", "scheduled_at")), "id") where "status" in ('scheduled', 'publishing')`,
-    },
-    {
-      name: 'posts_unsynced',
-      expression:
-        'create index "posts_unsynced" on "posts" (coalesce("retried_at", "scheduled_at") nulls first) where "synced_revision" < "revision"',
-    },
-  ],
-  triggers: [
-    {
-      name: 'posts_search',
-      timing: 'after',
-      events: ['insert', 'update'],
-      expression: 'Migration 35 creates it; migration 48 has its function `index_post`',
-    },
-  ],
   properties: {
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
@@ -99,17 +52,10 @@ export const UnpublishRequestSchema = defineEntity({
   name: 'UnpublishRequest',
   tableName: 'unpublish_requests',
   properties: {
-    postId: () =>
-      p
-        .manyToOne(Post)
-        .mapToPk()
-        .name('post_id')
-        .primary()
-        .updateRule('no action')
-        .deleteRule('cascade'),
+    postId: () => p.manyToOne(Post).mapToPk().name('post_id').primary(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     /** When the relay starts or signals the workflow: at once, then hourly in case Temporal lost it. */
-    syncAt: instant().index(),
+    syncAt: instant(),
   },
 });
 
@@ -119,23 +65,8 @@ export const PostMediaSchema = defineEntity({
   primaryKeys: ['postId', 'mediaId', 'part'],
   properties: {
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
-    postId: () =>
-      p
-        .manyToOne(Post)
-        .mapToPk()
-        .name('post_id')
-        .primary()
-        .updateRule('no action')
-        .deleteRule('no action'),
-    mediaId: () =>
-      p
-        .manyToOne(MediaFile)
-        .mapToPk()
-        .name('media_id')
-        .primary()
-        .index()
-        .updateRule('no action')
-        .deleteRule('no action'),
+    postId: () => p.manyToOne(Post).mapToPk().name('post_id').primary(),
+    mediaId: () => p.manyToOne(MediaFile).mapToPk().name('media_id').primary(),
     /** Part of the thread, from 0; -1 for a file of a channel's option or of a channel only. */
     part: p.integer().primary().default(0),
     /** Position among the post's files, from 0. */
@@ -154,12 +85,6 @@ PostMediaSchema.setClass(PostMedia);
 export const IdempotencyKeySchema = defineEntity({
   name: 'IdempotencyKey',
   tableName: 'idempotency_keys',
-  indexes: [
-    {
-      name: 'idempotency_keys_expiring',
-      expression: `create index "idempotency_keys_expiring" on "idempotency_keys" ("expires_at") where "expires_at" is not null`,
-    },
-  ],
   primaryKeys: ['workspaceId', 'key'],
   properties: {
     /** The workspace; the operator key for a call with one. */
@@ -168,7 +93,7 @@ export const IdempotencyKeySchema = defineEntity({
     /** SHA-256 over the request's canonical JSON, in hex. */
     fingerprint: p.text(),
     /** The post that it created, which may have been deleted; null for another object. */
-    postId: p.uuid().index().strictNullable(),
+    postId: p.uuid().strictNullable(),
     /** The answer of a call that created another object. */
     sealedAnswer: p.text().strictNullable(),
     /** Null as long as its post exists. */
@@ -181,24 +106,9 @@ export const IdempotencyKeySchema = defineEntity({
 export const PostSearchSchema = defineEntity({
   name: 'PostSearch',
   tableName: 'post_search',
-  indexes: [
-    {
-      name: 'post_search_terms',
-      expression:
-        'create index "post_search_terms" on "post_search" using gin ("terms") with (gin_pending_list_limit = 1024)',
-    },
-  ],
   properties: {
-    postId: () =>
-      p
-        .manyToOne(Post)
-        .mapToPk()
-        .name('post_id')
-        .primary()
-        .deleteRule('cascade')
-        .updateRule('no action'),
-    workspaceId: () =>
-      p.manyToOne(Workspace).mapToPk().name('workspace_id').index(false).updateRule('no action'),
+    postId: () => p.manyToOne(Post).mapToPk().name('post_id').primary(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     /** As the function `index_post` makes them. */
     terms: p.text().columnType('tsvector'),
   },

@@ -10,7 +10,7 @@ export const WebhookEndpointSchema = defineEntity({
   tableName: 'webhook_endpoints',
   properties: {
     id: id(),
-    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').index(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     url: p.text(),
     events: p.json<readonly Subscription[]>(),
     description: p.text().strictNullable(),
@@ -36,18 +36,6 @@ WebhookEndpointSchema.setClass(WebhookEndpoint);
 export const EventSchema = defineEntity({
   name: 'Event',
   tableName: 'events',
-  uniques: [{ name: 'events_one_final_per_run', properties: ['postId', 'run'] }],
-  indexes: [
-    { name: 'events_by_time', properties: ['workspaceId', 'createdAt', 'id'] },
-    {
-      name: 'events_numbered',
-      expression: `create unique index "events_numbered" on "events" ("workspace_id", "sequence") where "sequence" is not null`,
-    },
-    {
-      name: 'events_unnumbered',
-      expression: `create index "events_unnumbered" on "events" ("workspace_id", "created_at", "id") where "sequence" is null`,
-    },
-  ],
   properties: {
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
@@ -61,8 +49,8 @@ export const EventSchema = defineEntity({
     /** Set for a post's final event, one per run. */
     run: p.integer().strictNullable(),
     /** Set for an event about a channel. */
-    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').strictNullable().index(),
-    createdAt: createdAt().index(),
+    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').strictNullable(),
+    createdAt: createdAt(),
   },
 });
 
@@ -75,33 +63,11 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 export const DeliverySchema = defineEntity({
   name: 'Delivery',
   tableName: 'deliveries',
-  uniques: [{ properties: ['endpointId', 'eventId'] }],
-  indexes: [
-    { name: 'deliveries_newest', properties: ['endpointId', 'createdAt', 'id'] },
-    {
-      name: 'deliveries_by_status',
-      properties: ['endpointId', 'status', 'createdAt', 'id'],
-    },
-    {
-      name: 'deliveries_ended',
-      expression: `create index "deliveries_ended" on "deliveries" ("created_at") where "status" <> 'pending'`,
-    },
-    {
-      name: 'deliveries_due',
-      expression: `create index "deliveries_due" on "deliveries" (coalesce("next_attempt_at", "created_at")) where "status" = 'pending'`,
-    },
-    {
-      name: 'deliveries_unsynced',
-      expression:
-        'create index "deliveries_unsynced" on "deliveries" ("id") where "synced_round" < "round"',
-    },
-  ],
   properties: {
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
-    endpointId: () =>
-      p.manyToOne(WebhookEndpoint).mapToPk().name('endpoint_id').deleteRule('cascade'),
-    eventId: () => p.manyToOne(Event).mapToPk().name('event_id').index(),
+    endpointId: () => p.manyToOne(WebhookEndpoint).mapToPk().name('endpoint_id'),
+    eventId: () => p.manyToOne(Event).mapToPk().name('event_id'),
     status: p.text().$type<DeliveryStatus>().default('pending'),
     /** 1, plus one for each replay. A round has six attempts. */
     round: p.integer().default(1),
@@ -128,11 +94,10 @@ DeliverySchema.setClass(Delivery);
 export const DeliveryAttemptSchema = defineEntity({
   name: 'DeliveryAttempt',
   tableName: 'delivery_attempts',
-  uniques: [{ properties: ['deliveryId', 'number'] }],
   properties: {
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
-    deliveryId: () => p.manyToOne(Delivery).mapToPk().name('delivery_id').deleteRule('cascade'),
+    deliveryId: () => p.manyToOne(Delivery).mapToPk().name('delivery_id'),
     /** From 1. */
     number: p.integer(),
     /** Start of the request. */

@@ -7,13 +7,6 @@ import { createdAt, id, instant } from './columns.ts';
 export const WorkspaceSchema = defineEntity({
   name: 'Workspace',
   tableName: 'workspaces',
-  indexes: [
-    {
-      name: 'workspaces_deleted',
-      expression:
-        'create index "workspaces_deleted" on "workspaces" ("deleted_at") where "deleted_at" is not null and "purged_at" is null',
-    },
-  ],
   properties: {
     id: id(),
     name: p.text().strictNullable(),
@@ -42,9 +35,9 @@ export const ApiKeySchema = defineEntity({
   tableName: 'api_keys',
   properties: {
     id: id(),
-    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').index(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     /** SHA-256 of the whole key, in hex. The key itself is shown once and not stored. */
-    hash: p.text().unique(),
+    hash: p.text(),
     lastFour: p.text(),
     name: p.text().strictNullable(),
     /** Null for all. */
@@ -70,7 +63,7 @@ export const OperatorKeySchema = defineEntity({
     id: id(),
     name: p.text(),
     /** As of an API key. */
-    hash: p.text().unique(),
+    hash: p.text(),
     lastFour: p.text(),
     /** Null for never. */
     expiresAt: instant().strictNullable(),
@@ -111,16 +104,6 @@ export const AuditEntrySchema = defineEntity({
   name: 'AuditEntry',
   tableName: 'audit_log',
   primaryKeys: ['workspaceId', 'at', 'id'],
-  indexes: [
-    {
-      name: 'audit_log_action',
-      expression: `create index "audit_log_action" on "audit_log" ("workspace_id", "action", "at", "id") where "action" <> 'post.created'`,
-    },
-    {
-      name: 'audit_log_at',
-      expression: 'create index "audit_log_at" on "audit_log" using brin ("at")',
-    },
-  ],
   properties: {
     workspaceId: p.uuid().primary().name('workspace_id'),
     at: instant().primary(),
@@ -129,7 +112,7 @@ export const AuditEntrySchema = defineEntity({
     /** The API key, the connect link or the operator key. */
     actorId: p.uuid().strictNullable(),
     action: p.text(),
-    objectId: p.uuid().index('audit_log_object'),
+    objectId: p.uuid(),
     requestId: p.text().strictNullable(),
     address: p.text().strictNullable(),
   },

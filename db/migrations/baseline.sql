@@ -78,7 +78,7 @@ create table workspaces (
   quotas jsonb default '{}'::jsonb not null,
   deleted_at timestamptz(3),
   purged_at timestamptz(3),
-  last_event_sequence bigint default 0 not null,
+  last_event_sequence bigint default '0' not null,
   constraint workspaces_pkey primary key (id)
 );
 create index workspaces_deleted on workspaces (deleted_at) where ((deleted_at is not null) and (purged_at is null));
