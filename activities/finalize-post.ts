@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { db, query } from '../db/query.ts';
-import { voidShares } from '../db/quotas.ts';
 import { recordEvent } from '../db/record-event.ts';
 import { isFinal, outcomeOf, type PostStatus } from '../domain/statuses.ts';
 import type { PostView } from '../domain/post-view.ts';
@@ -119,7 +118,6 @@ async function endPost(
   const end = finalStatusOf(view);
   if (end === null) {
     await setStatus(em, scope, 'draft', now);
-    await voidShares(em, scope.workspaceId);
     const draft = { status: 'draft', deliveryIds: [], channels: channelEndsOf(view) } as const;
     return isUnfinished ? { ...draft, unfinished: true } : draft;
   }

@@ -29,14 +29,22 @@ export async function countPosts(
   em: Em,
   workspaceId: string,
 ): Promise<Omit<PostUse, 'text_bytes'>> {
+  const id = sql`${workspaceId}::uuid`;
   const [row] = await query(
     em,
-    sql<{ scheduled: number; drafts: number }>`select
-      (select count(*)::int from posts where workspace_id = ${workspaceId} and ${isOpenPost()}) as scheduled,
-      (select count(*)::int from posts where workspace_id = ${workspaceId} and status = 'draft') as drafts`,
+    sql<{ scheduled: number; drafts: number }>`
+      select ${openPostsOf(id)} as scheduled, ${draftsOf(id)} as drafts`,
   );
   return row ?? { scheduled: 0, drafts: 0 };
 }
+
+/** SQL: the number of scheduled posts of a workspace. @param workspaceId Its id, as SQL. */
+export const openPostsOf = (workspaceId: RawBuilder<unknown>): RawBuilder<number> =>
+  sql`(select count(*)::int from posts where workspace_id = ${workspaceId} and ${isOpenPost()})`;
+
+/** SQL: the number of drafts of a workspace. @param workspaceId Its id, as SQL. */
+export const draftsOf = (workspaceId: RawBuilder<unknown>): RawBuilder<number> =>
+  sql`(select count(*)::int from posts where workspace_id = ${workspaceId} and status = 'draft')`;
 
 /** SQL: bytes of text of the post `p`, including its channels and files. */
 export const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
@@ -47,7 +55,7 @@ export const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
   + coalesce((select sum(octet_length(pm.alt_text)) from post_media pm
       where pm.post_id = p.id and pm.workspace_id = p.workspace_id), 0)`;
 
-/** SQL: bytes of all text of a workspace. Reads every post, so it runs once, and later changes are added. */
+/** SQL: bytes of all text of a workspace, which `workspaces.text_used` should be. Reads every post. */
 export const bytesOfText = (workspaceId: string): RawBuilder<unknown> =>
   sql`select coalesce(sum(${bytesOfPost}), 0)::bigint from posts p where p.workspace_id = ${workspaceId}::uuid`;
 
@@ -68,45 +76,4 @@ export async function countMedia(em: Em, workspaceId: string): Promise<MediaUse>
 /** Locks a workspace's media library until the transaction ends. Does not lock its posts. */
 export async function lockLibrary(em: Em, workspaceId: string): Promise<void> {
   await query(em, sql`select 1 from workspaces where id = ${workspaceId} for no key update`);
-}
-
-/**
- * Locks a workspace's quota shares until the transaction ends, always in the same order. Concurrent inserts of posts
- * have committed or wait.
- *
- * @returns the bytes of text counted in the shares; null if there are no shares yet.
- */
-export async function lockShares(em: Em, workspaceId: string): Promise<number | null> {
-  const rows = await query(
-    em,
-    sql<{ text_used: string }>`
-      select text_used::text from quota_shares where workspace_id = ${workspaceId} order by share for update`,
-  );
-  return rows.length === 0 ? null : rows.reduce((sum, row) => sum + Number(row.text_used), 0);
-}
-
-/**
- * Voids the counts after a draft was made without a quota check, so that the next post counts again. Call it in the
- * transaction that makes the draft.
- */
-export async function voidShares(em: Em, workspaceId: string): Promise<void> {
-  await lockShares(em, workspaceId);
-  await query(
-    em,
-    sql`update quota_shares set scheduled = 0, drafts = 0 where workspace_id = ${workspaceId}`,
-  );
-}
-
-/**
- * Recounts texts after a change of the quotas, and makes the next post count posts again. Keeps the rows, because
- * concurrent calls may be waiting for their locks.
- */
-export async function recountShares(em: Em, workspaceId: string): Promise<void> {
-  await lockShares(em, workspaceId);
-  // A separate statement sees what was committed while this waited for the locks.
-  await query(
-    em,
-    sql`update quota_shares set basis = '', text_used = case when share = 0 then (${bytesOfText(workspaceId)}) else 0 end
-        where workspace_id = ${workspaceId}`,
-  );
 }

@@ -12,7 +12,6 @@ import type { PostPresentation } from './load-post-view.ts';
 import type { Em } from './orm.ts';
 import { isWaitingPost } from './post-status.ts';
 import { query, queryPlanned } from './query.ts';
-import { voidShares } from './quotas.ts';
 import { finalizeIfPublished, refinalizeCancelled } from './refinalize-post.ts';
 
 type ChannelScope = { readonly workspaceId: string; readonly channelId: string };
@@ -176,10 +175,10 @@ async function removeRows(em: Em, workspaceId: string, rows: readonly Row[]): Pr
     em,
     sql`with gone as (
         delete from post_channels where id = any(${ids}) and workspace_id = ${workspaceId} returning body, options, defaults, media)
-      update quota_shares set text_used = text_used - (
+      update workspaces set text_used = text_used - (
         select coalesce(sum(coalesce(octet_length(body), 0) + coalesce(octet_length(options::text), 0)
           + coalesce(octet_length(defaults::text), 0) + coalesce(octet_length(media::text), 0)), 0) from gone)
-      where workspace_id = ${workspaceId} and share = 0`,
+      where id = ${workspaceId}`,
   );
 }
 
@@ -256,10 +255,6 @@ async function makeDrafts(
           and ${isOpenChannel})
       returning p.id`,
   );
-  if (drafts.length > 0) {
-    await voidShares(em, workspaceId);
-  }
-
   return drafts.map(({ id }) => id).toSorted();
 }
 

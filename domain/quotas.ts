@@ -67,33 +67,28 @@ export type PostUse = {
  *
  * @returns negative numbers where the use exceeds the quota.
  */
-export const roomLeft = (
-  quotas: Quotas,
-  { scheduled, drafts, text_bytes: text }: PostUse,
-): PostUse => ({
+const roomLeft = (quotas: Quotas, { scheduled, drafts, text_bytes: text }: PostUse): PostUse => ({
   scheduled: quotas.scheduled - scheduled - Math.max(0, drafts - quotas.drafts),
   drafts: quotas.drafts - drafts,
   text_bytes: quotas.text_bytes - text,
 });
 
 /**
- * The use after a change. A use that does not grow is never refused, so a lowered quota removes nothing.
+ * Refuses a change that exceeds a quota. A use that does not grow is never refused, so a lowered quota removes nothing.
  *
  * @param change Negative numbers where the use shrinks.
  * @throws AppError `quota_exceeded`
  */
-export function useAfter(quotas: Quotas, use: PostUse, change: PostUse): PostUse {
-  const after = {
+export function assertRoom(quotas: Quotas, use: PostUse, change: PostUse): void {
+  const left = roomLeft(quotas, use);
+  const after = roomLeft(quotas, {
     scheduled: use.scheduled + change.scheduled,
     drafts: use.drafts + change.drafts,
     text_bytes: use.text_bytes + change.text_bytes,
-  };
-  const room = roomLeft(quotas, after);
+  });
   for (const quota of ['scheduled', 'drafts', 'text_bytes'] as const) {
-    if (change[quota] > 0 && room[quota] < 0) {
-      throw quotaExceeded(quota, quotas[quota], quotas[quota] - roomLeft(quotas, use)[quota]);
+    if (change[quota] > 0 && after[quota] < 0) {
+      throw quotaExceeded(quota, quotas[quota], quotas[quota] - left[quota]);
     }
   }
-
-  return after;
 }

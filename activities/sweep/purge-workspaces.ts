@@ -162,7 +162,6 @@ const others: readonly Deletion[] = [
   rowsOf('connect_links'),
   rowsOf('channels'),
   rowsOf('api_keys'),
-  rowsOf('quota_shares'),
   rowsOf('network_use'),
   rowsOf('sweep_finds'),
   rowsOf('audit_log'),

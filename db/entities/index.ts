@@ -26,7 +26,6 @@ import {
   ApiKeySchema,
   AuditEntrySchema,
   OperatorKeySchema,
-  QuotaShareSchema,
   WorkspaceSchema,
 } from './workspaces.ts';
 
@@ -54,7 +53,6 @@ export const entities = [
   EventSchema,
   DeliverySchema,
   DeliveryAttemptSchema,
-  QuotaShareSchema,
   AuditEntrySchema,
   NetworkUseSchema,
   SweepFindSchema,

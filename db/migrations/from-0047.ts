@@ -81,6 +81,23 @@ export class Migration0057LimitsInMemory extends Migration {
   }
 }
 
+/** Each new post counts posts itself, and a workspace has the bytes of its texts. */
+export class Migration0058TextUsed extends Migration {
+  override up(): void {
+    this.addSql(`alter table "workspaces" add column "text_used" bigint not null default '0'`);
+    this.addSql(`update "workspaces" w set "text_used" = coalesce(
+        (select sum("text_used") from "quota_shares" where "workspace_id" = w."id"),
+        (select sum(coalesce(octet_length(p."body"), 0)
+            + coalesce((select sum(octet_length(part)) from jsonb_array_elements_text(p."thread") part), 0)
+            + coalesce((select sum(coalesce(octet_length(pc."body"), 0) + coalesce(octet_length(pc."options"::text), 0)
+                + coalesce(octet_length(pc."defaults"::text), 0) + coalesce(octet_length(pc."media"::text), 0))
+              from "post_channels" pc where pc."post_id" = p."id"), 0)
+            + coalesce((select sum(octet_length(pm."alt_text")) from "post_media" pm where pm."post_id" = p."id"), 0))
+          from "posts" p where p."workspace_id" = w."id"), 0)`);
+    this.addSql(`drop table "quota_shares"`);
+  }
+}
+
 /** The characters of a set, as ranges for a character class of PostgreSQL, whose own classes depend on the locale. */
 function inClass(set: string): string {
   const one = new RegExp(set, 'v');

@@ -9,6 +9,7 @@ import {
   Migration0055Attempts,
   Migration0056ServersInMemory,
   Migration0057LimitsInMemory,
+  Migration0058TextUsed,
 } from './from-0047.ts';
 
 const baseline = 'migration-0046-dropped-references';
@@ -34,6 +35,7 @@ export const migrations = [
   { name: 'migration-0055-attempts', class: Migration0055Attempts },
   { name: 'migration-0056-servers-in-memory', class: Migration0056ServersInMemory },
   { name: 'migration-0057-limits-in-memory', class: Migration0057LimitsInMemory },
+  { name: 'migration-0058-text-used', class: Migration0058TextUsed },
 ];
 
 /** Part of the first migration now; databases of earlier versions list them. */

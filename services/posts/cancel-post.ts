@@ -4,7 +4,6 @@ import { lockChannels, stopChannels } from '../../db/channel-status.ts';
 import type { PostPresentation } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
-import { voidShares } from '../../db/quotas.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/statuses.ts';
@@ -42,7 +41,6 @@ export async function cancelPost(
           updated_at = ${deps.now()}
         where id = ${postId} and workspace_id = ${workspaceId} returning revision`,
     );
-    await voidShares(em, workspaceId);
     await recordPostEvent(em, scope, 'post.cancelled', deps);
     await recordAudit(em, change, 'post.cancelled', postId);
     return {

@@ -184,9 +184,9 @@ async function deleteRows(
   await detachParts(em, workspaceId, channelRows, now);
   await query(
     em,
-    sql`update quota_shares set text_used = text_used - (
+    sql`update workspaces set text_used = text_used - (
           select ${bytesOfPost} from posts p where p.id = ${postId} and p.workspace_id = ${workspaceId})
-        where workspace_id = ${workspaceId} and share = 0`,
+        where id = ${workspaceId}`,
   );
   await query(
     em,
@@ -201,7 +201,7 @@ async function deleteRows(
     sql<{ revision: number }>`
       delete from posts where id = ${postId} and workspace_id = ${workspaceId} returning revision`,
   );
-  // Last, the order in which the creation of a post locks: quota, then key.
+  // Last, the order in which the creation of a post locks: workspace, then key.
   await expireKey(em, scope, now);
   return post?.revision ?? 0;
 }

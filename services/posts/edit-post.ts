@@ -14,7 +14,7 @@ import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import type { MediaToInsert } from '../media/store-files.ts';
-import { takeQuota, withRecount } from '../quotas/post-quota.ts';
+import { takeQuota } from '../quotas/post-quota.ts';
 import { assertOptionsOf, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
 import {
@@ -44,8 +44,6 @@ type Edit = {
   /** Undefined keeps the time. Null makes the post a draft. */
   readonly dueAt: Date | null | undefined;
   readonly downloaded: MediaToInsert;
-  /** From `withRecount`. */
-  readonly recounts: boolean;
 };
 
 /**
@@ -81,11 +79,7 @@ export async function editPost(
     const whole = withDownloads(input, urls, downloaded.files);
     const edit = { postId, input: whole, dueAt, downloaded };
     return await withExternalId(deps.orm.em.fork(), caller, input, () =>
-      withRecount((recounts) =>
-        deps.orm.em
-          .fork()
-          .transactional((em) => applyEdit(deps, em, caller, { ...edit, recounts })),
-      ),
+      deps.orm.em.fork().transactional((em) => applyEdit(deps, em, caller, edit)),
     );
   } finally {
     await downloaded.removeUnclaimed();
@@ -100,7 +94,7 @@ async function applyEdit(
   edit: Edit,
 ): Promise<PostToSync | null> {
   const { workspaceId, requestId } = caller;
-  const { postId, input, recounts } = edit;
+  const { postId, input } = edit;
   assertEditable(await lockPost(em, { workspaceId, postId }), postId);
   const post = await em.findOneOrFail(Post, { id: postId, workspaceId });
   const timed = withLocalTime(input, post);
@@ -129,7 +123,7 @@ async function applyEdit(
   const edited = { status, content, dueAt, validations, sameTexts } as const;
   const ownBytes = await writeChannels(em, post, channels, edited);
   const use = useChange(post, status, content, ownBytes + media.textBytes);
-  await takeQuota(em, caller, postId, use, recounts);
+  await takeQuota(em, caller, use);
   const notes = notesOn(timed, content, media, missing);
   const [warning, warnings] = [warningFor(validations, notes), warningsFor(validations, notes)];
   const { timezone = post.timezone ?? null } = input;

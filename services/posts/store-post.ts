@@ -10,7 +10,7 @@ import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { claimKey, KeyTakenError, type RequestKey } from '../idempotency.ts';
 import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
-import { divideAnew, ShareIsShort, takeFromShare, withRecount } from '../quotas/post-quota.ts';
+import { quotaIfRoom, takeQuota } from '../quotas/post-quota.ts';
 import { assertKnown, heldChannels, holdChannels, type ChosenChannel } from './choose-channels.ts';
 import { bytesOfJson, textBytes, type PostContent } from './content.ts';
 import { countNamed, type GivenFiles } from './given-files.ts';
@@ -71,7 +71,12 @@ export async function storePost(
   const now = deps.now();
   const { workspaceId } = owner;
   const apart = [...post.optionFiles, ...idsOfChannels(post.content)];
-  const store = async (em: Em, recounts: boolean): Promise<void> => {
+  const store = async (em: Em, takesQuotaFirst: boolean): Promise<void> => {
+    if (downloaded.files.length > 0) {
+      const ids = channels.map(({ id }) => id);
+      await holdChannels(em, workspaceId, ids); // Before the library.
+    }
+
     const named = [...idsOfParts(post.media), ...apart];
     const found = await chooseMedia(em, workspaceId, named, downloaded.files);
     const inserted = await insertMedia(em, owner, downloaded, now);
@@ -90,7 +95,7 @@ export async function storePost(
     const { dueAt } = post;
     const view =
       dueAt && scheduledView(deps, { ...post, dueAt }, validations, { placed, found, now });
-    await insertPost(em, owner, post, { validations, now, recounts, altBytes, view });
+    await insertPost(em, owner, post, { validations, now, takesQuotaFirst, altBytes, view });
     if (post.key !== undefined) {
       await claimKey(em, workspaceId, post.key, post.id, now);
     }
@@ -102,21 +107,37 @@ export async function storePost(
   // Most posts have no key and no files. They need one statement and no explicit transaction.
   const isOneStatement =
     post.key === undefined && countNamed(post.media) + apart.length + downloaded.files.length === 0;
+  return storeAgainIfNeeded((takesQuotaFirst) =>
+    isOneStatement && !takesQuotaFirst
+      ? store(deps.orm.em.fork(), false)
+      : deps.orm.em.fork().transactional((em) => store(em, takesQuotaFirst)),
+  );
+}
+
+/** @returns false, with nothing stored, when the key is taken. */
+async function storeAgainIfNeeded(
+  store: (takesQuotaFirst: boolean) => Promise<void>,
+  takesQuotaFirst = false,
+): Promise<boolean> {
   try {
-    await withRecount((recounts) => {
-      const em = deps.orm.em.fork();
-      return isOneStatement && !recounts
-        ? store(em, recounts)
-        : em.transactional((tx) => store(tx, recounts));
-    });
+    await store(takesQuotaFirst);
     return true;
   } catch (error) {
+    if (error instanceof NoRoomSeen) {
+      return storeAgainIfNeeded(store, true);
+    }
+
     if (error instanceof KeyTakenError) {
       return false;
     }
 
     throw error;
   }
+}
+
+/** The statement saw no room for the post, or the workspace changed meanwhile. */
+class NoRoomSeen extends Error {
+  override readonly name = 'NoRoomSeen';
 }
 
 /** Inserts the post, its channels, its entry in the audit log and the event of a scheduled one, and takes their quota, in one statement. */
@@ -127,13 +148,14 @@ async function insertPost(
   {
     validations,
     now,
-    recounts,
+    takesQuotaFirst,
     altBytes,
     view,
   }: {
     readonly validations: readonly ChannelValidation[];
     readonly now: Date;
-    readonly recounts: boolean;
+    /** Waits for other changes of the workspace, so that the count is exact. */
+    readonly takesQuotaFirst: boolean;
     /** Size of the alt texts that apply to this post only. */
     readonly altBytes: number;
     /** Null for a draft. */
@@ -146,16 +168,16 @@ async function insertPost(
     text_bytes: textBytes(post.content) + bytesOfDefaults(validations) + altBytes,
   };
   const channelIds = validations.map(({ channel }) => channel.id);
-  if (recounts) {
-    await holdChannels(em, owner.workspaceId, channelIds); // Before the shares: the lock order of the statement below.
-    await divideAnew(em, owner, post.id, change);
+  if (takesQuotaFirst) {
+    await holdChannels(em, owner.workspaceId, channelIds); // Before the workspace: the lock order of the statement below.
+    await takeQuota(em, owner, change);
   }
 
   // Waits for a concurrent disconnect of a channel; then nothing is inserted.
   const areHeld = sql`(select count(*) from held) = ${channelIds.length}::int`;
   const insertion = sql<{ held: readonly string[]; is_stored: boolean }>`
     with held as materialized (${heldChannels(owner.workspaceId, channelIds)}),
-      share as (${takeFromShare(owner, post.id, change, areHeld)}),
+      room as (${takesQuotaFirst ? sql`select ${owner.workspaceId}::uuid as workspace_id where ${areHeld}` : quotaIfRoom(owner, change, areHeld)}),
       post as (${postRow(post, validations, now)}),
       channels as (${channelRows(owner.workspaceId, post, validations)}),
       audit as (${insertAudit(owner, 'post.created', sql`(select ${newId()}::uuid, id from post)`)})
@@ -164,7 +186,7 @@ async function insertPost(
   const [stored] = await query(em, insertion);
   assertKnown(channelIds, new Set(stored?.held));
   if (!stored?.is_stored) {
-    throw new ShareIsShort();
+    throw new NoRoomSeen();
   }
 }
 
@@ -186,7 +208,7 @@ const bytesOfDefaults = (validations: readonly ChannelValidation[]): number =>
 /** A new draft is stored as synced: it needs no workflow. */
 const firstRevision = 1;
 
-/** Plain SQL takes a fifth of the time of entities. Inserts no row when the share is too small. */
+/** Plain SQL takes a fifth of the time of entities. Inserts no row without room in the quotas. */
 const postRow = (
   { id, dueAt, timezone, content, labels, notes }: NewPost,
   validations: readonly ChannelValidation[],
@@ -199,7 +221,7 @@ const postRow = (
     ${dueAt ? 'scheduled' : 'draft'}::text, ${dueAt ? 0 : firstRevision}::int, ${json(content.video)}::jsonb,
     ${warningFor(validations, notes)}::text, ${json(warningsFor(validations, notes))}::jsonb, ${labels.tags}::text[], ${json(labels.metadata)}::jsonb,
     ${labels.externalId}::text, ${now}::timestamptz, ${now}::timestamptz
-  from share
+  from room
   returning id, workspace_id, status`;
 
 function channelRows(

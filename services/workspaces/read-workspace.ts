@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { query } from '../../db/query.ts';
-import { bytesOfText, countMedia, countPosts } from '../../db/quotas.ts';
+import { countMedia, countPosts } from '../../db/quotas.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import { maxEndpoints } from '../../domain/webhook-deliveries.ts';
 import type { Caller, QuotaOwner } from '../context.ts';
@@ -54,12 +54,10 @@ export async function readUsage(
   const em = orm.em.fork();
   const posts = await countPosts(em, workspaceId);
   const media = await countMedia(em, workspaceId);
-  // The shares have the bytes of text since the workspace's first post, of old texts too.
   const [row] = await query(
     em,
     sql<{ text_bytes: string; channels: number; webhooks: number }>`
-      select coalesce((select sum(text_used) from quota_shares where workspace_id = ${workspaceId}),
-          (${bytesOfText(workspaceId)}))::text as text_bytes,
+      select (select text_used::text from workspaces where id = ${workspaceId}) as text_bytes,
         (select count(*)::int from channels where workspace_id = ${workspaceId} and disconnected_at is null) as channels,
         (select count(*)::int from webhook_endpoints where workspace_id = ${workspaceId}) as webhooks`,
   );

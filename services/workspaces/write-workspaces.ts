@@ -3,7 +3,7 @@ import { recordAudit, type Origin } from '../../db/audit.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
-import { recountShares } from '../../db/quotas.ts';
+import { bytesOfText } from '../../db/quotas.ts';
 import { brandFieldNames, brandFields, type Brand } from '../../domain/brand.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
@@ -68,14 +68,11 @@ export async function editWorkspace(
     ...(brand === null ? [sql`brand = '{}'`] : []),
     ...(brand ? [sql`brand = jsonb_strip_nulls(brand || ${readBrand(brand)}::jsonb)`] : []),
     sql`quotas = jsonb_strip_nulls(quotas || ${JSON.stringify(quotas)}::jsonb)`,
+    ...(Object.keys(quotas).length > 0 ? [sql`text_used = (${bytesOfText(id)})`] : []),
   ];
   await em.transactional(async (tx) => {
     await lockWorkspace(tx, id);
     await query(tx, sql`update workspaces set ${sql.join(sets)} where id = ${id}`);
-    if (Object.keys(quotas).length > 0) {
-      await recountShares(tx, id);
-    }
-
     await recordAudit(tx, { ...origin, workspaceId: id }, 'workspace.edited', id);
   });
 }
@@ -102,7 +99,8 @@ export async function storeWorkspaceKey(
  * A repeated call changes nothing.
  *
  * Locks in the order in which accounts are connected: the workspace, its channels, their grants and links. Keys are
- * last, because each change holds the caller's key when it is recorded.
+ * last, because each change holds the caller's key when it is recorded. A new post holds its channels before the
+ * workspace, so the channels' lock here is one that it does not wait for.
  *
  * @throws AppError `not_found`
  */
@@ -130,7 +128,7 @@ export async function deleteWorkspace(
     }
 
     await query(em, sql`update workspaces set deleted_at = ${at} where id = ${id}`);
-    await query(em, sql`select id from channels where ${own} order by id for update`);
+    await query(em, sql`select id from channels where ${own} order by id for no key update`);
     await query(
       em,
       sql`update channels set disconnected_at = coalesce(disconnected_at, ${at}), state = 'needs_reconnect',

@@ -84,11 +84,10 @@ test('a post that waits for its quota while the operator sets one is accepted or
   const held = await holdLock(
     t,
     punctual.orm,
-    `select 1 from quota_shares where workspace_id = '${id}' order by share for update`,
+    `select 1 from workspaces where id = '${id}' for no key update`,
   );
   const setting = set('quota', 'set', id, 'text_bytes', '7000');
   await poll(held.waiting, (count) => count === 1);
-  // More than one share, so that both wait for the recount.
   const fits = client.post('/posts', { body: 'x'.repeat(2000) });
   const isTooMuch = client.post('/posts', { body: 'x'.repeat(7001) });
   await poll(held.waiting, (count) => count === 3);

@@ -95,6 +95,30 @@ test.serial(
   },
 );
 
+test.serial(
+  'a workspace from before the upgrade keeps the count of its texts, or gets one',
+  async (t) => {
+    const url = await emptyDatabase(t);
+    const later = migrations.splice(migrations.findIndex(({ name }) => name.includes('0058')));
+    await migrate(url);
+    migrations.push(...later);
+    const orm = createOrm(url, patience);
+    t.teardown(() => orm.close());
+    const ask = (sql: string) => orm.em.fork().execute(sql);
+    await ask(`insert into workspaces (id, name, created_at)
+      select gen_random_uuid(), name, now() from unnest(array['1 counted', '2 not counted', '3 empty']) name`);
+    await ask(`insert into posts (id, workspace_id, body, thread, status, synced_revision, created_at, updated_at)
+      select gen_random_uuid(), id, 'ü', '["a", "bc"]', 'draft', 1, now(), now() from workspaces where name < '3'`);
+    await ask(`insert into quota_shares (workspace_id, share, basis, scheduled, drafts, text_bytes, text_used)
+      select id, share, '', 0, 0, 0, share * 10 from workspaces, generate_series(0, 7) share where name < '2'`);
+
+    await migrate(url);
+
+    const used = await ask('select text_used::int as used from workspaces order by name');
+    t.deepEqual(used, [{ used: 280 }, { used: 5 }, { used: 0 }]);
+  },
+);
+
 /** A database that has run these migrations and the schema of commit ffedd9cb. */
 async function olderDatabase(t: ExecutionContext, names: readonly string[]): Promise<string> {
   const url = await emptyDatabase(t);

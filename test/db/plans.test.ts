@@ -9,6 +9,7 @@ import { postSteps } from '../support/post-steps.ts';
 import type { Punctual } from '../support/punctual.ts';
 import { planOf, runSent } from '../support/query-plan.ts';
 import { statementsOf, type Sent } from '../support/sent-statements.ts';
+import { storeChannel } from '../support/seed.ts';
 import { storeMany } from '../support/seed-deliveries.ts';
 
 // One database for serial tests, because they read all statements of this process.
@@ -233,6 +234,40 @@ test.serial(
     const others = texts.filter((text) => text !== 'prepared');
     t.deepEqual(others, ['begin', 'commit']);
     t.is(texts.length, 13, statements.map(({ text }) => text).join('\n'));
+  },
+);
+
+test.serial(
+  'one statement stores a post and counts those of its workspace with an index, also where two workspaces have nearly all',
+  async (t) => {
+    const em = api.punctual.orm.em.fork();
+    const clients = [await api.newClient(), await api.newClient()];
+    for (const { workspaceId } of clients) {
+      await em.execute(
+        `insert into posts (id, workspace_id, body, status, scheduled_at, created_at, updated_at)
+         select gen_random_uuid(), ?, 'As long as posts are.', (array['scheduled', 'draft'])[1 + n % 2],
+           now() + interval '1 hour', now(), now()
+         from generate_series(1, 9000) n`,
+        [workspaceId],
+      );
+    }
+
+    await em.execute('vacuum analyze posts');
+    const [client = await api.newClient()] = clients;
+    const channel = await storeChannel(api.punctual, client.workspaceId);
+    const draft = { body: 'x', channel_ids: [channel] };
+    for (const post of [draft, { ...draft, schedule_in_minutes: 60 }]) {
+      const sent = await statementsOf(async () => {
+        t.is((await client.post('/posts', post)).status, 201);
+      });
+
+      t.false(sent.some(({ text }) => /^(?:begin|savepoint)/iv.test(text)));
+      const { text: sql = '', values = [] } =
+        sent.find(({ text }) => text.includes('insert into posts')) ?? {};
+      const plan = await planOf(api.punctual.orm, { sql, values });
+      t.regex(plan, /Index Only Scan using posts_newest_by_status/v);
+      t.notRegex(plan, /Seq Scan on posts/v, plan);
+    }
   },
 );
 

@@ -1,7 +1,7 @@
 import type { Orm } from '../../db/orm.ts';
 
-/** Tables whose rows change without a stored object: the schema's own, and the counters of quotas. */
-const apart = ['migrations', 'installation', 'quota_shares'];
+/** Tables whose rows change without a stored object. */
+const apart = ['migrations', 'installation'];
 
 export type RowCounts = Readonly<Record<string, number>>;
 

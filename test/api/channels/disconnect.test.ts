@@ -175,7 +175,7 @@ test('the texts and options that posts had for a disconnected channel no longer 
   const { client, gone, stays, make, disconnect } = await workspace();
   const em = api.punctual.orm.em.fork();
   const used = async (): Promise<number> => {
-    const sql = 'select sum(text_used)::int as used from quota_shares where workspace_id = ?';
+    const sql = 'select text_used::int as used from workspaces where id = ?';
     return (await em.execute<{ used: number }[]>(sql, [client.workspaceId]))[0]?.used ?? -1;
   };
   await make([gone, stays], {

@@ -200,7 +200,7 @@ test('the analytics of a deleted post go with it', async (t) => {
 test('a deleted post gives its quota back', async (t) => {
   const { client, create } = await workspace();
   const used = async () => {
-    const sum = 'select sum(text_used)::int as bytes from quota_shares where workspace_id = ?';
+    const sum = 'select text_used::int as bytes from workspaces where id = ?';
     return (await execute(sum, [client.workspaceId]))[0]?.['bytes'];
   };
   await limit(api.punctual, client, { drafts: 1 });

@@ -170,7 +170,7 @@ test('a post that is cancelled in the Web UI counts as a draft from then on', as
   const { client, channel } = await limited(api.punctual, { drafts: 8 });
   const { workspaceId } = client;
   const id = idOf(await client.post('/posts', later(channel)), t);
-  idOf(await client.post('/posts', draftOf(1)), t); // All eight shares are counted now.
+  idOf(await client.post('/posts', draftOf(1)), t);
 
   const cancelled = { workspaceId, postId: id, revision: 1, canceled: true };
   t.like(await finalizePost(api.punctual.deps, cancelled), { status: 'draft' });
