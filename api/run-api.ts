@@ -185,7 +185,6 @@ const openMedia = (
   storage: createStorage(media),
   inspector: createInspector(),
   assertDiskSpace: diskGuard(media.mediaDir, media.leastFree),
-  underWay: new Map(),
   keepUnusedDays: retentionDays.unusedMedia,
   stallMs: 30_000,
 });

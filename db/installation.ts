@@ -140,8 +140,8 @@ async function checkStorage(orm: Orm, storage: Storage, mayClaim: boolean): Prom
 }
 
 async function hasFiles(orm: Orm): Promise<boolean> {
-  const files = db.selectFrom('media_files').select('id').where('deleted_at', 'is', null).limit(1);
-  return (await query(orm.em.fork(), files)).length > 0;
+  const file = sql`select 1 from media_files where deleted_at is null and stored_at is not null limit 1`;
+  return (await query(orm.em.fork(), file)).length > 0;
 }
 
 /** Marks this storage as the database's. */

@@ -68,7 +68,7 @@ export async function countMedia(em: Em, workspaceId: string): Promise<MediaUse>
     sql<{ files: number; media_bytes: string }>`
       select count(*)::int as files, 
         coalesce(sum(size_bytes + coalesce(octet_length(alt_text), 0)), 0)::text as media_bytes
-      from media_files where workspace_id = ${workspaceId} and deleted_at is null`,
+      from media_files where workspace_id = ${workspaceId} and deleted_at is null and stored_at is not null`,
   );
   return { files: row?.files ?? 0, media_bytes: Number(row?.media_bytes ?? 0) };
 }

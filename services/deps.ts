@@ -42,9 +42,6 @@ export type ServiceDeps = {
   readonly quotas: Quotas;
 };
 
-/** Bytes per workspace that this process has received and the library does not count yet. */
-export type BytesUnderWay = Map<string, number>;
-
 /** Dependencies of the media library. */
 export type MediaDeps = {
   readonly storage: MediaStorage;
@@ -55,8 +52,6 @@ export type MediaDeps = {
   readonly refuseUrl: (url: string) => string | null;
   /** @throws AppError `unavailable` when the free disk space is below the limit. */
   readonly assertDiskSpace: () => Promise<void>;
-  /** Bytes that all requests of this process are receiving. */
-  readonly underWay: BytesUnderWay;
   /** How many days unused files are kept; 0 keeps them forever. */
   readonly keepUnusedDays: number;
   /** How long an upload may stall, in milliseconds. */

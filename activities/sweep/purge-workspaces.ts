@@ -16,8 +16,8 @@ type Deps = Pick<ActivityDeps, 'orm' | 'now' | 'log' | 'publicUrl' | 'rules'>;
 
 /**
  * Deletes the rows of deleted workspaces, in batches until the time is up; the next sweeps continue. Each statement
- * finds the remaining rows, so it may stop anywhere and run twice at once. Removed files are listed as abandoned, and
- * the API deletes their bytes (`services/media/sweep-media.ts`). The workspace's own row keeps its id and its times.
+ * finds the remaining rows, so it may stop anywhere and run twice at once. Files are marked as deleted, and the API
+ * deletes their bytes (`services/media/sweep-media.ts`). The workspace's own row keeps its id and its times.
  *
  * @param isTimeUp Asked before each batch.
  */
@@ -125,16 +125,20 @@ const deletePosts: Deletion = (workspaceId) => sql`
     gone as (delete from posts where id in (select id from ended) returning id)
   select (select count(*)::int from found) as found, (select count(*)::int from gone) as gone`;
 
-/** Files of the library. The API removes the bytes of abandoned files within an hour. */
-const deleteMedia: Deletion = (workspaceId) => sql`
+/** The API removes the bytes of deleted files, and then their rows, within an hour. */
+const markFiles: Deletion = (workspaceId) => sql`
   with gone as (
-      delete from media_files where id = any(array(
-        select id from media_files where workspace_id = ${workspaceId} limit ${sql.lit(batchSize)}))
-      returning id, deleted_at),
-    abandoned as (
-      insert into unsettled_files (id, noted_at, is_lost)
-      select id, now() - interval '1 hour', true from gone where deleted_at is null on conflict do nothing)
+      update media_files set deleted_at = now(), stored_at = now() where id = any(array(
+        select id from media_files where workspace_id = ${workspaceId} and deleted_at is null limit ${sql.lit(batchSize)}))
+      returning 1)
   select count(*)::int as found, count(*)::int as gone from gone`;
+
+/** Files without bytes. */
+const deleteFiles: Deletion = (workspaceId) => sql`
+  with gone as (
+      delete from media_files where workspace_id = ${workspaceId} and stored_at is null returning 1)
+  select (select count(*)::int from media_files where workspace_id = ${workspaceId}) as found,
+    (select count(*)::int from gone) as gone`;
 
 /** @param through The table by which an index finds the rows, and the column that refers to it. */
 const rowsOf =
@@ -153,7 +157,7 @@ const rowsOf =
 
 /** In the order of their references. Attempts, slots, grants and links go with their parents. */
 const others: readonly Deletion[] = [
-  deleteMedia,
+  markFiles,
   rowsOf('deliveries', ['webhook_endpoints', 'endpoint_id']),
   rowsOf('webhook_endpoints'),
   rowsOf('events'),
@@ -165,4 +169,5 @@ const others: readonly Deletion[] = [
   rowsOf('network_use'),
   rowsOf('sweep_finds'),
   rowsOf('audit_log'),
+  deleteFiles,
 ];

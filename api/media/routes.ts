@@ -104,6 +104,7 @@ const uploadCall = (deps: ApiDeps): Route =>
         read: uploadReader(request),
         present: (file) => ({ media: presentMedia(deps.publicUrl, file) }),
         clientSignal: request.clientSignal,
+        bodyBytes: Number(request.header('content-length') || 0),
         idempotencyKey: idempotencyKey(request.header),
       });
       return createdAnswer({ media }, replayed, `/api/v1/media/${media.id}`);

@@ -5,7 +5,7 @@ import {
   ConnectLinkSchema,
   OauthAppSchema,
 } from './channels.ts';
-import { MediaFileSchema, UnsettledFileSchema } from './media.ts';
+import { MediaFileSchema } from './media.ts';
 import { MetricDaySchema, MetricReadsSchema, PostMetricsSchema } from './metrics.ts';
 import { InstallationSchema, NetworkUseSchema, SweepFindSchema } from './operations.ts';
 import { PostChannelSchema, PostPartSchema } from './post-channels.ts';
@@ -56,7 +56,6 @@ export const entities = [
   AuditEntrySchema,
   NetworkUseSchema,
   SweepFindSchema,
-  UnsettledFileSchema,
 ];
 
 /** Table types, so that Kysely checks names and types of columns. */

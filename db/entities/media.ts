@@ -26,7 +26,9 @@ export const MediaFileSchema = defineEntity({
     /** Secret in the file's link, which gives access without an API key. */
     linkToken: p.text(),
     createdAt: createdAt(),
-    /** Time of deletion. The row stays without bytes, so that a post that used the file can say so. */
+    /** Null until its bytes are stored, and from the moment when they are removed. */
+    storedAt: instant().strictNullable(),
+    /** Time of deletion. The row of a file that posts used stays, so that they can say so. */
     deletedAt: instant().strictNullable(),
   },
 });
@@ -34,20 +36,3 @@ export const MediaFileSchema = defineEntity({
 /** An image or a video of a workspace's media library. */
 export class MediaFile extends MediaFileSchema.class {}
 MediaFileSchema.setClass(MediaFile);
-
-/**
- * An unclaimed file of the storage: not yet or no longer in the library. The transaction that inserts or deletes the
- * file's row in the library deletes or inserts this row, so each stored file always has exactly one of both.
- */
-export const UnsettledFileSchema = defineEntity({
-  name: 'UnsettledFile',
-  tableName: 'unsettled_files',
-  properties: {
-    /** Key in the storage, and id of its (possible) row in the library. */
-    id: p.uuid().primary(),
-    /** By the database's clock. Time at which its storing began, or of the last attempt to remove it. */
-    notedAt: instant(),
-    /** No row of the library will refer to it, and its bytes are to be removed. */
-    isLost: p.boolean(),
-  },
-});

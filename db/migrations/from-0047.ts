@@ -98,6 +98,27 @@ export class Migration0058TextUsed extends Migration {
   }
 }
 
+/** A file's row comes before its bytes. */
+export class Migration0059StoredAt extends Migration {
+  override up(): void {
+    this.addSql(
+      `alter table "media_files" add column "stored_at" timestamptz(3) null default now()`,
+    );
+    this.addSql(`alter table "media_files" alter column "stored_at" drop default`);
+    this.addSql(`update "media_files" m set "stored_at" = null where "deleted_at" is not null
+      and not exists (select from "unsettled_files" u where u."id" = m."id")`);
+    // Files without a row become deleted ones of any workspace; the sweep removes their bytes and then these rows.
+    this
+      .addSql(`insert into "media_files" ("id", "workspace_id", "name", "type", "size_bytes", "storage_key", "link_token",
+        "created_at", "stored_at", "deleted_at")
+      select u."id", (select "id" from "workspaces" limit 1), '', '', 0, u."id", u."id", now(), now(), now()
+      from "unsettled_files" u where not exists (select from "media_files" m where m."id" = u."id")`);
+    this.addSql(`create index "media_files_unsettled" on "media_files" ("id")
+      where ("stored_at" is null and "deleted_at" is null) or ("stored_at" is not null and "deleted_at" is not null)`);
+    this.addSql(`drop table "unsettled_files"`);
+  }
+}
+
 /** The characters of a set, as ranges for a character class of PostgreSQL, whose own classes depend on the locale. */
 function inClass(set: string): string {
   const one = new RegExp(set, 'v');

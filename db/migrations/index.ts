@@ -10,6 +10,7 @@ import {
   Migration0056ServersInMemory,
   Migration0057LimitsInMemory,
   Migration0058TextUsed,
+  Migration0059StoredAt,
 } from './from-0047.ts';
 
 const baseline = 'migration-0046-dropped-references';
@@ -36,6 +37,7 @@ export const migrations = [
   { name: 'migration-0056-servers-in-memory', class: Migration0056ServersInMemory },
   { name: 'migration-0057-limits-in-memory', class: Migration0057LimitsInMemory },
   { name: 'migration-0058-text-used', class: Migration0058TextUsed },
+  { name: 'migration-0059-stored-at', class: Migration0059StoredAt },
 ];
 
 /** Part of the first migration now; databases of earlier versions list them. */

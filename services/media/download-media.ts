@@ -5,7 +5,7 @@ import { BodyTooLargeError, type Download, EgressError } from '../../runtime/egr
 import { namedIfOutOfRoom } from '../../runtime/storage/disk-storage.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { reserveFiles, type FileReservation } from '../quotas/media-quota.ts';
+import { assertFilesMayCome, whileDiskHasSpace } from '../quotas/media-quota.ts';
 import { nameInUrl } from './file-texts.ts';
 import {
   maxFileBytes,
@@ -30,7 +30,7 @@ export type GivenUrl = {
 
 /**
  * Downloads files into the media library's storage: all of them or none. Runs at most 4 downloads at a time, fetches a
- * repeated URL once, and stops at the first failure. The caller inserts the rows with `insertMedia`:
+ * repeated URL once, and stops at the first failure. The caller puts them into the library with `insertMedia`:
  *
  *     const stored = await downloadMedia(deps, owner, urls, signal);
  *     try {
@@ -56,7 +56,8 @@ export async function downloadMedia(
 
   assertAllowed(deps, urls);
   const wanted = [...new Set(urls.map(({ url }) => url))];
-  const coming = await reserveFiles(deps.orm.em.fork(), deps.media, owner, wanted.length);
+  const coming = { files: wanted.length, bytes: wanted.length };
+  await assertFilesMayCome(deps.orm.em.fork(), deps.media, owner, coming);
   const files: NewMedia[] = [];
   const stop = new AbortController();
   const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
@@ -67,7 +68,6 @@ export async function downloadMedia(
         files[index] = await fetchFile(deps, url, {
           workspaceId: owner.workspaceId,
           signal: either,
-          coming,
         });
       } catch (error) {
         // Only the first error counts: the others fail because of the abort.
@@ -79,11 +79,11 @@ export async function downloadMedia(
   await Promise.all(Array.from({ length: atATime }, work));
   if (stop.signal.aborted) {
     const stored = files.filter((file) => file !== undefined);
-    await storedMedia(deps, stored, coming).removeUnclaimed();
+    await storedMedia(deps, stored).removeUnclaimed();
     throw stop.signal.reason;
   }
 
-  return storedMedia(deps, files, coming);
+  return storedMedia(deps, files);
 }
 
 /** Refuses every URL that is wrong by its text alone, before any request. */
@@ -121,10 +121,7 @@ const maxRedirects = 3;
  */
 const headers = { 'user-agent': 'Punctual/1.0', accept: 'image/*, video/*, */*;q=0.1' };
 
-type Request = Pick<Sent, 'workspaceId'> & {
-  readonly signal: AbortSignal;
-  readonly coming: Pick<FileReservation, 'through'>;
-};
+type Request = Pick<Sent, 'workspaceId'> & { readonly signal: AbortSignal };
 
 /**
  * Downloads and stores one file.
@@ -135,7 +132,7 @@ type Request = Pick<Sent, 'workspaceId'> & {
 async function fetchFile(
   deps: Pick<ServiceDeps, 'orm' | 'media'>,
   url: string,
-  { workspaceId, signal, coming }: Request,
+  { workspaceId, signal }: Request,
 ): Promise<NewMedia> {
   const { downloader, staging, stallMs } = deps.media;
   const filePath = staging.newPath();
@@ -158,7 +155,11 @@ async function fetchFile(
       found.body.destroy();
       throw error;
     });
-    await pipeline(found.body, coming.through, file.createWriteStream());
+    await pipeline(
+      found.body,
+      (bytes: AsyncIterable<Buffer>) => whileDiskHasSpace(deps.media, bytes),
+      file.createWriteStream(),
+    );
     return await storeFile(deps, filePath, {
       name: nameInUrl(url),
       altText: null,

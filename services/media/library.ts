@@ -7,9 +7,10 @@ import { isOpenPost } from '../../db/post-status.ts';
 import { db, query, queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
+import { describeError } from '../../runtime/logger.ts';
 import { encodeCursor, readCursor } from '../cursor.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { abandonFile, removeUnclaimed } from './unclaimed-files.ts';
+import { removeBytes } from './unclaimed-files.ts';
 
 /** Maximum files per page. */
 export const maxMediaPage = 50;
@@ -38,7 +39,7 @@ export async function listMedia(
   const none = sql``;
   const rows = await queryPlanned<EntityDictionary<MediaFile>>(
     em,
-    sql`select * from media_files where workspace_id = ${workspaceId} and deleted_at is null
+    sql`select * from media_files where workspace_id = ${workspaceId} and deleted_at is null and stored_at is not null
      ${type === undefined ? none : sql`and type like ${`${type}/%`}`}
      ${search === undefined ? none : sql`and name ilike ${`%${literally(search)}%`}`}
      ${after ? sql`and (created_at, id) < (${after.createdAt}, ${after.id})` : none}
@@ -62,9 +63,12 @@ function assertText(search: string): void {
 const literally = (search: string): string =>
   search.normalize('NFC').replaceAll(/[\\%_]/gv, String.raw`\$&`);
 
+/** The condition of files that are neither deleted nor still being stored. */
+export const inLibrary = { deletedAt: null, storedAt: { $ne: null } } as const;
+
 /** @throws AppError `not_found` */
 export async function loadMedia(em: Em, workspaceId: string, id: string): Promise<MediaFile> {
-  const file = await em.findOne(MediaFile, { id, workspaceId, deletedAt: null });
+  const file = await em.findOne(MediaFile, { id, workspaceId, ...inLibrary });
   if (!file) {
     throw unknownFile(id);
   }
@@ -75,7 +79,7 @@ export async function loadMedia(em: Em, workspaceId: string, id: string): Promis
 /** Finds a file by the token of its link, in any workspace. @returns null when there is none. */
 export async function findByLink(em: Em, linkToken: string): Promise<MediaFile | null> {
   const isToken = /^[0-9A-Za-z]{32}$/v.test(linkToken);
-  return isToken ? em.findOne(MediaFile, { linkToken, deletedAt: null }) : null;
+  return isToken ? em.findOne(MediaFile, { linkToken, ...inLibrary }) : null;
 }
 
 /**
@@ -91,10 +95,14 @@ export async function deleteMedia(
   const { orm, now } = deps;
   await orm.em.fork().transactional(async (em) => {
     await markDeleted(em, actor.workspaceId, id, now());
-    await abandonFile(em, id);
     await recordAudit(em, actor, 'media.deleted', id);
   });
-  await removeUnclaimed(deps, [id]);
+  await removeBytes(deps, [id]).catch((error: unknown) =>
+    deps.log.warn(
+      { error: describeError(error), file: id },
+      'file not removed, the next sweep retries',
+    ),
+  );
 }
 
 async function markDeleted(em: Em, workspaceId: string, id: string, at: Date): Promise<void> {
@@ -103,7 +111,7 @@ async function markDeleted(em: Em, workspaceId: string, id: string, at: Date): P
   const [file] = await query(
     em,
     sql`select id from media_files
-     where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null for update`,
+     where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null and stored_at is not null for update`,
   );
   if (!file) {
     throw unknownFile(id);

@@ -8,14 +8,14 @@ import type { MediaDetails } from '../../domain/media.ts';
 import { newLinkToken } from '../../runtime/secrets.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { reserveMediaQuota, type FileReservation } from '../quotas/media-quota.ts';
+import { reserveMediaQuota } from '../quotas/media-quota.ts';
 import { fileName } from './file-texts.ts';
-import { claimFiles, registerFile, removeUnclaimed } from './unclaimed-files.ts';
+import { beginFile, claimFiles, removeUnclaimed } from './unclaimed-files.ts';
 
 /** Limit of a file, in bytes: 200 MB, read as MiB. */
 export const maxFileBytes = 200 * 1024 * 1024;
 
-/** A stored file whose row `insertMedia` still has to insert. */
+/** A stored file that `insertMedia` still has to put into the library. */
 export type NewMedia = {
   readonly id: string;
   readonly name: string;
@@ -33,16 +33,12 @@ export type NewMedia = {
 };
 
 /** Stored files for `insertMedia`. */
-export type MediaToInsert = {
-  readonly files: readonly NewMedia[];
-  /** Called in the transaction that inserts the rows: the library's quota now counts the files. */
-  readonly countedInLibrary: () => void;
-};
+export type MediaToInsert = { readonly files: readonly NewMedia[] };
 
-/** Stored files without rows. Always call `removeUnclaimed` at the end. */
+/** Stored files outside of the library. Always call `removeUnclaimed` at the end. */
 export type StoredMedia = MediaToInsert & {
   /**
-   * Removes the files without a row: none after a commit, all after a failure. Never throws. A file that cannot be
+   * Removes the files that are not in the library: none after a commit, all after a failure. Never throws. A file that cannot be
    * removed or decided now is left to `sweep-media.ts`.
    */
   removeUnclaimed(): Promise<void>;
@@ -59,7 +55,7 @@ export type Sent = {
 };
 
 /**
- * Inspects a complete file and stores it. Afterwards the caller removes it unless a row claims it (see `StoredMedia`).
+ * Inspects a complete file and stores it. Afterwards the caller claims it or removes it (see `StoredMedia`).
  *
  * @param filePath In the staging folder; the file may be moved away.
  * @throws AppError `invalid_media` when it is neither an image nor a video; `unavailable` when there is no space or
@@ -77,9 +73,7 @@ export async function storeFile(
 
   const { size: sizeBytes } = await stat(filePath);
   const id = newId();
-  await registerFile(orm.em.fork(), id);
-  await storage.put(id, filePath, { type: facts.type, sizeBytes });
-  return {
+  const file = {
     ...facts,
     id,
     name: fileName(name, facts.type),
@@ -88,52 +82,47 @@ export async function storeFile(
     storageKey: id,
     linkToken: newLinkToken(),
   };
+  await beginFile(orm.em.fork(), workspaceId, file);
+  await storage.put(id, filePath, { type: facts.type, sizeBytes });
+  return file;
 }
 
-/** Wraps files that were stored for a caller who inserts their rows next. */
+/** Wraps files that were stored for a caller who puts them into the library next. */
 export const storedMedia = (
   deps: Pick<ServiceDeps, 'orm' | 'log' | 'media'>,
   files: readonly NewMedia[],
-  coming: FileReservation,
 ): StoredMedia => ({
   files,
-  countedInLibrary: coming.release,
-  removeUnclaimed: async () => {
-    await removeUnclaimed(
+  removeUnclaimed: () =>
+    removeUnclaimed(
       deps,
       files.map(({ id }) => id),
-    );
-    coming.release();
-  },
+    ),
 });
 
 export const noMedia: StoredMedia = {
   files: [],
-  countedInLibrary: () => undefined,
   removeUnclaimed: () => Promise.resolve(),
 };
 
 /**
- * Creates the rows of stored files in the caller's transaction. They are inserted when it flushes.
+ * Puts stored files into the library, in the caller's transaction.
  *
  * @throws AppError `quota_exceeded`; `unavailable` when the request took so long that its files were abandoned.
  */
 export async function insertMedia(
   em: Em,
   owner: QuotaOwner,
-  { files, countedInLibrary }: MediaToInsert,
+  { files }: MediaToInsert,
   createdAt: Date,
 ): Promise<MediaFile[]> {
+  if (files.length === 0) {
+    return [];
+  }
+
+  const ids = files.map(({ id }) => id);
   await reserveMediaQuota(em, owner, files);
-  // Before the commit, after which the files would count twice. The library's lock admits one transaction of a
-  // workspace at a time.
-  countedInLibrary();
-  await claimFiles(
-    em,
-    files.map(({ id }) => id),
-  );
-  await recordAudit(em, owner, 'media.uploaded', ...files.map(({ id }) => id));
-  return files.map((file) =>
-    em.create(MediaFile, { ...file, workspaceId: owner.workspaceId, createdAt, deletedAt: null }),
-  );
+  const inserted = await claimFiles(em, ids, createdAt);
+  await recordAudit(em, owner, 'media.uploaded', ...ids);
+  return inserted;
 }

@@ -4,7 +4,7 @@ import { query } from '../../db/query.ts';
 import { describeError } from '../../runtime/logger.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { namesFile } from './library.ts';
-import { abandonStale, removeAbandoned } from './unclaimed-files.ts';
+import { abandonUnclaimed, removeBytes } from './unclaimed-files.ts';
 
 type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
 
@@ -33,13 +33,24 @@ export async function sweepMedia(deps: Deps): Promise<void> {
   await pass('unclaimed files not removed', () => removeStale(deps));
 }
 
+/** Removes files that a request began to store more than an hour ago, and the bytes of deleted files. */
 async function removeStale(deps: Deps): Promise<void> {
-  for (let failures = 0; failures < mostFailures;) {
-    const ids = await abandonStale(deps.orm.em.fork(), batch);
-    failures += await removeAbandoned(deps, ids);
-    if (ids.length < batch) {
+  const em = deps.orm.em.fork();
+  await abandonUnclaimed(em, sql`created_at < now() - interval '1 hour'`);
+  for (let failures = 0, after = '00000000-0000-0000-0000-000000000000'; ;) {
+    const rows = await query(
+      em,
+      sql<{ id: string }>`select id from media_files
+        where deleted_at is not null and stored_at is not null and id > ${after} order by id limit ${batch}`,
+    );
+    const ids = rows.map(({ id }) => id);
+    failures += await removeBytes(deps, ids);
+    const last = ids.at(-1);
+    if (last === undefined || failures >= mostFailures) {
       return;
     }
+
+    after = last;
   }
 }
 
@@ -78,7 +89,7 @@ async function removeUnused(deps: Deps, days: number): Promise<void> {
     }
 
     deps.log.info({ files: ids }, `deleted files unused for ${days} days`);
-    await removeAbandoned(deps, ids);
+    await removeBytes(deps, ids);
   }
 }
 
@@ -93,7 +104,7 @@ async function deleteSome(em: Em, days: number): Promise<string[]> {
   const locked = await query<{ id: string }>(
     em,
     sql`select m.id from media_files m
-     where m.deleted_at is null and m.created_at < now() - make_interval(days => ${days}::int)
+     where m.deleted_at is null and m.stored_at is not null and m.created_at < now() - make_interval(days => ${days}::int)
        and ${isUnused}
      order by m.created_at limit ${batch} for update of m skip locked`,
   );
@@ -105,14 +116,10 @@ async function deleteSome(em: Em, days: number): Promise<string[]> {
   // before the lock.
   const deleted = await query<{ id: string }>(
     em,
-    sql`with gone as (
-       update media_files m set deleted_at = now()
+    sql`update media_files m set deleted_at = now()
        where m.id = any(${locked.map(({ id }) => id)}::uuid[])
          and ${isUnused}
-       returning m.id
-     )
-     insert into unsettled_files (id, noted_at, is_lost) select id, now(), true from gone
-     on conflict do nothing returning id`,
+       returning m.id`,
   );
   return deleted.map(({ id }) => id);
 }

@@ -1,92 +1,68 @@
-import { sql } from 'kysely';
+import { raw } from '@mikro-orm/core';
+import { sql, type RawBuilder } from 'kysely';
+import { MediaFile } from '../../db/entities/media.ts';
 import type { Em } from '../../db/orm.ts';
-import { db, query } from '../../db/query.ts';
+import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { describeError } from '../../runtime/logger.ts';
 import type { ServiceDeps } from '../deps.ts';
 
-// A file is stored before its row is inserted, and removed after its row is deleted; a crash or a lost response may
-// come in between. `unsettled_files` lists the stored files without a row. Its rows change in the transactions that
-// decide the file's fate, which keep them locked until they end.
+// A crash or a lost response may come between the bytes of a file and its row. So the row comes first, without
+// `stored_at`, and is committed before the bytes are stored; and it keeps `stored_at` after its deletion until the bytes
+// are removed. The sweep finds both by `media_files_unsettled`.
 
-/** Registers a file before it is stored. Commits first, so that no stored bytes are forgotten. */
-export async function registerFile(em: Em, id: string): Promise<void> {
-  await query(
-    em,
-    sql`insert into unsettled_files (id, noted_at, is_lost) values (${id}, now(), false)`,
-  );
+/** Commits the row of a file whose bytes are stored next. */
+export async function beginFile(
+  em: Em,
+  workspaceId: string,
+  file: Omit<MediaFile, 'workspaceId' | 'createdAt' | 'storedAt' | 'deletedAt'>,
+): Promise<void> {
+  const createdAt = raw<Date>('now()'); // The sweep compares it with the database's clock.
+  await em.insert(MediaFile, { ...file, workspaceId, createdAt, storedAt: null, deletedAt: null });
 }
 
 /**
- * Claims files in the caller's transaction, which inserts their rows.
+ * Puts stored files into the library, in the caller's transaction.
  *
  * @throws AppError `unavailable` when the request took so long that the sweep abandoned its files.
  */
-export async function claimFiles(em: Em, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) {
-    return;
-  }
-
-  const claimed = await query(
+export async function claimFiles(em: Em, ids: readonly string[], at: Date): Promise<MediaFile[]> {
+  const rows = await query<object>(
     em,
-    sql`delete from unsettled_files where id = any(${ids}::uuid[]) and not is_lost returning id`,
+    sql`update media_files set stored_at = ${at}, created_at = ${at}
+        where id = any(${ids}::uuid[]) and stored_at is null and deleted_at is null returning *`,
   );
-  if (claimed.length < ids.length) {
+  if (rows.length < ids.length) {
     throw new AppError('unavailable', 'The request took too long. Send it again.', {
       retryAfter: 1,
     });
   }
-}
 
-/** Abandons a file in the caller's transaction, which deletes its row. */
-export async function abandonFile(em: Em, id: string): Promise<void> {
-  await query(
-    em,
-    sql`insert into unsettled_files (id, noted_at, is_lost) values (${id}, now(), true) on conflict do nothing`,
-  );
+  return rows.map((row) => em.map(MediaFile, row));
 }
 
 /**
- * Abandons the unclaimed files of a request. Skips files that a running transaction has locked: a COMMIT without a
- * response may still succeed.
- *
- * @returns the ids of the abandoned files.
+ * Marks files that are not in the library for removal. Skips files that a running transaction has locked: a COMMIT
+ * without a response may still succeed.
  */
-async function abandonUnclaimed(em: Em, ids: readonly string[]): Promise<string[]> {
-  const abandoned = await query<{ id: string }>(
+export const abandonUnclaimed = (em: Em, which: RawBuilder<unknown>): Promise<{ id: string }[]> =>
+  query<{ id: string }>(
     em,
-    sql`update unsettled_files set is_lost = true
-     where id in (select id from unsettled_files where id = any(${ids}::uuid[]) for update skip locked)
-     returning id`,
+    sql`update media_files set deleted_at = now(), stored_at = now()
+        where id in (select id from media_files
+          where stored_at is null and deleted_at is null and ${which} for update skip locked)
+        returning id`,
   );
-  return abandoned.map(({ id }) => id);
-}
-
-/**
- * Abandons files that were registered more than an hour ago, oldest first. A request that still runs then cannot claim
- * them and fails. Each file is returned once an hour, over all processes.
- */
-export async function abandonStale(em: Em, limit: number): Promise<string[]> {
-  const abandoned = await query<{ id: string }>(
-    em,
-    sql`update unsettled_files set is_lost = true, noted_at = now()
-     where id in (
-       select id from unsettled_files where noted_at < now() - interval '1 hour'
-       order by noted_at limit ${limit} for update skip locked
-     )
-     returning id`,
-  );
-  return abandoned.map(({ id }) => id);
-}
 
 type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
 
 /**
- * Removes the bytes of abandoned files. A failed removal is logged; the file stays registered for a later sweep.
+ * Removes the bytes of deleted files, and the rows that no post needs. A failed removal is logged; a later sweep
+ * repeats it.
  *
  * @returns how many removals failed.
  */
-export async function removeAbandoned(
+export async function removeBytes(
   { orm, log, media: { storage } }: Deps,
   ids: readonly string[],
 ): Promise<number> {
@@ -104,11 +80,13 @@ export async function removeAbandoned(
   }
 
   if (removed.length > 0) {
+    const em = orm.em.fork();
+    const these = sql`m.id = any(${removed}::uuid[]) and m.deleted_at is not null`;
+    await query(em, sql`update media_files m set stored_at = null where ${these}`);
     await query(
-      orm.em.fork(),
-      db
-        .deleteFrom('unsettled_files')
-        .where(sql<boolean>`id = any(${removed}::uuid[]) and is_lost`),
+      em,
+      sql`delete from media_files m where ${these} and not exists (
+          select from post_media pm where pm.media_id = m.id and pm.workspace_id = m.workspace_id)`,
     );
   }
 
@@ -116,10 +94,10 @@ export async function removeAbandoned(
 }
 
 /**
- * Removes the files of a request that have no row, after its transaction. The database decides, not what the caller
- * saw. While a COMMIT without a response is under way, the sweep handles the file.
+ * Removes the files of a request that are not in the library, after its transaction. The database decides, not what the
+ * caller saw. While a COMMIT without a response is under way, the sweep handles the file.
  *
- * Never throws: undecided files stay registered.
+ * Never throws: the sweep finds undecided files.
  */
 export async function removeUnclaimed(deps: Deps, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) {
@@ -127,7 +105,11 @@ export async function removeUnclaimed(deps: Deps, ids: readonly string[]): Promi
   }
 
   try {
-    await removeAbandoned(deps, await abandonUnclaimed(deps.orm.em.fork(), ids));
+    const abandoned = await abandonUnclaimed(deps.orm.em.fork(), sql`id = any(${ids}::uuid[])`);
+    await removeBytes(
+      deps,
+      abandoned.map(({ id }) => id),
+    );
   } catch (error) {
     deps.log.warn(
       { error: describeError(error), files: ids },

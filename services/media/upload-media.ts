@@ -7,7 +7,7 @@ import { namedIfOutOfRoom } from '../../runtime/storage/disk-storage.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { createOnce, fingerprint, isKeyUsed, type RequestKey } from '../idempotency.ts';
-import { reserveFiles, type FileReservation } from '../quotas/media-quota.ts';
+import { assertFilesMayCome, whileDiskHasSpace } from '../quotas/media-quota.ts';
 import { insertMedia, maxFileBytes, storedMedia, storeFile, type Sent } from './store-files.ts';
 
 /** Where the bytes of an upload go, and their limits. */
@@ -15,7 +15,7 @@ type UploadTarget = {
   /** The reader writes the file to it, but does not close it after a failure. */
   readonly sink: Writable;
   /** Transforms the bytes on the way, and may refuse them. */
-  readonly through: FileReservation['through'];
+  readonly through: (bytes: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
   readonly maxBytes: number;
   /** How long the client may stall, in milliseconds. */
   readonly stallMs: number;
@@ -24,12 +24,17 @@ type UploadTarget = {
 /** Receives one file, and returns what came with it. Called once the file may be stored. */
 export type ReadUpload = (target: UploadTarget) => Promise<Pick<Sent, 'name' | 'altText'>>;
 
+/** Bytes of a body that may not be the file's: boundaries, headers and other fields. */
+const mostFormBytes = 16 * 1024;
+
 /** How a caller shows a file, and how the request names it. */
 type UploadRequest<T> = {
   readonly read: ReadUpload;
   /** Returns JSON, which a repeated request gets again. */
   readonly present: (file: MediaFile) => T;
   readonly clientSignal: () => AbortSignal;
+  /** By its `Content-Length`; 0 without one. */
+  readonly bodyBytes: number;
   readonly idempotencyKey: string | undefined;
 };
 
@@ -45,25 +50,25 @@ export async function uploadMedia<T extends object>(
   request: UploadRequest<T>,
 ): Promise<T & { readonly replayed: boolean }> {
   const { media, orm } = deps;
-  const { read, idempotencyKey } = request;
+  const { read, bodyBytes, idempotencyKey } = request;
   if (idempotencyKey !== undefined && (await isKnown(deps, owner, idempotencyKey))) {
     return repeatUpload(deps, owner, { ...request, idempotencyKey });
   }
 
-  // Before the body is read: a request without quota or space should cost nothing.
-  const coming = await reserveFiles(orm.em.fork(), media, owner, 1);
+  const bytes = Math.min(Math.max(1, bodyBytes - mostFormBytes), maxFileBytes);
+  await assertFilesMayCome(orm.em.fork(), media, owner, { files: 1, bytes });
   const filePath = media.staging.newPath();
   const hash = createHash('sha256');
   try {
     const fields = await receive(filePath, (sink) => {
-      const through = (bytes: AsyncIterable<Buffer>) =>
-        coming.through(idempotencyKey === undefined ? bytes : hashed(bytes, hash));
+      const through = (pieces: AsyncIterable<Buffer>) =>
+        whileDiskHasSpace(media, idempotencyKey === undefined ? pieces : hashed(pieces, hash));
       return read({ sink, through, maxBytes: maxFileBytes, stallMs: media.stallMs });
     });
     const key = idempotencyKey === undefined ? undefined : keyOf(idempotencyKey, fields, hash);
     const signal = request.clientSignal();
     const sent = { ...fields, workspaceId: owner.workspaceId, signal };
-    const stored = storedMedia(deps, [await storeFile(deps, filePath, sent)], coming);
+    const stored = storedMedia(deps, [await storeFile(deps, filePath, sent)]);
     try {
       return await createOnce<T>(deps, owner.workspaceId, key, (transact) =>
         transact(async (em) => {
@@ -82,7 +87,6 @@ export async function uploadMedia<T extends object>(
     throw namedIfOutOfRoom(error);
   } finally {
     await rm(filePath, { force: true });
-    coming.release();
   }
 }
 

@@ -5,6 +5,7 @@ import type { Em } from '../../db/orm.ts';
 import { query, queryPlanned } from '../../db/query.ts';
 import { AppError, pointerToken } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
+import { inLibrary } from '../media/library.ts';
 import type { PostContent } from './content.ts';
 import type { AttachmentFacts } from '../../networks/content-rules.ts';
 import type { GivenFiles } from './given-files.ts';
@@ -114,7 +115,7 @@ export async function chooseMedia(
   }
 
   const found = wellFormed.length
-    ? await em.find(MediaFile, { id: { $in: wellFormed }, workspaceId, deletedAt: null })
+    ? await em.find(MediaFile, { id: { $in: wellFormed }, workspaceId, ...inLibrary })
     : [];
   const byId = new Map(found.map((file) => [file.id, file]));
   const unknown = given.flatMap(({ ids, path }) =>

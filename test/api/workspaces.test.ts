@@ -238,7 +238,10 @@ test('a deleted workspace publishes nothing more, and every row and file of it g
   }
 
   await poll(
-    () => purge(Number.POSITIVE_INFINITY),
+    async () => {
+      await sweepLibrary(punctual);
+      return purge(Number.POSITIVE_INFINITY);
+    },
     (rows) => rows === 0,
   );
   await poll(
@@ -247,7 +250,6 @@ test('a deleted workspace publishes nothing more, and every row and file of it g
   );
   t.deepEqual(network.sends, []);
   t.deepEqual(await storedRows(punctual.orm, other.client.workspaceId), theirs);
-  await sweepLibrary(punctual);
   t.is((await filesOf(punctual)).length, files.length - 1);
 
   t.is((await operator.get(`/workspaces/${workspaceId}`)).status, 200);

@@ -119,6 +119,38 @@ test.serial(
   },
 );
 
+test.serial(
+  'files from before the upgrade stay, and what is no file of the library is swept',
+  async (t) => {
+    const url = await emptyDatabase(t);
+    const later = migrations.splice(migrations.findIndex(({ name }) => name.includes('0059')));
+    await migrate(url);
+    migrations.push(...later);
+    const orm = createOrm(url, patience);
+    t.teardown(() => orm.close());
+    const ask = (sql: string) => orm.em.fork().execute(sql);
+    await ask(`insert into workspaces (id, created_at) values (gen_random_uuid(), now())`);
+    await ask(`insert into media_files (id, workspace_id, name, type, size_bytes, storage_key, link_token, created_at, deleted_at)
+    select gen_random_uuid(), id, file, 'image/png', 1, file, file, now(), case when file <> 'kept' then now() end
+    from workspaces, unnest(array['kept', 'deleted', 'to remove']) file`);
+    await ask(`insert into unsettled_files (id, noted_at, is_lost)
+    select id, now(), true from media_files where name = 'to remove' union all select gen_random_uuid(), now(), false`);
+
+    await migrate(url);
+
+    t.deepEqual(
+      await ask(`select name, stored_at is not null as has_bytes, deleted_at is not null as is_deleted
+      from media_files order by name`),
+      [
+        { name: '', has_bytes: true, is_deleted: true },
+        { name: 'deleted', has_bytes: false, is_deleted: true },
+        { name: 'kept', has_bytes: true, is_deleted: false },
+        { name: 'to remove', has_bytes: true, is_deleted: true },
+      ],
+    );
+  },
+);
+
 /** A database that has run these migrations and the schema of commit ffedd9cb. */
 async function olderDatabase(t: ExecutionContext, names: readonly string[]): Promise<string> {
   const url = await emptyDatabase(t);

@@ -31,8 +31,8 @@ const fillings = [
      created_at, updated_at)
    select gen_random_uuid(), workspace_id, id, channel_id, 1, 0, id, 'sent', 'x', '{}', now(), now()
    from post_channels where status = 'published'`,
-  `insert into media_files (id, workspace_id, name, type, size_bytes, storage_key, link_token, created_at)
-   select gen_random_uuid(), w.id, n || '.png', 'image/png', 1, gen_random_uuid(), gen_random_uuid(), ${minutesAgo}
+  `insert into media_files (id, workspace_id, name, type, size_bytes, storage_key, link_token, created_at, stored_at)
+   select gen_random_uuid(), w.id, n || '.png', 'image/png', 1, gen_random_uuid(), gen_random_uuid(), ${minutesAgo}, now()
    from workspaces w, generate_series(1, 500) n`,
   `insert into webhook_endpoints (id, workspace_id, url, events, sealed_secret, secret_hint, created_at)
    select gen_random_uuid(), w.id, 'https://example.com/1', '["post.failed"]', 'x', 'x', now() from workspaces w`,

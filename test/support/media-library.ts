@@ -77,12 +77,12 @@ export async function newFilesOf(
 export const linkTo = ({ url }: Pick<Punctual, 'url'>, link: string): string =>
   link.replace('https://punctual.example', url);
 
-/** The number of media rows of a workspace, without deleted files. */
+/** The number of files in the library of a workspace. */
 export async function rowsOf(punctual: Punctual, workspaceId: string): Promise<number> {
   const [row] = await punctual.orm.em
     .fork()
     .execute<{ count: string }[]>(
-      'select count(*) from media_files where workspace_id = ? and deleted_at is null',
+      'select count(*) from media_files where workspace_id = ? and deleted_at is null and stored_at is not null',
       [workspaceId],
     );
   return Number(row?.count);
@@ -107,7 +107,6 @@ export async function sweepLibrary(
     inspector: createInspector(),
     refuseUrl: () => null,
     assertDiskSpace: () => Promise.resolve(),
-    underWay: new Map<string, number>(),
     keepUnusedDays,
     stallMs: 1000,
   };
@@ -115,13 +114,19 @@ export async function sweepLibrary(
 }
 
 /** Makes unclaimed files two hours older. */
-export const ageUnsettled = ({ orm }: Pick<Punctual, 'orm'>): Promise<unknown> =>
-  orm.em.fork().execute("update unsettled_files set noted_at = noted_at - interval '2 hours'");
+export const ageUnclaimed = ({ orm }: Pick<Punctual, 'orm'>): Promise<unknown> =>
+  orm.em
+    .fork()
+    .execute(
+      "update media_files set created_at = created_at - interval '2 hours' where stored_at is null and deleted_at is null",
+    );
 
-/** Files that are stored, or were about to be, and have no row. */
+/** Files that are stored, or were about to be, and are not in the library. */
 export async function unsettledOf({ orm }: Pick<Punctual, 'orm'>): Promise<string[]> {
   const rows = await orm.em
     .fork()
-    .execute<{ id: string }[]>('select id from unsettled_files order by id');
+    .execute<{ id: string }[]>(
+      'select id from media_files where (stored_at is null) = (deleted_at is null) order by id',
+    );
   return rows.map(({ id }) => id);
 }

@@ -138,9 +138,8 @@ function apiCalls(
       messages.push(message);
     }
   };
-  const media = { underWay: new Map() };
   // Without the dependencies of calls with files.
-  const services = { ...deps, media, networks: openNetworks({}) } as unknown as ServiceDeps;
+  const services = { ...deps, networks: openNetworks({}) } as unknown as ServiceDeps;
   const caller = { ...key, scopes, channelIds: null, plan: 'standard', quotas: usualQuotas };
   const { workspaceId } = key;
   return {

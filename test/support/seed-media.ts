@@ -24,6 +24,7 @@ export async function storeMedia(
     durationMs: null,
     storageKey: crypto.randomUUID(),
     linkToken: crypto.randomUUID(),
+    storedAt: facts.deletedAt ? null : new Date(),
     deletedAt: null,
     ...facts,
   });
@@ -63,6 +64,7 @@ export async function storeFile(
     durationMs: null,
     storageKey,
     linkToken: crypto.randomUUID(),
+    storedAt: new Date(),
     deletedAt: null,
   });
   await em.flush();

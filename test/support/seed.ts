@@ -175,7 +175,7 @@ export async function storeUnsynced(
     notes: [],
     key: undefined,
   };
-  const noFiles = { files: [], countedInLibrary: () => undefined };
+  const noFiles = { files: [] };
   await storePost(deps, { workspaceId, quotas: usualQuotas }, channels, post, noFiles);
   return id;
 }

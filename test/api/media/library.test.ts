@@ -43,8 +43,8 @@ test('at most 50 files are listed, and files with equal times are not lost betwe
   const { punctual } = api;
   const client = await api.newClient();
   await punctual.orm.em.fork().execute(
-    `insert into media_files (id, workspace_id, name, type, size_bytes, storage_key, link_token, created_at)
-     select gen_random_uuid(), ?, 'copy', 'image/png', 1, n, n, '2027-01-01' from generate_series(1, 60) n`,
+    `insert into media_files (id, workspace_id, name, type, size_bytes, storage_key, link_token, created_at, stored_at)
+     select gen_random_uuid(), ?, 'copy', 'image/png', 1, n, n, '2027-01-01', now() from generate_series(1, 60) n`,
     [client.workspaceId],
   );
   const first = (await client.get('/media')).body;

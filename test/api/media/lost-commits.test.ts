@@ -29,13 +29,13 @@ const library = beforeTests(needs('postgres'), async (scope) => {
   // Simulates a slow disk or standby: a commit that changes files waits while the test holds the lock.
   await em.execute(`create function wait_for_test() returns trigger language plpgsql as $$
     begin perform pg_advisory_xact_lock_shared(hashtext(new.workspace_id::text)); return null; end $$`);
-  await em.execute(`create constraint trigger slow_commit after insert or update on media_files
+  await em.execute(`create constraint trigger slow_commit after update on media_files
     deferrable initially deferred for each row execute function wait_for_test()`);
   // Every file is registered two hours ago, so that no sweep skips it for its age.
-  await em.execute(`create function note_early() returns trigger language plpgsql as $$
-    begin new.noted_at = new.noted_at - interval '2 hours'; return new; end $$`);
-  await em.execute(`create trigger note_early before insert on unsettled_files
-    for each row execute function note_early()`);
+  await em.execute(`create function begin_early() returns trigger language plpgsql as $$
+    begin new.created_at = new.created_at - interval '2 hours'; return new; end $$`);
+  await em.execute(`create trigger begin_early before insert on media_files
+    for each row execute function begin_early()`);
   return { site, punctual };
 });
 

@@ -8,7 +8,7 @@ import { newClient } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { picture } from '../../support/media-files.ts';
 import {
-  ageUnsettled,
+  ageUnclaimed,
   filesOf,
   newFilesOf,
   noTemporal,
@@ -44,13 +44,10 @@ async function ageStaged({ mediaDir }: Punctual): Promise<void> {
   }
 }
 
-/** Leaves a file as a crash between its bytes and its row does. */
+/** Leaves a file as a crash between its bytes and its commit does. */
 async function crash({ orm }: Punctual, id: string): Promise<void> {
   const em = orm.em.fork();
-  await em.execute('delete from media_files where id = ?', [id]);
-  await em.execute('insert into unsettled_files (id, noted_at, is_lost) values (?, now(), false)', [
-    id,
-  ]);
+  await em.execute('update media_files set stored_at = null where id = ?', [id]);
 }
 
 test('staged files of a killed process are removed after an hour, and not before', async (t) => {
@@ -64,24 +61,32 @@ test('staged files of a killed process are removed after an hour, and not before
   t.deepEqual(await files(), []);
 });
 
-test('a stored file without a row is removed after an hour, and one with its row is kept', async (t) => {
-  const { punctual, files, newFile } = await workspace();
+test('a stored file that did not reach the library is removed with its row after an hour, and others are kept', async (t) => {
+  const { punctual, client, files, newFile } = await workspace();
   const [kept, lost] = [await newFile(), await newFile()];
   await crash(punctual, lost);
+  t.deepEqual(
+    (await client.get('/media')).body.media.map(({ id }: { id: string }) => id),
+    [kept],
+  );
+  t.is((await client.post('/posts', { body: 'x', media_ids: [lost] })).status, 400);
   await sweepLibrary(punctual);
   t.is((await files()).length, 2);
-  await ageUnsettled(punctual);
+  await ageUnclaimed(punctual);
   await sweepLibrary(punctual);
 
   t.deepEqual(await files(), [kept]);
   t.deepEqual(await unsettledOf(punctual), []);
+  t.like(await client.get(`/media/${lost}`), { status: 404 });
+  const rows = await punctual.orm.em.fork().execute('select from media_files where id = ?', [lost]);
+  t.is(rows.length, 0);
 });
 
 test('a sweep while the database is away loses nothing', async (t) => {
   const { punctual, files, newFile } = await workspace();
   const [kept, lost] = [await newFile(), await newFile()];
   await crash(punctual, lost);
-  await ageUnsettled(punctual);
+  await ageUnclaimed(punctual);
   const orm = {
     em: {
       fork: () => aroundQueries(punctual.orm.em.fork(), () => Promise.reject(new Error('away'))),
@@ -110,7 +115,7 @@ test('a request that still runs when its file is swept fails, and inserts no row
   const client = await newClient(punctual);
   const uploading = upload(punctual, client, { bytes: await picture() });
   await entered.promise;
-  await ageUnsettled(punctual);
+  await ageUnclaimed(punctual);
   await sweepLibrary(punctual, storage);
   goOn.resolve();
 
@@ -134,7 +139,7 @@ test('a storage that does not answer: 503, no row, and the file that it may have
   t.truthy(headers.get('retry-after'));
   t.is(await rowsOf(punctual, client.workspaceId), 0);
   t.is((await unsettledOf(punctual)).length, 1);
-  await ageUnsettled(punctual);
+  await ageUnclaimed(punctual);
   await sweepLibrary(punctual, storage);
   t.deepEqual(await unsettledOf(punctual), []);
 });
@@ -148,7 +153,7 @@ test('a deleted file that the storage could not remove is removed later', async 
   t.is((await client.delete(`/media/${body.media.id}`)).status, 200);
   t.deepEqual(await filesOf({ mediaDir: folder }), [body.media.id]);
 
-  await ageUnsettled(punctual);
+  await ageUnclaimed(punctual);
   await sweepLibrary(punctual, storage);
   t.deepEqual(await filesOf({ mediaDir: folder }), []);
 });
@@ -165,7 +170,7 @@ test('a file that the sweep cannot remove does not stop the others', async (t) =
     await crash(punctual, id);
   }
   await ageStaged(punctual);
-  await ageUnsettled(punctual);
+  await ageUnclaimed(punctual);
   const storage = createStorage({ mediaDir: punctual.mediaDir, s3: null });
   await sweepLibrary(punctual, {
     ...storage,
@@ -174,7 +179,7 @@ test('a file that the sweep cannot remove does not stop the others', async (t) =
 
   t.deepEqual((await files()).toSorted(), ['.DS_Store', 'in-it', stuck].toSorted());
   t.deepEqual(await unsettledOf(punctual), [stuck]);
-  await ageUnsettled(punctual);
+  await ageUnclaimed(punctual);
   await sweepLibrary(punctual, storage);
   t.false((await files()).includes(stuck));
 });
