@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { explainDatabaseFailure } from '../db/database-errors.ts';
 import {
-  keepStorageChecked,
+  checkStorage,
   OtherStorageError,
   assertSealedBy,
   installationId,
@@ -78,7 +78,7 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
     await assertSealedBy(orm, sealer.keyId).catch(fatal);
     await clock.measure();
     gate.open();
-    keepStorageChecked(orm, deps.media.storage, { mayClaim: true, log, isFatal: fatal });
+    void checkStorage(orm, deps.media.storage, { mayClaim: true, log, isFatal: fatal });
   };
   const migrated = retryUntilReady('the database', prepare, log, explainDatabaseFailure);
   // Closing the Temporal client during a call ends the process with an exception.

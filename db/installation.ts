@@ -110,21 +110,39 @@ export class OtherStorageError extends Error {
 }
 
 /**
- * Compares the mark in the storage with the database.
+ * Compares the mark in the storage with the database, once at the start of a process. A storage that does not respond
+ * then is logged.
  *
- * @param mayClaim Whether to mark the storage if the database has no marked storage or no files.
- * @returns false while it is unknown whether the storage belongs to the database.
- * @throws OtherStorageError @throws AppError `unavailable` if the storage does not respond.
+ * @param on `mayClaim`: mark the storage if the database has no marked storage or no files. `isFatal` ends the process
+ *   at an OtherStorageError, and rethrows other errors.
  */
-async function checkStorage(orm: Orm, storage: Storage, mayClaim: boolean): Promise<boolean> {
-  const em = orm.em.fork();
-  const [row] = await query(em, db.selectFrom('installation').select(['id', 'storage_marked_at']));
+export async function checkStorage(
+  orm: Orm,
+  storage: Storage,
+  on: {
+    readonly mayClaim: boolean;
+    readonly log: { warn(facts: object, message: string): void };
+    readonly isFatal: (error: unknown) => never;
+  },
+): Promise<void> {
+  try {
+    await compareStorage(orm, storage, on.mayClaim).catch(on.isFatal);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    on.log.warn({ error: { message } }, 'the media storage cannot be compared with the database');
+  }
+}
+
+/** @throws OtherStorageError @throws AppError `unavailable` if the storage does not respond. */
+async function compareStorage(orm: Orm, storage: Storage, mayClaim: boolean): Promise<void> {
+  const installation = db.selectFrom('installation').select(['id', 'storage_marked_at']);
+  const [row] = await query(orm.em.fork(), installation);
   if (!row) {
     throw new Error('The table "installation" is empty.');
   }
 
   if (await storage.isClaimed(row.id)) {
-    return true;
+    return;
   }
 
   // Without files any storage is fine: an installation that posts only texts may run on an ephemeral disk.
@@ -135,8 +153,6 @@ async function checkStorage(orm: Orm, storage: Storage, mayClaim: boolean): Prom
   if (mayClaim) {
     await adoptStorage(orm, storage);
   }
-
-  return mayClaim;
 }
 
 async function hasFiles(orm: Orm): Promise<boolean> {
@@ -148,37 +164,4 @@ async function hasFiles(orm: Orm): Promise<boolean> {
 export async function adoptStorage(orm: Orm, storage: Storage): Promise<void> {
   await storage.claim(await installationId(orm));
   await query(orm.em.fork(), sql`update installation set storage_marked_at = now()`);
-}
-
-/** In milliseconds. */
-const storageIntervalMs = 10_000;
-
-/**
- * Repeats the check until it succeeds: the storage may be unavailable, and before the first API process there is no
- * mark.
- *
- * @param on `isFatal` ends the process at an OtherStorageError, and rethrows other errors.
- */
-export function keepStorageChecked(
-  orm: Orm,
-  storage: Storage,
-  on: {
-    readonly mayClaim: boolean;
-    readonly log: { warn(facts: object, message: string): void };
-    readonly isFatal: (error: unknown) => never;
-  },
-): void {
-  const check = async (): Promise<void> => {
-    try {
-      if (await checkStorage(orm, storage, on.mayClaim).catch(on.isFatal)) {
-        return;
-      }
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      on.log.warn({ error: { message } }, 'the media storage cannot be compared with the database');
-    }
-
-    setTimeout(() => void check(), storageIntervalMs).unref();
-  };
-  void check();
 }

@@ -3,7 +3,7 @@ import { composeActivities, type ActivityDeps } from '../activities/deps.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { explainDatabaseFailure } from '../db/database-errors.ts';
 import {
-  keepStorageChecked,
+  checkStorage,
   OtherStorageError,
   assertSealedBy,
   installationId,
@@ -163,6 +163,6 @@ async function prepareDatabase({
     return installationId(orm);
   };
   const installation = await retryUntilReady('the database', prepare, log, explainDatabaseFailure);
-  keepStorageChecked(orm, storage, { mayClaim: false, log, isFatal: fatal });
+  void checkStorage(orm, storage, { mayClaim: false, log, isFatal: fatal });
   return installation;
 }

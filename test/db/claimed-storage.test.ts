@@ -20,20 +20,14 @@ test('a process with a wrong media folder does not start until that folder is ad
   };
   const elsewhere = { PUNCTUAL_MEDIA_DIR: await temporaryFolder(t) };
 
-  // The first worker may start before any API has marked the storage of a new database.
-  const early = spawnWorker(t, punctual, [], undefined, elsewhere);
-  await early.logged('polling');
   const first = await startApiProcess(t, settings);
-  // The worker keeps running until the first upload.
   const uploaded = await upload(punctual, await newClient(punctual), { bytes: await picture() });
   t.is(uploaded.status, 201);
-  await ended(early.child); // It checks until there is a mark.
 
   const worker = spawnWorker(t, punctual, [], undefined, elsewhere);
   const api = await startApiProcess(t, { ...settings, ...elsewhere });
   await Promise.all([ended(worker.child), ended(api.child)]);
   for (const [child, output] of [
-    [early.child, early.output()],
     [worker.child, worker.output()],
     [api.child, api.log()],
   ] as const) {
