@@ -2,18 +2,17 @@ import { sql } from 'kysely';
 import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { db, query } from '../db/query.ts';
-import { claimRestMs } from '../domain/pacing.ts';
 import { channelStatuses, isFinal, type ChannelStatus } from '../domain/statuses.ts';
 import type { ActivityDeps } from './deps.ts';
-import { endOfPost, endOpenChannels } from './end-of-post.ts';
+import { assertHasResults, endOfPost, endOpenChannels } from './end-of-post.ts';
 
 export type ClaimRequest = {
   readonly workspaceId: string;
   readonly postId: string;
   /** The workflow's clock, in milliseconds since 1970. Only this clock decides what is due. */
   readonly nowMs: number;
-  /** Number of claims that the workflow made shortly before. Older workflows omit it. */
-  readonly claimsBefore?: number;
+  /** Ids of the rows of channels that the workflow published. */
+  readonly published?: readonly string[];
 };
 
 type ClaimTarget = {
@@ -23,8 +22,7 @@ type ClaimTarget = {
   readonly handle: string;
 };
 
-/** Result of a claim, without the wait. */
-type ClaimResult =
+export type Claim =
   /**
    * The workflow publishes the post on these channels, all that are not final. For a draft: the channels that were
    * being sent when it was cancelled.
@@ -37,13 +35,8 @@ type ClaimResult =
     }
   /** The post has a new time, and the workflow has not received the signal yet. */
   | { readonly kind: 'not_due'; readonly revision: number; readonly dueAt: string }
-  /** The post is a draft, finished, or deleted. `end`: how it finished; missing in older histories. */
+  /** The post is a draft, finished, or deleted. `end`: how it finished. */
   | { readonly kind: 'gone'; readonly end?: ReturnType<typeof endOfPost> };
-
-export type Claim = ClaimResult & {
-  /** Wait before the workflow's next claim, in milliseconds. Missing in older histories. */
-  readonly restMs?: number;
-};
 
 type ChannelRow = ClaimTarget & { readonly status: ChannelStatus };
 const channelColumns = sql`pc.id as "postChannelId", pc.channel_id as "channelId", c.platform as network, c.handle, pc.status`;
@@ -57,13 +50,9 @@ const isDue = (dueBy: Date) => sql`status = 'scheduled' and scheduled_at <= ${du
  * claiming a publishing post again returns the channels that are not final.
  */
 export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Promise<Claim> {
-  const found = await claim(deps, request);
-  return { ...found, restMs: claimRestMs(request.claimsBefore ?? 0) };
-}
-
-async function claim(deps: ActivityDeps, request: ClaimRequest): Promise<ClaimResult> {
-  const { workspaceId, postId, nowMs } = request;
+  const { workspaceId, postId, nowMs, published = [] } = request;
   const em = deps.orm.em.fork();
+  await assertHasResults(em, request, published);
   const scope: Scope = { postId, workspaceId };
   const revision = await claimIfDue(em, scope, new Date(nowMs), deps.now());
   return revision === null
@@ -106,11 +95,7 @@ async function openTargets(
 }
 
 /** Returns why the post could not be claimed. If it became due in this moment, the workflow claims again at once. */
-async function whyNotClaimed(
-  em: Em,
-  scope: Scope,
-  shownBy: PostPresentation,
-): Promise<ClaimResult> {
+async function whyNotClaimed(em: Em, scope: Scope, shownBy: PostPresentation): Promise<Claim> {
   const [post] = await query(
     em,
     db

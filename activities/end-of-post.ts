@@ -6,9 +6,9 @@ import {
   waitingValues,
 } from '../db/channel-status.ts';
 import { hasOpenPart, hasPossiblyLivePart } from '../db/ledger/parts.ts';
-import { doubtParts } from '../db/ledger/outcomes.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
+import { markDatabaseOlder, restoredDatabase } from '../db/restore-counter.ts';
 import type { ChannelErrorCode } from '../domain/channel-error.ts';
 import {
   endedOutcome,
@@ -28,9 +28,9 @@ export type FinalizeRequest = {
   readonly revision: number;
   /** Whether a cancel stopped it. Channels that are not final then become drafts instead of failures. */
   readonly canceled: boolean;
-  /** The post's revision at the workflow's claim. Older workflows omit it. */
-  readonly claimed?: number;
-  /** Ids of the rows of channels that the workflow published. Older workflows omit it. */
+  /** The post's revision at the workflow's claim. */
+  readonly claimed: number;
+  /** Ids of the rows of channels that the workflow published. */
   readonly published?: readonly string[];
 };
 
@@ -41,7 +41,7 @@ export type Finalized = {
   readonly deliveryIds: readonly string[];
   /** Set if a channel of a cancelled post has to finish: the workflow claims the post again. */
   readonly unfinished?: true;
-  /** How a published or failed post ended. Missing in older histories. */
+  /** How a published or failed post ended. */
   readonly outcome?: EndedOutcome;
   /** Result of each channel, for the Temporal UI; missing if this publishing was not the last. */
   readonly channels?: readonly ChannelEnd[];
@@ -64,7 +64,7 @@ export const isSuperseded = (
   { canceled, revision: signalled, claimed }: FinalizeRequest,
 ): boolean =>
   (status === 'scheduled' && (!canceled || revision > signalled)) ||
-  (status === 'publishing' && revision > (canceled ? signalled : (claimed ?? signalled)));
+  (status === 'publishing' && revision > (canceled ? signalled : claimed));
 
 export type PostEnd = { readonly type: EventType; readonly status: 'published' | 'failed' };
 
@@ -152,43 +152,30 @@ export async function endOpenChannels(em: Em, scope: Scope, why: Why): Promise<b
   return left.length > 0;
 }
 
-/** Added to the revisions of open posts after a restore: see docs/operate/backups.md. */
-const restoredBy = 1_000_000;
-
 /**
- * Whether the database lost the claim of the post. Revisions rise one by one. A lower one means that the database was
- * restored or failed over; a much higher one, that the steps after a restore ran.
- */
-export const isClaimLost = (revision: number, claimed: number): boolean =>
-  revision < claimed || revision >= claimed + restoredBy;
-
-/**
- * Marks channels unconfirmed if the workflow published them and the database has lost the result, after a restore or a
- * failover. They are not sent again. Their parts are marked in doubt too, and are settled with them. The caller holds
- * the post's lock.
+ * Checks that the database has the results of the channels that the workflow published: after a failover it may lack
+ * them, and would have them published again. A settlement says otherwise only on purpose.
  *
- * @param published Ids of the channels' rows; `all` if the database lost the claim of the post, and so everything sent
- * since.
+ * @param published Ids of the channels' rows.
+ * @throws Error if the database is older.
  */
-export async function doubtLostResults(
+export async function assertHasResults(
   em: Em,
   { workspaceId, postId }: Scope,
-  published: readonly string[] | 'all',
+  published: readonly string[],
 ): Promise<void> {
-  const isAll = published === 'all';
-  const error = `${isAll ? 'The network may have' : 'The network has'} accepted this post. ${restoredText}`;
-  const which = isAll
-    ? sql`(${isOpenChannel} or pc.status in ('draft', 'failed'))`
-    : sql`pc.id = any(${published}::uuid[]) and (${isOpenChannel} or pc.status = 'draft')`;
-  await query(
-    em,
-    sql`with channel as (
-        update post_channels pc set ${unconfirmedValues(error)}
-        where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and ${which}
-        returning id)
-      ${doubtParts(workspaceId, sql`channel`)}`,
-  );
-}
+  if (published.length === 0) {
+    return;
+  }
 
-const restoredText =
-  'The service was then restored from a backup that does not contain the result. Check the account, then settle this channel.';
+  const [lost] = await query(
+    em,
+    sql<{ now: Date }>`select now() as now from post_channels pc
+      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.id = any(${published}::uuid[])
+        and ${isOpenChannel} and pc.settled_at is null limit 1`,
+  );
+  if (lost) {
+    await markDatabaseOlder(em, lost.now);
+    throw new Error(`The post ${postId} was published on a channel. ${restoredDatabase}`);
+  }
+}

@@ -7,12 +7,11 @@ import { isFinal, outcomeOf, type PostStatus } from '../domain/statuses.ts';
 import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
 import {
+  assertHasResults,
   channelEndsOf,
-  doubtLostResults,
   endOfPost,
   endOpenChannels,
   finalStatusOf,
-  isClaimLost,
   isSuperseded,
   type Finalized,
   type FinalizeRequest,
@@ -60,7 +59,11 @@ function finalize(deps: ActivityDeps, request: FinalizeRequest): Promise<Finaliz
       return { status: 'gone', deliveryIds: [] };
     }
 
-    const view = await markLostAndLoad(em, deps, request, post);
+    const view = await loadLocked(em, scope, deps);
+    if (!hasEnded(view)) {
+      await assertHasResults(deps.orm.em.fork(), scope, request.published ?? []);
+    }
+
     if (isSuperseded(post, request)) {
       if (post.status === 'scheduled') {
         await endOpenChannels(em, scope, 'scheduled anew');
@@ -95,8 +98,7 @@ function finalize(deps: ActivityDeps, request: FinalizeRequest): Promise<Finaliz
 const isStillWanted = (
   post: LockedPost,
   { canceled, revision, claimed }: FinalizeRequest,
-): boolean =>
-  post.status === 'publishing' && !canceled && claimed !== undefined && revision > claimed;
+): boolean => post.status === 'publishing' && !canceled && revision > claimed;
 
 const hasEnded = ({ channels }: PostView): boolean =>
   channels.every(({ status }) => isFinal(status));
@@ -137,27 +139,6 @@ async function endPost(
     final: { postId: scope.postId, run },
   });
   return { status, deliveryIds, ...endOfPost(view) };
-}
-
-/**
- * Marks channels unconfirmed whose results the database has lost, and loads the post. Without a lost claim, only open
- * and draft channels can lack a result.
- */
-async function markLostAndLoad(
-  em: Em,
-  deps: ActivityDeps,
-  { workspaceId, postId, published = [], claimed }: FinalizeRequest,
-  { revision }: LockedPost,
-): Promise<PostView> {
-  const scope = { workspaceId, postId };
-  const view = await loadLocked(em, scope, deps);
-  const isLost = claimed !== undefined && isClaimLost(revision, claimed);
-  if (isLost || (published.length > 0 && !hasEnded(view))) {
-    await doubtLostResults(em, scope, isLost ? 'all' : published);
-    return loadLocked(em, scope, deps);
-  }
-
-  return view;
 }
 
 /** @throws Error if the post does not exist, which cannot happen under its lock. */

@@ -12,6 +12,7 @@ import {
 import { AppError } from '../domain/errors.ts';
 import { forEachLimit } from '../runtime/concurrency.ts';
 import { readConfig } from '../runtime/config/read-config.ts';
+import { hasGrpcCode } from '../temporal/connect.ts';
 import { readLatestRun } from '../temporal/latest-run.ts';
 import { loadStoredCounter } from '../temporal/namespace.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
@@ -124,30 +125,57 @@ export async function completeRestore(
   }
 
   await sleep(listLagMs);
-  const ended: string[] = [];
-  const list = `WorkflowType = 'publishPost' AND ExecutionStatus != 'Running' AND CloseTime > '${from.toISOString()}'`;
-  for await (const { workflowId } of client.workflow.list({ query: list })) {
-    ended.push(workflowId.replace('post-', ''));
-  }
-
-  const unsent = await listUnsent(client, await duePosts(orm.em.fork()));
+  const list = (condition: string): Promise<string[]> => listPosts(client, condition);
+  const ended = await list(`ExecutionStatus != 'Running' AND CloseTime > '${from.toISOString()}'`);
+  // By the times that the workflows know, which the database may have lost.
+  const now = new Date().toISOString();
+  const dueByWorkflow = await list(`ExecutionStatus = 'Running' AND DueAt <= '${now}'`).catch(
+    emptyIfUnsearchable,
+  );
+  const { sending, unsent } = await readRuns(client, [
+    ...dueByWorkflow,
+    ...(await duePosts(orm.em.fork())),
+  ]);
   const done = await orm.em
     .fork()
-    .transactional((em) => finishRestore(em, { ended, unsent }, known));
+    .transactional((em) => finishRestore(em, { begun: [...ended, ...sending], unsent }, known));
   return { ...done, ended };
+}
+
+/** A server without the search attributes refuses the query. */
+function emptyIfUnsearchable(error: unknown): string[] {
+  if (hasGrpcCode(error, 'invalidArgument')) {
+    return [];
+  }
+
+  throw error;
+}
+
+/** Returns the posts whose workflow meets a condition on its search attributes. */
+async function listPosts(client: Client, condition: string): Promise<string[]> {
+  const found: string[] = [];
+  const query = `WorkflowType = 'publishPost' AND ${condition}`;
+  for await (const { workflowId } of client.workflow.list({ query })) {
+    found.push(workflowId.replace('post-', ''));
+  }
+
+  return found;
 }
 
 /** Number of concurrent requests for histories. */
 const width = 20;
 
-/** Returns the posts whose workflow runs and has not begun to send. They became due while no worker sent anything. */
-async function listUnsent(client: Client, postIds: readonly string[]): Promise<string[]> {
-  const unsent: string[] = [];
-  await forEachLimit(postIds, width, async (postId) => {
+/** Returns the posts whose workflow runs, by whether it has begun to send. */
+async function readRuns(
+  client: Client,
+  postIds: readonly string[],
+): Promise<{ readonly sending: string[]; readonly unsent: string[] }> {
+  const [sending, unsent]: [string[], string[]] = [[], []];
+  await forEachLimit([...new Set(postIds)], width, async (postId) => {
     const run = await readLatestRun(client, postId);
-    if (run?.isRunning && !run.hasSent) {
-      unsent.push(postId);
+    if (run?.isRunning) {
+      (run.hasSent ? sending : unsent).push(postId);
     }
   });
-  return unsent;
+  return { sending, unsent };
 }

@@ -101,8 +101,8 @@ export type Finished = {
 
 /** Ids of posts, by what Temporal knows of their workflows. */
 type ByWorkflow = {
-  /** It ended since the backup began. */
-  readonly ended: readonly string[];
+  /** It ended since the backup began, or runs and has begun to send. */
+  readonly begun: readonly string[];
   /** It runs, and has sent nothing. */
   readonly unsent: readonly string[];
 };
@@ -116,28 +116,31 @@ export async function duePosts(em: Em): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Seconds since 2026. Each restore has other ones, so the same backup can be restored again. */
-const restoreNumber = sql`extract(epoch from now() - timestamptz '2026-01-01Z')::int`;
+/**
+ * A revision above those that the workflows of the lost database have: seconds since 2026, so that each restore of the
+ * same backup gives higher ones, plus more than the changes of a post that one restore can lose.
+ */
+const restoredRevision = sql`greatest(revision, extract(epoch from now() - timestamptz '2026-01-01Z')::int) + 1000`;
 
 /**
  * Makes a restored database safe to use, in the caller's transaction. Channels that may have been published since the
  * backup become unconfirmed and are not sent: those of posts that were due, unless their workflow has sent nothing; of
- * posts whose workflow ended since; and those being sent. The other posts are synced again, with revisions above those
- * of their workflows. Unconfirmed posts get higher revisions too, so that a retry differs from the runs that the
- * database lost.
+ * posts whose workflow ended since, or has begun to send; and those being sent. The other posts are synced again, with revisions above those
+ * of their workflows. Unconfirmed posts and drafts get higher revisions too, so that their next runs differ from those
+ * that the database lost.
  *
  * @param atLeast The count in Temporal.
  */
 export async function finishRestore(
   em: Em,
-  { ended, unsent }: ByWorkflow,
+  { begun, unsent }: ByWorkflow,
   atLeast: number,
 ): Promise<Finished> {
   const failed = await query<{ channels: number }>(
     em,
     sql`with doubtful as materialized (
       select p.id, p.workspace_id from posts p
-      where (p.id = any(${ended}::uuid[])
+      where (p.id = any(${begun}::uuid[])
           or (${isOpenPost('p')} and ${dueAt('p')} <= now() and p.id <> all(${unsent}::uuid[])))
         and exists (select from post_channels pc
           where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status <> 'published')
@@ -148,7 +151,7 @@ export async function finishRestore(
       where pc.post_id = d.id and pc.workspace_id = d.workspace_id and pc.status <> 'published'
       returning pc.id
     ), failed as (
-      update posts p set status = 'failed', revision = greatest(revision, ${restoreNumber}) + 1000,
+      update posts p set status = 'failed', revision = ${restoredRevision},
         updated_at = now()
       from doubtful d where p.id = d.id and p.workspace_id = d.workspace_id
     )
@@ -160,17 +163,13 @@ export async function finishRestore(
     sql`update post_channels pc set ${unconfirmedValues(doubt)}
       where ${isUnderWay} returning id`,
   );
-  // Their parts become open too, so that they are settled with the channel.
-  await query(
-    em,
-    sql`update post_parts a set state = 'sending', sending_at = now(), updated_at = now()
-      from post_channels pc
-      where pc.id = a.post_channel_id and pc.workspace_id = a.workspace_id and a.state in ('ready', 'refused')
-        and pc.status = 'unconfirmed' and pc.error = ${doubt}`,
-  );
+  await openParts(em);
+  // A workflow may sleep until a lost time of a draft: a new time has to be above its revision too.
   const posts = await query(
     em,
-    sql`update posts set revision = revision + 1000000 where ${isOpenPost()} returning id`,
+    sql`with drafts as (
+        update posts set revision = ${restoredRevision}, synced_revision = ${restoredRevision} where status = 'draft')
+      update posts set revision = ${restoredRevision} where ${isOpenPost()} returning id`,
   );
   const deliveries = await query(
     em,
@@ -186,3 +185,13 @@ export async function finishRestore(
     syncedDeliveries: deliveries.length,
   };
 }
+
+/** The parts of the channels in doubt become open too, so that they are settled with the channel. */
+const openParts = (em: Em): Promise<unknown> =>
+  query(
+    em,
+    sql`update post_parts a set state = 'sending', sending_at = now(), updated_at = now()
+      from post_channels pc
+      where pc.id = a.post_channel_id and pc.workspace_id = a.workspace_id and a.state in ('ready', 'refused')
+        and pc.status = 'unconfirmed' and pc.error = ${doubt}`,
+  );

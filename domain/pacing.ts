@@ -1,5 +1,5 @@
-// Limits what is sent at once: the posts of a workspace that are due together, the late posts of a channel, the claims
-// of a post, and the attempts at one server.
+// Limits what is sent at once: the posts of a workspace that are due together, the late posts of a channel, and the
+// attempts at one server.
 
 /**
  * How many posts of one workspace may wake up in the same second. Each requests a workflow task, and Temporal hands out
@@ -64,20 +64,6 @@ export function waitForTurnMs({ ahead, sinceLastMs }: Queue): number {
   const turnMs = gapMs + ahead * lateSpacingMs;
   return Math.min(turnMs, Math.max(exactUpToMs, turnMs / 2), maxCheckIntervalMs);
 }
-
-const firstClaimRestMs = second;
-const maxClaimRestMs = 60 * second;
-
-/**
- * The minimum delay before a workflow claims its post again, in milliseconds, so that it never claims in a loop.
- *
- * @param before How many claims it made shortly before this one.
- */
-export const claimRestMs = (before: number): number =>
-  Math.min(firstClaimRestMs * 2 ** before, maxClaimRestMs);
-
-/** A claim this long after the previous delay ended, in milliseconds, resets the count. */
-export const calmAfterMs = maxClaimRestMs;
 
 /**
  * How many attempts of one worker may run at one server of a network, over all workspaces. A server that answered

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter, WorkflowNotFoundError, type Payload } from '@temporalio/common';
 import { postWorkflowId } from '../workflows/messages.ts';
+import { hasGrpcCode } from './connect.ts';
 
 /** The newest run of a post's workflow, as its history tells it. */
 export type LatestRun = {
@@ -34,7 +35,7 @@ export async function readLatestRun(client: Client, postId: string): Promise<Lat
     const history = await client.workflow.getHandle(postWorkflowId(postId)).fetchHistory();
     return latestRunOf(history.events ?? []);
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) {
+    if (error instanceof WorkflowNotFoundError || hasGrpcCode(error, 'notFound')) {
       return null;
     }
 

@@ -1,8 +1,4 @@
-import {
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-  type Client,
-} from '@temporalio/client';
+import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
 import { dueAt } from '../db/post-status.ts';
@@ -41,7 +37,7 @@ export async function syncPost(
     notify({ client, em, log }, { ...post, dueAt: wakeAt }, searched),
   );
   const wakesAt = wakeAt === post.dueAt ? null : wakeAt;
-  await markSynced(em, post, { wakesAt, version: post.status === 'draft' ? version : null }, log);
+  await markSynced(em, post, { wakesAt, version: post.status === 'draft' ? version : null });
 }
 
 type Stored = {
@@ -85,10 +81,8 @@ export async function readStored(em: Em, post: PostToSync): Promise<Stored> {
 }
 
 /**
- * Marks a row synced, or returns it to the outbox if Temporal and the row differ:
- * - A failover lost the commit that the workflow was notified of: the row's revision is below the workflow's.
- * - The post became a draft before its start reached Temporal: the cancel may have found no workflow, and the new one
- *   would sleep until the post's time.
+ * Marks a row synced, or returns it to the outbox if the post became a draft before its start reached Temporal: the
+ * cancel may have found no workflow, and the new one would sleep until the post's time.
  *
  * @param version For a cancel: the row is marked only if it is unchanged since before the request. A concurrent start
  * may have returned the row to the outbox, so that this cancel is repeated. If the workflow changed the row when it
@@ -98,26 +92,17 @@ async function markSynced(
   em: Em,
   post: PostToSync,
   { wakesAt, version }: { readonly wakesAt: string | null; readonly version: string | null },
-  log?: Logger,
 ): Promise<void> {
   const { workspaceId, postId, revision } = post;
-  const [row] = await query<{ revision: number }>(
+  await query(
     em,
     sql`update posts set synced_revision = case
-          when ${revision}::int > revision then revision - 1
           when ${mayStart(post)}::boolean and status = 'draft' then revision - 1
           else least(revision, greatest(synced_revision, ${revision}::int)) end,
         wakes_at = case when ${revision}::int between least(synced_revision, revision) and revision
           then ${wakesAt}::timestamptz else wakes_at end
-      where id = ${postId} and workspace_id = ${workspaceId} and coalesce(xmin::text = ${version}::text, true)
-      returning revision`,
+      where id = ${postId} and workspace_id = ${workspaceId} and coalesce(xmin::text = ${version}::text, true)`,
   );
-  if (row && row.revision < revision) {
-    log?.warn(
-      { post: postId, workspace: workspaceId, synced: revision, revision: row.revision },
-      'the database lost a change that the workflow of this post has, the post is synced again',
-    );
-  }
 }
 
 /** Whether the sync starts a workflow if none runs. A retry is synced like a new time, which is now. */
@@ -152,7 +137,7 @@ async function notify(
       });
     await startToSend((extra) =>
       revision === 1
-        ? startOr(client, { ...options, ...extra }, () => signal(extra))
+        ? client.workflow.start('publishPost', { ...options, ...extra })
         : signal(extra),
     );
   } else if (post.status === 'draft' && post.isUnfinished) {
@@ -190,26 +175,6 @@ async function notifyOfCancel(client: Client, { postId, revision }: PostToSync):
     if (!(error instanceof WorkflowNotFoundError)) {
       throw error;
     }
-  }
-}
-
-/**
- * Starts the workflow of a post that was never changed, and signals it if it runs already: it may be ending because of
- * a cancel that the database lost in a failover.
- */
-async function startOr(
-  client: Client,
-  options: ReturnType<typeof startOptions>,
-  signal: () => Promise<unknown>,
-): Promise<void> {
-  try {
-    await client.workflow.start('publishPost', { ...options, workflowIdConflictPolicy: 'FAIL' });
-  } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) {
-      throw error;
-    }
-
-    await signal();
   }
 }
 

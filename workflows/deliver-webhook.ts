@@ -4,7 +4,6 @@ import {
   CancellationScope,
   isCancellation,
   ParentClosePolicy,
-  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -46,7 +45,7 @@ type Outcome = 'delivered' | 'failed' | 'gone';
 
 /**
  * Delivers one event to one endpoint: one activity with six attempts, which costs 11 history events. The workflow fails
- * when the attempts are used up; only older histories have the result `failed`. A replay comes by `signalWithStart`, so
+ * when the attempts are used up. A replay comes by `signalWithStart`, so
  * it also reaches a workflow that is about to end.
  *
  * A replay ends the wait for an attempt, and the activity reads the row again. After a restore or failover of the
@@ -63,15 +62,9 @@ export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcom
       const signalled = readReplay(given);
       // `signalWithStart` repeats the round of the input.
       const isStart = signalled === latest && workflowInfo().historyLength === startLength;
-      if (signalled === null || isStart) {
-        return;
-      }
-
-      if (patched('round-ends-wait')) {
+      if (signalled !== null && !isStart) {
         latest = signalled;
         attempts.cancel();
-      } else {
-        latest = Math.max(latest, signalled);
       }
     },
     { description: 'Deliver once more: {round}.' },
@@ -93,7 +86,7 @@ export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcom
       upsertIfSearchable(
         status === 'failed' ? [{ key: errorCodesKey, value: ['webhook_failed'] }] : [],
       );
-      if (status === 'failed' && patched('given-up-fails')) {
+      if (status === 'failed') {
         throw deliveryFailure(deliveryId, current);
       }
 

@@ -14,8 +14,7 @@ import { networksKey } from './search-attributes.ts';
 export type ChannelDetails = {
   readonly channelId: string;
   readonly network: string;
-  /** Missing in older histories. */
-  readonly handle?: string;
+  readonly handle: string;
   readonly status: string;
   /** Error code; null or missing without an error. */
   readonly code?: string | null;
@@ -45,9 +44,8 @@ export const inMarkdown = (text: string): string =>
 export const channelLabel = ({
   network,
   handle,
-  channelId,
-}: Pick<ChannelDetails, 'network' | 'handle' | 'channelId'>): string =>
-  `${networkLabel(network)} ${handle === undefined ? `channel ${channelId}` : inMarkdown(handle)}`;
+}: Pick<ChannelDetails, 'network' | 'handle'>): string =>
+  `${networkLabel(network)} ${inMarkdown(handle)}`;
 
 export function waitingDetails(input: PublishPostInput, revision: number, dueAtMs: number): string {
   const networks = workflowInfo().typedSearchAttributes.get(networksKey);

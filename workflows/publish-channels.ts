@@ -13,8 +13,7 @@ export type PublishTarget = {
   readonly postChannelId: string;
   readonly channelId: string;
   readonly network: string;
-  /** Missing in older histories. */
-  readonly handle?: string;
+  readonly handle: string;
 };
 
 /**

@@ -1,7 +1,6 @@
 import {
   CancellationScope,
   isCancellation,
-  patched,
   proxyLocalActivities,
   setCurrentDetails,
   sleep,
@@ -9,7 +8,6 @@ import {
 import type { Claim } from '../activities/claim-post.ts';
 import type { FinalizeRequest } from '../activities/end-of-post.ts';
 import type { Activities } from '../activities/index.ts';
-import { calmAfterMs } from '../domain/pacing.ts';
 import type { EndedOutcome } from '../domain/statuses.ts';
 import { startDeliveries } from './deliver-webhook.ts';
 import {
@@ -47,10 +45,13 @@ const { finalizePost } = proxyLocalActivities<Activities>({
 /** Result of a post's workflow. The post itself is in the database. */
 type PublishPostResult = 'published' | 'failed' | 'draft' | 'gone' | 'canceled';
 
+/** Wait between two claims, in milliseconds, so that a workflow never claims in a loop. */
+const claimRestMs = 1000;
+
 type End = {
   readonly result: PublishPostResult;
   readonly channels?: readonly ChannelDetails[];
-  /** Missing if the post did not end, and in older histories. */
+  /** Missing if the post did not end. */
   readonly outcome?: EndedOutcome | undefined;
   /** Some channels have to finish despite a cancel. */
   readonly isUnfinished?: boolean;
@@ -59,8 +60,7 @@ type End = {
 /**
  * Waits until a post is due, publishes it on its channels, and starts the deliveries of its final event.
  *
- * @throws ApplicationFailure if a channel was not published, so that the workflow ends as Failed. Only older histories
- * have the result `failed`.
+ * @throws ApplicationFailure if a channel was not published, so that the workflow ends as Failed.
  */
 export async function publishPost(input: PublishPostInput): Promise<PublishPostResult> {
   const schedule = followMessages(input);
@@ -76,7 +76,8 @@ export async function publishPost(input: PublishPostInput): Promise<PublishPostR
     if (isCancellation(error)) {
       // Cancelled in the Temporal UI: update the row too.
       await CancellationScope.nonCancellable(async () => {
-        const end = await finalize(input, schedule, true);
+        const known = { claimed: schedule.revision };
+        const end = await finalize(input, schedule, true, known);
         markEnd(end?.outcome ?? 'cancelled', end?.channels ?? []);
       });
     }
@@ -86,7 +87,7 @@ export async function publishPost(input: PublishPostInput): Promise<PublishPostR
 }
 
 async function followSchedule(input: PublishPostInput, schedule: Schedule): Promise<End> {
-  const pace: Pace = { claims: 0, notBeforeMs: 0 };
+  let claimAtMs = 0;
   const published = new Set<string>();
   for (;;) {
     await untilDue(input, schedule);
@@ -94,22 +95,25 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
       claimAtOnce(schedule);
     }
 
-    // The database may have lost a doubted cancel, so claim the post to find out.
-    if (schedule.canceled && !(schedule.doubted && patched('doubted-cancel'))) {
+    if (schedule.canceled) {
       const why = 'Cancelled before its time: the post is a draft, or was deleted.';
       setCurrentDetails(stoppedDetails(input, why));
       return { result: 'canceled' };
     }
 
-    if (await untilMayClaim(pace)) {
+    if (await restUntil(claimAtMs)) {
       continue; // The time may have changed during the wait.
     }
 
     // From here on the database decides: a lost signal can delay a post but never publish a wrong one.
     const revisionBefore = schedule.revision;
-    schedule.doubted = false;
-    const claim = await paceClaim(input, pace);
-    if (claim.kind === 'gone' && (schedule.revision !== revisionBefore || schedule.doubted)) {
+    const { workspaceId, postId } = input;
+    const request = { workspaceId, postId, nowMs: Date.now() };
+    const claim = await claimPost(
+      published.size > 0 ? { ...request, published: [...published] } : request,
+    );
+    claimAtMs = Date.now() + claimRestMs;
+    if (claim.kind === 'gone' && schedule.revision !== revisionBefore) {
       continue; // A signal arrived during the claim, whose result may be older.
     }
 
@@ -132,10 +136,8 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
       continue;
     }
 
-    // A database that was restored or failed over may have lost the result of a channel.
-    const targets = claim.targets.filter(({ postChannelId }) => !published.has(postChannelId));
-    const claimed = { revision: claim.revision ?? revisionBefore, targets, published };
-    const end = await publish(input, schedule, claimed);
+    const { revision, targets } = claim;
+    const end = await publish(input, schedule, { revision, targets, published });
     if (end) {
       return end;
     }
@@ -146,17 +148,9 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
 const claimAtOnce = (schedule: Schedule): Schedule =>
   Object.assign(schedule, { canceled: false, isUnfinished: false, dueAtMs: Date.now() });
 
-/** Spacing of a workflow's claims. Older histories, whose claims name no `restMs`, continue without a wait. */
-type Pace = {
-  /** Number of claims in short succession. */
-  claims: number;
-  /** Earliest time of the next claim, in milliseconds since 1970. */
-  notBeforeMs: number;
-};
-
-/** Waits until the next claim may be made. @returns whether it had to wait. */
-async function untilMayClaim({ notBeforeMs }: Pace): Promise<boolean> {
-  const restMs = notBeforeMs - Date.now();
+/** Rests between two claims. @returns whether it had to. */
+async function restUntil(claimAtMs: number): Promise<boolean> {
+  const restMs = claimAtMs - Date.now();
   if (restMs <= 0) {
     return false;
   }
@@ -165,23 +159,9 @@ async function untilMayClaim({ notBeforeMs }: Pace): Promise<boolean> {
   return true;
 }
 
-/** Claims the post and stores the earliest time of the next claim. */
-async function paceClaim({ workspaceId, postId }: PublishPostInput, pace: Pace): Promise<Claim> {
-  const nowMs = Date.now();
-  if (nowMs >= pace.notBeforeMs + calmAfterMs) {
-    pace.claims = 0;
-  }
-
-  const claim = await claimPost({ workspaceId, postId, nowMs, claimsBefore: pace.claims });
-  pace.claims += 1;
-  pace.notBeforeMs = Date.now() + (claim.restMs ?? 0);
-  return claim;
-}
-
 /**
  * Sets the schedule to the claim's result, unless a signal that arrived during the claim is newer. The claim's revision
- * may be lower than the highest signalled one: the database may have been restored or failed over, or a signal may be
- * forged.
+ * may be lower than the highest signalled one, if the database was restored.
  *
  * @param revisionBefore The schedule's revision before the claim.
  */
@@ -190,10 +170,9 @@ function adoptClaim(
   revisionBefore: number,
   claim: Exclude<Claim, { readonly kind: 'gone' }>,
 ): void {
-  const { revision = revisionBefore, restMs } = claim; // Missing in older histories.
+  const { revision } = claim;
   const dueAtMs = claim.kind === 'not_due' ? Date.parse(claim.dueAt) : schedule.dueAtMs;
-  const isAlone = schedule.revision === revisionBefore && restMs !== undefined;
-  if (isAlone || revision > schedule.revision) {
+  if (schedule.revision === revisionBefore || revision > schedule.revision) {
     Object.assign(schedule, { revision, dueAtMs, canceled: false, isUnfinished: false });
   } else if (revision === schedule.revision) {
     schedule.dueAtMs = dueAtMs;
@@ -249,10 +228,8 @@ async function publish(
     return null; // A cancel with channels to finish arrived during finalize.
   }
 
-  // The post was retried, or cancelled and scheduled again, since the claim; or a signal of a restored database said
-  // so.
-  const isOver = schedule.canceled || schedule.revision === claimed;
-  return isOver && !(schedule.doubted && end.result === 'gone') ? end : null;
+  // Otherwise the post was retried, or cancelled and scheduled again, since the claim.
+  return schedule.canceled || schedule.revision === claimed ? end : null;
 }
 
 /** Returns a scope that the next signal cancels. */
@@ -272,11 +249,10 @@ async function finalize(
   input: PublishPostInput,
   { revision }: Schedule,
   canceled: boolean,
-  known: Pick<FinalizeRequest, 'claimed' | 'published'> = {},
+  known: Pick<FinalizeRequest, 'claimed' | 'published'>,
 ): Promise<End | null> {
   const { workspaceId, postId } = input;
   const request = { workspaceId, postId, revision, canceled, ...known };
-  // Older histories have neither channels nor an outcome.
   const finalized = await finalizePost(request);
   const { status, outcome, deliveryIds, channels = [], unfinished = false } = finalized;
   if (status === 'publishing') {

@@ -2,7 +2,6 @@ import {
   CancellationScope,
   continueAsNew,
   isCancellation,
-  patched,
   setCurrentDetails,
   setHandler,
   sleep,
@@ -25,15 +24,8 @@ export type Schedule = {
   canceled: boolean;
   /** The post was cancelled, and a channel has to finish because a part may be live. */
   isUnfinished: boolean;
-  /**
-   * A signal with no higher revision differed from this state. It was late, or the database was restored or failed over
-   * and continues from a lower revision. The workflow then claims the post, whatever its time.
-   */
-  doubted: boolean;
   /** Called when a signal changes the state. */
   onChange: () => void;
-  /** Called when `doubted` is set. */
-  onDoubt: () => void;
 };
 
 // Frozen: posts sleep in these two functions for months and replay them, so no command may be added before the first
@@ -45,9 +37,7 @@ export function followMessages(input: PublishPostInput): Schedule {
     dueAtMs: Date.parse(input.dueAt),
     canceled: false,
     isUnfinished: false,
-    doubted: false,
     onChange: () => undefined,
-    onDoubt: () => undefined,
   };
   const apply = (
     revision: number,
@@ -56,9 +46,6 @@ export function followMessages(input: PublishPostInput): Schedule {
     if (revision > schedule.revision) {
       Object.assign(schedule, { revision, ...change });
       schedule.onChange();
-    } else if (isOther(schedule, revision, change) && patched('doubt')) {
-      schedule.doubted = true;
-      schedule.onDoubt();
     }
   };
   setHandler(
@@ -87,20 +74,14 @@ export function followMessages(input: PublishPostInput): Schedule {
   return schedule;
 }
 
-/** Whether the signal differs from the schedule. */
-const isOther = (schedule: Schedule, revision: number, change: Partial<Schedule>): boolean =>
-  Object.entries({ revision, ...change }).some(
-    ([key, value]) => schedule[key as keyof Schedule] !== value,
-  );
-
-/** Sleeps until the schedule's current time, or until the post is cancelled or doubted. */
+/** Sleeps until the schedule's current time, or until the post is cancelled. */
 export async function untilDue(input: PublishPostInput, schedule: Schedule): Promise<void> {
-  while (!schedule.canceled && !schedule.doubted && Date.now() < schedule.dueAtMs) {
+  while (!schedule.canceled && Date.now() < schedule.dueAtMs) {
     const { revision, dueAtMs } = schedule;
     setCurrentDetails(waitingDetails(input, revision, dueAtMs));
     moveDueAt(dueAtMs);
     await sleepUntilChange(schedule, dueAtMs - Date.now());
-    if (workflowInfo().continueAsNewSuggested && !schedule.canceled && !schedule.doubted) {
+    if (workflowInfo().continueAsNewSuggested && !schedule.canceled) {
       const dueAt = new Date(schedule.dueAtMs).toISOString();
       const { workspaceId, postId } = input;
       await continueAsNew<(continued: PublishPostInput) => Promise<unknown>>({
@@ -118,8 +99,7 @@ async function sleepUntilChange(schedule: Schedule, ms: number): Promise<void> {
   const summary = `Waiting until ${moment(schedule.dueAtMs)}`;
   const outside = CancellationScope.current();
   const sleeping = new CancellationScope();
-  const wake = (): void => sleeping.cancel();
-  Object.assign(schedule, { onChange: wake, onDoubt: wake });
+  schedule.onChange = () => sleeping.cancel();
   try {
     await sleeping.run(() => sleep(ms, { summary }));
   } catch (error) {
@@ -128,6 +108,5 @@ async function sleepUntilChange(schedule: Schedule, ms: number): Promise<void> {
     }
   } finally {
     schedule.onChange = () => undefined;
-    schedule.onDoubt = () => undefined;
   }
 }

@@ -1,5 +1,5 @@
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
-import { patched, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 
 /**
  * Search attributes of workflows: ids, times, networks, handles and codes, no text of a post. A server that lacks an
@@ -18,7 +18,7 @@ export const errorCodesKey = defineSearchAttributeKey('ErrorCodes', 'KEYWORD_LIS
 
 /**
  * Outcome of a post: `pending` from its start, then `published`, `partial`, `failed`, `unconfirmed` or `cancelled`. A
- * workflow that started without it never sets it: it began under an older version, or its server lacks the attribute.
+ * workflow that started without it never sets it: its server lacks the attribute.
  */
 export const outcomeKey = defineSearchAttributeKey('Outcome', 'KEYWORD');
 
@@ -80,18 +80,15 @@ export function ofPost(
 /** Largest number of handles, and length of one: Temporal allows 2 KB for a value. */
 const [mostHandles, longestHandle] = [20, 80];
 
-const handlesOf = (accounts: readonly { readonly handle?: string }[]): string[] =>
-  distinct(
-    accounts.flatMap(({ handle }) => (handle ? [handle.slice(0, longestHandle)] : [])),
-  ).slice(0, mostHandles);
+const handlesOf = (accounts: readonly { readonly handle: string }[]): string[] =>
+  distinct(accounts.map(({ handle }) => handle.slice(0, longestHandle))).slice(0, mostHandles);
 
 /**
- * Corrects the time after a reschedule. A workflow that started without the attribute never sets it. The patch is for
- * one that started with it and was rescheduled by a worker of the version before.
+ * Corrects the time after a reschedule. A workflow that started without the attribute never sets it.
  */
 export function moveDueAt(dueAtMs: number): void {
   const known = workflowInfo().typedSearchAttributes.get(dueAtKey);
-  if (known !== undefined && known.getTime() !== dueAtMs && patched('due-at')) {
+  if (known !== undefined && known.getTime() !== dueAtMs) {
     upsertSearchAttributes([{ key: dueAtKey, value: new Date(dueAtMs) }]);
   }
 }
@@ -101,7 +98,7 @@ const distinct = (names: readonly string[]): string[] => [...new Set(names)].toS
 
 type EndedChannel = {
   readonly network: string;
-  readonly handle?: string;
+  readonly handle: string;
   readonly code?: string | null;
 };
 
@@ -128,8 +125,7 @@ export function markEnd(outcome: string, channels: readonly EndedChannel[]): voi
 
 /**
  * Sets attributes only if the workflow started with some. A server without them would refuse the workflow task again
- * and again; one that accepted some has all, since they are registered together. A workflow older than the attributes
- * has none, and so replays unchanged.
+ * and again; one that accepted some has all, since they are registered together.
  */
 export function upsertIfSearchable(pairs: Parameters<typeof upsertSearchAttributes>[0]): void {
   const isSearchable = workflowInfo().typedSearchAttributes.get(workspaceIdKey) !== undefined;

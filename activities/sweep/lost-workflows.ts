@@ -82,7 +82,7 @@ export async function sweepPosts(
 /**
  * Claims posts that should have a workflow, across workspaces. The longest unscanned come first, so that 10,000 posts
  * that wait for a network hide no other; once Temporal lost data, the earliest due. Rows in the outbox are left to the
- * relay. A synced revision above the row's, left by earlier versions after a failover, counts as in sync.
+ * relay.
  */
 function claimPosts(
   { orm, now }: ActivityDeps,
@@ -180,14 +180,14 @@ const lockUnchanged = (rows: readonly PostRow[]): RawBuilder<{ id: string }> => 
   for update of p skip locked`;
 
 /**
- * Returns a post to the outbox with a higher revision, so that its sync sends a signal; a first revision is only
- * started. The new revision is above the synced one, or the outbox would not contain the post.
+ * Returns a post to the outbox with a revision above the workflow's, which has more if a failover lost changes, so that
+ * its sync wakes the workflow.
  */
 const raiseRevision = (em: Em, row: PostRow): Promise<{ id: string }[]> =>
   query<{ id: string }>(
     em,
     sql`with same as materialized (${lockUnchanged([row])})
-      update posts p set revision = p.synced_revision + 1 from same where p.id = same.id returning p.id`,
+      update posts p set revision = p.synced_revision + 1000 from same where p.id = same.id returning p.id`,
   );
 
 /** Returns posts to the outbox. A relay then starts their workflows. */

@@ -12,6 +12,7 @@ export type UnpublishTarget = {
   readonly postChannelId: string;
   readonly channelId: string;
   readonly network: string;
+  readonly handle: string;
 };
 
 /** Returns the channels that a post is still to be removed from. */

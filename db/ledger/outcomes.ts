@@ -86,15 +86,6 @@ export async function markDoubted(
   return marked.length === step.length;
 }
 
-/** SQL, end of a statement: makes the unsent parts of these channels open. */
-export const doubtParts = (
-  workspaceId: string,
-  channels: RawBuilder<unknown>,
-): RawBuilder<unknown> => sql`
-  update post_parts pp set state = 'sending', sending_at = clock_timestamp(), updated_at = clock_timestamp()
-  from ${channels} channel
-  where pp.post_channel_id = channel.id and pp.workspace_id = ${workspaceId} and pp.state in ('ready', 'refused')`;
-
 /** State of a channel's thread in the ledger. Parts count from 0. */
 export type LedgerView = {
   /** Open parts, in order. */

@@ -1,6 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
-import { finalizePost } from '../../activities/finalize-post.ts';
 import type { Orm } from '../../db/orm.ts';
 import {
   channelStatuses,
@@ -119,26 +118,6 @@ async function sameByBoth(
   t.deepEqual(withoutIds(second), withoutIds(first), message);
   t.deepEqual(await outcome(steps, changed), await outcome(steps, alone), message);
 }
-
-test('a finalize whose claim the restored database lacks leaves a failed channel unconfirmed', async (t) => {
-  const { steps } = await world(t);
-  const { deps, workspaceId } = steps;
-  const forgotten: Row = {
-    status: 'publishing',
-    channels: ['failed', 'published'],
-    dueForMs: 0,
-    isRetried: false,
-  };
-  const postId = await store(steps, forgotten);
-
-  await finalizePost(deps, { workspaceId, postId, canceled: false, revision: 3, claimed: 3 });
-
-  const { channels } = await steps.show(postId);
-  t.deepEqual(
-    channels.map(({ status }) => status),
-    ['unconfirmed', 'published'],
-  );
-});
 
 test('an attempt sends the same whether or not the post is changed meanwhile', async (t) => {
   const { steps, sends } = await world(t);

@@ -1,7 +1,7 @@
 /**
  * Records the histories that `test/workflows/replay.test.ts` replays: one of each kind of workflow, asleep, finished
- * and interrupted. Run it after a release that changes the workflows, and commit the new files. Never replace a stored
- * history: posts of its kind may still be asleep somewhere.
+ * and interrupted. Run it after a release that changes the workflows, and commit the new files. Never replace a history
+ * of a release: posts of its kind may still be asleep somewhere.
  *
  * Usage, with the services of the tests running: node test/histories/record.ts FOLDER VERSION
  */
@@ -43,5 +43,5 @@ async function recordContinued(): Promise<void> {
     await other.handleOf(`post-${post}`, 5);
   }
 
-  await record(folder, `continued-post-${version}`, handle);
+  await record(folder, `continued-post-${version}`, await other.handleOf(`post-${post}`, 5));
 }

@@ -1,4 +1,3 @@
-import { inDoubt } from './world-steps.ts';
 import { isFinal, isOut, type Bounds, type State, type Step, type Workflow } from './state.ts';
 import { startAttempt } from './attempt-steps.ts';
 
@@ -114,11 +113,6 @@ function endPost(
   { heard, claimed, isStopped, canceled: isCancelled }: Workflow,
 ): State {
   const { status, revision, run, events } = state;
-  if (revision < (claimed ?? 0) && state.channel !== 'published') {
-    // A restored database lacks the claim and all sends since.
-    return { ...inDoubt(state), status: 'failed' };
-  }
-
   const canceled = isStopped && isCancelled;
   const hasMovedOn =
     (status === 'scheduled' && (!canceled || revision > heard)) ||

@@ -102,20 +102,23 @@ function restore(restored: State, { revision }: State, { faults }: Bounds): Stat
     return stopped;
   }
 
-  const { status, channel, hasEndedSince } = stopped;
+  const { status, channel, hasEndedSince, workflow } = stopped;
   const isWanted = status === 'scheduled' || status === 'publishing';
-  if ((hasEndedSince || (isWanted && stopped.isDue)) && channel !== 'published') {
+  const hasBegun = hasEndedSince || (workflow && workflow.claimed !== null);
+  if ((hasBegun || (isWanted && stopped.isDue)) && channel !== 'published') {
     return { ...inDoubt(stopped), status: 'failed' };
   }
 
   const isBeingSent = channel === 'publishing' || channel === 'retrying';
   const doubted = isBeingSent ? inDoubt(stopped) : stopped;
   const higher = Math.max(revision, doubted.revision) + 1;
-  return isWanted ? { ...doubted, revision: higher } : doubted;
+  return isWanted
+    ? { ...doubted, revision: higher }
+    : { ...doubted, revision: higher, synced: higher };
 }
 
 /** A restored database cannot know the state of the channel and of the parts in its ledger. */
-export const inDoubt = (state: State): State => ({
+const inDoubt = (state: State): State => ({
   ...state,
   channel: 'unconfirmed',
   ledger: state.ledger.map((row): Row =>

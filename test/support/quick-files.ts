@@ -57,7 +57,6 @@ const slow = [
   'networks/failing-servers',
   'networks/mastodon/slow-reconcile',
   'networks/oauth',
-  'previous-version',
   'publishing/after-outage',
   'publishing/failover',
   'publishing/hanging-servers',

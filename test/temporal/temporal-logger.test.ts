@@ -21,7 +21,13 @@ function logged(error: Error, workflowId = 'post-1'): unknown[][] {
 }
 
 test('the failed workflow of a delivery is logged as info; that of a post was logged by its last activity', (t) => {
-  const channel = { channelId: '7', network: 'x', status: 'failed', code: 'duplicate' };
+  const channel = {
+    channelId: '7',
+    network: 'x',
+    handle: '@a',
+    status: 'failed',
+    code: 'duplicate',
+  };
   t.deepEqual(logged(new Error(postFailure('failed', [channel]).message)), []);
   const delivery = new Error(deliveryFailure('1', 1).message); // As from a worker's thread.
   t.deepEqual(logged(delivery, 'delivery-1'), [

@@ -42,8 +42,7 @@ needs('temporal')('a post stays within its Temporal budget', async (t) => {
         await reschedule(post);
         return less(await costOf(handleOf(post)), before);
       },
-      // Two events of them mark the patch `due-at`, at the first reschedule of a run only.
-      { events: 9, actions: 5 },
+      { events: 7, actions: 4 },
     ),
     measureWithin(soon(1, 'published'), { events: 19, actions: 6 }),
     measureWithin(soon(5, 'published'), { events: 43, actions: 10 }),
@@ -73,7 +72,7 @@ needs('temporal')('a post stays within its Temporal budget', async (t) => {
   log(t, 'plus a webhook', webhook, `${child.events} events in the child`);
   log(t, 'one channel, failed, with a webhook', failed);
   within(t, sleeping, { events: 5, actions: 2, bytes: 1500 });
-  within(t, rescheduled, { events: 9, actions: 5 });
+  within(t, rescheduled, { events: 7, actions: 4 });
   within(t, single, { events: 19, actions: 6 });
   within(t, fivefold, { events: 43, actions: 10 });
   within(t, webhook, { actions: 4 });

@@ -133,7 +133,6 @@ test('an earlier time wins over a later one that arrives after it with a lower r
   t.true((await currentDetails(handle)).includes(earlier));
   // It sleeps until the row's time, not until the time of the start or of the late signal.
   const { scheduled_at } = (await client.get(`/posts/${id}`)).body.post;
-  // The late signal made the workflow ask the row, and rest in between, which takes a moment.
   await poll(
     () => timerEnds(handle),
     (ends) => Math.abs((ends.at(-1) ?? Number.NaN) - Date.parse(scheduled_at)) < hour / 6,

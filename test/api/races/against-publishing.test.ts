@@ -143,7 +143,7 @@ test('a cancel while channels finish stops those that have not begun, and the po
       finish.finished(out === 0 ? 'first' : 'second');
     }
 
-    const request = { workspaceId, postId: id, revision: 2, canceled: true };
+    const request = { workspaceId, postId: id, revision: 2, canceled: true, claimed: 1 };
     const ended = await finalizePost(api.punctual.deps, request);
     t.is(ended.status, out === channelCount ? 'published' : 'draft');
     t.is((await client.get(`/posts/${id}`)).body.post.status, ended.status);

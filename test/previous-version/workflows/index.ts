@@ -1,2 +1,0 @@
-export { deliverWebhook } from './deliver-webhook.ts';
-export { publishPost } from './publish-post.ts';
