@@ -36,8 +36,8 @@ export type ActivityDeps = {
   readonly rules: RulesByPlatform;
   /** Lets the sweep check whether a row's workflow is running. */
   readonly workflows: WorkflowStates;
-  /** Days to keep finished deliveries, finds and metrics. */
-  readonly retentionDays: Pick<RetentionDays, 'deliveries' | 'finds' | 'metricDays'>;
+  /** Days to keep finished deliveries and metrics. */
+  readonly retentionDays: Pick<RetentionDays, 'deliveries' | 'metricDays'>;
   readonly log: Logger;
   readonly now: () => Date;
 };

@@ -1,4 +1,4 @@
-import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { WorkflowState, WorkflowStates } from '../domain/statuses.ts';
 import { deliveryWorkflowId, postWorkflowId, postsQueue } from '../workflows/messages.ts';
@@ -8,32 +8,7 @@ import { underDeadline, type Temporal } from './connect.ts';
 export const workflowStates = (client: Client): WorkflowStates => ({
   ofPost: (postId) => stateOf(client, postWorkflowId(postId)),
   ofDelivery: (deliveryId) => stateOf(client, deliveryWorkflowId(deliveryId)),
-  listPosts: (ids) => listRunning(client, ids, postWorkflowId),
-  listDeliveries: (ids) => listRunning(client, ids, deliveryWorkflowId),
 });
-
-async function listRunning(
-  client: Client,
-  ids: readonly string[],
-  workflowIdOf: (id: string) => string,
-): Promise<ReadonlySet<string> | null> {
-  const byWorkflowId = new Map(ids.map((id) => [workflowIdOf(id), id]));
-  const quoted = [...byWorkflowId.keys()].map((workflowId) => `'${workflowId}'`);
-  const request = {
-    namespace: client.options.namespace,
-    query: `ExecutionStatus = 'Running' and WorkflowId in (${quoted.join()})`,
-    pageSize: ids.length,
-  };
-  try {
-    const call = () => client.workflowService.listWorkflowExecutions(request);
-    const { executions } = await underDeadline(client, call);
-    return new Set(
-      executions.flatMap(({ execution }) => byWorkflowId.get(execution?.workflowId ?? '') ?? []),
-    );
-  } catch {
-    return null;
-  }
-}
 
 async function stateOf(client: Client, workflowId: string): Promise<WorkflowState> {
   try {
@@ -44,8 +19,7 @@ async function stateOf(client: Client, workflowId: string): Promise<WorkflowStat
     }
 
     const { pendingWorkflowTask, pendingActivities } = described.raw;
-    const steps = pendingActivities ?? [];
-    return steps.length > 0 || !pendingWorkflowTask ? stateOfSteps(steps) : 'waiting';
+    return pendingWorkflowTask || pendingActivities?.length ? 'busy' : 'asleep';
   } catch (error) {
     return error instanceof WorkflowNotFoundError ? 'gone' : 'unknown';
   }
@@ -59,22 +33,6 @@ const ended: ReadonlySet<string> = new Set([
   'TERMINATED',
   'TIMED_OUT',
 ]);
-
-/** PENDING_ACTIVITY_STATE_SCHEDULED: the activity waits for its time or for a worker. */
-const scheduled = 1;
-
-type Step = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
-
-function stateOfSteps(steps: readonly Step[]): WorkflowState {
-  // Running, paused, or waiting for a time in the future.
-  const isBusy = ({ state, scheduledTime }: Step): boolean =>
-    state !== scheduled || Number(scheduledTime?.seconds ?? 0) * 1000 > Date.now();
-  if (steps.length === 0) {
-    return 'asleep';
-  }
-
-  return steps.some(isBusy) ? 'busy' : 'waiting';
-}
 
 /**
  * Returns the last poll of each worker for workflow tasks, in milliseconds since 1970; null if Temporal does not

@@ -3,9 +3,8 @@ import { query } from '../../db/query.ts';
 import { sweepGrants } from '../../services/channels/sweep-grants.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { describeError } from '../../runtime/logger.ts';
-import { sweepDeliveries, sweepPosts } from './lost-workflows.ts';
+import { ensureWorkflows } from './ensure-workflows.ts';
 import { purgeWorkspaces } from './purge-workspaces.ts';
-import type { Sweeping } from './scan-rows.ts';
 
 /** Counts of a sweep. */
 export type Swept = {
@@ -23,33 +22,18 @@ export type Swept = {
   readonly forgotten: number;
 };
 
-/** Longest time of a sweep, and of each kind of row per round, in milliseconds. */
-const longestMs = 50_000;
-const shareMs = 10_000;
+/** Longest time for each kind of row, in milliseconds. A sweep starts each minute. */
+const shareMs = 15_000;
 
 /** Longest time in which a sweep purges deleted workspaces, in milliseconds. */
 const purgeMs = 30_000;
 
 /**
- * Compares the database with Temporal and repairs differences: overdue posts, and posts and deliveries whose workflow
- * is lost. Also keeps accounts connected, and purges expired rows and deleted workspaces. Safe to repeat and to run concurrently.
+ * Ensures that posts and deliveries have a workflow. Also keeps accounts connected, and purges expired rows and deleted
+ * workspaces. Safe to repeat and to run concurrently.
  */
 export async function sweep(deps: ActivityDeps): Promise<Swept> {
-  const endMs = performance.now() + longestMs;
-  const sums = { looked: 0, unanswered: 0, workflowGone: 0, overdue: 0, deliveriesGone: 0 };
-  const ofPosts: Sweeping = { beganAt: deps.now(), isAlarm: false };
-  const ofDeliveries: Sweeping = { beganAt: deps.now(), isAlarm: false };
-  for (let goesOn = true; goesOn && performance.now() < endMs;) {
-    const posts = await sweepPosts(deps, ofPosts, shareMs);
-    const deliveries = await sweepDeliveries(deps, ofDeliveries, performance.now() + shareMs);
-    sums.looked += posts.looked + deliveries.looked;
-    sums.unanswered += posts.unanswered + deliveries.unanswered;
-    sums.workflowGone += posts.lost;
-    sums.overdue += posts.overdue;
-    sums.deliveriesGone += deliveries.lost;
-    goesOn = posts.isCutShort || deliveries.isCutShort;
-  }
-
+  const { post, delivery } = await ensureWorkflows(deps, shareMs);
   const { warned: channelsAtRisk, ended: channelsLost } = await sweepGrants(deps);
   const purgeEndMs = performance.now() + purgeMs;
   await purgeWorkspaces(deps, () => performance.now() > purgeEndMs).catch((error: unknown) =>
@@ -59,7 +43,11 @@ export async function sweep(deps: ActivityDeps): Promise<Swept> {
     ),
   );
   const swept: Swept = {
-    ...sums,
+    looked: post.looked + delivery.looked,
+    unanswered: post.unanswered + delivery.unanswered,
+    workflowGone: post.gone,
+    overdue: post.asleep,
+    deliveriesGone: delivery.gone,
     channelsAtRisk,
     channelsLost,
     forgotten: await purgeExpired(deps),
@@ -83,7 +71,7 @@ const batchSize = 1000;
 const maxBatches = 10;
 
 /**
- * Deletes rows past their retention (30 days by default): finds, finished deliveries with their attempts, and events
+ * Deletes rows past their retention (30 days by default): finished deliveries with their attempts, and events
  * without deliveries, which can no longer be delivered. A pending delivery and its event stay. Daily metrics are
  * deleted after two years, connect links and idempotency keys an hour after they expired.
  *
@@ -111,13 +99,6 @@ const purges: readonly {
   readonly fixedDays?: number;
   readonly purge: (before: Date) => RawBuilder<unknown>;
 }[] = [
-  {
-    of: 'finds',
-    purge: (before) => sql`with expired as materialized (
-        select id from sweep_finds where found_at < ${before}
-        order by found_at limit ${sql.lit(batchSize)} for update skip locked)
-      delete from sweep_finds where id = any(array(select id from expired)) returning id`,
-  },
   {
     of: 'deliveries',
     purge: (before) => sql`with expired as materialized (

@@ -8,7 +8,7 @@ import { startSystem, type System } from '../runner/processes.ts';
 import { costsOf, spent, type Costs } from '../runner/processor-time.ts';
 import { addChannels } from '../runner/seed-posts.ts';
 import { withRetries } from '../runner/workflows.ts';
-import { insertDeliveries, insertPosts } from './rows.ts';
+import { insertDeliveries, insertPosts, unfound } from './rows.ts';
 
 /** Concurrent starts of the bare loop: as many as the relay's. */
 const atOnce = 20;
@@ -20,7 +20,7 @@ const longestMs = 30 * 60_000;
 
 /**
  * `npm run bench recovery -- [--posts 3000] [--deliveries 3000]`: Temporal has lost the workflows of posts that are due
- * within the hour, and of one delivery behind many others with existing workflows. Measures how long until a worker has
+ * within ten minutes, and of one delivery behind many others with existing workflows. Measures how long until a worker has
  * started the lost ones again, compared with a bare loop of workflow starts.
  */
 export const bench: Bench<Plan, System> = {
@@ -115,10 +115,10 @@ async function watch(
     signal.throwIfAborted();
     await sleep(500);
     const [row] = await orm.em.fork().execute<Row[]>(
-      `select count(*) filter (where kind = 'workflow_gone')::int as found,
-         count(*) filter (where kind = 'delivery_gone')::int as deliveries,
-         count(*) filter (where p.synced_revision = p.revision)::int as back
-       from sweep_finds f left join posts p on p.id = f.post_id`,
+      `select count(*) filter (where synced_revision < ${unfound})::int as found,
+         count(*) filter (where synced_revision = revision)::int as back,
+         (select count(*)::int from deliveries where synced_round < ${unfound}) as deliveries
+       from posts`,
     );
     const { found = 0, back = 0, deliveries = 0 } = row ?? {};
     const seconds = (Date.now() - beganMs) / 1000;

@@ -1,11 +1,14 @@
 import type { Em } from '../../db/orm.ts';
 
-/** Stores posts that are due within the hour and marked as synced. */
+/** A synced version above the row's own. Once the sweep has found the row, it is lower. */
+export const unfound = 2;
+
+/** Stores posts that are due within ten minutes and marked as synced. */
 export async function insertPosts(em: Em, workspaceId: string, posts: number): Promise<void> {
   await em.execute(
     `with new as (
        insert into posts (id, workspace_id, body, scheduled_at, status, synced_revision, created_at, updated_at)
-       select uuidv7(), ?, 'Lost ' || n, now() + interval '20 minutes' + n * (interval '40 minutes' / ?), 'scheduled', 1,
+       select uuidv7(), ?, 'Lost ' || n, now() + interval '8 minutes' + n * (interval '2 minutes' / ?), 'scheduled', ${unfound},
          now() - interval '1 day', now() - interval '1 day'
        from generate_series(1, ?) n returning id, workspace_id),
      numbered as (select *, row_number() over () as n from new),
@@ -35,8 +38,8 @@ export async function insertDeliveries(
        insert into events (id, workspace_id, type, body, created_at)
        select uuidv7(), ?, 'post.failed', '{}', now() - interval '10 minutes' + n * interval '1 millisecond'
        from generate_series(1, ?) n returning *)
-     insert into deliveries (id, workspace_id, endpoint_id, event_id, status, created_at)
-     select uuidv7(), new.workspace_id, endpoint.id, new.id, 'pending', new.created_at from new, endpoint
+     insert into deliveries (id, workspace_id, endpoint_id, event_id, status, created_at, synced_round)
+     select uuidv7(), new.workspace_id, endpoint.id, new.id, 'pending', new.created_at, ${unfound} from new, endpoint
      returning id, created_at`,
     [workspaceId, workspaceId, deliveries],
   );

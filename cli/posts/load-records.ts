@@ -1,7 +1,6 @@
 import { IsolationLevel } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import { shownStatus } from '../../db/channel-status.ts';
-import type { FindKind } from '../../db/entities/operations.ts';
 import { partsOfPost, type RecordedPart } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
@@ -79,12 +78,6 @@ type DeliveryAttemptRow = {
   readonly error: string | null;
 };
 
-type FindRow = {
-  readonly kind: FindKind;
-  readonly delivery_id: string | null;
-  readonly found_at: Date;
-};
-
 /** Everything that the database stores about a post. */
 export type PostRecords = {
   readonly post: PostRecordRow;
@@ -93,7 +86,6 @@ export type PostRecords = {
   readonly events: readonly EventRow[];
   readonly deliveries: readonly DeliveryRow[];
   readonly attempts: readonly DeliveryAttemptRow[];
-  readonly finds: readonly FindRow[];
 };
 
 /** Reads all records in one snapshot. */
@@ -109,7 +101,6 @@ export const loadRecords = (em: Em, of: OperatedPost): Promise<PostRecords | nul
             events: await query(within, selectEvents(of)),
             deliveries: await query(within, selectDeliveries(of)),
             attempts: await query(within, selectAttempts(of)),
-            finds: await query(within, selectFinds(of)),
           }
         : null;
     },
@@ -144,9 +135,3 @@ const selectAttempts = ({ workspaceId, postId }: OperatedPost) => sql<DeliveryAt
   join deliveries d on d.id = a.delivery_id and d.workspace_id = a.workspace_id
   join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
   where e.post_id = ${postId} and e.workspace_id = ${workspaceId} order by a.created_at`;
-
-const selectFinds = ({ workspaceId, postId }: OperatedPost) => sql<FindRow>`
-  select f.kind, f.delivery_id, f.found_at from sweep_finds f
-  left join deliveries d on d.id = f.delivery_id and d.workspace_id = f.workspace_id
-  left join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
-  where coalesce(f.post_id, e.post_id) = ${postId} and f.workspace_id = ${workspaceId} order by f.found_at`;

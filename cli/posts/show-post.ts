@@ -99,7 +99,7 @@ const shortenedTexts = ({ own_text: own, options, default_options: defaults }: C
 });
 
 /** The rows, with shortened texts. */
-function asData({ post, channels, ledger, events, deliveries, attempts, finds }: PostRecords) {
+function asData({ post, channels, ledger, events, deliveries, attempts }: PostRecords) {
   const { body: _body, thread, ...rest } = post;
   const text = beginning(textOf(post));
   return {
@@ -111,7 +111,6 @@ function asData({ post, channels, ledger, events, deliveries, attempts, finds }:
       ...delivery,
       attempts: attempts.filter((attempt) => attempt.delivery_id === delivery.id),
     })),
-    finds,
   };
 }
 
@@ -126,7 +125,6 @@ function timelineOf(rows: PostRecords, now: Date): Step[] {
     ...ofLedger(rows),
     ...ofEvents(rows),
     ...ofDeliveries(rows),
-    ...ofFinds(rows),
   ];
   return steps.toSorted((a, b) => a.at.localeCompare(b.at));
 }
@@ -204,12 +202,3 @@ const ofDeliveries = ({ deliveries, attempts }: PostRecords): Step[] => [
       step(at, `webhook ${endpoint}, delivery ${id}: the next attempt`),
     ),
 ];
-
-const findings = {
-  workflow_gone: 'the post had no running workflow; its start went to the outbox',
-  overdue: 'the post was overdue although its workflow ran; it was signalled again',
-  delivery_gone: 'a delivery had no running workflow; its start went to the outbox',
-} as const;
-
-const ofFinds = ({ finds }: PostRecords): Step[] =>
-  finds.flatMap(({ kind, found_at: at }) => step(at, `the sweep found: ${findings[kind]}`));

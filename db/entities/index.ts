@@ -7,7 +7,7 @@ import {
 } from './channels.ts';
 import { MediaFileSchema } from './media.ts';
 import { MetricDaySchema, MetricReadsSchema, PostMetricsSchema } from './metrics.ts';
-import { InstallationSchema, NetworkUseSchema, SweepFindSchema } from './operations.ts';
+import { InstallationSchema, NetworkUseSchema } from './operations.ts';
 import { PostChannelSchema, PostPartSchema } from './post-channels.ts';
 import {
   IdempotencyKeySchema,
@@ -55,7 +55,6 @@ export const entities = [
   DeliveryAttemptSchema,
   AuditEntrySchema,
   NetworkUseSchema,
-  SweepFindSchema,
 ];
 
 /** Table types, so that Kysely checks names and types of columns. */

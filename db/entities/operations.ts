@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant, id } from './columns.ts';
+import { instant } from './columns.ts';
 import { Workspace } from './workspaces.ts';
 
 /** Identity of the database, in one row. A dump includes it. */
@@ -19,31 +19,6 @@ export const InstallationSchema = defineEntity({
     behindSince: instant().strictNullable(),
   },
 });
-
-/**
- * `workflow_gone`: the post had no running workflow. `overdue`: the workflow exists, but the post is late. `delivery_gone`:
- * the delivery had no running workflow.
- */
-const findKinds = ['workflow_gone', 'overdue', 'delivery_gone'] as const;
-export type FindKind = (typeof findKinds)[number];
-
-export const SweepFindSchema = defineEntity({
-  name: 'SweepFind',
-  tableName: 'sweep_finds',
-  properties: {
-    id: id(),
-    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
-    /** No foreign key: a find outlives its row. */
-    postId: p.uuid().strictNullable(),
-    deliveryId: p.uuid().strictNullable(),
-    kind: p.text().$type<FindKind>(),
-    foundAt: instant(),
-  },
-});
-
-/** An error that the sweep found and repaired. */
-export class SweepFind extends SweepFindSchema.class {}
-SweepFindSchema.setClass(SweepFind);
 
 /** Used part of a workspace's daily allowance on a network. */
 export const NetworkUseSchema = defineEntity({

@@ -119,6 +119,13 @@ export class Migration0059StoredAt extends Migration {
   }
 }
 
+/** The sweep only logs what it finds. */
+export class Migration0060Finds extends Migration {
+  override up(): void {
+    this.addSql(`drop table "sweep_finds"`);
+  }
+}
+
 /** The characters of a set, as ranges for a character class of PostgreSQL, whose own classes depend on the locale. */
 function inClass(set: string): string {
   const one = new RegExp(set, 'v');

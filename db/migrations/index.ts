@@ -11,6 +11,7 @@ import {
   Migration0057LimitsInMemory,
   Migration0058TextUsed,
   Migration0059StoredAt,
+  Migration0060Finds,
 } from './from-0047.ts';
 
 const baseline = 'migration-0046-dropped-references';
@@ -38,6 +39,7 @@ export const migrations = [
   { name: 'migration-0057-limits-in-memory', class: Migration0057LimitsInMemory },
   { name: 'migration-0058-text-used', class: Migration0058TextUsed },
   { name: 'migration-0059-stored-at', class: Migration0059StoredAt },
+  { name: 'migration-0060-finds', class: Migration0060Finds },
 ];
 
 /** Part of the first migration now; databases of earlier versions list them. */

@@ -273,8 +273,6 @@ export const quotas = (env: Env, problems: string[]): Quotas => ({
 export type RetentionDays = {
   /** Ended webhook deliveries with their attempts, and events that no delivery needs. */
   readonly deliveries: number;
-  /** Findings of the sweep. */
-  readonly finds: number;
   /** Daily metrics of posts. */
   readonly metricDays: number;
   /** Files in the media library that no post uses; 0 keeps them forever. */
@@ -285,7 +283,6 @@ const days = (otherwise: number, least: number) => ({ otherwise, least, most: 36
 
 export const retentionDays = (env: Env, problems: string[]): RetentionDays => ({
   deliveries: wholeNumber(env, 'PUNCTUAL_KEEP_DELIVERIES_DAYS', days(30, 1), problems),
-  finds: wholeNumber(env, 'PUNCTUAL_KEEP_FINDS_DAYS', days(30, 1), problems),
   metricDays: wholeNumber(env, 'PUNCTUAL_KEEP_METRICS_DAYS', days(730, 1), problems),
   unusedMedia: wholeNumber(env, 'PUNCTUAL_KEEP_UNUSED_MEDIA_DAYS', days(0, 0), problems),
 });

@@ -1,6 +1,5 @@
 import test from 'ava';
 import { purgeExpired } from '../../activities/sweep/sweep.ts';
-import { SweepFind } from '../../db/entities/operations.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import { upload, filesOf, sweepLibrary } from '../support/media-library.ts';
 import { picture } from '../support/media-files.ts';
@@ -57,57 +56,25 @@ test.serial(
   },
 );
 
-test.serial(
-  'deliveries with their events, and finds, each have a retention of their own',
-  async (t) => {
-    const { punctual } = api;
-    const client = await api.newClient();
-    await client.post('/webhooks', { url: 'https://8.8.8.8/hook', events: ['post.failed'] });
-    const em = punctual.orm.em.fork();
-    for (const days of [1, 6, 8, 29, 31]) {
-      await storeDelivery(punctual, client.workspaceId, 'delivered', daysAgo(days));
-      em.create(SweepFind, {
-        workspaceId: client.workspaceId,
-        postId: null,
-        deliveryId: null,
-        kind: 'overdue',
-        foundAt: daysAgo(days),
-      });
-    }
+test.serial('deliveries are kept as long as their setting says, with their events', async (t) => {
+  const { punctual } = api;
+  const client = await api.newClient();
+  await client.post('/webhooks', { url: 'https://8.8.8.8/hook', events: ['post.failed'] });
+  for (const days of [1, 6, 8, 29, 31]) {
+    await storeDelivery(punctual, client.workspaceId, 'delivered', daysAgo(days));
+  }
 
-    await em.flush();
-    const purge = (deliveries: number, finds: number) =>
-      purgeExpired({ ...punctual.deps, retentionDays: { deliveries, finds, metricDays: 730 } });
-
-    await purge(30, 30);
+  for (const [deliveries, left] of [
+    [30, 4],
+    [7, 2],
+  ] as const) {
+    await purgeExpired({ ...punctual.deps, retentionDays: { deliveries, metricDays: 730 } });
     t.deepEqual(
-      [
-        await count('deliveries'),
-        await count('events', client.workspaceId),
-        await count('sweep_finds'),
-      ],
-      [4, 4, 4],
+      [await count('deliveries'), await count('events', client.workspaceId)],
+      [left, left],
     );
-    await purge(7, 30);
-    t.deepEqual(
-      [
-        await count('deliveries'),
-        await count('events', client.workspaceId),
-        await count('sweep_finds'),
-      ],
-      [2, 2, 4],
-    );
-    await purge(30, 7);
-    t.deepEqual(
-      [
-        await count('deliveries'),
-        await count('events', client.workspaceId),
-        await count('sweep_finds'),
-      ],
-      [2, 2, 2],
-    );
-  },
-);
+  }
+});
 
 test.serial(
   'a reader of events who was away for too long learns which are gone, also those that nobody had read',
@@ -215,7 +182,7 @@ test.serial('daily metrics are kept for two years, or as configured', async (t) 
   t.is(await count('metric_days'), 4);
   await purgeExpired({
     ...punctual.deps,
-    retentionDays: { deliveries: 30, finds: 30, metricDays: 10 },
+    retentionDays: { deliveries: 30, metricDays: 10 },
   });
   t.is(await count('metric_days'), 2);
 });

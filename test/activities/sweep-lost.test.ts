@@ -19,7 +19,7 @@ test.serial(
   'a sleeping post that Temporal no longer has, as after its store was deleted, goes out at its time, once',
   async (t) => {
     const network = fakeNetwork();
-    const { client, lose, finds } = await newWorkspace(t, network);
+    const { client, lose } = await newWorkspace(t, network);
     const id = await lose();
     const { connection, namespace } = sweeps.punctual.temporal;
     const workflowExecution = { workflowId: postWorkflowId(id) };
@@ -34,7 +34,6 @@ test.serial(
     const post = await client.finalPost(id);
     t.true(Date.parse(post.published_at ?? '') >= Date.parse(post.scheduled_at ?? ''));
     t.is(network.live.length, 1);
-    t.deepEqual(await finds(), [{ kind: 'workflow_gone', post_id: id, delivery_id: null }]);
     t.like(await sweep(5 * minutes), { workflowGone: 0 });
   },
 );
@@ -108,7 +107,7 @@ test.serial(
     await postHandle(id).terminate('lost');
     network.blind = undefined;
 
-    t.like(await sweep(minutes), { workflowGone: 1 });
+    t.like(await sweep(3 * minutes), { workflowGone: 1 });
 
     t.is((await client.finalPost(id)).status, 'published');
     t.is(network.sends.length, 1);
@@ -142,7 +141,7 @@ test.serial('a retry whose workflow was terminated is published', async (t) => {
 });
 
 test.serial('a delivery whose workflow was terminated is delivered', async (t) => {
-  const { client, finds } = await newWorkspace(t, fakeNetwork());
+  const { client } = await newWorkspace(t, fakeNetwork());
   const { punctual, receiver } = sweeps;
   const hook = { url: receiver.url, events: ['post.failed'] };
   const endpoint = (await client.post('/webhooks', hook)).body.webhook.id;
@@ -154,7 +153,6 @@ test.serial('a delivery whose workflow was terminated is delivered', async (t) =
   t.is((await client.finalDelivery(endpoint)).status, 'delivered');
   t.is(await deliveryHandle(id).result(), 'delivered');
   t.is(receiver.received.length, 1);
-  t.deepEqual(await finds(), [{ kind: 'delivery_gone', post_id: null, delivery_id: id }]);
 });
 
 test.serial('a delivery whose synced replay was lost in a failover is delivered', async (t) => {
@@ -173,9 +171,9 @@ test.serial('a delivery whose synced replay was lost in a failover is delivered'
 });
 
 test.serial('a post that was cancelled while Temporal was queried is not found', async (t) => {
-  const { client, schedule, finds } = await newWorkspace(t, fakeNetwork());
+  const { client, schedule } = await newWorkspace(t, fakeNetwork());
   const { deps } = sweeps.punctual;
-  const id = await schedule(30 * minutes);
+  const id = await schedule(5 * minutes);
   const ofPost = async (): Promise<'gone'> => {
     await client.post(`/posts/${id}/cancel`);
     return 'gone'; // True by then.
@@ -184,13 +182,12 @@ test.serial('a post that was cancelled while Temporal was queried is not found',
 
   t.like(await sweepOnce({ ...deps, workflows }), { looked: 1, workflowGone: 0 });
 
-  t.deepEqual(await finds(), []);
   t.is((await client.get(`/posts/${id}`)).body.post.status, 'draft');
 });
 
 test.serial('a post that is being sent for longer than usual is not found', async (t) => {
   const network = heldNetwork();
-  const { client, schedule, finds } = await newWorkspace(t, network);
+  const { client, schedule } = await newWorkspace(t, network);
   const id = await schedule(0);
   await network.held();
 
@@ -199,7 +196,6 @@ test.serial('a post that is being sent for longer than usual is not found', asyn
 
   network.release();
   t.is((await client.finalPost(id)).status, 'published');
-  t.deepEqual(await finds(), []);
 });
 
 test.serial('a post that waits for its next attempt is not found', async (t) => {
@@ -210,13 +206,11 @@ test.serial('a post that waits for its next attempt is not found', async (t) => 
 
   t.like(await sweep(10 * minutes), { looked: 1, overdue: 0 });
   t.like(await sweep(12 * minutes), { looked: 1, overdue: 0 });
-
-  t.deepEqual(await workspace.finds(), []);
 });
 
 test.serial('of ten concurrent sweeps one finds the lost post', async (t) => {
   const network = fakeNetwork();
-  const { client, lose, finds } = await newWorkspace(t, network);
+  const { client, lose } = await newWorkspace(t, network);
   const id = await lose();
 
   const swept = await Promise.all(Array.from({ length: 10 }, () => sweep()));
@@ -225,7 +219,6 @@ test.serial('of ten concurrent sweeps one finds the lost post', async (t) => {
     swept.map(({ workflowGone }) => workflowGone).toSorted(),
     [0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
   );
-  t.is((await finds()).length, 1);
   await client.finalPost(id);
   t.is(network.sends.length, 1);
 });

@@ -20,10 +20,6 @@ export type SweptWorkspace = {
   readonly schedule: (inMs: number) => Promise<string>;
   /** Schedules a post and terminates its workflow; the post is due in 3 s. @returns its id. */
   readonly lose: () => Promise<string>;
-  /** The finds so far, oldest first. */
-  readonly finds: () => Promise<
-    { kind: string; post_id: string | null; delivery_id: string | null }[]
-  >;
 };
 
 type Handle = ReturnType<Punctual['temporal']['client']['workflow']['getHandle']>;
@@ -96,11 +92,6 @@ async function newWorkspace(
       await orm.em.fork().execute('update posts set scheduled_at = ? where id = ?', [soon, id]);
       return id;
     },
-    finds: () => {
-      const sql = `select kind, post_id, delivery_id from sweep_finds
-                   where workspace_id = ? order by found_at, id`;
-      return orm.em.fork().execute(sql, [workspaceId]);
-    },
   };
 }
 
@@ -111,7 +102,6 @@ async function putAway({ orm }: Punctual, workspaceId: string): Promise<void> {
     `update posts set status = 'draft', synced_revision = revision where workspace_id = ?`,
     `update post_channels set status = 'draft' where workspace_id = ? and status in ('publishing', 'retrying')`,
     `update deliveries set status = 'delivered', synced_round = round where workspace_id = ?`,
-    `delete from sweep_finds where workspace_id = ?`,
   ]) {
     await em.execute(sql, [workspaceId]);
   }

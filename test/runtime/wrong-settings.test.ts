@@ -169,7 +169,7 @@ test('by default a workspace may have 10 GB of files and 10,000 scheduled posts,
     media_bytes: 10_000_000_000,
     channels: 100,
   });
-  t.deepEqual(retentionDays, { deliveries: 30, finds: 30, metricDays: 730, unusedMedia: 0 });
+  t.deepEqual(retentionDays, { deliveries: 30, metricDays: 730, unusedMedia: 0 });
   t.is(media.leastFree, 10);
 });
 
@@ -184,7 +184,6 @@ test('each quota and each retention time has its setting', (t) => {
     PUNCTUAL_QUOTA_CHANNELS: '0',
     PUNCTUAL_DISK_FREE_PERCENT: '0',
     PUNCTUAL_KEEP_DELIVERIES_DAYS: '7',
-    PUNCTUAL_KEEP_FINDS_DAYS: '8',
     PUNCTUAL_KEEP_METRICS_DAYS: '10',
     PUNCTUAL_KEEP_UNUSED_MEDIA_DAYS: '9',
   });
@@ -196,7 +195,7 @@ test('each quota and each retention time has its setting', (t) => {
     media_bytes: 999_999_999_999_999,
     channels: 0,
   });
-  t.deepEqual(retentionDays, { deliveries: 7, finds: 8, metricDays: 10, unusedMedia: 9 });
+  t.deepEqual(retentionDays, { deliveries: 7, metricDays: 10, unusedMedia: 9 });
   t.is(media.leastFree, 0);
 });
 
@@ -205,7 +204,7 @@ for (const [setting, value] of [
   ['PUNCTUAL_QUOTA_MEDIA_BYTES', '1000000000000000'],
   ['PUNCTUAL_DISK_FREE_PERCENT', '101'],
   ['PUNCTUAL_KEEP_DELIVERIES_DAYS', '0'],
-  ['PUNCTUAL_KEEP_FINDS_DAYS', 'never'],
+  ['PUNCTUAL_KEEP_DELIVERIES_DAYS', 'never'],
   ['PUNCTUAL_KEEP_METRICS_DAYS', '0'],
   ['PUNCTUAL_KEEP_UNUSED_MEDIA_DAYS', '-1'],
 ] as const) {

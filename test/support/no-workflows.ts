@@ -4,6 +4,4 @@ import type { WorkflowStates } from '../../domain/statuses.ts';
 export const noWorkflows: WorkflowStates = {
   ofPost: async () => 'unknown',
   ofDelivery: async () => 'unknown',
-  listPosts: async () => null,
-  listDeliveries: async () => null,
 };

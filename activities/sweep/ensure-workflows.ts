@@ -1,0 +1,244 @@
+import { sql, type RawBuilder } from 'kysely';
+import { isUnderWay } from '../../db/channel-status.ts';
+import { dueAt, isOpenPost } from '../../db/post-status.ts';
+import { query } from '../../db/query.ts';
+import type { WorkflowState } from '../../domain/statuses.ts';
+import { forEachLimit } from '../../runtime/concurrency.ts';
+import type { ActivityDeps } from '../deps.ts';
+
+/** How long before its time a post is checked, so that a lost one is still published on time. In milliseconds. */
+const aheadMs = 10 * 60_000;
+
+/** Grace period after a post's time, in milliseconds: most posts end within it. */
+const graceMs = 30_000;
+
+/** Interval between checks of the same overdue row, and grace period of deliveries. In milliseconds. */
+const intervalMs = 2 * 60_000;
+
+/** Rows per claim, and concurrent requests to Temporal. */
+const [batchSize, width] = [500, 20];
+
+/** After this many requests without an answer Temporal counts as unavailable, and the sweep ends. */
+const maxUnanswered = 5;
+
+export type Ensured = {
+  /** Rows whose state Temporal returned. */
+  readonly looked: number;
+  readonly unanswered: number;
+  /** Rows without a running workflow. */
+  readonly gone: number;
+  /** Overdue posts whose workflow slept until another time. */
+  readonly asleep: number;
+};
+
+type Row = {
+  readonly id: string;
+  readonly workspace_id: string;
+  /** The post's revision, or the delivery's round. */
+  readonly version: number;
+  readonly is_late: boolean;
+};
+
+/** Rows to check, as `one`. Fragments of SQL. */
+type Kind = {
+  readonly name: 'post' | 'delivery';
+  readonly table: RawBuilder<unknown>;
+  readonly version: RawBuilder<unknown>;
+  /** The version that Temporal has. The relay starts the workflows of rows whose version is higher. */
+  readonly synced: RawBuilder<unknown>;
+  /** The row should have a workflow. */
+  readonly isOpen: RawBuilder<unknown>;
+  /** The row is to be checked now. */
+  readonly isTurn: (at: At) => RawBuilder<unknown>;
+  /** The row is so late that its workflow must not sleep. */
+  readonly isLate: (at: At) => RawBuilder<unknown>;
+  readonly dueAt: RawBuilder<unknown>;
+};
+
+/** The time of the sweep, moved by milliseconds. */
+type At = (ms: number) => RawBuilder<unknown>;
+
+const ofPosts = {
+  name: 'post',
+  table: sql.table('posts'),
+  version: sql`one.revision`,
+  synced: sql.ref('synced_revision'),
+} as const;
+
+const postDueAt = dueAt('one');
+
+const openPosts: Kind = {
+  ...ofPosts,
+  isOpen: isOpenPost('one'),
+  // A post of the near future is checked once before its time.
+  isTurn: (at) => sql`${postDueAt} < ${at(aheadMs)} and coalesce(one.checked_at < case
+    when ${postDueAt} < ${at(-graceMs)} then ${at(-intervalMs)}
+    else ${postDueAt} - ${sql.lit(aheadMs)} * interval '1 millisecond' end, true)`,
+  isLate: (at) => sql`greatest(${postDueAt}, one.wakes_at) < ${at(-intervalMs)}`,
+  dueAt: postDueAt,
+};
+
+/** Cancelled posts with channels that have to end. */
+const draftsBeingSent: Kind = {
+  ...ofPosts,
+  isOpen: sql`one.status = 'draft' and one.id in (select post_id from post_channels pc where ${isUnderWay})`,
+  isTurn: (at) => sql`greatest(one.updated_at, one.checked_at) < ${at(-intervalMs)}`,
+  isLate: () => sql`true`,
+  dueAt: sql`one.updated_at`,
+};
+
+const attemptAt = sql`coalesce(one.next_attempt_at, one.created_at)`;
+
+const deliveries: Kind = {
+  name: 'delivery',
+  table: sql.table('deliveries'),
+  version: sql`one.round`,
+  synced: sql.ref('synced_round'),
+  isOpen: sql`one.status = 'pending'`,
+  isTurn: (at) => sql`greatest(${attemptAt}, one.checked_at) < ${at(-intervalMs)}`,
+  isLate: () => sql`false`,
+  dueAt: attemptAt,
+};
+
+/**
+ * Ensures that posts which are overdue or due soon, and late deliveries, have a running workflow. A row without one
+ * returns to the outbox, and the relay starts it. So does an overdue post whose workflow sleeps, as after a reset or a
+ * restore of Temporal, with a revision that wakes the workflow. Without an answer nothing changes.
+ *
+ * @param shareMs Time for each kind of row.
+ */
+export async function ensureWorkflows(
+  deps: ActivityDeps,
+  shareMs: number,
+): Promise<Record<Kind['name'], Ensured>> {
+  const open = await ensure(deps, openPosts, shareMs);
+  const drafts = await ensure(deps, draftsBeingSent, shareMs);
+  return { post: added(open, drafts), delivery: await ensure(deps, deliveries, shareMs) };
+}
+
+const added = (a: Ensured, b: Ensured): Ensured => ({
+  looked: a.looked + b.looked,
+  unanswered: a.unanswered + b.unanswered,
+  gone: a.gone + b.gone,
+  asleep: a.asleep + b.asleep,
+});
+
+async function ensure(deps: ActivityDeps, kind: Kind, shareMs: number): Promise<Ensured> {
+  const untilMs = performance.now() + shareMs;
+  const sums = { looked: 0, unanswered: 0, gone: 0, asleep: 0 };
+  for (let rows = await claim(deps, kind); rows.length > 0; rows = await claim(deps, kind)) {
+    const states = await statesOf(deps, kind, rows, untilMs);
+    const thoseIn = (wanted: WorkflowState): Row[] =>
+      rows.filter((row) => states.get(row) === wanted);
+    const late = thoseIn('asleep').filter((row) => row.is_late);
+    const left = rows.filter((row) => !states.has(row) || states.get(row) === 'unknown');
+    sums.unanswered += thoseIn('unknown').length;
+    sums.looked += rows.length - left.length;
+    sums.gone += await returnToOutbox(deps, kind, thoseIn('gone'), 'gone');
+    sums.asleep += await returnToOutbox(deps, kind, late, 'asleep');
+    if (left.length > 0) {
+      await release(deps, kind, left);
+      break;
+    }
+  }
+
+  return sums;
+}
+
+/** Claims rows for this sweep, across workspaces. The longest unchecked come first. Others skip them for a while. */
+function claim({ orm, now }: ActivityDeps, kind: Kind): Promise<Row[]> {
+  const nowMs = now().getTime();
+  const at: At = (ms) => sql`${new Date(nowMs + ms)}::timestamptz`;
+  const { table, version, synced, isOpen, isTurn, isLate, dueAt: due } = kind;
+  return query<Row>(
+    orm.em.fork(),
+    sql`with picked as materialized (
+        select one.id, ${isLate(at)} as is_late from ${table} one
+        where ${isOpen} and one.${synced} >= ${version} and ${isTurn(at)}
+        order by one.checked_at nulls first, ${due} limit ${sql.lit(batchSize)} for update of one skip locked)
+      update ${table} one set checked_at = ${at(0)} from picked where one.id = picked.id
+      returning one.id, one.workspace_id, ${version} as version, picked.is_late`,
+  );
+}
+
+/** Requests the state of each row's workflow, until the time is up or Temporal does not answer. */
+async function statesOf(
+  { workflows }: ActivityDeps,
+  { name }: Kind,
+  rows: readonly Row[],
+  untilMs: number,
+): Promise<ReadonlyMap<Row, WorkflowState>> {
+  const states = new Map<Row, WorkflowState>();
+  let unanswered = 0;
+  await forEachLimit(rows, width, async (row) => {
+    if (unanswered < maxUnanswered && performance.now() < untilMs) {
+      const state = await (name === 'post'
+        ? workflows.ofPost(row.id)
+        : workflows.ofDelivery(row.id));
+      unanswered += state === 'unknown' ? 1 : 0;
+      states.set(row, state);
+    }
+  });
+  return states;
+}
+
+/** SQL: the ids, workspaces and versions of rows. */
+const listed = (rows: readonly Row[]): RawBuilder<unknown> =>
+  sql`unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map((row) => row.workspace_id)}::uuid[],
+    ${rows.map(({ version }) => version)}::int[]) as seen (id, workspace_id, version)`;
+
+async function release(
+  { orm }: ActivityDeps,
+  { table }: Kind,
+  rows: readonly Row[],
+): Promise<void> {
+  await query(
+    orm.em.fork(),
+    sql`update ${table} one set checked_at = null from ${listed(rows)}
+      where one.id = seen.id and one.workspace_id = seen.workspace_id`,
+  );
+}
+
+/** Added to the revision of a post whose workflow sleeps, which may know a higher one than a restored database. */
+const raiseBy = 1000;
+
+const sentences = {
+  gone: 'this row has no running workflow, which is started again',
+  asleep: 'the workflow of this overdue post sleeps until another time, and is woken',
+};
+
+/** Log at most this many rows of one batch on lines of their own. */
+const maxLines = 20;
+
+/** @returns the number of rows; not of those that have changed since the claim. */
+async function returnToOutbox(
+  { orm, log }: ActivityDeps,
+  { name, table, version, synced, isOpen }: Kind,
+  rows: readonly Row[],
+  why: keyof typeof sentences,
+): Promise<number> {
+  if (rows.length === 0) {
+    return 0;
+  }
+
+  const change =
+    why === 'gone'
+      ? sql`${synced} = ${version} - 1`
+      : sql`revision = one.revision + ${sql.lit(raiseBy)}`;
+  const returned = await query<{ id: string; workspace_id: string }>(
+    orm.em.fork(),
+    sql`with same as materialized (
+        select one.id from ${listed(rows)} join ${table} one on one.id = seen.id and one.workspace_id = seen.workspace_id
+        where ${isOpen} and ${version} = seen.version and one.${synced} >= ${version} for update of one skip locked)
+      update ${table} one set ${change} from same where one.id = same.id returning one.id, one.workspace_id`,
+  );
+  for (const { id, workspace_id: workspace } of returned.slice(0, maxLines)) {
+    log.warn({ [name]: id, workspace }, sentences[why]);
+  }
+
+  if (returned.length > maxLines) {
+    log.warn({ more: returned.length - maxLines }, sentences[why]);
+  }
+
+  return returned.length;
+}
