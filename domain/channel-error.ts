@@ -75,11 +75,12 @@ export function failureAdvice(code: ChannelErrorCode, retryAtMs: number | null):
 export const adviceInDoubt = (reconcileAtMs: number): string =>
   `The network is asked again at ${new Date(reconcileAtMs).toISOString()}, and nothing is sent until it answers.`;
 
+const byCopy = ' (POST /posts/{id}/copy with {"only": "failed"} leaves out the other channels).';
+
 /** The advice when no automatic step follows. */
 export const finalAdvice: Readonly<Record<ChannelErrorCode, string>> = {
-  content_refused:
-    'It is not retried automatically: make a new post with content that the network accepts.',
-  media_refused: 'It is not retried automatically: make a new post with another file.',
+  content_refused: `It is not retried automatically: make a new post with content that the network accepts${byCopy}`,
+  media_refused: `It is not retried automatically: make a new post with another file${byCopy}`,
   duplicate:
     'It is not retried automatically: make a new post with another text, if it is to go out once more.',
   access_lost: 'Connect the channel again, then retry the post.',
@@ -109,11 +110,13 @@ type ErrorMeaning = {
 export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
   content_refused: {
     retryable: false,
-    meaning: 'The network refused the content. Make a new post with other content.',
+    meaning:
+      'The network refused the content. Make a draft for the failed channels with `POST /posts/{id}/copy` and `{"only": "failed"}`, and change its content.',
   },
   media_refused: {
     retryable: false,
-    meaning: 'The network refused a file. Make a new post with another file.',
+    meaning:
+      'The network refused a file. Make a draft as for `content_refused`, with another file.',
   },
   duplicate: {
     retryable: false,

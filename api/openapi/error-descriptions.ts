@@ -109,7 +109,7 @@ export const errorDescriptions: Readonly<Record<ErrorCode, DescribedError>> = {
     when: 'The post is being published or has ended; only a draft or a scheduled post can be changed.',
     example: {
       error:
-        'The post is published; only a draft or a scheduled post can be changed. POST /posts/0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d/copy makes a draft of it.',
+        'The post is failed; only a draft or a scheduled post can be changed. POST /posts/0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d/copy with {"only": "failed"} makes a draft for the channels that failed; the others have the post.',
     },
   },
   post_being_sent: {

@@ -123,3 +123,10 @@ export const nameOfChannel = ({
   handle,
   id,
 }: Pick<Channel, 'platform' | 'handle' | 'id'>): string => `${platform} channel ${handle} (${id})`;
+
+/** The next step for channels whose outcome only a person can find out. */
+export const settleFirst = (
+  postId: string,
+  unconfirmed: readonly Parameters<typeof nameOfChannel>[0][],
+): string =>
+  `Unconfirmed: ${unconfirmed.map(nameOfChannel).join(', ')}. The network may have the post. Look at the account, and settle the channel first (POST /posts/${postId}/settle).`;

@@ -9,7 +9,7 @@ import type { ChannelStatus } from '../../domain/statuses.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import type { Caller, PostScope } from '../context.ts';
 import { findReplayed, type RequestKey } from '../idempotency.ts';
-import { nameOfChannel } from './choose-channels.ts';
+import { nameOfChannel, settleFirst } from './choose-channels.ts';
 import type { PostInput } from './content.ts';
 import { createPost, type Created, type CreateDeps } from './create-post.ts';
 import { lockPostMedia, type PostFile } from './post-media.ts';
@@ -41,7 +41,12 @@ export async function copyPost(
     .transactional((em) => readSource(em, { workspaceId, postId }));
   const chosen = source.channels.filter(({ status }) => only === undefined || status === 'failed');
   if (only !== undefined && chosen.length === 0) {
-    throw nothingToCopy('No channel of this post has failed. Omit `only` to copy all channels.');
+    const unconfirmed = source.channels.filter(({ status }) => status === 'unconfirmed');
+    throw nothingToCopy(
+      unconfirmed.length > 0
+        ? settleFirst(postId, unconfirmed)
+        : 'No channel of this post has failed. Omit `only` to copy all channels.',
+    );
   }
 
   const channels = chosen.filter((channel) => !channel.is_disconnected);

@@ -6,7 +6,6 @@ import type { Em } from '../../db/orm.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
 import { assertPostChannels, assertReaches, assertScope } from '../../domain/api-keys.ts';
 import { dueTime, withLocalTime } from '../../domain/due-time.ts';
-import { AppError } from '../../domain/errors.ts';
 import { plainFault, type ContentFault, type PostWarning } from '../../domain/warnings.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
@@ -15,6 +14,7 @@ import type { ServiceDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import type { MediaToInsert } from '../media/store-files.ts';
 import { takeQuota } from '../quotas/post-quota.ts';
+import { assertEditable } from './assert-editable.ts';
 import { assertOptionsOf, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
 import {
@@ -73,7 +73,7 @@ export async function editPost(
     throw postNotFound(postId);
   }
 
-  assertEditable(before, postId); // Before any download.
+  await assertEditable(deps.orm.em.fork(), { workspaceId, postId }, before); // Before any download.
   const downloaded = await downloadMedia(deps, caller, urls, signal);
   try {
     const whole = withDownloads(input, urls, downloaded.files);
@@ -95,7 +95,8 @@ async function applyEdit(
 ): Promise<PostToSync | null> {
   const { workspaceId, requestId } = caller;
   const { postId, input } = edit;
-  assertEditable(await lockPost(em, { workspaceId, postId }), postId);
+  const scope = { workspaceId, postId };
+  await assertEditable(em, scope, await lockPost(em, scope));
   const post = await em.findOneOrFail(Post, { id: postId, workspaceId });
   const timed = withLocalTime(input, post);
   const moved = timed === input ? edit.dueAt : dueTime(timed, deps.now());
@@ -264,17 +265,3 @@ const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostT
   revision,
   dueAt: scheduledAt?.toISOString() ?? null,
 });
-
-/** @throws AppError `post_not_editable` */
-function assertEditable({ status }: Pick<Post, 'status'>, postId: string): void {
-  if (status !== 'draft' && status !== 'scheduled') {
-    const call = `POST /posts/${postId}`;
-    // A copy of a post that is still going out would be published beside it.
-    const next =
-      status === 'publishing'
-        ? `${call}/cancel makes it a draft, except for channels that are being sent`
-        : `${call}/copy makes a draft of it`;
-    const message = `The post is ${status}; only a draft or a scheduled post can be changed. ${next}.`;
-    throw new AppError('post_not_editable', message);
-  }
-}

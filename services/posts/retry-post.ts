@@ -10,7 +10,7 @@ import { assertHasPlan } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
 import type { Caller, PostScope } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { nameOfChannel } from './choose-channels.ts';
+import { nameOfChannel, settleFirst } from './choose-channels.ts';
 import { lockPostMedia } from './post-media.ts';
 import { lockPost } from './read-posts.ts';
 
@@ -110,11 +110,7 @@ async function noRetryError(em: Em, { workspaceId, postId }: PostScope): Promise
       .filter((one) => one.why === why)
       .map(nameOfChannel)
       .join(', ');
-  const [gone, removed, unconfirmed] = [
-    named('disconnected'),
-    named('removed'),
-    named('unconfirmed'),
-  ];
+  const [gone, removed] = [named('disconnected'), named('removed')];
   if (gone !== '') {
     return nothingToRetry(
       `The account was disconnected: ${gone}. Connect it again, then retry the post.`,
@@ -128,8 +124,8 @@ async function noRetryError(em: Em, { workspaceId, postId }: PostScope): Promise
   }
 
   return nothingToRetry(
-    unconfirmed
-      ? `Unconfirmed: ${unconfirmed}. The network may have the post. Look at the account, and settle the channel first (POST /posts/${postId}/settle).`
+    left.length > 0
+      ? settleFirst(postId, left) // All that is left is unconfirmed.
       : 'No channel of this post has failed.',
   );
 }

@@ -85,7 +85,7 @@ test('refused files fail the channel before anything is sent', async (t) => {
 
   t.like(await post.attempt(), { kind: 'done', status: 'failed' });
   const error =
-    'They said media_refused. It is not retried automatically: make a new post with another file.';
+    'They said media_refused. It is not retried automatically: make a new post with another file (POST /posts/{id}/copy with {"only": "failed"} leaves out the other channels).';
   t.like(await post.row(), { errorCode: 'media_refused', error });
   t.deepEqual(network.sends, []);
   t.deepEqual(await states(), []);

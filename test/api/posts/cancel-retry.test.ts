@@ -186,3 +186,18 @@ test('a post that is being retried can be cancelled', async (t) => {
   t.is(post.status, 'draft');
   t.deepEqual(statusesOf(post.channels), ['published', 'draft', 'draft']);
 });
+
+test('a post that has ended is not edited, and the refusal names a step that sends nothing twice', async (t) => {
+  const { client, make } = await workspace(2);
+  for (const [first, second, step] of [
+    ['published', 'published', 'POST /posts/<id>/copy makes a draft of it.'],
+    ['failed', 'failed', 'POST /posts/<id>/copy makes a draft of it.'],
+    ['published', 'failed', 'POST /posts/<id>/copy with {"only": "failed"} makes a draft for'],
+    ['failed', 'unconfirmed', 'settle the channel first (POST /posts/<id>/settle).'],
+  ] as const) {
+    const id = await make(second === 'published' ? 'published' : 'failed', [first, second]);
+    const { body } = await client.patch(`/posts/${id}`, { body: 'y' });
+    t.is(body.code, 'post_not_editable');
+    t.true(body.error.includes(step.replace('<id>', id)), body.error);
+  }
+});
