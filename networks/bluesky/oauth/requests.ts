@@ -20,8 +20,10 @@ import { resolveHandle } from '../client.ts';
 /** Limit for a whole request. */
 const timeoutMs = 20_000;
 
-/** Documents and tokens are a few kilobytes. */
-const maxBytes = 256 * 1024;
+/** In bytes. Documents and tokens are a few kilobytes. */
+const maxBytes = 32 * 1024;
+/** A PDS's documents have under 100. The library collects every fault of a document, in quadratic time. */
+const maxValues = 300;
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
@@ -50,13 +52,16 @@ export const egressFetch =
       ...(reads && { signal: AbortSignal.any(signals) }),
     });
     const { status, headers, body, truncated } = response;
-    if (truncated || status > 599) {
+    if (truncated || status > 599 || (status < 400 && mostValuesIn(body) > maxValues)) {
       throw new TypeError('The server returned an unexpected response.');
     }
 
     const isBare = [204, 205, 304].includes(status);
     return new Response(isBare ? null : new Uint8Array(body), { status, headers });
   };
+
+/** Each value of a JSON text but the outermost follows a comma or a bracket, or the name of a field that does. */
+const mostValuesIn = (json: Buffer): number => json.toString('latin1').split(/[,\[\{]/v).length;
 
 /** Secret fields in the forms that an authorization server accepts. */
 const secretFields = ['code', 'code_verifier', 'refresh_token', 'client_assertion', 'token'];

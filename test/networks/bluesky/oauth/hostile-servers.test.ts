@@ -72,6 +72,29 @@ test('an expiry time beyond the range of dates is ignored, and one in the past h
   t.is(await endAfter(-1e12), 0);
 });
 
+test.serial('a document with thousands of faults is refused at once', async (t) => {
+  const server = await ownServer(t);
+  const { grant } = await server.connect();
+  const many = (value: unknown) => Array.from({ length: 2000 }, () => value);
+  const service = { id: '#a', type: 'a', serviceEndpoint: Object.fromEntries(many(1).entries()) };
+  const documents = {
+    '/.well-known/oauth-protected-resource': [{ authorization_servers: many(1) }],
+    '/.well-known/oauth-authorization-server': [{ scopes_supported: many(1) }],
+    [`/${encodeURIComponent(tokens.sub)}`]: [{ service: many({}) }, { service: [service] }],
+    '/token': [{ ...tokens, authorization_details: many(1) }],
+  };
+  for (const [path, wrong] of Object.entries(documents)) {
+    for (const json of wrong) {
+      server.answers.set(path, () => ({ json }));
+      const before = process.threadCpuUsage();
+      t.like(await t.throwsAsync(server.connect()), { name: 'OauthError' });
+      t.like(await t.throwsAsync(server.refresh(grant)), { code: 'network_unavailable' });
+      t.true(process.threadCpuUsage(before).user < 300_000, path);
+    }
+    server.answers.delete(path);
+  }
+});
+
 test('a token expires by the service’s clock, not the machine’s', async (t) => {
   const server = await ownServer(t);
   const { grant } = await server.connect();
