@@ -80,7 +80,8 @@ export async function isReconnected(
   const [channel] = await query(
     em,
     sql<{ is_reconnected: boolean }>`
-      select sealed_credentials <> ${account.sealedCredentials} as is_reconnected from channels
+      select sealed_credentials <> ${account.sealedCredentials} and disconnected_at is null as is_reconnected
+      from channels
       where id = ${channelId} and workspace_id = ${workspaceId} for no key update`,
   );
   return channel?.is_reconnected ?? false;

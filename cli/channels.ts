@@ -16,7 +16,6 @@ import { createConnectLink } from '../services/channels/create-link.ts';
 import { disconnectChannel, type Disconnected } from '../services/channels/disconnect-channel.ts';
 import { UsageError, type Command, type CommandAnswer, type CommandDeps } from './command.ts';
 import { oneLine } from './format.ts';
-import { syncedSoon } from './posts/lifecycle.ts';
 import { assertWorkspaceExists } from './workspaces.ts';
 
 type Values = Readonly<Record<string, string>>;
@@ -171,7 +170,7 @@ const unknownChannel = (id: string): AppError =>
 
 /** @throws AppError as the API's call does. */
 export async function removeChannel(
-  { orm, em, now, publicUrl, networks: { rules } }: CommandDeps,
+  { orm, em, now }: CommandDeps,
   { CHANNEL_ID: channelId = '' }: Values,
 ): Promise<CommandAnswer> {
   const known = isId(channelId) ? await em.findOne(Channel, { id: channelId }) : null;
@@ -179,9 +178,8 @@ export async function removeChannel(
     throw unknownChannel(channelId);
   }
 
-  const deps = { orm, now, publicUrl, rules };
   const { workspaceId } = known;
-  const { disconnected } = await disconnectChannel(deps, { workspaceId, channelId });
+  const { disconnected } = await disconnectChannel({ orm, now }, { workspaceId, channelId });
   return { text: textOf(disconnected), data: { workspace_id: workspaceId, ...disconnected } };
 }
 
@@ -211,15 +209,12 @@ export async function renameChannel(
 
 function textOf({
   channel: { id, platform, handle },
-  removed_from: removedFrom,
-  became_drafts: { count, post_ids: posts },
+  scheduled_posts: scheduled,
   still_sending: sending,
 }: Disconnected & { readonly still_sending: number }): string {
-  const named = posts.length > 0 ? `: ${posts.join(', ')}${count > posts.length ? ', …' : ''}` : '';
   return [
     `Channel ${id} (${oneLine(handle)} on ${platform}) is disconnected, and its secrets are erased.`,
-    `Scheduled posts and drafts that lost it: ${removedFrom}. Scheduled posts that are drafts now: ${count}${named}.`,
+    `Scheduled posts that fail there at their time, unless the account is connected again: ${scheduled}.`,
     ...(sending > 0 ? [`Posts that are being sent to it at this moment: ${sending}.`] : []),
-    syncedSoon,
   ].join('\n');
 }

@@ -184,7 +184,7 @@ export const commands: Readonly<Record<string, Command>> = {
   },
   'channel remove': {
     summary:
-      'Disconnects an account: removes it from its posts and erases its secrets. Connecting it again restores the channel, without those posts.',
+      'Disconnects an account and erases its secrets. Its posts fail there at their time, unless the account is connected again before.',
     positionals: ['CHANNEL_ID'],
     options: {},
     run: removeChannel,

@@ -117,7 +117,7 @@ const timedForEachDraft = 4;
 
 /**
  * Posts with a time come in order of time, so that after an outage the longest overdue go first. A cancel is less
- * urgent: a workflow that missed it finds the draft at its time and sends nothing. One disconnection makes thousands of
+ * urgent: a workflow that missed it finds the draft at its time and sends nothing. The end of a workspace makes thousands of
  * drafts, which must not delay due posts, nor wait until no post is left.
  *
  * Both kinds are read from the index `posts_unsynced`, in its order, up to the limit.

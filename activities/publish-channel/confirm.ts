@@ -238,9 +238,8 @@ const stillProcessing =
   'The account was disconnected before the network confirmed that it had finished processing this post. Check the post on the network.';
 
 /**
- * Ends a channel whose account was disconnected, by the ledger alone: without credentials no request is possible. The
- * disconnection itself ends most channels; left are those that were being sent at that moment and whose worker died or
- * got no response. Marks the channel as published if the network has every part.
+ * Ends a channel whose account was disconnected, by the ledger alone: without credentials no request is possible.
+ * Marks the channel as published if the network has every part.
  *
  * @returns whether it does.
  */

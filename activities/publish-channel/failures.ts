@@ -6,7 +6,6 @@ import { LimitedError, SupersededError } from '../../db/ledger/intents.ts';
 import { isOpen } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
 import {
-  canRetryLater,
   failureAdvice,
   type ChannelErrorCode,
   type LimitScope,
@@ -124,36 +123,15 @@ export async function decideNext(
   em: Em,
   deps: ActivityDeps,
   job: PublishJob,
-  {
-    failure,
-    known,
-    entries,
-    isDisconnected,
-  }: Ledgers & { readonly failure: PublishFailure; readonly isDisconnected: boolean },
+  { failure, known, entries }: Ledgers & { readonly failure: PublishFailure },
 ): Promise<Decision> {
-  if (isDisconnected) {
-    return afterDisconnect(failure);
-  }
-
   const isOld =
-    failure.code === 'disconnected' ||
-    (failure.code === 'access_lost' && (await isReconnected(em, job)));
+    (failure.code === 'disconnected' || failure.code === 'access_lost') &&
+    (await isReconnected(em, job));
   const renewed = isOld ? reconnectedText : failure.hasNewAccess ? failure.message : null;
   return renewed === null
     ? { failure: failure, next: nextStep(deps, job, failure, { known, entries }) }
     : retryWithNewAccess(deps, renewed);
-}
-
-/** The account was disconnected during the attempt: no further attempt follows. */
-function afterDisconnect(failure: PublishFailure): Decision {
-  const isLast = !canRetryLater[failure.code];
-  const reported = isLast
-    ? failure
-    : { ...failure, message: `${failure.message} The account was disconnected meanwhile.` };
-  return {
-    failure: reported,
-    next: { kind: 'give_up', code: isLast ? failure.code : 'disconnected' },
-  };
 }
 
 function nextStep(
@@ -164,7 +142,8 @@ function nextStep(
 ): NextAttempt {
   const [dueAtMs, nowMs] = [dueAt.getTime(), deps.now().getTime()];
   const open = entries.filter(isOpen);
-  if (open.length === 0) {
+  // Without credentials no reconcile is possible.
+  if (open.length === 0 || code === 'disconnected') {
     return nextAttempt({ code, retryAtMs, hasProgressed, lacksToken }, attempts, dueAtMs, nowMs);
   }
 

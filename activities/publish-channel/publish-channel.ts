@@ -12,7 +12,7 @@ import { classifyTokenRefusal, openConnection, openedGrant } from '../channel-ac
 import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
 import type { ServerSlot } from '../limits.ts';
-import { createIntent, createSpending, keepUploads, readJobEntries } from './attempt.ts';
+import { createIntent, createSpending, keepUploads } from './attempt.ts';
 import { keepBegun, readBegun, type Begun } from './begun.ts';
 import { checkReadiness, ProcessingError, recordCompleteThread, recordSuccess } from './confirm.ts';
 import {
@@ -165,7 +165,11 @@ async function endAttempt(
 }
 
 async function endDisconnected(deps: ActivityDeps, job: PublishJob): Promise<ChannelOutcome> {
-  const ledger = await readJobEntries(deps, job);
+  const ledger = await startAttempt(deps, job);
+  if (ledger === null) {
+    return skipped;
+  }
+
   return (await recordCompleteThread(deps, job, ledger))
     ? { status: 'published', code: null, deliveryIds: [] }
     : fail(deps, job, disconnectedFailure, ledger);

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import {
   failedValues,
-  isOpenChannel,
   isUnderWay,
   retryingValues,
   unconfirmedValues,
@@ -62,27 +61,22 @@ export async function recordFailure(
   known: readonly LedgerEntry[],
 ): Promise<Recorded> {
   return deps.orm.em.fork().transactional(async (em): Promise<Recorded> => {
-    const { status, entries, isDisconnected } = await lockPostAndLedger(em, deps, job);
+    const { status, entries } = await lockPostAndLedger(em, deps, job);
     const isInDoubt = entries.some(isOpen);
-    const { failure: seen, next } = await decideNext(em, deps, job, {
-      failure,
-      known,
-      entries,
-      isDisconnected,
-    });
+    const { failure: seen, next } = await decideNext(em, deps, job, { failure, known, entries });
     const report = {
       message: describePart(deps, job, { message: seen.message, entries }),
       isInDoubt,
       code: seen.code,
     };
     const goesOn = status === 'publishing' || (status === 'draft' && entries.some(mayBeLive));
-    if ((next.kind === 'retry' || (isDisconnected && status === 'draft')) && !goesOn) {
+    if (next.kind === 'retry' && !goesOn) {
       const stopped = await stop(em, job, status);
       return { kind: 'final', status: stopped, code: null, deliveryIds: [] };
     }
 
     const deliveryIds = await recordForOthers(em, deps, job, seen, next);
-    if (status === 'scheduled' && !isDisconnected) {
+    if (status === 'scheduled') {
       const stopped = await stop(em, job, status);
       return { kind: 'final', status: stopped, code: null, deliveryIds };
     }
@@ -98,7 +92,7 @@ export async function recordFailure(
       return { kind: 'retry', atMs: next.atMs, code: seen.code };
     }
 
-    const end = await recordEnd(em, job, { ...report, code: next.code }, isDisconnected);
+    const end = await recordEnd(em, job, { ...report, code: next.code });
     await refinalizeCancelled(em, job, {
       publicUrl: deps.publicUrl,
       rules: deps.rules,
@@ -128,8 +122,6 @@ type Locked = {
   /** Undefined if the post does not exist. */
   readonly status: PostStatus | undefined;
   readonly entries: readonly LedgerEntry[];
-  /** The account was disconnected, perhaps after the attempt began. */
-  readonly isDisconnected: boolean;
 };
 
 /**
@@ -147,12 +139,9 @@ async function lockPostAndLedger(em: Em, deps: ActivityDeps, job: PublishJob): P
     sql<{ status: PostStatus; run: number }>`
       select status, run from posts where id = ${postId} and workspace_id = ${workspaceId} for no key update`,
   );
-  const [channel] = await query(
+  await query(
     em,
-    sql<{ is_disconnected: boolean }>`
-      select c.disconnected_at is not null as is_disconnected
-      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-      where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} for no key update of pc`,
+    sql`select from post_channels where id = ${postChannelId} and workspace_id = ${workspaceId} for no key update`,
   );
   const entries = await readJobEntries(deps, job, em);
   const isEarlier = post?.status === 'publishing' && post.run !== job.run;
@@ -160,7 +149,7 @@ async function lockPostAndLedger(em: Em, deps: ActivityDeps, job: PublishJob): P
     throw new SupersededError('Superseded by a newer attempt or run.');
   }
 
-  return { status: post?.status, entries, isDisconnected: channel?.is_disconnected ?? false };
+  return { status: post?.status, entries };
 }
 
 /** Stores the effects on other posts: a rate limit for its whole scope, and lost access with its event. */
@@ -208,14 +197,13 @@ async function recordEnd(
   em: Em,
   job: PublishJob,
   { message, code, isInDoubt }: FailureReport,
-  isDisconnected: boolean,
 ): Promise<ChannelStatus> {
   const error = isInDoubt ? unconfirmedText(message) : `${message} ${failureAdvice(code, null)}`;
   const end = isInDoubt ? unconfirmedValues(error) : failedValues({ code, error });
   await query(
     em,
     sql`update post_channels pc set ${end}, url = null, tries = tries + 1
-      where ${isDisconnected ? openChannel(job) : channelUnderWay(job)}`,
+      where ${channelUnderWay(job)}`,
   );
   return isInDoubt ? 'unconfirmed' : 'failed';
 }
@@ -256,10 +244,6 @@ async function recordRetry(
 /** SQL: the channel, unless another attempt ended it. */
 const channelUnderWay = ({ workspaceId, postChannelId }: PublishJob) =>
   sql`pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isUnderWay}`;
-
-/** SQL: the channel, also if it waits: no attempt begins on a disconnected channel. */
-const openChannel = ({ workspaceId, postChannelId }: PublishJob) =>
-  sql`pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isOpenChannel}`;
 
 // Messages for the post's owner.
 

@@ -19,8 +19,7 @@ const { id, platform, handle } = mastodonChannel;
 /** As in the event. */
 export const disconnected = {
   channel: { id, platform, handle },
-  removed_from: 12,
-  became_drafts: { count: 1, post_ids: ['0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d'] },
+  scheduled_posts: 12,
 };
 
 export const blueskyChannel = {

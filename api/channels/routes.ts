@@ -117,14 +117,14 @@ const disconnectCall = (deps: ApiDeps): Route =>
     scope: 'channels',
     summary: 'Disconnect a social account',
     description:
-      'Its secrets are erased, and nothing more is sent to it, except the requests that are under way (`still_sending`). Scheduled posts and drafts lose the channel; a post without another channel becomes a draft. A post that is being published, or waits for a retry, fails there with `disconnected`, or is `unconfirmed` if it may already be live. Published posts keep the channel, and so do the analytics. Connecting the account again brings the channel back under the same id, without the posts that it lost.',
+      'Its secrets are erased, and nothing more is sent to it, except the requests that are under way (`still_sending`). Posts keep the channel. Those that are to be sent (`scheduled_posts`) fail there at their time with `disconnected`, or become `unconfirmed` if they may already be live. Connecting the account again brings the channel back under the same id, and posts whose time comes later go out.',
     answers: {
       200: {
         description: 'The account is disconnected.',
         schema: disconnectedAnswer,
         examples: {
           disconnected: {
-            summary: 'One post had no other channel',
+            summary: 'Twelve posts wait for the channel',
             value: { ...examples.disconnected, still_sending: 0 },
           },
         },

@@ -12,7 +12,6 @@ import {
   uuid,
 } from '../../domain/json-schema.ts';
 import { channelAccess } from '../../domain/statuses.ts';
-import { mostNamed } from '../../services/channels/disconnect-channel.ts';
 import { maxRetriedPosts } from '../../services/channels/reconnect-channel.ts';
 
 export const channelSchema = record({
@@ -56,21 +55,13 @@ export const channelSchema = record({
   created_at: dateTime,
 });
 
-const namedPosts = { ...listOf(uuid), maxItems: mostNamed };
-
 /** Fields of the disconnect response and its event. */
 export const disconnectedFields = {
   channel: record({ id: uuid, platform: text, handle: text }),
-  removed_from: {
+  scheduled_posts: {
     ...count,
-    description: 'How many scheduled posts and drafts lost the channel.',
-  },
-  became_drafts: {
-    ...record({
-      count,
-      post_ids: { ...namedPosts, description: `The first ${mostNamed} of them.` },
-    }),
-    description: 'Scheduled posts without another channel, which are now drafts.',
+    description:
+      'How many posts are to be sent to the channel. Each fails there at its time with `disconnected`, unless the account is connected again before.',
   },
 };
 

@@ -156,7 +156,7 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   'post.cancelled': {
     operationId: 'receivePostCancelled',
     when: 'The post was made a draft: it was cancelled, or an edit removed its time',
-    more: 'Channels that were being sent at that moment finish. If all finish, the post has a final event nevertheless. A post that became a draft because its account was disconnected is named in `channel.disconnected`.',
+    more: 'Channels that were being sent at that moment finish. If all finish, the post has a final event nevertheless.',
     schema: postAnswer,
     example: { post: draftPost },
   },

@@ -32,7 +32,11 @@ export type Thread = OfAccount & {
 
 /** The parts to send next, and all unsent ones. */
 type ToSend = { readonly step: readonly LedgerEntry[]; readonly remaining: readonly LedgerEntry[] };
-type Channel = { readonly status: string; readonly parked_until: Date | null };
+type Channel = {
+  readonly status: string;
+  readonly is_disconnected: boolean;
+  readonly parked_until: Date | null;
+};
 type Marked = { readonly id: string; readonly sending_at: string | Date };
 
 /** Makes an entry that is not stored yet. */
@@ -120,13 +124,17 @@ export async function markSending(
   }));
 }
 
-/** Both variants lock the post before its channel, as all code does. */
+/**
+ * Both variants lock the post before its channel, as all code does. A disconnect waits for the lock of its account, or
+ * commits before it.
+ */
 const lockedChannel = ({ workspaceId, postId, postChannelId }: Thread) => sql`
-  select pc.status, p.run, c.parked_until
+  select pc.status, p.run, c.parked_until, c.disconnected_at is not null as is_disconnected
   from posts p
   join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
   join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-  where pc.id = ${postChannelId} and p.id = ${postId} and p.workspace_id = ${workspaceId} for share of p for update of pc`;
+  where pc.id = ${postChannelId} and p.id = ${postId} and p.workspace_id = ${workspaceId} for share of p for update of pc
+    for key share of c`;
 
 /**
  * The first intent of a thread stores all its entries, which fixes the later parts too. One statement: it reads the
@@ -149,7 +157,7 @@ async function markNew(
         select ${insertedValues(thread, now)}, case when ${isNext} then 'sending' else 'ready' end,
           case when ${isNext} then clock_timestamp() end
         from ${unnested(remaining)}, channel
-        where channel.status = 'publishing' and channel.run = ${run}
+        where channel.status = 'publishing' and channel.run = ${run} and not is_disconnected
           and not coalesce(parked_until > ${now}, false)
           and not exists (
             select 1 from post_parts other
@@ -206,7 +214,7 @@ function assertAll(marked: readonly Marked[], step: readonly LedgerEntry[]): voi
 
 /** During the preparation, another post of the channel may have met a rate limit. */
 function assertOpen(channel: Channel | undefined, now: Date): void {
-  if (channel?.status !== 'publishing') {
+  if (channel?.status !== 'publishing' || channel.is_disconnected) {
     throw new SupersededError('The channel is no longer being sent.');
   }
 

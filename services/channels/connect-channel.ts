@@ -26,7 +26,7 @@ type ConnectOptions = {
 
 /**
  * Stores a connected account with sealed secrets. Connecting a known account again keeps its channel, so that waiting
- * posts use the new access. A disconnected channel comes back with its published posts.
+ * posts use the new access, also after a disconnection.
  *
  * @throws AppError `quota_exceeded`
  */
@@ -45,16 +45,8 @@ export async function connectChannel(
     const find = async () =>
       (await tx.findOne(Channel, { ...own, baseUrl }, locked)) ??
       (moves ? await tx.findOne(Channel, own, locked) : null);
-    let known = await find();
-    if (!known) {
-      await lockWorkspace(tx, workspaceId);
-      known = await find();
-    }
-
-    if (known?.disconnectedAt) {
-      await lockWorkspace(tx, workspaceId);
-    }
-
+    await lockWorkspace(tx, workspaceId);
+    const known = await find();
     if (!known || known.disconnectedAt) {
       await assertChannelQuota(tx, workspaceId, most);
     }

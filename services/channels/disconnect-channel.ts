@@ -1,104 +1,66 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { recordAudit, type Actor } from '../../db/audit.ts';
-import type { PostPresentation } from '../../db/load-post-view.ts';
+import { isOpenChannel } from '../../db/channel-status.ts';
+import { hasOpenPart } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
-import { isContended, query } from '../../db/query.ts';
+import { isOpenPost } from '../../db/post-status.ts';
+import { query, queryPlanned } from '../../db/query.ts';
 import { recordEvent } from '../../db/record-event.ts';
-import {
-  eraseChannel,
-  lockPostsOf,
-  removeChannelFromPosts,
-} from '../../db/remove-channel-from-posts.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { DeliveryToSync } from '../../domain/to-sync.ts';
 import type { ServiceDeps } from '../deps.ts';
 import type { ChannelKey } from './grants.ts';
 
-type DisconnectDeps = PostPresentation & Pick<ServiceDeps, 'orm' | 'now'>;
-
 /** Body of the response and of the event. */
 export type Disconnected = {
   readonly channel: { readonly id: string; readonly platform: string; readonly handle: string };
-  readonly removed_from: number;
-  readonly became_drafts: { readonly count: number; readonly post_ids: readonly string[] };
+  /** Posts that fail on the channel at their time, unless the account is connected again before. */
+  readonly scheduled_posts: number;
 };
 
-/** Limit of draft ids in the response. */
-export const mostNamed = 100;
-
-/** Attempts, and the delay before the second in milliseconds; it grows with each attempt. */
-const [maxAttempts, waitMs] = [8, 50];
-
 /**
- * Disconnects a channel: removes it from its posts, erases its secrets and emits one event. The row stays for
- * published posts. Connecting the account again restores the channel, without the removed posts.
+ * Disconnects a channel: erases its secrets and emits one event. Its posts keep it. Those that are to be sent fail there
+ * at their time, unless the account was connected again.
  *
- * After the response, only requests that are already under way can reach the account.
+ * After the response, only requests that are already under way can reach the account: each intent to send holds the
+ * channel, so it commits before this and is counted, or finds the channel disconnected.
  *
  * @throws AppError `not_found`, also when the channel is already disconnected.
  */
 export async function disconnectChannel(
-  deps: DisconnectDeps,
+  { orm, now }: Pick<ServiceDeps, 'orm' | 'now'>,
   change: Actor & ChannelKey,
 ): Promise<{
   readonly disconnected: Disconnected & { readonly still_sending: number };
   readonly toSync: readonly DeliveryToSync[];
 }> {
-  const { disconnected, deliveryIds } = await whenUncontended(() =>
-    deps.orm.em.fork().transactional((em) => disconnect(em, deps, change)),
-  );
-  const { workspaceId } = change;
-  const toSync = deliveryIds.map((deliveryId) => ({ workspaceId, deliveryId, round: 1 }));
-  return { disconnected, toSync };
-}
-
-/**
- * Follows the common lock order: posts, the channel, its grant. A transaction that creates or edits a post holds the
- * channel (`holdChannels`): it commits before this one, or finds the channel gone. Its posts are found by the second
- * `lockPostsOf`, which must not wait because it runs under the channel's lock.
- */
-async function disconnect(em: Em, deps: DisconnectDeps, change: Actor & ChannelKey) {
   const { workspaceId, channelId } = change;
-  const scope = { workspaceId, channelId };
-  const now = deps.now();
-  await findChannel(em, scope, false);
-  await lockPostsOf(em, scope, true);
-  const channel = await findChannel(em, scope, true);
-  await lockPostsOf(em, scope, false);
-  const { removedFrom, drafts, stillSending } = await removeChannelFromPosts(em, scope, {
-    ...deps,
-    now,
+  return orm.em.fork().transactional(async (em) => {
+    const channel = await lockChannel(em, change);
+    const { scheduled, sending } = await countPosts(em, change);
+    await eraseChannel(em, change, now());
+    await recordAudit(em, change, 'channel.disconnected', channelId);
+    const data: Disconnected = { channel, scheduled_posts: scheduled };
+    const type = 'channel.disconnected';
+    const event = { workspaceId, channelId, type, data, byOutbox: true } as const;
+    const deliveryIds = await recordEvent(em, event);
+    return {
+      disconnected: { ...data, still_sending: sending },
+      toSync: deliveryIds.map((deliveryId) => ({ workspaceId, deliveryId, round: 1 })),
+    };
   });
-  await eraseChannel(em, scope, now);
-  await recordAudit(em, change, 'channel.disconnected', channelId);
-  const eventData: Disconnected = {
-    channel,
-    removed_from: removedFrom,
-    became_drafts: { count: drafts.length, post_ids: drafts.slice(0, mostNamed) },
-  };
-  const deliveryIds = await recordEvent(em, {
-    workspaceId,
-    channelId,
-    type: 'channel.disconnected',
-    data: eventData,
-    byOutbox: true,
-  });
-  return { disconnected: { ...eventData, still_sending: stillSending }, deliveryIds };
 }
 
 /** @throws AppError `not_found` */
-async function findChannel(
+async function lockChannel(
   em: Em,
   { workspaceId, channelId }: ChannelKey,
-  isLocked: boolean,
 ): Promise<Disconnected['channel']> {
   const [channel] = await query(
     em,
     sql<Disconnected['channel']>`
       select id, platform, handle from channels
-      where id = ${channelId} and workspace_id = ${workspaceId} and disconnected_at is null
-      ${sql.raw(isLocked ? 'for update' : '')}`,
+      where id = ${channelId} and workspace_id = ${workspaceId} and disconnected_at is null for update`,
   );
   if (!channel) {
     throw new AppError('not_found', `There is no channel "${channelId}".`);
@@ -107,16 +69,39 @@ async function findChannel(
   return channel;
 }
 
-async function whenUncontended<T>(run: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await run();
-    } catch (error) {
-      if (!isContended(error) || attempt === maxAttempts) {
-        throw error;
-      }
+/** Counts the posts that wait for the channel, and those with a request that may be under way. */
+async function countPosts(em: Em, { workspaceId, channelId }: ChannelKey) {
+  const isSending = sql`pc.status = 'publishing' and ${hasOpenPart}`;
+  const [counts] = await queryPlanned(
+    em,
+    sql<{ scheduled: number; sending: number }>`
+      select count(*) filter (where ${isOpenPost('p')} and not (${isSending}))::int as scheduled,
+        count(*) filter (where ${isSending})::int as sending
+      from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
+      where pc.channel_id = ${channelId} and pc.workspace_id = ${workspaceId}
+        and ${isOpenChannel}`,
+  );
+  return counts ?? { scheduled: 0, sending: 0 };
+}
 
-      await pause(attempt * waitMs);
-    }
-  }
+async function eraseChannel(
+  em: Em,
+  { workspaceId, channelId }: ChannelKey,
+  now: Date,
+): Promise<void> {
+  await query(
+    em,
+    sql`update channels set disconnected_at = ${now}, state = 'needs_reconnect', error = null, options = null,
+        sealed_credentials = '', sealed_session = null, updated_at = ${now}
+      where id = ${channelId} and workspace_id = ${workspaceId}`,
+  );
+  await query(
+    em,
+    sql`delete from channel_grants where channel_id = ${channelId} and workspace_id = ${workspaceId}`,
+  );
+  // Lock order as when a link is redeemed: after the channel. An existing link can no longer reconnect the account.
+  await query(
+    em,
+    sql`delete from connect_links where channel_id = ${channelId} and workspace_id = ${workspaceId}`,
+  );
 }

@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import type { Channel } from '../../db/entities/channels.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
@@ -16,6 +16,7 @@ export type ChosenChannel = Pick<
  * Returns the workspace's channels with these ids, in this order, without duplicates.
  *
  * @param at The place of an id in the request; by default its item in `channel_ids`.
+ * @param kept Ids of channels that may be disconnected, because the post has them already.
  * @throws AppError `invalid_channel_ids` that names every id which is malformed, unknown or of another workspace.
  */
 export async function chooseChannels(
@@ -23,6 +24,7 @@ export async function chooseChannels(
   workspaceId: string,
   given: readonly string[],
   at: PlaceOfId = itemOf(given),
+  kept: readonly string[] = [],
 ): Promise<ChosenChannel[]> {
   const ids = [...new Set(given)];
   const wellFormed = ids.filter(isId);
@@ -31,7 +33,8 @@ export async function chooseChannels(
         em,
         sql<ChosenChannel>`
           select id, platform, handle, state, settings, options from channels
-          where workspace_id = ${workspaceId} and id = any(${wellFormed}) and disconnected_at is null`,
+          where workspace_id = ${workspaceId} and id = any(${wellFormed})
+            and (disconnected_at is null or id = any(${kept}::uuid[]))`,
       )
     : [];
   const byId = new Map(found.map((channel) => [channel.id, channel]));
@@ -47,11 +50,7 @@ const itemOf =
     `/channel_ids/${ids.indexOf(id)}`;
 
 /** @throws AppError `invalid_channel_ids` */
-export function assertKnown(
-  ids: readonly string[],
-  known: ReadonlySet<string>,
-  at: PlaceOfId = itemOf(ids),
-): void {
+function assertKnown(ids: readonly string[], known: ReadonlySet<string>, at: PlaceOfId): void {
   const unknown = ids.filter((id) => !known.has(id));
   if (unknown.length > 0) {
     const message = (id: string) => `No channel of this workspace has the id ${id}.`;
@@ -61,32 +60,6 @@ export function assertKnown(
       { details: unknown.map((id) => channelDetail(at(id), message(id), id)) },
     );
   }
-}
-
-/** SQL: the connected channels among these ids, locked so that no disconnect commits before the transaction ends. */
-export const heldChannels = (
-  workspaceId: string,
-  ids: readonly string[],
-): RawBuilder<{ id: string }> =>
-  sql<{ id: string }>`
-    select id from channels
-    where workspace_id = ${workspaceId}::uuid and id = any(${ids}::uuid[]) and disconnected_at is null
-    order by id for key share`;
-
-/**
- * Keeps channels from being disconnected until the transaction ends. Call it after the post's lock and before any
- * other lock when a post gets channels.
- *
- * @param ids From `chooseChannels`.
- * @throws AppError `invalid_channel_ids` when a channel was disconnected meanwhile.
- */
-export async function holdChannels(
-  em: Em,
-  workspaceId: string,
-  ids: readonly string[],
-): Promise<void> {
-  const held = await query(em, heldChannels(workspaceId, ids));
-  assertKnown(ids, new Set(held.map(({ id }) => id)));
 }
 
 /** @throws AppError `invalid_channel_ids` when a text, option or file is for a channel that the post does not have. */

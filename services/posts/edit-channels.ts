@@ -5,16 +5,9 @@ import type { Post } from '../../db/entities/posts.ts';
 import { possiblyLiveParts, removeParts, type PossiblyLivePart } from '../../db/ledger/parts.ts';
 import type { PostPresentation } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
 import { finalizeIfPublished } from '../../db/refinalize-post.ts';
 import { AppError } from '../../domain/errors.ts';
-import { isId } from '../../domain/json-schema.ts';
-import {
-  assertChosen,
-  chooseChannels,
-  heldChannels,
-  type ChosenChannel,
-} from './choose-channels.ts';
+import { assertChosen, chooseChannels, type ChosenChannel } from './choose-channels.ts';
 import { bytesOfJson, contentBytes, type PostContent, type PostInput } from './content.ts';
 import { channelWarning, channelWarnings, type ChannelValidation } from './validate-content.ts';
 
@@ -39,7 +32,7 @@ export type EditedChannels = {
 
 /**
  * Computes the channels of a post after an edit. A channel whose post is or may be live stays, whatever `channel_ids`
- * says, and is not sent to again. A disconnected channel is removed unless its post may be live.
+ * says, and is not sent to again. A disconnected channel stays like any other.
  *
  * @throws AppError `invalid_channel_ids`, or `post_not_editable` while parts of it are being removed.
  */
@@ -52,21 +45,17 @@ export async function editChannels(em: Em, post: Post, input: PostInput): Promis
   );
   assertNotBeingRemoved(rows);
   const asked = input.channelIds ?? rows.map(({ channelId }) => channelId);
-  const gone = await disconnectedRows(em, workspaceId, rows, asked);
   const parts = await possiblyLiveParts(
     em,
     workspaceId,
     rows.map(({ id }) => id),
   );
   const liveChannelIds = new Set(parts.map((part) => part.channel_id));
-  const given = asked.filter((id) => !gone.has(id));
   const at = (id: string): string => `/channel_ids/${asked.indexOf(id)}`;
-  const wanted = await chooseChannels(em, workspaceId, given, at);
+  const had = rows.map(({ channelId }) => channelId);
+  const wanted = await chooseChannels(em, workspaceId, asked, at, had);
   const ids = new Set(wanted.map(({ id }) => id));
-  const stays = (row: PostChannel): boolean =>
-    ids.has(row.channelId) ||
-    !canBeSent(row) ||
-    (liveChannelIds.has(row.channelId) && gone.has(row.channelId));
+  const stays = (row: PostChannel): boolean => ids.has(row.channelId) || !canBeSent(row);
   const kept = rows.filter(stays);
   const removed = rows.filter((row) => !kept.includes(row));
   assertNothingLive(removed, parts);
@@ -78,11 +67,8 @@ export async function editChannels(em: Em, post: Post, input: PostInput): Promis
     ...channel,
     options: byChannel.get(channel.id)?.defaults ?? null,
   });
-  const sendingTo = await chooseChannels(
-    em,
-    workspaceId,
-    sending.map(({ channelId }) => channelId).filter((id) => !gone.has(id)),
-  );
+  const sendingIds = sending.map(({ channelId }) => channelId);
+  const sendingTo = await chooseChannels(em, workspaceId, sendingIds, at, had);
   return {
     sending: sendingTo.map(withKept),
     open: wanted
@@ -111,19 +97,6 @@ function assertNotBeingRemoved(rows: readonly PostChannel[]): void {
       'The post is being removed from a network. Change it when no channel shows `unpublish.status` `pending`.',
     );
   }
-}
-
-/** Returns the disconnected channels of a post. Holds all other channels of the post and of the request. */
-async function disconnectedRows(
-  em: Em,
-  workspaceId: string,
-  rows: readonly PostChannel[],
-  asked: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const ids = rows.map(({ channelId }) => channelId);
-  const held = await query(em, heldChannels(workspaceId, [...ids, ...asked.filter(isId)]));
-  const connected = new Set(held.map(({ id }) => id));
-  return new Set(ids.filter((id) => !connected.has(id)));
 }
 
 /** Neither published, being sent nor in doubt. A channel that is new to the post can be sent. */

@@ -11,7 +11,7 @@ import type { ServiceDeps } from '../deps.ts';
 import { claimKey, KeyTakenError, type RequestKey } from '../idempotency.ts';
 import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
 import { quotaIfRoom, takeQuota } from '../quotas/post-quota.ts';
-import { assertKnown, heldChannels, holdChannels, type ChosenChannel } from './choose-channels.ts';
+import type { ChosenChannel } from './choose-channels.ts';
 import { bytesOfJson, textBytes, type PostContent } from './content.ts';
 import { countNamed, type GivenFiles } from './given-files.ts';
 import type { Labels } from './labels.ts';
@@ -72,11 +72,6 @@ export async function storePost(
   const { workspaceId } = owner;
   const apart = [...post.optionFiles, ...idsOfChannels(post.content)];
   const store = async (em: Em, takesQuotaFirst: boolean): Promise<void> => {
-    if (downloaded.files.length > 0) {
-      const ids = channels.map(({ id }) => id);
-      await holdChannels(em, workspaceId, ids); // Before the library.
-    }
-
     const named = [...idsOfParts(post.media), ...apart];
     const found = await chooseMedia(em, workspaceId, named, downloaded.files);
     const inserted = await insertMedia(em, owner, downloaded, now);
@@ -167,24 +162,18 @@ async function insertPost(
     drafts: post.dueAt ? 0 : 1,
     text_bytes: textBytes(post.content) + bytesOfDefaults(validations) + altBytes,
   };
-  const channelIds = validations.map(({ channel }) => channel.id);
   if (takesQuotaFirst) {
-    await holdChannels(em, owner.workspaceId, channelIds); // Before the workspace: the lock order of the statement below.
     await takeQuota(em, owner, change);
   }
 
-  // Waits for a concurrent disconnect of a channel; then nothing is inserted.
-  const areHeld = sql`(select count(*) from held) = ${channelIds.length}::int`;
-  const insertion = sql<{ held: readonly string[]; is_stored: boolean }>`
-    with held as materialized (${heldChannels(owner.workspaceId, channelIds)}),
-      room as (${takesQuotaFirst ? sql`select ${owner.workspaceId}::uuid as workspace_id where ${areHeld}` : quotaIfRoom(owner, change, areHeld)}),
+  const insertion = sql<{ is_stored: boolean }>`
+    with room as (${takesQuotaFirst ? sql`select ${owner.workspaceId}::uuid as workspace_id` : quotaIfRoom(owner, change)}),
       post as (${postRow(post, validations, now)}),
       channels as (${channelRows(owner.workspaceId, post, validations)}),
       audit as (${insertAudit(owner, 'post.created', sql`(select ${newId()}::uuid, id from post)`)})
       ${view ? sql`, ${scheduledEvent(owner.workspaceId, view, now)}` : sql``}
-    select array(select id from held) as held, exists (select from post) as is_stored`;
+    select exists (select from post) as is_stored`;
   const [stored] = await query(em, insertion);
-  assertKnown(channelIds, new Set(stored?.held));
   if (!stored?.is_stored) {
     throw new NoRoomSeen();
   }

@@ -8,13 +8,10 @@ import type { QuotaOwner } from '../context.ts';
 /**
  * SQL: takes the quota for a new post in the statement that inserts it. Returns no row when a quota is too small. The
  * statement sees the posts of its start, so it also returns none when it waited for another change of the workspace.
- *
- * @param onlyIf An additional condition, unrelated to quotas.
  */
 export const quotaIfRoom = (
   { workspaceId, quotas }: QuotaOwner,
   { scheduled, text_bytes: text }: PostUse,
-  onlyIf: RawBuilder<unknown>,
 ): RawBuilder<unknown> => {
   // Of the row and not of a constant: otherwise a plan for a large workspace reads the posts of all.
   const [open, drafts] = [openPostsOf(sql.ref('w.id')), draftsOf(sql.ref('w.id'))];
@@ -24,7 +21,7 @@ export const quotaIfRoom = (
       : sql`${drafts} < ${quotas.drafts}::bigint`;
   return sql`
     update workspaces w set text_used = w.text_used + ${text}::bigint
-    where w.id = ${workspaceId}::uuid and ${onlyIf}
+    where w.id = ${workspaceId}::uuid
       and w.xmin = (select seen.xmin from workspaces seen where seen.id = ${workspaceId}::uuid)
       and (${text}::bigint = 0 or w.text_used + ${text}::bigint <= ${quotas.text_bytes}::bigint) and ${hasRoom}
     returning w.id as workspace_id`;

@@ -99,8 +99,7 @@ export async function storeWorkspaceKey(
  * A repeated call changes nothing.
  *
  * Locks in the order in which accounts are connected: the workspace, its channels, their grants and links. Keys are
- * last, because each change holds the caller's key when it is recorded. A new post holds its channels before the
- * workspace, so the channels' lock here is one that it does not wait for.
+ * last, because each change holds the caller's key when it is recorded.
  *
  * @throws AppError `not_found`
  */
@@ -128,7 +127,7 @@ export async function deleteWorkspace(
     }
 
     await query(em, sql`update workspaces set deleted_at = ${at} where id = ${id}`);
-    await query(em, sql`select id from channels where ${own} order by id for no key update`);
+    await query(em, sql`select id from channels where ${own} order by id for update`);
     await query(
       em,
       sql`update channels set disconnected_at = coalesce(disconnected_at, ${at}), state = 'needs_reconnect',

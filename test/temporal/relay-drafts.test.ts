@@ -34,13 +34,12 @@ async function workspace() {
   const { punctual } = api;
   const client = await api.newClient();
   const { workspaceId } = client;
-  const channel = await storeChannel(punctual, workspaceId);
+  await storeChannel(punctual, workspaceId);
   const now = Date.now();
   const execute = <Row>(sql: string): Promise<Row[]> =>
     punctual.orm.em.fork().execute<Row[]>(sql, [workspaceId]);
   return {
     client,
-    channel,
     execute,
     /** @param dueInMs When the first post is due; each other one is due a second later. @returns their ids. */
     store: async (dueInMs: number, count = 1): Promise<string[]> => {
@@ -60,19 +59,21 @@ async function workspace() {
   };
 }
 
-/** A workspace with unsynced drafts that a disconnect made of posts of next month. */
-async function disconnected(drafts: number) {
+/** A workspace with unsynced drafts that were scheduled for next month. */
+async function cancelled(drafts: number) {
   const mine = await workspace();
   await mine.store(month, drafts);
-  await mine.execute('update posts set synced_revision = revision where workspace_id = ?');
-  await mine.client.delete(`/channels/${mine.channel}`);
+  await mine.execute(
+    `update posts set status = 'draft', scheduled_at = null, synced_revision = revision, revision = revision + 1
+     where workspace_id = ?`,
+  );
   return mine;
 }
 
 test.serial(
-  'a due post does not wait behind the drafts that a disconnect made in another workspace',
+  'a due post does not wait behind the cancelled posts of another workspace',
   async (t) => {
-    const crowd = await disconnected(60);
+    const crowd = await cancelled(60);
     const other = await workspace();
     await other.store(0);
     t.is((await crowd.unsynced()).length, 60);
@@ -87,7 +88,7 @@ test.serial(
 test.serial(
   'drafts do not wait until all posts with a time are synced: ten of fifty rows are drafts',
   async (t) => {
-    const drafts = await disconnected(20);
+    const drafts = await cancelled(20);
     const other = await workspace();
     await other.store(-3_600_000, 40);
     const later = await other.store(month, 30);

@@ -3,12 +3,9 @@ import { postWorkflowId } from '../../workflows/messages.ts';
 import { endOf } from '../support/end-of.ts';
 import { sharedPunctual } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
-import { fails, fakeNetwork, heldNetwork, liveTexts } from '../support/networks.ts';
+import { accountOn, fakeNetwork, heldNetwork, liveTexts } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { fakeChannel } from '../support/seed.ts';
-import { runOf } from '../temporal/started-with.ts';
-
-// Workflows learn of a disconnect through the outbox only.
+import { addFakeChannel, fakeChannel } from '../support/seed.ts';
 
 const api = sharedPunctual(test);
 
@@ -21,53 +18,27 @@ async function endOfPost(postId: string): Promise<unknown> {
 }
 
 needs('temporal')(
-  'the workflow of a scheduled post that lost its only channel ends without a send',
+  'a scheduled post fails at its time on a disconnected account, and goes out where it was connected again',
   async (t) => {
     const client = await api.newClient();
-    const network = fakeNetwork();
-    const channel = await fakeChannel(api.punctual, client.workspaceId, network);
-    const request = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60 };
+    const [lost, back] = [fakeNetwork(), fakeNetwork()];
+    const gone = await fakeChannel(api.punctual, client.workspaceId, lost);
+    const account = { remoteId: accountOn(back) };
+    const connect = () => addFakeChannel(api.punctual.deps, client.workspaceId, 'fake', account);
+    const again = await connect();
+    const at = new Date(Date.now() + 20_000).toISOString();
+    const request = { body: 'x', channel_ids: [gone, again], scheduled_at: at };
     const id: string = (await client.post('/posts', request)).body.post.id;
-    // The API responds before Temporal has the workflow, and a post that loses its channel before that needs none.
-    await poll(() => runOf(api.punctual, id), Boolean);
 
-    const { body } = await client.delete(`/channels/${channel}`);
+    for (const channel of [gone, again]) {
+      t.is((await client.delete(`/channels/${channel}`)).body.scheduled_posts, 1);
+    }
 
-    t.deepEqual(body.became_drafts.post_ids, [id]);
-    t.is(
-      await poll(
-        () => endOfPost(id),
-        (end) => end !== undefined,
-      ),
-      'canceled',
-    );
-    t.deepEqual(network.sends, []);
-  },
-);
-
-needs('temporal')(
-  'a post that waits for its next attempt ends as soon as its account is disconnected',
-  async (t) => {
-    const client = await api.newClient();
-    const network = fakeNetwork();
-    network.fates.push(fails('rate_limited', { retryAtMs: Date.now() + 3_600_000 }));
-    const [gone, stays] = [
-      await fakeChannel(api.punctual, client.workspaceId, network),
-      await fakeChannel(api.punctual, client.workspaceId, fakeNetwork()),
-    ];
-    const request = { body: 'x', channel_ids: [gone, stays], schedule_in_minutes: 0 };
-    const id: string = (await client.post('/posts', request)).body.post.id;
-    await poll(
-      async () => (await client.get(`/posts/${id}`)).body.post.channels,
-      ([first, second]) => first.status === 'retrying' && second.status === 'published',
-    );
-
-    t.is((await client.delete(`/channels/${gone}`)).body.still_sending, 0);
-
+    t.is(await connect(), again);
     const post = await client.finalPost(id);
     t.like(post, { status: 'failed', summary: { published: 1, failed: 1 } });
     t.like(post.channels[0], { status: 'failed', error_code: 'disconnected' });
-    t.deepEqual(liveTexts(network), []);
+    t.deepEqual([lost.sends.length, liveTexts(back)], [0, ['x']]);
     t.is(
       await poll(
         () => endOfPost(id),
@@ -89,7 +60,7 @@ needs('temporal')(
     await network.held();
 
     const { body } = await client.delete(`/channels/${channel}`);
-    t.like(body, { removed_from: 0, still_sending: 1 });
+    t.like(body, { scheduled_posts: 0, still_sending: 1 });
     network.release();
 
     t.like(await client.finalPost(id), { status: 'published' });
