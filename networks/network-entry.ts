@@ -41,7 +41,7 @@ export type PostPages = {
    * @returns null when the address is not of a post of the account; an id of null when the address does not tell it.
    */
   readonly idAt: (account: OfPage, url: URL, part: number) => { readonly id: string | null } | null;
-  /** An address that `idAt` accepts, for errors. */
+  /** An address for errors that `idAt` accepts with an id in place of each `{id}`, and refuses as it is. */
   readonly example: (account: OfPage, part: number) => string;
 };
 

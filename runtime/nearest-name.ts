@@ -29,7 +29,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   from: ['start', 'since', 'startdate'],
   to: ['end', 'until', 'enddate'],
   search: ['q', 'query'],
-  url: ['endpoint', 'callbackurl', 'targeturl'],
+  url: ['endpoint', 'callbackurl', 'targeturl', 'posturl'],
   alt_text: ['alt', 'caption', 'description'],
   media_id: ['id', 'fileid'],
   post_id: ['id', 'post'],

@@ -91,9 +91,9 @@ export const faultSentences: Readonly<Record<string, (fault: Fault) => string>> 
   const: ({ params }) => `must be ${JSON.stringify(params['allowedValue'])}`,
   required: ({ params, parentSchema }) => {
     const missing = parentSchema?.['properties']?.[params['missingProperty']] ?? {};
-    const { type } = missing;
     const values = allowedIn(missing);
-    const next = [type].flat().includes('null') ? '; send null if there is none' : '';
+    const [whenNull] = /null only if [^.]+/v.exec(missing.description ?? '') ?? [];
+    const next = whenNull ? `; send ${whenNull}` : '';
     return `is missing${values ? `; it takes ${values.join(', ')}` : next}`;
   },
   additionalProperties: ({ params, parentSchema, data }) =>

@@ -261,6 +261,6 @@ export const settleSchema = record({
   url: {
     ...nullable(text),
     description:
-      'The http or https URL of the post, or of the thread’s part that was in doubt. Null: it is not there.',
+      'The http or https URL of the post, or of the thread’s part that was in doubt; null only if the post is not on the network.',
   },
 });

@@ -36,7 +36,7 @@ const postPages: PostPages = {
       : null;
   },
   example: ({ remoteId, settings }) =>
-    `${blueskySettings(settings).webUrl}/profile/${remoteId}/post/3kabc`,
+    `${blueskySettings(settings).webUrl}/profile/${remoteId}/post/{id}`,
 };
 
 const directoriesIn = (env: Env, problems: string[]): Directories => ({

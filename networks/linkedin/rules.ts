@@ -222,7 +222,7 @@ export const postPages: PostPages = {
     return { id: found['kind'] === 'activity' ? null : `urn:li:${found['kind']}:${found['id']}` };
   },
   example: ({ settings }, part) => {
-    const post = `${linkedinSettings(settings).webUrl}/feed/update/urn:li:share:1/`;
-    return part > 0 ? `${post}?commentUrn=urn:li:comment:(share:1,2)` : post;
+    const post = `${linkedinSettings(settings).webUrl}/feed/update/urn:li:share:{id}/`;
+    return part > 0 ? `${post}?commentUrn=urn:li:comment:(share:{id},{id})` : post;
   },
 };

@@ -29,7 +29,7 @@ const postPages: PostPages = {
     const isOwn = name === undefined || name.toLowerCase() === nameIn(handle)?.toLowerCase();
     return match && isOwn ? { id } : null;
   },
-  example: (account) => `${profileUrl(account) ?? `${account.baseUrl}/@me`}/1`,
+  example: (account) => `${profileUrl(account) ?? `${account.baseUrl}/@me`}/{id}`,
 };
 
 export const mastodon: NetworkEntry = () => ({

@@ -99,5 +99,5 @@ export const postPages: PostPages = {
     const isOwn = name === 'i' || `@${name}`.toLowerCase() === handle.toLowerCase();
     return id !== undefined && isOwn ? { id } : null;
   },
-  example: ({ settings }) => postUrl(settings, '1'),
+  example: ({ settings }) => `${xSettings(settings).webUrl}/i/web/status/{id}`,
 };

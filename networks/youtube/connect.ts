@@ -173,5 +173,5 @@ export const postPages: PostPages = {
     return video && id && youtubeId.test(id) ? { id } : null;
   },
   example: ({ settings, remoteId }, part) =>
-    `${settingsOf(settings, remoteId).webUrl}/watch?v=dQw4w9WgXcQ${part > 0 ? '&lc=Ugx1' : ''}`,
+    `${settingsOf(settings, remoteId).webUrl}/watch?v={id}${part > 0 ? '&lc={id}' : ''}`,
 };

@@ -17,7 +17,10 @@ export const mastodon = defineNetwork<Status>({
     'Access token': account.accessToken,
   }),
   colours: { picture: ['#6d5efc', '#4b3bd6'], label: ['#5140d8', '#a79cff'] },
-  apiPaths: ['/api/', ...Object.values(accounts).map(({ username }) => `/@${username}`)],
+  apiPaths: [
+    '/api/',
+    ...Object.values(accounts).flatMap(({ username: name }) => [`/@${name}`, `/@${name}/`]),
+  ],
   profile,
   postSchema: statusSchema,
   routes: mastodonRoutes,

@@ -26,6 +26,7 @@ test('a status from Mastodon’s client reads back unchanged', async (t) => {
     `<p>Hello <a href="${url}/mastodon/tags/world" rel="nofollow">#World</a>, see <a href="https://example.com/a?b=1&amp;c=2" rel="nofollow">https://example.com/a?b=1&amp;c=2</a></p><p>&lt;b&gt;second&lt;/b&gt; paragraph</p>`,
   );
   t.is(read.url, `${url}/mastodon/@demo/${read.id}`);
+  t.is((await fetch(`${url}/@demo/${read.id}`)).status, 200, 'by the base URL of the account');
 });
 
 test('a thread reads back in order, from each of its statuses', async (t) => {
