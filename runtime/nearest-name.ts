@@ -103,7 +103,9 @@ export function unknownName(
     !isEnvelope(given, beside) &&
     nowNames.test(plain(given.slice(0, 64)))
   ) {
-    return `Unknown ${what} \`${given}\`. \`schedule_in_minutes: 0\` publishes now, \`scheduled_at\` later; without a time the post is a draft.`;
+    const isNew = known.includes('idempotency_key'); // An edit has none.
+    const draft = isNew ? 'without a time the post is' : '`scheduled_at: null` makes the post';
+    return `Unknown ${what} \`${given}\`. \`schedule_in_minutes: 0\` publishes now, \`scheduled_at\` later; ${draft} a draft.`;
   }
 
   if (known.includes('schedule_in_minutes') && isEnvelope(given, beside)) {

@@ -135,7 +135,7 @@ export const editCall = (deps: ApiDeps): Route =>
     scope: 'posts:write',
     summary: 'Edit or reschedule a draft or a scheduled post',
     description:
-      'Only the fields that are sent change, each as a whole; null clears a field whose schema allows it. `thread` replaces the files of its later parts too. A channel that has the post, or may have it, stays. A post that is scheduled afterwards needs the scope `posts:publish` too.',
+      'Only the fields that are sent change, each as a whole; null clears a field whose schema allows it. `thread` replaces the files of its later parts too. A channel that has the post, or may have it, stays; another one that leaves the post loses its `channel_bodies`, `channel_media` and `channel_options`, with a `warning`. A post that is scheduled afterwards needs the scope `posts:publish` too.',
     body: editPostSchema,
     bodyExamples: editExamples,
     answers: {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { recordAudit } from '../../db/audit.ts';
 import { stopChannels, stopFinishing } from '../../db/channel-status.ts';
+import type { PostChannel } from '../../db/entities/post-channels.ts';
 import { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
@@ -125,7 +126,11 @@ async function applyEdit(
   const ownBytes = await writeChannels(em, post, channels, edited);
   const use = useChange(post, status, content, ownBytes + media.textBytes);
   await takeQuota(em, caller, use);
-  const notes = notesOn(timed, content, media, missing);
+  const notes = [
+    ...notesOn(timed, content, media, missing),
+    ...leftWith(channels.removed),
+    ...(timed === input ? [] : movedTo(timed.scheduledAt, post.scheduledAt, dueAt)),
+  ];
   const [warning, warnings] = [warningFor(validations, notes), warningsFor(validations, notes)];
   const { timezone = post.timezone ?? null } = input;
   const labels = editedLabels(post, input);
@@ -161,6 +166,27 @@ const notesOn = (
     ),
   ),
 ];
+
+/** A warning when a time zone without a time moves the post. */
+const movedTo = (local: PostInput['scheduledAt'], before: Date | null, after: Date | null) =>
+  before && after && before.getTime() !== after.getTime()
+    ? [
+        plainFault(
+          `The post keeps its local time ${local} in the new timezone: it was due at ${before.toISOString()}, and is due at ${after.toISOString()}. Send scheduled_at too for another time.`,
+          'local_time',
+          '/timezone',
+        ),
+      ]
+    : [];
+
+/** Warnings about the content of channels that leave the post. */
+const leftWith = (removed: readonly PostChannel[]): ContentFault[] =>
+  removed.flatMap(({ channelId, body, media, options }) => {
+    const own = { channel_bodies: body, channel_media: media, channel_options: options };
+    const fields = Object.entries(own).flatMap(([field, value]) => (value === null ? [] : [field]));
+    const message = `Channel ${channelId} left the post, and lost its ${fields.join(', ')}.`;
+    return fields.length > 0 ? [plainFault(message, 'other', '/channel_ids')] : [];
+  });
 
 /** Merges the sent texts, options and files into those of the post, and attaches the files. */
 async function editContent(

@@ -238,3 +238,24 @@ test('a file that the defaults of a channel name cannot be deleted', async (t) =
   await client.patch(`/channels/${channel}`, { options: null });
   t.is((await client.delete(`/media/${cover}`)).status, 200);
 });
+
+test('an edit that removes a channel names the texts, files and options that go with it', async (t) => {
+  const { client, mastodon, linkedin, post } = await workspace();
+  const file = await storeMedia(api.punctual, client.workspaceId);
+  const own = {
+    channel_bodies: { [linkedin]: 'For Ana' },
+    channel_media: { [linkedin]: [{ media_id: file }] },
+    channel_options: { [linkedin]: { first_comment: 'Hi' } },
+  };
+  const { id } = (await client.post('/posts', { ...post, ...own })).body.post;
+  const edit = async (ids: string[]) =>
+    (await client.patch(`/posts/${id}`, { channel_ids: ids })).body.post.warnings;
+  t.like(await edit([mastodon]), [
+    {
+      message: `Channel ${linkedin} left the post, and lost its channel_bodies, channel_media, channel_options.`,
+      path: '/channel_ids',
+    },
+  ]);
+  t.deepEqual(await edit([mastodon, linkedin]), []);
+  t.deepEqual(await edit([mastodon]), [], 'it had nothing of its own any more');
+});

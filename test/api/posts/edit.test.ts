@@ -168,7 +168,7 @@ test('a post that is being published or has ended cannot be edited', async (t) =
     for (const change of [{ body: 'y' }, { scheduled_at: null }, {}]) {
       const reply = await edit(id, change);
       t.like(reply, { status: 409, body: { code: 'post_not_editable' } }, channel);
-      t.regex(reply.body.error, status === 'publishing' ? /cancel makes/v : /copy makes/v);
+      t.regex(reply.body.error, status === 'publishing' ? /cancel makes/v : /copy|settle/v);
     }
 
     t.deepEqual((await client.get(`/posts/${id}`)).body, before);

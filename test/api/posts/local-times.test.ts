@@ -24,12 +24,13 @@ test('a local time with a time zone schedules a post, which is shown in UTC with
 
   const edit = async (change: object) =>
     (await client.patch(`/posts/${body.post.id}`, change)).body.post;
-  t.like(await edit({ timezone: 'Asia/Tokyo' }), {
-    scheduled_at: `${year}-07-01T00:00:00.000Z`,
-    timezone: 'Asia/Tokyo',
-  });
+  const moved = await edit({ timezone: 'Asia/Tokyo' });
+  t.like(moved, { scheduled_at: `${year}-07-01T00:00:00.000Z`, timezone: 'Asia/Tokyo' });
+  t.like(moved.warnings, [{ rule: 'local_time', path: '/timezone' }]);
+  const [before, after] = [`${year}-07-01T07:00:00.000Z`, `${year}-07-01T00:00:00.000Z`];
+  t.regex(moved.warning, RegExp(`T09:00:00 .* was due at ${before}, and is due at ${after}`, 'v'));
   t.like(await edit({ timezone: 'Europe/Berlin', body: 'Same local time' }), shown);
-  t.like(await edit({ timezone: 'Europe/Berlin' }), shown);
+  t.like(await edit({ timezone: 'Europe/Berlin' }), { ...shown, warning: null });
   t.like(await edit({ scheduled_at: `${year}-07-01T09:00:00`, timezone: 'America/New_York' }), {
     scheduled_at: `${year}-07-01T13:00:00.000Z`,
     timezone: 'America/New_York',
