@@ -1,9 +1,4 @@
-import type {
-  DeliveryToSync,
-  PostMetricsRequest,
-  PostToSync,
-  UnpublishToSync,
-} from '../domain/to-sync.ts';
+import type { DeliveryToSync, PostMetricsRequest, PostToSync } from '../domain/to-sync.ts';
 import type { RateLimits } from '../runtime/config/read-config.ts';
 import type { ServiceDeps } from '../services/deps.ts';
 import type { ReplayLimit } from '../services/webhooks/replay-deliveries.ts';
@@ -19,8 +14,6 @@ export type ApiDeps = ServiceDeps & {
   readonly syncPost: (post: PostToSync) => void;
   /** The same for a replayed webhook delivery. */
   readonly syncDelivery: (delivery: DeliveryToSync) => void;
-  /** The same for a request to remove a post from its networks. */
-  readonly syncUnpublish: (request: UnpublishToSync) => void;
   /** Starts the refresh of a post's metrics in the background. After a failure the schedule refreshes them. */
   readonly refreshPost: (request: PostMetricsRequest) => void;
   /** Whether this process can serve requests. */

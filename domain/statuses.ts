@@ -162,4 +162,6 @@ export type WorkflowState = 'asleep' | 'busy' | 'gone' | 'unknown';
 export type WorkflowStates = {
   readonly ofPost: (postId: string) => Promise<WorkflowState>;
   readonly ofDelivery: (deliveryId: string) => Promise<WorkflowState>;
+  /** Of the workflow that removes a post from its networks. */
+  readonly ofRemoval: (postId: string) => Promise<WorkflowState>;
 };

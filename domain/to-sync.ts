@@ -15,6 +15,8 @@ export type PostToSync = {
   readonly isUnfinished?: boolean;
   /** A channel was settled after the post had ended, so the workflow's result is outdated. */
   readonly isSettled?: boolean;
+  /** The post is being removed from its networks. */
+  readonly isBeingRemoved?: boolean;
   /** The `X-Request-Id` of the call that made the change; the relay does not know it. */
   readonly requestId?: string | undefined;
 };
@@ -24,18 +26,6 @@ export type DeliveryToSync = {
   readonly workspaceId: string;
   readonly deliveryId: string;
   readonly round: number;
-};
-
-/** Request to remove a post from its networks. */
-export type UnpublishToSync = {
-  readonly workspaceId: string;
-  readonly postId: string;
-  /** Networks of the post's channels. */
-  readonly networks: readonly string[];
-  /** The row's `sync_at`, which each request changes. */
-  readonly syncAt: Date;
-  /** The `X-Request-Id` of the call; the relay does not know it. */
-  readonly requestId?: string | undefined;
 };
 
 /** Request to read a post's metrics now. */

@@ -1,11 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Em, Orm } from '../db/orm.ts';
-import type {
-  DeliveryToSync,
-  PostMetricsRequest,
-  PostToSync,
-  UnpublishToSync,
-} from '../domain/to-sync.ts';
+import type { DeliveryToSync, PostMetricsRequest, PostToSync } from '../domain/to-sync.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
 import {
   postMetricsWorkflowId,
@@ -17,7 +12,6 @@ import { underDeadline } from './connect.ts';
 import { startSearchable } from './ensure-search-attributes.ts';
 import { syncDelivery } from './sync-delivery.ts';
 import { syncPost } from './sync-post.ts';
-import { syncUnpublish } from './sync-unpublish.ts';
 
 /** Number of concurrent syncs. Rows beyond it wait for the relay, which needs no memory for them. */
 const maxInFlight = 100;
@@ -27,8 +21,6 @@ export type BackgroundSync = {
   readonly syncPost: (post: PostToSync) => void;
   /** Syncs a replayed delivery, likewise. */
   readonly syncDelivery: (delivery: DeliveryToSync) => void;
-  /** Starts the removal of a post from its networks, likewise. */
-  readonly syncUnpublish: (request: UnpublishToSync) => void;
   /** Starts the refresh of a post's metrics. If that fails, the schedule reads them later. */
   readonly refreshPost: (request: PostMetricsRequest) => void;
   /** Resolves when nothing is in flight. */
@@ -58,10 +50,6 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger): Backgroun
       ),
     syncDelivery: (delivery) =>
       begin({ delivery: delivery.deliveryId }, (em) => syncDelivery(client, em, delivery, log)),
-    syncUnpublish: (request) =>
-      begin({ unpublish: request.postId, requestId: request.requestId }, (em) =>
-        syncUnpublish(client, em, request, log),
-      ),
     refreshPost: (request) =>
       begin({ metricsOf: request.postId }, () => startRefresh(client, request, log)),
     drain: async () => {

@@ -18,9 +18,10 @@ import { ofPost, type SearchedPost } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
 import { startSearchable } from './ensure-search-attributes.ts';
 import { startOnce } from './older-database.ts';
+import { startRemoval } from './start-removal.ts';
 
 /**
- * Starts or signals the workflow of a post according to the committed row, and marks the row synced. Safe to repeat and
+ * Starts or signals the workflows of a post according to the committed row, and marks the row synced. Safe to repeat and
  * to reorder: starts are idempotent, and signals carry the revision.
  *
  * @throws ServiceError if Temporal is unavailable; the row stays in the outbox, and the relay retries.
@@ -33,9 +34,13 @@ export async function syncPost(
   log?: Logger,
 ): Promise<void> {
   const { wakeAt, version, searched } = await readStored(em, post);
-  await underDeadline(client, () =>
-    notify({ client, em, log }, { ...post, dueAt: wakeAt }, searched),
-  );
+  await underDeadline(client, async () => {
+    await notify({ client, em, log }, { ...post, dueAt: wakeAt }, searched);
+    if (post.isBeingRemoved) {
+      const networks = searched.accounts.map(({ network }) => network);
+      await startRemoval(client, post, networks, log);
+    }
+  });
   const wakesAt = wakeAt === post.dueAt ? null : wakeAt;
   await markSynced(em, post, { wakesAt, version: post.status === 'draft' ? version : null });
 }

@@ -1,13 +1,19 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { WorkflowState, WorkflowStates } from '../domain/statuses.ts';
-import { deliveryWorkflowId, postWorkflowId, postsQueue } from '../workflows/messages.ts';
+import {
+  deliveryWorkflowId,
+  postWorkflowId,
+  postsQueue,
+  unpublishWorkflowId,
+} from '../workflows/messages.ts';
 import { underDeadline, type Temporal } from './connect.ts';
 
 /** Requests the state of the newest run of a row's workflow. Adds no event to its history. */
 export const workflowStates = (client: Client): WorkflowStates => ({
   ofPost: (postId) => stateOf(client, postWorkflowId(postId)),
   ofDelivery: (deliveryId) => stateOf(client, deliveryWorkflowId(deliveryId)),
+  ofRemoval: (postId) => stateOf(client, unpublishWorkflowId(postId)),
 });
 
 async function stateOf(client: Client, workflowId: string): Promise<WorkflowState> {

@@ -2,11 +2,10 @@ import type { Client } from '@temporalio/client';
 import { sql, type RawBuilder } from 'kysely';
 import { isUnderWay } from '../db/channel-status.ts';
 import type { Em } from '../db/orm.ts';
-import { dueAt, isEndedPost, networksOfPost } from '../db/post-status.ts';
+import { dueAt, isEndedPost } from '../db/post-status.ts';
 import { query } from '../db/query.ts';
 import { syncDelivery } from '../temporal/sync-delivery.ts';
 import { syncPost } from '../temporal/sync-post.ts';
-import { syncUnpublish } from '../temporal/sync-unpublish.ts';
 
 /** Rows that are not synced with Temporal yet. */
 export type Outbox = {
@@ -48,9 +47,8 @@ type PostRow = {
   due_at: Date | null;
   is_unfinished: boolean;
   is_settled: boolean;
+  is_being_removed: boolean;
 };
-
-type UnpublishRow = { id: string; workspace_id: string; sync_at: Date; networks: string[] };
 
 type DeliveryRow = { id: string; workspace_id: string; round: number };
 
@@ -139,7 +137,7 @@ const posts: Outbox = {
     const grace = sql`${portion.graceMs}::int * interval '1 millisecond'`;
     const source: Source = {
       columns: sql`id, workspace_id, status, revision, ${dueAt()} as due_at,
-        ${isUnfinished} as is_unfinished, ${isSettled} as is_settled`,
+        ${isUnfinished} as is_unfinished, ${isSettled} as is_settled, is_being_removed`,
       table: sql.table('posts'),
       unsynced: sql`synced_revision < revision and not (updated_at between ${now} - ${grace} and ${now})`,
       order: sql`${dueAt()} nulls last`,
@@ -160,6 +158,7 @@ const postToSync = (row: PostRow) => ({
   revision: row.revision,
   isUnfinished: row.is_unfinished,
   isSettled: row.is_settled,
+  isBeingRemoved: row.is_being_removed,
   dueAt: row.due_at?.toISOString() ?? null,
 });
 
@@ -181,25 +180,5 @@ const replayedDeliveries: Outbox = {
   },
 };
 
-const unpublishRequests: Outbox = {
-  name: 'unpublish request',
-  claim: async (em, portion) => {
-    const grace = sql`${portion.graceMs}::int * interval '1 millisecond'`;
-    const networks = sql`(select ${networksOfPost} from posts where posts.id = request.id)`;
-    const source: Source = {
-      columns: sql`id, workspace_id, sync_at, ${networks} as networks`,
-      table: sql`(select post_id as id, workspace_id, sync_at from unpublish_requests) as request`,
-      unsynced: sql`sync_at <= ${now} - ${grace}`,
-      order: sql`sync_at`,
-    };
-    const rows = await claimRows<UnpublishRow>(em, source, portion);
-    return rows.map(({ id, workspace_id: workspaceId, sync_at: syncAt, networks: of }) => ({
-      id,
-      sync: (client, apart) =>
-        syncUnpublish(client, apart, { workspaceId, postId: id, networks: of, syncAt }),
-    }));
-  },
-};
-
 /** Posts first, because they are due at a time. */
-export const outboxes: readonly Outbox[] = [posts, replayedDeliveries, unpublishRequests];
+export const outboxes: readonly Outbox[] = [posts, replayedDeliveries];

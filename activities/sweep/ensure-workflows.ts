@@ -42,6 +42,7 @@ type Row = {
 /** Rows to check, as `one`. Fragments of SQL. */
 type Kind = {
   readonly name: 'post' | 'delivery';
+  readonly ask: keyof ActivityDeps['workflows'];
   readonly table: RawBuilder<unknown>;
   readonly version: RawBuilder<unknown>;
   /** The version that Temporal has. The relay starts the workflows of rows whose version is higher. */
@@ -60,6 +61,7 @@ type At = (ms: number) => RawBuilder<unknown>;
 
 const ofPosts = {
   name: 'post',
+  ask: 'ofPost',
   table: sql.table('posts'),
   version: sql`one.revision`,
   synced: sql.ref('synced_revision'),
@@ -87,10 +89,21 @@ const draftsBeingSent: Kind = {
   dueAt: sql`one.updated_at`,
 };
 
+/** Posts that are being removed from their networks. */
+const removals: Kind = {
+  ...ofPosts,
+  ask: 'ofRemoval',
+  isOpen: sql`one.is_being_removed`,
+  isTurn: (at) => sql`greatest(one.updated_at, one.checked_at) < ${at(-intervalMs)}`,
+  isLate: () => sql`false`,
+  dueAt: sql`one.updated_at`,
+};
+
 const attemptAt = sql`coalesce(one.next_attempt_at, one.created_at)`;
 
 const deliveries: Kind = {
   name: 'delivery',
+  ask: 'ofDelivery',
   table: sql.table('deliveries'),
   version: sql`one.round`,
   synced: sql.ref('synced_round'),
@@ -111,9 +124,10 @@ export async function ensureWorkflows(
   deps: ActivityDeps,
   shareMs: number,
 ): Promise<Record<Kind['name'], Ensured>> {
-  const open = await ensure(deps, openPosts, shareMs);
-  const drafts = await ensure(deps, draftsBeingSent, shareMs);
-  return { post: added(open, drafts), delivery: await ensure(deps, deliveries, shareMs) };
+  let post = await ensure(deps, openPosts, shareMs);
+  post = added(post, await ensure(deps, draftsBeingSent, shareMs));
+  post = added(post, await ensure(deps, removals, shareMs));
+  return { post, delivery: await ensure(deps, deliveries, shareMs) };
 }
 
 const added = (a: Ensured, b: Ensured): Ensured => ({
@@ -164,7 +178,7 @@ function claim({ orm, now }: ActivityDeps, kind: Kind): Promise<Row[]> {
 /** Requests the state of each row's workflow, until the time is up or Temporal does not answer. */
 async function statesOf(
   { workflows }: ActivityDeps,
-  { name }: Kind,
+  { ask }: Kind,
   rows: readonly Row[],
   untilMs: number,
 ): Promise<ReadonlyMap<Row, WorkflowState>> {
@@ -172,9 +186,7 @@ async function statesOf(
   let unanswered = 0;
   await forEachLimit(rows, width, async (row) => {
     if (unanswered < maxUnanswered && performance.now() < untilMs) {
-      const state = await (name === 'post'
-        ? workflows.ofPost(row.id)
-        : workflows.ofDelivery(row.id));
+      const state = await workflows[ask](row.id);
       unanswered += state === 'unknown' ? 1 : 0;
       states.set(row, state);
     }

@@ -43,7 +43,7 @@ const stoppedUnpublish: Omit<Unpublish, 'requested_at'> = {
 
 /**
  * Ends the request to remove a post, with one event, once no channel is pending. Its deliveries are in the outbox. Safe
- * to repeat: the request's row says whether it has ended.
+ * to repeat: the post's row says whether it has ended.
  *
  * @returns whether it is over; false if channels were added since.
  */
@@ -73,17 +73,13 @@ export const finishUnpublish = (
 
     const ended = await query(
       em,
-      sql`delete from unpublish_requests where ${ofPost} returning post_id`,
+      sql`update posts set is_being_removed = false, updated_at = ${deps.now()}
+        where id = ${postId} and workspace_id = ${workspaceId} and is_being_removed returning id`,
     );
     if (ended.length === 0) {
       return { isOver: true };
     }
 
-    const now = deps.now();
-    await query(
-      em,
-      sql`update posts set updated_at = ${now} where id = ${postId} and workspace_id = ${workspaceId}`,
-    );
     const post = await loadPostView(em, workspaceId, postId, deps);
     const type = 'post.unpublished';
     await recordEvent(em, { workspaceId, type, data: { post }, postId, byOutbox: true });

@@ -79,7 +79,7 @@ export const unpublishCall = (deps: ApiDeps): Route =>
     handle: async ({ caller, params: { id = '' }, body }) => {
       const toSync = await unpublishPost(deps, { ...caller, postId: id }, body.channel_ids);
       if (toSync) {
-        deps.syncUnpublish(toSync);
+        deps.syncPost(toSync);
       }
 
       return { status: 202, body: { post: await showPost(deps, caller, id) } };

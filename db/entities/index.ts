@@ -9,13 +9,7 @@ import { MediaFileSchema } from './media.ts';
 import { MetricDaySchema, MetricReadsSchema, PostMetricsSchema } from './metrics.ts';
 import { InstallationSchema, NetworkUseSchema } from './operations.ts';
 import { PostChannelSchema, PostPartSchema } from './post-channels.ts';
-import {
-  IdempotencyKeySchema,
-  PostMediaSchema,
-  PostSchema,
-  PostSearchSchema,
-  UnpublishRequestSchema,
-} from './posts.ts';
+import { IdempotencyKeySchema, PostMediaSchema, PostSchema, PostSearchSchema } from './posts.ts';
 import {
   DeliveryAttemptSchema,
   DeliverySchema,
@@ -48,7 +42,6 @@ export const entities = [
   MetricDaySchema,
   MetricReadsSchema,
   IdempotencyKeySchema,
-  UnpublishRequestSchema,
   WebhookEndpointSchema,
   EventSchema,
   DeliverySchema,

@@ -37,6 +37,8 @@ export const PostSchema = defineEntity({
     publishedAt: instant().strictNullable(),
     /** Time at which its workflow wakes up, if later than its due time: see `wakeTime` in `temporal/sync-post.ts`. */
     wakesAt: instant().strictNullable(),
+    /** A call asked to remove it from its networks, and the removal has not ended. */
+    isBeingRemoved: p.boolean().default(false),
     /** Time of the sweep's last check of its workflow. */
     checkedAt: instant().strictNullable(),
     createdAt: createdAt(),
@@ -47,17 +49,6 @@ export const PostSchema = defineEntity({
 /** A post. This row, not Temporal, is the source of truth. */
 export class Post extends PostSchema.class {}
 PostSchema.setClass(Post);
-
-export const UnpublishRequestSchema = defineEntity({
-  name: 'UnpublishRequest',
-  tableName: 'unpublish_requests',
-  properties: {
-    postId: () => p.manyToOne(Post).mapToPk().name('post_id').primary(),
-    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
-    /** When the relay starts or signals the workflow: at once, then hourly in case Temporal lost it. */
-    syncAt: instant(),
-  },
-});
 
 export const PostMediaSchema = defineEntity({
   name: 'PostMedia',

@@ -126,6 +126,17 @@ export class Migration0060Finds extends Migration {
   }
 }
 
+/** A post's row says that it is being removed from its networks. */
+export class Migration0061Removals extends Migration {
+  override up(): void {
+    this.addSql(`alter table "posts" add column "is_being_removed" boolean not null default false`);
+    this.addSql(`update "posts" set "is_being_removed" = true, "synced_revision" = "revision" - 1
+      where "id" in (select "post_id" from "unpublish_requests")`);
+    this.addSql(`create index "posts_being_removed" on "posts" ("id") where "is_being_removed"`);
+    this.addSql(`drop table "unpublish_requests"`);
+  }
+}
+
 /** The characters of a set, as ranges for a character class of PostgreSQL, whose own classes depend on the locale. */
 function inClass(set: string): string {
   const one = new RegExp(set, 'v');

@@ -12,6 +12,7 @@ import {
   Migration0058TextUsed,
   Migration0059StoredAt,
   Migration0060Finds,
+  Migration0061Removals,
 } from './from-0047.ts';
 
 const baseline = 'migration-0046-dropped-references';
@@ -40,6 +41,7 @@ export const migrations = [
   { name: 'migration-0058-text-used', class: Migration0058TextUsed },
   { name: 'migration-0059-stored-at', class: Migration0059StoredAt },
   { name: 'migration-0060-finds', class: Migration0060Finds },
+  { name: 'migration-0061-removals', class: Migration0061Removals },
 ];
 
 /** Part of the first migration now; databases of earlier versions list them. */

@@ -135,11 +135,11 @@ const readChannels = (
         ${isUnderWay} or exists (select 1 from post_parts pp
           where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and ${openInSql('pp')}
             and pp.sending_at > clock_timestamp() - ${appearsWithinMs}::int * interval '1 millisecond') as is_being_sent,
-        exists (select from unpublish_requests r where r.post_id = pc.post_id and r.workspace_id = pc.workspace_id)
-          as is_being_removed,
+        p.is_being_removed,
         pc.gone_at is null and (pc.status = 'published' or sent.parts > 0) as is_live,
         pc.gone_at is null and (pc.status = 'unconfirmed' or ${hasPossiblyLivePart}) as may_be_live
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
       cross join lateral (
         select count(*) as parts, (array_agg(pp.url order by pp.part))[1] as url from post_parts pp
         where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and pp.state = 'sent') sent

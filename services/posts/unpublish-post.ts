@@ -4,11 +4,11 @@ import { unpublishValues } from '../../db/channel-status.ts';
 import type { Channel } from '../../db/entities/channels.ts';
 import { isLiveChannel } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
-import { networksOfPost } from '../../db/post-status.ts';
+import { dueAt } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ChannelStatus, UnpublishStatus } from '../../domain/statuses.ts';
-import type { UnpublishToSync } from '../../domain/to-sync.ts';
+import type { PostToSync } from '../../domain/to-sync.ts';
 import type { PostChange, PostScope } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { nameOfChannel } from './choose-channels.ts';
@@ -28,14 +28,14 @@ type Row = Pick<Channel, 'platform' | 'handle'> & {
  * they are, so that a call can be repeated.
  *
  * @param channelIds Limits it to these channels. Default: all of the post.
- * @returns the request to sync with Temporal; null if everything was removed before.
+ * @returns the post to sync with Temporal; null if everything was removed before.
  * @throws AppError `not_found`, `invalid_channel_ids` or `nothing_to_unpublish`.
  */
 export async function unpublishPost(
   deps: Pick<ServiceDeps, 'orm' | 'now'>,
   change: PostChange,
   channelIds?: readonly string[],
-): Promise<UnpublishToSync | null> {
+): Promise<PostToSync | null> {
   const { workspaceId, postId } = change;
   const scope = { workspaceId, postId };
   const now = deps.now();
@@ -154,21 +154,28 @@ async function markPending(
   );
 }
 
-async function putInOutbox(em: Em, { workspaceId, postId }: PostScope): Promise<UnpublishToSync> {
-  const [request] = await query(
+/** The revision stays, because a higher one would stop attempts on other channels. */
+async function putInOutbox(em: Em, { workspaceId, postId }: PostScope): Promise<PostToSync> {
+  const [post] = await query(
     em,
-    sql<{ sync_at: Date; networks: string[] }>`
-      insert into unpublish_requests (post_id, workspace_id, sync_at)
-      values (${postId}, ${workspaceId}, clock_timestamp())
-      on conflict (post_id) do update set sync_at = excluded.sync_at
-      returning sync_at, (select ${networksOfPost} from posts where posts.id = post_id
-        and posts.workspace_id = unpublish_requests.workspace_id) as networks`,
+    sql<{ status: string; revision: number; due_at: Date | null }>`
+      update posts set is_being_removed = true, synced_revision = revision - 1
+      where id = ${postId} and workspace_id = ${workspaceId} returning status, revision, ${dueAt()} as due_at`,
   );
-  if (!request) {
-    throw new Error('The request was not stored.');
+  if (!post) {
+    throw new Error('The post does not exist.');
   }
 
-  return { workspaceId, postId, networks: request.networks, syncAt: request.sync_at };
+  const { status, revision, due_at: due } = post;
+  const isBeingRemoved = true;
+  return {
+    workspaceId,
+    postId,
+    status,
+    revision,
+    dueAt: due?.toISOString() ?? null,
+    isBeingRemoved,
+  };
 }
 
 const nothingToUnpublish = (message: string): AppError =>

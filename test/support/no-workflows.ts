@@ -4,4 +4,5 @@ import type { WorkflowStates } from '../../domain/statuses.ts';
 export const noWorkflows: WorkflowStates = {
   ofPost: async () => 'unknown',
   ofDelivery: async () => 'unknown',
+  ofRemoval: async () => 'unknown',
 };

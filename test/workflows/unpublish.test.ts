@@ -1,4 +1,5 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
+import { sweep } from '../../activities/sweep/sweep.ts';
 import { unpublishPost } from '../../services/posts/unpublish-post.ts';
 import { unpublishWorkflowId } from '../../workflows/messages.ts';
 import { needs } from '../support/needs.ts';
@@ -79,6 +80,39 @@ test('a request that the API could not sync is carried out by the relay', async 
   await poll(events, ({ length }) => length === 1);
   t.deepEqual(await statuses(), ['removed removed', 'published -']);
   t.deepEqual([...liveTexts(first), ...liveTexts(second)], ['One', 'Two']);
+});
+
+test('a removal whose workflow was terminated is started again by a sweep, and sends one event', async (t) => {
+  const { first, second, id, unpublish, statuses, events, handle } = await publishedThread();
+  const down = new NetworkError('network_unavailable', 'Down.', { accepted: 'no' });
+  Object.assign(first, { keepsPosts: down });
+  Object.assign(second, { keepsPosts: down });
+  await unpublish();
+  await poll(statuses, equals(['published pending', 'published pending']));
+  await poll(
+    () =>
+      handle()
+        .terminate('lost')
+        .then(
+          () => true,
+          () => false,
+        ),
+    Boolean,
+  );
+  Object.assign(first, { keepsPosts: undefined });
+  Object.assign(second, { keepsPosts: undefined });
+  const { deps, orm } = api.punctual;
+  await sweep({ ...deps, now: () => new Date(Date.now() + 180_000) });
+
+  await poll(statuses, equals(['removed removed', 'removed removed']));
+  await poll(events, ({ length }) => length === 1);
+  const [row] = await orm.em
+    .fork()
+    .execute<{ done: boolean }[]>(
+      'select not is_being_removed and synced_revision = revision as done from posts where id = ?',
+      [id],
+    );
+  t.true(row?.done);
 });
 
 test('a second request during a removal is carried out too, and the workflow fails when a channel keeps its post', async (t) => {
