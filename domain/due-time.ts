@@ -156,16 +156,27 @@ const parseWall = (text: string): Date | null => parseInstant(`${text}Z`);
 
 const local = (wall: Date): string => wall.toISOString().slice(0, -'.000Z'.length);
 
+/** The form of a time in a query, where a bare `+` means a blank. */
+export const timeForm = (sample = '2026-05-01T09:30:00Z'): string =>
+  `a time such as ${sample}, with Z or an offset; in a query, write + as %2B`;
+
 /**
- * A time in a query, where a bare `+` means a blank.
+ * A time in a query.
  *
+ * @param now With it, a time that lies ahead is refused.
  * @throws AppError `invalid_request`
  */
-export function queryTime(name: string, given: unknown): Date {
+export function queryTime(name: string, given: unknown, now?: Date): Date {
   const instant = typeof given === 'string' ? parseInstant(given) : null;
-  if (!instant) {
-    const form = 'a time such as 2027-03-01T09:00:00Z, with Z or an offset; write + as %2B';
-    const message = given === undefined ? `is missing: give ${form}` : `must be ${form}`;
+  const isAhead = instant !== null && now !== undefined && instant > now;
+  if (!instant || isAhead) {
+    const form = timeForm(
+      now && `${new Date(now.getTime() - 60 * minute).toISOString().slice(0, 19)}Z`,
+    );
+    const message =
+      given === undefined
+        ? `is missing: give ${form}`
+        : `must be ${isAhead ? `before ${now.toISOString()}, the server's time: ` : ''}${form}`;
     const details = [{ path: `?${name}`, message }];
     throw new AppError('invalid_request', `?${name} ${message}.`, { details });
   }

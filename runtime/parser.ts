@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
-import { parseInstant } from '../domain/due-time.ts';
+import { parseInstant, timeForm } from '../domain/due-time.ts';
 import { AppError, mostDetails, pointerToken, type ErrorDetail } from '../domain/errors.ts';
 import { knownId, type Value } from '../domain/json-schema.ts';
 import { characterCount } from '../domain/texts.ts';
@@ -136,8 +136,7 @@ function asTime(data: unknown, schema: Fault['parentSchema']): string {
 const formatWords: Readonly<Record<string, string>> = {
   uuid: 'an id (a UUID)',
   date: 'a day such as 2026-05-01',
-  'date-time':
-    'a time such as 2026-05-01T09:30:00Z, with Z or an offset; in a query, write + as %2B',
+  'date-time': timeForm(),
   uri: 'an address such as https://example.com/',
 };
 

