@@ -212,6 +212,7 @@ const postFields = {
 
 /** Fields that an answer may have as null: a creation ignores null, and an edit clears the field. */
 const clearable = {
+  body: nullable(postFields.body),
   thread: nullable(postFields.thread),
   channel_bodies: nullable(postFields.channel_bodies),
   channel_options: nullable(postFields.channel_options),
@@ -228,10 +229,12 @@ const clearable = {
 export const createPostSchema = fields({
   ...postFields,
   ...clearable,
-  body: nullable(postFields.body),
+  channel_ids: nullable(postFields.channel_ids),
   timezone: nullable(postFields.timezone),
+  schedule_in_minutes: nullable(postFields.schedule_in_minutes),
+  media_urls: nullable(postFields.media_urls),
   idempotency_key: {
-    ...text,
+    ...nullable(text),
     minLength: 1,
     maxLength: 255,
     description: 'Same as the Idempotency-Key header. `POST /posts/validate` ignores it.',

@@ -240,6 +240,6 @@ function createKey(
   header: Request['header'],
   { idempotency_key: fromBody, ...rest }: CreatePostBody,
 ): RequestKey | undefined {
-  const key = idempotencyKey(header, fromBody);
+  const key = idempotencyKey(header, fromBody ?? undefined);
   return key === undefined ? undefined : { key, print: fingerprint(rest) };
 }

@@ -13,7 +13,7 @@ import { assertLabels, type LabelsInput } from './labels.ts';
 export type PostInput = DueTimeRequest &
   FilesInput &
   LabelsInput & {
-    readonly body?: string | undefined;
+    readonly body?: string | null | undefined;
     readonly channelIds?: readonly string[] | undefined;
     /** Channels' own texts, by channel id. */
     readonly channelBodies?: Readonly<Record<string, string>> | null | undefined;
@@ -48,7 +48,7 @@ export const postContentOf = (input: PostInput): PostContent => editedContent(em
 
 /** Merges the sent fields into the stored content. Null clears a field. */
 export const editedContent = (stored: PostContent, input: PostInput): PostContent => ({
-  body: input.body ?? stored.body,
+  body: input.body === undefined ? stored.body : input.body,
   thread: input.thread === undefined ? stored.thread : input.thread && threadTexts(input.thread),
   overrides: input.channelBodies === undefined ? stored.overrides : (input.channelBodies ?? {}),
   options:
@@ -172,7 +172,7 @@ export function assertNotEmpty(
   assertShortEnough(texts);
   const ofChannels = Object.values(channels).some(({ length }) => length > 0);
   const hasMedia = parts.size > 0 || ofChannels;
-  const all = { body: body ?? undefined, thread: input.thread ?? thread, channelBodies: overrides };
+  const all = { body, thread: input.thread ?? thread, channelBodies: overrides };
   const blank = textsOf(all).filter(([path, text]) => {
     const [, field = '', key = ''] = path.split('/');
     const hasFiles = {
@@ -200,7 +200,7 @@ type Located = readonly [path: ErrorDetail['path'], text: string];
 function textsOf(input: PostInput): Located[] {
   const { body, thread, channelBodies } = input;
   return [
-    ...(body === undefined ? [] : [['/body', body] as const]),
+    ...(typeof body === 'string' ? [['/body', body] as const] : []),
     ...(thread ?? []).map((part, index) =>
       typeof part === 'string'
         ? ([`/thread/${index}`, part] as const)

@@ -28,12 +28,13 @@ test('each call for posts refuses an invalid value of a field, and names the fie
 
 test('null is refused for fields that an edit cannot clear', (t) =>
   allAreRefused(t, api, (owned) =>
-    onPosts(owned).flatMap((to) => {
-      const fields = ['channel_ids', 'schedule_in_minutes', 'media_urls'];
-      return (to[0] === 'PATCH' ? [...fields, 'body'] : fields).map((field) =>
-        call(to, field === 'body' ? {} : { body: 'x' }, { field, value: null }),
-      );
-    }),
+    onPosts(owned)
+      .filter(([method]) => method === 'PATCH')
+      .flatMap((to) =>
+        ['channel_ids', 'schedule_in_minutes', 'media_urls'].map((field) =>
+          call(to, { body: 'x' }, { field, value: null }),
+        ),
+      ),
   ));
 
 test('each call for posts refuses a time that is malformed, too old or too far ahead', (t) =>
@@ -52,7 +53,7 @@ test('an edit refuses an idempotency key', (t) =>
 
 test('an idempotency key that is empty, too long or not text is refused', (t) =>
   allAreRefused(t, api, () => [
-    ...['', 'x'.repeat(256), 'é'.repeat(256), 'a\0', 'a\ud800', 1, null, [], {}].map((value) =>
+    ...['', 'x'.repeat(256), 'é'.repeat(256), 'a\0', 'a\ud800', 1, [], {}].map((value) =>
       call(['POST', '/posts'], { body: 'x' }, { field: 'idempotency_key', value }),
     ),
     ...['', ' ', 'x'.repeat(256), 'x'.repeat(8000)].map((key): BadCall => ({

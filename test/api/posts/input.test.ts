@@ -241,12 +241,13 @@ test('29 February is valid only in a leap year', async (t) => {
   }
 });
 
-test('null means the same as an omitted field when a post is created or validated', async (t) => {
+test('null means the same as an omitted field when a post is created or validated, and clears the body of a thread', async (t) => {
   const client = await api.newClient();
   const a = await storeChannel(api.punctual, client.workspaceId);
   const { post } = (await client.post('/posts', { body: 'x', channel_ids: [a] })).body;
   const names = ['thread', 'scheduled_at', 'timezone', 'video', 'external_id', 'tags', 'metadata'];
-  const nulls = Object.fromEntries([...names, 'media', 'media_ids'].map((name) => [name, null]));
+  const more = ['media', 'media_ids', 'media_urls', 'schedule_in_minutes'];
+  const nulls = Object.fromEntries([...names, ...more].map((name) => [name, null]));
   const request = { ...nulls, body: 'x', channel_ids: [a], idempotency_key: 'one' };
 
   t.is((await client.post('/posts/validate', request)).status, 200);
@@ -257,4 +258,10 @@ test('null means the same as an omitted field when a post is created or validate
   t.like(post, same);
   const part = { ...request, body: null, thread: ['One', 'Two'], idempotency_key: 'two' };
   t.deepEqual((await client.post('/posts', part)).body.post.thread, ['One', 'Two']);
+  const bare = { body: 'x', channel_ids: null, idempotency_key: null };
+  t.is((await client.post('/posts', bare)).status, 201);
+
+  const cleared = await client.patch(`/posts/${id}`, { thread: ['One', 'Two'], body: null });
+  t.like(cleared.body.post, { body: null, thread: ['One', 'Two'], warning: null });
+  t.is((await client.patch(`/posts/${id}`, { thread: null })).body.code, 'empty_body');
 });
