@@ -9,7 +9,8 @@ import {
 } from '../../services/analytics/load-reports.ts';
 import { refreshPost } from '../../services/analytics/refresh-metrics.ts';
 import { daysOf, rangeOf } from '../../services/analytics/selection.ts';
-import { assertOneChannel, assertReachesPost } from '../../services/keys/channel-restriction.ts';
+import { assertOneChannel } from '../../services/keys/channel-restriction.ts';
+import { assertReachesPost } from '../../services/posts/read-posts.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import * as examples from './examples.ts';

@@ -6,10 +6,8 @@ import { fields, isId, withLowerIds } from '../../domain/json-schema.ts';
 import { isText } from '../../domain/texts.ts';
 import { unknownName } from '../../runtime/nearest-name.ts';
 import { listFaults, parser } from '../../runtime/parser.ts';
-import {
-  assertReachesChannel,
-  assertReachesPost,
-} from '../../services/keys/channel-restriction.ts';
+import { assertReachesChannel } from '../../services/keys/channel-restriction.ts';
+import { assertReachesPost } from '../../services/posts/read-posts.ts';
 import type { Caller } from '../../services/context.ts';
 import type { ServiceDeps } from '../../services/deps.ts';
 import type { Admission } from './admission.ts';

@@ -1,46 +1,8 @@
-import { sql } from 'kysely';
-import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
 import { reaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Caller } from '../context.ts';
-import { postNotFound } from '../posts/read-posts.ts';
 
 type Holder = Pick<Caller, 'workspaceId' | 'channelIds'>;
-
-/**
- * A restricted key reads a post that has one of its channels, and changes a post that has no others.
- *
- * @throws AppError `not_found`, `channel_not_allowed`
- */
-export async function assertReachesPost(
-  em: Em,
-  { workspaceId, channelIds }: Holder,
-  postId: string,
-  to: 'read' | 'change',
-): Promise<void> {
-  if (channelIds === null) {
-    return;
-  }
-
-  const [on] = await query(
-    em,
-    sql<{ one: boolean | null; all: boolean | null }>`
-      select bool_or(channel_id = any(${channelIds}::uuid[])) as one,
-        bool_and(channel_id = any(${channelIds}::uuid[])) as all
-      from post_channels where post_id = ${postId} and workspace_id = ${workspaceId}`,
-  );
-  if (!on?.one) {
-    throw postNotFound(postId);
-  }
-
-  if (to === 'change' && !on.all) {
-    throw new AppError(
-      'channel_not_allowed',
-      'This post has channels that this API key may not use, so the key can only read it. Use a key without channel_ids.',
-    );
-  }
-}
 
 /** @throws AppError `not_found` */
 export function assertReachesChannel(holder: Holder, channelId: string): void {

@@ -8,7 +8,7 @@ import { recordPostEvent } from '../../db/record-event.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/statuses.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
-import type { PostChange, PostScope } from '../context.ts';
+import type { PostChange } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { lockPost } from './read-posts.ts';
 
@@ -31,7 +31,7 @@ export async function cancelPost(
   const { workspaceId, postId } = change;
   const scope = { workspaceId, postId };
   const { revision, stillSending } = await deps.orm.em.fork().transactional(async (em) => {
-    await assertCancellable(em, scope);
+    await assertCancellable(em, change);
     await stopChannels(em, scope);
     const after = await lockChannels(em, scope);
     const [post] = await query(
@@ -56,15 +56,15 @@ export async function cancelPost(
 }
 
 /** Locks the post and its channels. @throws AppError `not_found` or `post_not_cancellable`. */
-async function assertCancellable(em: Em, scope: PostScope): Promise<void> {
-  const { status } = await lockPost(em, scope);
+async function assertCancellable(em: Em, change: PostChange): Promise<void> {
+  const { status } = await lockPost(em, change);
   if (status !== 'scheduled' && status !== 'publishing') {
     throw notCancellable(
       `The post is ${status === 'draft' ? 'a draft' : status}; there is nothing to stop.`,
     );
   }
 
-  const channels = await lockChannels(em, scope);
+  const channels = await lockChannels(em, change);
   if (status === 'publishing' && channels.every(isFinal)) {
     throw notCancellable('Every channel of the post has finished; there is nothing left to stop.');
   }

@@ -7,7 +7,7 @@ import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { plainFault, type ContentFault } from '../../domain/warnings.ts';
 import type { ChannelStatus } from '../../domain/statuses.ts';
 import type { Options } from '../../networks/content-rules.ts';
-import type { Caller, PostScope } from '../context.ts';
+import type { Caller, PostChange } from '../context.ts';
 import { findReplayed, type RequestKey } from '../idempotency.ts';
 import { nameOfChannel, settleFirst } from './choose-channels.ts';
 import type { PostInput } from './content.ts';
@@ -38,7 +38,7 @@ export async function copyPost(
 
   const source = await deps.orm.em
     .fork()
-    .transactional((em) => readSource(em, { workspaceId, postId }));
+    .transactional((em) => readSource(em, { ...caller, postId }));
   const chosen = source.channels.filter(({ status }) => only === undefined || status === 'failed');
   if (only !== undefined && chosen.length === 0) {
     const unconfirmed = source.channels.filter(({ status }) => status === 'unconfirmed');
@@ -97,9 +97,9 @@ type Source = {
 };
 
 /** Reads a post under its lock, so that no edit comes between. @throws AppError `not_found` */
-async function readSource(em: Em, scope: PostScope): Promise<Source> {
-  const { workspaceId, postId } = scope;
-  await lockPost(em, scope);
+async function readSource(em: Em, change: PostChange): Promise<Source> {
+  const { workspaceId, postId } = change;
+  await lockPost(em, change);
   const [post] = await query(
     em,
     sql<Source['post']>`
@@ -117,7 +117,7 @@ async function readSource(em: Em, scope: PostScope): Promise<Source> {
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`,
   );
-  const files = await lockPostMedia(em, scope);
+  const files = await lockPostMedia(em, change);
   return { post, channels, files };
 }
 

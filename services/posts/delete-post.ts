@@ -52,7 +52,7 @@ export async function deletePost(deps: DeleteDeps, change: PostChange): Promise<
   const { workspaceId, postId } = change;
   const scope = { workspaceId, postId };
   return deps.orm.em.fork().transactional(async (em) => {
-    const { status } = await lockPost(em, scope);
+    const { status } = await lockPost(em, change);
     await lockSums(em, scope);
     const statuses = await lockChannels(em, scope);
     if (status === 'publishing' && statuses.every(isFinal)) {

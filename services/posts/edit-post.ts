@@ -97,7 +97,7 @@ async function applyEdit(
   const { workspaceId, requestId } = caller;
   const { postId, input } = edit;
   const scope = { workspaceId, postId };
-  await assertEditable(em, scope, await lockPost(em, scope));
+  await assertEditable(em, scope, await lockPost(em, { ...caller, postId }));
   const post = await em.findOneOrFail(Post, { id: postId, workspaceId });
   const timed = withLocalTime(input, post);
   const moved = timed === input ? edit.dueAt : dueTime(timed, deps.now());

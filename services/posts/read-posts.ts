@@ -6,7 +6,7 @@ import { reaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import type { PostStatus } from '../../domain/statuses.ts';
-import type { Caller, PostScope } from '../context.ts';
+import type { Caller, PostChange } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 
 /**
@@ -49,13 +49,14 @@ export const cutTexts = sql`left(p.body, ${most}) as body,
     select sum(length(part)) from jsonb_array_elements_text(p.thread) part) > ${most}, false) as body_truncated`;
 
 /**
- * Locks a post until the transaction ends. Lock order everywhere: the post, its channels, then files.
+ * Locks a post for a change until the transaction ends, and checks that the caller's key may change it: another call may
+ * have moved the post to other channels since. Lock order everywhere: the post, its channels, then files.
  *
- * @throws AppError `not_found`
+ * @throws AppError `not_found`, `channel_not_allowed`
  */
 export async function lockPost(
   em: Em,
-  { workspaceId, postId }: PostScope,
+  { workspaceId, postId, channelIds = null }: PostChange,
 ): Promise<{ readonly status: PostStatus }> {
   const [post] = await query(
     em,
@@ -66,7 +67,42 @@ export async function lockPost(
     throw postNotFound(postId);
   }
 
+  await assertReachesPost(em, { workspaceId, channelIds }, postId, 'change');
   return post;
+}
+
+/**
+ * A restricted key reads a post that has one of its channels, and changes a post that has no others.
+ *
+ * @throws AppError `not_found`, `channel_not_allowed`
+ */
+export async function assertReachesPost(
+  em: Em,
+  { workspaceId, channelIds }: Pick<Caller, 'workspaceId' | 'channelIds'>,
+  postId: string,
+  to: 'read' | 'change',
+): Promise<void> {
+  if (channelIds === null) {
+    return;
+  }
+
+  const [on] = await query(
+    em,
+    sql<{ one: boolean | null; all: boolean | null }>`
+      select bool_or(channel_id = any(${channelIds}::uuid[])) as one,
+        bool_and(channel_id = any(${channelIds}::uuid[])) as all
+      from post_channels where post_id = ${postId} and workspace_id = ${workspaceId}`,
+  );
+  if (!on?.one) {
+    throw postNotFound(postId);
+  }
+
+  if (to === 'change' && !on.all) {
+    throw new AppError(
+      'channel_not_allowed',
+      'This post has channels that this API key may not use, so the key can only read it. Use a key without channel_ids.',
+    );
+  }
 }
 
 export const postNotFound = (postId: string): AppError =>

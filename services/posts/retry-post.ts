@@ -45,8 +45,9 @@ export async function retryPost(
   assertHasPlan(caller);
   const { workspaceId, requestId } = caller;
   const now = deps.now();
+  const reach = channelId === undefined ? {} : { channelIds: null }; // It changes only this channel.
   const { revision, retrying } = await deps.orm.em.fork().transactional(async (em) => {
-    const post = await lockPost(em, { workspaceId, postId });
+    const post = await lockPost(em, { ...caller, ...reach, postId });
     if (post.status !== 'published' && post.status !== 'failed') {
       const next =
         post.status === 'publishing' ? ' A channel that waits is tried again at its retry_at.' : '';

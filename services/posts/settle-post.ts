@@ -67,7 +67,7 @@ export async function settlePost(
   const url = given === null ? null : readUrl(given);
   const now = deps.now();
   const started = await deps.orm.em.fork().transactional(async (em) => {
-    const post = await lockPost(em, scope);
+    const post = await lockPost(em, change);
     const channel = await lockChannel(em, scope, channelId);
     const of = { workspaceId, channelId, postChannelId: channel.id };
     if (channel.status !== 'unconfirmed' && (await isSettledSo(em, of, channel, url))) {

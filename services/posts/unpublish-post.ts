@@ -40,7 +40,7 @@ export async function unpublishPost(
   const scope = { workspaceId, postId };
   const now = deps.now();
   return deps.orm.em.fork().transactional(async (em) => {
-    await lockPost(em, scope);
+    await lockPost(em, change);
     const rows = await lockRows(em, scope);
     const chosen = chooseRows(rows, channelIds);
     assertEnded(chosen, scope);

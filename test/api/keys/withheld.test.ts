@@ -7,7 +7,8 @@ import type { ApiDeps } from '../../../api/deps.ts';
 import type { Route } from '../../../api/http/route.ts';
 import { recordAudit } from '../../../db/audit.ts';
 import { deleteWorkspace } from '../../../services/workspaces/write-workspaces.ts';
-import { newClient } from '../../support/client.ts';
+import { clientFor, newClient } from '../../support/client.ts';
+import { holdLock } from '../../support/hold-lock.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { picture } from '../../support/media-files.ts';
 import { newOperator } from '../../support/operator.ts';
@@ -147,6 +148,49 @@ test('a key for one channel cannot cancel a post that left that channel before i
     .fork()
     .execute<{ status: string }[]>('select status from posts where id = ?', [post]);
   t.is(row?.status, 'scheduled');
+});
+
+/** Every call that changes or copies a post. */
+const changes = ofWorkspaces
+  .concat(allRoutes({} as ApiDeps).filter(({ method }) => method === 'delete'))
+  .filter(({ path }) => path.startsWith('/posts/{id}'));
+
+test('a key for one channel changes no post that leaves that channel while its call waits', async (t) => {
+  const all = await api.newClient();
+  const { orm } = api.punctual;
+  const [own, other] = [
+    await storeChannel(api.punctual, all.workspaceId),
+    await storeChannel(api.punctual, all.workspaceId),
+  ];
+  const scopes = ['posts:write', 'posts:publish'];
+  const limited = { name: 'Limited', scopes, channel_ids: [own] };
+  const { key } = (await all.post('/keys', limited)).body.key;
+  const one = clientFor(api.punctual.url, all.workspaceId, key);
+  t.true(changes.length >= 7);
+  for (const { method, path } of changes) {
+    const scheduled = { body: 'x', channel_ids: [own], schedule_in_minutes: 600 };
+    const { id } = (await all.post('/posts', scheduled)).body.post;
+    const { waiting, release } = await holdLock(
+      t,
+      orm,
+      `with post as (select id from posts where id = '${id}' for update)
+       update post_channels set channel_id = '${other}' from post where post_id = post.id`,
+    );
+    const before = await storedRows(orm, all.workspaceId);
+    const at = path.replace('{id}', id);
+    const call = {
+      post: () => one.post(at, path.endsWith('/settle') ? { channel_id: own, url: null } : {}),
+      patch: () => one.patch(at, { body: 'y' }),
+      delete: () => one.delete(at),
+    }[method as 'post' | 'patch' | 'delete']();
+    await poll(waiting, (count) => count === 1);
+    release();
+    const { status, body } = await call;
+    t.deepEqual([status, body.code], [404, 'not_found'], `${method} ${path}`);
+    t.deepEqual(await storedRows(orm, all.workspaceId), before);
+    const { post } = (await all.get(`/posts/${id}`)).body;
+    t.like(post, { body: 'x', status: 'scheduled', channels: [{ channel_id: other }] });
+  }
 });
 
 test('a revocation waits for the changes that its key is making, and comes before all others', async (t) => {
