@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { isUnderWay, unconfirmedValues } from './channel-status.ts';
+import { hasPossiblyLivePart } from './ledger/parts.ts';
 import type { Em, Orm } from './orm.ts';
 import { isOpenPost, dueAt } from './post-status.ts';
 import { query } from './query.ts';
@@ -157,11 +158,12 @@ export async function finishRestore(
     )
     select count(*)::int as channels from channels`,
   );
-  // Channels that were being sent at the backup although their post was cancelled.
+  // Channels that were being sent at the backup although their post was cancelled. The others that are under way only
+  // waited for their turn.
   const sending = await query(
     em,
     sql`update post_channels pc set ${unconfirmedValues(doubt)}
-      where ${isUnderWay} returning id`,
+      where ${isUnderWay} and (pc.post_id <> all(${unsent}::uuid[]) or ${hasPossiblyLivePart}) returning id`,
   );
   await openParts(em);
   // A workflow may sleep until a lost time of a draft: a new time has to be above its revision too.

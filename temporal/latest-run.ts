@@ -6,7 +6,7 @@ import { hasGrpcCode } from './connect.ts';
 /** The newest run of a post's workflow, as its history tells it. */
 export type LatestRun = {
   readonly isRunning: boolean;
-  /** Whether it scheduled an attempt to publish the post on a channel. */
+  /** Whether it scheduled attempts to publish the post on a channel, and some did not only wait for their turn. */
   readonly hasSent: boolean;
   /** The highest revision that it was started or signalled with, before a cancel in the Temporal UI. */
   readonly revision: number;
@@ -23,6 +23,8 @@ export type LatestRun = {
 
 type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
 type Event = NonNullable<History['events']>[number];
+type Described = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['describe']>>;
+type PendingActivity = NonNullable<Described['raw']['pendingActivities']>[number];
 
 /**
  * Reads the history of a post's newest run. Costs one request per thousand events, so only rare paths call it.
@@ -32,8 +34,12 @@ type Event = NonNullable<History['events']>[number];
  */
 export async function readLatestRun(client: Client, postId: string): Promise<LatestRun | null> {
   try {
-    const history = await client.workflow.getHandle(postWorkflowId(postId)).fetchHistory();
-    return latestRunOf(history.events ?? []);
+    const handle = client.workflow.getHandle(postWorkflowId(postId));
+    // Before the history, so that an attempt that begins in between counts.
+    const { raw } = await handle.describe();
+    const history = await handle.fetchHistory();
+    const waiting = (raw.pendingActivities ?? []).filter(hasOnlyWaited);
+    return latestRunOf(history.events ?? [], waiting.length);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError || hasGrpcCode(error, 'notFound')) {
       return null;
@@ -43,13 +49,22 @@ export async function readLatestRun(client: Client, postId: string): Promise<Lat
   }
 }
 
-function latestRunOf(events: readonly Event[]): LatestRun | null {
+/** PENDING_ACTIVITY_STATE_SCHEDULED: no attempt is under way. */
+const resting = 1;
+
+/** Whether the last attempt ended before it sent anything, and found that no earlier one had. */
+const hasOnlyWaited = ({ state, lastFailure }: PendingActivity): boolean =>
+  state === resting &&
+  fieldsOf(lastFailure?.applicationFailureInfo?.details?.payloads).hasSent === false;
+
+function latestRunOf(events: readonly Event[], waiting: number): LatestRun | null {
   const last = events.at(-1);
   if (!last) {
     return null;
   }
 
-  const hasSent = events.some((event) => Boolean(event.activityTaskScheduledEventAttributes));
+  const attempted = events.filter((event) => Boolean(event.activityTaskScheduledEventAttributes));
+  const hasSent = attempted.length > waiting;
   const cancel = events.findIndex((event) =>
     Boolean(event.workflowExecutionCancelRequestedEventAttributes),
   );
@@ -123,7 +138,9 @@ function revisionIn(payloads: Payloads): number {
 }
 
 type Payloads = readonly Payload[] | null | undefined;
-type Fields = Readonly<Partial<Record<'revision' | 'postChannelId' | 'status', unknown>>>;
+type Fields = Readonly<
+  Partial<Record<'revision' | 'postChannelId' | 'status' | 'hasSent', unknown>>
+>;
 
 const fieldsOf = (payloads: Payloads): Fields => (read(payloads) ?? {}) as Fields;
 

@@ -103,7 +103,7 @@ async function attemptAt(
   const wait = await waitFor(deps, job, slot);
   if (wait && wait.atMs <= publishWindowEndMs(job)) {
     if (await recordWait(deps, job, wait)) {
-      throw retryFailure(deps, wait.code, wait.atMs);
+      throw retryFailure(deps, wait.code, wait.atMs, { hasSent: job.hasBegun });
     }
 
     return skipped;
@@ -253,16 +253,22 @@ async function fail(
   throw retryFailure(deps, recorded.code, recorded.atMs);
 }
 
-/** The failure of an attempt that another one follows. */
+/**
+ * The failure of an attempt that another one follows.
+ *
+ * @param detail What `restore finish` reads of an attempt that only waited (temporal/latest-run.ts).
+ */
 export function retryFailure(
   deps: ActivityDeps,
   code: ChannelErrorCode,
   atMs: number,
+  detail?: { readonly hasSent: boolean },
 ): ApplicationFailure {
   const waitMs = Math.max(atMs - deps.now().getTime(), shortestDelayMs);
   return ApplicationFailure.create({
     type: code,
     message: `${code}; the next attempt is at ${new Date(atMs).toISOString()}`,
+    ...(detail && { details: [detail] }),
     nextRetryDelay:
       code === 'rate_limited' || code === 'paced' ? Math.min(waitMs, longestDelayMs) : waitMs,
     // BENIGN: an expected failure, which must not count against the worker.

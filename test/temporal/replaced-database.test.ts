@@ -7,10 +7,14 @@ import {
 import { loadStoredCounter, storeCounter } from '../../temporal/namespace.ts';
 import { ensureSweepSchedule } from '../../worker/schedules.ts';
 import { postsQueue, sweepScheduleId } from '../../workflows/messages.ts';
+import { adminOf } from '../cli/admin.ts';
 import { startApiProcess } from '../support/api-process.ts';
+import { newClient } from '../support/client.ts';
 import { needs } from '../support/needs.ts';
+import { fakeNetwork, fakeNetworks } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { startApi } from '../support/punctual.ts';
+import { startApi, startWorkers } from '../support/punctual.ts';
+import { fakeChannel } from '../support/seed.ts';
 import { freshNamespace, temporalClient } from '../support/temporal.ts';
 import { ended, spawnWorker } from '../support/worker-process.ts';
 
@@ -59,6 +63,31 @@ test('the count in Temporal never decreases, and is lost with its namespace', as
   t.is(await loadStoredCounter(client, 'ours'), 7);
 
   t.is(await loadStoredCounter(client, 'another database'), null);
+});
+
+test('a late post that only waited for its turn goes out after "restore finish", without a person', async (t) => {
+  t.timeout(300_000);
+  const punctual = await startApi(t, { networks: fakeNetworks });
+  const stop = await startWorkers(t, punctual);
+  const client = await newClient(punctual);
+  const network = fakeNetwork();
+  const channel = await fakeChannel(punctual, client.workspaceId, network);
+  const park = (until: string) =>
+    punctual.orm.em.fork().execute(`update channels set parked_until = ${until}`);
+  await park("now() + interval '1 hour'");
+  const scheduled_at = new Date().toISOString();
+  const post = { body: 'waited', channel_ids: [channel], scheduled_at };
+  const { id } = (await client.post('/posts', post)).body.post;
+  const statusOf = async () => (await client.get(`/posts/${id}`)).body.post.channels[0].status;
+  await poll(statusOf, (status) => status === 'retrying');
+  await stop();
+  await park('null');
+
+  const { data } = await adminOf(punctual).call('restore', 'finish', '--since', scheduled_at);
+  t.like(data, { unconfirmedChannels: 0, syncedPosts: 1 });
+  await startWorkers(t, punctual);
+  t.is((await client.finalPost(id)).status, 'published');
+  t.is(network.sends.length, 1);
 });
 
 /** Temporal's number for a queue of workflow tasks. */
