@@ -161,8 +161,7 @@ export async function stopFinishing(em: Em, { workspaceId, postId }: Scope): Pro
 }
 
 /**
- * Schedules the failed channels with these error codes again, except disconnected ones. Locks the connected channels
- * until the transaction ends.
+ * Schedules the failed channels with these error codes again, except disconnected ones.
  *
  * @param only Restricts it to one channel.
  * @returns the ids of those channels, in the order of the post.
@@ -176,16 +175,12 @@ export async function retryChannels(
   const rows = await query(
     em,
     sql<{ channel_id: string; position: number }>`
-      with connected as materialized (
-        select c.id from channels c
-        where c.workspace_id = ${workspaceId} and c.disconnected_at is null and c.id = any(array(
-          select channel_id from post_channels where post_id = ${postId} and workspace_id = ${workspaceId}))
-        order by c.id for key share)
       update post_channels pc set ${waitingValues('scheduled')}, tries = 0, text_due_at = now()
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
         and coalesce(pc.error_code, 'internal') = any(${reasons}) and ${isNotWithheld}
         and pc.channel_id = coalesce(${only}::uuid, pc.channel_id)
-        and pc.channel_id in (select id from connected)
+        and exists (select from channels c
+          where c.id = pc.channel_id and c.workspace_id = pc.workspace_id and c.disconnected_at is null)
       returning pc.channel_id, pc.position`,
   );
   return rows.toSorted((a, b) => a.position - b.position).map((row) => row.channel_id);
