@@ -115,7 +115,10 @@ export type ServerSlot = {
   readonly leave: () => unknown;
 };
 
-type ServerLimits = { readonly enter: (sender: Sender, nowMs: number) => ServerSlot };
+type ServerLimits = {
+  /** @param part The part of the slots that may be taken: less for requests that must not delay posts. */
+  readonly enter: (sender: Sender, nowMs: number, part?: number) => ServerSlot;
+};
 
 type Server = {
   readonly platform: string;
@@ -153,21 +156,21 @@ export function createServerLimits(): ServerLimits {
     [...servers.values()]
       .filter((server) => server.platform === platform)
       .reduce((sum, server) => sum + ownOf(server, workspaceId), 0);
-  const isFree = (server: Server, workspaceId: string, nowMs: number): boolean => {
-    const slots = slotsOf(server, nowMs);
+  const isFree = (server: Server, workspaceId: string, nowMs: number, part: number): boolean => {
+    const slots = part * slotsOf(server, nowMs);
     return (
       server.underWay.size < slots &&
       ownOf(server, workspaceId) < ownShare * slots &&
-      countOf(workspaceId, server.platform) < mostPerWorkspace
+      countOf(workspaceId, server.platform) < part * mostPerWorkspace
     );
   };
   return {
-    enter: ({ platform, baseUrl, workspaceId }, nowMs) => {
+    enter: ({ platform, baseUrl, workspaceId }, nowMs, part = 1) => {
       forgetIdle(nowMs);
       const key = `${platform} ${hostOf(baseUrl)}`;
       const server = serverOf(key, platform);
       const attempt = { workspaceId, atMs: nowMs };
-      const busy = isFree(server, workspaceId, nowMs) ? null : busyOf(server, nowMs);
+      const busy = isFree(server, workspaceId, nowMs, part) ? null : busyOf(server, nowMs);
       if (!busy) {
         server.underWay.add(attempt);
       }

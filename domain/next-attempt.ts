@@ -124,10 +124,11 @@ export function nextRemovalMs(
     return null;
   }
 
+  const waitMs = code === 'paced' ? 0 : growingWaitMs(nowMs - requestedAtMs);
   const atMs =
     code === 'rate_limited'
       ? limitEndMs(retryAtMs, requestedAtMs, nowMs)
-      : Math.max(nowMs + growingWaitMs(nowMs - requestedAtMs), retryAtMs ?? 0);
+      : Math.max(nowMs + waitMs, retryAtMs ?? 0);
   return atMs > requestedAtMs + publishWindowMs ? null : atMs;
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { query } from '../../db/query.ts';
+import { serverWaitMs } from '../../domain/pacing.ts';
 import { NetworkError, type Connection, type MetricsReader } from '../../networks/network.ts';
 import { describeError } from '../../runtime/logger.ts';
 import {
@@ -25,6 +26,8 @@ export type RefreshContext = {
   readonly stopped: AbortSignal;
   /** Timeout of one adapter call, in milliseconds. */
   readonly askTimeoutMs: number;
+  /** In milliseconds since 1970, for a refresh of one post on request; otherwise null. */
+  readonly requestedAtMs: number | null;
 };
 
 export type ReadAccount = ChannelAccount & {
@@ -69,14 +72,46 @@ type Asking = {
   /** Aborts when the worker stops. */
   readonly stopped: AbortSignal;
   readonly timeoutMs: number;
+  /** In milliseconds since 1970, for a call on request, which needs a slot at its server; otherwise null. */
+  readonly requestedAtMs: number | null;
 };
+
+/** The part of a server's slots that calls on request may take, so that posts find a free one. */
+const partOfSlots = 1 / 2;
 
 /**
  * Calls a network with the account of a channel, and returns after `timeoutMs` even if the adapter does not.
  *
- * @throws NetworkError @throws NewTokenError if the channel has a newer access token than the refused one.
+ * @throws NetworkError, `paced` without a slot. @throws NewTokenError if the channel has a newer access token than the
+ *   refused one.
  */
 export async function askNetwork<T>(
+  asking: Asking,
+  ask: (connection: Connection) => T | Promise<T>,
+): Promise<T> {
+  const { deps, account, requestedAtMs } = asking;
+  if (requestedAtMs === null) {
+    return connectAndAsk(asking, ask);
+  }
+
+  const nowMs = deps.now().getTime();
+  const slot = deps.limits.servers.enter(account, nowMs, partOfSlots);
+  try {
+    if (slot.busy) {
+      const retryAtMs = nowMs + serverWaitMs(slot.busy, nowMs - requestedAtMs, Math.random());
+      const message = `Nothing was sent: ${account.baseUrl} does not answer, or the limit of concurrent requests to it, or of this workspace to the network, is reached.`;
+      throw new NetworkError('paced', message, { accepted: 'no', retryAtMs });
+    }
+
+    const answer = await connectAndAsk(asking, ask);
+    slot.saw('answered', deps.now().getTime());
+    return answer;
+  } finally {
+    slot.leave();
+  }
+}
+
+async function connectAndAsk<T>(
   { deps, account, stopped, timeoutMs }: Asking,
   ask: (connection: Connection) => T | Promise<T>,
 ): Promise<T> {
@@ -117,7 +152,7 @@ const mostFollowers = 2 ** 31 - 1;
  * older than the stored one is dropped.
  */
 export async function readFollowers(
-  { deps, reader, stopped, askTimeoutMs }: RefreshContext,
+  { deps, reader, stopped, askTimeoutMs: timeoutMs, requestedAtMs }: RefreshContext,
   account: ReadAccount,
 ): Promise<void> {
   const { workspaceId, channelId, followersUpdatedAt } = account;
@@ -131,7 +166,7 @@ export async function readFollowers(
   }
 
   try {
-    const asking = { deps, account, stopped, timeoutMs: askTimeoutMs };
+    const asking = { deps, account, stopped, timeoutMs, requestedAtMs };
     const answer = await askNetwork(asking, (connection) => reader.followers?.(connection) ?? null);
     const count =
       Number.isSafeInteger(answer) && Number(answer) >= 0

@@ -102,14 +102,14 @@ async function readBatch(
     return { counts: {}, goesOn: true };
   }
 
-  const { deps, reader, everyMs, stopped, askTimeoutMs } = refreshing;
+  const { deps, reader, everyMs, stopped, askTimeoutMs: timeoutMs, requestedAtMs } = refreshing;
   const { workspaceId } = account;
   const readAt = deps.now();
   let isMade = false;
   try {
     const remoteIds = batch.map(({ remoteId }) => remoteId);
     const readings = await askNetwork(
-      { deps, account, stopped, timeoutMs: askTimeoutMs },
+      { deps, account, stopped, timeoutMs, requestedAtMs },
       async (at) => {
         isMade = true;
         try {
@@ -183,13 +183,16 @@ async function handleReadFailure(
   await rescheduleTo(deps, rest, lease, until);
   const limit = error.code === 'rate_limited' ? error.limit : 'channel';
   await postponeAll(deps.orm.em.fork(), account, limit, until);
-  const count = error.code === 'rate_limited' || isLost ? 'postponed' : 'failed';
+  const isWait = ['rate_limited', 'paced'].includes(error.code);
+  const count = isWait || isLost ? 'postponed' : 'failed';
   return { counts: { [count]: rest.length }, goesOn: false };
 }
 
 /** The error concerns the requested posts, so other posts of the channel can be read. */
 const isOfPosts = ({ code }: NetworkError): boolean =>
-  !['rate_limited', 'network_unavailable', 'access_lost', 'permission_missing'].includes(code);
+  !['rate_limited', 'paced', 'network_unavailable', 'access_lost', 'permission_missing'].includes(
+    code,
+  );
 
 function untilOf({ code, retryAtMs }: NetworkError, isLost: boolean, nowMs: number): number {
   if (code === 'access_lost') {

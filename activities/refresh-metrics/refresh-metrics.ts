@@ -37,7 +37,9 @@ export async function refreshMetrics(
   const isOver = (): boolean => stopped.aborted || performance.now() >= endMs;
   const everyMs = rules?.metricsEveryMs ?? 0;
   const claiming = { platform: network, everyMs: reader ? everyMs : null, post: post ?? null };
-  const refreshing = { deps, everyMs, stopped, isOver, askTimeoutMs: times.askTimeoutMs };
+  const requestedAtMs = post ? deps.now().getTime() : null;
+  const { askTimeoutMs: timeoutMs } = times;
+  const refreshing = { deps, everyMs, stopped, isOver, askTimeoutMs: timeoutMs, requestedAtMs };
   return refreshAll(deps, claiming, isOver, async (rows, lease) =>
     reader ? readChannel({ ...refreshing, reader }, rows, lease) : noCounts,
   );

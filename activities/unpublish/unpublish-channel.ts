@@ -84,7 +84,7 @@ async function removeParts(
   removal: Removal,
   { remove }: Network,
 ): Promise<RemovalOutcome> {
-  const { live, limit, isDisconnected } = removal;
+  const { live, limit, isDisconnected, unpublish } = removal;
   if (isDisconnected) {
     throw new NetworkError('disconnected', disconnectedFailure.message, { accepted: 'no' });
   }
@@ -94,7 +94,8 @@ async function removeParts(
   }
 
   const stopped = cancellationSignal();
-  const asking = { deps, account: removal, stopped, timeoutMs: attemptTimeoutMs };
+  const requestedAtMs = Date.parse(unpublish.requested_at);
+  const asking = { deps, account: removal, stopped, timeoutMs: attemptTimeoutMs, requestedAtMs };
   return askNetwork(asking, async (connection) => {
     const sent = sentPartsOf(live);
     let result: 'removed' | 'not_found' = 'not_found';

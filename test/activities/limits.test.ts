@@ -120,6 +120,20 @@ test('a server that answered just now gets 60 attempts at a time, 45 of one work
   t.is(begin(silent, 60, place('a'), 2000), 15);
 });
 
+test('removals and requested reads take half of the slots, so that posts find a free one', (t) => {
+  const servers = createServerLimits();
+  const asides = (workspaceId: string, host?: string) =>
+    Array.from({ length: 20 }, () => servers.enter(place(workspaceId, host), 0, 1 / 2)).filter(
+      ({ busy }) => !busy,
+    ).length;
+  t.deepEqual([asides('a'), asides('b'), asides('c')], [8, 2, 0]);
+  t.is(begin(servers, 20, place('a')), 7);
+  t.is(begin(servers, 20, place('b')), 3);
+  t.is(asides('a', 'other.example'), 8);
+  fails(servers, 5, 0);
+  t.is(servers.enter(place('a', 'another.example'), 0, 1 / 2).busy, null);
+});
+
 test('paths on one host share the slots of one server', (t) => {
   const servers = createServerLimits();
   t.is(begin(servers, 20, place('a', 'fake.example/s1')), 15);

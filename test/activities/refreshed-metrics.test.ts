@@ -239,3 +239,23 @@ test('metrics are recorded without a second read when the database connection br
     [{ likes: 3 }],
   );
 });
+
+test('requested reads at a server that hangs take half of its slots, and the schedule reads the others', async (t) => {
+  const channel = await newChannel(t);
+  const { network, workspaceId } = channel;
+  const posts = [];
+  for (let nr = 0; nr < 9; nr += 1) {
+    posts.push(await channel.publish({ likes: 1 }));
+  }
+
+  channel.pass(15 * minute);
+  const answer = Promise.withResolvers<void>();
+  network.onRead = () => answer.promise;
+  const refreshes = posts.map(({ postId }) => channel.refresh({ post: { workspaceId, postId } }));
+  t.deepEqual(await Promise.race(refreshes), { ...nothing, postponed: 1 });
+  answer.resolve();
+  await Promise.all(refreshes);
+  t.is(network.reads.length, 8);
+  channel.pass(minute);
+  t.deepEqual(await channel.refresh(), { ...nothing, read: 1 });
+});

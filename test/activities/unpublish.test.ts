@@ -7,6 +7,7 @@ import { attempt } from '../support/attempt.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
 import { cannotTell, down, fails, fakeNetwork, liveTexts, type Fate } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
 import { postSteps } from '../support/post-steps.ts';
 
 const hour = 3_600_000;
@@ -174,6 +175,41 @@ test('a rate limit of deletions is waited for, and holds back nothing else', asy
     );
   t.is(parked, null);
   network.keepsPosts = undefined;
+  t.like(await remove(), { kind: 'done', status: 'removed' });
+});
+
+test('removals at a server that hangs take half of its slots, and the others wait for them', async (t) => {
+  const { network, ask, remove, channel, steps } = await thread(t);
+  await ask();
+  const [{ base_url: baseUrl }] = await steps.deps.orm.em
+    .fork()
+    .execute<[{ base_url: string }]>('select base_url from channels where workspace_id = ?', [
+      steps.workspaceId,
+    ]);
+  steps.pass(2000); // Since the server's last answer.
+  const { remove: original } = network;
+  const answer = Promise.withResolvers<void>();
+  let underWay = 0;
+  network.remove = async (...args) => {
+    underWay += 1;
+    await answer.promise;
+    return (await original?.(...args)) ?? 'not_found';
+  };
+  const hanging = Array.from({ length: 8 }, () => remove());
+  await poll(
+    () => underWay,
+    (count) => count === 8,
+  );
+  const waits = await Promise.race([remove(), ...hanging]);
+  t.like(waits, { kind: 'again', code: 'paced' });
+  t.true(waits.kind === 'again' && (waits.inMs ?? 0) < 1000);
+  t.like((await channel())?.unpublish, { status: 'pending', error_code: 'paced' });
+  t.is(underWay, 8);
+  const { servers } = steps.deps.limits;
+  const sender = { platform: 'a', baseUrl, workspaceId: steps.workspaceId };
+  t.is(servers.enter(sender, steps.deps.now().getTime()).busy, null);
+  answer.resolve();
+  await Promise.all(hanging);
   t.like(await remove(), { kind: 'done', status: 'removed' });
 });
 
