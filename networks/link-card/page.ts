@@ -127,7 +127,7 @@ function known(name: string | undefined): string | undefined {
 const readable = (name: string | undefined): string | undefined =>
   known(name)?.replace(/^utf-16.*$/v, 'utf-8');
 
-/** The charset of the first `meta` that names a known one. */
+/** The charset that the first `meta` with one names. Later ones are not tried: a page may have 100,000 unknown ones. */
 function metaOf(ascii: string): string | undefined {
   let found: string | undefined;
   readHtml(ascii, {
@@ -140,7 +140,7 @@ function metaOf(ascii: string): string | undefined {
       const inContent = isType
         ? /charset\s*=\s*["']?(?<name>[\w.:\-]{1,40})/iv.exec(content)
         : null;
-      found = known(charset?.trim() ?? inContent?.groups?.['name']);
+      found = charset?.trim() ?? inContent?.groups?.['name'];
     },
   });
   return found;

@@ -67,6 +67,13 @@ test('a long title or description is not cut inside a character', (t) => {
   }
 });
 
+test('a page of unknown charsets is read as UTF-8, and costs no time', (t) => {
+  const page = html('<meta charset=x>'.repeat(120_000), utf8);
+  const before = process.threadCpuUsage();
+  t.is(pageFacts(decodePage(page, 'text/html')).title, title);
+  t.true(process.threadCpuUsage(before).user < 400_000);
+});
+
 test('very many spaces in a title count as one', (t) => {
   const { title: found } = pageFacts(`<title>x${' '.repeat(1193)}${family}${family}</title>`);
   t.is(found, `x ${family}${family}`);
