@@ -3,6 +3,7 @@ import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { db, query } from '../db/query.ts';
 import { recordEvent } from '../db/record-event.ts';
+import { sumMetrics } from '../db/sum-metrics.ts';
 import { isFinal, outcomeOf, type PostStatus } from '../domain/statuses.ts';
 import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
@@ -126,6 +127,7 @@ async function endPost(
 
   const { type, status } = end;
   await setStatus(em, scope, status, now);
+  await sumMetrics(em, scope.workspaceId, [scope.postId]);
   // Same content as the updated row, without reading it again.
   const outcome = outcomeOf(
     status,

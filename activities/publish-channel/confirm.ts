@@ -5,6 +5,7 @@ import { markRejected, markSent } from '../../db/ledger/outcomes.ts';
 import { sentText } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
+import { sumMetrics } from '../../db/sum-metrics.ts';
 import { refinalizeCancelled, refinalizePost } from '../../db/refinalize-post.ts';
 import { failureAdvice } from '../../domain/channel-error.ts';
 import { NetworkError, type Readiness, type SentPart } from '../../networks/network.ts';
@@ -224,6 +225,7 @@ async function recordLate(
           where id = ${postChannelId} and workspace_id = ${workspaceId} for update) was
         where pc.id = was.id and pc.workspace_id = ${workspaceId} returning was.status`,
     );
+    await sumMetrics(em, workspaceId, [postId]);
     const hasEnded = post?.status === 'failed' || post?.status === 'published';
     const scope = { workspaceId, postId };
     if (hasEnded && was && was.status !== 'published') {

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { isConflict, isDatabaseUnavailable } from '../../db/database-errors.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
+import { sumMetrics } from '../../db/sum-metrics.ts';
 import { nextReadMs } from '../../domain/metrics-schedule.ts';
 import { metricNames, type Metrics, type PostReading } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -106,8 +107,10 @@ async function recordReadings(
   }
 
   return orm.em.fork().transactional(async (em) => {
-    await lockSums(em, batch);
+    const postIds = rows.map(({ postId }) => postId);
+    await lockPosts(em, batch.workspaceId, postIds);
     await recordRead(em, read, batch);
+    await sumMetrics(em, batch.workspaceId, postIds);
     await recordGone(em, gone, batch);
     await rescheduleRows(em, [...withoutReading, ...unasked], lease);
     return {
@@ -129,12 +132,11 @@ const wholeNumbers = (metrics: Metrics): Metrics =>
   );
 
 /** Locks in a fixed order, so that channels of the same posts cannot deadlock. */
-async function lockSums(em: Em, { workspaceId, rows }: Batch): Promise<void> {
+async function lockPosts(em: Em, workspaceId: string, postIds: readonly string[]): Promise<void> {
   await query(
     em,
-    sql`select 1 from post_metrics where post_id = any(${rows.map(({ postId }) => postId)}::uuid[])
-        and workspace_id = ${workspaceId} and scope = 'all'
-      order by post_id for no key update`,
+    sql`select 1 from posts where id = any(${postIds}::uuid[]) and workspace_id = ${workspaceId}
+      order by id for no key update`,
   );
 }
 

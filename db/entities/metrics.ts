@@ -6,7 +6,7 @@ import { Workspace } from './workspaces.ts';
 
 const sum = () => p.bigint('number');
 
-/** Sums of a post's metrics. Written only by a trigger of `post_channels` (`baseline.sql`). */
+/** Sums of a post's metrics, written by `db/sum-metrics.ts`. */
 export const PostMetricsSchema = defineEntity({
   name: 'PostMetrics',
   tableName: 'post_metrics',

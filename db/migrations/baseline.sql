@@ -1,4 +1,5 @@
--- The schema of commit ffedd9cb. `migration-0046-dropped-references` creates it in an empty database.
+-- The schema of commit ffedd9cb, without some tables and a trigger that later migrations only drop.
+-- `migration-0046-dropped-references` creates it in an empty database.
 
 create table installation (
   id uuid not null,
@@ -17,13 +18,6 @@ create table metric_reads (
   constraint metric_reads_pkey primary key (platform, month)
 );
 
-create table network_parks (
-  platform text not null,
-  base_url text not null,
-  parked_until timestamptz(3) not null,
-  constraint network_parks_pkey primary key (platform, base_url)
-);
-
 create table oauth_apps (
   platform text not null,
   base_url text not null,
@@ -33,35 +27,6 @@ create table oauth_apps (
   created_at timestamptz(3) not null,
   constraint oauth_apps_pkey primary key (platform, base_url, redirect_uri)
 );
-
-create unlogged table rate_limits (
-  key character varying(255) not null,
-  points integer default 0 not null,
-  expire bigint,
-  constraint rate_limits_pkey primary key (key)
-);
-
-create unlogged table server_circuits (
-  platform text not null,
-  base_url text not null,
-  failures integer not null,
-  pauses integer not null,
-  open_until timestamptz(3),
-  constraint server_circuits_pkey primary key (platform, base_url)
-);
-
-create unlogged table server_places (
-  platform text not null,
-  base_url text not null,
-  place integer not null,
-  workspace_id uuid,
-  post_channel_id uuid,
-  taken_at timestamptz(3),
-  taken_until timestamptz(3),
-  answered_at timestamptz(3),
-  constraint server_places_pkey primary key (platform, base_url, place)
-);
-create index server_places_workspace on server_places (workspace_id, platform) where (post_channel_id is not null);
 
 create table unsettled_files (
   id uuid not null,
@@ -456,19 +421,6 @@ create table quota_shares (
 )
 with (fillfactor='50');
 
-create table sweep_finds (
-  id uuid not null,
-  workspace_id uuid not null,
-  post_id uuid,
-  delivery_id uuid,
-  kind text not null,
-  found_at timestamptz(3) not null,
-  constraint sweep_finds_pkey primary key (id),
-  constraint sweep_finds_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
-);
-create index sweep_finds_found_at_index on sweep_finds (found_at);
-create index sweep_finds_post_id_index on sweep_finds (post_id);
-
 create table webhook_endpoints (
   id uuid not null,
   workspace_id uuid not null,
@@ -531,77 +483,6 @@ create table delivery_attempts (
   constraint delivery_attempts_delivery_id_foreign foreign key (delivery_id) references deliveries(id) on delete cascade,
   constraint delivery_attempts_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
-
-create unlogged table endpoint_places (
-  endpoint_id uuid not null,
-  place integer not null,
-  workspace_id uuid not null,
-  delivery_id uuid,
-  taken_until timestamptz(3),
-  rests_until timestamptz(3),
-  constraint endpoint_places_pkey primary key (endpoint_id, place),
-  constraint endpoint_places_endpoint_id_foreign foreign key (endpoint_id) references webhook_endpoints(id) on delete cascade,
-  constraint endpoint_places_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
-);
-create index endpoint_places_resting on endpoint_places (rests_until) where (rests_until is not null);
-
-CREATE FUNCTION sum_post_metrics() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-  declare
-    before post_channels;
-    after post_channels;
-    scopes text[];
-  begin
-    if tg_op <> 'INSERT' and old.status = 'published' and old.published_at is not null then
-      before := old;
-    end if;
-    if tg_op <> 'DELETE' and new.status = 'published' and new.published_at is not null then
-      after := new;
-    end if;
-    if before.id is null and after.id is null then
-      return null;
-    end if;
-
-    select array['all', platform, id::text] into scopes from channels
-      where id = coalesce(after.channel_id, before.channel_id);
-    if after.id is null then
-      perform from post_metrics where post_id = before.post_id and scope = 'all' for update;
-      update post_metrics set channels = channels - 1,
-          unread = unread - (before.metrics_updated_at is null)::int,
-          with_impressions = with_impressions - (before.metrics->>'impressions' is not null)::int,
-          impressions = impressions - coalesce((before.metrics->>'impressions')::float8::bigint, 0), likes = likes - coalesce((before.metrics->>'likes')::float8::bigint, 0), comments = comments - coalesce((before.metrics->>'comments')::float8::bigint, 0), shares = shares - coalesce((before.metrics->>'shares')::float8::bigint, 0), saves = saves - coalesce((before.metrics->>'saves')::float8::bigint, 0)
-        where post_id = before.post_id and scope = any(scopes);
-      delete from post_metrics where post_id = before.post_id and scope = any(scopes) and channels = 0;
-      update post_metrics pm set published_at = coalesce((
-            select min(pc.published_at) from post_channels pc join channels c on c.id = pc.channel_id
-            where pc.post_id = pm.post_id and pc.status = 'published' and pm.scope in ('all', c.platform, c.id::text)
-          ), pm.published_at)
-        where pm.post_id = before.post_id and pm.scope = any(scopes);
-      return null;
-    end if;
-
-    insert into post_metrics
-        (post_id, scope, workspace_id, published_at, channels, unread, with_impressions, impressions, likes, comments, shares, saves)
-      select after.post_id, scope, after.workspace_id, after.published_at, (before.id is null)::int,
-        (after.metrics_updated_at is null)::int - (before.id is not null and before.metrics_updated_at is null)::int,
-        (after.metrics->>'impressions' is not null)::int - (before.metrics->>'impressions' is not null)::int,
-        coalesce((after.metrics->>'impressions')::float8::bigint, 0) - coalesce((before.metrics->>'impressions')::float8::bigint, 0), coalesce((after.metrics->>'likes')::float8::bigint, 0) - coalesce((before.metrics->>'likes')::float8::bigint, 0), coalesce((after.metrics->>'comments')::float8::bigint, 0) - coalesce((before.metrics->>'comments')::float8::bigint, 0), coalesce((after.metrics->>'shares')::float8::bigint, 0) - coalesce((before.metrics->>'shares')::float8::bigint, 0), coalesce((after.metrics->>'saves')::float8::bigint, 0) - coalesce((before.metrics->>'saves')::float8::bigint, 0)
-      from unnest(scopes) with ordinality as s (scope, nr) order by nr
-    on conflict (post_id, scope) do update set
-      published_at = least(post_metrics.published_at, excluded.published_at),
-      channels = post_metrics.channels + excluded.channels, unread = post_metrics.unread + excluded.unread, with_impressions = post_metrics.with_impressions + excluded.with_impressions, impressions = post_metrics.impressions + excluded.impressions, likes = post_metrics.likes + excluded.likes, comments = post_metrics.comments + excluded.comments, shares = post_metrics.shares + excluded.shares, saves = post_metrics.saves + excluded.saves;
-    if after.published_at > before.published_at then
-      update post_metrics pm set published_at = coalesce((
-            select min(pc.published_at) from post_channels pc join channels c on c.id = pc.channel_id
-            where pc.post_id = pm.post_id and pc.status = 'published' and pm.scope in ('all', c.platform, c.id::text)
-          ), pm.published_at)
-        where pm.post_id = after.post_id and pm.scope = any(scopes);
-    end if;
-    return null;
-  end $$;
-
-create trigger post_channels_metrics after insert or delete or update of status, published_at, metrics, metrics_updated_at on post_channels for each row execute function sum_post_metrics();
 
 create function index_post() returns trigger language plpgsql as $$
   declare

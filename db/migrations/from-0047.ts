@@ -53,14 +53,14 @@ export class Migration0053Warnings extends Migration {
 /** The API counts calls in its memory. */
 export class Migration0054CallsInMemory extends Migration {
   override up(): void {
-    this.addSql(`drop table "rate_limits"`);
+    this.addSql(`drop table if exists "rate_limits"`);
   }
 }
 
 /** Workers count the requests to endpoints in their memory, and store an attempt with its result. */
 export class Migration0055Attempts extends Migration {
   override up(): void {
-    this.addSql(`drop table "endpoint_places"`);
+    this.addSql(`drop table if exists "endpoint_places"`);
     this.addSql(`delete from "delivery_attempts" where "under_way"`);
     this.addSql(`alter table "delivery_attempts" drop column "under_way", drop column "begun"`);
   }
@@ -69,15 +69,15 @@ export class Migration0055Attempts extends Migration {
 /** Workers count the attempts at servers in their memory. */
 export class Migration0056ServersInMemory extends Migration {
   override up(): void {
-    this.addSql(`drop table "server_places"`);
-    this.addSql(`drop table "server_circuits"`);
+    this.addSql(`drop table if exists "server_places"`);
+    this.addSql(`drop table if exists "server_circuits"`);
   }
 }
 
 /** Workers keep the limits that networks announce in their memory. */
 export class Migration0057LimitsInMemory extends Migration {
   override up(): void {
-    this.addSql(`drop table "network_parks"`);
+    this.addSql(`drop table if exists "network_parks"`);
   }
 }
 
@@ -122,7 +122,7 @@ export class Migration0059StoredAt extends Migration {
 /** The sweep only logs what it finds. */
 export class Migration0060Finds extends Migration {
   override up(): void {
-    this.addSql(`drop table "sweep_finds"`);
+    this.addSql(`drop table if exists "sweep_finds"`);
   }
 }
 
@@ -134,6 +134,14 @@ export class Migration0061Removals extends Migration {
       where "id" in (select "post_id" from "unpublish_requests")`);
     this.addSql(`create index "posts_being_removed" on "posts" ("id") where "is_being_removed"`);
     this.addSql(`drop table "unpublish_requests"`);
+  }
+}
+
+/** The service writes the sums of a post's metrics (`db/sum-metrics.ts`). */
+export class Migration0062Sums extends Migration {
+  override up(): void {
+    this.addSql(`drop trigger if exists "post_channels_metrics" on "post_channels"`);
+    this.addSql(`drop function if exists "sum_post_metrics"`);
   }
 }
 

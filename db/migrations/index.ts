@@ -13,6 +13,7 @@ import {
   Migration0059StoredAt,
   Migration0060Finds,
   Migration0061Removals,
+  Migration0062Sums,
 } from './from-0047.ts';
 
 const baseline = 'migration-0046-dropped-references';
@@ -42,6 +43,7 @@ export const migrations = [
   { name: 'migration-0059-stored-at', class: Migration0059StoredAt },
   { name: 'migration-0060-finds', class: Migration0060Finds },
   { name: 'migration-0061-removals', class: Migration0061Removals },
+  { name: 'migration-0062-sums', class: Migration0062Sums },
 ];
 
 /** Part of the first migration now; databases of earlier versions list them. */

@@ -53,7 +53,6 @@ export async function deletePost(deps: DeleteDeps, change: PostChange): Promise<
   const scope = { workspaceId, postId };
   return deps.orm.em.fork().transactional(async (em) => {
     const { status } = await lockPost(em, change);
-    await lockSums(em, scope);
     const statuses = await lockChannels(em, scope);
     if (status === 'publishing' && statuses.every(isFinal)) {
       throw beingSent(
@@ -99,15 +98,6 @@ async function recordCancel(em: Em, scope: PostScope, deps: DeleteDeps): Promise
         where id = ${postId} and workspace_id = ${workspaceId}`,
   );
   await recordPostEvent(em, scope, 'post.cancelled', deps);
-}
-
-/** Locks the sums of the post's metrics before its channels, as a refresh of metrics does. */
-async function lockSums(em: Em, { workspaceId, postId }: PostScope): Promise<void> {
-  await query(
-    em,
-    sql`select 1 from post_metrics where post_id = ${postId} and workspace_id = ${workspaceId} and scope = 'all'
-        for update`,
-  );
 }
 
 type Channel = {

@@ -14,6 +14,7 @@ import {
 import type { Em } from '../../db/orm.ts';
 import { isEndedPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
+import { sumMetrics } from '../../db/sum-metrics.ts';
 import { refinalizePost, finalizeIfPublished } from '../../db/refinalize-post.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { AppError, channelDetail } from '../../domain/errors.ts';
@@ -94,6 +95,7 @@ export async function settlePost(
     const outcome = await closeParts(em, of, ledger, found, known);
     await settleChannel(em, workspaceId, channel.id, outcome, now);
     await updatePost(em, scope, now);
+    await sumMetrics(em, workspaceId, [postId]);
     const hasEnded = post.status === 'failed' || post.status === 'published';
     const end = hasEnded ? refinalizePost : finalizeIfPublished;
     const deliveryIds = await end(em, scope, { ...deps, now });

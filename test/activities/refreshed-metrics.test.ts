@@ -211,7 +211,7 @@ test('metrics are recorded without a second read when the database connection br
   const em = deps.orm.em.fork();
   let refreshing: ReturnType<typeof channel.refresh> | undefined;
   await em.transactional(async (holder) => {
-    await holder.execute('select 1 from post_metrics where post_id = ? for update', [post.postId]);
+    await holder.execute('select 1 from posts where id = ? for update', [post.postId]);
     const [me] = await holder.execute<{ pid: number }[]>('select pg_backend_pid() as pid');
     refreshing = channel.refresh({}, channel.newWorker());
     const recording = await poll(

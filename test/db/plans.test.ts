@@ -8,6 +8,7 @@ import { fakeNetwork } from '../support/networks.ts';
 import { postSteps } from '../support/post-steps.ts';
 import type { Punctual } from '../support/punctual.ts';
 import { planOf, runSent } from '../support/query-plan.ts';
+import { sumAllMetrics } from '../support/sum-all-metrics.ts';
 import { statementsOf, type Sent } from '../support/sent-statements.ts';
 import { storeChannel } from '../support/seed.ts';
 import { storeMany } from '../support/seed-deliveries.ts';
@@ -49,7 +50,6 @@ const fillings = [
    from new join webhook_endpoints e on e.workspace_id = new.workspace_id`,
   `insert into delivery_attempts (id, workspace_id, delivery_id, number, created_at, duration_ms)
    select gen_random_uuid(), workspace_id, id, 1, created_at, 5 from deliveries`,
-  'analyze',
 ];
 
 /**
@@ -79,6 +79,9 @@ async function fillWorkspaces({ orm, deps }: Punctual, workspaceId: string): Pro
   for (const sql of fillings) {
     await em.execute(sql);
   }
+
+  await Promise.all(ids.map((id) => sumAllMetrics(em.fork(), id)));
+  await em.execute('analyze');
 
   const [endpoint] = await em.execute<{ id: string }[]>(
     'select id from webhook_endpoints where workspace_id = ?',
@@ -197,8 +200,8 @@ test.serial('expired rows are found by indexes among many others', async (t) => 
   const statements = await statementsOf(() => purgeExpired({ ...deps, now: () => soon }));
 
   const deletes = statements.filter(({ text }) => text.includes('delete from'));
-  t.is(deletes.length, 8);
-  const [, deliveries = '', events = ''] = await Promise.all(
+  t.is(deletes.length, 7);
+  const [deliveries = '', events = ''] = await Promise.all(
     deletes.map(({ text, values }) => planOf(orm, { sql: text, values })),
   );
   t.regex(deliveries, /Index (?:Only )?Scan using deliveries_ended/v);
@@ -224,7 +227,7 @@ async function publishing(t: ExecutionContext) {
 }
 
 test.serial(
-  'from its due time to its end, a post takes 13 statements, prepared but for its transaction',
+  'from its due time to its end, a post takes 14 statements, prepared but for its transaction',
   async (t) => {
     const { createDue, publish } = await publishing(t);
     await publish(await createDue()); // The first post to a server creates the server's slots.
@@ -233,7 +236,7 @@ test.serial(
     const texts = statements.map(({ text, values }) => (values.length > 0 ? 'prepared' : text));
     const others = texts.filter((text) => text !== 'prepared');
     t.deepEqual(others, ['begin', 'commit']);
-    t.is(texts.length, 13, statements.map(({ text }) => text).join('\n'));
+    t.is(texts.length, 14);
   },
 );
 

@@ -1,3 +1,4 @@
+import { sumAllMetrics } from '../../support/sum-all-metrics.ts';
 import test, { type ExecutionContext } from 'ava';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -76,6 +77,7 @@ test('the download has every post of the range once, over several pages and with
      select gen_random_uuid(), workspace_id, id, ?, 0, 'published', published_at from posts where workspace_id = ?`,
     [mastodon, client.workspaceId],
   );
+  await sumAllMetrics(em, client.workspaceId);
   for (const query of [january, `${january}&order=asc`, `${january}&platform=mastodon`]) {
     const lines = (await (await download(client, query)).text()).split('\r\n').slice(1, -1);
     t.is(lines.length, 1201, query);
@@ -136,6 +138,7 @@ async function brokenPosts(): Promise<Client> {
      select gen_random_uuid(), workspace_id, id, ?, 0, 'published', published_at from posts where workspace_id = ?`,
     [mastodon, client.workspaceId],
   );
+  await sumAllMetrics(em, client.workspaceId);
   return client;
 }
 

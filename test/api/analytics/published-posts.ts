@@ -1,3 +1,4 @@
+import { sumAllMetrics } from '../../support/sum-all-metrics.ts';
 import { PostChannel } from '../../../db/entities/post-channels.ts';
 import { Post } from '../../../db/entities/posts.ts';
 import type { ChannelStatus } from '../../../domain/statuses.ts';
@@ -55,6 +56,7 @@ async function storePublished(
   }
 
   await em.flush();
+  await sumAllMetrics(em, workspaceId);
   return post.id;
 }
 

@@ -1,3 +1,4 @@
+import { sumAllMetrics } from '../../support/sum-all-metrics.ts';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
@@ -25,6 +26,7 @@ async function manyPosts(): Promise<Client> {
      select gen_random_uuid(), workspace_id, id, ?, 0, 'published', published_at from posts where workspace_id = ?`,
     [mastodon, client.workspaceId],
   );
+  await sumAllMetrics(em, client.workspaceId);
   return client;
 }
 

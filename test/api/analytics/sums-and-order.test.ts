@@ -1,3 +1,4 @@
+import { sumAllMetrics } from '../../support/sum-all-metrics.ts';
 import test from 'ava';
 import { loadAnalytics, type Selection } from '../../../services/analytics/load-analytics.ts';
 import { newId } from '../../../db/new-id.ts';
@@ -265,6 +266,7 @@ test('a month of a large workspace is read from indexes, without a sequential sc
      from posts`,
     [channelId],
   );
+  await sumAllMetrics(em, workspaceId);
   await em.execute('vacuum analyze posts, post_channels, channels, post_metrics');
 
   const selection = { workspaceId, sort: 'date', order: 'desc', limit: 50, offset: 0 } as const;

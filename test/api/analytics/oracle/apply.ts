@@ -1,3 +1,4 @@
+import { sumAllMetrics } from '../../../support/sum-all-metrics.ts';
 import { CompiledQuery } from 'kysely';
 import type { Em, Orm } from '../../../../db/orm.ts';
 import { newId } from '../../../../db/new-id.ts';
@@ -58,6 +59,7 @@ async function applyOne(em: Em, ground: Ground, change: Edit): Promise<void> {
   let number = 0;
   const numbered = sql.replaceAll('?', () => `$${(number += 1)}`);
   await em.getKysely().executeQuery(CompiledQuery.raw(numbered, values));
+  await sumAllMetrics(em, ground.workspaceId);
 }
 
 function store(
