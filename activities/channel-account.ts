@@ -148,6 +148,7 @@ export function openConnection(
     workspaceId,
     http: deps.egress,
     downloads: deps.downloads,
+    stopping: deps.stopping,
     ...means,
   };
 }

@@ -38,11 +38,13 @@ export type ActivityDeps = {
   readonly workflows: WorkflowStates;
   /** Days to keep finished deliveries and metrics. */
   readonly retentionDays: Pick<RetentionDays, 'deliveries' | 'metricDays'>;
+  /** Aborts when the worker stops. */
+  readonly stopping?: AbortSignal;
   readonly log: Logger;
   readonly now: () => Date;
 };
 
-type Own = 'networks' | 'storage' | 'workflows' | 'log' | 'now';
+type Own = 'networks' | 'storage' | 'workflows' | 'stopping' | 'log' | 'now';
 
 /** The dependencies of the activities. Their networks have adapters, which only workers load. */
 export const composeActivities = (

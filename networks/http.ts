@@ -33,6 +33,7 @@ export type ServerAccess = {
   readonly http: Egress;
   readonly baseUrl: string;
   readonly signal?: AbortSignal;
+  readonly stopping?: AbortSignal | undefined;
   readonly mayCreate?: () => boolean;
 };
 
@@ -63,6 +64,8 @@ export async function sendNetworkRequest(
 ): Promise<EgressResponse> {
   const { method, path, headers, file, purpose } = request;
   const content = file ?? textOf(request);
+  // A look-up only reads, so it need not delay the end of the process: the next attempt repeats it.
+  const ends = [server.signal, purpose === 'reconcile' ? server.stopping : undefined];
   try {
     return await server.http.request({
       method,
@@ -76,7 +79,7 @@ export async function sendNetworkRequest(
       ...(content.body === undefined ? {} : { body: content.body }),
       timeoutMs: file ? uploadTimeoutMs : timeoutMs,
       maxBytes,
-      ...(server.signal ? { signal: server.signal } : {}),
+      signal: AbortSignal.any(ends.filter((end) => end !== undefined)),
       ...(purpose === 'create' && server.mayCreate ? { mayStart: server.mayCreate } : {}),
     });
   } catch (error) {

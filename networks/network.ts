@@ -31,12 +31,10 @@ export type Connection = {
   readonly http: Egress;
   /** Fetches pages and pictures that a text links to. Absent: nothing is fetched, and posts go out without cards. */
   readonly downloads?: Downloader;
-  /** Aborts at the end of the attempt's time or when the worker stops. */
+  /** Aborts at the end of the attempt's time; `stopping`, which ends look-ups, when the worker stops. */
   readonly signal: AbortSignal;
-  /**
-   * Called right before the first byte of a request that creates a post. Returns whether this attempt may still create
-   * it: an attempt that stalled for too long may not, because another one may have taken over.
-   */
+  readonly stopping?: AbortSignal | undefined;
+  /** Asked right before a request creates a post. False after a stall, when another attempt may have taken over. */
   readonly mayCreate?: () => boolean;
 };
 

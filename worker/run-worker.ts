@@ -15,7 +15,7 @@ import { createOrm, type Orm } from '../db/orm.ts';
 import { openNetworks } from '../networks/registry.ts';
 import { type Config, readConfig } from '../runtime/config/read-config.ts';
 import { readSettingsOrExit } from '../runtime/config/settings.ts';
-import { createLogger, type Logger } from '../runtime/logger.ts';
+import { createLogger, describeError, type Logger } from '../runtime/logger.ts';
 import {
   fatalAt,
   retryUntilReady,
@@ -76,7 +76,7 @@ export async function runWorker(
   const clock = createDatabaseClock(orm, log);
   const workflows = workflowStates(temporal.client);
   const networks = await opened.load();
-  const own = { networks, storage, workflows, log, now: clock.now };
+  const own = { networks, storage, workflows, log, now: clock.now, stopping: abortedAfter(stop) };
   const deps = adapt(composeActivities(config, services, own));
 
   // The database and Temporal may start after this process, so it waits for them instead of exiting.
@@ -107,12 +107,28 @@ export async function runWorker(
   polling = false;
   workers.filter((each) => each.getState() === 'RUNNING').forEach((each) => each.shutdown());
 
-  await Promise.all([running, ...besides.map((end) => end())]);
+  await Promise.all([running.catch(exitWith(log)), ...besides.map(end)]);
   await untilRefreshed(orm);
-  [stopMeasuring, stopSealingCheck, storage.close, closeHealth].forEach((end) => end());
+  [stopMeasuring, stopSealingCheck, storage.close, closeHealth].forEach(end);
   await Promise.all([services.closeEgress(), temporal.close(), connection.close(), orm.close()]);
   log.info('stopped');
 }
+
+function abortedAfter(event: Promise<unknown>): AbortSignal {
+  const controller = new AbortController();
+  void event.then(() => controller.abort());
+  return controller.signal;
+}
+
+const end = (each: () => unknown): unknown => each();
+
+/** Ends the process after the force time, when the native workers still hold what would be closed. */
+const exitWith =
+  (log: Logger) =>
+  (error: unknown): never => {
+    log.warn({ error: describeError(error) }, 'stopped before the sends in progress had ended');
+    process.exit(0);
+  };
 
 const connectWhenReady = (
   options: NativeConnectionOptions,

@@ -13,6 +13,7 @@ import { accountOn, type FakeNetwork } from './networks.ts';
 import { usualQuotas, type Punctual } from './punctual.ts';
 
 export type StoredChannel = {
+  readonly baseUrl?: string;
   readonly platform?: Platform;
   readonly handle?: string;
   readonly settings?: Json;
@@ -25,10 +26,15 @@ export const channelToken = 'token-of-the-channel';
 export async function storeChannel(
   { orm, deps }: Punctual,
   workspaceId: string,
-  { platform = 'mastodon', handle = '@ana@social.test', settings = {} }: StoredChannel = {},
+  {
+    platform = 'mastodon',
+    handle = '@ana@social.test',
+    settings = {},
+    baseUrl = 'https://social.test',
+  }: StoredChannel = {},
 ): Promise<string> {
   const account = {
-    baseUrl: 'https://social.test',
+    baseUrl,
     remoteId: crypto.randomUUID(),
     handle,
     credentials: { accessToken: channelToken },

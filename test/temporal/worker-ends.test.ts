@@ -1,4 +1,7 @@
 import type { ExecutionContext } from 'ava';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../scripts/ports.ts';
 import { postsQueue } from '../../workflows/messages.ts';
@@ -11,7 +14,13 @@ import { rawCall } from '../support/raw-call.ts';
 import { fakeChannel, endedPost, storeChannel } from '../support/seed.ts';
 import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
 import { temporalClient, freshNamespace } from '../support/temporal.ts';
-import { spawnWorker, type WorkerProcess, killed } from '../support/worker-process.ts';
+import {
+  ended,
+  killed,
+  patientWorker,
+  spawnWorker,
+  type WorkerProcess,
+} from '../support/worker-process.ts';
 
 const test = needs('temporal');
 
@@ -117,6 +126,55 @@ test('posts that are due while a worker stops and its successor polls are publis
 
   t.is(network.live.length, posts.length);
 });
+
+/** A Mastodon server that hangs from its first status on. @param loses Whether it closes the request of that status. */
+async function hangingServer(t: ExecutionContext, loses: boolean) {
+  const hung = Promise.withResolvers<void>();
+  let hasStatus = false;
+  const server = createServer(({ method }, response) => {
+    if (method === 'POST' && loses && !hasStatus) {
+      response.destroy();
+    } else if (method === 'POST' || hasStatus) {
+      hung.resolve();
+    } else {
+      response.setHeader('content-type', 'application/json').end('[]');
+    }
+
+    hasStatus ||= method === 'POST';
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { port, baseUrl: `http://127.0.0.1:${port}`, hung: hung.promise };
+}
+
+for (const { loses, what, says } of [
+  { loses: true, what: 'looks a lost post up', says: /"msg":"stopped"/v },
+  { loses: false, what: 'sends a post', says: /stopped before the sends in progress had ended/v },
+]) {
+  test(`a worker that ${what} on a hanging server exits without an error when it is stopped`, async (t) => {
+    t.timeout(200_000);
+    const punctual = await startApi(t, {});
+    const client = await newClient(punctual);
+    const { port, baseUrl, hung } = await hangingServer(t, loses);
+    const channel = await storeChannel(punctual, client.workspaceId, { baseUrl });
+    const worker = spawnWorker(t, punctual, [port], patientWorker);
+    await worker.logged('polling');
+    const content = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 0 };
+    t.is((await client.post('/posts', content)).status, 201);
+    await hung;
+
+    worker.child.kill('SIGTERM');
+    await ended(worker.child);
+
+    t.is(worker.child.exitCode, 0, worker.output());
+    t.regex(worker.output(), says);
+    t.notRegex(worker.output(), /uncaught exception/v);
+  });
+}
 
 const main = fileURLToPath(new URL('measuring-worker.ts', import.meta.url));
 
