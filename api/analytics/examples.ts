@@ -167,6 +167,7 @@ export const refreshed: Examples = {
           next_at: '2027-03-16T08:44:41.330Z',
         },
       ],
+      warning: null,
     },
   },
 };

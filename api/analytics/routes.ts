@@ -10,7 +10,7 @@ import {
 import { refreshPost } from '../../services/analytics/refresh-metrics.ts';
 import { daysOf, rangeOf } from '../../services/analytics/selection.ts';
 import { assertOneChannel } from '../../services/keys/channel-restriction.ts';
-import { assertReachesPost } from '../../services/posts/read-posts.ts';
+import { assertKnownFilter, assertReachesPost } from '../../services/posts/read-posts.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import * as examples from './examples.ts';
@@ -45,11 +45,12 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
         alsoAs: 'text/csv',
       },
     },
-    errors: [],
+    errors: ['not_found'],
     handle: async ({ caller, query, assertStillAllowed }) => {
       const { post_id: postId, channel_id: channelId } = query;
       const { workspaceId } = caller;
       assertOneChannel(caller, channelId);
+      await assertKnownFilter(deps.orm.em.fork(), caller, { channelId, postId });
       const request = { ...query, postId, channelId };
       if (query.format === 'csv') {
         const body = exportCsv(deps, workspaceId, request, assertStillAllowed);
@@ -104,9 +105,12 @@ const refreshCall = (deps: ApiDeps): Route =>
         deps.refreshPost(toRefresh);
       }
 
-      return { status: 202, body: { post_id: body.post_id, channels } };
+      const warning = channels.length > 0 ? null : nothingPublished;
+      return { status: 202, body: { post_id: body.post_id, channels, warning } };
     },
   });
+
+const nothingPublished = 'Nothing of this post is published, so it has no metrics.';
 
 const historyCall = ({ orm, now }: ApiDeps): Route =>
   route({
@@ -177,11 +181,12 @@ const bestTimesCall = ({ orm, now }: ApiDeps): Route =>
         examples: examples.bestTimes,
       },
     },
-    errors: [],
+    errors: ['not_found'],
     handle: async ({ caller, query }) => {
       const { timezone = 'UTC', channel_id: channelId, platform } = query;
       const days = daysOf({ from: query.from, to: query.to }, now());
       assertOneChannel(caller, channelId);
+      await assertKnownFilter(orm.em.fork(), caller, { channelId });
       const filter = {
         workspaceId: caller.workspaceId,
         published: rangeOf(days),

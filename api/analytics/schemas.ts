@@ -35,11 +35,11 @@ export const analyticsQuery = {
   },
   post_id: {
     description:
-      'Only this post; `from` and `to` are ignored then. One that is not yours finds nothing.',
+      'Only this post; `from` and `to` are ignored then. One that is not yours is a 404.',
     schema: knownId,
   },
   channel_id: {
-    description: 'Only what went out on this channel. One that is not yours finds nothing.',
+    description: 'Only what went out on this channel. One that is not yours is a 404.',
     schema: knownId,
   },
   platform: {
@@ -272,4 +272,5 @@ export const refreshSchema = record({
     ),
     description: 'The channels that published it.',
   },
+  warning: { ...nullable(text), description: 'Says so when nothing of the post is published.' },
 });

@@ -1,11 +1,9 @@
 import { Router, type RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import { assertScope, reaches } from '../../domain/api-keys.ts';
-import { AppError, type ErrorDetail } from '../../domain/errors.ts';
-import { fields, isId, withLowerIds } from '../../domain/json-schema.ts';
-import { isText } from '../../domain/texts.ts';
-import { unknownName } from '../../runtime/nearest-name.ts';
-import { listFaults, parser } from '../../runtime/parser.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isId, withLowerIds } from '../../domain/json-schema.ts';
+import { parser } from '../../runtime/parser.ts';
 import { assertReachesChannel } from '../../services/keys/channel-restriction.ts';
 import { assertReachesPost } from '../../services/posts/read-posts.ts';
 import type { Caller } from '../../services/context.ts';
@@ -13,7 +11,8 @@ import type { ServiceDeps } from '../../services/deps.ts';
 import type { Admission } from './admission.ts';
 import { assertNoBody, readBody, refuseNoBody } from './read-body.ts';
 import { readMultipart } from './read-multipart.ts';
-import type { Route, QuerySpec } from './route.ts';
+import { queryReader } from './read-query.ts';
+import type { Route } from './route.ts';
 
 /** Path prefix of all routes. */
 const prefix = '/api/v1';
@@ -43,7 +42,7 @@ function handlerOf(route: Route, { admission, orm }: MountDeps) {
     let caller = (await admission.admit(ctx, isWrite, { waits, isForOperators })) as Caller;
     assertMayCall(caller, route);
     const params = ids(ctx.params);
-    const query = readQuery(ctx.query);
+    const query = readQuery(ctx.query, ctx.querystring);
     const wasComplete = ctx.req.complete;
     const given = await body.read(ctx);
     if (!wasComplete && ctx.req.complete) {
@@ -203,88 +202,3 @@ export function fixedPaths(routes: readonly Route[]): Middleware {
     }
   };
 }
-
-type Specs = Readonly<Record<string, QuerySpec>>;
-
-/**
- * Builds a reader for a query, as strict as for a body. Numeric parameters become numbers.
- *
- * The reader throws AppError `invalid_request` that names every unknown, repeated or invalid parameter.
- */
-function queryReader(
-  specs: Specs = {},
-): (query: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>> {
-  const properties = Object.fromEntries(
-    Object.entries(specs).map(([name, { schema }]) => [name, schema]),
-  );
-  const parse = parser(fields(properties));
-  return (query) => {
-    const details: ErrorDetail[] = [];
-    const values: [string, unknown][] = [];
-    for (const [name, value] of Object.entries(query)) {
-      const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
-      const given = spec && 'items' in spec.schema ? listed(value, spec) : value;
-      const message = spec
-        ? unreadable(given, spec)
-        : unknownName('query parameter', name, Object.keys(specs));
-      if (message === null) {
-        values.push([name, Array.isArray(given) ? given : read(String(given), spec)]);
-      } else {
-        details.push({ path: `?${name}`, message });
-      }
-    }
-
-    try {
-      const parsed = parse(withLowerIds(Object.fromEntries(values)));
-      if (details.length === 0) {
-        return parsed;
-      }
-    } catch (error) {
-      if (!(error instanceof AppError)) {
-        throw error;
-      }
-
-      details.push(...(error.details ?? []).map(atParameter));
-    }
-
-    const message = `The query does not fit: ${listFaults(details)}`;
-    throw new AppError('invalid_request', message, { details });
-  };
-}
-
-/** A repeated parameter as a list. Values from a fixed set may also be separated by commas. */
-const listed = (value: unknown, { schema }: QuerySpec): unknown[] => {
-  const values = [value].flat();
-  const hasFixedValues = 'items' in schema && 'enum' in (schema.items as object);
-  return hasFixedValues ? values.flatMap((one) => String(one).split(',')) : values;
-};
-
-function unreadable(value: unknown, { schema }: QuerySpec): string | null {
-  const values = [value].flat().map(String);
-  if (Array.isArray(value) && !('items' in schema)) {
-    return 'must be given once';
-  }
-
-  if (isNumeric(schema) && !values.every((one) => plainNumber.test(one))) {
-    return 'must be a number in digits, such as 20';
-  }
-
-  return values.every((one) => isText(one))
-    ? null
-    : 'must be text: no NUL, no half of a surrogate pair';
-}
-
-const plainNumber = /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/v;
-
-/** Parses a number where the schema expects one. */
-const read = (value: string, spec: QuerySpec | undefined): unknown =>
-  isNumeric(spec?.schema ?? {}) ? Number(value) : value;
-
-const isNumeric = (schema: object): boolean =>
-  'type' in schema && (schema.type === 'number' || schema.type === 'integer');
-
-/** Names the parameter, also for one of its repetitions. */
-const atParameter = ({ path, ...detail }: ErrorDetail): ErrorDetail => ({
-  ...detail,
-  path: `?${path.split('/')[1]}`,
-});

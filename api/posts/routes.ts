@@ -5,7 +5,7 @@ import { platforms } from '../../networks/registry.ts';
 import { cursorQuery } from '../../services/cursor.ts';
 import { cancelPost } from '../../services/posts/cancel-post.ts';
 import { inclusions, listOrders, listPosts } from '../../services/posts/list-posts.ts';
-import { showPost } from '../../services/posts/read-posts.ts';
+import { assertKnownFilter, showPost } from '../../services/posts/read-posts.ts';
 import { retryPost } from '../../services/posts/retry-post.ts';
 import { postTimes } from '../../services/posts/search-posts.ts';
 import { settlePost } from '../../services/posts/settle-post.ts';
@@ -57,7 +57,10 @@ const listQuery = {
     description: 'Only posts that ended like this.',
     schema: oneOf(endedOutcomes),
   },
-  channel_id: { description: 'Only posts on this channel.', schema: knownId },
+  channel_id: {
+    description: 'Only posts on this channel. One that is not yours is a 404.',
+    schema: knownId,
+  },
   platform: {
     description: 'Only posts on a channel of this network.',
     schema: oneOf(platforms),
@@ -120,8 +123,9 @@ const listCall = (deps: ApiDeps): Route =>
         examples: { page: pageExample },
       },
     },
-    errors: [],
+    errors: ['not_found'],
     handle: async ({ caller, query }) => {
+      await assertKnownFilter(deps.orm.em.fork(), caller, { channelId: query.channel_id });
       const most = query.include ? mostWhole : mostListed;
       const { limit = most } = query;
       const page = { ...query, limit: Math.min(limit, most), channelIds: caller.channelIds };

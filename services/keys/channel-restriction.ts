@@ -7,9 +7,12 @@ type Holder = Pick<Caller, 'workspaceId' | 'channelIds'>;
 /** @throws AppError `not_found` */
 export function assertReachesChannel(holder: Holder, channelId: string): void {
   if (!reaches(holder, channelId)) {
-    throw new AppError('not_found', `There is no channel "${channelId}".`);
+    throw channelNotFound(channelId);
   }
 }
+
+export const channelNotFound = (id: string): AppError =>
+  new AppError('not_found', `There is no channel "${id}".`);
 
 /** The audit log is of all channels. @throws AppError `channel_not_allowed` */
 export function assertUnrestricted(holder: Pick<Holder, 'channelIds'>): void {

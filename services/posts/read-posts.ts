@@ -8,6 +8,7 @@ import type { PostView } from '../../domain/post-view.ts';
 import type { PostStatus } from '../../domain/statuses.ts';
 import type { Caller, PostChange } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
+import { assertReachesChannel, channelNotFound } from '../keys/channel-restriction.ts';
 
 /**
  * Reads a post for a caller. Every answer with a post is made by this, also one that repeats an earlier answer, because
@@ -107,3 +108,36 @@ export async function assertReachesPost(
 
 export const postNotFound = (postId: string): AppError =>
   new AppError('not_found', `There is no post "${postId}".`);
+
+/**
+ * Refuses a filter by a channel or a post that the workspace does not have, or that the key does not reach: the list
+ * would be empty without a word.
+ *
+ * @throws AppError `not_found`
+ */
+export async function assertKnownFilter(
+  em: Em,
+  holder: Pick<Caller, 'workspaceId' | 'channelIds'>,
+  {
+    channelId,
+    postId,
+  }: { readonly channelId?: string | undefined; readonly postId?: string | undefined },
+): Promise<void> {
+  const { workspaceId } = holder;
+  if (channelId !== undefined) {
+    assertReachesChannel(holder, channelId);
+    const which = sql`id = ${channelId} and workspace_id = ${workspaceId}`;
+    const [channel] = await query(em, sql`select id from channels where ${which}`);
+    if (!channel) {
+      throw channelNotFound(channelId);
+    }
+  }
+
+  if (postId !== undefined) {
+    const which = sql`id = ${postId} and workspace_id = ${workspaceId}`;
+    const [post] = await query(em, sql`select id from posts where ${which}`);
+    if (!post) {
+      throw postNotFound(postId);
+    }
+  }
+}

@@ -148,7 +148,7 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
   'delete /channels/{id} {id}': inPath('channel', 'DELETE', (id) => `/channels/${id}`),
   'get /posts ?channel_id': {
     kind: 'channel',
-    status: 200,
+    status: 404,
     ask: (id) => ({ method: 'GET', path: `/posts?channel_id=${id}` }),
   },
   'get /audit ?object_id': {
@@ -178,7 +178,7 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
   'delete /media/{id} {id}': inPath('media', 'DELETE', (id) => `/media/${id}`),
   'get /analytics ?post_id': {
     kind: 'failed',
-    status: 200,
+    status: 404,
     ask: (id) => ({ method: 'GET', path: `/analytics?post_id=${id}` }),
   },
   'post /analytics/refresh /post_id': {
@@ -188,12 +188,12 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
   },
   'get /analytics ?channel_id': {
     kind: 'channel',
-    status: 200,
+    status: 404,
     ask: (id) => ({ method: 'GET', path: `/analytics?channel_id=${id}` }),
   },
   'get /analytics/best-times ?channel_id': {
     kind: 'channel',
-    status: 200,
+    status: 404,
     ask: (id) => ({ method: 'GET', path: `/analytics/best-times?channel_id=${id}` }),
   },
   'get /analytics/{post_id}/history {post_id}': inPath(

@@ -41,6 +41,10 @@ export async function posts(punctual: Punctual, owned: Owned, recordAnswer: Reco
   }
 
   recordAnswer('get /posts', await client.get('/posts'));
+  for (const path of ['/posts', '/analytics', '/analytics/best-times']) {
+    recordAnswer(`get ${path}`, await client.get(`${path}?channel_id=${unknown}`));
+  }
+
   recordAnswer('get /posts/{id}', await client.get(`/posts/${draft}`));
   recordAnswer('patch /posts/{id}', await client.patch(`/posts/${draft}`, { body: 'Better.' }));
   recordAnswer('patch /posts/{id}', await client.patch(`/posts/${unknown}`, { body: 'Better.' }));
