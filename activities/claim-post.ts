@@ -1,10 +1,17 @@
 import { sql } from 'kysely';
+import { isUnderWay, waitingValues } from '../db/channel-status.ts';
 import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { db, query } from '../db/query.ts';
-import { channelStatuses, isFinal, type ChannelStatus } from '../domain/statuses.ts';
+import { doubtLostResult } from '../db/restore-counter.ts';
+import {
+  channelStatuses,
+  isFinal,
+  type ChannelStatus,
+  type PostStatus,
+} from '../domain/statuses.ts';
 import type { ActivityDeps } from './deps.ts';
-import { assertHasResults, endOfPost, endOpenChannels } from './end-of-post.ts';
+import { endOfPost } from './end-of-post.ts';
 
 export type ClaimRequest = {
   readonly workspaceId: string;
@@ -22,17 +29,19 @@ type ClaimTarget = {
   readonly handle: string;
 };
 
+/**
+ * The workflow publishes the post on these channels, all that are not final. For a draft: the channels that were being
+ * sent when it was cancelled, to record what became of them.
+ */
+export type Go = {
+  readonly kind: 'go';
+  readonly targets: readonly ClaimTarget[];
+  /** Every cancel, new time and retry raises it. While it is unchanged, the publishing was not stopped. */
+  readonly revision: number;
+};
+
 export type Claim =
-  /**
-   * The workflow publishes the post on these channels, all that are not final. For a draft: the channels that were
-   * being sent when it was cancelled.
-   */
-  | {
-      readonly kind: 'go';
-      readonly targets: readonly ClaimTarget[];
-      /** Every cancel, new time and retry raises it. While it is unchanged, the publishing was not stopped. */
-      readonly revision: number;
-    }
+  | Go
   /** The post has a new time, and the workflow has not received the signal yet. */
   | { readonly kind: 'not_due'; readonly revision: number; readonly dueAt: string }
   /** The post is a draft, finished, or deleted. `end`: how it finished. */
@@ -52,7 +61,7 @@ const isDue = (dueBy: Date) => sql`status = 'scheduled' and scheduled_at <= ${du
 export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Promise<Claim> {
   const { workspaceId, postId, nowMs, published = [] } = request;
   const em = deps.orm.em.fork();
-  await assertHasResults(em, request, published);
+  await doubtLostResult(em, { workspaceId, postId, published });
   const scope: Scope = { postId, workspaceId };
   const revision = await claimIfDue(em, scope, new Date(nowMs), deps.now());
   return revision === null
@@ -125,37 +134,22 @@ async function whyNotClaimed(em: Em, scope: Scope, shownBy: PostPresentation): P
 }
 
 /**
- * Resets a channel left at `publishing`: its worker died, the post was cancelled, and then scheduled again. A claim
- * implies that no attempt is under way, so the channel waits for the new time; open parts are reconciled then.
+ * Resets channels left at `publishing`: their worker died, the post was cancelled, and then scheduled again. A claim
+ * implies that no attempt is under way, so they wait for the new time; open parts are reconciled then.
  */
-async function resetChannels(em: Em, scope: Scope): Promise<void> {
-  const { postId, workspaceId } = scope;
-  const held = await query(
-    em,
-    db
-      .selectFrom('post_channels')
-      .select('id')
-      .where('post_id', '=', postId)
-      .where('workspace_id', '=', workspaceId)
-      .where('status', '=', 'publishing')
-      .limit(1),
-  );
-  if (held.length === 0) {
-    return;
-  }
-
+async function resetChannels(em: Em, { postId, workspaceId }: Scope): Promise<void> {
   await em.transactional(async (within) => {
     const [post] = await query(
       within,
-      db
-        .selectFrom('posts')
-        .select('status')
-        .where('id', '=', postId)
-        .where('workspace_id', '=', workspaceId)
-        .forUpdate(),
+      sql<{ status: PostStatus }>`
+        select status from posts where id = ${postId} and workspace_id = ${workspaceId} for update`,
     );
     if (post?.status === 'scheduled') {
-      await endOpenChannels(within, scope, 'scheduled anew');
+      await query(
+        within,
+        sql`update post_channels pc set ${waitingValues('scheduled')}
+          where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and ${isUnderWay}`,
+      );
     }
   });
 }

@@ -1,22 +1,46 @@
 import { sql } from 'kysely';
+import {
+  failedValues,
+  isOpenChannel,
+  lockChannels,
+  stopChannels,
+  unconfirmedValues,
+} from '../db/channel-status.ts';
+import { hasOpenPart } from '../db/ledger/parts.ts';
 import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
-import { db, query } from '../db/query.ts';
+import { query } from '../db/query.ts';
 import { recordEvent } from '../db/record-event.ts';
+import { doubtLostResult } from '../db/restore-counter.ts';
 import { sumMetrics } from '../db/sum-metrics.ts';
-import { isFinal, outcomeOf, type PostStatus } from '../domain/statuses.ts';
 import type { PostView } from '../domain/post-view.ts';
-import type { ActivityDeps } from './deps.ts';
 import {
-  assertHasResults,
-  channelEndsOf,
-  endOfPost,
-  endOpenChannels,
-  finalStatusOf,
-  isSuperseded,
-  type Finalized,
-  type FinalizeRequest,
-} from './end-of-post.ts';
+  finalEventType,
+  isFinal,
+  outcomeOf,
+  statusOfBegunPost,
+  type PostStatus,
+} from '../domain/statuses.ts';
+import type { ActivityDeps } from './deps.ts';
+import { endOfPost, type EndOfPost } from './end-of-post.ts';
+
+export type FinalizeRequest = {
+  readonly workspaceId: string;
+  readonly postId: string;
+  /** The post's revision at the workflow's claim. A post with a higher one goes on. */
+  readonly revision: number;
+  /** Ids of the rows of channels that the workflow published. */
+  readonly published?: readonly string[];
+  /** The workflow was cancelled in the Temporal UI. `revision` is then the highest one that it knows. */
+  readonly isCancelled?: boolean;
+};
+
+export type Finalized = {
+  /** Null if the post has not ended: it was cancelled, scheduled again or retried. */
+  readonly end: EndOfPost | null;
+  /** Deliveries of final events to start. */
+  readonly deliveryIds: readonly string[];
+};
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
 type LockedPost = { status: PostStatus; run: number; revision: number };
@@ -30,109 +54,109 @@ export async function finalizePost(
   deps: ActivityDeps,
   request: FinalizeRequest,
 ): Promise<Finalized> {
-  const ended = await finalize(deps, request);
-  if (ended.outcome && ended.outcome !== 'published') {
-    const channels = ended.channels?.map(({ channelId, network, status, code }) => {
+  const finalized = await finalize(deps, request);
+  const { end } = finalized;
+  if (end && end.outcome !== 'published') {
+    const channels = end.channels.map(({ channelId, network, status, code }) => {
       return { channel: channelId, network, status, code };
     });
     const { workspaceId, postId } = request;
-    const line = { workspace: workspaceId, post: postId, outcome: ended.outcome, channels };
+    const line = { workspace: workspaceId, post: postId, outcome: end.outcome, channels };
     deps.log.info(line, 'the post was not published on every channel');
   }
 
-  return ended;
+  return finalized;
 }
 
 function finalize(deps: ActivityDeps, request: FinalizeRequest): Promise<Finalized> {
-  const { workspaceId, postId } = request;
+  const { workspaceId, postId, published = [], isCancelled = false } = request;
   const scope = { workspaceId, postId };
   return deps.orm.em.fork().transactional(async (em): Promise<Finalized> => {
     const [post] = await query(
       em,
-      db
-        .selectFrom('posts')
-        .select(['status', 'run', 'revision'])
-        .where('id', '=', postId)
-        .where('workspace_id', '=', workspaceId)
-        .forUpdate(),
+      sql<LockedPost>`
+        select status, run, revision from posts where id = ${postId} and workspace_id = ${workspaceId} for update`,
     );
     if (!post) {
-      return { status: 'gone', deliveryIds: [] };
+      return { end: null, deliveryIds: [] };
     }
 
     const view = await loadLocked(em, scope, deps);
-    if (!hasEnded(view)) {
-      await assertHasResults(deps.orm.em.fork(), scope, request.published ?? []);
+    const hasEnded = view.channels.every(({ status }) => isFinal(status));
+    if (!hasEnded && (await doubtLostResult(em, { ...scope, published }))) {
+      return { end: null, deliveryIds: [] };
     }
 
-    if (isSuperseded(post, request)) {
-      if (post.status === 'scheduled') {
-        await endOpenChannels(em, scope, 'scheduled anew');
-      }
-
-      return { status: 'gone', deliveryIds: await pendingDeliveries(em, scope) };
-    }
-
-    if (post.status === 'published' || post.status === 'failed') {
+    if (!isToEnd(post, request)) {
+      const isOver = post.status === 'published' || post.status === 'failed';
       const deliveryIds = await pendingDeliveries(em, scope);
-      return { status: post.status, deliveryIds, ...endOfPost(view) };
+      return { end: isOver ? endOfPost(view) : null, deliveryIds };
     }
 
-    if (hasEnded(view)) {
-      return endPost(em, deps, { scope, run: post.run, view, isUnfinished: false });
+    if (hasEnded) {
+      return endPost(em, deps, { scope, run: post.run, view });
     }
 
-    if (isStillWanted(post, request)) {
-      return { status: 'publishing', deliveryIds: [] };
+    if (isCancelled) {
+      await stopChannels(em, scope);
+      await setStatus(em, scope, 'draft', deps.now());
+      return { end: null, deliveryIds: [] };
     }
 
-    // A draft was cancelled, even if the workflow has not received the signal.
-    const why = post.status === 'draft' ? 'cancelled before' : 'cancelled';
-    const canceled = request.canceled || post.status === 'draft';
-    const isUnfinished = await endOpenChannels(em, scope, canceled ? why : 'out of time');
+    await failChannels(em, scope);
     const ended = await loadLocked(em, scope, deps);
-    return endPost(em, deps, { scope, run: post.run, view: ended, isUnfinished });
+    return endPost(em, deps, { scope, run: post.run, view: ended });
   });
 }
 
-/** The signal's revision was never committed, as genuine ones are: it was forged, or the database was restored. */
-const isStillWanted = (
-  post: LockedPost,
-  { canceled, revision, claimed }: FinalizeRequest,
-): boolean => post.status === 'publishing' && !canceled && revision > claimed;
+/** Whether the post is as the workflow knows it. A cancel in the Temporal UI also ends one that waits for its time. */
+const isToEnd = (
+  { status, revision }: LockedPost,
+  { revision: known, isCancelled = false }: FinalizeRequest,
+): boolean =>
+  revision <= known && (status === 'publishing' || (isCancelled && status === 'scheduled'));
 
-const hasEnded = ({ channels }: PostView): boolean =>
-  channels.every(({ status }) => isFinal(status));
+const noAnswerText =
+  'The network was asked to publish but did not respond, so it may or may not have the post. Check the account, then settle this channel.';
+const tooLate =
+  'The post was not published on this channel within a day of its time. Retry the post to publish it now.';
 
-type Ending = {
-  readonly scope: Scope;
-  readonly run: number;
-  readonly view: PostView;
-  readonly isUnfinished: boolean;
-};
+/** Ends the channels whose activity timed out, with the error code of the last attempt. */
+async function failChannels(em: Em, scope: Scope): Promise<void> {
+  const open = sql`pc.post_id = ${scope.postId} and pc.workspace_id = ${scope.workspaceId} and ${isOpenChannel}`;
+  // Lock first, so that no send begins between the statements: see `markSending`.
+  await lockChannels(em, scope);
+  await query(
+    em,
+    sql`update post_channels pc set ${unconfirmedValues(noAnswerText)} where ${open} and ${hasOpenPart}`,
+  );
+  const code = sql<string>`coalesce(pc.error_code, 'too_late')`;
+  await query(
+    em,
+    sql`update post_channels pc set ${failedValues({ code, error: tooLate })} where ${open}`,
+  );
+}
+
+type Ending = { readonly scope: Scope; readonly run: number; readonly view: PostView };
 
 /** Stores the post's status that follows from its channels, and the final event. */
 async function endPost(
   em: Em,
   deps: ActivityDeps,
-  { scope, run, view, isUnfinished }: Ending,
+  { scope, run, view }: Ending,
 ): Promise<Finalized> {
   const now = deps.now();
-  const end = finalStatusOf(view);
-  if (end === null) {
-    await setStatus(em, scope, 'draft', now);
-    const draft = { status: 'draft', deliveryIds: [], channels: channelEndsOf(view) } as const;
-    return isUnfinished ? { ...draft, unfinished: true } : draft;
+  const channels = view.channels.map(({ status }) => status);
+  const type = finalEventType(channels);
+  if (type === null) {
+    throw new Error(`A channel of the post ${scope.postId} has not ended.`);
   }
 
-  const { type, status } = end;
+  const status = statusOfBegunPost(channels);
   await setStatus(em, scope, status, now);
   await sumMetrics(em, scope.workspaceId, [scope.postId]);
   // Same content as the updated row, without reading it again.
-  const outcome = outcomeOf(
-    status,
-    view.channels.map((channel) => channel.status),
-  );
+  const outcome = outcomeOf(status, channels);
   const post: PostView = { ...view, status, outcome, updated_at: now.toISOString() };
   const deliveryIds = await recordEvent(em, {
     workspaceId: scope.workspaceId,
@@ -140,7 +164,7 @@ async function endPost(
     data: { post },
     final: { postId: scope.postId, run },
   });
-  return { status, deliveryIds, ...endOfPost(view) };
+  return { end: endOfPost(view), deliveryIds };
 }
 
 /** @throws Error if the post does not exist, which cannot happen under its lock. */

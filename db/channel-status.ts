@@ -1,9 +1,15 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { ChannelErrorCode } from '../domain/channel-error.ts';
+import { finalAdvice, type ChannelErrorCode } from '../domain/channel-error.ts';
 import { firstReadMs } from '../domain/metrics-schedule.ts';
 import type { Unpublish } from '../domain/post-view.ts';
 import type { ChannelStatus, ShownChannelStatus } from '../domain/statuses.ts';
-import { sentText, hasOpenPart, isWholeThreadLive } from './ledger/parts.ts';
+import {
+  sentText,
+  hasOpenPart,
+  hasSentPart,
+  isWholeThreadLive,
+  livePartsText,
+} from './ledger/parts.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
 
@@ -13,7 +19,7 @@ import { query } from './query.ts';
  *
  *   draft ⇄ scheduled → publishing ⇄ retrying → published | failed | unconfirmed
  *
- * A cancel returns channels that are not being sent to draft, a retry returns a failed channel to scheduled, and
+ * A cancel returns channels that are not being sent to draft, or to failed with `cancelled` if a part is live. A retry returns a failed channel to scheduled, and
  * settling makes an unconfirmed channel published or failed; a correction, either into the other.
  */
 
@@ -62,12 +68,12 @@ export const publishedValues = (at: Date) =>
   sql`status = 'published', error = null, error_code = null, retry_at = null,
     published_at = coalesce(pc.published_at, ${at}), next_metrics_at = ${firstRead(at)}`;
 
-/** @param error May be an SQL expression, for updates of many channels. */
+/** Both may be SQL expressions, for updates of many channels. */
 export const failedValues = ({
   code,
   error,
 }: {
-  readonly code: ChannelErrorCode;
+  readonly code: ChannelErrorCode | RawBuilder<string>;
   readonly error: string | RawBuilder<string>;
 }) => sql`status = 'failed', error = ${error}, error_code = ${code}, retry_at = null`;
 
@@ -113,6 +119,11 @@ const awaitingReconcile = {
     'The network was asked to publish, but it is not known yet whether it has the post. The next attempt checks.',
 } as const;
 
+const cancelledMidway = {
+  code: 'cancelled',
+  error: sql<string>`concat_ws(' ', 'The post was cancelled.', ${livePartsText}, ${finalAdvice.cancelled}::text)`,
+} as const;
+
 /** Locks the channels of a post, after the post. @returns their statuses. */
 export async function lockChannels(
   em: Em,
@@ -128,36 +139,24 @@ export async function lockChannels(
 }
 
 /**
- * Makes drafts of the channels of a post that becomes a draft. Row locks of the channels separate this from the start
- * of a send. A channel with an open part continues to be reconciled, because as a draft it could be sent again. So does
- * a channel whose thread is completely live although a late attempt reports a failure.
+ * Stops the channels of a post that becomes a draft, except those that are being sent. Row locks of the channels
+ * separate this from the start of a send. A channel with an open part continues to be reconciled, because as a draft it
+ * could be sent again. So does a channel whose thread is completely live although a late attempt reports a failure.
  */
 export async function stopChannels(em: Em, { workspaceId, postId }: Scope): Promise<void> {
+  const ofPost = sql`pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}`;
+  const isInDoubt = sql`(${hasOpenPart} or ${isWholeThreadLive})`;
   await query(
     em,
     sql`update post_channels pc set ${retryingValues(awaitingReconcile)}
-        where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
-          and pc.status = 'scheduled' and (${hasOpenPart} or ${isWholeThreadLive})`,
+        where ${ofPost} and pc.status = 'scheduled' and ${isInDoubt}`,
   );
+  const waits = sql`${ofPost} and (pc.status = 'scheduled' or pc.status = 'retrying' and not ${isInDoubt})`;
   await query(
     em,
-    sql`update post_channels pc set ${waitingValues('draft')}
-        where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
-          and (pc.status = 'scheduled' or pc.status = 'retrying' and not (${hasOpenPart} or ${isWholeThreadLive}))`,
+    sql`update post_channels pc set ${failedValues(cancelledMidway)} where ${waits} and ${hasSentPart}`,
   );
-}
-
-/**
- * Likewise for an edited draft, because a cancelled channel would finish with the old text. Open parts are still
- * reconciled, and live parts stay.
- */
-export async function stopFinishing(em: Em, { workspaceId, postId }: Scope): Promise<void> {
-  await query(
-    em,
-    sql`update post_channels pc set ${waitingValues('draft')}
-        where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and ${isUnderWay}
-          and not (${hasOpenPart} or ${isWholeThreadLive})`,
-  );
+  await query(em, sql`update post_channels pc set ${waitingValues('draft')} where ${waits}`);
 }
 
 /**

@@ -11,14 +11,15 @@ type Scope = { readonly workspaceId: string; readonly postId: string };
 type At = PostPresentation & { readonly now: Date };
 
 /**
- * Finalizes a cancelled post if every channel has finished nevertheless, as if there had been no cancel. Also finalizes
+ * Finalizes a cancelled post if every channel has finished nevertheless, as if there had been no cancel. A post that
+ * was stopped within a thread stays a draft: it may have been edited, and a new time validates it. Also finalizes
  * a post with a new time if every channel is published already. Usually the workflow does this; here it is done with
  * the last channel's end, because the workflow may be lost or sleep until the new time. The caller holds the post's
  * lock.
  */
 export async function refinalizeCancelled(em: Em, scope: Scope, at: At): Promise<void> {
   const hasNotEnded = sql`pc.status <> 'published'
-    and (p.status = 'scheduled' or not ${isFailedOrUnconfirmed})`;
+    and (p.status = 'scheduled' or not ${isFailedOrUnconfirmed} or coalesce(pc.error_code, '') = 'cancelled')`;
   if (!(await isUnfinished(em, scope, hasNotEnded))) {
     await refinalizePost(em, scope, at);
   }

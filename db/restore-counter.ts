@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
-import { isUnderWay, unconfirmedValues } from './channel-status.ts';
+import { sql, type RawBuilder } from 'kysely';
+import { isOpenChannel, isUnderWay, unconfirmedValues } from './channel-status.ts';
 import { hasPossiblyLivePart } from './ledger/parts.ts';
 import type { Em, Orm } from './orm.ts';
 import { isOpenPost, dueAt } from './post-status.ts';
@@ -137,26 +137,10 @@ export async function finishRestore(
   { begun, unsent }: ByWorkflow,
   atLeast: number,
 ): Promise<Finished> {
-  const failed = await query<{ channels: number }>(
+  const channels = await doubtPosts(
     em,
-    sql`with doubtful as materialized (
-      select p.id, p.workspace_id from posts p
-      where (p.id = any(${begun}::uuid[])
-          or (${isOpenPost('p')} and ${dueAt('p')} <= now() and p.id <> all(${unsent}::uuid[])))
-        and exists (select from post_channels pc
-          where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status <> 'published')
-      for update
-    ), channels as (
-      update post_channels pc set ${unconfirmedValues(doubt)}
-      from doubtful d
-      where pc.post_id = d.id and pc.workspace_id = d.workspace_id and pc.status <> 'published'
-      returning pc.id
-    ), failed as (
-      update posts p set status = 'failed', revision = ${restoredRevision},
-        updated_at = now()
-      from doubtful d where p.id = d.id and p.workspace_id = d.workspace_id
-    )
-    select count(*)::int as channels from channels`,
+    sql`p.id = any(${begun}::uuid[])
+      or (${isOpenPost('p')} and ${dueAt('p')} <= now() and p.id <> all(${unsent}::uuid[]))`,
   );
   // Channels that were being sent at the backup although their post was cancelled. The others that are under way only
   // waited for their turn.
@@ -165,7 +149,7 @@ export async function finishRestore(
     sql`update post_channels pc set ${unconfirmedValues(doubt)}
       where ${isUnderWay} and (pc.post_id <> all(${unsent}::uuid[]) or ${hasPossiblyLivePart}) returning id`,
   );
-  await openParts(em);
+  await openDoubtedParts(em);
   // A workflow may sleep until a lost time of a draft: a new time has to be above its revision too.
   const posts = await query(
     em,
@@ -182,14 +166,37 @@ export async function finishRestore(
     sql`update installation set beats = greatest(beats, ${atLeast}::int) + 1, beat_at = now(), behind_since = null`,
   );
   return {
-    unconfirmedChannels: (failed[0]?.channels ?? 0) + sending.length,
+    unconfirmedChannels: channels + sending.length,
     syncedPosts: posts.length,
     syncedDeliveries: deliveries.length,
   };
 }
 
+/** @param which SQL: condition on the post `p`. @returns the number of channels that become unconfirmed. */
+async function doubtPosts(em: Em, which: RawBuilder<unknown>): Promise<number> {
+  const [failed] = await query<{ channels: number }>(
+    em,
+    sql`with doubtful as materialized (
+      select p.id, p.workspace_id from posts p
+      where (${which}) and exists (select from post_channels pc
+        where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status <> 'published')
+      for update
+    ), channels as (
+      update post_channels pc set ${unconfirmedValues(doubt)}
+      from doubtful d
+      where pc.post_id = d.id and pc.workspace_id = d.workspace_id and pc.status <> 'published'
+      returning pc.id
+    ), failed as (
+      update posts p set status = 'failed', revision = ${restoredRevision}, updated_at = now()
+      from doubtful d where p.id = d.id and p.workspace_id = d.workspace_id
+    )
+    select count(*)::int as channels from channels`,
+  );
+  return failed?.channels ?? 0;
+}
+
 /** The parts of the channels in doubt become open too, so that they are settled with the channel. */
-const openParts = (em: Em): Promise<unknown> =>
+const openDoubtedParts = (em: Em): Promise<unknown> =>
   query(
     em,
     sql`update post_parts a set state = 'sending', sending_at = now(), updated_at = now()
@@ -197,3 +204,31 @@ const openParts = (em: Em): Promise<unknown> =>
       where pc.id = a.post_channel_id and pc.workspace_id = a.workspace_id and a.state in ('ready', 'refused')
         and pc.status = 'unconfirmed' and pc.error = ${doubt}`,
   );
+
+type Published = {
+  readonly workspaceId: string;
+  readonly postId: string;
+  /** Ids of the rows of channels that the post's workflow published. */
+  readonly published: readonly string[];
+};
+
+/**
+ * Makes a post unconfirmed if the database has lost that its workflow published it, in a failover that nobody noticed:
+ * it would be published again. A settlement takes a result back on purpose.
+ *
+ * @returns whether it did.
+ */
+export async function doubtLostResult(
+  em: Em,
+  { workspaceId, postId, published }: Published,
+): Promise<boolean> {
+  const isLost = sql`p.id = ${postId} and p.workspace_id = ${workspaceId} and exists (
+    select from post_channels pc where pc.id = any(${published}::uuid[]) and pc.post_id = p.id
+      and pc.workspace_id = p.workspace_id and ${isOpenChannel} and pc.settled_at is null)`;
+  const isDoubted = published.length > 0 && (await doubtPosts(em, isLost)) > 0;
+  if (isDoubted) {
+    await openDoubtedParts(em);
+  }
+
+  return isDoubted;
+}

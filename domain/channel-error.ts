@@ -11,6 +11,7 @@ export const channelErrorCodes = [
   'network_unavailable',
   'processing',
   'too_late',
+  'cancelled',
   'unconfirmed',
   'not_published',
   'internal',
@@ -35,6 +36,7 @@ export type NetworkLimit = { readonly scope: LimitScope; readonly untilMs: numbe
  * `unconfirmed` is false because a second send could duplicate the post. `not_published` was settled by a person, so a
  * retry is safe, but the owner must request it. `internal` is a fault of this service, which an operator can fix while
  * the channel waits. `disconnected`: the owner removed the account from this service.
+ * `cancelled`: the owner stopped the post.
  */
 export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
   content_refused: false,
@@ -48,6 +50,7 @@ export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
   network_unavailable: true,
   processing: true,
   too_late: false,
+  cancelled: false,
   unconfirmed: false,
   not_published: false,
   internal: true,
@@ -92,6 +95,7 @@ export const finalAdvice: Readonly<Record<ChannelErrorCode, string>> = {
     'All automatic attempts have failed. Retry the post once the network works again.',
   processing:
     'The network has the post: look at the account, and if it is not there, retry the post.',
+  cancelled: 'Give the post a new time to send the rest.',
   too_late: 'A day has passed since its time. Retry the post if it is still to go out.',
   unconfirmed:
     'It is not sent again automatically, so that it cannot go out twice. Look at the account, then settle this channel: say where the post is, or that it is not there.',
@@ -156,6 +160,11 @@ export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
   too_late: {
     retryable: true,
     meaning: 'A day has passed since the time of the post. Retry if it is still to go out.',
+  },
+  cancelled: {
+    retryable: false,
+    meaning:
+      'The post was cancelled when a part of it was on the network. It is a draft: a new time sends the rest.',
   },
   unconfirmed: {
     retryable: false,

@@ -11,8 +11,8 @@ export type PostToSync = {
   readonly revision: number;
   /** ISO 8601 in UTC: the time of the post or of its last retry; null for a draft. */
   readonly dueAt: string | null;
-  /** For a draft: a channel was being sent at the cancel and has to finish. */
-  readonly isUnfinished?: boolean;
+  /** For a draft: channels are still being sent or reconciled. */
+  readonly isStillSending?: boolean;
   /** A channel was settled after the post had ended, so the workflow's result is outdated. */
   readonly isSettled?: boolean;
   /** The post is being removed from its networks. */

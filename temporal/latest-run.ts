@@ -11,8 +11,8 @@ export type LatestRun = {
   /** The highest revision that it was started or signalled with, before a cancel in the Temporal UI. */
   readonly revision: number;
   /**
-   * `live`: the post ended, and is or may be on a network. `stopped`: it was cancelled, or was no longer to be sent,
-   * after a send had begun. `none`: everything else.
+   * `live`: the post ended, and is or may be on a network. `stopped`: the post was no longer to be sent after a send had
+   * begun. `none`: everything else.
    */
   readonly end: 'live' | 'stopped' | 'none';
   /** Ids of the rows of channels that it published. */
@@ -104,10 +104,7 @@ function endOf(last: Event, hasSent: boolean): LatestRun['end'] {
     return 'live';
   }
 
-  const isStopped =
-    result === 'draft' ||
-    result === 'gone' ||
-    Boolean(last.workflowExecutionCanceledEventAttributes);
+  const isStopped = result === 'stopped' || Boolean(last.workflowExecutionCanceledEventAttributes);
   return isStopped && hasSent ? 'stopped' : 'none';
 }
 

@@ -145,15 +145,15 @@ async function notify(
         ? client.workflow.start('publishPost', { ...options, ...extra })
         : signal(extra),
     );
-  } else if (post.status === 'draft' && post.isUnfinished) {
-    // Finish now: in the post's workflow, which may sleep until another time, or in a new one.
+  } else if (post.status === 'draft' && post.isStillSending) {
+    // Now: in the post's workflow, which may sleep until another time, or in a new one.
     const options = { ...startOptions({ ...input, dueAt: longAgo, requestId }), staticSummary };
     await startToSend((extra) =>
       client.workflow.signalWithStart('publishPost', {
         ...options,
         ...extra,
         signal: cancel,
-        signalArgs: [{ revision, unfinished: true }],
+        signalArgs: [{ revision }],
       }),
     );
   } else if (post.status === 'draft') {

@@ -45,7 +45,7 @@ type PostRow = {
   status: string;
   revision: number;
   due_at: Date | null;
-  is_unfinished: boolean;
+  is_still_sending: boolean;
   is_settled: boolean;
   is_being_removed: boolean;
 };
@@ -102,7 +102,7 @@ type Candidates = Pick<Source, 'table' | 'order'> & {
 const inOrder = ({ table, waits, order }: Candidates): Expression =>
   sql`select id from ${table} where ${waits} order by ${order} limit ${sql.lit(window)}`;
 
-const isUnfinished = sql`status = 'draft' and exists (select 1 from post_channels pc where pc.post_id = posts.id
+const isStillSending = sql`status = 'draft' and exists (select 1 from post_channels pc where pc.post_id = posts.id
   and pc.workspace_id = posts.workspace_id and ${isUnderWay})`;
 
 const isSettled = sql`${isEndedPost()} and exists (select 1 from post_channels pc where pc.post_id = posts.id
@@ -137,7 +137,7 @@ const posts: Outbox = {
     const grace = sql`${portion.graceMs}::int * interval '1 millisecond'`;
     const source: Source = {
       columns: sql`id, workspace_id, status, revision, ${dueAt()} as due_at,
-        ${isUnfinished} as is_unfinished, ${isSettled} as is_settled, is_being_removed`,
+        ${isStillSending} as is_still_sending, ${isSettled} as is_settled, is_being_removed`,
       table: sql.table('posts'),
       unsynced: sql`synced_revision < revision and not (updated_at between ${now} - ${grace} and ${now})`,
       order: sql`${dueAt()} nulls last`,
@@ -156,7 +156,7 @@ const postToSync = (row: PostRow) => ({
   postId: row.id,
   status: row.status,
   revision: row.revision,
-  isUnfinished: row.is_unfinished,
+  isStillSending: row.is_still_sending,
   isSettled: row.is_settled,
   isBeingRemoved: row.is_being_removed,
   dueAt: row.due_at?.toISOString() ?? null,

@@ -59,8 +59,7 @@ export type UnpublishPostInput = Pick<PublishPostInput, 'workspaceId' | 'postId'
 
 export const reschedule = defineSignal<[{ revision: number; dueAt: string }]>('reschedule');
 
-/** `unfinished`: a part may be live, and the workflow has to finish the channel. Omitted if nothing is left to do. */
-export const cancel = defineSignal<[{ revision: number; unfinished?: true }]>('cancel');
+export const cancel = defineSignal<[{ revision: number }]>('cancel');
 
 /** Starts the next round. A round that was signalled before changes nothing. */
 export const replay = defineSignal<[{ round: number }]>('replay');
@@ -84,11 +83,9 @@ export function readReschedule(given: unknown): Reschedule | null {
     : ignored('reschedule');
 }
 
-type Cancel = { readonly revision: number; readonly isUnfinished: boolean };
-
-export function readCancel(given: unknown): Cancel | null {
-  const { revision, unfinished } = fieldsOf(given);
-  return isCount(revision) ? { revision, isUnfinished: unfinished === true } : ignored('cancel');
+export function readCancel(given: unknown): Pick<Reschedule, 'revision'> | null {
+  const { revision } = fieldsOf(given);
+  return isCount(revision) ? { revision } : ignored('cancel');
 }
 
 /** @returns the round. */
@@ -97,7 +94,7 @@ export function readReplay(given: unknown): number | null {
   return isCount(round) ? round : ignored('replay');
 }
 
-type Fields = Readonly<Partial<Record<'revision' | 'dueAt' | 'unfinished' | 'round', unknown>>>;
+type Fields = Readonly<Partial<Record<'revision' | 'dueAt' | 'round', unknown>>>;
 
 const fieldsOf = (given: unknown): Fields =>
   typeof given === 'object' && given !== null ? given : {};

@@ -3,18 +3,42 @@ import {
   CancellationScope,
   isCancellation,
   proxyActivities,
+  setCurrentDetails,
 } from '@temporalio/workflow';
+import type { Go } from '../activities/claim-post.ts';
 import type { Activities } from '../activities/index.ts';
 import { startDeliveries } from './deliver-webhook.ts';
-import { channelLabel, type ChannelDetails } from './details.ts';
+import { channelLabel, publishingDetails, type ChannelDetails } from './details.ts';
 import { publishQueue, type PublishPostInput } from './messages.ts';
+import type { Followed } from './schedule.ts';
 
-export type PublishTarget = {
-  readonly postChannelId: string;
-  readonly channelId: string;
-  readonly network: string;
-  readonly handle: string;
-};
+type PublishTarget = Go['targets'][number];
+
+/**
+ * Publishes the post until a signal says that it changed. A channel that is being sent finishes even then.
+ *
+ * @param published Gets the channels that were published.
+ * @returns false if it was interrupted.
+ */
+export async function publishUntilChange(
+  input: PublishPostInput,
+  post: Followed,
+  { revision, targets }: Go,
+  published: Set<string>,
+): Promise<boolean> {
+  const sending = new CancellationScope();
+  post.onChange = () => sending.cancel();
+  if (post.schedule.revision > revision) {
+    sending.cancel(); // The signal arrived during the claim.
+  }
+
+  const showAll = (channels: readonly ChannelDetails[]): void =>
+    setCurrentDetails(publishingDetails(input, revision, channels));
+  const sent = await sending.run(() => publishChannels(input, targets, showAll));
+  post.onChange = () => undefined;
+  sent.forEach(({ postChannelId }) => published.add(postChannelId));
+  return !sending.consideredCancelled;
+}
 
 /**
  * Publishes a post on its channels concurrently. A channel's failure does not affect the others: results are in the
@@ -23,7 +47,7 @@ export type PublishTarget = {
  * @param show Called with the state of all channels at the start and after each change.
  * @returns the targets that were published.
  */
-export async function publishChannels(
+async function publishChannels(
   input: PublishPostInput,
   targets: readonly PublishTarget[],
   show: (channels: readonly ChannelDetails[]) => void,

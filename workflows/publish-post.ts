@@ -5,22 +5,16 @@ import {
   setCurrentDetails,
   sleep,
 } from '@temporalio/workflow';
-import type { Claim } from '../activities/claim-post.ts';
-import type { FinalizeRequest } from '../activities/end-of-post.ts';
+import type { FinalizeRequest } from '../activities/finalize-post.ts';
 import type { Activities } from '../activities/index.ts';
+import { claimed, interrupted } from '../domain/post-schedule.ts';
 import type { EndedOutcome } from '../domain/statuses.ts';
 import { startDeliveries } from './deliver-webhook.ts';
-import {
-  endedDetails,
-  postFailure,
-  publishingDetails,
-  stoppedDetails,
-  type ChannelDetails,
-} from './details.ts';
+import { endedDetails, postFailure, stoppedDetails, type ChannelDetails } from './details.ts';
 import type { PublishPostInput } from './messages.ts';
-import { publishChannels, type PublishTarget } from './publish-channels.ts';
-import { followMessages, untilDue, type Schedule } from './schedule.ts';
-import { markEnd } from './search-attributes.ts';
+import { publishUntilChange } from './publish-channels.ts';
+import { followMessages, untilDue, type Followed } from './schedule.ts';
+import { endWait, markEnd } from './search-attributes.ts';
 
 /**
  * Short activities on the database. Local, because each history event is a write to the cluster: a post costs 19 events
@@ -42,42 +36,31 @@ const { finalizePost } = proxyLocalActivities<Activities>({
   summary: 'Record how the post ended, and its event',
 });
 
-/** Result of a post's workflow. The post itself is in the database. */
-type PublishPostResult = 'published' | 'failed' | 'draft' | 'gone' | 'canceled';
-
 /** Wait between two claims, in milliseconds, so that a workflow never claims in a loop. */
 const claimRestMs = 1000;
 
-type End = {
-  readonly result: PublishPostResult;
-  readonly channels?: readonly ChannelDetails[];
-  /** Missing if the post did not end. */
-  readonly outcome?: EndedOutcome | undefined;
-  /** Some channels have to finish despite a cancel. */
-  readonly isUnfinished?: boolean;
-};
+type End = { readonly outcome: EndedOutcome; readonly channels: readonly ChannelDetails[] };
 
 /**
  * Waits until a post is due, publishes it on its channels, and starts the deliveries of its final event.
  *
  * @throws ApplicationFailure if a channel was not published, so that the workflow ends as Failed.
  */
-export async function publishPost(input: PublishPostInput): Promise<PublishPostResult> {
-  const schedule = followMessages(input);
+export async function publishPost(input: PublishPostInput): Promise<'published' | 'stopped'> {
+  const post = followMessages(input);
   try {
-    const { result, outcome, channels = [] } = await followSchedule(input, schedule);
-    markEnd(outcome ?? 'cancelled', channels);
-    if (outcome && outcome !== 'published') {
-      throw postFailure(outcome, channels);
+    const end = await publishWhenDue(input, post);
+    markEnd(end?.outcome ?? 'cancelled', end?.channels ?? []);
+    if (end && end.outcome !== 'published') {
+      throw postFailure(end.outcome, end.channels);
     }
 
-    return result;
+    return end ? 'published' : 'stopped';
   } catch (error) {
     if (isCancellation(error)) {
       // Cancelled in the Temporal UI: update the row too.
       await CancellationScope.nonCancellable(async () => {
-        const known = { claimed: schedule.revision };
-        const end = await finalize(input, schedule, true, known);
+        const end = await finalize(input, { revision: post.schedule.revision, isCancelled: true });
         markEnd(end?.outcome ?? 'cancelled', end?.channels ?? []);
       });
     }
@@ -86,183 +69,79 @@ export async function publishPost(input: PublishPostInput): Promise<PublishPostR
   }
 }
 
-async function followSchedule(input: PublishPostInput, schedule: Schedule): Promise<End> {
-  let claimAtMs = 0;
+/**
+ * From the first claim on the database decides: a lost signal can delay a post but never publish a wrong one. Whatever
+ * interrupts the publishing, the next claim says how the post continues.
+ *
+ * @returns null if there is nothing to publish: the post is a draft, or was deleted.
+ */
+async function publishWhenDue(input: PublishPostInput, post: Followed): Promise<End | null> {
+  const { workspaceId, postId } = input;
   const published = new Set<string>();
-  for (;;) {
-    await untilDue(input, schedule);
-    if (schedule.canceled && schedule.isUnfinished) {
-      claimAtOnce(schedule);
-    }
-
-    if (schedule.canceled) {
-      const why = 'Cancelled before its time: the post is a draft, or was deleted.';
-      setCurrentDetails(stoppedDetails(input, why));
-      return { result: 'canceled' };
-    }
-
-    if (await restUntil(claimAtMs)) {
-      continue; // The time may have changed during the wait.
-    }
-
-    // From here on the database decides: a lost signal can delay a post but never publish a wrong one.
-    const revisionBefore = schedule.revision;
-    const { workspaceId, postId } = input;
-    const request = { workspaceId, postId, nowMs: Date.now() };
-    const claim = await claimPost(
-      published.size > 0 ? { ...request, published: [...published] } : request,
-    );
+  for (let claimAtMs = 0; ;) {
+    await untilDue(input, post);
+    await rest(claimAtMs - Date.now());
+    const before = post.schedule;
+    const lost = published.size > 0 ? { published: [...published] } : {};
+    const claim = await claimPost({ workspaceId, postId, nowMs: Date.now(), ...lost });
     claimAtMs = Date.now() + claimRestMs;
-    if (claim.kind === 'gone' && schedule.revision !== revisionBefore) {
+    if (claim.kind === 'gone') {
+      if (post.schedule === before) {
+        return claim.end ? show(input, claim.end, 0) : stopped(input);
+      }
+
       continue; // A signal arrived during the claim, whose result may be older.
     }
 
-    if (claim.kind === 'gone' && claim.end) {
-      // The post has ended already: an operator reset this workflow, or a channel was settled.
-      const { outcome, channels } = claim.end;
-      setCurrentDetails(endedDetails(input, outcome, channels, 0));
-      return { result: outcome === 'published' ? 'published' : 'failed', outcome, channels };
-    }
-
-    if (claim.kind === 'gone') {
-      setCurrentDetails(
-        stoppedDetails(input, 'There was nothing to publish: the post is no longer scheduled.'),
-      );
-      return { result: 'gone' };
-    }
-
-    adoptClaim(schedule, revisionBefore, claim);
+    const { revision } = claim;
+    const dueAtMs = claim.kind === 'not_due' ? Date.parse(claim.dueAt) : 0;
+    post.schedule = claimed(post.schedule, before, { revision, dueAtMs });
     if (claim.kind === 'not_due') {
       continue;
     }
 
-    const { revision, targets } = claim;
-    const end = await publish(input, schedule, { revision, targets, published });
-    if (end) {
+    endWait();
+    const isWhole = await publishUntilChange(input, post, claim, published);
+    const end = isWhole && (await finalize(input, { revision, published: [...published] }));
+    if (end && post.schedule.revision === revision) {
       return end;
     }
-  }
-}
 
-/** Schedules an immediate claim, for channels of a cancelled post that have to finish. */
-const claimAtOnce = (schedule: Schedule): Schedule =>
-  Object.assign(schedule, { canceled: false, isUnfinished: false, dueAtMs: Date.now() });
-
-/** Rests between two claims. @returns whether it had to. */
-async function restUntil(claimAtMs: number): Promise<boolean> {
-  const restMs = claimAtMs - Date.now();
-  if (restMs <= 0) {
-    return false;
-  }
-
-  await sleep(restMs, { summary: 'Wait before the post is checked again' });
-  return true;
-}
-
-/**
- * Sets the schedule to the claim's result, unless a signal that arrived during the claim is newer. The claim's revision
- * may be lower than the highest signalled one, if the database was restored.
- *
- * @param revisionBefore The schedule's revision before the claim.
- */
-function adoptClaim(
-  schedule: Schedule,
-  revisionBefore: number,
-  claim: Exclude<Claim, { readonly kind: 'gone' }>,
-): void {
-  const { revision } = claim;
-  const dueAtMs = claim.kind === 'not_due' ? Date.parse(claim.dueAt) : schedule.dueAtMs;
-  if (schedule.revision === revisionBefore || revision > schedule.revision) {
-    Object.assign(schedule, { revision, dueAtMs, canceled: false, isUnfinished: false });
-  } else if (revision === schedule.revision) {
-    schedule.dueAtMs = dueAtMs;
-  }
-}
-
-type Claimed = {
-  /** The post's revision at the claim. */
-  readonly revision: number;
-  readonly targets: readonly PublishTarget[];
-  /** Channels that this workflow published. `publish` adds to it. */
-  readonly published: Set<string>;
-};
-
-/** @returns null if the post continues; the schedule then has the next step. */
-async function publish(
-  input: PublishPostInput,
-  schedule: Schedule,
-  { revision: claimed, targets, published }: Claimed,
-): Promise<End | null> {
-  const sending = untilChange(schedule, claimed);
-  const show = (channels: readonly ChannelDetails[]): void =>
-    setCurrentDetails(publishingDetails(input, claimed, channels));
-  const sent = await sending.run(() => publishChannels(input, targets, show));
-  for (const { postChannelId } of sent) {
-    published.add(postChannelId);
-  }
-
-  // A post that was scheduled again meanwhile is no longer cancelled.
-  const canceled = sending.consideredCancelled && schedule.canceled;
-  const revisionBefore = schedule.revision;
-  const known = { claimed, published: [...published] };
-  const end = await finalize(input, schedule, canceled, known);
-  if (end?.isUnfinished) {
-    // Claim the unfinished channels again at once, unless there is a new time.
-    if (schedule.canceled) {
-      claimAtOnce(schedule);
+    if (end) {
+      published.clear(); // The post was retried since.
     }
 
-    return null;
+    post.schedule = interrupted(post.schedule);
   }
-
-  if (end === null) {
-    // The change that stopped it is not in the database, so the post continues.
-    if (schedule.revision === revisionBefore) {
-      Object.assign(schedule, { revision: claimed, dueAtMs: Date.now() });
-    }
-
-    return null;
-  }
-
-  if (schedule.canceled && schedule.isUnfinished && schedule.revision !== revisionBefore) {
-    return null; // A cancel with channels to finish arrived during finalize.
-  }
-
-  // Otherwise the post was retried, or cancelled and scheduled again, since the claim.
-  return schedule.canceled || schedule.revision === claimed ? end : null;
 }
 
-/** Returns a scope that the next signal cancels. */
-function untilChange(schedule: Schedule, claimed: number): CancellationScope {
-  const scope = new CancellationScope();
-  // A new time also cancels it: it implies a cancel whose signal was lost or is late.
-  schedule.onChange = () => scope.cancel();
-  if (schedule.revision > claimed) {
-    scope.cancel(); // The signal arrived during the claim.
+async function rest(ms: number): Promise<void> {
+  if (ms > 0) {
+    await sleep(ms, { summary: 'Wait before the post is checked again' });
   }
-
-  return scope;
 }
 
-/** Finalizes the post and starts the deliveries of its event. @returns null if it is still publishing. */
+/** Finalizes the post and starts the deliveries of its event. @returns null if the post has not ended. */
 async function finalize(
   input: PublishPostInput,
-  { revision }: Schedule,
-  canceled: boolean,
-  known: Pick<FinalizeRequest, 'claimed' | 'published'>,
+  request: Omit<FinalizeRequest, 'workspaceId' | 'postId'>,
 ): Promise<End | null> {
   const { workspaceId, postId } = input;
-  const request = { workspaceId, postId, revision, canceled, ...known };
-  const finalized = await finalizePost(request);
-  const { status, outcome, deliveryIds, channels = [], unfinished = false } = finalized;
-  if (status === 'publishing') {
-    return null;
-  }
-
+  const { end, deliveryIds } = await finalizePost({ workspaceId, postId, ...request });
   if (deliveryIds.length > 0) {
     await startDeliveries(workspaceId, deliveryIds, postId);
   }
 
-  setCurrentDetails(endedDetails(input, outcome ?? status, channels, deliveryIds.length));
-  return { result: status, outcome, channels, isUnfinished: unfinished };
+  return end && show(input, end, deliveryIds.length);
+}
+
+function show(input: PublishPostInput, end: End, deliveries: number): End {
+  setCurrentDetails(endedDetails(input, end.outcome, end.channels, deliveries));
+  return end;
+}
+
+function stopped(input: PublishPostInput): null {
+  const why = 'There is nothing to publish: the post is a draft, or was deleted.';
+  setCurrentDetails(stoppedDetails(input, why));
+  return null;
 }

@@ -7,6 +7,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
+import { cancelled, signalled, type PostSchedule } from '../domain/post-schedule.ts';
 import { waitingDetails, moment } from './details.ts';
 import {
   cancel,
@@ -17,44 +18,33 @@ import {
 } from './messages.ts';
 import { moveDueAt } from './search-attributes.ts';
 
-/** State from the signals so far. The highest revision wins, in any order of arrival. */
-export type Schedule = {
-  revision: number;
-  dueAtMs: number;
-  canceled: boolean;
-  /** The post was cancelled, and a channel has to finish because a part may be live. */
-  isUnfinished: boolean;
-  /** Called when a signal changes the state. */
+/** A post as its workflow knows it from signals and claims. */
+export type Followed = {
+  schedule: PostSchedule;
+  /** Called when a signal changes the schedule. */
   onChange: () => void;
 };
 
 // Frozen: posts sleep in these two functions for months and replay them, so no command may be added before the first
 // timer. test/histories/ holds sleeping posts to check it.
 
-export function followMessages(input: PublishPostInput): Schedule {
-  const schedule: Schedule = {
-    revision: input.revision,
-    dueAtMs: Date.parse(input.dueAt),
-    canceled: false,
-    isUnfinished: false,
+export function followMessages({ revision, dueAt }: PublishPostInput): Followed {
+  const post: Followed = {
+    schedule: { revision, dueAtMs: Date.parse(dueAt) },
     onChange: () => undefined,
   };
-  const apply = (
-    revision: number,
-    change: Pick<Schedule, 'canceled'> & Partial<Schedule>,
-  ): void => {
-    if (revision > schedule.revision) {
-      Object.assign(schedule, { revision, ...change });
-      schedule.onChange();
+  const follow = (schedule: PostSchedule): void => {
+    const isChanged = schedule !== post.schedule;
+    post.schedule = schedule;
+    if (isChanged) {
+      post.onChange();
     }
   };
   setHandler(
     reschedule,
     (given) => {
       const signal = readReschedule(given);
-      if (signal) {
-        apply(signal.revision, { dueAtMs: signal.dueAtMs, canceled: false, isUnfinished: false });
-      }
+      follow(signal ? signalled(post.schedule, signal) : post.schedule);
     },
     { description: 'The post has a new time: {revision, dueAt}.' },
   );
@@ -62,44 +52,38 @@ export function followMessages(input: PublishPostInput): Schedule {
     cancel,
     (given) => {
       const signal = readCancel(given);
-      if (signal) {
-        apply(signal.revision, { canceled: true, isUnfinished: signal.isUnfinished });
-      }
+      follow(signal ? cancelled(post.schedule, signal.revision) : post.schedule);
     },
-    {
-      description:
-        'The post became a draft: {revision}, {unfinished} when a channel is to be finished.',
-    },
+    { description: 'The post became a draft: {revision}.' },
   );
-  return schedule;
+  return post;
 }
 
-/** Sleeps until the schedule's current time, or until the post is cancelled. */
-export async function untilDue(input: PublishPostInput, schedule: Schedule): Promise<void> {
-  while (!schedule.canceled && Date.now() < schedule.dueAtMs) {
-    const { revision, dueAtMs } = schedule;
+/** Sleeps until the post's current time. */
+export async function untilDue(input: PublishPostInput, post: Followed): Promise<void> {
+  while (Date.now() < post.schedule.dueAtMs) {
+    const { revision, dueAtMs } = post.schedule;
     setCurrentDetails(waitingDetails(input, revision, dueAtMs));
     moveDueAt(dueAtMs);
-    await sleepUntilChange(schedule, dueAtMs - Date.now());
-    if (workflowInfo().continueAsNewSuggested && !schedule.canceled) {
-      const dueAt = new Date(schedule.dueAtMs).toISOString();
+    await sleepUntilChange(post, dueAtMs - Date.now());
+    if (workflowInfo().continueAsNewSuggested && Date.now() < post.schedule.dueAtMs) {
       const { workspaceId, postId } = input;
       await continueAsNew<(continued: PublishPostInput) => Promise<unknown>>({
         workspaceId,
         postId,
-        revision: schedule.revision,
-        dueAt,
+        revision: post.schedule.revision,
+        dueAt: new Date(post.schedule.dueAtMs).toISOString(),
       });
     }
   }
 }
 
 /** Replaces the SDK's `condition`, which needs twice as many promises, each with a stack trace at every post. */
-async function sleepUntilChange(schedule: Schedule, ms: number): Promise<void> {
-  const summary = `Waiting until ${moment(schedule.dueAtMs)}`;
+async function sleepUntilChange(post: Followed, ms: number): Promise<void> {
+  const summary = `Waiting until ${moment(post.schedule.dueAtMs)}`;
   const outside = CancellationScope.current();
   const sleeping = new CancellationScope();
-  schedule.onChange = () => sleeping.cancel();
+  post.onChange = () => sleeping.cancel();
   try {
     await sleeping.run(() => sleep(ms, { summary }));
   } catch (error) {
@@ -107,6 +91,6 @@ async function sleepUntilChange(schedule: Schedule, ms: number): Promise<void> {
       throw error;
     }
   } finally {
-    schedule.onChange = () => undefined;
+    post.onChange = () => undefined;
   }
 }

@@ -83,13 +83,19 @@ const [mostHandles, longestHandle] = [20, 80];
 const handlesOf = (accounts: readonly { readonly handle: string }[]): string[] =>
   distinct(accounts.map(({ handle }) => handle.slice(0, longestHandle))).slice(0, mostHandles);
 
-/**
- * Corrects the time after a reschedule. A workflow that started without the attribute never sets it.
- */
+/** Corrects the time after a reschedule. A workflow that started without the attribute never sets it. */
 export function moveDueAt(dueAtMs: number): void {
   const known = workflowInfo().typedSearchAttributes.get(dueAtKey);
   if (known !== undefined && known.getTime() !== dueAtMs) {
     upsertSearchAttributes([{ key: dueAtKey, value: new Date(dueAtMs) }]);
+  }
+}
+
+/** Corrects the time of a post that is published before it, which `restore finish` must find. */
+export function endWait(): void {
+  const known = workflowInfo().typedSearchAttributes.get(dueAtKey);
+  if (known !== undefined && known.getTime() > Date.now()) {
+    moveDueAt(Date.now());
   }
 }
 

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import { isUnderWay, publishedValues, retryingValues } from '../../db/channel-status.ts';
-import { isComplete, sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
+import { sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
 import { markRejected, markSent } from '../../db/ledger/outcomes.ts';
 import { sentText } from '../../db/ledger/parts.ts';
-import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { sumMetrics } from '../../db/sum-metrics.ts';
 import { refinalizeCancelled, refinalizePost } from '../../db/refinalize-post.ts';
@@ -11,7 +10,7 @@ import { failureAdvice } from '../../domain/channel-error.ts';
 import { NetworkError, type Readiness, type SentPart } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readJobEntries, type PublishAttempt } from './attempt.ts';
-import { isPublishWindowOver, publishWindowEndMs, type PublishJob } from './job.ts';
+import { isPublishWindowOver, isWhole, publishWindowEndMs, type PublishJob } from './job.ts';
 
 /** Published parts of a thread. */
 export type Live = {
@@ -250,33 +249,12 @@ export async function recordCompleteThread(
   job: PublishJob,
   entries: readonly LedgerEntry[],
 ): Promise<boolean> {
-  const complete = await completeThread(deps, job, entries);
-  if (complete === null) {
+  if (!isWhole(job, entries)) {
     return false;
   }
 
   const warning = deps.networks[job.platform]?.readiness ? { warning: stillProcessing } : {};
-  const sent = sentPartsOf(complete).map((part) => Object.assign({}, part, warning));
+  const sent = sentPartsOf(entries).map((part) => Object.assign({}, part, warning));
   await recordSuccess(deps, job, { sent, last: [] });
   return true;
-}
-
-/**
- * After a cancel, only the last sent version of the thread is finished.
- *
- * @returns its entries, or null while the network does not have all parts.
- */
-export async function completeThread(
-  deps: ActivityDeps,
-  job: PublishJob,
-  entries: readonly LedgerEntry[],
-  em: Em = deps.orm.em.fork(),
-): Promise<readonly LedgerEntry[] | null> {
-  if (!job.isFinishing) {
-    return entries.length >= job.texts.length && isComplete(entries) ? entries : null;
-  }
-
-  const run = Math.max(0, ...entries.map((entry) => entry.run));
-  const last = run === job.run ? entries : await readJobEntries(deps, { ...job, run }, em);
-  return isComplete(last) ? last : null;
 }

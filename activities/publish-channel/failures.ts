@@ -1,7 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { isConflict, isDatabaseUnavailable } from '../../db/database-errors.ts';
-import { isComplete, sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
+import { sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
 import { LimitedError, SupersededError } from '../../db/ledger/intents.ts';
 import { isOpen } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
@@ -18,7 +18,7 @@ import { isReconnected, NewTokenError } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readJobEntries } from './attempt.ts';
 import { recordProcessing, recordSuccess } from './confirm.ts';
-import { isPublishWindowOver, publishWindowEndMs, type PublishJob } from './job.ts';
+import { isPublishWindowOver, isWhole, publishWindowEndMs, type PublishJob } from './job.ts';
 import { limitMessage } from './pacing.ts';
 
 /** Why an attempt failed, in a form that the post's owner may see. */
@@ -44,10 +44,11 @@ export const disconnectedFailure: PublishFailure = {
   limit: 'channel',
 };
 
-/** The post was cancelled, and the reconcile found no live part: sending stops. */
-export class StoppedError extends Error {
-  override readonly name = 'StoppedError';
-}
+export const cancelledFailure: PublishFailure = {
+  code: 'cancelled',
+  message: 'The post was cancelled.',
+  limit: 'channel',
+};
 
 /**
  * Maps an attempt's error to a failure of the channel. The owner sees no details of an internal error (a wrong secret
@@ -193,7 +194,7 @@ export async function recordProcessingFailure(
   }
 
   const entries = await readJobEntries(deps, job);
-  if (entries.length < job.texts.length || !isComplete(entries)) {
+  if (!isWhole(job, entries)) {
     return null;
   }
 

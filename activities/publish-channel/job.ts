@@ -34,14 +34,12 @@ export type PublishJob = PublishRequest & {
   readonly isDisconnected: boolean;
   /** The channel was marked as `needs_reconnect` when the attempt began. */
   readonly isLost: boolean;
+  /** The post's run; for a cancelled post, the last one with a ledger. */
   readonly run: number;
   /** Whether the post was publishing when its texts and files were read. Before that they can still be edited. */
   readonly isPublishing: boolean;
-  /**
-   * The post was cancelled while this channel was being sent, and a part is or may be live. Open parts are reconciled,
-   * and the rest of the thread is sent.
-   */
-  readonly isFinishing: boolean;
+  /** The post was cancelled while this channel was being sent: open parts are reconciled, and nothing is sent. */
+  readonly isCancelled: boolean;
   /** The network has all parts; only polling is left. */
   readonly isAccepted: boolean;
   /** A part is or may be on the network. */
@@ -132,6 +130,7 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
   };
   const ledger = entriesOf(content, row.ledger ?? []);
   const isBeingSent = row.status === 'publishing' || row.status === 'retrying';
+  const isCancelled = row.post_status === 'draft' && isBeingSent;
   return {
     ...request,
     channelId: row.channel_id,
@@ -141,8 +140,8 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     isLost: row.is_lost,
     run: row.run,
     isPublishing: row.post_status === 'publishing',
-    isFinishing: row.post_status === 'draft' && isBeingSent && ledger.some(mayBeLive),
-    isAccepted: ledger.length >= texts.length && isComplete(ledger),
+    isCancelled,
+    isAccepted: isWhole({ texts, isCancelled }, ledger),
     hasBegun: ledger.some((entry) => mayBeLive(entry) || entry.sealedUploads !== null),
     isInDoubt: ledger.some(isOpen),
     revision: row.revision,
@@ -159,6 +158,12 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     ),
   };
 }
+
+/** Whether the network has all parts. A cancelled post may have been edited since, so its ledger says how many. */
+export const isWhole = (
+  { texts, isCancelled }: Pick<PublishJob, 'texts' | 'isCancelled'>,
+  entries: readonly LedgerEntry[],
+): boolean => isComplete(entries) && (isCancelled || entries.length >= texts.length);
 
 function firstSendOf(ledger: readonly LedgerEntry[]): Date | undefined {
   const times = ledger.flatMap(({ sendingAt }) => sendingAt ?? []);

@@ -16,10 +16,10 @@ import { createIntent, createSpending, keepUploads } from './attempt.ts';
 import { keepBegun, readBegun, type Begun } from './begun.ts';
 import { checkReadiness, ProcessingError, recordCompleteThread, recordSuccess } from './confirm.ts';
 import {
+  cancelledFailure,
   classifyError,
   disconnectedFailure,
   recordProcessingFailure,
-  StoppedError,
   type PublishFailure,
 } from './failures.ts';
 import {
@@ -29,7 +29,7 @@ import {
   type PublishRequest,
 } from './job.ts';
 import { checkPacing, recordWait, type PacingWait } from './pacing.ts';
-import { recordFailure, recordStopped } from './record-failure.ts';
+import { recordFailure } from './record-failure.ts';
 import { sendThread } from './send-thread.ts';
 import { loadJob, startAttempt } from './start-attempt.ts';
 
@@ -75,7 +75,7 @@ export async function publishChannel(
   }
 
   const begun = await readBegun(deps, job);
-  if (!job.isPublishing && !job.isFinishing) {
+  if (!job.isPublishing && !job.isCancelled) {
     return skipped;
   }
 
@@ -114,7 +114,12 @@ async function attemptAt(
     return skipped;
   }
 
-  if (wait || (isPublishWindowOver(deps, job) && !ledger.some(isOpen) && !isComplete(ledger))) {
+  const isPending = ledger.some(isOpen) || isComplete(ledger);
+  if (job.isCancelled && !isPending) {
+    return fail(deps, job, cancelledFailure, ledger);
+  }
+
+  if (wait || (isPublishWindowOver(deps, job) && !isPending)) {
     const message = wait?.message ?? 'No attempt could start within 24 hours.';
     return fail(deps, job, { code: 'too_late', message, limit: 'channel' }, ledger);
   }
@@ -153,10 +158,6 @@ async function endAttempt(
   error: unknown,
   ledger: readonly LedgerEntry[],
 ): Promise<ChannelOutcome> {
-  if (error instanceof StoppedError) {
-    return { status: await recordStopped(deps, job), deliveryIds: [] };
-  }
-
   if (error instanceof ProcessingError) {
     throw retryFailure(deps, 'processing', error.atMs);
   }
@@ -170,21 +171,22 @@ async function endDisconnected(deps: ActivityDeps, job: PublishJob): Promise<Cha
     return skipped;
   }
 
+  const isOver = job.isCancelled && !ledger.some(isOpen);
   return (await recordCompleteThread(deps, job, ledger))
     ? { status: 'published', code: null, deliveryIds: [] }
-    : fail(deps, job, disconnectedFailure, ledger);
+    : fail(deps, job, isOver ? cancelledFailure : disconnectedFailure, ledger);
 }
 
 /**
- * Returns the reason to wait, or null. No wait applies once the network has all parts, or after the publish window,
- * when only open parts are reconciled.
+ * Returns the reason to wait, or null. No wait applies once the network has all parts, after the publish window, when
+ * only open parts are reconciled, or if there is nothing to ask the network.
  */
 async function waitFor(
   deps: ActivityDeps,
   job: PublishJob,
   { busy }: ServerSlot,
 ): Promise<PacingWait | null> {
-  if (job.isAccepted || isPublishWindowOver(deps, job)) {
+  if (job.isAccepted || isPublishWindowOver(deps, job) || (job.isCancelled && !job.isInDoubt)) {
     return null;
   }
 

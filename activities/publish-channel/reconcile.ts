@@ -89,7 +89,7 @@ async function reconcileStep(
 
 /** Whether the next send repeats these parts unchanged: the same text under the same key. */
 const isSentAgain = ({ deps, job }: PublishAttempt, step: readonly LedgerEntry[]): boolean =>
-  !job.isFinishing &&
+  !job.isCancelled &&
   !isPublishWindowOver(deps, job) &&
   job.attempts < maxAttempts &&
   step.every(({ run, part, text }) => run === job.run && text === job.texts[part]);

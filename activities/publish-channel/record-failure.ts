@@ -8,7 +8,7 @@ import {
 } from '../../db/channel-status.ts';
 import type { LedgerEntry } from '../../db/ledger/entries.ts';
 import { SupersededError } from '../../db/ledger/intents.ts';
-import { isOpen, mayBeLive } from '../../db/ledger/parts.ts';
+import { isOpen, isSent } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
@@ -20,14 +20,14 @@ import {
   type ChannelErrorCode,
   type NetworkLimit,
 } from '../../domain/channel-error.ts';
+import { fateOfChannel } from '../../domain/after-attempt.ts';
 import { limitEndMs, type NextAttempt } from '../../domain/next-attempt.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/statuses.ts';
 import { markAccessLost } from '../../services/channels/mark-access.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readJobEntries } from './attempt.ts';
-import { completeThread } from './confirm.ts';
 import { decideNext, type PublishFailure } from './failures.ts';
-import type { PublishJob } from './job.ts';
+import { isWhole, type PublishJob } from './job.ts';
 
 type Recorded =
   | { readonly kind: 'retry'; readonly atMs: number; readonly code: ChannelErrorCode }
@@ -49,8 +49,8 @@ type FailureReport = {
 
 /**
  * Stores why an attempt failed, and the next step: another attempt, another reconcile of an open part, or the channel's
- * end. A channel that another attempt ended keeps its result. A cancelled post continues only while a part is or may be
- * live. A post with a new time is sent then, whatever the outcome here; its open parts are reconciled first.
+ * end. A channel that another attempt ended keeps its result. A post with a new time is sent then, whatever the outcome
+ * here; its open parts are reconciled first.
  *
  * @param known The ledger when the attempt began.
  */
@@ -61,7 +61,7 @@ export async function recordFailure(
   known: readonly LedgerEntry[],
 ): Promise<Recorded> {
   return deps.orm.em.fork().transactional(async (em): Promise<Recorded> => {
-    const { status, entries } = await lockPostAndLedger(em, deps, job);
+    const { status: post, entries } = await lockPostAndLedger(em, deps, job);
     const isInDoubt = entries.some(isOpen);
     const { failure: seen, next } = await decideNext(em, deps, job, { failure, known, entries });
     const report = {
@@ -69,22 +69,21 @@ export async function recordFailure(
       isInDoubt,
       code: seen.code,
     };
-    const goesOn = status === 'publishing' || (status === 'draft' && entries.some(mayBeLive));
-    if (next.kind === 'retry' && !goesOn) {
-      const stopped = await stop(em, job, status);
-      return { kind: 'final', status: stopped, code: null, deliveryIds: [] };
-    }
-
+    const isPartLive = entries.some(isSent);
+    const fate = fateOfChannel({ post, isInDoubt, isPartLive, next });
     const deliveryIds = await recordForOthers(em, deps, job, seen, next);
-    if (status === 'scheduled') {
-      const stopped = await stop(em, job, status);
-      return { kind: 'final', status: stopped, code: null, deliveryIds };
+    if (fate === 'scheduled' || fate === 'draft') {
+      await query(
+        em,
+        sql`update post_channels pc set ${waitingValues(fate)} where ${channelUnderWay(job)}`,
+      );
+      return { kind: 'final', status: fate, code: null, deliveryIds };
     }
 
-    if (next.kind === 'retry') {
+    if (next.kind === 'retry' && fate === 'retry') {
       await recordRetry(em, job, { ...next, ...report });
       // Not again while the same problem lasts: a network that is away all day would make hundreds of events.
-      if (status === 'publishing' && job.errorCode !== seen.code) {
+      if (post === 'publishing' && job.errorCode !== seen.code) {
         const { channelId: channel_id } = job;
         await recordPostEvent(em, job, 'post.retrying', deps, { channel_id });
       }
@@ -92,31 +91,16 @@ export async function recordFailure(
       return { kind: 'retry', atMs: next.atMs, code: seen.code };
     }
 
-    const end = await recordEnd(em, job, { ...report, code: next.code });
+    const code = next.kind === 'retry' || fate === 'cancelled' ? 'cancelled' : next.code;
+    const end = await recordEnd(em, job, { ...report, code });
     await refinalizeCancelled(em, job, {
       publicUrl: deps.publicUrl,
       rules: deps.rules,
       now: deps.now(),
     });
-    return { kind: 'final', status: end, code: codeOfEnd(end, next.code), deliveryIds };
+    return { kind: 'final', status: end, code: codeOfEnd(end, code), deliveryIds };
   });
 }
-
-/**
- * Stores that a cancelled post has no live part.
- *
- * @returns the channel's status.
- * @throws SupersededError if a part was sent since: the next attempt finishes it.
- */
-export const recordStopped = (deps: ActivityDeps, job: PublishJob): Promise<ChannelStatus> =>
-  deps.orm.em.fork().transactional(async (em) => {
-    const { status, entries } = await lockPostAndLedger(em, deps, job);
-    if (status === 'publishing' || entries.some(isOpen)) {
-      throw new SupersededError('Superseded by a newer attempt or run.');
-    }
-
-    return stop(em, job, status);
-  });
 
 type Locked = {
   /** Undefined if the post does not exist. */
@@ -145,7 +129,7 @@ async function lockPostAndLedger(em: Em, deps: ActivityDeps, job: PublishJob): P
   );
   const entries = await readJobEntries(deps, job, em);
   const isEarlier = post?.status === 'publishing' && post.run !== job.run;
-  if (isEarlier || (await completeThread(deps, job, entries, em)) !== null) {
+  if (isEarlier || isWhole(job, entries)) {
     throw new SupersededError('Superseded by a newer attempt or run.');
   }
 
@@ -206,18 +190,6 @@ async function recordEnd(
       where ${channelUnderWay(job)}`,
   );
   return isInDoubt ? 'unconfirmed' : 'failed';
-}
-
-/**
- * Stops the channel of a cancelled post. If the post was scheduled again, open parts are reconciled at the new time.
- */
-async function stop(em: Em, job: PublishJob, post: PostStatus | undefined): Promise<ChannelStatus> {
-  const status = post === 'scheduled' ? 'scheduled' : 'draft';
-  await query(
-    em,
-    sql`update post_channels pc set ${waitingValues(status)} where ${channelUnderWay(job)}`,
-  );
-  return status;
 }
 
 async function recordRetry(

@@ -19,8 +19,8 @@ import {
 } from '../../networks/network.ts';
 import { readJobEntries, type PublishAttempt } from './attempt.ts';
 import { checkReadiness, type Live } from './confirm.ts';
-import { StoppedError } from './failures.ts';
-import { isPublishWindowOver } from './job.ts';
+import { cancelledFailure } from './failures.ts';
+import { isPublishWindowOver, isWhole } from './job.ts';
 import { claimFound, findSettled, findStep, reconcileOpen } from './reconcile.ts';
 
 /**
@@ -67,31 +67,25 @@ export async function sendThread(
 }
 
 /**
- * Returns the ledger with an entry for each part to send. After a cancel, only the thread as it was sent is finished:
- * nothing is added, and nothing more is sent if the post was edited or scheduled again since.
+ * Returns the ledger with an entry for each part to send.
  *
- * @throws StoppedError
+ * @throws NetworkError if the post was cancelled and the network does not have all parts.
  */
 async function prepare(
   attempt: PublishAttempt,
   entries: readonly LedgerEntry[],
 ): Promise<readonly LedgerEntry[]> {
-  const { deps, job } = attempt;
-  if (!job.isFinishing) {
+  const { job } = attempt;
+  if (!job.isCancelled) {
     return prepareMissing(attempt, entries);
   }
 
-  const run = Math.max(0, ...entries.map((entry) => entry.run));
-  const lastRunEntries = run === job.run ? entries : await readJobEntries(deps, { ...job, run });
-  const isFullySent =
-    lastRunEntries.length > 0 && lastRunEntries.every(({ state }) => state === 'sent');
-  const isOther =
-    run !== job.run || lastRunEntries.some(({ text, part }) => text !== job.texts[part]);
-  if (isOther && !isFullySent) {
-    throw new StoppedError('The post was cancelled and edited since.');
+  if (!isWhole(job, entries)) {
+    const { code, message } = cancelledFailure;
+    throw new NetworkError(code, message, { accepted: 'no' });
   }
 
-  return lastRunEntries;
+  return entries;
 }
 
 /**
@@ -153,7 +147,7 @@ async function advance(
     return null;
   }
 
-  assertGoesOut(attempt, sent);
+  assertGoesOut(attempt);
   if (sent.length > 0 && attempt.network.rules.comments) {
     // A network may refuse comments on a post that it is still processing, and may still reject the post.
     await checkReadiness(attempt, { sent, last: [] });
@@ -165,14 +159,9 @@ async function advance(
 /**
  * Refuses to send; called after the reconcile and before each send.
  *
- * @throws StoppedError if the post was cancelled and no part is live.
  * @throws NetworkError if the publish window is over or the attempts are used up.
  */
-function assertGoesOut({ deps, job }: PublishAttempt, sent: readonly SentPart[]): void {
-  if (job.isFinishing && sent.length === 0) {
-    throw new StoppedError('The post was cancelled, and no part of it is on the network.');
-  }
-
+function assertGoesOut({ deps, job }: PublishAttempt): void {
   if (isPublishWindowOver(deps, job)) {
     throw new NetworkError('too_late', 'The network does not have it.', { accepted: 'no' });
   }

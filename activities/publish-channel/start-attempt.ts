@@ -3,9 +3,11 @@ import { isOpenChannel, publishingValues } from '../../db/channel-status.ts';
 import {
   countingRows,
   entriesOf,
+  lastRun,
   type EntryRow,
   type LedgerEntry,
 } from '../../db/ledger/entries.ts';
+import type { LedgerOf } from '../../db/ledger/parts.ts';
 import { dueAt } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
 import { accountColumns } from '../channel-account.ts';
@@ -26,12 +28,13 @@ export async function loadJob(
  *
  * - `media` includes deleted files: a post with a missing file must fail, not go out without it.
  * - They are the channel's own files, if it has some, instead of the post's.
+ * - A cancelled post may be in a newer run without an attempt, so its last attempts decide.
  * - `option_files` are the files that the options refer to, including the channel's defaults.
  */
-const selectJob = ({ workspaceId, postId, postChannelId }: PublishRequest) => sql`
+const selectJob = ({ postId, ...of }: PublishRequest) => sql`
   select pc.channel_id, c.platform, c.base_url, ${accountColumns},
     c.disconnected_at is not null as is_disconnected, c.state = 'needs_reconnect' as is_lost,
-    p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
+    ${runOf(of)} as run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
     pc.body as override, pc.options, pc.defaults, p.body, p.thread, p.video, c.parked_until,
     case when pc.media is null then (
       select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
@@ -56,12 +59,15 @@ const selectJob = ({ workspaceId, postId, postChannelId }: PublishRequest) => sq
         select value::uuid from jsonb_each_text(coalesce(pc.defaults, '{}') || coalesce(pc.options, '{}'))
         where value ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'))) as option_files,
     (select json_agg(ledger order by part)
-      from (${countingRows({ workspaceId, postChannelId }, sql`p.run`)}) ledger) as ledger
+      from (${countingRows(of, runOf(of))}) ledger) as ledger
   from post_channels pc
   join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
   join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
   left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
-  where pc.id = ${postChannelId} and pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}`;
+  where pc.id = ${of.postChannelId} and pc.post_id = ${postId} and pc.workspace_id = ${of.workspaceId}`;
+
+const runOf = (of: LedgerOf) =>
+  sql`case p.status when 'draft' then coalesce(${lastRun(of)}, p.run) else p.run end`;
 
 /** An empty ledger is one row without an entry. */
 type Row = EntryRow | { readonly id: null };
@@ -96,10 +102,10 @@ export async function startAttempt(
 /**
  * SQL, part `post` of a statement: the post if it is unchanged since the job was read, locked before its channel.
  * Without the lock, a statement that waits for the channel would combine the new channel with the old post, which may
- * have been cancelled, edited and scheduled again meanwhile. A channel of a draft starts if it has to finish.
+ * have been cancelled, edited and scheduled again meanwhile. A channel of a cancelled post starts too, to be reconciled.
  */
-export const lockedPost = ({ workspaceId, postId, revision, isFinishing }: PublishJob) =>
+export const lockedPost = ({ workspaceId, postId, revision, isCancelled }: PublishJob) =>
   sql`post as materialized (
     select id from posts
-    where id = ${postId} and workspace_id = ${workspaceId} and status = ${isFinishing ? 'draft' : 'publishing'}
+    where id = ${postId} and workspace_id = ${workspaceId} and status = ${isCancelled ? 'draft' : 'publishing'}
       and revision = ${revision} for share)`;

@@ -166,7 +166,7 @@ const cancelCall = (deps: ApiDeps): Route =>
     scope: 'posts:write',
     summary: 'Stop a scheduled or publishing post',
     description:
-      'The post becomes a draft. Channels that are being sent finish and keep their result; so do channels whose post may be live, which are reconciled, and threads with a live part. For a channel that has not ended, `url` and `warning` say which parts are live.',
+      'The post becomes a draft. Channels that are being sent finish and keep their result; nothing is sent after that. A channel whose post may be live is reconciled, and one with a part of a thread live fails with `cancelled`: a new time sends the rest.',
     answers: {
       200: {
         description: 'The post is a draft.',

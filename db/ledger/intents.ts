@@ -26,14 +26,13 @@ export class LimitedError extends Error {
 export type Thread = OfAccount & {
   readonly postId: string;
   readonly run: number;
-  /** Texts to publish, in order. */
-  readonly texts: readonly string[];
 };
 
 /** The parts to send next, and all unsent ones. */
 type ToSend = { readonly step: readonly LedgerEntry[]; readonly remaining: readonly LedgerEntry[] };
 type Channel = {
   readonly status: string;
+  readonly run: number;
   readonly is_disconnected: boolean;
   readonly parked_until: Date | null;
 };
@@ -93,9 +92,9 @@ const unnested = (entries: readonly LedgerEntry[]) =>
  * Commits the intent to send. Until an outcome is stored, no other attempt or run sends these parts. The channel's lock
  * separates it from the channel's end: an attempt that hung until another ended the channel sends nothing.
  *
- * Refuses if the post was cancelled and scheduled again since: then its current version is sent at the new time. Only
- * an unchanged thread with a live part is finished. An edit checks for live or marked parts under the same lock, so a
- * channel gets one version of a thread or the other, never a mixture.
+ * Refuses if the post was cancelled and scheduled again since: then its current version is sent at the new time, in a
+ * newer run. An edit checks for live or marked parts under the same lock, so a channel gets one version of a thread or
+ * the other, never a mixture.
  *
  * Refuses if another attempt has stored other uploads since, because a reconcile would use those.
  *
@@ -166,7 +165,7 @@ async function markNew(
         on conflict (post_channel_id, run, part) do nothing returning id, state, sending_at)
       select channel.*, (select json_agg(written) from written where state = 'sending') as marked from channel`,
   );
-  assertOpen(channel, now);
+  assertOpen(channel, thread, now);
   return [...(channel?.marked ?? [])];
 }
 
@@ -179,8 +178,8 @@ const markKnown = (
 ): Promise<Marked[]> =>
   em.transactional(async (within) => {
     const [channel] = await query(within, sql<Channel>`${lockedChannel(thread)}`);
-    assertOpen(channel, now);
-    const { workspaceId, run, texts } = thread;
+    assertOpen(channel, thread, now);
+    const { workspaceId } = thread;
     const marked = await query(
       within,
       sql<Marked>`
@@ -190,11 +189,6 @@ const markKnown = (
           ${step.map(({ sealedUploads }) => sealedUploads)}::text[]) as known (id, remote_data, sealed_uploads)
         where pp.id = known.id and pp.workspace_id = ${workspaceId} and pp.state in ('ready', 'refused', 'doubted')
           and pp.sealed_uploads is not distinct from known.sealed_uploads
-          and exists (
-            select 1 from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
-            where pc.id = pp.post_channel_id and p.workspace_id = ${workspaceId}
-              and (p.run = ${run}
-                or (pp.part > 0 and pc.body is null and p.thread = ${JSON.stringify(texts)}::jsonb)))
           and not exists (
             select 1 from post_parts other where other.post_channel_id = pp.post_channel_id
               and other.workspace_id = pp.workspace_id and other.id <> pp.id
@@ -213,8 +207,8 @@ function assertAll(marked: readonly Marked[], step: readonly LedgerEntry[]): voi
 }
 
 /** During the preparation, another post of the channel may have met a rate limit. */
-function assertOpen(channel: Channel | undefined, now: Date): void {
-  if (channel?.status !== 'publishing' || channel.is_disconnected) {
+function assertOpen(channel: Channel | undefined, { run }: Thread, now: Date): void {
+  if (channel?.status !== 'publishing' || channel.run !== run || channel.is_disconnected) {
     throw new SupersededError('The channel is no longer being sent.');
   }
 

@@ -10,9 +10,11 @@ export type LedgerOf = { readonly workspaceId: string; readonly postChannelId: s
 export const isOpen = ({ state }: { readonly state: string }): boolean =>
   state === 'sending' || state === 'doubted';
 
+export const isSent = ({ state }: { readonly state: string }): boolean => state === 'sent';
+
 /** Whether the network has or may have the part, so that no other run sends it. */
 export const mayBeLive = (part: { readonly state: string }): boolean =>
-  part.state === 'sent' || isOpen(part);
+  isSent(part) || isOpen(part);
 
 // The same conditions in SQL, for a row of `post_parts` under any alias.
 
@@ -33,14 +35,22 @@ export const hasOpenPart = hasPart(openInSql('pp'));
 /** SQL: whether a part of the channel `pc` is or may be live. */
 export const hasPossiblyLivePart = hasPart(mayBeLiveInSql('pp'));
 
+/** SQL: whether a part of the channel `pc` is live. */
+export const hasSentPart = hasPart(sql`pp.state = 'sent'`);
+
 /** SQL: whether the post, or a part of it, is live on the channel `pc`. A settled post may have no ledger. */
-export const isLiveChannel = sql<boolean>`(pc.status = 'published' or ${hasPart(sql`pp.state = 'sent'`)})`;
+export const isLiveChannel = sql<boolean>`(pc.status = 'published' or ${hasSentPart})`;
 
 /** SQL: whether a part of the channel `pc` is live, and none of its last run is unsent. */
-export const isWholeThreadLive = sql<boolean>`${hasPart(sql`pp.state = 'sent'`)}
+export const isWholeThreadLive = sql<boolean>`${hasSentPart}
   and not ${hasPart(sql`pp.state in ('ready', 'refused') and pp.run = (
     select max(latest.run) from post_parts latest
     where latest.post_channel_id = pp.post_channel_id and latest.workspace_id = pp.workspace_id)`)}`;
+
+/** SQL: a sentence with the URLs of the live parts of the channel `pc`; null if there are none. */
+export const livePartsText = sql<string>`(
+  select 'Live parts of the thread: ' || string_agg(distinct pp.url, ' ') || '.' from post_parts pp
+  where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and pp.state = 'sent')`;
 
 /** SQL: the first text published on the channel `pc`, from the ledger, because the post may have been edited since. */
 export const sentText = sql<string>`(select text from post_parts pp where pp.post_channel_id = pc.id

@@ -19,8 +19,9 @@ type Cancelled = {
 };
 
 /**
- * Makes a scheduled or publishing post a draft. Channels that have not begun, or wait for a retry, become drafts.
- * Channels that are being sent finish and keep their result. Channels whose post may be live are reconciled.
+ * Makes a scheduled or publishing post a draft. Channels that have not begun, or wait for a retry, become drafts, or
+ * failed if a part of a thread is live. Attempts that have begun finish; what they leave in doubt is reconciled, and
+ * nothing more is sent.
  *
  * @throws AppError `not_found` or `post_not_cancellable`.
  */
@@ -49,9 +50,15 @@ export async function cancelPost(
         .length,
     };
   });
-  const isUnfinished = stillSending > 0;
   const { requestId } = change;
-  const toSync = { ...scope, status: 'draft', revision, dueAt: null, isUnfinished, requestId };
+  const toSync = {
+    ...scope,
+    status: 'draft',
+    revision,
+    dueAt: null,
+    isStillSending: stillSending > 0,
+    requestId,
+  };
   return { stillSending, toSync };
 }
 

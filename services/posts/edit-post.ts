@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import { recordAudit } from '../../db/audit.ts';
-import { stopChannels, stopFinishing } from '../../db/channel-status.ts';
+import { stopChannels } from '../../db/channel-status.ts';
 import type { PostChannel } from '../../db/entities/post-channels.ts';
 import { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
@@ -112,11 +111,7 @@ async function applyEdit(
 
   const channels = await editChannels(em, post, input);
   assertPostChannels(caller, channels.order);
-  const { content, media, isChanged } = await editContent(deps, em, caller, post, channels, edit);
-  if (dueAt === null && post.status === 'draft' && isChanged) {
-    await stopFinishing(em, { workspaceId, postId });
-  }
-
+  const { content, media } = await editContent(deps, em, caller, post, channels, edit);
   const missing = assertNoneDeleted(media, dueAt !== null);
   assertNotEmpty(content, { parts: media.parts, channels: content.channelFiles }, input);
   const validations = await validateEdit(em, deps.rules, channels, content, media, dueAt !== null);
@@ -145,8 +140,8 @@ async function applyEdit(
 
   await endWithout(em, post, channels, { ...deps, now: deps.now() });
   await recordAudit(em, caller, 'post.edited', postId);
-  const isUnfinished = status === 'draft' && channels.sending.length > 0;
-  return timeChanged ? { ...toSync(post), isUnfinished, requestId } : null;
+  const isStillSending = status === 'draft' && channels.sending.length > 0;
+  return timeChanged ? { ...toSync(post), isStillSending, requestId } : null;
 }
 
 /** Warnings about the request as a whole. @param missing Says which files were deleted. */
@@ -210,8 +205,7 @@ async function editContent(
   const values = valuesOf(channels, content);
   const inOptions = { sent: [...sent, ...ofChannels], inDefaults, values };
   const media = await editPostMedia(em, post, { ...edit, owner, inOptions }, deps.now());
-  const isChanged = media.isChanged || !isDeepStrictEqual(content, before);
-  return { content, media, isChanged };
+  return { content, media };
 }
 
 /** All values of the post's options, of the defaults that it keeps, and the channels' own files. */

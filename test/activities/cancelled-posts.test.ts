@@ -43,18 +43,18 @@ for (const [what, stop] of [
     network.blind = down;
     await steps.attempt(post, id);
     t.is(await steps.cancel(post), 1);
-    await steps.finalize(post, go, { canceled: true, signalled: 2 });
+    await steps.finalize(post, go);
     await steps.edit(post, { schedule_in_minutes: 600 });
     t.is((await channel())?.status, 'scheduled');
 
     await stop(steps, post);
     t.like(await channel(), { status: 'retrying', error_code: 'network_unavailable' });
-    t.like(steps.messages.at(-1), { status: 'draft', isUnfinished: true });
+    t.like(steps.messages.at(-1), { status: 'draft', isStillSending: true });
     network.blind = undefined;
     steps.pass(10 * minute);
     const again = await steps.claimOrThrow(post);
     await steps.attempt(post, id);
-    await steps.finalize(post, again, { canceled: true, signalled: 4 });
+    await steps.finalize(post, again);
 
     t.is((await steps.show(post)).status, 'published');
     t.like(await channel(), { status: 'published', error: null, retry_at: null });
@@ -69,33 +69,13 @@ test('each cancel counts a send between its intent and its request', async (t) =
   interrupt(network, 'send', async () => {
     counted.push(await steps.cancel(post));
     await steps.edit(post, { schedule_in_minutes: 600 });
-    await steps.finalize(post, go, { canceled: false, signalled: 3 });
+    await steps.finalize(post, go);
     counted.push(await steps.cancel(post));
   });
   await steps.attempt(post, id);
 
   t.deepEqual(counted, [1, 1]);
   t.is((await steps.show(post)).channels[0]?.status, 'published');
-});
-
-test('a cancelled send whose worker died shows as retrying, and a new time schedules it', async (t) => {
-  const { network, steps, post, go, id, channel } = await claimed(t);
-  interrupt(network, 'send', async () => {
-    t.is(await steps.cancel(post), 1);
-    throw new Error('The worker dies here.');
-  });
-  network.blind = down;
-  await steps.attempt(post, id);
-  const em = steps.deps.orm.em.fork();
-  await em.execute(
-    `update post_channels set status = 'publishing', retry_at = null, error = null, error_code = null where id = ?`,
-    [id],
-  );
-  await steps.finalize(post, go, { canceled: true, signalled: 2 });
-  t.like(await channel(), { status: 'retrying', error_code: 'network_unavailable' });
-
-  await steps.edit(post, { schedule_in_minutes: 600 });
-  t.like(await channel(), { status: 'scheduled', error: null, retry_at: null });
 });
 
 test('a cancelled post that loses its unsent channels ends as published, with its event', async (t) => {
@@ -107,7 +87,7 @@ test('a cancelled post that loses its unsent channels ends as published, with it
   const go = await steps.claimOrThrow(post);
   await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
   await steps.cancel(post);
-  await steps.finalize(post, go, { canceled: true, signalled: 2 });
+  await steps.finalize(post, go);
   t.is((await steps.show(post)).status, 'draft');
 
   await steps.edit(post, { channel_ids: [steps.channels['a'] ?? ''] });
@@ -203,7 +183,7 @@ async function doubtfulDraft(t: ExecutionContext, networks: Record<'a' | 'b', Fa
   networks.a.blind = cannotTell;
   await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
   t.is(await steps.cancel(post), 0);
-  await steps.finalize(post, go, { canceled: true, signalled: 2 });
+  await steps.finalize(post, go);
   steps.pass(2 * minute);
   const { channels: shown } = await steps.show(post);
   t.deepEqual(
@@ -230,7 +210,7 @@ for (const [what, ask] of [
       await steps.edit(post, { schedule_in_minutes: 600 });
     });
     await steps.attempt(post, id);
-    await steps.finalize(post, go, { canceled: false, signalled: 3 });
+    await steps.finalize(post, go);
     t.deepEqual(await steps.events(post), ['post.published']);
     await ask(made).catch(() => undefined);
 
@@ -254,7 +234,7 @@ test('a rescheduled post whose worker died shows as scheduled, and is found at i
     throw new CancelledFailure('The worker is gone.');
   };
   await t.throwsAsync(steps.attempt(post, id));
-  await steps.finalize(post, go, { canceled: true, signalled: 2 });
+  await steps.finalize(post, go);
   await steps.edit(post, { schedule_in_minutes: 60 * 24 }); // While the workflow waits before its next claim.
 
   t.is((await steps.claim(post)).kind, 'not_due');

@@ -13,7 +13,7 @@ test('a post that failed although it was cancelled is sent again by a retry', as
   network.fates.push(fails('content_refused'));
   interrupt(network, 'send', () => steps.cancel(post));
   await steps.attemptAll(post, go);
-  t.is((await steps.finalize(post, go, { canceled: true, signalled: 2 })).status, 'failed');
+  t.is((await steps.finalize(post, go)).status, 'failed');
 
   await steps.retry(post);
   t.is((await steps.claim(post)).kind, 'go');
@@ -28,12 +28,10 @@ test('a repeated finalize whose first response was lost leaves a retry alone', a
   t.is(first.deliveryIds.length, 1);
 
   await steps.retry(post);
-  for (const signalled of [1, 2]) {
-    t.deepEqual(await steps.finalize(post, go, { signalled }), {
-      status: 'gone',
-      deliveryIds: first.deliveryIds, // They may have been lost with the response.
-    });
-  }
+  t.like(await steps.finalize(post, go), {
+    end: null,
+    deliveryIds: first.deliveryIds, // They may have been lost with the response.
+  });
 
   t.is((await steps.show(post)).status, 'publishing');
   const again = await steps.claimOrThrow(post);
@@ -41,24 +39,6 @@ test('a repeated finalize whose first response was lost leaves a retry alone', a
   await steps.attemptAll(post, again);
   await steps.finalize(post, again);
   t.deepEqual(await steps.events(post), ['post.failed', 'post.published']);
-});
-
-test('a cancelled post whose attempt fails is a draft without a failure event, whether or not its workflow got the signal', async (t) => {
-  for (const signalled of [true, false]) {
-    const { steps, network, post, go } = await claimed(t);
-    network.fates.push(fails('network_unavailable'));
-    interrupt(network, 'send', () => steps.cancel(post));
-    await steps.attemptAll(post, go);
-    // Between the attempt and the finalize, the channel shows neither a failure nor a retry.
-    t.like((await steps.show(post)).channels[0], { status: 'draft', error: null, retry_at: null });
-
-    t.is(
-      (await steps.finalize(post, go, signalled ? { canceled: true, signalled: 2 } : {})).status,
-      'draft',
-    );
-    t.like((await steps.show(post)).channels[0], { status: 'draft', error: null });
-    t.deepEqual(await steps.events(post), []);
-  }
 });
 
 test('an attempt that fails after its post was cancelled and rescheduled leaves the post for the new time', async (t) => {
@@ -69,7 +49,7 @@ test('an attempt that fails after its post was cancelled and rescheduled leaves 
     await steps.edit(post, { body: 'Better', schedule_in_minutes: 60 });
   });
   await steps.attemptAll(post, go);
-  t.is((await steps.finalize(post, go, { signalled: 3 })).status, 'gone');
+  t.is((await steps.finalize(post, go)).end, null);
 
   const { status, channels } = await steps.show(post);
   t.is(status, 'scheduled');
@@ -93,7 +73,7 @@ test('a post that is cancelled and rescheduled while its worker is dead is not s
   await steps.edit(post, { body: 'Better', schedule_in_minutes: 60 });
   await steps.attemptAll(post, go);
   t.deepEqual(network.live, []);
-  await steps.finalize(post, go, { signalled: 3 });
+  t.is((await steps.claim(post)).kind, 'not_due');
   const { channels } = await steps.show(post);
   t.deepEqual(
     channels.map(({ status }) => status),

@@ -58,7 +58,7 @@ test('a cancelled post that was live before its worker died ends as published, e
   t.is(await steps.cancel(post), 1);
   steps.pass(25 * hour);
 
-  t.like(await steps.finalize(post, go, { canceled: true, signalled: 2 }), { unfinished: true });
+  t.is((await steps.finalize(post, go)).end, null);
   const again = await steps.claimOrThrow(post);
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
   t.is((await steps.finalize(post, again)).status, 'published');
@@ -90,40 +90,6 @@ for (const canceled of [false, true]) {
     t.is(network.live.length, 1);
   });
 }
-
-test('a post that a restored database has as a draft while its workflow publishes it ends unconfirmed', async (t) => {
-  const network = fakeNetwork();
-  const { steps, post, go, id } = await claimed(t, network);
-  const em = steps.deps.orm.em.fork();
-  await em.execute(`update posts set status = 'draft', revision = 0 where id = ?`, [post]);
-  await em.execute(`update post_channels set status = 'draft' where id = ?`, [id]);
-
-  t.is((await steps.finalize(post, go)).status, 'failed');
-  const { status, channels } = await steps.show(post);
-  t.is(status, 'failed');
-  t.like(channels[0], { status: 'unconfirmed', error_code: 'unconfirmed' });
-  t.regex(channels[0]?.error ?? '', /may have accepted this post/v);
-});
-
-test('a post that a restored database has at a later time while its workflow publishes it ends unconfirmed', async (t) => {
-  const network = fakeNetwork();
-  const { steps, post, go, id } = await claimed(t, network);
-  await steps.deps.orm.em
-    .fork()
-    .execute(
-      `update posts set status = 'scheduled', revision = 1000001, scheduled_at = scheduled_at + interval '1 day' where id = ?`,
-      [post],
-    );
-  await steps.finalize(post, go);
-  t.is((await steps.show(post)).channels[0]?.status, 'unconfirmed');
-
-  steps.pass(25 * hour);
-  const again = await steps.claimOrThrow(post);
-  t.deepEqual(again.targets, []);
-  t.is((await steps.finalize(post, again)).status, 'failed');
-  t.like(await steps.attempt(post, id), { kind: 'done', status: 'unconfirmed' });
-  t.deepEqual(network.live, []);
-});
 
 /**
  * A post whose first request is stuck in transit while its worker was killed. The network waits as long as Bluesky,
@@ -174,7 +140,7 @@ test('a refused resend proves nothing about the stuck request', async (t) => {
   network.fates.push(fails('network_unavailable'));
   t.like(await steps.attempt(post, id), { kind: 'again' });
   await steps.cancel(post);
-  await steps.finalize(post, go, { canceled: true, signalled: 2 });
+  await steps.finalize(post, go);
   await steps.edit(post, { body: 'New', schedule_in_minutes: 0 }).catch(() => undefined);
   for (const { postChannelId } of await targetsOf(steps.claim(post))) {
     await steps.attempt(post, postChannelId);

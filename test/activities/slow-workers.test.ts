@@ -27,10 +27,10 @@ async function claimed(steps: PostSteps) {
   return { post, go, id: go.targets[0]?.postChannelId ?? '' };
 }
 
-test('an attempt that hung until its post was cancelled sends nothing when it resumes', async (t) => {
+test('an attempt that hung until its cancelled post was reconciled sends nothing when it resumes', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
-  const { post, go, id } = await claimed(steps);
+  const { post, id } = await claimed(steps);
   const hang = Promise.withResolvers<void>();
   const hung = Promise.withResolvers<void>();
   interrupt(network, 'prepare', async () => {
@@ -40,7 +40,8 @@ test('an attempt that hung until its post was cancelled sends nothing when it re
   const first = steps.attempt(post, id);
   await hung.promise;
   t.is(await steps.cancel(post), 1);
-  t.is((await steps.finalize(post, go, { canceled: true, signalled: 2 })).status, 'draft');
+  await steps.claimOrThrow(post);
+  t.like(await steps.attempt(post, id), { kind: 'done', status: 'draft' });
 
   hang.resolve();
   await t.throwsAsync(first);
@@ -60,7 +61,7 @@ test('of two concurrent attempts of two runs only one sends', async (t) => {
   const first = steps.attempt(post, id);
   await hung.promise;
   await steps.cancel(post);
-  await steps.finalize(post, go, { canceled: true, signalled: 2 });
+  await steps.finalize(post, go);
   await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
   await steps.claim(post);
   interrupt(network, 'send', async () => {
@@ -83,7 +84,7 @@ test('an attempt that hung since before a cancel does not send the old text whil
   const first = steps.attempt(post, id);
   await hung.promise;
   await steps.cancel(post);
-  await steps.finalize(post, go, { canceled: true, signalled: 2 });
+  await steps.finalize(post, go);
   await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
   await steps.claim(post);
   interrupt(network, 'upload', async () => {

@@ -32,7 +32,7 @@ export async function publish(
     await new MockActivityEnvironment(undefined, { logger }).run(publishChannel, deps, request);
   }
 
-  const end = { workspaceId, postId, revision, canceled: false, claimed: revision };
+  const end = { workspaceId, postId, revision };
   const { deliveryIds } = await finalizePost(deps, end);
   for (const deliveryId of deliveryIds) {
     await attempt(attemptDelivery, deps, { workspaceId, deliveryId });

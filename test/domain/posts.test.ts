@@ -135,6 +135,7 @@ test('an error that a retry cannot help ends the channel at once, with its own c
     'disconnected',
     'permission_missing',
     'too_late',
+    'cancelled',
     'unconfirmed',
     'not_published',
   ]);
@@ -154,7 +155,11 @@ test('a channel has 5 attempts in all, and a day', (t) => {
 
 test('the error of each ended channel names the next step', (t) => {
   for (const code of channelErrorCodes) {
-    t.regex(failureAdvice(code, null), /(?:[Rr]etry|make a new post|settle)[^.]*\.$/v, code);
+    t.regex(
+      failureAdvice(code, null),
+      /(?:[Rr]etry|make a new post|settle|new time)[^.]*\.$/v,
+      code,
+    );
   }
 });
 

@@ -1,9 +1,9 @@
+import { fateOfChannel } from '../../domain/after-attempt.ts';
 import { markKnown, markNew, newRows, noteAnswer, notTaken, send, sentIn } from './send-steps.ts';
 import {
   drop,
   refinalizePost,
   isFinal,
-  isOut,
   put,
   rowsThatCount,
   type Bounds,
@@ -56,19 +56,20 @@ export function* attemptSteps(state: State, bounds: Bounds, slot: 0 | 1): Genera
  */
 export function startAttempt(state: State, { faults }: Bounds): State {
   const isUnderWay = state.channel === 'publishing' || state.channel === 'retrying';
+  const isCancelled = state.status === 'draft' && isUnderWay;
+  const last = Math.max(...state.ledger.map(({ run }) => run));
   const attempt: Attempt = {
     at: 'read',
-    run: state.run,
+    run: isCancelled && state.ledger.length > 0 ? last : state.run,
     text: state.text,
     isForbidden: false,
     isPublishing: state.status === 'publishing',
-    isFinishing:
-      state.status === 'draft' && isUnderWay && rowsThatCount(state.ledger, state.run).some(isOut),
+    isCancelled,
     view: state.ledger,
     finding: null,
     isStale: false,
   };
-  if (isFinal(state.channel) || !(attempt.isPublishing || attempt.isFinishing)) {
+  if (isFinal(state.channel) || !(attempt.isPublishing || isCancelled)) {
     return end(state, 0);
   }
 
@@ -92,12 +93,11 @@ function advance(state: State, bounds: Bounds, slot: 0 | 1, attempt: Attempt): [
   }
 
   const remaining = rows.filter((row) => row.state !== 'sent');
-  const isOther = attempt.isFinishing && Math.max(...rows.map(({ run }) => run)) !== attempt.run;
-  if (attempt.isFinishing && (isOther ? remaining.length > 0 : remaining.length === rows.length)) {
-    return ['stops', stop(state, slot)];
+  if (attempt.isCancelled && (rows.length === 0 || remaining.length > 0)) {
+    return ['stops', put(state, slot, { ...attempt, at: 'failing', finding: 'never' })];
   }
 
-  if (rows.length > 0 && rows.length < bounds.parts && !attempt.isFinishing) {
+  if (rows.length > 0 && rows.length < bounds.parts && !attempt.isCancelled) {
     return ['adds the missing rows', put(...addRows(state, bounds, slot, attempt))];
   }
 
@@ -175,32 +175,24 @@ function fail(state: State, slot: 0 | 1, attempt: Attempt): State {
   }
 
   const isInDoubt = rows.some((row) => row.state === 'sending');
+  const isLast = state.isOver || (attempt.finding === 'never' && !isInDoubt);
+  const fate = fateOfChannel({
+    post: state.status,
+    isInDoubt,
+    isPartLive: rows.some((row) => row.state === 'sent'),
+    next: isLast
+      ? { kind: 'give_up', code: attempt.isCancelled ? 'cancelled' : 'content_refused' }
+      : { kind: 'retry', atMs: 0, counts: true },
+  });
   const isUnderWay = state.channel === 'publishing' || state.channel === 'retrying';
-  if (state.isOver || (attempt.finding === 'never' && !isInDoubt)) {
-    const ended: State = isUnderWay
-      ? { ...state, channel: isInDoubt ? 'unconfirmed' : 'failed' }
-      : state;
-    const isCancelled = state.status === 'draft' && isFinal(ended.channel);
-    return end(isCancelled ? refinalizePost(ended) : ended, slot);
+  const channel = fate === 'retry' ? 'retrying' : fate === 'cancelled' ? 'failed' : fate;
+  const to: State = isUnderWay ? { ...state, channel } : state;
+  if (fate === 'retry') {
+    return drop(to, slot);
   }
 
-  if (state.status === 'publishing' || (state.status === 'draft' && rows.some(isOut))) {
-    return drop(isUnderWay ? { ...state, channel: 'retrying' } : state, slot);
-  }
-
-  return stop(state, slot);
-}
-
-/** The post was cancelled and perhaps rescheduled: open parts are reconciled when it is due. */
-function stop(state: State, slot: 0 | 1): State {
-  const isNewer = state.status === 'draft' && state.ledger.some(isOut);
-  if (isNewer || state.status === 'publishing') {
-    return drop(state, slot); // Another attempt has sent since, or the post is published again.
-  }
-
-  const channel = state.status === 'scheduled' ? 'scheduled' : 'draft';
-  const isUnderWay = state.channel === 'publishing' || state.channel === 'retrying';
-  return end(isUnderWay ? { ...state, channel } : state, slot);
+  const hasEnded = (fate === 'failed' || fate === 'unconfirmed') && isFinal(to.channel);
+  return end(state.status === 'draft' && hasEnded ? refinalizePost(to) : to, slot);
 }
 
 /** The activity is over. An activity that timed out in Temporal changes nothing. */

@@ -41,11 +41,11 @@ function cancel(state: State): State | null {
 
   const rows = rowsThatCount(state.ledger, state.run);
   const goesOn = rows.some(isOpen) || (rows.length > 0 && rows.every(isOut));
-  const channel = goesOn ? 'retrying' : 'draft';
+  const channel = goesOn ? 'retrying' : rows.some(isOut) ? 'failed' : 'draft';
   const isSent = state.channel === 'publishing' || isFinal(state.channel);
   // A part that is being sent or in doubt is counted in the response and may go out.
   return {
-    ...(channel === 'draft' && !isSent ? forbidOlder(state) : state),
+    ...(channel !== 'retrying' && !isSent ? forbidOlder(state) : state),
     status: 'draft',
     isDue: false,
     revision: state.revision + 1,

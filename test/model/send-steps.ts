@@ -41,7 +41,7 @@ export function markKnown(state: State, attempt: Attempt, next: Row | undefined)
     row !== undefined &&
     state.channel === 'publishing' &&
     (row.state === 'ready' || row.state === 'refused') &&
-    (state.run === attempt.run || (row.part > 0 && state.text === attempt.text)) &&
+    state.run === attempt.run &&
     !state.ledger.some(
       (other) =>
         other !== row &&

@@ -18,7 +18,7 @@ export type Fault =
   | 'ignores a concurrent cancel'
   /** A rescheduled draft stays in the cancelled run, unless the ledger has rows of that run. */
   | 'keeps the run'
-  /** Only the post's own workflow finishes a cancelled send. */
+  /** Only the post's own workflow reconciles a cancelled send. */
   | 'leaves a cancelled send'
   /** A keyed network is sent to again at once, because an equal key makes no second post. */
   | 'sends again at once'
@@ -82,7 +82,8 @@ export type Database = {
 
 export type Workflow = {
   readonly heard: number;
-  readonly canceled: boolean;
+  /** It claims at once: the post was cancelled, or its publishing was interrupted. */
+  readonly isAsking: boolean;
   /** The revision of its claim; null while it waits for the due time. */
   readonly claimed: number | null;
   /** A signal arrived since the claim. */
@@ -99,8 +100,8 @@ export type Attempt = {
   /** A cancel since the read forbids any further send of this text. */
   readonly isForbidden: boolean;
   readonly isPublishing: boolean;
-  /** The post was cancelled while the channel was being sent: the live parts are completed. */
-  readonly isFinishing: boolean;
+  /** The post was cancelled while the channel was being sent: open parts are reconciled. */
+  readonly isCancelled: boolean;
   /** The ledger at the last read. */
   readonly view: readonly Row[];
   /** `found`: the network showed it. `taken`: the network's response confirmed it. */

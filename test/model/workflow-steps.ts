@@ -1,4 +1,4 @@
-import { isFinal, isOut, type Bounds, type State, type Step, type Workflow } from './state.ts';
+import { isFinal, type Bounds, type State, type Step, type Workflow } from './state.ts';
 import { startAttempt } from './attempt-steps.ts';
 
 /** Syncs of the post, and the next steps of its workflow (temporal/, workflows/, the sweep). */
@@ -18,7 +18,7 @@ export function* workflowSteps(state: State, bounds: Bounds): Generator<Step> {
   }
 
   if (workflow.claimed === null) {
-    const to = workflow.canceled ? { ...state, workflow: null } : claim(state, bounds, workflow);
+    const to = claim(state, bounds, workflow);
     if (to) {
       yield { name: 'claim', to, isCalm: true };
     }
@@ -28,7 +28,8 @@ export function* workflowSteps(state: State, bounds: Bounds): Generator<Step> {
       : startAttempt(state, bounds);
     yield { name: 'attempt starts', to, isCalm: true };
   } else if (workflow.isDone) {
-    yield { name: 'finalize', to: finalize(state, bounds, workflow), isCalm: true };
+    const to = workflow.isStopped ? askAgain(state, workflow) : finalize(state, workflow);
+    yield { name: workflow.isStopped ? 'is interrupted' : 'finalize', to, isCalm: true };
   }
 }
 
@@ -37,8 +38,10 @@ function tell(state: State, bounds: Bounds): State {
   const synced = { ...state, synced: revision };
   const isWanted = status === 'scheduled' || status === 'publishing';
   if (workflow === null) {
-    const isStarted = isWanted || isUnfinished(state, bounds);
-    return isStarted ? { ...synced, workflow: begunBy(revision) } : synced;
+    const isStarted = isWanted || isStillSending(state, bounds);
+    return isStarted
+      ? { ...synced, workflow: { ...waiting(revision), isAsking: !isWanted } }
+      : synced;
   }
 
   const isNews = revision > workflow.heard && (isWanted || status === 'draft');
@@ -48,25 +51,28 @@ function tell(state: State, bounds: Bounds): State {
         workflow: {
           ...workflow,
           heard: revision,
-          // A sleeping workflow claims at once when a cancelled send has to be finished.
-          canceled:
-            status === 'draft' && (workflow.claimed !== null || !isUnfinished(state, bounds)),
+          isAsking: workflow.isAsking || status === 'draft',
           isStopped: workflow.claimed !== null,
         },
       }
     : synced;
 }
 
-const begunBy = (revision: number): Workflow => ({
+const waiting = (revision: number): Workflow => ({
   heard: revision,
-  canceled: false,
+  isAsking: false,
   claimed: null,
   isStopped: false,
   isDone: false,
 });
 
-/** The post was cancelled while its channel was being sent, and its workflow has to finish the send. */
-const isUnfinished = ({ status, channel }: State, { faults }: Bounds): boolean =>
+const askAgain = (state: State, { heard }: Workflow): State => ({
+  ...state,
+  workflow: { ...waiting(heard), isAsking: true },
+});
+
+/** The post was cancelled while its channel was being sent, and its workflow has to reconcile the send. */
+const isStillSending = ({ status, channel }: State, { faults }: Bounds): boolean =>
   status === 'draft' &&
   (channel === 'publishing' || channel === 'retrying') &&
   !faults.includes('leaves a cancelled send');
@@ -74,83 +80,55 @@ const isUnfinished = ({ status, channel }: State, { faults }: Bounds): boolean =
 /** Finds a post without a workflow and puts it back into the outbox. */
 function sweep(state: State, bounds: Bounds): State | null {
   const isLost =
-    state.status === 'scheduled' || state.status === 'publishing' || isUnfinished(state, bounds);
+    state.status === 'scheduled' || state.status === 'publishing' || isStillSending(state, bounds);
   return isLost && state.synced === state.revision
     ? { ...state, synced: state.revision - 1 }
     : null;
 }
 
-function claim(state: State, bounds: Bounds, workflow: Workflow): State | null {
-  const { status, revision, isDue } = state;
-  const claimed: Workflow = { ...workflow, heard: revision, claimed: revision };
-  if (status === 'publishing' || isUnfinished(state, bounds)) {
+function claim(state: State, bounds: Bounds, { isAsking }: Workflow): State | null {
+  const { status, revision, isDue, channel } = state;
+  const claimed: Workflow = { ...waiting(revision), claimed: revision };
+  if (status === 'publishing' || isStillSending(state, bounds)) {
     return { ...state, workflow: claimed };
   }
 
-  if (status === 'scheduled') {
-    return isDue ? { ...state, status: 'publishing', workflow: claimed } : null; // The workflow keeps sleeping.
+  if (status === 'scheduled' && isDue) {
+    return { ...state, status: 'publishing', workflow: claimed };
   }
 
-  return { ...state, workflow: null };
+  if (status !== 'scheduled') {
+    return { ...state, workflow: null };
+  }
+
+  const isUnderWay = channel === 'publishing' || channel === 'retrying';
+  // Not due: the workflow sleeps, and no attempt is under way.
+  return isAsking
+    ? { ...state, channel: isUnderWay ? 'scheduled' : channel, workflow: waiting(revision) }
+    : null;
 }
 
-function finalize(state: State, bounds: Bounds, workflow: Workflow): State {
+function finalize(state: State, workflow: Workflow): State {
   const ended = endPost(state, workflow);
-  const isLast = workflow.canceled || workflow.heard === (workflow.claimed ?? 0);
-  const isAgain = !isLast || (ended.status === 'draft' && isUnfinished(ended, bounds));
-  const again: Workflow = {
-    ...workflow,
-    canceled: false,
-    claimed: null,
-    isStopped: false,
-    isDone: false,
-  };
-  return { ...ended, workflow: isAgain ? again : null };
+  const isOver = ended.status === 'published' || ended.status === 'failed';
+  return isOver && workflow.heard === workflow.claimed
+    ? { ...ended, workflow: null }
+    : askAgain(ended, workflow);
 }
 
-function endPost(
-  state: State,
-  { heard, claimed, isStopped, canceled: isCancelled }: Workflow,
-): State {
+/** Ends a post that is being published, unless it was retried since the claim. */
+function endPost(state: State, { claimed }: Workflow): State {
   const { status, revision, run, events } = state;
-  const canceled = isStopped && isCancelled;
-  const hasMovedOn =
-    (status === 'scheduled' && (!canceled || revision > heard)) ||
-    (status === 'publishing' && revision > (canceled ? heard : (claimed ?? heard)));
-  if (hasMovedOn) {
-    const isOpen = ['publishing', 'retrying'].includes(state.channel);
-    return status === 'scheduled' && isOpen ? { ...state, channel: 'scheduled' } : state;
-  }
-
-  if (status === 'published' || status === 'failed') {
-    return state;
-  }
-
-  const ended = endChannel(state, canceled || status === 'draft');
-  if (!isFinal(ended.channel)) {
-    return { ...ended, status: 'draft', isDue: false };
-  }
-
-  return {
-    ...ended,
-    status: ended.channel === 'published' ? 'published' : 'failed',
-    events: events.includes(run) ? events : [...events, run],
-  };
-}
-
-/** A channel that is still open was stopped. A cancel lets parts finish that are live or may be. */
-function endChannel(state: State, isCancelled: boolean): State {
-  const { channel, status } = state;
-  if (!['scheduled', 'publishing', 'retrying'].includes(channel)) {
+  if (status !== 'publishing' || revision > (claimed ?? 0)) {
     return state;
   }
 
   const isInDoubt = state.ledger.some((row) => row.state === 'sending');
-  const isSomeOut = state.ledger.some(isOut);
-  const goesOn = channel === 'retrying' && status !== 'draft' ? isInDoubt : isSomeOut;
-  if (isCancelled && channel !== 'scheduled' && goesOn) {
-    return { ...state, channel: 'retrying' };
-  }
-
-  return { ...state, channel: isInDoubt ? 'unconfirmed' : isCancelled ? 'draft' : 'failed' };
+  const channel = isFinal(state.channel) ? state.channel : isInDoubt ? 'unconfirmed' : 'failed';
+  return {
+    ...state,
+    channel,
+    status: channel === 'published' ? 'published' : 'failed',
+    events: events.includes(run) ? events : [...events, run],
+  };
 }

@@ -104,7 +104,7 @@ function restore(restored: State, { revision }: State, { faults }: Bounds): Stat
 
   const { status, channel, hasEndedSince, workflow } = stopped;
   const isWanted = status === 'scheduled' || status === 'publishing';
-  const hasBegun = hasEndedSince || (workflow && workflow.claimed !== null);
+  const hasBegun = hasEndedSince || (workflow && (workflow.claimed !== null || workflow.isAsking));
   if ((hasBegun || (isWanted && stopped.isDue)) && channel !== 'published') {
     return { ...inDoubt(stopped), status: 'failed' };
   }

@@ -1,8 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { claimPost, type Claim } from '../../activities/claim-post.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
-import { finalizePost } from '../../activities/finalize-post.ts';
-import type { Finalized } from '../../activities/end-of-post.ts';
+import { finalizePost, type Finalized } from '../../activities/finalize-post.ts';
 import {
   publishChannel,
   type ChannelOutcome,
@@ -20,6 +19,7 @@ import { showPost } from '../../services/posts/read-posts.ts';
 import { storeWorkspaceKey } from '../../services/workspaces/write-workspaces.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
 import { scopes } from '../../domain/api-keys.ts';
+import type { PostStatus } from '../../domain/statuses.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import type { Network } from '../../networks/network.ts';
 import { openNetworks } from '../../networks/registry.ts';
@@ -63,12 +63,11 @@ export type PostSteps = {
   readonly attempt: (post: string, postChannelId: string) => Promise<Attempted<ChannelOutcome>>;
   /** Makes one attempt for each channel of a claim, one after the other. */
   readonly attemptAll: (post: string, claimed: Go) => Promise<void>;
-  /** @param claimed The workflow's claim. @param heard The highest revision that the workflow has received. */
+  /** @param claimed The workflow's claim. @returns the post's status, too. */
   readonly finalize: (
     post: string,
     claimed: Go,
-    how?: { readonly canceled?: boolean; readonly signalled?: number },
-  ) => Promise<Finalized>;
+  ) => Promise<Finalized & { readonly status: PostStatus | undefined }>;
   /** Adds a webhook endpoint for these event types. */
   readonly subscribe: (...events: readonly string[]) => Promise<void>;
   /** The types of the events that ended the post or its removal, in order. */
@@ -184,8 +183,18 @@ function workerSteps(
 
       return claimed;
     },
-    finalize: (postId, { revision: claimed }, { canceled = false, signalled = claimed } = {}) =>
-      finalizePost(deps, { workspaceId, postId, revision: signalled, canceled, claimed }),
+    finalize: async (postId, { revision }) => {
+      const finalized = await finalizePost(deps, { workspaceId, postId, revision });
+      if (finalized.end) {
+        const status = finalized.end.outcome === 'published' ? 'published' : 'failed';
+        return { ...finalized, status };
+      }
+
+      const [post] = await deps.orm.em
+        .fork()
+        .execute<{ status: PostStatus }[]>('select status from posts where id = ?', [postId]);
+      return { ...finalized, status: post?.status };
+    },
   };
 }
 

@@ -71,7 +71,7 @@ const slow = [
   'webhooks/unstored-attempts',
   'webhooks/workers',
   'workflows/cancel-midway',
-  'workflows/cancel-unfinished',
+  'workflows/cancelled-sends',
   'workflows/database-decides',
   'workflows/disconnected-channels',
   'workflows/failed-workflows',

@@ -35,10 +35,10 @@ async function cancelledPost() {
     cancelled,
     start: () => syncPost(temporal, em, scheduled),
     /** The cancel's sync, with this workflow client. */
-    cancel: (workflow: object, isUnfinished = false) =>
+    cancel: (workflow: object, isStillSending = false) =>
       syncPost(Object.create(temporal, { workflow: { value: workflow } }) as Client, em, {
         ...cancelled,
-        isUnfinished,
+        isStillSending,
       }),
     relay: () => relayOnce({ ...punctual, client: temporal, log: testLog }),
     isSynced: async (): Promise<boolean> => {

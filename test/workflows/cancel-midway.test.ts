@@ -101,7 +101,7 @@ test('a cancel lets a channel that is being sent finish, and stops one that has 
   t.like(cancelled, { status: 'draft', scheduled_at: null });
   slow.release();
 
-  t.is(await result(), 'draft');
+  t.is(await result(), 'stopped');
   const after = await shown();
   t.is(after.status, 'draft');
   t.like(after.channels[0], { channel_id: channels.slow, status: 'published', error: null });
@@ -162,7 +162,7 @@ test('a channel that waits for an automatic retry is a draft after a cancel, and
 
   t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 0);
 
-  t.is(await result(), 'draft');
+  t.is(await result(), 'stopped');
   const { channels } = await shown();
   t.like(channels[0], { status: 'draft', error: null, error_code: null, retry_at: null });
   t.is(network.live.length, 0);

@@ -133,7 +133,7 @@ test('the outcome of a failed post is "failed", and of a cancelled one "cancelle
     (outcome) => outcome === 'pending',
   );
   await client.post(`/posts/${id}/cancel`);
-  t.is(await handleOf(id).result(), 'canceled');
+  t.is(await handleOf(id).result(), 'stopped');
   t.is(await outcomeOf(handleOf(id)), 'cancelled');
 });
 

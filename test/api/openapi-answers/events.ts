@@ -54,7 +54,7 @@ export async function makeEvents(punctual: Punctual, client: Client): Promise<st
       ]);
     }
 
-    const end = { workspaceId, postId, revision: 1, canceled: false, claimed: 1 };
+    const end = { workspaceId, postId, revision: 1 };
     deliveryIds.push(...(await finalizePost(deps, end)).deliveryIds);
     postIds.push(postId);
   }

@@ -164,7 +164,7 @@ test('the workflow of a deleted post ends before its time', async (t) => {
   const handle = workflowOf(id);
   await untilAsleep(handle);
   t.is((await client.delete(`/posts/${id}`)).status, 200);
-  t.is(await handle.result(), 'canceled');
+  t.is(await handle.result(), 'stopped');
   t.deepEqual(network.sends, []);
 });
 

@@ -132,7 +132,7 @@ test('a settled channel of a cancelled post keeps its outcome when the post is s
     clear.fates.push({ kind: 'fails', error: busy });
     const { post, claimed } = await publish({ body: 'Hello' }, { also: true });
     await posts.cancel(post);
-    await posts.finalize(post, claimed, { canceled: true });
+    await posts.finalize(post, claimed);
     posts.pass(longEnoughMs);
     await posts.settle(post, channels.mute, answer);
     t.like(await posts.show(post), { status: 'draft', summary: { pending: 1 } });

@@ -33,7 +33,7 @@ async function publish({ workspaceId }: Client, postId: string): Promise<string>
   const { postChannelId } = target;
   const made = await attempt(publishChannel, deps, { workspaceId, postId, postChannelId });
   const { revision } = claimed;
-  await finalizePost(deps, { workspaceId, postId, revision, canceled: false, claimed: revision });
+  await finalizePost(deps, { workspaceId, postId, revision });
   return made.kind === 'done' ? made.status : made.kind;
 }
 

@@ -92,6 +92,7 @@ export function faultsOf(
     ...must(
       !channels.some((channel) => channel.status === 'publishing') ||
         (workflow.run?.sending ?? null) !== null ||
+        workflow.run?.isAsking === true ||
         (status === 'draft' && isToBeFinished),
       'No workflow sends a channel that is being sent.',
     ),

@@ -146,7 +146,7 @@ export class SimulatedPost {
     Object.assign(behaviour, before);
     const { run } = this.#workflow;
     const what = run?.sending ? `sending, ${run.sending.attempts.size} to go` : 'waiting';
-    this.#note(`workflow: ${run ? `${what}, knows ${run.signalled}` : 'over'}`);
+    this.#note(`workflow: ${run ? `${what}, knows ${run.schedule.revision}` : 'over'}`);
     if (!hung) {
       this.#assertNone(publishedFaults(this.#world, may, was, await readPost(steps, this.#post)));
     }
@@ -187,10 +187,10 @@ export class SimulatedPost {
 
       const dueAt = at === null ? null : new Date(at).toISOString();
       const isSending = row.channels.some((it) => ['publishing', 'retrying'].includes(it.status));
-      const isUnfinished = status === 'draft' && isSending; // As in `worker/outbox.ts`.
+      const isStillSending = status === 'draft' && isSending; // As in `worker/outbox.ts`.
       const { workspaceId } = steps;
       const postId = this.#post;
-      await this.#receive({ workspaceId, postId, status, revision, dueAt, isUnfinished });
+      await this.#receive({ workspaceId, postId, status, revision, dueAt, isStillSending });
     }
   }
 

@@ -1,15 +1,19 @@
+import {
+  claimed,
+  interrupted,
+  signalled,
+  type PostSchedule,
+} from '../../../domain/post-schedule.ts';
+import type { PostToSync } from '../../../domain/to-sync.ts';
 import type { Go, PostSteps } from '../post-steps.ts';
 import type { Random } from './random.ts';
-import type { PostToSync } from '../../../domain/to-sync.ts';
 
 const hour = 60 * 60_000;
 
 type Run = {
-  signalled: number;
-  dueAtMs: number;
-  canceled: boolean;
-  /** It was cancelled, and a channel must still finish. */
-  unfinished: boolean;
+  schedule: PostSchedule;
+  /** It claims at once, whatever its time: its publishing was interrupted. */
+  isAsking: boolean;
   /** The claim that is being published; null while it waits. */
   sending: {
     readonly claim: Go;
@@ -36,43 +40,21 @@ export class SimulatedWorkflow {
   }
 
   /** The same decisions as `temporal/sync-post.ts`. */
-  receive({ status, revision, dueAt, isUnfinished }: PostToSync): void {
-    if (status === 'draft' && isUnfinished && !this.run) {
-      this.run = {
-        signalled: revision,
-        dueAtMs: 0,
-        canceled: false,
-        unfinished: false,
-        sending: null,
-      };
-    } else if (status === 'draft') {
-      this.#news(revision, null, isUnfinished);
-    } else if (dueAt !== null && (status === 'scheduled' || status === 'publishing')) {
-      const dueAtMs = Date.parse(dueAt);
-      if (!this.run) {
-        this.run = {
-          signalled: revision,
-          dueAtMs,
-          canceled: false,
-          unfinished: false,
-          sending: null,
-        };
-      } else if (revision > 1) {
-        this.#news(revision, dueAtMs);
-      }
+  receive({ status, revision, dueAt, isStillSending = false }: PostToSync): void {
+    const isTimed = dueAt !== null && (status === 'scheduled' || status === 'publishing');
+    const signal = { revision, dueAtMs: isTimed ? Date.parse(dueAt) : 0 };
+    if (this.run && (isTimed || status === 'draft')) {
+      this.#signal(this.run, signal);
+    } else if (isTimed || (status === 'draft' && isStillSending)) {
+      this.run = { schedule: signal, isAsking: false, sending: null };
     }
   }
 
-  #news(revision: number, dueAtMs: number | null, unfinished = false): void {
-    const { run } = this;
-    if (run && revision > run.signalled) {
-      run.signalled = revision;
-      run.canceled = dueAtMs === null;
-      run.unfinished = unfinished;
-      run.dueAtMs = dueAtMs ?? run.dueAtMs;
-      if (run.sending) {
-        run.sending.stopped = true;
-      }
+  #signal(run: Run, signal: PostSchedule): void {
+    const before = run.schedule;
+    run.schedule = signalled(before, signal);
+    if (run.sending && run.schedule !== before) {
+      run.sending.stopped = true;
     }
   }
 
@@ -92,9 +74,9 @@ export class SimulatedWorkflow {
       return null;
     }
 
-    const { canceled, dueAtMs, sending } = this.run;
+    const { schedule, isAsking, sending } = this.run;
     if (!sending) {
-      return canceled ? 0 : dueAtMs;
+      return isAsking ? 0 : schedule.dueAtMs;
     }
 
     return sending.stopped ? 0 : Math.min(Infinity, ...sending.attempts.values());
@@ -109,10 +91,7 @@ export class SimulatedWorkflow {
 
     if (run.sending) {
       await (run.sending.attempts.size > 0 ? this.#attempt(run, random) : this.#end(run, random));
-    } else if (run.canceled && !run.unfinished) {
-      this.run = null;
-    } else if (run.canceled || this.#nowMs() >= run.dueAtMs) {
-      Object.assign(run, { canceled: false, unfinished: false });
+    } else if (run.isAsking || this.#nowMs() >= run.schedule.dueAtMs) {
       await this.#claim(run, random);
     }
   }
@@ -120,21 +99,26 @@ export class SimulatedWorkflow {
   #nowMs = (): number => this.#steps.deps.now().getTime();
 
   async #claim(run: Run, random: Random | null): Promise<void> {
+    const before = run.schedule;
     const claim = await this.#steps.claim(this.#post);
     if (random?.chance(0.1)) {
       return; // The worker died; another one repeats the claim.
     }
 
+    run.isAsking = false;
     if (claim.kind === 'gone') {
-      this.run = null;
-    } else if (claim.kind === 'not_due') {
-      run.dueAtMs = Date.parse(claim.dueAt);
-      run.signalled = Math.max(run.signalled, claim.revision);
-    } else {
+      this.run = run.schedule === before ? null : run;
+      return;
+    }
+
+    const { revision } = claim;
+    const dueAtMs = claim.kind === 'not_due' ? Date.parse(claim.dueAt) : 0;
+    run.schedule = claimed(run.schedule, before, { revision, dueAtMs });
+    if (claim.kind === 'go') {
       const nowMs = this.#nowMs();
       const attempts = new Map(claim.targets.map(({ postChannelId }) => [postChannelId, nowMs]));
-      run.signalled = Math.max(run.signalled, claim.revision);
-      run.sending = { claim, attempts, sinceMs: nowMs, stopped: run.signalled > claim.revision };
+      const stopped = run.schedule.revision > revision;
+      run.sending = { claim, attempts, sinceMs: nowMs, stopped };
     }
   }
 
@@ -173,21 +157,18 @@ export class SimulatedWorkflow {
 
   async #end(run: Run, random: Random | null): Promise<void> {
     const { claim, stopped } = run.sending as NonNullable<Run['sending']>;
-    const canceled = stopped && run.canceled;
-    const end = await this.#steps.finalize(this.#post, claim, {
-      canceled,
-      signalled: run.signalled,
-    });
-    if (random?.chance(0.35)) {
-      return; // The worker died; another one finalizes again.
+    if (!stopped) {
+      const { end } = await this.#steps.finalize(this.#post, claim);
+      if (random?.chance(0.35)) {
+        return; // The worker died; another one finalizes again.
+      }
+
+      if (end && run.schedule.revision === claim.revision) {
+        this.run = null;
+        return;
+      }
     }
 
-    if (end.unfinished) {
-      Object.assign(run, { canceled: false, unfinished: false, sending: null });
-    } else if (run.canceled || run.signalled === claim.revision) {
-      this.run = null;
-    } else {
-      run.sending = null;
-    }
+    Object.assign(run, { schedule: interrupted(run.schedule), isAsking: true, sending: null });
   }
 }
