@@ -31,7 +31,7 @@ type Wanted = {
   readonly maxSide?: number;
   /** Replaces transparency with white, for networks without WebP. */
   readonly isOpaque?: boolean | undefined;
-  /** The pixels of the image; unknown ones count as many. */
+  /** The pixels of the image. Without it, an image of more than 30 million is not decoded. */
   readonly pixels?: number;
   /** The workspace of the image. */
   readonly workspaceId?: string | undefined;
@@ -52,11 +52,11 @@ const bounds = { cpuSeconds: 60, timeoutMs: 90_000, dataMb: 2048, heapMb: 128 };
  */
 export async function shrinkImage(
   image: Readable,
-  { maxBytes, maxSide = 4000, isOpaque = false, pixels = Infinity, workspaceId = '' }: Wanted,
+  { maxBytes, maxSide = 4000, isOpaque = false, pixels, workspaceId = '' }: Wanted,
   signal: AbortSignal,
 ): Promise<(SmallerImage & { readonly bytes: Buffer }) | null> {
   image.on('error', () => undefined); // It may fail before it is read.
-  const queue = pixels > mostPixels ? enterLarge : enter;
+  const queue = (pixels ?? 0) > mostPixels ? enterLarge : enter;
   const leave = await queue(workspaceId, signal).catch((error: unknown) => {
     image.destroy();
     throw error;
@@ -65,8 +65,8 @@ export async function shrinkImage(
   const [from, to] = [path.join(folder, 'from'), path.join(folder, 'to')];
   try {
     await pipeline(image, createWriteStream(from, { mode: 0o600 }), { signal });
-    const parameters = [from, to, String(maxBytes), String(maxSide), String(isOpaque)];
-    const written = await runBounded(program, parameters, bounds, signal);
+    const limits = [maxBytes, maxSide, isOpaque, pixels ? Infinity : mostPixels].map(String);
+    const written = await runBounded(program, [from, to, ...limits], bounds, signal);
     const made = JSON.parse(written ?? 'null') as SmallerImage | null; // Written by our own program.
     return made && { ...made, bytes: await readFile(to) };
   } finally {

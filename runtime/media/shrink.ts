@@ -30,10 +30,16 @@ async function shrink(
     maxBytes,
     maxSide,
     isOpaque,
-  }: { readonly maxBytes: number; readonly maxSide: number; readonly isOpaque: boolean },
+    limitInputPixels,
+  }: {
+    readonly maxBytes: number;
+    readonly maxSide: number;
+    readonly isOpaque: boolean;
+    readonly limitInputPixels: number;
+  },
 ): Promise<SmallerImage | null> {
   // First frame only, without metadata, which may contain the location.
-  const image = sharp(from, decoding).autoOrient();
+  const image = sharp(from, { ...decoding, limitInputPixels }).autoOrient();
   const keepsAlpha = (await image.metadata()).hasAlpha && !isOpaque;
   for (const [longest, quality] of attempts) {
     const side = Math.min(longest, maxSide);
@@ -54,11 +60,12 @@ async function shrink(
   return null;
 }
 
-const [, , from = '', to = '', maxBytes, maxSide, isOpaque] = process.argv;
+const [, , from = '', to = '', maxBytes, maxSide, isOpaque, maxPixels] = process.argv;
 const bounds = {
   maxBytes: Number(maxBytes),
   maxSide: Number(maxSide),
   isOpaque: isOpaque === 'true',
+  limitInputPixels: Math.min(Number(maxPixels), decoding.limitInputPixels),
 };
 const made = await shrink(from, to, bounds).catch(nullUnlessReadError);
 writeSync(1, JSON.stringify(made));

@@ -60,6 +60,11 @@ test('a file that is not an image, or cannot be made so small, gives null', asyn
   t.is(await shrink(await noise(800, 800).png().toBuffer(), 100), null);
 });
 
+test('a picture of unknown size with more than 30 million pixels is not decoded', async (t) => {
+  const create = { width: 6000, height: 5001, channels: 3, background: 'red' } as const;
+  t.is(await shrink(await sharp({ create }).webp({ effort: 0 }).toBuffer(), 1_000_000), null);
+});
+
 test('a failing stream and an aborted call end with their own errors', async (t) => {
   async function* breaking() {
     yield Buffer.from('GIF89a');
@@ -87,7 +92,7 @@ test('many images of one workspace delay another workspace’s image by at most 
   t.true(ended.indexOf('another') <= 2, ended.join(', '));
 });
 
-test('a photo does not wait for the large image of another workspace', async (t) => {
+test('a photo or a picture of a link card does not wait for the large image of another workspace', async (t) => {
   const { promise: stays, resolve: end } = Promise.withResolvers<void>();
   async function* slowly() {
     yield Buffer.from('GIF89a');
@@ -96,9 +101,11 @@ test('a photo does not wait for the large image of another workspace', async (t)
   const large = { maxBytes: 9, pixels: 98_010_000, workspaceId: 'one' };
   const waiting = shrinkImage(Readable.from(slowly()), large, never);
   const bytes = await noise(300, 200).png().toBuffer();
-  const photo = { maxBytes: 100_000, pixels: 12_000_000, workspaceId: 'another' };
-
-  t.like(await shrinkImage(Readable.from([bytes]), photo, never), { width: 300, height: 200 });
+  for (const size of [{ pixels: 12_000_000 }, {}]) {
+    const photo = { maxBytes: 100_000, ...size, workspaceId: 'another' };
+    const soon = AbortSignal.timeout(60_000);
+    t.like(await shrinkImage(Readable.from([bytes]), photo, soon), { width: 300, height: 200 });
+  }
   end();
   t.is(await waiting, null);
 });

@@ -153,7 +153,11 @@ const pictures: readonly [what: string, answer: RequestListener, says: RegExp][]
     (_, response) => response.writeHead(410).end(),
     /has no picture: it answered/v,
   ],
-  ['is not an image', (_, response) => response.end('<svg/>'), /cannot be read as one\.$/v],
+  [
+    'is not an image',
+    (_, response) => response.end('<svg/>'),
+    /cannot be read as one of up to 30 million pixels\.$/v,
+  ],
 ];
 for (const [what, answer, says] of pictures) {
   test(`a card has no image if the image ${what}`, async (t) => {
