@@ -4,6 +4,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import type { RateLimits } from '../../runtime/config/read-config.ts';
 import type { Caller, Operator } from '../../services/context.ts';
+import { createTurns, type InTurn } from '../../services/turns.ts';
 import { clientAddress, originOf } from '../rate-limits/client-address.ts';
 import {
   createConcurrencyLimit,
@@ -25,6 +26,8 @@ export type Admission = {
   readonly readAgain: <C extends Caller | Operator>(caller: C) => Promise<C>;
   /** Takes a slot of the workspace for a call with a large body. @throws AppError `rate_limited` */
   readonly holdLargeBody: (ctx: Context, workspaceId: string) => void;
+  /** Runs a call that changes or validates a post when its turn among those of the workspace comes. */
+  readonly inTurn: InTurn;
   /** Calls of a key in its current minute, in this process. */
   readonly callsOf: (keyId: string) => Promise<{ requests: number; writes: number }>;
 };
@@ -51,6 +54,12 @@ const mostWaiting = 10;
  * the only processor that a process uses, during which it answers nobody else.
  */
 const mostLarge = 2;
+
+/**
+ * Calls of a workspace that change or validate a post at the same time, in this process. Changes of one post wait for its
+ * lock with a connection to the database each, and the rules of all networks use the processor.
+ */
+const mostOfPosts = 3;
 
 /** How many times the calls of one key a workspace has with all its keys, in this process. */
 const keysWorth = 10;
@@ -116,7 +125,9 @@ export function createAdmission(
     (waits ? takeWaitingSlot : takeSlot)(ctx, known.keyId);
     return { ...(known.caller ?? { operatorKeyId: known.keyId }), ...originOf(ctx) };
   };
-  return { admit, readAgain: rightsReader(pool, quotas), holdLargeBody, callsOf: calls.of };
+  const inTurn = createTurns(mostOfPosts);
+  const readAgain = rightsReader(pool, quotas);
+  return { admit, readAgain, holdLargeBody, inTurn, callsOf: calls.of };
 }
 
 /** Counts the calls of each key. One beyond the quota of requests does not count as a write. */

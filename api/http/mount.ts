@@ -12,7 +12,7 @@ import type { Admission } from './admission.ts';
 import { assertNoBody, readBody, refuseNoBody } from './read-body.ts';
 import { readMultipart } from './read-multipart.ts';
 import { queryReader } from './read-query.ts';
-import type { Route } from './route.ts';
+import type { Answer, Route } from './route.ts';
 
 /** Path prefix of all routes. */
 const prefix = '/api/v1';
@@ -33,6 +33,7 @@ export function mount(routes: readonly Route[], deps: MountDeps): Router {
 function handlerOf(route: Route, { admission, orm }: MountDeps) {
   const readQuery = queryReader(route.query);
   const body = bodyReader(route);
+  const isOfPosts = route.method !== 'get' && route.path.startsWith('/posts');
   return async (ctx: RouterContext): Promise<void> => {
     ctx.set('Cache-Control', 'no-store'); // Responses, also refusals, are for this key only and may contain secrets.
     const isWrite = route.method !== 'get' && route.isReadOnly !== true;
@@ -54,23 +55,26 @@ function handlerOf(route: Route, { admission, orm }: MountDeps) {
       admission.holdLargeBody(ctx, caller.workspaceId);
     }
 
-    await assertReachable({ orm }, caller, route, params);
     const header = (name: string): string | undefined =>
       name in ctx.request.headers ? ctx.request.get(name) : undefined;
-    const answer = await route.handle({
-      caller,
-      params,
-      query,
-      body: body.parse(given),
-      header,
-      readMultipart: (options) => readMultipart(ctx, options),
-      clientSignal: () => clientSignalOf(ctx.res),
-      assertStillAllowed: async () => {
-        const now = await admission.readAgain(caller);
-        assertMayCall(now, route);
-        assertSameReach(caller, now);
-      },
-    });
+    const handle = async (): Promise<Answer> => {
+      await assertReachable({ orm }, caller, route, params);
+      return route.handle({
+        caller,
+        params,
+        query,
+        body: body.parse(given),
+        header,
+        readMultipart: (options) => readMultipart(ctx, options),
+        clientSignal: () => clientSignalOf(ctx.res),
+        assertStillAllowed: async () => {
+          const now = await admission.readAgain(caller);
+          assertMayCall(now, route);
+          assertSameReach(caller, now);
+        },
+      });
+    };
+    const answer = await (isOfPosts ? admission.inTurn(caller.workspaceId, handle) : handle());
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;

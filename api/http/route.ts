@@ -25,7 +25,7 @@ export type Request = {
   readonly assertStillAllowed: () => Promise<void>;
 };
 
-type Answer = {
+export type Answer = {
   readonly status: number;
   readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;

@@ -6,6 +6,7 @@ import { namedIfOutOfRoom } from '../../runtime/storage/disk-storage.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { assertFilesMayCome, whileDiskHasSpace } from '../quotas/media-quota.ts';
+import { outsideTurn } from '../turns.ts';
 import { nameInUrl } from './file-texts.ts';
 import {
   maxFileBytes,
@@ -54,6 +55,15 @@ export async function downloadMedia(
     return noMedia;
   }
 
+  return outsideTurn(() => download(deps, owner, urls, signal));
+}
+
+async function download(
+  deps: Deps,
+  owner: QuotaOwner,
+  urls: readonly GivenUrl[],
+  signal?: AbortSignal,
+): Promise<StoredMedia> {
   assertAllowed(deps, urls);
   const wanted = [...new Set(urls.map(({ url }) => url))];
   const coming = { files: wanted.length, bytes: wanted.length };

@@ -1,4 +1,5 @@
 import { sharedApi } from '../../support/kit.ts';
+import { holdLock } from '../../support/hold-lock.ts';
 import { noTemporal } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
 import { storeChannel } from '../../support/seed.ts';
@@ -41,6 +42,32 @@ test('a workspace has at most two calls with a large body under way, while other
   t.true(replies.some(({ status }) => status === 200));
   t.is((await other.post('/posts/validate', { thread })).status, 200);
   t.is((await client.post('/posts/validate', request)).status, 200);
+});
+
+test('the posts that a workspace changes and validates leave connections to the database for others', async (t) => {
+  const [client, other] = [await usual.newClient(), await usual.newClient()];
+  const channel = await storeChannel(usual.punctual, client.workspaceId);
+  const { id } = (await client.post('/posts', { body: 'x' })).body.post;
+  const key = (await client.get('/me')).body.key.id;
+  const lock = await holdLock(t, usual.punctual.orm, 'lock table post_channels');
+  const post = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60 };
+  const calls = Array.from({ length: 7 }, () => [
+    client.patch(`/posts/${id}`, { body: 'y' }),
+    client.post('/posts', post),
+    client.post('/posts/validate', post),
+  ]).flat();
+  await poll(
+    () => usual.punctual.callsOf(key),
+    ({ requests }) => requests === 2 + calls.length,
+  );
+  for (let read = 0; read < 20; read += 1) {
+    t.is((await other.get('/media')).status, 200);
+  }
+
+  await poll(lock.waiting, (count) => count === 3);
+  lock.release();
+  const statuses = (await Promise.all(calls)).map(({ status }) => status);
+  t.deepEqual(new Set(statuses), new Set([200, 201]));
 });
 
 test('a key with too many requests under way gets 429 until some have ended, while other keys are served', async (t) => {
