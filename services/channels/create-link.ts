@@ -8,11 +8,11 @@ import { AppError, channelDetail, type ErrorDetail } from '../../domain/errors.t
 import { isId } from '../../domain/json-schema.ts';
 import { isText, pasted } from '../../domain/texts.ts';
 import type { OauthEntry } from '../../networks/oauth/contract.ts';
-import { mayReturnTo } from '../../runtime/config/allowed-addresses.ts';
 import { newLinkToken, sha256Hex } from '../../runtime/secrets.ts';
 import { createOnce, type RequestKey } from '../idempotency.ts';
 import { assertChannelQuota } from './connect-channel.ts';
 import { type AccountDeps, isAtSandbox } from './oauth-context.ts';
+import { checkReturnUrl } from './return-url.ts';
 
 /** Lifetime of a link. */
 const lifeMs = 15 * 60_000;
@@ -198,52 +198,6 @@ export async function dropLinks(
 const wrong = (path: string, message: string, more: Pick<ErrorDetail, 'allowed'> = {}): AppError =>
   new AppError('invalid_request', `${path.slice(1)} ${message}.`, {
     details: [{ path, message, ...more }],
-  });
-
-/**
- * Validates a `return_url`.
- *
- * Compares parsed URLs, and paths by whole segments: a string prefix would accept `https://app.example.evil.example`
- * or `/accounts-of-mallory`.
- *
- * @param allowed The operator's list. Each entry allows its origin, at and below its path.
- * @throws AppError `invalid_request`
- */
-function checkReturnUrl(given: string, allowed: readonly URL[]): string {
-  const url = URL.parse(given);
-  if (!url || !mayReturnTo(url)) {
-    throw wrongReturnUrl(
-      'must be an https address (http only of this machine), without a user or a fragment',
-    );
-  }
-
-  if (/;|%3b|%25/iv.test(url.pathname)) {
-    throw wrongReturnUrl('must not have ";" or "%25" in its path, which servers read in two ways');
-  }
-
-  if (!allowed.some((one) => one.origin === url.origin && isBelow(url.pathname, one.pathname))) {
-    throw wrongReturnUrl(
-      'is not among the addresses that the operator allows (PUNCTUAL_CONNECT_RETURN_URLS)',
-    );
-  }
-
-  return url.href;
-}
-
-/** Decodes `%2f`, `%5c` and `%2e` first, because a server may decode a path before it resolves `..`. */
-function isBelow(path: string, root: string): boolean {
-  const decoded = path.replaceAll(/%2f|%5c/giv, '/').replaceAll(/%2e/giv, '.');
-  if (/(?:^|\/)\.\.(?:\/|$)/v.test(decoded)) {
-    return false;
-  }
-
-  const above = root.replace(/(?<!\/)\/+$/v, '');
-  return path === above || path.startsWith(`${above}/`);
-}
-
-const wrongReturnUrl = (message: string): AppError =>
-  new AppError('invalid_request', `return_url ${message}.`, {
-    details: [{ path: '/return_url', message }],
   });
 
 /** In UTF-16 code units: longer than any address of a server or handle. */

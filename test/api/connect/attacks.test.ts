@@ -116,6 +116,8 @@ test('a return URL that the operator does not list is refused', async (t) => {
     'https://app.example/accounts/x/%2E%2e%5cadmin',
     'https://app.example/accounts/;/..;/admin',
     'https://app.example/accounts/%252e%252e/admin',
+    'https://app.example/accounts/%c0%ae%c0%ae/admin',
+    'https://app.example/accounts/%u002e%u002e/admin',
     'https://app.example/accounts/x%3b/admin',
     'https://app.example\\@evil.example/accounts',
     'https://app.example/accounts#token',
@@ -138,6 +140,7 @@ test('a return URL that the operator does not list is refused', async (t) => {
     'https://app.example/accounts',
     'https://APP.example:443/accounts/new?x=1',
     'https://app.example/accounts/./x',
+    'https://app.example/accounts/%C3%A4',
     'https://app.example/accounts/a%2Fb..%2Fc',
     'http://127.0.0.1:4000/any/where',
   ];
