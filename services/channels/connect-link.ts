@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { recordAudit, type Actor, type Origin } from '../../db/audit.ts';
+import { isUsableKey, recordAudit, type Actor, type Origin } from '../../db/audit.ts';
 import { ConnectLink, type ConnectStatus, Channel } from '../../db/entities/channels.ts';
 import type { Em, Orm } from '../../db/orm.ts';
 import { db, query } from '../../db/query.ts';
@@ -24,7 +24,7 @@ import { Problem, unknownLink } from './connect-problem.ts';
  * - `reopen`: nothing was connected, and the person may try again. `reopenLink`
  *
  * Each move is one compare-and-set on the link's row, so that of concurrent requests only one makes it. A link that has
- * expired moves no more.
+ * expired moves no more, nor one whose key may no longer make it.
  */
 const transitions = {
   begin: { from: ['open', 'authorizing'], to: 'authorizing' },
@@ -71,7 +71,15 @@ type Move = {
   readonly stateHash?: string;
 };
 
-/** Moves a link to its next step. @returns false when the link is at another step or has expired. */
+/** SQL: whether a link was made by an operator, or by a key that may still make it. */
+const mayConnect = sql<boolean>`not exists (select from audit_log made
+  where made.object_id = connect_links.id and made.workspace_id = connect_links.workspace_id
+    and made.action = 'connect_link.created' and made.actor = 'key'
+    and not exists (select from api_keys k where k.id = made.actor_id and ${sql.raw(isUsableKey)}
+      and (k.scopes is null or 'channels' = any(k.scopes))
+      and (k.channel_ids is null or connect_links.channel_id = any(k.channel_ids))))`;
+
+/** Moves a link to its next step. @returns false when the link is at another step or has ended. */
 export async function moveLink(
   em: Em,
   { link, move, stateHash }: Move,
@@ -85,7 +93,8 @@ export async function moveLink(
     .where('id', '=', link.id)
     .where('workspace_id', '=', link.workspaceId)
     .where('status', 'in', from)
-    .where('expires_at', '>', now);
+    .where('expires_at', '>', now)
+    .where(mayConnect);
   if (stateHash !== undefined) {
     statement = statement.where('state_hash', '=', stateHash);
   }

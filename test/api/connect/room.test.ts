@@ -6,7 +6,7 @@ import { createApiKey } from '../../../cli/workspaces.ts';
 import { clientFor } from '../../support/client.ts';
 import { accountNamed } from '../../support/pretend-oauth.ts';
 import { openBrowser } from './person.ts';
-import { answerTo, connectWorld, leaveFrom, linkFor, stage, tokenIn } from './world.ts';
+import { answerTo, connectWorld, leaveFrom, linkFor, stage, tokenIn, walk } from './world.ts';
 
 const world = connectWorld(test);
 const { fake, api } = world;
@@ -93,3 +93,26 @@ test('a key has at most a hundred open links: the oldest end, all when it is rev
   t.is((await browser.get(theirs)).status, 200);
   t.is((await browser.get(colleagues)).status, 200);
 });
+
+for (const [how, change] of [
+  ['loses the scope', `scopes = '{posts:read}'`],
+  ['is restricted to other channels', `channel_ids = '{}'`],
+  ['expires', 'expires_at = now()'],
+]) {
+  test(`a link connects nothing after its key ${how}`, async (t) => {
+    const { client, browser, code, channels } = await stage(world);
+    const { workspaceId } = client;
+    const made = await createApiKey(api.punctual.orm.em.fork(), workspaceId);
+    const narrowed = clientFor(api.punctual.url, workspaceId, made);
+    const page = await browser.get(await linkFor(narrowed));
+    const back = answerTo(await leaveFrom(browser, await linkFor(narrowed)), { code });
+    const { id } = (await narrowed.get('/me')).body.key;
+    await api.punctual.orm.em.fork().execute(`update api_keys set ${change} where id = ?`, [id]);
+
+    t.is((await browser.submit(page, 'begin')).status, 410);
+    t.is((await browser.get(back)).status, 410);
+    t.deepEqual(await channels(), []);
+    await walk(browser, await linkFor(client), code);
+    t.is((await channels()).length, 1);
+  });
+}
