@@ -137,7 +137,8 @@ export async function settleForgotten(
     }
 
     const there = found.find((each) => each.marker === marker && each.channel === channel);
-    const body = { channel_id: id, url: there?.url ?? null };
+    const url = there?.url ? await atItsServer(client, id, there.url) : null;
+    const body = { channel_id: id, url };
     let reply: Reply;
     do {
       ({ reply } = await callUntilAnswered(() => client.post(`/posts/${history.id}/settle`, body)));
@@ -153,4 +154,15 @@ export async function settleForgotten(
     history.settled += 1;
     history.end = reply.body.post;
   }
+}
+
+/** The address of a post at the server that its channel is connected to: a proxy in front of the real one. */
+async function atItsServer(
+  client: Stage['client'],
+  channelId: string,
+  url: string,
+): Promise<string> {
+  const { reply } = await callUntilAnswered(() => client.get(`/channels/${channelId}`));
+  const { platform, server } = reply.body.channel;
+  return platform === 'mastodon' ? `http://${server}${new URL(url).pathname}` : url;
 }
