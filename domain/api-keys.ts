@@ -31,13 +31,25 @@ export type KeyRights = {
 /** The holder of a key: who calls. */
 export type KeyHolder = Pick<KeyRights, 'scopes' | 'channelIds'>;
 
-/** @throws AppError `scope_missing` that names the scope. */
-export function assertScope({ scopes: own }: Pick<KeyHolder, 'scopes'>, scope: Scope): void {
+/** @param why Why the call needs it. @throws AppError `scope_missing` that names the scope. */
+export function assertScope(
+  { scopes: own }: Pick<KeyHolder, 'scopes'>,
+  scope: Scope,
+  why = '',
+): void {
   if (!own.includes(scope)) {
-    const message = `This API key lacks the scope ${scope}. Use a key that has it. A key with all scopes can create one with POST /keys; the operator can create one with the CLI.`;
+    const message = `This API key lacks the scope ${scope}.${why} Use a key that has it. A key with all scopes can create one with POST /keys; the operator can create one with the CLI.`;
     throw new AppError('scope_missing', message, { details: [{ path: '', message, scope }] });
   }
 }
+
+/** A post with a time is published without another call. @throws AppError `scope_missing` */
+export const assertMaySchedule = (holder: Pick<KeyHolder, 'scopes'>): void =>
+  assertScope(
+    holder,
+    'posts:publish',
+    ' A post with a time needs it; without a time the post is a draft.',
+  );
 
 /** Whether a key may use a channel. */
 export const reaches = (

@@ -51,7 +51,7 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
   if (ahead < -pastTolerance) {
     throw invalid(
       'scheduled_at',
-      `is in the past: the server's clock says ${now.toISOString()}. Send a later time, or schedule_in_minutes: 0 to publish now`,
+      `is in the past: ${parseInstant(at) ? '' : `${at} in ${timezone} is ${due.toISOString()}, and `}the server's clock says ${now.toISOString()}. Send a later time, or schedule_in_minutes: 0 to publish now`,
     );
   }
 

@@ -77,6 +77,12 @@ function holdsFew(value: unknown): boolean {
   return true;
 }
 
+/** An item of `media` for a bare id. */
+const asFile = (data: unknown, schema: Fault['parentSchema']): string =>
+  typeof data === 'string' && schema?.['properties']?.['media_id']
+    ? ' such as {"media_id": "<id>"}'
+    : '';
+
 /** Ajv sets `data` and `parentSchema` with its option `verbose`. */
 type Fault = Pick<ErrorObject, 'keyword' | 'params' | 'data' | 'parentSchema'>;
 
@@ -86,8 +92,9 @@ type Fault = Pick<ErrorObject, 'keyword' | 'params' | 'data' | 'parentSchema'>;
  */
 export const faultSentences: Readonly<Record<string, (fault: Fault) => string>> = {
   type: ({ params, data, parentSchema }) =>
-    `must be ${typesIn(params['type'])}${asTime(data, parentSchema)}, not ${typeOf(data)}`,
-  enum: ({ params }) => `must be one of ${params['allowedValues'].map(String).join(', ')}`,
+    `must be ${typesIn(params['type'])}${asTime(data, parentSchema)}${asFile(data, parentSchema)}, not ${typeOf(data)}`,
+  enum: ({ params: { allowedValues: values } }) =>
+    `must be ${values.length > 1 ? 'one of ' : ''}${values.map(String).join(', ')}`,
   const: ({ params }) => `must be ${JSON.stringify(params['allowedValue'])}`,
   required: ({ params, parentSchema }) => {
     const missing = parentSchema?.['properties']?.[params['missingProperty']] ?? {};

@@ -31,7 +31,7 @@ export function mount(routes: readonly Route[], deps: MountDeps): Router {
 }
 
 function handlerOf(route: Route, { admission, orm }: MountDeps) {
-  const readQuery = queryReader(route.query);
+  const readQuery = queryReader(route.query, route.body);
   const body = bodyReader(route);
   const isOfPosts = route.method !== 'get' && route.path.startsWith('/posts');
   return async (ctx: RouterContext): Promise<void> => {
@@ -42,7 +42,7 @@ function handlerOf(route: Route, { admission, orm }: MountDeps) {
     // Or an operator, as `route` types it.
     let caller = (await admission.admit(ctx, isWrite, { waits, isForOperators })) as Caller;
     assertMayCall(caller, route);
-    const params = ids(ctx.params);
+    const params = ids(ctx.params, route);
     const query = readQuery(ctx.query, ctx.querystring);
     const wasComplete = ctx.req.complete;
     const given = await body.read(ctx);
@@ -164,12 +164,17 @@ function bodyReader({ method, body, bodyKind, isBodyOptional, query = {} }: Rout
 }
 
 /** Treats a malformed id like an unknown one. @throws AppError `not_found` */
-function ids(params: Readonly<Record<string, string | undefined>>): Record<string, string> {
+function ids(
+  params: Readonly<Record<string, string | undefined>>,
+  { path }: Pick<Route, 'path'>,
+): Record<string, string> {
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(params)) {
     const id = value?.toLowerCase();
     if (id === undefined || !isId(id)) {
-      throw new AppError('not_found', `There is nothing with the id "${value}".`);
+      const isSearch = path === '/posts/{id}' && value === 'search';
+      const next = isSearch ? ' Send GET /api/v1/posts with q to search.' : '';
+      throw new AppError('not_found', `There is nothing with the id "${value}".${next}`);
     }
 
     checked[name] = id;

@@ -29,7 +29,8 @@ const largeLength = 65_536;
 
 /** @throws AppError `invalid_request` */
 export function refuseNoBody(schema: object): never {
-  const required = 'required' in schema ? ` with ${[schema.required].flat().join(', ')}` : '';
+  const required =
+    'required' in schema ? ` with ${[schema.required].flat().join(', ')}` : ', at least {}';
   throw new AppError(
     'invalid_request',
     `This call needs a JSON body${required} (Content-Type: application/json).`,

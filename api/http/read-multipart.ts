@@ -37,7 +37,13 @@ const limits = { fields: 10, files: 2, parts: 12, fieldSize: maxAround };
  *   that is malformed, incomplete, stalled or not UTF-8, or has too many parts; and any error of the sink.
  */
 export async function readMultipart(ctx: Context, options: MultipartOptions): Promise<Multipart> {
-  if (!/^multipart\/form-data *(?:;|$)/iv.test(ctx.get('content-type'))) {
+  const type = ctx.get('content-type');
+  if (/^multipart\/form-data *;?$/iv.test(type)) {
+    const message = 'The Content-Type has no boundary: let your client set it.';
+    throw new AppError('invalid_request', message);
+  }
+
+  if (!/^multipart\/form-data *;/iv.test(type)) {
     throw new AppError(
       'unsupported_media_type',
       'Send the body as multipart/form-data, with the file in the field "file". With curl, write `-F file=@cat.jpg`.',

@@ -15,11 +15,13 @@ type Specs = Readonly<Record<string, QuerySpec>>;
  */
 export function queryReader(
   specs: Specs = {},
+  body: object = {},
 ): (query: Readonly<Record<string, unknown>>, raw: string) => Readonly<Record<string, unknown>> {
   const properties = Object.fromEntries(
     Object.entries(specs).map(([name, { schema }]) => [name, schema]),
   );
   const parse = parser(fields(properties));
+  const ofBody = 'properties' in body ? Object(body.properties) : {};
   return (query, raw) => {
     const details: ErrorDetail[] = notUtf8(raw);
     const values: [string, unknown][] = [];
@@ -28,7 +30,9 @@ export function queryReader(
       const given = spec && 'items' in spec.schema ? listed(value, spec) : value;
       const message = spec
         ? unreadable(given, spec)
-        : unknownName('query parameter', name, Object.keys(specs));
+        : Object.hasOwn(ofBody, name)
+          ? 'belongs in the body'
+          : unknownName('query parameter', name, Object.keys(specs));
       if (message === null) {
         values.push([name, Array.isArray(given) ? given : read(String(given), spec)]);
       } else {

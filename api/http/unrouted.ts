@@ -11,6 +11,17 @@ const fieldOf: Readonly<Record<string, string>> = {
   reschedule: 'scheduled_at',
 };
 
+const connect = 'Send POST /api/v1/channels/connect to connect an account.';
+const health = '/livez, /readyz and /status are outside of /api/v1.';
+
+/** The call that people mean by a method and a path. */
+const meantBy: readonly (readonly [RegExp, string])[] = [
+  [/^POST channels$|(?:^| )(?:channels\/[^\/]+\/)?connect$/v, connect],
+  [/^POST posts\/[^\/]+\/duplicate$/v, 'Send POST /api/v1/posts/{id}/copy.'],
+  [/ posts\/[^\/]+\/analytics$/v, 'Send GET /api/v1/analytics with post_id.'],
+  [/ (?:health|healthz|status)$/v, health],
+];
+
 const mostSegments = 6;
 
 /**
@@ -31,8 +42,11 @@ export function unroutedBy(routes: readonly Route[]): (ctx: Context) => AppError
     const methods = String(ctx.response.get('Allow') ?? '')
       .split(', ')
       .toSorted();
+    const call = `${method} ${given.join('/')}`;
+    const meant = meantBy.find(([pattern]) => pattern.test(call))?.[1];
     if (status === 404 || methods[0] === '') {
       const next =
+        meant ??
         nextStep(given, paths) ??
         'Calls begin with /api/v1 and do not end with a slash; /docs lists them.';
       return new AppError('not_found', `There is no ${method} ${path}. ${next}`);
@@ -41,7 +55,7 @@ export function unroutedBy(routes: readonly Route[]): (ctx: Context) => AppError
     const isResource =
       isId(given.at(-1) ?? '') ||
       paths.some((one) => `${one.map(withoutName)}` === `${given.map(withoutId)}`);
-    const next = isResource ? '' : ` ${nextStep(given, paths) ?? ''}`.trimEnd();
+    const next = ` ${meant ?? (isResource ? '' : (nextStep(given, paths) ?? ''))}`.trimEnd();
     const message = `${path} does not support ${method}. It supports ${inWords(methods)}.${next}`;
     return new AppError('method_not_allowed', message);
   };

@@ -53,7 +53,8 @@ const itemOf =
 function assertKnown(ids: readonly string[], known: ReadonlySet<string>, at: PlaceOfId): void {
   const unknown = ids.filter((id) => !known.has(id));
   if (unknown.length > 0) {
-    const message = (id: string) => `No channel of this workspace has the id ${id}.`;
+    const message = (id: string) =>
+      `No channel of this workspace has the id ${id.trim() === id ? id : JSON.stringify(id)}.`;
     throw new AppError(
       'invalid_channel_ids',
       `${message(unknown.join(', '))} GET /channels lists the ids.`,

@@ -1,6 +1,6 @@
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
-import { assertPostChannels, assertScope } from '../../domain/api-keys.ts';
+import { assertMaySchedule, assertPostChannels } from '../../domain/api-keys.ts';
 import { dueTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
@@ -140,7 +140,7 @@ async function checkRequest(deps: CreateDeps, em: Em, caller: Caller, input: Pos
   assertNotEmpty(content, filled, input);
   const dueAt = dueTime(input, deps.now());
   if (dueAt) {
-    assertScope(caller, 'posts:publish');
+    assertMaySchedule(caller);
   }
 
   const channels = await chooseChannels(em, caller.workspaceId, input.channelIds ?? []);

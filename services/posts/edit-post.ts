@@ -4,7 +4,7 @@ import type { PostChannel } from '../../db/entities/post-channels.ts';
 import { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
-import { assertPostChannels, assertReaches, assertScope } from '../../domain/api-keys.ts';
+import { assertPostChannels, assertMaySchedule, assertReaches } from '../../domain/api-keys.ts';
 import { dueTime, withLocalTime } from '../../domain/due-time.ts';
 import { plainFault, type ContentFault, type PostWarning } from '../../domain/warnings.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
@@ -102,7 +102,7 @@ async function applyEdit(
   const moved = timed === input ? edit.dueAt : dueTime(timed, deps.now());
   const dueAt = moved === undefined ? post.scheduledAt : moved;
   if (dueAt) {
-    assertScope(caller, 'posts:publish');
+    assertMaySchedule(caller);
   }
 
   if (dueAt === null && post.status === 'scheduled') {

@@ -60,7 +60,10 @@ export function givenUrls(input: FilesInput): GivenUrl[] {
   const listed = mediaLists(input).flatMap(({ items, at }) =>
     items.flatMap(({ mediaId, url }, index) => {
       if ((mediaId === undefined) === (url === undefined)) {
-        throw invalid(`${at}/${index}`, 'must have either media_id or url');
+        throw invalid(
+          `${at}/${index}`,
+          `must have either media_id or url${url === undefined ? '' : ', not both'}`,
+        );
       }
 
       const first = items.findIndex((one) => one.mediaId === mediaId && one.url === url);

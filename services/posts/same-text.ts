@@ -23,7 +23,8 @@ type Place = {
  * plan the statement again at each call for a parameter.
  */
 export const sameText = ({ workspaceId, postId }: Place): RawBuilder<unknown> => sql`
-  select 'Post ' || pc.post_id || ' has the same text on this channel, at most 24 hours apart.' as warning
+  select 'Post ' || pc.post_id || ' has the same text on this channel, at most 24 hours apart.'
+    || case when pc.status = 'unconfirmed' then ' It is unconfirmed there, so the network may have it: settle it first.' else '' end as warning
   from post_channels pc
   where pc.workspace_id = ${workspaceId}::uuid and pc.channel_id = c.channel_id and pc.text_hash = c.text_hash
     and pc.text_due_at between c.due_at - interval '24 hours' and c.due_at + interval '24 hours'

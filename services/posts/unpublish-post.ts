@@ -43,7 +43,7 @@ export async function unpublishPost(
     await lockPost(em, change);
     const rows = await lockRows(em, scope);
     const chosen = chooseRows(rows, channelIds);
-    assertEnded(chosen, scope);
+    assertEnded(chosen, scope, rows.length > 1);
     const wanted = chosen.filter((row) => row.is_live && !isKnown(row));
     const isUnderWay = chosen.some(({ removal }) => removal === 'pending');
     if (wanted.length === 0 && !chosen.some(isKnown)) {
@@ -114,8 +114,10 @@ function whyNothing(rows: readonly Row[], chosen: readonly Row[], postId: string
 }
 
 /** @throws AppError `nothing_to_unpublish` if a channel may still get the post, or may have it. */
-function assertEnded(rows: readonly Row[], { postId }: PostScope): void {
-  const others = 'Name the other channels in channel_ids to remove the post there now.';
+function assertEnded(rows: readonly Row[], { postId }: PostScope, hasOthers: boolean): void {
+  const others = hasOthers
+    ? ' Name the other channels in channel_ids to remove the post there now.'
+    : '';
   const named = (...statuses: readonly ChannelStatus[]): string =>
     rows
       .filter(({ status }) => statuses.includes(status))
@@ -124,14 +126,14 @@ function assertEnded(rows: readonly Row[], { postId }: PostScope): void {
   const open = named('scheduled', 'publishing', 'retrying');
   if (open !== '') {
     throw nothingToUnpublish(
-      `Publishing has not ended on ${open}. Wait for its end, or cancel the post first (POST /posts/${postId}/cancel). ${others}`,
+      `Publishing has not ended on ${open}. Wait for its end, or cancel the post first (POST /posts/${postId}/cancel).${others}`,
     );
   }
 
   const unconfirmed = named('unconfirmed');
   if (unconfirmed !== '') {
     throw nothingToUnpublish(
-      `Unconfirmed: ${unconfirmed}. The network may have the post. Look at the account, and settle the channel first (POST /posts/${postId}/settle). ${others}`,
+      `Unconfirmed: ${unconfirmed}. The network may have the post. Look at the account, and settle the channel first (POST /posts/${postId}/settle).${others}`,
     );
   }
 }
