@@ -54,6 +54,21 @@ export function isDatabaseReachable(orm: Orm): Promise<boolean> {
   return Promise.race([answer, timeout]);
 }
 
+/**
+ * Whether the server's disk is full, so that it only answers reads. A set above `work_mem` makes the server write a
+ * temporary file, which changes nothing.
+ */
+export function isDiskFull(orm: Orm): Promise<boolean> {
+  const spill = orm.em.fork().transactional(async (em) => {
+    await query(em, sql`select set_config('work_mem', '64kB', true)`);
+    await query(em, sql`select count(*) from generate_series(1, 10000)`);
+  });
+  return spill.then(
+    () => false,
+    (error: unknown) => causesOf(error).some((cause) => 'code' in cause && cause.code === '53100'),
+  );
+}
+
 /** PostgreSQL's codes for an unknown role or database, or a wrong password. */
 const refusals: ReadonlySet<string> = new Set(['28000', '28P01', '3D000']);
 

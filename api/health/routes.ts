@@ -1,6 +1,6 @@
 import { Router } from '@koa/router';
 import { sql } from 'kysely';
-import { isDatabaseReachable } from '../../db/database-errors.ts';
+import { isDatabaseReachable, isDiskFull } from '../../db/database-errors.ts';
 import { countLatePosts, type LatePosts } from '../../db/late-posts.ts';
 import type { Orm } from '../../db/orm.ts';
 import { dueAt, isOpenPost } from '../../db/post-status.ts';
@@ -102,11 +102,13 @@ export async function systemStatus(
   temporal: Temporal,
   gate: DatabaseGate,
 ): Promise<SystemStatus> {
-  const [ready, pollers, backlog] = await Promise.all([
+  const [answers, pollers, backlog] = await Promise.all([
     readiness(orm, gate),
     lastPolls(temporal, deadlineMs),
     readBacklog(orm),
   ]);
+  const isFull = answers.postgresql === 'ok' && (await isDiskFull(orm));
+  const ready = isFull ? { postgresql: 'takes no writes: its disk is full' } : answers;
   if (pollers === null) {
     return { parts: { ...ready, temporal: 'does not answer', worker: 'unknown' }, backlog };
   }

@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { chownSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { unlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Writable } from 'node:stream';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
+import type { Orm } from '../../../db/orm.ts';
 import { readMultipart } from '../../../api/http/read-multipart.ts';
 import { startApiProcess } from '../../support/api-process.ts';
 import { newClient, type Client, type Reply } from '../../support/client.ts';
@@ -18,6 +19,7 @@ import { filesOf, newFilesOf, noTemporal, upload } from '../../support/media-lib
 import { needs } from '../../support/needs.ts';
 import { poll } from '../../support/poll.ts';
 import type { Punctual } from '../../support/punctual.ts';
+import { rawCall } from '../../support/raw-call.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { ca, fileServer } from './support/file-server.ts';
 import { answerTo, beginUpload, head, tail, write } from './support/raw-upload.ts';
@@ -26,6 +28,7 @@ import { tinyDisk } from './support/tiny-disk.ts';
 const test = needs('postgres');
 
 type Options = {
+  readonly database?: { readonly url: string; readonly orm: Orm };
   readonly mediaDir?: string;
   /** A program with arguments that starts the API. */
   readonly wrapper?: readonly string[];
@@ -34,11 +37,11 @@ type Options = {
 
 /** An API in its own process, with a library on the disk. */
 async function libraryProcess(t: ExecutionContext, given: Options = {}) {
-  const { url: databaseUrl, orm } = await freshDatabase(t);
+  const database = given.database ?? (await freshDatabase(t));
   const mediaDir = given.mediaDir ?? (await temporaryFolder(t));
   const settings = {
     ...noTemporal,
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: database.url,
     SECRET_KEY: randomBytes(32).toString('hex'),
     PUNCTUAL_MEDIA_DIR: mediaDir,
     PUNCTUAL_PUBLIC_URL: 'https://punctual.example',
@@ -49,7 +52,12 @@ async function libraryProcess(t: ExecutionContext, given: Options = {}) {
     () => Promise.resolve(log()),
     (text) => text.includes('the database is ready'),
   );
-  return { url, pid: child.pid, mediaDir, newClient: () => newClient({ url, orm } as Punctual) };
+  return {
+    url,
+    pid: child.pid,
+    mediaDir,
+    newClient: () => newClient({ url, orm: database.orm } as Punctual),
+  };
 }
 
 /** A picture of this size, padded after its end. */
@@ -103,6 +111,38 @@ test.serial('with a file size limit, a large download is a 503 and leaves no fil
 
   await mustSayFull(t, reply, { client, files });
   t.deepEqual((await client.get('/posts')).body.posts, []);
+});
+
+test('/status says when the disk of PostgreSQL is full, and when it has room again', async (t) => {
+  const folder = tinyDisk(t, 4);
+  if (folder === null) {
+    t.log('Only root can mount on this machine.');
+    t.pass();
+    return;
+  }
+
+  const { url, orm } = await freshDatabase(t);
+  const sql = (statement: string) => orm.em.fork().execute<{ at: string }[]>(statement);
+  const [row] = await sql("select current_setting('data_directory') as at");
+  const { uid, gid } = statSync(row?.at ?? '');
+  chownSync(folder, uid, gid);
+  // Only temporary files go there: a checkpoint that meets a full disk would fail other tests.
+  const tablespace = path.basename(folder).replaceAll('-', '_').toLowerCase();
+  await sql(`create tablespace ${tablespace} location '${folder}'`);
+  t.teardown(() => sql(`drop tablespace ${tablespace}`));
+  await sql(
+    `alter database ${new URL(url).pathname.slice(1)} set temp_tablespaces = ${tablespace}`,
+  );
+  const library = await libraryProcess(t, { database: { url, orm } });
+  const status = async () => (await rawCall(`${library.url}/status`)).body.postgresql;
+  t.is(await status(), 'ok');
+
+  const filling = path.join(folder, 'filling');
+  await writeFile(filling, Buffer.alloc(4_500_000)).catch(() => undefined);
+  t.is(await poll(status, (said) => said !== 'ok'), 'takes no writes: its disk is full');
+
+  await unlink(filling);
+  t.is(await poll(status, (said) => said === 'ok'), 'ok');
 });
 
 test('on a full disk an upload is a 503 and leaves no file', async (t) => {
