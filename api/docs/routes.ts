@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Router } from '@koa/router';
 import { description, version } from '../../runtime/version.ts';
-import { info } from '../openapi/info.ts';
 import { serveFile, staticFile, type StaticFile } from './static-file.ts';
 
 /** The response to `/`: where everything is. */
@@ -10,7 +9,6 @@ const welcome = {
   name: 'Punctual',
   description,
   version,
-  interface_version: info.version,
   docs: '/docs',
   openapi: '/openapi.json',
   api: '/api/v1',

@@ -1,10 +1,6 @@
-import { version as productVersion } from '../../runtime/version.ts';
+import { version } from '../../runtime/version.ts';
 
-/** Version of the interface, not of the product. Its major number is the `v1` in every path. */
-const version = '1.0.0';
-
-const description = `Schedule social posts and get their outcomes. This is version ${version} of the interface, served by
-Punctual ${productVersion}.
+const description = `Schedule social posts and get their outcomes. This is version ${version}.
 
 **Authentication.** Every call needs \`Authorization: Bearer <API key>\`; keys begin with \`svc_live_\`, and the
 operator keys for the calls under *Workspaces* with \`svc_admin_\`. Press *Authorize*, paste yours, and *Try it out*
@@ -39,7 +35,6 @@ its keys together (\`workspace-requests\`, \`workspace-writes\` where they refus
 export const info = {
   title: 'Punctual',
   version,
-  'x-product-version': productVersion,
   description,
   contact: { name: 'Punctual' },
   license: { name: 'MIT', identifier: 'MIT' },

@@ -110,9 +110,7 @@ test('the root lists addresses for a program, and sends a browser to the docs', 
     t.is(status, 200, accept);
     t.like(body, { name: 'Punctual', version });
     const { info } = (await rawCall(url + body.openapi)).body;
-    t.like(info, { version: body.interface_version, 'x-product-version': version });
-    t.true(info.description.includes(`version ${info.version} of the interface`));
-    t.true(info.description.includes(`Punctual ${version}`));
+    t.is(info.version, version);
     for (const path of [body.docs, body.openapi, body.health]) {
       t.is((await rawCall(url + path)).status, 200, path);
     }
