@@ -143,7 +143,7 @@ export const postSchema = record({
       },
     }),
     description:
-      'How many channels have each outcome. An `unconfirmed` channel counts as failed, although its post may be live; a `removed` one as published, which it was.',
+      'How many channels have each outcome. An `unconfirmed` channel counts as failed, although its post may be live. `published` includes the channels whose post was removed since, which `removed` counts.',
   },
   media: {
     ...listOf(postFile),

@@ -46,7 +46,8 @@ export function linkPage(view: LinkView): ConnectPage {
       ${connector ? [secretForm(view, connector)] : []}
       ${back === null ? [] : [html`<p><a href="${back}" rel="noreferrer">Back to ${new URL(back).host}</a></p>`]}
       <p class="quiet">
-        Did you not ask for this? Close the page, and nothing happens. The link can be used once.
+        Did you not ask for this? Close the page, and nothing happens. The link connects one
+        account.
       </p>
     `,
   };
