@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
+import type { Actor } from '../db/audit.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { answerPurpose } from '../db/sealing-purposes.ts';
 import { AppError } from '../domain/errors.ts';
 import { sha256Hex } from '../runtime/secrets.ts';
 import type { ServiceDeps } from './deps.ts';
+import { isReached } from './keys/channel-restriction.ts';
 
 /** How long a key is kept for a deleted post, or for an object other than a post, in milliseconds. */
 const keptMs = 24 * 3_600_000;
@@ -34,9 +36,14 @@ function canonical(value: unknown): string {
   return JSON.stringify(value);
 }
 
+/** Who uses a key. */
+type KeyUser = Pick<Actor, 'workspaceId' | 'channelIds'>;
+
 type Row = {
   readonly fingerprint: string;
   readonly post_id: string | null;
+  /** The same, if the key's user may learn it. */
+  readonly reached_id: string | null;
   readonly is_deleted: boolean;
   readonly sealed_answer: string | null;
 };
@@ -44,23 +51,25 @@ type Row = {
 /** @throws AppError `idempotency_key_reused` when the key was used with another request. */
 async function findKey(
   em: Em,
-  workspaceId: string,
+  user: KeyUser,
   { key, print }: RequestKey,
   now: Date,
 ): Promise<Row | null> {
+  const { workspaceId } = user;
   const [row] = await query(
     em,
     sql<Row>`
-      select k.fingerprint, k.post_id, p.id is null as is_deleted, k.sealed_answer
+      select k.fingerprint, k.post_id, case when ${isReached(user)} then k.post_id end as reached_id,
+        p.id is null as is_deleted, k.sealed_answer
       from idempotency_keys k left join posts p on p.id = k.post_id and p.workspace_id = k.workspace_id
       where k.workspace_id = ${workspaceId} and k.key = ${key} and (k.expires_at is null or k.expires_at > ${now})`,
   );
   if (row && row.fingerprint !== print) {
     throw new AppError(
       'idempotency_key_reused',
-      row.post_id === null
+      row.reached_id === null
         ? 'This idempotency key was used with another request, or by another API key. Use a new one for a new request.'
-        : `This idempotency key made post ${row.post_id} with another body. Use a new key for a new post.`,
+        : `This idempotency key made post ${row.reached_id} with another body. Use a new key for a new post.`,
     );
   }
 
@@ -74,11 +83,11 @@ async function findKey(
  */
 export async function findReplayed(
   em: Em,
-  workspaceId: string,
+  user: KeyUser,
   key: RequestKey,
   now: Date,
 ): Promise<string | null> {
-  const row = await findKey(em, workspaceId, key, now);
+  const row = await findKey(em, user, key, now);
   if (row?.is_deleted) {
     throw new AppError(
       'post_deleted',
@@ -178,7 +187,8 @@ export async function createOnce<T extends object>(
   }
 
   const purpose = answerPurpose(scopeId, key.key);
-  const earlier = await findKey(deps.orm.em.fork(), scopeId, key, deps.now());
+  const noPosts = { workspaceId: scopeId, channelIds: [] };
+  const earlier = await findKey(deps.orm.em.fork(), noPosts, key, deps.now());
   if (earlier) {
     const answer: T = JSON.parse(deps.sealer.open(earlier.sealed_answer ?? '', purpose));
     return { ...answer, replayed: true };

@@ -5,11 +5,13 @@ import { MediaFile } from '../../db/entities/media.ts';
 import type { Em } from '../../db/orm.ts';
 import { isOpenPost } from '../../db/post-status.ts';
 import { db, query, queryPlanned } from '../../db/query.ts';
+import { reaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
 import { describeError } from '../../runtime/logger.ts';
 import { encodeCursor, readCursor } from '../cursor.ts';
 import type { ServiceDeps } from '../deps.ts';
+import { isReached } from '../keys/channel-restriction.ts';
 import { removeBytes } from './unclaimed-files.ts';
 
 /** Maximum files per page. */
@@ -94,7 +96,7 @@ export async function deleteMedia(
 ): Promise<void> {
   const { orm, now } = deps;
   await orm.em.fork().transactional(async (em) => {
-    await markDeleted(em, actor.workspaceId, id, now());
+    await markDeleted(em, actor, id, now());
     await recordAudit(em, actor, 'media.deleted', id);
   });
   await removeBytes(deps, [id]).catch((error: unknown) =>
@@ -105,7 +107,8 @@ export async function deleteMedia(
   );
 }
 
-async function markDeleted(em: Em, workspaceId: string, id: string, at: Date): Promise<void> {
+async function markDeleted(em: Em, actor: Actor, id: string, at: Date): Promise<void> {
+  const { workspaceId, channelIds = null } = actor;
   // A call that attaches the file to a post locks its row: it commits first and we see its post, or it finds the file
   // gone.
   const [file] = await query(
@@ -117,13 +120,15 @@ async function markDeleted(em: Em, workspaceId: string, id: string, at: Date): P
     throw unknownFile(id);
   }
 
-  const [post] = await query<{ id: string; status: string }>(
+  const [post] = await query<{ id: string | null; status: string }>(
     em,
-    sql`select p.id, p.status from post_media m join posts p on p.id = m.post_id and p.workspace_id = m.workspace_id
+    sql`select case when ${isReached(actor)} then p.id end as id, p.status
+     from post_media m join posts p on p.id = m.post_id and p.workspace_id = m.workspace_id
      where m.media_id = ${id} and m.workspace_id = ${workspaceId} and ${isOpenPost('p')} limit 1`,
   );
   if (post) {
-    throw new AppError('media_in_use', `Post ${post.id}, which is ${post.status}, uses this file.`);
+    const which = post.id === null ? 'A post of other channels' : `Post ${post.id}`;
+    throw new AppError('media_in_use', `${which}, which is ${post.status}, uses this file.`);
   }
 
   const [channel] = await query(
@@ -132,7 +137,8 @@ async function markDeleted(em: Em, workspaceId: string, id: string, at: Date): P
       where c.workspace_id = ${workspaceId} and ${namesFile('c', sql`${id}`)} limit 1`,
   );
   if (channel) {
-    throw new AppError('media_in_use', `The defaults of channel ${channel.id} name this file.`);
+    const which = reaches({ channelIds }, channel.id) ? `channel ${channel.id}` : 'another channel';
+    throw new AppError('media_in_use', `The defaults of ${which} name this file.`);
   }
 
   await query(

@@ -29,9 +29,8 @@ export async function copyPost(
   only: 'failed' | undefined,
   key: RequestKey | undefined,
 ): Promise<Created> {
-  const { workspaceId } = caller;
   // First of all: the copied post may have been deleted since.
-  const earlier = key && (await findReplayed(deps.orm.em.fork(), workspaceId, key, deps.now()));
+  const earlier = key && (await findReplayed(deps.orm.em.fork(), caller, key, deps.now()));
   if (earlier) {
     return { postId: earlier, replayed: true, toSync: null };
   }

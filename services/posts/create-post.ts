@@ -55,8 +55,7 @@ export async function createPost(
 ): Promise<Created> {
   assertPostChannels(caller, input.channelIds ?? []);
   const replayed = async (): Promise<Created | null> => {
-    const postId =
-      key && (await findReplayed(deps.orm.em.fork(), caller.workspaceId, key, deps.now()));
+    const postId = key && (await findReplayed(deps.orm.em.fork(), caller, key, deps.now()));
     return postId ? { postId, replayed: true, toSync: null } : null;
   };
   const earlier = await replayed();

@@ -4,6 +4,7 @@ import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
 import { isText, normalized } from '../../domain/texts.ts';
+import { isReached } from '../keys/channel-restriction.ts';
 
 /** The caller's own notes on a post. They are neither published nor sent to Temporal. */
 export type Labels = {
@@ -110,17 +111,14 @@ type Holder = Pick<Actor, 'workspaceId' | 'channelIds'>;
 /** Returns the post that has the external id; its id is null if it is on none of a restricted key's channels. */
 async function ownerOf(
   em: Em,
-  { workspaceId, channelIds = null }: Holder,
+  holder: Holder,
   externalId: LabelsInput['externalId'],
 ): Promise<{ readonly id: string | null } | undefined> {
   const [post] = await query(
     em,
     sql<{ id: string | null }>`
-      select case when ${channelIds}::uuid[] is null or exists (select from post_channels pc
-          where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.channel_id = any(${channelIds}::uuid[]))
-        then p.id end as id
-      from posts p
-      where p.workspace_id = ${workspaceId} and p.external_id = ${labelsOf({ externalId }).externalId}`,
+      select case when ${isReached(holder)} then p.id end as id from posts p
+      where p.workspace_id = ${holder.workspaceId} and p.external_id = ${labelsOf({ externalId }).externalId}`,
   );
   return post;
 }

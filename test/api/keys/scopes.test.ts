@@ -212,6 +212,29 @@ test('a key for one channel sees and uses that channel and its posts only', asyn
   t.is((await all.get(`/posts/${both}`)).body.post.body, 'x');
 });
 
+test('an error names a key no post that is on none of its channels', async (t) => {
+  const all = await api.newClient();
+  const [mine, other] = [
+    await storeChannel(api.punctual, all.workspaceId),
+    await storeChannel(api.punctual, all.workspaceId),
+  ];
+  const one = await keyWith(all, { channelIds: [mine], scopes: ['posts:write', 'media'] });
+  const file = await storeMedia(api.punctual, all.workspaceId);
+  const post = { body: 'x', channel_ids: [other], media_ids: [file] };
+  const scheduled = { ...post, schedule_in_minutes: 60, idempotency_key: 'first' };
+  const { id } = (await all.post('/posts', scheduled)).body.post;
+  const again = { body: 'y', channel_ids: [mine], idempotency_key: 'first' };
+
+  const named = await all.post('/posts', again);
+  t.true(named.body.error.includes(id));
+  const reused = await one.post('/posts', again);
+  t.is(reused.body.code, 'idempotency_key_reused');
+  t.false(reused.body.error.includes(id));
+  const inUse = await one.delete(`/media/${file}`);
+  t.is(inUse.body.code, 'media_in_use');
+  t.false(inUse.body.error.includes(id));
+});
+
 test('a repeated call shows a key no post that is on none of its channels by now', async (t) => {
   const all = await api.newClient();
   const [mine, other] = [
