@@ -171,7 +171,8 @@ const deleteCall = (deps: ApiDeps): Route =>
     tag: 'Media',
     scope: 'media',
     summary: 'Delete a file of the media library',
-    description: 'Its link stops working. Drafts and ended posts lose the file.',
+    description:
+      'Its link stops working. Drafts and ended posts lose the file. A key with `channel_ids` deletes no file of a post that it may not change.',
     answers: {
       200: {
         description: 'The file is deleted.',

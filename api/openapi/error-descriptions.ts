@@ -139,7 +139,7 @@ export const errorDescriptions: Readonly<Record<ErrorCode, DescribedError>> = {
     example: { error: 'No channel of this post has failed.' },
   },
   media_in_use: {
-    when: 'A scheduled post uses the file, or the defaults of a channel name it. For a key with `channel_ids`: such a post on other channels.',
+    when: 'A scheduled post uses the file, or the defaults of a channel name it. For a key with `channel_ids`: a scheduled post on other channels has it, or, when it is deleted, any post that the key may not change.',
     example: {
       error: 'Post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d, which is scheduled, uses this file.',
     },

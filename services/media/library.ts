@@ -87,7 +87,8 @@ export async function findByLink(em: Em, linkToken: string): Promise<MediaFile |
 /**
  * Removes a file from the library, and its bytes from the storage. Drafts and ended posts lose the file.
  *
- * @throws AppError `not_found`; `media_in_use` while a scheduled or publishing post uses it.
+ * @throws AppError `not_found`; `media_in_use` while a scheduled or publishing post uses it, or any that the caller's
+ *   key may not change.
  */
 export async function deleteMedia(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'media'>,
@@ -124,7 +125,10 @@ async function markDeleted(em: Em, actor: Actor, id: string, at: Date): Promise<
     em,
     sql`select case when ${isReached(actor)} then p.id end as id, p.status
      from post_media m join posts p on p.id = m.post_id and p.workspace_id = m.workspace_id
-     where m.media_id = ${id} and m.workspace_id = ${workspaceId} and ${isOpenPost('p')} limit 1`,
+     where m.media_id = ${id} and m.workspace_id = ${workspaceId} and (${isOpenPost('p')} or not ${isReached(actor)}
+       or exists (select from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
+         and pc.channel_id <> all(${channelIds}::uuid[])))
+     limit 1`,
   );
   if (post) {
     const which = post.id === null ? 'A post of other channels' : `Post ${post.id}`;

@@ -235,6 +235,26 @@ test('an error names a key no post that is on none of its channels', async (t) =
   t.false(inUse.body.error.includes(id));
 });
 
+test('a key cannot remove a file from a post that it cannot change', async (t) => {
+  const all = await api.newClient();
+  const [mine, other] = [
+    await storeChannel(api.punctual, all.workspaceId),
+    await storeChannel(api.punctual, all.workspaceId),
+  ];
+  const one = await keyWith(all, { channelIds: [mine], scopes: ['media'] });
+  for (const [channel_ids, status] of [
+    [[], 409],
+    [[other], 409],
+    [[mine, other], 409],
+    [[mine], 200],
+  ] as const) {
+    const file = await storeMedia(api.punctual, all.workspaceId);
+    await all.post('/posts', { body: 'x', channel_ids, media_ids: [file] });
+    const reply = await one.delete(`/media/${file}`);
+    t.is(reply.status, status, JSON.stringify([channel_ids, reply.body]));
+  }
+});
+
 test('a repeated call shows a key no post that is on none of its channels by now', async (t) => {
   const all = await api.newClient();
   const [mine, other] = [
