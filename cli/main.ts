@@ -9,6 +9,7 @@ import { readConfig } from '../runtime/config/read-config.ts';
 import { readSettings, ConfigError } from '../runtime/config/settings.ts';
 import { version } from '../runtime/version.ts';
 import { composeServices } from '../services/compose.ts';
+import type { Temporal } from '../temporal/connect.ts';
 import { temporalOptions } from '../temporal/settings.ts';
 import { ask, readArguments, usage, withSecret } from './arguments.ts';
 import { UsageError, type Command } from './command.ts';
@@ -77,7 +78,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
       returnUrls,
       openStorage: async () =>
         (await import('../runtime/storage/create-storage.ts')).createStorage(config.media),
-      openTemporal: async () => (await import('../temporal/connect.ts')).connectTemporal(),
+      openTemporal,
       now,
       ask,
     };
@@ -87,24 +88,38 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
   }
 }
 
-function fail(thrown: unknown, json: boolean): number {
-  const error = describeWhenAway(thrown);
-  const known =
-    error instanceof UsageError ||
-    error instanceof ConfigError ||
-    error instanceof OtherSchemaError ||
-    error instanceof OtherSecretKeyError ||
-    error instanceof AppError ||
-    error instanceof NetworkError;
+/** @throws ServiceError at once if Temporal is away, so that no command does half of its work. */
+async function openTemporal(): Promise<Temporal> {
+  const { connectTemporal, deadlineMs } = await import('../temporal/connect.ts');
+  const temporal = connectTemporal();
+  const { client, connection, close } = temporal;
+  const isThere = () => connection.workflowService.getSystemInfo({});
+  await client.withDeadline(Date.now() + deadlineMs * 2, isThere).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  return temporal;
+}
+
+async function fail(thrown: unknown, json: boolean): Promise<number> {
+  const error = isKnown(thrown) ? thrown : await describeWhenAway(thrown);
   const message = error instanceof Error ? error.message : String(error);
   if (json) {
     console.log(JSON.stringify({ error: message, code: codeOf(error) }));
   } else {
-    console.error(known ? message : error);
+    console.error(isKnown(error) ? message : error);
   }
 
   return error instanceof UsageError ? 2 : 1;
 }
+
+const isKnown = (error: unknown): boolean =>
+  error instanceof UsageError ||
+  error instanceof ConfigError ||
+  error instanceof OtherSchemaError ||
+  error instanceof OtherSecretKeyError ||
+  error instanceof AppError ||
+  error instanceof NetworkError;
 
 function codeOf(error: unknown): string {
   if (error instanceof OtherSecretKeyError) {
@@ -114,10 +129,17 @@ function codeOf(error: unknown): string {
   return error instanceof AppError || error instanceof NetworkError ? error.code : 'failed';
 }
 
-/** An unreachable database, or a refused role, is an operational error and needs no stack trace. */
-function describeWhenAway(error: unknown): unknown {
-  const trouble = error instanceof NetworkError ? undefined : explainDatabaseFailure(error);
-  return trouble ? new AppError('unavailable', trouble.reason) : error;
+/** An unreachable database or Temporal, or a refused role, is an operational error and needs no stack trace. */
+async function describeWhenAway(error: unknown): Promise<unknown> {
+  const trouble = explainDatabaseFailure(error);
+  if (trouble) {
+    return new AppError('unavailable', trouble.reason);
+  }
+
+  const { isTemporalUnavailable } = await import('../temporal/connect.ts');
+  const { address } = temporalOptions().connectionOptions;
+  const reason = `Temporal cannot be reached: nothing answers at ${address}, which is TEMPORAL_ADDRESS.`;
+  return isTemporalUnavailable(error) ? new AppError('unavailable', reason) : error;
 }
 
 process.exitCode = await main(process.argv.slice(2));

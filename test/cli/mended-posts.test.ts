@@ -95,6 +95,17 @@ test('the commands work while Temporal is unavailable, and the worker syncs late
     .fork()
     .execute<{ lag: number }[]>('select revision - synced_revision as lag from posts');
   t.is(post?.lag, 1);
+
+  const { run } = adminOf(punctual);
+  const reason = /^Temporal cannot be reached: nothing answers at 127\.0\.0\.1:9, .+\n$/v;
+  for (const words of [
+    ['post', 'retry-now', '--platform', 'x'],
+    ['restore', 'finish'],
+  ]) {
+    const { code, stderr } = await run(...words);
+    t.is(code, 1);
+    t.regex(stderr, reason);
+  }
 });
 
 /** A post whose only channel ended with this status. */
