@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { fileTypeFromFile } from 'file-type';
 import type { FileRefusal, MediaFacts } from './inspector.ts';
 import { endWithParent } from './run-bounded.ts';
@@ -12,7 +12,9 @@ async function inspectFile(filePath: string): Promise<MediaFacts | FileRefusal> 
   const found = await mediaType(filePath).catch(nullUnlessReadError);
   if (!found || 'other' in found) {
     const refusal =
-      'The file is neither an image (JPEG, PNG, GIF, WebP) nor a video (MP4, MOV, WebM).';
+      statSync(filePath).size === 0
+        ? 'The file is empty.'
+        : 'The file is neither an image (JPEG, PNG, GIF, WebP) nor a video (MP4, MOV, WebM).';
     return { refusal: found ? `${refusal} It is ${found.other}.` : refusal };
   }
 

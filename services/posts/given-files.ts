@@ -80,6 +80,13 @@ export function givenUrls(input: FilesInput): GivenUrl[] {
     path: `/media_urls/${index}`,
   }));
   const urls = [...ofUrls, ...listed];
+  const local = urls.find(({ url }) => !URL.canParse(url) || /^(?:data|file):/iv.test(url));
+  if (local) {
+    const message = 'must be an https link; upload a file of your own with POST /media';
+    const details = [{ path: local.path, message }];
+    throw new AppError('invalid_media_url', `${local.path} ${message}.`, { details });
+  }
+
   const tooMany = urls[mostUrls];
   if (tooMany) {
     const message = `is one URL too many: a request downloads at most ${mostUrls} files, and this one names ${urls.length}`;

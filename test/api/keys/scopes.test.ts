@@ -91,6 +91,8 @@ test('a key for drafts cannot make a post go out, nor change one that will', asy
     t.is(reply.body.code, 'scope_missing', JSON.stringify(reply.body));
   }
 
+  const { error } = (await drafts.post('/posts', { ...draft, ...soon })).body;
+  t.regex(error, /A post with a time needs it; without a time the post is a draft/v);
   t.is((await drafts.get(`/posts/${scheduled}`)).body.post.body, 'x');
   t.is((await drafts.patch(`/posts/${id}`, { body: 'y', scheduled_at: null })).status, 200);
   t.is((await drafts.patch(`/posts/${scheduled}`, { scheduled_at: null })).status, 200);

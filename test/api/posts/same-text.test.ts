@@ -1,6 +1,6 @@
 import test from 'ava';
 import { sharedApi } from '../../support/kit.ts';
-import { storeChannel } from '../../support/seed.ts';
+import { setStatus, storeChannel } from '../../support/seed.ts';
 
 const api = sharedApi(test);
 
@@ -71,4 +71,12 @@ test('a draft and a cancelled post do not count, and a draft gets the warning wh
   t.is(warningOf(await edit({ scheduled_at: hours(60) })), names(post));
   t.is((await client.post(`/posts/${post.id}/cancel`)).status, 200);
   t.is(warningOf(await edit({ thread: ['One', 'Two'] })), null);
+});
+
+test('the warning says when the other post is unconfirmed', async (t) => {
+  const { create } = await workspace();
+  const first = await create({ body: 'x' }, 1);
+  await setStatus(api.punctual, first.id, 'failed', ['unconfirmed']);
+  const next = ' It is unconfirmed there, so the network may have it: settle it first.';
+  t.is(warningOf(await create({ body: 'x' }, 2)), names(first) + next);
 });
