@@ -101,12 +101,15 @@ const hasEnded = (post: PostView, history: PostHistory): boolean =>
 
 /**
  * A draft without a channel that is being sent. A draft whose channels have all ended becomes final, unless a restore
- * made them unconfirmed, which waits for the user.
+ * made them unconfirmed, or a cancel stopped a thread, which waits for the user.
  */
 const isAtRest = ({ status, channels }: PostView, { restores }: PostHistory): boolean =>
   status === 'draft' &&
   channels.every((channel) => !busy.has(channel.status)) &&
-  (restores > 0 || channels.some((channel) => channel.status === 'draft'));
+  (restores > 0 ||
+    channels.some(
+      ({ status: channel, error_code: code }) => channel === 'draft' || code === 'cancelled',
+    ));
 
 const busy: ReadonlySet<string> = new Set(['scheduled', 'publishing', 'retrying']);
 

@@ -53,7 +53,8 @@ export function checkStatuses(evidence: Evidence): Violation[] {
     } else if (
       result.status === 'failed' &&
       !(mayLack && result.error_code === 'access_lost') &&
-      !(isForgotten && result.error_code === 'not_published')
+      !(isForgotten && result.error_code === 'not_published') &&
+      !(history.isDraft && result.error_code === 'cancelled')
     ) {
       complain('posts that were lost', `it failed: ${result.error}`);
     } else if (sent.post.status === 'draft' && !history.isDraft && !isForgotten) {
