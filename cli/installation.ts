@@ -132,13 +132,11 @@ export async function completeRestore(
   const dueByWorkflow = await list(`ExecutionStatus = 'Running' AND DueAt <= '${now}'`).catch(
     emptyIfUnsearchable,
   );
-  const { sending, unsent } = await readRuns(client, [
-    ...dueByWorkflow,
-    ...(await duePosts(orm.em.fork())),
-  ]);
+  const { ids, at } = await duePosts(orm.em.fork());
+  const { sending, unsent } = await readRuns(client, [...dueByWorkflow, ...ids]);
   const done = await orm.em
     .fork()
-    .transactional((em) => finishRestore(em, { begun: [...ended, ...sending], unsent }, known));
+    .transactional((em) => finishRestore(em, { begun: [...ended, ...sending], unsent, at }, known));
   return { ...done, ended };
 }
 

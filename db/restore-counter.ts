@@ -106,15 +106,17 @@ type ByWorkflow = {
   readonly begun: readonly string[];
   /** It runs, and has sent nothing. */
   readonly unsent: readonly string[];
+  /** When the due posts were read. Workers wait, so a post that became due since was not sent. */
+  readonly at: Date;
 };
 
-/** Returns the ids of the posts that should have been sent by now. */
-export async function duePosts(em: Em): Promise<string[]> {
-  const rows = await query<{ id: string }>(
+/** Returns the ids of the posts that should have been sent by now, and the time of this by the database's clock. */
+export async function duePosts(em: Em): Promise<{ readonly ids: string[]; readonly at: Date }> {
+  const [row] = await query<{ ids: string[]; at: Date }>(
     em,
-    sql`select id from posts where ${isOpenPost()} and ${dueAt()} <= now()`,
+    sql`select now() as at, array(select id from posts where ${isOpenPost()} and ${dueAt()} <= now()) as ids`,
   );
-  return rows.map(({ id }) => id);
+  return row ?? { ids: [], at: new Date() };
 }
 
 /**
@@ -134,13 +136,13 @@ const restoredRevision = sql`greatest(revision, extract(epoch from now() - times
  */
 export async function finishRestore(
   em: Em,
-  { begun, unsent }: ByWorkflow,
+  { begun, unsent, at }: ByWorkflow,
   atLeast: number,
 ): Promise<Finished> {
   const channels = await doubtPosts(
     em,
     sql`p.id = any(${begun}::uuid[])
-      or (${isOpenPost('p')} and ${dueAt('p')} <= now() and p.id <> all(${unsent}::uuid[]))`,
+      or (${isOpenPost('p')} and ${dueAt('p')} <= ${at} and p.id <> all(${unsent}::uuid[]))`,
   );
   // Channels that were being sent at the backup although their post was cancelled. The others that are under way only
   // waited for their turn.

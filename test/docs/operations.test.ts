@@ -74,7 +74,9 @@ test('after the page’s steps no post of a restored database is published twice
 
   await punctual.orm.em
     .fork()
-    .transactional((own) => finishRestore(own, { begun: [listed, draft], unsent: [] }, 0));
+    .transactional((own) =>
+      finishRestore(own, { begun: [listed, draft], unsent: [], at: new Date() }, 0),
+    );
 
   t.deepEqual([await show(asleep), await show(untouched)], before);
   for (const id of [due, retrying, listed, draft]) {

@@ -1,5 +1,7 @@
 import type { Orm } from '../../db/orm.ts';
 import {
+  duePosts,
+  finishRestore,
   incrementRestoreCounter,
   markDatabaseBehind,
   readRestoreCounter,
@@ -14,7 +16,7 @@ import { needs } from '../support/needs.ts';
 import { fakeNetwork, fakeNetworks } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { startApi, startWorkers } from '../support/punctual.ts';
-import { fakeChannel } from '../support/seed.ts';
+import { fakeChannel, storeChannel } from '../support/seed.ts';
 import { freshNamespace, temporalClient } from '../support/temporal.ts';
 import { ended, spawnWorker } from '../support/worker-process.ts';
 
@@ -88,6 +90,20 @@ test('a late post that only waited for its turn goes out after "restore finish",
   await startWorkers(t, punctual);
   t.is((await client.finalPost(id)).status, 'published');
   t.is(network.sends.length, 1);
+});
+
+test('a post that becomes due while "restore finish" reads the workflows stays scheduled', async (t) => {
+  const punctual = await startApi(t);
+  const client = await newClient(punctual);
+  const channel = await storeChannel(punctual, client.workspaceId);
+  const em = punctual.orm.em.fork();
+  const { ids, at } = await duePosts(em);
+  t.deepEqual(ids, []);
+  await client.post('/posts', { body: 'due', channel_ids: [channel], schedule_in_minutes: 0 });
+  t.is((await duePosts(em)).ids.length, 1);
+
+  const finished = await finishRestore(em, { begun: [], unsent: [], at }, 0);
+  t.like(finished, { unconfirmedChannels: 0, syncedPosts: 1 });
 });
 
 /** Temporal's number for a queue of workflow tasks. */
