@@ -39,7 +39,6 @@ test("the logs and answers that the page quotes are the programs' own", (t) => {
   for (const quoted of [
     'sync failed, the relay retries',
     'Temporal did not answer',
-    'overdue post without a known reason',
     'internal error while publishing or removing a post, the attempt is retried',
     'Temporal is behind',
     'the sweep found',
