@@ -147,8 +147,7 @@ export const redactErrors =
           if (error instanceof ApplicationFailure || error instanceof CancelledFailure) {
             if (error instanceof ApplicationFailure && !logged.has(error.type ?? '')) {
               const isExpected = error.category === ApplicationFailureCategory.BENIGN;
-              // A paced attempt has only waited for its turn.
-              const level = error.type === 'paced' ? 'debug' : isExpected ? 'info' : 'warn';
+              const level = waits.has(error.type ?? '') ? 'debug' : isExpected ? 'info' : 'warn';
               log[level]({ ...where, code: error.type }, 'activity failed');
             }
 
@@ -173,6 +172,9 @@ export const redactErrors =
 type Ids = Partial<
   Record<'workspaceId' | 'postId' | 'postChannelId' | 'deliveryId', string | undefined>
 >;
+
+/** Types of failures of an attempt that sent nothing and only waits for its turn. */
+const waits = new Set(['paced', 'endpoint_busy', 'too_early']);
 
 /** Types of failures that the activity itself logs, with their cause. */
 const logged = new Set(['internal', 'secret_unreadable']);

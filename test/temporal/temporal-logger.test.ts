@@ -53,6 +53,15 @@ test('a failed activity is one line with its ids and its code', async (t) => {
   });
 });
 
+for (const type of ['paced', 'endpoint_busy', 'too_early']) {
+  test(`an attempt that only waits (${type}) is no line of the usual log`, async (t) => {
+    const lines: string[] = [];
+    const log = pino({}, { write: (line: string) => void lines.push(line) });
+    await redacted(ApplicationFailure.create({ type, message: 'Nothing was sent' }), log);
+    t.deepEqual(lines, []);
+  });
+}
+
 test('another failure of a workflow is a warning without the message of its error', (t) => {
   t.deepEqual(logged(new TypeError('the text of a post')), [
     ['warn', { temporal: { workflowId: 'post-1', error: 'TypeError' } }, 'Workflow failed'],
