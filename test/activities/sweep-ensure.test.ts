@@ -163,10 +163,10 @@ test.serial('drafts, finished posts and posts of the outbox are not checked', as
     await em.fork().execute(update, [status, id]);
   }
 
-  await storeUnsynced(sweeps.punctual, workspaceId, new Date());
   const retried = await schedule(5 * minutes);
   await postHandle(retried).terminate('lost');
   await em.fork().execute('update posts set revision = 2 where id = ?', [retried]);
+  await storeUnsynced(sweeps.punctual, workspaceId, new Date());
   const sql = `select status, revision, synced_revision, checked_at, updated_at from posts
                  where workspace_id = ? order by id`;
   const rows = () => em.fork().execute(sql, [workspaceId]);

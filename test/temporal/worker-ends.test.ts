@@ -12,6 +12,7 @@ import { poll } from '../support/poll.ts';
 import { startApi, startWorkers } from '../support/punctual.ts';
 import { rawCall } from '../support/raw-call.ts';
 import { fakeChannel, endedPost, storeChannel } from '../support/seed.ts';
+import { sumAllMetrics } from '../support/sum-all-metrics.ts';
 import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
 import { temporalClient, freshNamespace } from '../support/temporal.ts';
 import {
@@ -193,6 +194,7 @@ needs('temporal')(
         metrics_updated_at = now() - interval '30 minutes', next_metrics_at = now() where post_id = ?`,
       [post],
     );
+    await sumAllMetrics(orm.em.fork(), client.workspaceId);
     await run(
       `insert into post_parts (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text, remote_data, remote_id, url, created_at, updated_at)
         select gen_random_uuid(), workspace_id, id, channel_id, 1, 0, id::text, 'sent', 'x', 'null', id::text, 'x', now(), now()
