@@ -140,7 +140,7 @@ function refusalBy({ message, ...rest }: Error & { readonly code?: unknown }): s
   }
 
   if (code === '42501') {
-    return `The role of DATABASE_URL has too few rights: ${messageOf({ message, ...rest })}. Make it the owner of the database.`;
+    return `The role of DATABASE_URL has too few rights: ${messageOf({ message, ...rest })}. Grant the rights of docs/operate/running.md, or make it the owner of the database.`;
   }
 
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {

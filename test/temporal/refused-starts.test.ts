@@ -95,7 +95,7 @@ const databases: readonly (readonly [
     'the role may not make tables',
     worker,
     poorRole,
-    /^The role of DATABASE_URL has too few rights: permission denied for schema public\. Make it/v,
+    /^The role of DATABASE_URL has too few rights: permission denied for schema public\. Grant the rights of .+running\.md, or make it/v,
   ],
 ];
 
