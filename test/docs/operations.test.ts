@@ -41,7 +41,6 @@ test("the logs and answers that the page quotes are the programs' own", (t) => {
     'Temporal did not answer',
     'internal error while publishing or removing a post, the attempt is retried',
     'Temporal is behind',
-    'the sweep found',
     'ignored a malformed signal',
   ]) {
     t.true(runbook.includes(`\`${quoted}\``), quoted);
