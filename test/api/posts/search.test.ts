@@ -124,7 +124,8 @@ test('words are found until their text is gone, whoever stored the post', async 
   t.deepEqual([await names(client, 'q=part'), await names(client, 'tag=tag')], ['', '']);
   await edit({ channel_bodies: { [bluesky]: 'other' } });
   t.deepEqual([await names(client, 'q=own'), await names(client, 'q=other')], ['', 'a']);
-  await client.delete(`/channels/${bluesky}`);
+  await edit({ channel_ids: [] });
+  await edit({ channel_ids: [] });
   t.is(await names(client, 'q=other'), '');
 
   // A process of the previous version.
