@@ -11,8 +11,11 @@ export type LatePosts = {
   /** Lateness of the oldest; null without late posts. */
   readonly oldest_seconds: number | null;
   readonly channels: readonly {
-    /** `waiting`: no attempt began. `sending`: one is under way. `paced` and `retrying`: the next one is planned. */
-    readonly reason: 'waiting' | 'sending' | 'paced' | 'retrying';
+    /**
+     * `waiting`: no attempt began. `sending`: one is under way. `paced` and `retrying`: the next one is planned.
+     * `finishing`: every channel of the post has ended, and its last step waits.
+     */
+    readonly reason: 'waiting' | 'sending' | 'paced' | 'retrying' | 'finishing';
     /** Why the last attempt failed; null unless `retrying`. */
     readonly code: ChannelErrorCode | null;
     readonly platform: string;
@@ -43,12 +46,15 @@ export async function countLatePosts(
         where ${isOpenPost('p')} and ${dueAt('p')} < ${now} - ${lateByMs}::int * interval '1 millisecond' ${ofWorkspace}
         order by ${dueAt('p')} limit ${sql.lit(mostPosts)}),
       open as (
-        select case when pc.status = 'scheduled' then 'waiting' when pc.status = 'publishing' then 'sending'
-            when pc.error_code = 'paced' then 'paced' else 'retrying' end as reason,
-          nullif(case pc.status when 'retrying' then pc.error_code end, 'paced') as code, c.platform, seconds
-        from late join post_channels pc on pc.post_id = late.id and pc.workspace_id = late.workspace_id
-        join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-        where ${isOpenChannel}),
+        select case when not is_open then 'finishing' when status = 'scheduled' then 'waiting'
+            when status = 'publishing' then 'sending' when error_code = 'paced' then 'paced' else 'retrying' end as reason,
+          nullif(case status when 'retrying' then error_code end, 'paced') as code, platform, seconds
+        from (
+          select late.seconds, pc.status, pc.error_code, c.platform, ${isOpenChannel} as is_open,
+            bool_or(${isOpenChannel}) over (partition by late.id) as has_open
+          from late join post_channels pc on pc.post_id = late.id and pc.workspace_id = late.workspace_id
+          join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id) each
+        where is_open or not has_open),
       counted as (
         select reason, code, platform, count(*)::int as channels, max(seconds) as oldest_seconds
         from open group by reason, code, platform order by oldest_seconds desc, reason, code, platform)

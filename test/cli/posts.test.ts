@@ -79,6 +79,13 @@ test('overdue posts of all workspaces are listed, the most overdue first, withou
   t.like(late, { posts: 2, channels: [retrying, { reason: 'waiting', code: null }] });
   const after = (await call('post', 'list', '--overdue')).text;
   t.regex(after, /\nOverdue posts: 2, .*2 h ago.*\n {4}retrying network_un.*: 1, .*\n {4}wai/v);
+
+  const ended = `update post_channels set status = 'published' where post_id = ?`;
+  await punctual.orm.em.fork().execute(ended, [hours]);
+  t.regex(
+    (await call('post', 'list', '--overdue')).text,
+    /\n {4}finishing mastodon: 1, .*\n {4}waiting/v,
+  );
 });
 
 test('a post that waits for its retry is overdue, and shows the time and reason of the wait', async (t) => {
