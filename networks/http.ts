@@ -65,7 +65,9 @@ export async function sendNetworkRequest(
   const { method, path, headers, file, purpose } = request;
   const content = file ?? textOf(request);
   // A look-up only reads, so it need not delay the end of the process: the next attempt repeats it.
-  const ends = [server.signal, purpose === 'reconcile' ? server.stopping : undefined];
+  const ends = [server.signal, purpose === 'reconcile' ? server.stopping : undefined].filter(
+    (end) => end !== undefined,
+  );
   try {
     return await server.http.request({
       method,
@@ -79,7 +81,7 @@ export async function sendNetworkRequest(
       ...(content.body === undefined ? {} : { body: content.body }),
       timeoutMs: file ? uploadTimeoutMs : timeoutMs,
       maxBytes,
-      signal: AbortSignal.any(ends.filter((end) => end !== undefined)),
+      ...(ends.length > 0 && { signal: ends.length > 1 ? AbortSignal.any(ends) : ends[0] }),
       ...(purpose === 'create' && server.mayCreate ? { mayStart: server.mayCreate } : {}),
     });
   } catch (error) {

@@ -167,7 +167,6 @@ const others: readonly Deletion[] = [
   rowsOf('channels'),
   rowsOf('api_keys'),
   rowsOf('network_use'),
-  rowsOf('sweep_finds'),
   rowsOf('audit_log'),
   deleteFiles,
 ];

@@ -20,6 +20,8 @@ export type NetworkFacts = {
    * the network, with a server for each account.
    */
   readonly realAccountOf?: (request: LineRequest) => string;
+  /** Whether a real server names its own address in those of posts, not the proxy's that the product knows. */
+  readonly namesItself?: true;
   /** How often the sandbox accepts a refresh token. Absent: it issues none. */
   readonly refreshTokens?: 'single-use' | 'reusable';
   /** Whether the parts of a thread are sent one after the other. */
@@ -182,6 +184,7 @@ export const networkFacts: Readonly<Record<Platform, NetworkFacts>> = {
   mastodon: {
     wire: () => mastodonWire,
     realAccountOf: tokenOf,
+    namesItself: true,
     isSequential: true,
     showsVideoAltTexts: true,
     resendsAfterAMinute: true,

@@ -10,6 +10,7 @@ import { callUntilAnswered } from './parts/calls.ts';
 import type { Journal } from './parts/journal.ts';
 import type { Database } from './parts/servers.ts';
 import type { Supervised } from './parts/supervise.ts';
+import { factsOf } from './plan/platforms.ts';
 import { forget, type PostHistory } from './post-history.ts';
 
 export type Restorable = {
@@ -164,5 +165,5 @@ async function atItsServer(
 ): Promise<string> {
   const { reply } = await callUntilAnswered(() => client.get(`/channels/${channelId}`));
   const { platform, server } = reply.body.channel;
-  return platform === 'mastodon' ? `http://${server}${new URL(url).pathname}` : url;
+  return factsOf(platform).namesItself ? `http://${server}${new URL(url).pathname}` : url;
 }

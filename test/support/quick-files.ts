@@ -13,7 +13,7 @@ const slow = [
   'accounts/refresh-by-workers',
   'accounts/refresh-outages',
   'accounts/storing',
-  'activities/cancelled-midway',
+  'activities/cancelled-sends',
   'activities/changed-during-attempts',
   'activities/changed-meanwhile',
   'activities/contended-steps',

@@ -2,6 +2,7 @@ import test from 'ava';
 import { Channel } from '../../../db/entities/channels.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { endedPost, setStatus } from '../../support/seed.ts';
+import { sumAllMetrics } from '../../support/sum-all-metrics.ts';
 import { channelsOf, twoChannels } from './two-channels.ts';
 
 const api = sharedApi(test);
@@ -91,6 +92,7 @@ test('posts that have ended keep the channel, with its platform, handle and addr
   await api.punctual.orm.em
     .fork()
     .execute(`update post_channels set published_at = now() where status = 'published'`);
+  await sumAllMetrics(api.punctual.orm.em.fork(), client.workspaceId);
   const before = await Promise.all(posts.map(show));
   const analytics = async () =>
     (await client.get(`/analytics?channel_id=${gone}`)).body as { posts: unknown[] };

@@ -69,12 +69,19 @@ export function checkStatuses(evidence: Evidence): Violation[] {
 function saysOther(sent: Sent): boolean {
   const { result, found, history } = sent;
   if (result.status === 'published') {
-    return !isComplete(sent) || found.find(({ part }) => part === 1)?.url !== result.url;
+    const url = found.find(({ part }) => part === 1)?.url;
+    const isSame =
+      url === result.url || (history.settled > 0 && pageOf(url) === pageOf(result.url));
+    return !isComplete(sent) || !isSame;
   }
 
   // A restored database lacks the posts that were published since its backup.
   return history.restores === 0 && result.status !== 'unconfirmed' && isComplete(sent);
 }
+
+/** A user settles a post at the server of its channel, which is a proxy. */
+const pageOf = (url: string | null | undefined): string | null =>
+  url ? new URL(url).pathname : null;
 
 /** Part of it is public and the API does not show it. An unconfirmed channel asks a person to check. */
 const isHidden = ({ result, found, history }: Sent): boolean =>
