@@ -210,7 +210,7 @@ test('removals at a server that hangs take half of its slots, and the others wai
   t.is(servers.enter(sender, steps.deps.now().getTime()).busy, null);
   answer.resolve();
   await Promise.all(hanging);
-  t.like(await remove(), { kind: 'done', status: 'removed' });
+  t.is((await remove()).kind, 'done');
 });
 
 test('the live parts of a failed thread are removed, and a retry leaves the channel out', async (t) => {
