@@ -174,8 +174,8 @@ async function deleteRows(
   await detachParts(em, workspaceId, channelRows, now);
   await query(
     em,
-    sql`update workspaces set text_used = text_used - (
-          select ${bytesOfPost} from posts p where p.id = ${postId} and p.workspace_id = ${workspaceId})
+    sql`update workspaces set text_used = greatest(0, text_used - (
+          select ${bytesOfPost} from posts p where p.id = ${postId} and p.workspace_id = ${workspaceId}))
         where id = ${workspaceId}`,
   );
   await query(
