@@ -215,8 +215,8 @@ async function release(
 const raiseBy = 1000;
 
 const sentences = {
-  gone: 'this row has no running workflow, which is started again',
-  asleep: 'the workflow of this overdue post sleeps until another time, and is woken',
+  gone: 'no workflow runs for this row: the relay starts one',
+  asleep: 'the workflow of this overdue post still sleeps: the relay wakes it',
 };
 
 /** Log at most this many rows of one batch on lines of their own. */

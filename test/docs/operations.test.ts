@@ -41,8 +41,8 @@ test("the logs and answers that the page quotes are the programs' own", (t) => {
     'Temporal did not answer',
     'internal error while publishing or removing a post, the attempt is retried',
     'Temporal is behind',
-    'this row has no running workflow, which is started again',
-    'the workflow of this overdue post sleeps until another time, and is woken',
+    'no workflow runs for this row: the relay starts one',
+    'the workflow of this overdue post still sleeps: the relay wakes it',
     'ignored a malformed signal',
   ]) {
     t.true(runbook.includes(`\`${quoted}\``), quoted);
