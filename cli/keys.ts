@@ -1,12 +1,11 @@
-import { sql } from 'kysely';
+import { LockMode } from '@mikro-orm/core';
 import { recordAudit } from '../db/audit.ts';
-import type { Em } from '../db/orm.ts';
-import { query } from '../db/query.ts';
+import { ApiKey } from '../db/entities/workspaces.ts';
 import { assertSound, isScope, scopes as allScopes, type Scope } from '../domain/api-keys.ts';
 import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/json-schema.ts';
 import { dropLinks } from '../services/channels/create-link.ts';
-import { keyColumns, presentKey, type KeyRow } from '../services/keys/read-keys.ts';
+import { presentKey } from '../services/keys/read-keys.ts';
 import { readExpiry, readName } from '../services/keys/write-keys.ts';
 import { chooseChannels } from '../services/posts/choose-channels.ts';
 import { storeWorkspaceKey } from '../services/workspaces/write-workspaces.ts';
@@ -56,20 +55,14 @@ function readScopes(given: string): Scope[] {
   return names.filter(isScope);
 }
 
-type StoredKey = KeyRow & { readonly workspace_id: string; readonly revoked_at: Date | null };
-
-const columns = sql`${keyColumns}, workspace_id, revoked_at`;
-
 /** Lists the keys of a workspace, oldest first, including revoked ones. */
 export async function listKeys(
   { em }: CommandDeps,
   { WORKSPACE_ID: id = '' }: Values,
 ): Promise<CommandAnswer> {
   await assertWorkspaceExists(em, id);
-  const rows = await query(
-    em,
-    sql<StoredKey>`select ${columns} from api_keys where workspace_id = ${id} order by created_at, id`,
-  );
+  const oldestFirst = { orderBy: { createdAt: 'asc', id: 'asc' } } as const;
+  const rows = await em.find(ApiKey, { workspaceId: id }, oldestFirst);
   const keys = rows.map(present);
   return {
     text: keys.map(lineOf).join('\n') || `Workspace ${id} has no API key.`,
@@ -98,41 +91,34 @@ function lineOf(key: ReturnType<typeof present>): string {
  * @throws AppError `not_found`, without the given text, which may be the key itself.
  */
 export async function revokeKey(
-  { em }: CommandDeps,
+  { em, now }: CommandDeps,
   { KEY_ID: id = '' }: Values,
 ): Promise<CommandAnswer> {
-  const row = await em.transactional((tx) => revoked(tx, id));
-  if (!row) {
-    throw new AppError(
-      'not_found',
-      'There is no API key with this id; "npm run admin -- key list WORKSPACE_ID" shows the ids.',
-    );
-  }
+  const key = await em.transactional(async (tx) => {
+    const lockMode = LockMode.PESSIMISTIC_WRITE;
+    const found = isId(id) ? await tx.findOne(ApiKey, { id }, { lockMode }) : null;
+    if (!found) {
+      throw new AppError(
+        'not_found',
+        'There is no API key with this id; "npm run admin -- key list WORKSPACE_ID" shows the ids.',
+      );
+    }
 
-  const key = present(row);
+    const { workspaceId } = found;
+    found.revokedAt ??= now();
+    await dropLinks(tx, { workspaceId, keyId: id }, 0);
+    await recordAudit(tx, { workspaceId }, 'key.revoked', id);
+    return found;
+  });
+  const { workspaceId } = key;
+  const shown = present(key);
   return {
-    text: `API key ${key.id} (…${key.last_four}) of workspace ${row.workspace_id} is revoked since ${key.revoked_at}`,
-    data: { workspace_id: row.workspace_id, key },
+    text: `API key ${id} (…${key.lastFour}) of workspace ${workspaceId} is revoked since ${shown.revoked_at}`,
+    data: { workspace_id: workspaceId, key: shown },
   };
 }
 
-async function revoked(em: Em, id: string): Promise<StoredKey | undefined> {
-  const [row] = isId(id)
-    ? await query(
-        em,
-        sql<StoredKey>`update api_keys set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning ${columns}`,
-      )
-    : [];
-  if (row) {
-    const { workspace_id: workspaceId } = row;
-    await dropLinks(em, { workspaceId, keyId: id }, 0);
-    await recordAudit(em, { workspaceId }, 'key.revoked', id);
-  }
-
-  return row;
-}
-
-const present = (row: StoredKey) => ({
-  ...presentKey(row),
-  revoked_at: row.revoked_at?.toISOString() ?? null,
+const present = (key: ApiKey) => ({
+  ...presentKey(key),
+  revoked_at: key.revokedAt?.toISOString() ?? null,
 });

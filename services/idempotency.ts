@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import type { Actor } from '../db/audit.ts';
 import type { Em } from '../db/orm.ts';
+import { isReached } from '../db/post-status.ts';
 import { query } from '../db/query.ts';
 import { answerPurpose } from '../db/sealing-purposes.ts';
 import { AppError } from '../domain/errors.ts';
 import { sha256Hex } from '../runtime/secrets.ts';
 import type { ServiceDeps } from './deps.ts';
-import { isReached } from './keys/channel-restriction.ts';
 
 /** How long a key is kept for a deleted post, or for an object other than a post, in milliseconds. */
 const keptMs = 24 * 3_600_000;

@@ -1,14 +1,8 @@
-import { sql, type RawBuilder } from 'kysely';
-import { reaches, type KeyHolder } from '../../domain/api-keys.ts';
+import { reaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Caller } from '../context.ts';
 
 type Holder = Pick<Caller, 'workspaceId' | 'channelIds'>;
-
-/** SQL: whether a holder may read the post `p`, and so learn its id. */
-export const isReached = ({ channelIds = null }: Partial<KeyHolder>): RawBuilder<boolean> =>
-  sql`(${channelIds}::uuid[] is null or exists (select from post_channels reached where reached.post_id = p.id
-    and reached.workspace_id = p.workspace_id and reached.channel_id = any(${channelIds}::uuid[])))`;
 
 /** @throws AppError `not_found` */
 export function assertReachesChannel(holder: Holder, channelId: string): void {

@@ -1,8 +1,7 @@
-import { sql, type RawBuilder } from 'kysely';
 import { recordAudit, type Actor } from '../../db/audit.ts';
-import { newId } from '../../db/new-id.ts';
+import type { ApiKey } from '../../db/entities/workspaces.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
+import * as keys from '../../db/repositories/keys.ts';
 import { assertSound, assertWithin, type KeyRights, type Scope } from '../../domain/api-keys.ts';
 import { parseInstant, sampleTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -13,7 +12,7 @@ import type { ServiceDeps } from '../deps.ts';
 import { dropLinks } from '../channels/create-link.ts';
 import { createOnce, type RequestKey } from '../idempotency.ts';
 import { chooseChannels } from '../posts/choose-channels.ts';
-import { keyColumns, presentKey, rightsOf, type KeyRow, type KeyView } from './read-keys.ts';
+import { presentKey, rightsOf, type KeyView } from './read-keys.ts';
 
 /** A workspace's limits of calls are those of ten keys, however many it has. */
 const maxKeys = 50;
@@ -49,36 +48,22 @@ export function createKey(
     const name = readName(request.name);
     const { scopes, channelIds = null } = request;
     const expiresAt = readExpiry(request.expiresAt ?? null, deps.now());
-    return transact((em) => createAllowed(em, holder, { name, scopes, channelIds, expiresAt }));
+    const rights = { scopes, channelIds, expiresAt };
+    return transact(async (em) => {
+      const { own } = await lockKeys(em, holder);
+      await assertAllowed(em, holder, rights, own);
+      await assertRoom(em, holder, deps.now());
+      const created = await storeKey(em, holder.workspaceId, { ...rights, name });
+      await recordAudit(em, holder, 'key.created', created.key.id);
+      return created;
+    });
   });
 }
 
-async function createAllowed(
-  em: Em,
-  holder: Holder,
-  rights: KeyRights & Pick<NewKey, 'name'>,
-): Promise<CreatedKey> {
-  const { workspaceId, keyId } = holder;
-  const { own } = await lockKeys(em, workspaceId, keyId);
-  await assertAllowed(em, workspaceId, rights, own);
-  await assertRoom(em, holder);
-
-  const created = await storeKey(em, workspaceId, rights);
-  await recordAudit(em, holder, 'key.created', created.key.id);
-  return created;
-}
-
 /** @throws AppError `key_limit_reached` */
-async function assertRoom(em: Em, { workspaceId, keyId }: Holder): Promise<void> {
-  const [row] = await query(
-    em,
-    sql<{ count: number; own: number; made: number }>`
-      select (select count(*)::int from api_keys
-          where workspace_id = ${workspaceId} and revoked_at is null) as count, own, made
-      from (select count(*)::int as made, count(*) filter (where actor_id = ${keyId})::int as own from audit_log
-        where workspace_id = ${workspaceId} and action = 'key.created' and at > now() - interval '1 day') as day`,
-  );
-  const { count = 0, own = 0, made = 0 } = row ?? {};
+async function assertRoom(em: Em, { workspaceId, keyId }: Holder, now: Date): Promise<void> {
+  const dayBefore = new Date(now.getTime() - 24 * 3_600_000);
+  const { count, made, madeByKey } = await keys.countKeys(em, workspaceId, keyId, dayBefore);
   const most = 10 * maxNewKeys; // Of all keys of the workspace, as new keys can make others.
   const message =
     count >= maxKeys
@@ -86,7 +71,7 @@ async function assertRoom(em: Em, { workspaceId, keyId }: Holder): Promise<void>
       : made >= most
         ? `A workspace can make at most ${most} API keys in 24 hours. Try again later.`
         : `An API key can make at most ${maxNewKeys} others in 24 hours. Use another key, or try again later.`;
-  if (count >= maxKeys || made >= most || own >= maxNewKeys) {
+  if (count >= maxKeys || made >= most || madeByKey >= maxNewKeys) {
     throw new AppError('key_limit_reached', message);
   }
 }
@@ -103,29 +88,22 @@ export async function editKey(
   id: string,
   request: KeyEdit,
 ): Promise<KeyView> {
-  const { workspaceId, keyId } = holder;
   const name = request.name === undefined ? undefined : readName(request.name);
   const expiresAt =
     request.expiresAt === undefined ? undefined : readExpiry(request.expiresAt, now());
   const { scopes, channelIds } = request;
   return orm.em.fork().transactional(async (em) => {
-    const { own, key } = await lockKeys(em, workspaceId, keyId, id);
-    const before = rightsOf(key);
-    assertWithin(before, own);
-    const rights = {
-      scopes: scopes ?? before.scopes,
-      channelIds: channelIds === undefined ? before.channelIds : channelIds,
-      expiresAt: expiresAt === undefined ? before.expiresAt : expiresAt,
-    };
-    await assertAllowed(em, workspaceId, rights, own, channelIds ?? []);
+    const { own, key } = await lockKeys(em, holder, id);
+    assertWithin(rightsOf(key), own);
     await recordAudit(em, holder, 'key.edited', id); // Before the change: a key may narrow itself.
-    const [row = key] = await query(
-      em,
-      sql<KeyRow>`update api_keys set name = ${name ?? key.name}, scopes = ${textArray(scopes ?? key.scopes)},
-          channel_ids = ${rights.channelIds}::uuid[], expires_at = ${rights.expiresAt}
-        where id = ${id} and workspace_id = ${workspaceId} returning ${keyColumns}`,
-    );
-    return presentKey(row);
+    em.assign(key, {
+      ...(name === undefined ? {} : { name }),
+      ...(scopes === undefined ? {} : { scopes: [...new Set(scopes)] }),
+      ...(channelIds === undefined ? {} : { channelIds: channelIds && [...channelIds] }),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    });
+    await assertAllowed(em, holder, rightsOf(key), own, channelIds ?? []);
+    return presentKey(key);
   });
 }
 
@@ -134,21 +112,13 @@ export async function editKey(
  *
  * @throws AppError `not_found` or `rights_exceeded`.
  */
-export async function revokeKey(
-  { orm }: Pick<ServiceDeps, 'orm'>,
-  holder: Holder,
-  id: string,
-): Promise<void> {
-  const { workspaceId, keyId } = holder;
+export async function revokeKey({ orm, now }: Deps, holder: Holder, id: string): Promise<void> {
   await orm.em.fork().transactional(async (em) => {
-    const { own, key } = await lockKeys(em, workspaceId, keyId, id);
+    const { own, key } = await lockKeys(em, holder, id);
     assertWithin(rightsOf(key), own);
     await recordAudit(em, holder, 'key.revoked', id); // Before the change: a key may revoke itself.
-    await query(
-      em,
-      sql`update api_keys set revoked_at = now() where id = ${id} and workspace_id = ${workspaceId}`,
-    );
-    await dropLinks(em, { workspaceId, keyId: id }, 0);
+    key.revokedAt = now();
+    await dropLinks(em, { workspaceId: holder.workspaceId, keyId: id }, 0);
   });
 }
 
@@ -168,47 +138,30 @@ export async function storeKey(
   { name, scopes, channelIds, expiresAt }: NewKey,
 ): Promise<CreatedKey> {
   const secret = newApiKey();
-  const [row] = await query(
-    em,
-    sql<KeyRow>`
-      insert into api_keys (id, workspace_id, hash, last_four, name, scopes, channel_ids, expires_at, created_at)
-      values (${newId()}, ${workspaceId}, ${hashApiKey(secret)}, ${secret.slice(-4)}, ${name}, ${textArray(scopes)},
-        ${channelIds}::uuid[], ${expiresAt}, now())
-      returning ${keyColumns}`,
-  );
-  if (!row) {
-    throw new Error('The new key was not returned.');
-  }
-
-  return { secret, key: presentKey(row) };
+  const key = await keys.storeKey(em, {
+    workspaceId,
+    hash: hashApiKey(secret),
+    lastFour: secret.slice(-4),
+    name,
+    scopes: scopes && [...new Set(scopes)],
+    channelIds: channelIds && [...channelIds],
+    expiresAt,
+  });
+  return { secret, key: presentKey(key) };
 }
-
-/** SQL: the scopes without duplicates. */
-const textArray = (scopes: readonly Scope[] | null): RawBuilder<unknown> =>
-  sql`${scopes && [...new Set(scopes)]}::text[]`;
 
 /**
  * Locks the calling key and another one until the transaction ends, and reads the caller's rights again: a key that was
- * revoked or narrowed while its call was under way must not leave another key behind. The lock on the workspace
- * serialises changes of keys.
+ * revoked or narrowed while its call was under way must not leave another key behind.
  *
  * @throws AppError `rights_exceeded`, `not_found`
  */
 async function lockKeys(
   em: Em,
-  workspaceId: string,
-  keyId: string,
+  { workspaceId, keyId }: Holder,
   id = keyId,
-): Promise<{ readonly own: KeyRights; readonly key: KeyRow }> {
-  await query(em, sql`select 1 from workspaces where id = ${workspaceId} for no key update`);
-  const rows = await query(
-    em,
-    sql<KeyRow>`select ${keyColumns} from api_keys
-      where workspace_id = ${workspaceId} and id = any(${[keyId, id]}::uuid[]) and revoked_at is null
-      order by id for update`,
-  );
-  const own = rows.find((row) => row.id === keyId);
-  const key = rows.find((row) => row.id === id);
+): Promise<{ readonly own: KeyRights; readonly key: ApiKey }> {
+  const [own, key] = await keys.lockKeys(em, workspaceId, [keyId, id]);
   if (!own) {
     throw new AppError(
       'rights_exceeded',
@@ -226,7 +179,7 @@ async function lockKeys(
 /** @param named The channels that the request names, which must exist. */
 async function assertAllowed(
   em: Em,
-  workspaceId: string,
+  { workspaceId }: Holder,
   rights: KeyRights,
   own: KeyRights,
   named: readonly string[] = rights.channelIds ?? [],

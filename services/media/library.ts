@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { recordAudit, type Actor } from '../../db/audit.ts';
 import { MediaFile } from '../../db/entities/media.ts';
 import type { Em } from '../../db/orm.ts';
-import { isOpenPost } from '../../db/post-status.ts';
+import { isOpenPost, isReached } from '../../db/post-status.ts';
 import { db, query, queryPlanned } from '../../db/query.ts';
 import { reaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -11,7 +11,6 @@ import { isText } from '../../domain/texts.ts';
 import { describeError } from '../../runtime/logger.ts';
 import { encodeCursor, readCursor } from '../cursor.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { isReached } from '../keys/channel-restriction.ts';
 import { removeBytes } from './unclaimed-files.ts';
 
 /** Maximum files per page. */

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Actor } from '../../db/audit.ts';
 import type { Em } from '../../db/orm.ts';
+import { isReached } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
 import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
 import { isText, normalized } from '../../domain/texts.ts';
-import { isReached } from '../keys/channel-restriction.ts';
 
 /** The caller's own notes on a post. They are neither published nor sent to Temporal. */
 export type Labels = {

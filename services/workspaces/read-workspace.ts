@@ -1,11 +1,12 @@
-import { sql } from 'kysely';
-import { query } from '../../db/query.ts';
+import { Channel } from '../../db/entities/channels.ts';
+import { WebhookEndpoint } from '../../db/entities/webhooks.ts';
+import { ApiKey, Workspace } from '../../db/entities/workspaces.ts';
 import { countMedia, countPosts } from '../../db/quotas.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import { maxEndpoints } from '../../domain/webhook-deliveries.ts';
 import type { Caller, QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { keyColumns, presentKey, type KeyRow, type KeyView } from '../keys/read-keys.ts';
+import { presentKey, type KeyView } from '../keys/read-keys.ts';
 
 type WorkspaceSummary = {
   readonly id: string;
@@ -16,28 +17,16 @@ type WorkspaceSummary = {
   readonly key: KeyView;
 };
 
-type Row = Omit<WorkspaceSummary, 'key' | 'id' | 'name'> &
-  KeyRow & { readonly workspace_name: string | null };
-
 /** Describes the workspace that a key acts for, and the key. */
 export async function readWorkspace(
   { orm }: Pick<ServiceDeps, 'orm'>,
   { workspaceId, keyId }: Pick<Caller, 'workspaceId' | 'keyId'>,
 ): Promise<WorkspaceSummary> {
-  const [row] = await query(
-    orm.em.fork(),
-    sql<Row>`select ${keyColumns},
-        (select w.name from workspaces w where w.id = k.workspace_id) as workspace_name,
-        (select count(*)::int from channels c
-          where c.workspace_id = k.workspace_id and c.disconnected_at is null) as channels
-      from api_keys k where id = ${keyId} and workspace_id = ${workspaceId}`,
-  );
-  if (!row) {
-    throw new Error('The key of this call has no row.');
-  }
-
-  const { workspace_name: name, channels } = row;
-  return { id: workspaceId, name, channels, key: presentKey(row) };
+  const em = orm.em.fork();
+  const key = await em.findOneOrFail(ApiKey, { id: keyId, workspaceId });
+  const { name } = await em.findOneOrFail(Workspace, { id: workspaceId });
+  const channels = await em.count(Channel, { workspaceId, disconnectedAt: null });
+  return { id: workspaceId, name, channels, key: presentKey(key) };
 }
 
 /** The limits of a workspace's stock: its quotas, and its webhook endpoints. */
@@ -52,15 +41,12 @@ export async function readUsage(
   { workspaceId }: QuotaOwner,
 ): Promise<ReturnType<typeof limitsOf>> {
   const em = orm.em.fork();
-  const posts = await countPosts(em, workspaceId);
-  const media = await countMedia(em, workspaceId);
-  const [row] = await query(
-    em,
-    sql<{ text_bytes: string; channels: number; webhooks: number }>`
-      select (select text_used::text from workspaces where id = ${workspaceId}) as text_bytes,
-        (select count(*)::int from channels where workspace_id = ${workspaceId} and disconnected_at is null) as channels,
-        (select count(*)::int from webhook_endpoints where workspace_id = ${workspaceId}) as webhooks`,
-  );
-  const { text_bytes: text = '0', channels = 0, webhooks = 0 } = row ?? {};
-  return { ...posts, ...media, text_bytes: Number(text), channels, webhooks };
+  const { textUsed } = await em.findOneOrFail(Workspace, { id: workspaceId });
+  return {
+    ...(await countPosts(em, workspaceId)),
+    ...(await countMedia(em, workspaceId)),
+    text_bytes: textUsed,
+    channels: await em.count(Channel, { workspaceId, disconnectedAt: null }),
+    webhooks: await em.count(WebhookEndpoint, { workspaceId }),
+  };
 }
