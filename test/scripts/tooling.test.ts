@@ -80,6 +80,11 @@ const ofDomain = {
   'domain/takes-builders.ts': `export { Type } from 'typebox';\n`,
   'domain/takes-more.ts': `export type { TSchema } from 'typebox/type';\n`,
 };
+const ofServices = {
+  'services/keys/writes-sql.ts': `export { sql } from 'kysely';\n`,
+  'services/keys/runs-sql.ts': `export { query } from '../../db/query.ts';\n`,
+  'services/keys/loads.ts': `export { findKeys } from '../../db/repositories/keys.ts';\n`,
+};
 const allowed = {
   'runtime/egress/create-egress.ts': `export { Agent } from 'undici';\nexport { connect } from 'node:net';\n`,
   'sandbox/server.ts': `export { createServer } from 'node:http';\nexport type { AddressInfo } from 'node:net';\n`,
@@ -92,7 +97,14 @@ const allowed = {
 const diagnostics = beforeTests(test, async (scope) => {
   const folder = await temporaryFolder(scope);
   await cp(path.join(root, '.oxlintrc.json'), path.join(folder, '.oxlintrc.json'));
-  const files = { ...importing, ...asking, ...namedByItself, ...ofDomain, ...allowed };
+  const files = {
+    ...importing,
+    ...asking,
+    ...namedByItself,
+    ...ofDomain,
+    ...ofServices,
+    ...allowed,
+  };
   for (const [file, source] of Object.entries(files)) {
     await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
     await writeFile(path.join(folder, file), source);
@@ -142,6 +154,14 @@ test('domain/ may import types of TypeBox, but nothing that exists at run time',
     'domain/takes-types.ts': [],
     'domain/takes-builders.ts': ['no-restricted-imports'],
     'domain/takes-more.ts': ['no-restricted-imports'],
+  });
+});
+
+test('services/ contain no SQL', (t) => {
+  t.deepEqual(broken(ofServices), {
+    'services/keys/writes-sql.ts': ['no-restricted-imports'],
+    'services/keys/runs-sql.ts': ['no-restricted-imports'],
+    'services/keys/loads.ts': [],
   });
 });
 
