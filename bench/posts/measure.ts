@@ -171,7 +171,9 @@ async function firstEnds({ client }: Temporal, after: Date): Promise<Map<string,
     pageSize: 1000,
   })) {
     if (status.name !== 'COMPLETED' || !closeTime) {
-      throw new Error(`The workflow ${workflowId} ended as ${status.name}.`);
+      throw new Error(`The workflow ${workflowId} ended as ${status.name}.`, {
+        cause: await client.workflow.result(workflowId).catch((error: unknown) => error),
+      });
     }
 
     const first = ended.get(workflowId) ?? Number.POSITIVE_INFINITY;
