@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { cidForRawHash } from '@atproto/lex-data';
 import { fileTypeFromBuffer } from 'file-type';
-import { fileBytes } from '../http.ts';
 import type { PartMedia, Connection } from '../network.ts';
+import { fileBytes } from '../uploads/file-bytes.ts';
 import { cidSchema } from './client.ts';
 
 /** A file on a server, as a record refers to it. */

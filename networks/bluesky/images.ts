@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { shrinkImage, type SmallerImage } from '../../runtime/media/shrink-image.ts';
-import { fileBytes } from '../http.ts';
 import { type Connection, NetworkError, type PartMedia } from '../network.ts';
+import { fileBytes } from '../uploads/file-bytes.ts';
 import { numberOf, sizesOf, nameOf } from '../validation/files.ts';
 import { blobOfBytes, heldBytes, holdBytes, type Blob } from './blobs.ts';
 

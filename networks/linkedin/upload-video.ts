@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader } from '../answer.ts';
-import { fileBytes } from '../http.ts';
+import { fileBytes } from '../uploads/file-bytes.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
 import { addressSchema, answerAs, call, putBytes, type LinkedinAccess } from './client.ts';
 import { hasExpired, putRefusal, refusal, unreadable } from './refusal.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json } from '../../domain/json-schema.ts';
 import type { StreamedBody } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
-import { fileBytes } from '../http.ts';
+import { fileBytes } from '../uploads/file-bytes.ts';
 import { type PartMedia, type Connection, type ThreadPart, NetworkError } from '../network.ts';
 import { addressSchema, answerAs, call, putBytes, type LinkedinAccess } from './client.ts';
 import { putRefusal, refusal, unreadable } from './refusal.ts';

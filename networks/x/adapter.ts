@@ -13,14 +13,14 @@ import {
   type PublishStep,
   type Removal,
 } from '../network.ts';
+import { keptUploads } from '../uploads/resumable.ts';
 import { accessWith, call, idSchema, isSuccess, readAs, type Answer, type Wire } from './client.ts';
 import { postUrl } from './connect.ts';
 import { idBefore, ownPostsSince, tooMany, isSameText } from './find-post.ts';
 import { defaultReads, xMetrics } from './metrics.ts';
 import { refusal, saysNotFound } from './refusal.ts';
 import { optionsSchema } from './rules.ts';
-import { keptFiles } from './upload-state.ts';
-import { uploadFile } from './uploads.ts';
+import { uploadFile, type XUpload } from './uploads.ts';
 
 type Prepared = {
   /** Older than any post of this part. */
@@ -248,8 +248,8 @@ function aboutFiles(error: NetworkError, connection: Connection, part: PreparedP
     return error;
   }
 
-  const isFresh = keptFiles(connection, part).some(
-    ({ stateSinceMs }) => Date.now() - stateSinceMs < settlesWithinMs,
+  const isFresh = keptUploads<XUpload>(connection, part).some(
+    (upload) => upload && Date.now() - upload.stateSinceMs < settlesWithinMs,
   );
   const { message, accepted } = error;
   return new NetworkError(isFresh ? 'network_unavailable' : 'media_refused', message, {

@@ -1,26 +1,38 @@
-import { Readable } from 'node:stream';
 import type { Schemas } from '@xdevplatform/xdk';
-import { type TokenAccess, fileBytes, type NetworkRequest } from '../http.ts';
-import type { Connection, ThreadPart, PartMedia } from '../network.ts';
+import { quote } from '../answer.ts';
+import type { TokenAccess } from '../http.ts';
+import { NetworkError, type Connection, type PartMedia, type ThreadPart } from '../network.ts';
+import { contentOf, formOf } from '../uploads/file-bytes.ts';
+import { untilProcessed } from '../uploads/processing.ts';
+import { keptUpload, UploadGone, uploadInSteps } from '../uploads/resumable.ts';
 import { hasType, isImage, isVideo } from '../validation/files.ts';
 import type { Wire } from './client.ts';
-import {
-  type KeptFile,
-  keptPlace,
-  awaitProcessing,
-  expiryOf,
-  keepState,
-  readUploadStatus,
-  readUpload,
-  requestUpload,
-  type Upload,
-  type UploadAnswer,
-  UploadGone,
-} from './upload-state.ts';
+import { readUpload, requestUpload, type UploadAnswer } from './upload-requests.ts';
+
+/** The upload of a file, as stored in the ledger. */
+export type XUpload = {
+  /** X's id of the file. */
+  readonly id: string;
+  readonly expiresAtMs: number;
+  /** How many segments X has; 0 for a file that was sent in one request. */
+  readonly segments: number;
+  /** `uploading`: X may lack segments, or the end of the upload. `ready`: a post may use the file. */
+  readonly state: 'uploading' | 'processing' | 'ready';
+  /** Start of the state, in milliseconds since 1970. */
+  readonly stateSinceMs: number;
+  /** Whether X has its alt text. */
+  readonly isDescribed: boolean;
+};
+
+/** One file on its way to X. */
+type Way = {
+  readonly access: TokenAccess;
+  readonly file: PartMedia;
+  readonly signal: AbortSignal;
+};
 
 /**
- * Uploads one file to X, with its alt text, and waits until a post may use it. Continues the upload of an earlier
- * attempt, or starts again when X no longer knows it.
+ * Uploads one file to X, with its alt text, and waits until a post may use it.
  *
  * Sources: https://docs.x.com/x-api/media/introduction, X's OpenAPI document 2.167.
  *
@@ -33,48 +45,35 @@ export async function uploadFile(
   part: ThreadPart,
   file: PartMedia,
 ): Promise<string> {
-  const place = keptPlace(connection, part, file);
-  const fresh: Upload = { access, file, place, signal: connection.signal, isOld: false };
-  if (place.earlier) {
-    try {
-      return await finish({ ...fresh, isOld: true }, place.earlier);
-    } catch (error) {
-      if (!(error instanceof UploadGone)) {
-        throw error;
-      }
-    }
-  }
-
-  return finish(fresh, await begin(fresh));
+  const way = { access, file, signal: connection.signal };
+  const { id } = await uploadInSteps(keptUpload<XUpload>(connection, part, file), {
+    begin: () => begin(way),
+    next: (upload, isOld) => next(way, upload, isOld),
+  });
+  return id;
 }
 
-/** Images go in one request. GIFs and videos first get an id, which is stored before the first byte leaves. */
-async function begin(upload: Upload): Promise<KeptFile> {
-  const { file, place } = upload;
+/** Images go in one request. GIFs and videos first get an id. */
+async function begin(way: Way): Promise<XUpload> {
+  const { file } = way;
   const category = categoryOf(file);
-  const answer =
-    category === 'tweet_image'
-      ? await sendWhole(upload, { media_category: category })
-      : await initialize(upload, {
-          media_type: file.type as NonNullable<InitializeUpload['media_type']>,
-          media_category: category,
-          total_bytes: file.sizeBytes,
-        });
-  const kept: KeptFile = {
-    file: file.id,
+  const isWhole = category === 'tweet_image';
+  const answer = isWhole
+    ? await sendWhole(way, { media_category: category })
+    : await initialize(way, {
+        media_type: file.type as NonNullable<InitializeUpload['media_type']>,
+        media_category: category,
+        total_bytes: file.sizeBytes,
+      });
+  const begun = {
     id: answer.data.id,
     expiresAtMs: expiryOf(answer),
     segments: 0,
     state: 'uploading',
     stateSinceMs: Date.now(),
     isDescribed: false,
-  };
-  if (category === 'tweet_image') {
-    return keepState(upload, kept, answer);
-  }
-
-  await place.keep(kept);
-  return kept;
+  } as const;
+  return isWhole ? withState(way, begun, answer) : begun;
 }
 
 type MediaCategory = Schemas.MediaUploadRequest['mediaCategory'];
@@ -82,145 +81,120 @@ type MediaCategory = Schemas.MediaUploadRequest['mediaCategory'];
 const categoryOf = (file: PartMedia): MediaCategory =>
   isVideo(file) ? 'tweet_video' : hasType('image/gif')(file) ? 'tweet_gif' : 'tweet_image';
 
+async function next(way: Way, upload: XUpload, isOld: boolean): Promise<XUpload | null> {
+  const { file } = way;
+  const { id, segments, state } = upload;
+  if (state === 'processing') {
+    return withState(way, upload, await processed(way, upload));
+  }
+  if (state === 'uploading' && segments < Math.ceil(file.sizeBytes / segmentBytes)) {
+    await append(way, id, segments);
+    return { ...upload, segments: segments + 1 };
+  }
+  if (state === 'uploading') {
+    return withState(way, upload, await finalize(way, id, isOld));
+  }
+
+  const { altText } = file;
+  if (!altText || upload.isDescribed || !isImage(file)) {
+    return null;
+  }
+  await describe(way, { id, metadata: { alt_text: { text: altText } } });
+  return { ...upload, isDescribed: true };
+}
+
 /** The form fields of a whole file, beside its bytes. */
 type UploadFields = Omit<Wire<Schemas.MediaUploadRequest>, 'media'>;
 
-function sendWhole(upload: Upload, fields: UploadFields) {
-  const { file } = upload;
-  const form = mediaForm({ ...fields }, fileBytes(file), file.sizeBytes);
-  return requestUpload(upload, { method: 'POST', path: '/2/media/upload', file: form }, readUpload);
-}
+const sendWhole = ({ access, file }: Way, fields: UploadFields) => {
+  const form = formOf({ ...fields }, 'media', 'media', contentOf(file, anyType));
+  return requestUpload(access, file, { path: '/2/media/upload', file: form }, readUpload);
+};
+
+const anyType = 'application/octet-stream';
 
 type InitializeUpload = Wire<Schemas.InitializeMediaUploadRequest>;
 
-const initialize = (upload: Upload, body: InitializeUpload) =>
-  requestUpload(upload, { method: 'POST', path: '/2/media/upload/initialize', body }, readUpload);
+const initialize = ({ access, file }: Way, body: InitializeUpload) =>
+  requestUpload(access, file, { path: '/2/media/upload/initialize', body }, readUpload);
 
-async function finish(upload: Upload, from: KeptFile): Promise<string> {
-  const sent = from.state === 'uploading' ? await sendSegments(upload, from) : from;
-  const ready = await awaitProcessing(upload, sent);
-  const { altText } = upload.file;
-  if (altText && !ready.isDescribed && isImage(upload.file)) {
-    await describe(upload, { id: ready.id, metadata: { alt_text: { text: altText } } });
-    await upload.place.keep({ ...ready, isDescribed: true });
-  }
-
-  return ready.id;
-}
-
-type DescribeMedia = Wire<Schemas.CreateMediaMetadataRequest>;
-
-/** X charges for each call, so its success is stored. */
-const describe = (upload: Upload, body: DescribeMedia): Promise<boolean> =>
-  requestUpload(upload, { method: 'POST', path: '/2/media/metadata', body }, () => true);
-
-/**
- * Uploads the missing segments of a file and finalizes the upload. The state is stored after each segment, so a worker
- * that dies loses only the current one.
- *
- * @returns the file with all its segments at X.
- */
-async function sendSegments(upload: Upload, from: KeptFile): Promise<KeptFile> {
-  let { segments } = from;
-  if (segments < segmentsOf(upload.file)) {
-    for await (const segment of segmentsFrom(upload.file, segments)) {
-      await append(upload, from.id, segments, segment);
-      segments += 1;
-      await upload.place.keep({ ...from, segments });
-    }
-  }
-
-  const kept = { ...from, segments };
-  return keepState(upload, kept, await finalize(upload, kept));
-}
+/** X accepts up to 5 MB per request and up to 1000 segments; 512 MB are 128 of these. */
+export const segmentBytes = 4 * 1024 * 1024;
 
 /** The form fields of a segment, beside its bytes. Numbers are text in a form. */
 type AppendFields = Record<keyof Omit<Wire<Schemas.AppendMediaUploadRequest>, 'media'>, string>;
 
-async function append(upload: Upload, id: string, index: number, segment: Buffer): Promise<void> {
+async function append({ access, file }: Way, id: string, index: number): Promise<void> {
   const fields: AppendFields = { segment_index: String(index) };
   const path = `/2/media/upload/${encodeURIComponent(id)}/append`;
-  const file = mediaForm(fields, [segment], segment.length);
+  const from = index * segmentBytes;
+  const to = Math.min(from + segmentBytes, file.sizeBytes);
+  const form = formOf(fields, 'media', 'media', contentOf(file, anyType, from, to));
   // The response is not needed, and was empty in older versions.
-  await requestUpload(upload, { method: 'POST', path, file }, () => true);
+  await requestUpload(access, file, { path, file: form }, () => true);
 }
 
 /**
  * An earlier attempt may have finalized without getting the response. X refuses a second time, so the state is read.
  */
-async function finalize(upload: Upload, kept: KeptFile): Promise<UploadAnswer> {
-  const path = `/2/media/upload/${encodeURIComponent(kept.id)}/finalize`;
+async function finalize({ access, file }: Way, id: string, isOld: boolean): Promise<UploadAnswer> {
+  const path = `/2/media/upload/${encodeURIComponent(id)}/finalize`;
   try {
-    return await requestUpload(upload, { method: 'POST', path }, readUpload);
+    return await requestUpload(access, file, { path }, readUpload);
   } catch (error) {
-    if (error instanceof UploadGone) {
-      return readUploadStatus(upload, kept);
+    if (isOld && error instanceof UploadGone) {
+      return readStatus({ access, file }, id);
     }
     throw error;
   }
 }
 
-/** X accepts up to 5 MB per request and up to 1000 segments; 512 MB are 128 of these. */
-export const segmentBytes = 4 * 1024 * 1024;
+const readStatus = ({ access, file }: Pick<Way, 'access' | 'file'>, id: string) => {
+  const path = `/2/media/upload?command=STATUS&media_id=${encodeURIComponent(id)}`;
+  return requestUpload(access, file, { method: 'GET', path }, readUpload);
+};
 
-const segmentsOf = ({ sizeBytes }: PartMedia): number => Math.ceil(sizeBytes / segmentBytes);
+type DescribeMedia = Wire<Schemas.CreateMediaMetadataRequest>;
 
-/**
- * The segments of a file, in order, with one in memory at a time.
- *
- * @param first Index of the first segment, below their number.
- * @throws NetworkError as `fileBytes`, before the last segment is returned.
- */
-async function* segmentsFrom(file: PartMedia, first: number): AsyncGenerator<Buffer> {
-  let pieces: Buffer[] = [];
-  let length = 0;
-  for await (const piece of fileBytes(file, first * segmentBytes)) {
-    let rest = piece;
-    while (length + rest.length > segmentBytes) {
-      yield Buffer.concat([...pieces, rest.subarray(0, segmentBytes - length)]);
-      rest = rest.subarray(segmentBytes - length);
-      pieces = [];
-      length = 0;
-    }
+/** X charges for each call, so its success is stored. */
+const describe = ({ access, file }: Way, body: DescribeMedia): Promise<boolean> =>
+  requestUpload(access, file, { path: '/2/media/metadata', body }, () => true);
 
-    pieces.push(rest);
-    length += rest.length;
-  }
-
-  yield Buffer.concat(pieces);
-}
-
-/**
- * A form with fields and one part `media`, built by hand, to stream the file with a length that is known in advance.
- * The file's own name is not sent, because it may reveal more than its owner wants to publish.
- *
- * Source: RFC 7578.
- *
- * @param bytes Exactly `sizeBytes` of them.
- */
-function mediaForm(
-  fields: Readonly<Record<string, string>>,
-  bytes: AsyncIterable<Buffer> | readonly Buffer[],
-  sizeBytes: number,
-): NonNullable<NetworkRequest['file']> {
-  const boundary = `punctual-${crypto.randomUUID()}`;
-  const named = Object.entries(fields).map(
-    ([name, value]) =>
-      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
-  );
-  const head = Buffer.from(
-    `${named.join('')}--${boundary}\r\nContent-Disposition: form-data; name="media"; filename="media"\r\n` +
-      'Content-Type: application/octet-stream\r\n\r\n',
-  );
-  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
-  async function* form() {
-    yield head;
-    yield* bytes;
-    yield tail;
+/** The state of an upload from X's response. No processing state means that the file is ready. */
+function withState({ file, access }: Way, upload: XUpload, answer: UploadAnswer): XUpload {
+  const { state, error } = answer.data.processing_info ?? {};
+  if (state === 'failed') {
+    const said = quote(error?.message ?? error?.name, [access.accessToken]);
+    const message = `X could not process the file "${file.name}"${said && `: ${said}`}.`;
+    throw new NetworkError('media_refused', message, { accepted: 'no', server: 'answered' });
   }
 
   return {
-    type: `multipart/form-data; boundary=${boundary}`,
-    body: { stream: Readable.from(form()), sizeBytes: head.length + sizeBytes + tail.length },
+    ...upload,
+    expiresAtMs: expiryOf(answer),
+    state: isPending(answer) ? 'processing' : 'ready',
+    stateSinceMs: Date.now(),
   };
 }
+
+const isPending = ({ data: { processing_info: info } }: UploadAnswer): boolean =>
+  ![undefined, 'succeeded', 'failed'].includes(info?.state);
+
+/** Lifetimes of a file: the default when X names none, and the maximum. X names a day after an upload, weeks before. */
+const [unnamedExpirySecs, longestExpirySecs] = [60 * 60, 30 * 24 * 60 * 60];
+
+const expiryOf = ({ data: { expires_after_secs: named } }: UploadAnswer): number =>
+  Date.now() + Math.min(named ?? unnamedExpirySecs, longestExpirySecs) * 1000;
+
+/** X takes about a minute for a video of 140 s. */
+const patienceMs = 90_000;
+
+const processed = (way: Way, { id }: XUpload): Promise<UploadAnswer> =>
+  untilProcessed(
+    { network: 'X', fileName: way.file.name, patienceMs, signal: way.signal },
+    async () => {
+      const answer = await readStatus(way, id);
+      const askInMs = (answer.data.processing_info?.check_after_secs ?? 1) * 1000;
+      return isPending(answer) ? { askInMs } : { done: answer };
+    },
+  );

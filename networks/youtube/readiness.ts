@@ -1,6 +1,6 @@
-import { Readable } from 'node:stream';
-import { type TokenAccess, fileBytes } from '../http.ts';
+import type { TokenAccess } from '../http.ts';
 import { NetworkError, type PartMedia, type Readiness, type SentPart } from '../network.ts';
+import { contentOf } from '../uploads/file-bytes.ts';
 import { call } from './client.ts';
 import { type Privacy, thumbnailTypes } from './metadata.ts';
 import { refusal, refusedAs } from './refusal.ts';
@@ -163,7 +163,7 @@ async function sendThumbnail(
   videoId: string,
   file: PartMedia,
 ): Promise<string | null> {
-  const { name, type, sizeBytes } = file;
+  const { name, type } = file;
   if (!thumbnailTypes.includes(type)) {
     return withoutThumbnail(`YouTube takes JPEG and PNG, and "${name}" is ${type}.`);
   }
@@ -172,7 +172,7 @@ async function sendThumbnail(
   const response = await call(access, {
     method: 'POST',
     path: `/upload/youtube/v3/thumbnails/set?${query}`,
-    file: { type, body: { stream: Readable.from(fileBytes(file)), sizeBytes } },
+    file: contentOf(file),
     purpose: 'reconcile',
   });
   if (response.status === 200) {

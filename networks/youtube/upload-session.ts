@@ -1,8 +1,9 @@
 import type { youtube_v3 } from '@googleapis/youtube';
 import type { EgressResponse, StreamedBody } from '../../runtime/egress/egress.ts';
 import { jsonOf } from '../answer.ts';
-import { acceptedAfter, type Purpose, type TokenAccess, fileBytes } from '../http.ts';
+import { acceptedAfter, type Purpose, type TokenAccess } from '../http.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
+import { fileBytes } from '../uploads/file-bytes.ts';
 import { call } from './client.ts';
 import { refusal, unreadable } from './refusal.ts';
 import { parseVideo, type Video } from './videos.ts';

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
-import { fileBytes } from '../../networks/http.ts';
+import { fileBytes } from '../../networks/uploads/file-bytes.ts';
 import type { Egress, EgressRequest, EgressResponse } from '../../runtime/egress/egress.ts';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { beforeTests } from '../support/before-tests.ts';

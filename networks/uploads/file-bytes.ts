@@ -1,0 +1,98 @@
+import { Readable } from 'node:stream';
+import type { NetworkRequest } from '../http.ts';
+import { NetworkError, type PartMedia } from '../network.ts';
+
+/** The content of a request that is a file. */
+export type FileContent = NonNullable<NetworkRequest['file']>;
+
+/**
+ * Streams the bytes of a file, or a range of them. Opens it only when the first bytes are read. The end of the file
+ * leaves only once the file has proved to have its recorded size, so that no network completes a damaged one.
+ *
+ * @param from Where to start, below the file's size. @param to Where to end, up to the file's size.
+ * @throws NetworkError with `accepted: 'no'`, because no post goes out before its files: the errors of `open`;
+ *   `media_refused` when the file has another size than the library recorded; `internal` when the storage breaks off.
+ */
+export async function* fileBytes(
+  file: PartMedia,
+  from = 0,
+  to = file.sizeBytes,
+): AsyncGenerator<Buffer> {
+  const { name, sizeBytes } = file;
+  let length = from;
+  let last: Buffer | undefined;
+  const stream = await file.open(from);
+  try {
+    for await (const chunk of stream) {
+      if (last) {
+        yield last;
+      }
+      last = chunk as Buffer;
+      length += last.length;
+      if (length >= to && to < sizeBytes) {
+        yield last.subarray(0, last.length - (length - to));
+        return;
+      }
+      if (length > sizeBytes) {
+        break;
+      }
+    }
+  } catch (error) {
+    const message = `The file "${name}" could not be read to its end: the media storage of this service broke off.`;
+    throw new NetworkError('internal', message, { accepted: 'no', cause: error });
+  }
+
+  if (length !== sizeBytes) {
+    const message = `The file "${name}" is damaged: it no longer has the ${sizeBytes} bytes that it had. Upload it again for a new post.`;
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
+  }
+  if (last) {
+    yield last;
+  }
+}
+
+/** A file, or a range of it, as the content of one request. */
+export const contentOf = (
+  file: PartMedia,
+  type = file.type,
+  from = 0,
+  to = file.sizeBytes,
+): FileContent => ({
+  type,
+  body: { stream: Readable.from(fileBytes(file, from, to)), sizeBytes: to - from },
+});
+
+/**
+ * A form with texts and one file, built by hand, to stream the file with a length that is known in advance. The file's
+ * own name is not sent, because it may reveal more than its owner wants to publish.
+ *
+ * Source: RFC 7578.
+ *
+ * @param name The name of the file's field. @param fileName The name that the network gets.
+ */
+export function formOf(
+  fields: Readonly<Record<string, string>>,
+  name: string,
+  fileName: string,
+  { type, body }: FileContent,
+): FileContent {
+  const boundary = `punctual-${crypto.randomUUID()}`;
+  const begin = `--${boundary}\r\nContent-Disposition: form-data; name=`;
+  const texts = Object.entries(fields).map(
+    ([field, text]) => `${begin}"${field}"\r\n\r\n${text}\r\n`,
+  );
+  const head = Buffer.from(
+    `${texts.join('')}${begin}"${name}"; filename="${fileName}"\r\nContent-Type: ${type}\r\n\r\n`,
+  );
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+  async function* form() {
+    yield head;
+    yield* body.stream;
+    yield tail;
+  }
+
+  return {
+    type: `multipart/form-data; boundary=${boundary}`,
+    body: { stream: Readable.from(form()), sizeBytes: head.length + body.sizeBytes + tail.length },
+  };
+}

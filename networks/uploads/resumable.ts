@@ -1,0 +1,127 @@
+import type { Json } from '../../domain/json-schema.ts';
+import { answerReader } from '../answer.ts';
+import type { Connection, NetworkError, PartMedia, ThreadPart } from '../network.ts';
+
+/** The members that every state of an upload has. */
+type Expiring = {
+  /** When the network deletes the file or ends the upload, in milliseconds since 1970; null for never or unknown. */
+  readonly expiresAtMs: number | null;
+};
+
+/** The stored upload of one file. */
+export type KeptUpload<State> = {
+  readonly read: () => State | null;
+  /** Resolves once it is committed. With null, the next attempt starts the upload again. */
+  readonly keep: (upload: State | null) => Promise<void>;
+};
+
+type Kept = readonly ({ readonly file: string; readonly upload: unknown } | null)[];
+
+/** The value is sealed, so only this service wrote it. Another shape comes from another version, and is ignored. */
+const readKept = answerReader<Kept>({
+  type: 'array',
+  items: {
+    type: 'object',
+    nullable: true,
+    required: ['file', 'upload'],
+    properties: { file: { type: 'string' }, upload: { type: 'object' } },
+  },
+});
+
+/** The stored uploads of a part's files, in their order; null for a file without one. */
+export const keptUploads = <State>(
+  connection: Pick<Connection, 'uploadsOf'>,
+  part: ThreadPart,
+): (State | null)[] => {
+  const kept = readKept(connection.uploadsOf(part)) ?? [];
+  return part.media.map(({ id }, index) =>
+    kept[index]?.file === id ? (kept[index].upload as State) : null,
+  );
+};
+
+/** The stored upload of a file, by its place, because a part may have the same file twice. */
+export function keptUpload<State>(
+  connection: Connection,
+  part: ThreadPart,
+  file: PartMedia,
+): KeptUpload<State> {
+  const place = part.media.indexOf(file);
+  return {
+    read: () => keptUploads<State>(connection, part)[place] ?? null,
+    keep: (upload) => {
+      const all = keptUploads<State>(connection, part).with(place, upload);
+      const kept = all.map((one, index) => one && { file: part.media[index]?.id, upload: one });
+      return connection.saveUploads(part, kept as Json);
+    },
+  };
+}
+
+/** The network no longer has an upload, or takes no more of it. */
+export class UploadGone extends Error {
+  override readonly name = 'UploadGone';
+  readonly refusal: NetworkError;
+
+  constructor(refusal: NetworkError) {
+    super(refusal.message, { cause: refusal });
+    this.refusal = refusal;
+  }
+}
+
+/** How a network takes a file. */
+type UploadSteps<State> = {
+  /** Begins an upload. Sends no bytes, unless one request is the whole upload. */
+  readonly begin: () => Promise<State>;
+  /**
+   * The next step: sends a chunk, ends the upload, or waits for its processing.
+   *
+   * @param isOld Whether an earlier attempt began the upload, whose last response may be lost.
+   * @returns the state after it; null when a post may use the file.
+   * @throws UploadGone to begin an old upload anew; NetworkError.
+   */
+  readonly next: (upload: State, isOld: boolean) => Promise<State | null>;
+};
+
+/** An upload that expires sooner than this may be gone when the post is created, in milliseconds. */
+const expiryMarginMs = 5 * 60_000;
+
+/**
+ * Uploads a file step by step. The state is stored after each one, so a worker that dies loses only the current one.
+ * Continues the upload of an earlier attempt, or begins anew when the network no longer has it.
+ *
+ * @returns the last state.
+ */
+export async function uploadInSteps<State extends Expiring>(
+  kept: KeptUpload<State>,
+  { begin, next }: UploadSteps<State>,
+): Promise<State> {
+  const bring = async (begun: State, isOld: boolean): Promise<State> => {
+    let upload = begun;
+    for (let then = await next(upload, isOld); then; then = await next(upload, isOld)) {
+      await kept.keep(then);
+      upload = then;
+    }
+    return upload;
+  };
+  const earlier = kept.read();
+  if (earlier && (earlier.expiresAtMs ?? Infinity) - expiryMarginMs > Date.now()) {
+    try {
+      return await bring(earlier, true);
+    } catch (error) {
+      if (!(error instanceof UploadGone)) {
+        throw error;
+      }
+    }
+  }
+
+  const begun = await begin();
+  await kept.keep(begun);
+  try {
+    return await bring(begun, false);
+  } catch (error) {
+    if (!(error instanceof UploadGone)) {
+      throw error;
+    }
+    await kept.keep(null);
+    throw error.refusal;
+  }
+}
