@@ -1,7 +1,5 @@
-import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { EgressResponse, StreamedBody } from '../../runtime/egress/egress.ts';
-import { type TokenAccess, fileBytes } from '../http.ts';
+import type { EgressResponse } from '../../runtime/egress/egress.ts';
+import type { TokenAccess } from '../http.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import {
   type Connection,
@@ -12,11 +10,12 @@ import {
   type SentPart,
   type PublishStep,
   type Removal,
-  NetworkError,
   type PartMedia,
 } from '../network.ts';
+import { contentOf, formOf } from '../uploads/file-bytes.ts';
+import { untilProcessed } from '../uploads/processing.ts';
 import { isBlank } from '../validation/texts.ts';
-import { accessWith, get, idSchema, refusal, sendFile, unreadable } from './client.ts';
+import { accessWith, get, idSchema, refusal, sendFile, serverName, unreadable } from './client.ts';
 import { statusesWithText } from './find-status.ts';
 import { metrics } from './metrics.ts';
 import { choiceOf, rules } from './rules.ts';
@@ -133,11 +132,6 @@ function onlyPart({ parts }: PublishStep): PreparedPart {
   return part;
 }
 
-/** How long a server may process a video after the upload. Upload and wait must fit into one attempt. */
-const processingTimeoutMs = 120_000;
-const firstWaitMs = 500;
-const longestWaitMs = 5000;
-
 /**
  * Uploads one file to the server, and waits until a status may use it.
  *
@@ -150,32 +144,27 @@ const longestWaitMs = 5000;
  * @throws NetworkError with `accepted: 'no'`: `media_refused` when the server refuses the file.
  */
 async function uploadFile(access: TokenAccess, file: PartMedia): Promise<string> {
-  const response = await sendFile(access, '/api/v2/media', multipart(file));
-  const id = idIn(response, access, file);
-  // 202: the server has the file and is still processing it.
-  if (response.status === 202) {
-    await untilReady(access, id, file);
+  const altText = file.altText?.trim() ?? '';
+  const fields = altText === '' ? {} : { description: altText };
+  const form = formOf(fields, 'file', `file.${endingOf(file.type)}`, contentOf(file));
+  const uploaded = await sendFile(access, '/api/v2/media', form);
+  const id = idIn(uploaded, access, file);
+  // 202, and later 206: the server has the file and is still processing it.
+  if (uploaded.status !== 202) {
+    return id;
   }
-  return id;
-}
 
-async function untilReady(access: TokenAccess, id: string, file: PartMedia): Promise<void> {
-  const giveUpAtMs = Date.now() + processingTimeoutMs;
-  const path = `/api/v1/media/${encodeURIComponent(id)}`;
-  for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
-    await sleep(waitMs);
-    const response = await get(access, path, 'upload');
+  const { signal } = access.server;
+  const waiting = { network: serverName, fileName: file.name, patienceMs, signal };
+  return untilProcessed(waiting, async () => {
+    const response = await get(access, `/api/v1/media/${encodeURIComponent(id)}`, 'upload');
     idIn(response, access, file);
-    if (response.status === 200) {
-      return;
-    }
-
-    if (Date.now() > giveUpAtMs) {
-      const message = `The Mastodon server is still processing the file "${file.name}".`;
-      throw new NetworkError('network_unavailable', message, { accepted: 'no' });
-    }
-  }
+    return response.status === 200 ? { done: id } : {};
+  });
 }
+
+/** How long a server may process a video after the upload. */
+const patienceMs = 120_000;
 
 /** Reads an uploaded file, which has no URL while the server is processing it. */
 const readAttachment = answerReader<{ readonly id: string }>({
@@ -195,41 +184,6 @@ function idIn(response: EgressResponse, access: TokenAccess, { name }: PartMedia
     throw unreadable('upload');
   }
   return attachment.id;
-}
-
-/**
- * A form with the field `file` and the alt text as `description`. Built by hand, to stream the file with a length that
- * is known in advance.
- *
- * The file's own name is not sent, because it may reveal more than its owner wants to publish.
- *
- * Source: RFC 7578.
- */
-function multipart(file: PartMedia): { type: string; body: StreamedBody } {
-  const boundary = `punctual-${crypto.randomUUID()}`;
-  const altText = file.altText?.trim() ?? '';
-  const description =
-    altText === ''
-      ? ''
-      : `--${boundary}\r\nContent-Disposition: form-data; name="description"\r\n\r\n${altText}\r\n`;
-  const head = Buffer.from(
-    `${description}--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="file.${endingOf(file.type)}"\r\n` +
-      `Content-Type: ${file.type}\r\n\r\n`,
-  );
-  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
-  async function* form() {
-    yield head;
-    yield* fileBytes(file);
-    yield tail;
-  }
-
-  return {
-    type: `multipart/form-data; boundary=${boundary}`,
-    body: {
-      stream: Readable.from(form()),
-      sizeBytes: head.length + file.sizeBytes + tail.length,
-    },
-  };
 }
 
 /** The usual file extension, which some servers check. */
