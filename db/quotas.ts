@@ -1,23 +1,17 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { PostUse, Quotas } from '../domain/quotas.ts';
+import { Channel } from './entities/channels.ts';
 import type { Em } from './orm.ts';
 import { isOpenPost } from './post-status.ts';
 import { query } from './query.ts';
 
 /** Counts everything that quotas limit. */
 export async function countQuotas(em: Em, workspaceId: string): Promise<Quotas> {
-  const [row] = await query(
-    em,
-    sql<{ text_bytes: string; channels: number }>`
-      select (${bytesOfText(workspaceId)})::text as text_bytes,
-        (select count(*)::int from channels
-          where workspace_id = ${workspaceId} and disconnected_at is null) as channels`,
-  );
   return {
     ...(await countPosts(em, workspaceId)),
     ...(await countMedia(em, workspaceId)),
-    text_bytes: Number(row?.text_bytes ?? 0),
-    channels: row?.channels ?? 0,
+    text_bytes: await countTextBytes(em, workspaceId),
+    channels: await em.count(Channel, { workspaceId, disconnectedAt: null }),
   };
 }
 
@@ -55,9 +49,15 @@ export const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
   + coalesce((select sum(octet_length(pm.alt_text)) from post_media pm
       where pm.post_id = p.id and pm.workspace_id = p.workspace_id), 0)`;
 
-/** SQL: bytes of all text of a workspace, which `workspaces.text_used` should be. Reads every post. */
-export const bytesOfText = (workspaceId: string): RawBuilder<unknown> =>
-  sql`select coalesce(sum(${bytesOfPost}), 0)::bigint from posts p where p.workspace_id = ${workspaceId}::uuid`;
+/** Counts the bytes of all text of a workspace, which `workspaces.text_used` should be. Reads every post. */
+export async function countTextBytes(em: Em, workspaceId: string): Promise<number> {
+  const [row] = await query(
+    em,
+    sql<{ bytes: string }>`select coalesce(sum(${bytesOfPost}), 0)::text as bytes
+      from posts p where p.workspace_id = ${workspaceId}`,
+  );
+  return Number(row?.bytes ?? 0);
+}
 
 export type MediaUse = { readonly files: number; readonly media_bytes: number };
 

@@ -18,6 +18,23 @@ export const encodeCursor = ({ createdAt, id }: Cursor, list = ''): string => {
 };
 
 /**
+ * Cuts a page from rows of which one more was read.
+ *
+ * @param list As `encodeCursor` gets it.
+ * @returns the rows of the page, and the cursor of the next one.
+ */
+export function cutPage<T>(
+  rows: readonly T[],
+  limit: number,
+  placeOf: (row: T) => Cursor,
+  list = '',
+): { readonly page: readonly T[]; readonly nextCursor: string | null } {
+  const page = rows.slice(0, limit);
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  return { page, nextCursor: last === undefined ? null : encodeCursor(placeOf(last), list) };
+}
+
+/**
  * @param given The value of `?cursor`; undefined for the first page.
  * @param list As `encodeCursor` got it.
  * @throws AppError `invalid_request` for any value that `encodeCursor` did not create.

@@ -1,10 +1,9 @@
-import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
-import { queryPlanned } from '../../db/query.ts';
+import { selectWorkspaces, type WorkspaceRow } from '../../db/workspace-list.ts';
 import { brandOf, type Brand } from '../../domain/brand.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { Quotas } from '../../domain/quotas.ts';
-import { encodeCursor, readCursor } from '../cursor.ts';
+import { cutPage, readCursor } from '../cursor.ts';
 import { unknownWorkspace } from './write-workspaces.ts';
 
 /** Maximum workspaces per page. */
@@ -25,18 +24,6 @@ export type WorkspaceView = {
   readonly deleted_at: string | null;
 };
 
-type Row = Omit<WorkspaceView, 'quotas' | 'brand' | 'created_at' | 'deleted_at'> & {
-  readonly quotas: Partial<Quotas>;
-  readonly brand: Partial<Brand>;
-  readonly created_at: Date;
-  readonly deleted_at: Date | null;
-};
-
-const select = (where: RawBuilder<unknown>) => sql<Row>`
-  select id, name, plan, quotas, brand, created_at, deleted_at, (select count(*)::int from channels c
-    where c.workspace_id = w.id and c.disconnected_at is null) as channels
-  from workspaces w where purged_at is null ${where}`;
-
 /**
  * Lists all workspaces, newest first, including those that are being deleted.
  *
@@ -48,22 +35,17 @@ export async function listWorkspaces(
   quotas: Quotas,
   { limit = maxWorkspacePage, cursor }: { readonly limit?: number; readonly cursor?: string },
 ): Promise<{ readonly workspaces: WorkspaceView[]; readonly next_cursor: string | null }> {
-  const after = readCursor(cursor);
-  const from = after ? sql`and (created_at, id) < (${after.createdAt}, ${after.id})` : sql``;
-  const page = sql`${from} order by created_at desc, id desc limit ${limit + 1}`;
-  const rows = await queryPlanned(em, select(page));
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const hasMore = last && rows.length > limit;
-  return {
-    workspaces: shown.map((row) => present(row, quotas)),
-    next_cursor: hasMore ? encodeCursor({ createdAt: last.created_at, id: last.id }) : null,
-  };
+  const rows = await selectWorkspaces(em, { after: readCursor(cursor), limit: limit + 1 });
+  const { page, nextCursor } = cutPage(rows, limit, (row) => ({
+    createdAt: row.created_at,
+    id: row.id,
+  }));
+  return { workspaces: page.map((row) => present(row, quotas)), next_cursor: nextCursor };
 }
 
 /** @throws AppError `not_found` */
 export async function showWorkspace(em: Em, quotas: Quotas, id: string): Promise<WorkspaceView> {
-  const [row] = isId(id) ? await queryPlanned(em, select(sql`and id = ${id}`)) : [];
+  const [row] = isId(id) ? await selectWorkspaces(em, { id }) : [];
   if (!row) {
     throw unknownWorkspace(id);
   }
@@ -71,7 +53,7 @@ export async function showWorkspace(em: Em, quotas: Quotas, id: string): Promise
   return present(row, quotas);
 }
 
-const present = (row: Row, quotas: Quotas): WorkspaceView => ({
+const present = (row: WorkspaceRow, quotas: Quotas): WorkspaceView => ({
   id: row.id,
   name: row.name,
   plan: row.plan,

@@ -1,12 +1,13 @@
-import { sql } from 'kysely';
 import { recordAudit, type Origin } from '../../db/audit.ts';
+import { WebhookEndpoint } from '../../db/entities/webhooks.ts';
+import { ApiKey, Workspace } from '../../db/entities/workspaces.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
-import { bytesOfText } from '../../db/quotas.ts';
+import { countTextBytes } from '../../db/quotas.ts';
+import { eraseChannels, lockChannels } from '../../db/repositories/channels.ts';
+import { lockWorkspace } from '../../db/repositories/workspaces.ts';
 import { brandFieldNames, brandFields, type Brand } from '../../domain/brand.ts';
 import { AppError } from '../../domain/errors.ts';
-import { isId } from '../../domain/json-schema.ts';
 import type { QuotaName } from '../../domain/quotas.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { storeKey, type CreatedKey, type NewKey } from '../keys/write-keys.ts';
@@ -34,17 +35,15 @@ export async function storeWorkspace(
   origin: Origin,
   { name, plan = 'standard', quotas = {}, brand = null }: WorkspaceEdit & { readonly name: string },
 ): Promise<string> {
-  const known = readName(name);
-  const own = Object.fromEntries(Object.entries(quotas).filter(([, limit]) => limit !== null));
-  const ownBrand = readBrand(brand ?? {});
   const id = newId();
+  const workspace = {
+    name: readName(name),
+    plan: readPlan(plan),
+    quotas: withoutNulls(quotas),
+    brand: withoutNulls(readBrand(brand ?? {})),
+  };
   return em.transactional(async (tx) => {
-    await query(
-      tx,
-      sql`insert into workspaces (id, name, plan, quotas, brand, created_at)
-        values (${id}, ${known}, ${readPlan(plan)}, ${JSON.stringify(own)}::jsonb,
-          jsonb_strip_nulls(${ownBrand}::jsonb), now())`,
-    );
+    tx.create(Workspace, { id, ...workspace, deletedAt: null, purgedAt: null });
     await recordAudit(tx, { ...origin, workspaceId: id }, 'workspace.created', id);
     return id;
   });
@@ -62,20 +61,31 @@ export async function editWorkspace(
   id: string,
   { name, plan, quotas = {}, brand }: WorkspaceEdit,
 ): Promise<void> {
-  const sets = [
-    ...(name === undefined ? [] : [sql`name = ${readName(name)}`]),
-    ...(plan === undefined ? [] : [sql`plan = ${readPlan(plan)}`]),
-    ...(brand === null ? [sql`brand = '{}'`] : []),
-    ...(brand ? [sql`brand = jsonb_strip_nulls(brand || ${readBrand(brand)}::jsonb)`] : []),
-    sql`quotas = jsonb_strip_nulls(quotas || ${JSON.stringify(quotas)}::jsonb)`,
-    ...(Object.keys(quotas).length > 0 ? [sql`text_used = (${bytesOfText(id)})`] : []),
-  ];
+  const edit = {
+    ...(name === undefined ? {} : { name: readName(name) }),
+    ...(plan === undefined ? {} : { plan: readPlan(plan) }),
+  };
+  const ownBrand = brand && readBrand(brand);
   await em.transactional(async (tx) => {
-    await lockWorkspace(tx, id);
-    await query(tx, sql`update workspaces set ${sql.join(sets)} where id = ${id}`);
+    const workspace = await lockLiving(tx, id);
+    tx.assign(workspace, {
+      ...edit,
+      quotas: withoutNulls({ ...workspace.quotas, ...quotas }),
+      brand: ownBrand === null ? {} : withoutNulls({ ...workspace.brand, ...ownBrand }),
+    });
+    if (Object.keys(quotas).length > 0) {
+      workspace.textUsed = await countTextBytes(tx, id);
+    }
+
     await recordAudit(tx, { ...origin, workspaceId: id }, 'workspace.edited', id);
   });
 }
+
+/** Null returns a field to the default, which is not stored. */
+const withoutNulls = <T extends object>(fields: T) =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
+  ) as { [Name in keyof T]?: NonNullable<T[Name]> };
 
 /** Creates an API key, with all rights unless some are given. @throws AppError `not_found` */
 export async function storeWorkspaceKey(
@@ -86,7 +96,7 @@ export async function storeWorkspaceKey(
 ): Promise<CreatedKey> {
   const all = { name: null, scopes: null, channelIds: null, expiresAt: null };
   return em.transactional(async (tx) => {
-    await lockWorkspace(tx, workspaceId);
+    await lockLiving(tx, workspaceId);
     const created = await storeKey(tx, workspaceId, { ...all, ...rights });
     await recordAudit(tx, { ...origin, workspaceId }, 'key.created', created.key.id);
     return created;
@@ -108,58 +118,36 @@ export async function deleteWorkspace(
   origin: Origin,
   id: string,
 ): Promise<void> {
-  const own = sql`workspace_id = ${id}`;
   const at = now();
   await orm.em.fork().transactional(async (em) => {
-    const [found] = isId(id)
-      ? await query(
-          em,
-          sql<{ deleted_at: Date | null }>`select deleted_at from workspaces
-            where id = ${id} and purged_at is null for no key update`,
-        )
-      : [];
-    if (!found) {
+    const workspace = await lockWorkspace(em, id);
+    if (!workspace) {
       throw unknownWorkspace(id);
     }
 
-    if (found.deleted_at) {
+    if (workspace.deletedAt) {
       return;
     }
 
-    await query(em, sql`update workspaces set deleted_at = ${at} where id = ${id}`);
-    await query(em, sql`select id from channels where ${own} order by id for update`);
-    await query(
-      em,
-      sql`update channels set disconnected_at = coalesce(disconnected_at, ${at}), state = 'needs_reconnect',
-          error = null, options = null, sealed_credentials = '', sealed_session = null, updated_at = ${at}
-        where ${own}`,
-    );
-    await query(em, sql`delete from channel_grants where ${own}`);
-    await query(em, sql`delete from connect_links where ${own}`);
-    await query(
-      em,
-      sql`update webhook_endpoints set disabled_at = ${at}, disabled_reason = 'requested'
-        where ${own} and disabled_at is null`,
-    );
-    await query(
-      em,
-      sql`update api_keys set revoked_at = ${at} where ${own} and revoked_at is null`,
-    );
-    await recordAudit(em, { ...origin, workspaceId: id }, 'workspace.deleted', id);
+    workspace.deletedAt = at;
+    await lockChannels(em, id);
+    await eraseChannels(em, id, at);
+    const own = { workspaceId: id };
+    const disabled = { disabledAt: at, disabledReason: 'requested' } as const;
+    await em.nativeUpdate(WebhookEndpoint, { ...own, disabledAt: null }, disabled);
+    await em.nativeUpdate(ApiKey, { ...own, revokedAt: null }, { revokedAt: at });
+    await recordAudit(em, { ...origin, ...own }, 'workspace.deleted', id);
   });
 }
 
 /** Locks a workspace against its deletion, which gives it no new key. @throws AppError `not_found` */
-async function lockWorkspace(em: Em, id: string): Promise<void> {
-  const found = isId(id)
-    ? await query(
-        em,
-        sql`select id from workspaces where id = ${id} and deleted_at is null for no key update`,
-      )
-    : [];
-  if (found.length === 0) {
+async function lockLiving(em: Em, id: string): Promise<Workspace> {
+  const workspace = await lockWorkspace(em, id);
+  if (!workspace || workspace.deletedAt) {
     throw unknownWorkspace(id);
   }
+
+  return workspace;
 }
 
 export const unknownWorkspace = (id: string): AppError =>
@@ -199,12 +187,12 @@ function readPlan(given: string | null): string | null {
   return given === 'none' ? null : given;
 }
 
-/** The normal form of the given fields, in JSON, which leaves out the others. @throws AppError `invalid_request` */
-const readBrand = (given: Partial<Brand>): string =>
-  JSON.stringify(
-    Object.fromEntries(
-      brandFieldNames.map((field) => [field, readBrandField(field, given[field])]),
-    ),
+/** The normal form of the given fields. @throws AppError `invalid_request` */
+const readBrand = (given: Partial<Brand>): Partial<Brand> =>
+  Object.fromEntries(
+    brandFieldNames
+      .filter((field) => given[field] !== undefined)
+      .map((field) => [field, readBrandField(field, given[field])]),
   );
 
 function readBrandField<T extends string | null | undefined>(field: keyof Brand, given: T) {
