@@ -1,6 +1,6 @@
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import type { TokenAccess } from '../http.ts';
-import { answerReader, jsonOf } from '../answer.ts';
+import { answerReader } from '../answer.ts';
 import {
   type Connection,
   type Finding,
@@ -15,7 +15,7 @@ import {
 import { contentOf, formOf } from '../uploads/file-bytes.ts';
 import { untilProcessed } from '../uploads/processing.ts';
 import { isBlank } from '../validation/texts.ts';
-import { accessWith, get, idSchema, refusal, sendFile, serverName, unreadable } from './client.ts';
+import { accessWith, answerOf, call, get, idSchema, serverName } from './client.ts';
 import { statusesWithText } from './find-status.ts';
 import { metrics } from './metrics.ts';
 import { choiceOf, rules } from './rules.ts';
@@ -147,7 +147,8 @@ async function uploadFile(access: TokenAccess, file: PartMedia): Promise<string>
   const altText = file.altText?.trim() ?? '';
   const fields = altText === '' ? {} : { description: altText };
   const form = formOf(fields, 'file', `file.${endingOf(file.type)}`, contentOf(file));
-  const uploaded = await sendFile(access, '/api/v2/media', form);
+  const request = { method: 'POST', path: '/api/v2/media', file: form, purpose: 'upload' } as const;
+  const uploaded = await call(access, request);
   const id = idIn(uploaded, access, file);
   // 202, and later 206: the server has the file and is still processing it.
   if (uploaded.status !== 202) {
@@ -173,18 +174,8 @@ const readAttachment = answerReader<{ readonly id: string }>({
   properties: { id: idSchema },
 });
 
-function idIn(response: EgressResponse, access: TokenAccess, { name }: PartMedia): string {
-  if (![200, 202, 206].includes(response.status)) {
-    const { accessToken } = access;
-    throw refusal(response, { purpose: 'upload', accessToken, fileName: name });
-  }
-
-  const attachment = readAttachment(jsonOf(response));
-  if (!attachment) {
-    throw unreadable('upload');
-  }
-  return attachment.id;
-}
+const idIn = (response: EgressResponse, access: TokenAccess, { name: fileName }: PartMedia) =>
+  answerOf(response, { ...access, purpose: 'upload', fileName }, readAttachment).id;
 
 /** The usual file extension, which some servers check. */
 const endingOf = (type: string): string =>

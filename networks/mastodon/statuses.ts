@@ -1,8 +1,8 @@
 import { addressFault } from '../../domain/texts.ts';
 import type { TokenAccess } from '../http.ts';
-import { answerReader, comparedText, jsonOf } from '../answer.ts';
+import { answerReader, comparedText } from '../answer.ts';
 import { NetworkError, type PreparedPart, type Removal, type SentPart } from '../network.ts';
-import { create, getAs, idSchema, readRefusal, refusal, remove, unreadable } from './client.ts';
+import { ask, getAs, idSchema, remove } from './client.ts';
 import { choiceOf } from './rules.ts';
 
 /** Bounds the length of a post's URL; `addressFault` checks the rest. */
@@ -153,7 +153,7 @@ export async function createStatus(
   mediaIds: readonly string[],
 ): Promise<SentPart> {
   const { visibility, spoilerText, isSensitive, language } = choiceOf(part.options);
-  const response = await create(access, '/api/v1/statuses', part.key, {
+  const body = {
     status: part.text,
     visibility,
     ...(spoilerText !== undefined && { spoiler_text: spoilerText }),
@@ -161,20 +161,16 @@ export async function createStatus(
     ...(language !== undefined && { language }),
     ...(mediaIds.length > 0 && { media_ids: mediaIds }),
     ...(parent && { in_reply_to_id: parent.remoteId }),
-  });
-  if (response.status !== 200) {
-    throw refusal(response, {
-      purpose: 'create',
-      accessToken: access.accessToken,
-      isReply: parent !== undefined,
-    });
-  }
-
-  const status = readStatus(jsonOf(response));
-  if (!status) {
-    throw unreadable('create');
-  }
-  return sentPartOf(status);
+  };
+  const request = {
+    method: 'POST',
+    path: '/api/v1/statuses',
+    headers: { 'idempotency-key': part.key },
+    body,
+    purpose: 'create',
+    isReply: parent !== undefined,
+  } as const;
+  return sentPartOf(await ask(access, request, readStatus));
 }
 
 /**
@@ -182,19 +178,12 @@ export async function createStatus(
  *
  * Source: https://docs.joinmastodon.org/methods/statuses/#delete
  */
-export async function deleteStatus(access: TokenAccess, id: string): Promise<Removal> {
-  const response = await remove(access, `/api/v1/statuses/${encodeURIComponent(id)}`);
-  // A proxy's 404 has no error in Mastodon's format, and proves nothing.
-  if (response.status === 404 && readRefusal(jsonOf(response))) {
-    return 'not_found';
-  }
-
-  if (response.status !== 200) {
-    throw refusal(response, { purpose: 'remove', accessToken: access.accessToken });
-  }
-
-  return 'removed';
-}
+export const deleteStatus = (access: TokenAccess, id: string): Promise<Removal> =>
+  remove(
+    access,
+    { path: `/api/v1/statuses/${encodeURIComponent(id)}` },
+    ({ error }) => error !== undefined,
+  );
 
 export const sentPartOf = (status: Status): SentPart => ({
   remoteId: status.id,
