@@ -14,11 +14,11 @@ import {
   type Removal,
 } from '../network.ts';
 import { keptUploads } from '../uploads/resumable.ts';
-import { accessWith, call, idSchema, isSuccess, readAs, type Answer, type Wire } from './client.ts';
+import { accessWith, answerOf, ask, call, idSchema, type Answer, type Wire } from './client.ts';
 import { postUrl } from './connect.ts';
 import { idBefore, ownPostsSince, tooMany, isSameText } from './find-post.ts';
 import { defaultReads, xMetrics } from './metrics.ts';
-import { refusal, saysNotFound } from './refusal.ts';
+import { saysNotFound } from './refusal.ts';
 import { optionsSchema } from './rules.ts';
 import { uploadFile, type XUpload } from './uploads.ts';
 
@@ -203,16 +203,19 @@ async function createPost(
     ...(parent && { reply: { in_reply_to_tweet_id: parent.remoteId } }),
     ...optionFields(part.options),
   };
-  const request = { method: 'POST', path: '/2/tweets', body, purpose: 'create' } as const;
-  const response = await call(access, request);
-  if (!isSuccess(response)) {
-    const { accessToken } = access;
-    const refused = { purpose: 'create', accessToken, isReply: parent !== undefined } as const;
-    throw aboutFiles(refusal(response, refused), connection, part);
+  const request = {
+    method: 'POST',
+    path: '/2/tweets',
+    body,
+    purpose: 'create',
+    isReply: parent !== undefined,
+  } as const;
+  try {
+    const { data } = await ask(access, request, readCreated);
+    return { remoteId: data.id, url: postUrl(connection.settings, data.id) };
+  } catch (error) {
+    throw error instanceof NetworkError ? aboutFiles(error, connection, part) : error;
   }
-
-  const { data } = readAs(response, 'create', readCreated);
-  return { remoteId: data.id, url: postUrl(connection.settings, data.id) };
 }
 
 const readDeleted = answerReader<Answer<{ readonly deleted: boolean }>>({
@@ -230,16 +233,14 @@ const readDeleted = answerReader<Answer<{ readonly deleted: boolean }>>({
  */
 async function deletePost(access: TokenAccess, id: string): Promise<Removal> {
   const path = `/2/tweets/${encodeURIComponent(id)}`;
-  const response = await call(access, { method: 'DELETE', path, purpose: 'remove' });
+  const request = { method: 'DELETE', path, purpose: 'remove' } as const;
+  const response = await call(access, request);
   if (saysNotFound(response)) {
     return 'not_found';
   }
 
-  if (!isSuccess(response)) {
-    throw refusal(response, { purpose: 'remove', accessToken: access.accessToken });
-  }
-
-  return readAs(response, 'remove', readDeleted).data.deleted ? 'removed' : 'not_found';
+  const { data } = answerOf(response, { ...request, ...access }, readDeleted);
+  return data.deleted ? 'removed' : 'not_found';
 }
 
 /** X reports an invalid id both for a file that it does not know yet, and for one that it rejects. */

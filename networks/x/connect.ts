@@ -5,7 +5,7 @@ import { type TokenAccess, baseUrlOf } from '../http.ts';
 import { answerReader } from '../answer.ts';
 import { pathOn, type CheckAccount, type PostPages, type ProfileUrl } from '../network-entry.ts';
 import type { Account } from '../network.ts';
-import { accessWith, callAs, idSchema, type Answer, type Wire } from './client.ts';
+import { accessWith, ask, idSchema, type Answer, type Wire } from './client.ts';
 
 type XLogin = {
   /** The base URL of the API: `https://api.x.com`. */
@@ -56,7 +56,7 @@ async function ownerOf(
   access: TokenAccess,
 ): Promise<Pick<Account, 'remoteId' | 'handle' | 'displayName'>> {
   const request = { method: 'GET', path: '/2/users/me', purpose: 'prepare' } as const;
-  const { data } = await callAs(access, request, readOwnUser);
+  const { data } = await ask(access, request, readOwnUser);
   return { remoteId: data.id, handle: `@${data.username}`, displayName: data.name };
 }
 

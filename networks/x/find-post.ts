@@ -5,7 +5,7 @@ import { normalized } from '../../domain/texts.ts';
 import type { TokenAccess } from '../http.ts';
 import { answerReader, comparedText } from '../answer.ts';
 import { NetworkError } from '../network.ts';
-import { callAs, idSchema, type Wire } from './client.ts';
+import { ask, idSchema, type Wire } from './client.ts';
 
 type OwnPost = Required<Pick<Wire<Schemas.Post>, 'id' | 'text' | 'conversation_id'>> & {
   readonly attachments?: { readonly media_keys?: readonly string[] | null };
@@ -109,7 +109,7 @@ export async function ownPostsSince(
     });
     const path = `/2/users/${encodeURIComponent(accountId)}/tweets?${search}`;
     const request = { method: 'GET', path, purpose: 'reconcile' } as const;
-    const { data = [], meta } = await callAs(access, request, readOwnPosts);
+    const { data = [], meta } = await ask(access, request, readOwnPosts);
     found.push(...data);
     if (meta?.next_token === undefined) {
       return { posts: found.toReversed(), isComplete: true };

@@ -2,7 +2,7 @@ import type { Schemas } from '@xdevplatform/xdk';
 import { answerReader } from '../answer.ts';
 import { readingOf, sumOf } from '../metrics.ts';
 import type { Connection, MetricsReader, PostReading } from '../network.ts';
-import { accessWith, callAs, idSchema, type Wire } from './client.ts';
+import { accessWith, ask, idSchema, type Wire } from './client.ts';
 
 /**
  * How often a post's metrics are read, and how many reads a month allows; 0 disables reads. X charges each read post
@@ -76,7 +76,7 @@ async function read(
     'post.fields': 'public_metrics',
   });
   const request = { method: 'GET', path: `/2/tweets?${search}`, purpose: 'prepare' } as const;
-  const { data = [], errors = [] } = await callAs(access, request, readPosts);
+  const { data = [], errors = [] } = await ask(access, request, readPosts);
   const readings = new Map<string, PostReading>();
   for (const { type = '', resource_id: id, value } of errors) {
     const named = id ?? value;

@@ -2,7 +2,8 @@ import { type Oauth, appOf, type ConfiguredApp } from '../oauth/contract.ts';
 import type { Endpoints, OauthErrorBody } from '../oauth/authorization-server.ts';
 import { codeFlowOauth } from '../oauth/code-flow.ts';
 import { connectX } from './connect.ts';
-import { moneyRefusal } from './refusal.ts';
+import { refusal } from './client.ts';
+import { saysOutOfMoney } from './refusal.ts';
 
 /** The operator's settings. */
 type XOauthSettings = {
@@ -30,7 +31,8 @@ export const xOauth = ({ app, endpoints, apiUrl }: XOauthSettings): Oauth =>
       usesPkce: true,
       scopes,
       endsGrant: isDeadToken,
-      refusalOf: (response, secrets) => moneyRefusal(response, 'prepare', secrets),
+      refusalOf: (response, secrets) =>
+        saysOutOfMoney(response) ? refusal(response, { purpose: 'prepare', secrets }) : null,
     }),
     accountsOf: async ({ http, sandboxUrl }, { accessToken }) => {
       const place =

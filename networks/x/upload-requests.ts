@@ -3,8 +3,7 @@ import { answerReader } from '../answer.ts';
 import type { NetworkRequest, TokenAccess } from '../http.ts';
 import type { PartMedia } from '../network.ts';
 import { UploadGone } from '../uploads/resumable.ts';
-import { call, idSchema, isSuccess, readAs, type Answer, type Wire } from './client.ts';
-import { refusal } from './refusal.ts';
+import { answerOf, call, idSchema, refusal, type Answer, type Wire } from './client.ts';
 
 /**
  * Sends one request about a file, a `POST` unless it names another method. Creates no post.
@@ -17,14 +16,13 @@ export async function requestUpload<T>(
   request: Omit<NetworkRequest, 'purpose' | 'method'> & Partial<Pick<NetworkRequest, 'method'>>,
   read: (value: unknown) => T | null,
 ): Promise<T> {
-  const response = await call(access, { method: 'POST', ...request, purpose: 'upload' });
-  if (isSuccess(response)) {
-    return readAs(response, 'upload', read);
+  const asked = { method: 'POST', ...request, purpose: 'upload' } as const;
+  const response = await call(access, asked);
+  const refused = { ...asked, ...access, fileName };
+  if ([400, 404, 410].includes(response.status)) {
+    throw new UploadGone(refusal(response, refused));
   }
-
-  const { accessToken } = access;
-  const error = refusal(response, { purpose: 'upload', accessToken, fileName });
-  throw [400, 404, 410].includes(response.status) ? new UploadGone(error) : error;
+  return answerOf(response, refused, read);
 }
 
 type ProcessingInfo = NonNullable<
