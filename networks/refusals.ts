@@ -14,6 +14,8 @@ export type RefusedRequest = {
   readonly isReply?: boolean;
   /** The name of the uploaded file. */
   readonly fileName?: string | undefined;
+  /** The version of the API. */
+  readonly version?: string;
   /** The permission that a forbidden request needs, as the end of a sentence. */
   readonly needs?: string | undefined;
   /** The subject of the request. */
@@ -50,12 +52,16 @@ export type Dialect<Said> = {
   readonly read: Read<Said>;
   /** The network's message for people. */
   readonly wordsOf: (said: Partial<Said>) => string | undefined;
+  /** Whether a 404 is the network's own, and concerns the subject of the request: that of a proxy proves nothing. */
+  readonly saysGone?: (said: Partial<Said>, request: RefusedRequest) => boolean;
   /** The first that fits decides. The last one fits every response. */
   readonly refusals: readonly [...Refusal<Said>[], Refusal<Said>];
 };
 
 /** Reads the responses of a network. */
-export function answersIn<Said extends object>({ name, read, wordsOf, refusals }: Dialect<Said>) {
+export function answersIn<Said extends object>(dialect: Dialect<Said>) {
+  const { name, read, wordsOf, refusals } = dialect;
+
   /** The content of an error response; empty when the network did not write it. */
   const saidIn = (response: EgressResponse): Partial<Said> => read(jsonOf(response)) ?? {};
 
@@ -98,7 +104,11 @@ export function answersIn<Said extends object>({ name, read, wordsOf, refusals }
     return value;
   };
 
-  return { saidIn, refusal, unreadable, answerOf };
+  /** Whether the network itself says that the subject of a request does not exist. */
+  const isGone = (response: EgressResponse, request: RefusedRequest): boolean =>
+    response.status === 404 && dialect.saysGone?.(saidIn(response), request) === true;
+
+  return { saidIn, refusal, unreadable, answerOf, isGone };
 }
 
 export type Read<T> = (value: unknown) => T | null;

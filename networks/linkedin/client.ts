@@ -1,19 +1,16 @@
 import type { Json } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { jsonOf } from '../answer.ts';
+import { networkClient } from '../client.ts';
 import {
-  type TokenAccess,
   bearerHeader,
-  openAccess,
   sendNetworkRequest,
   type NetworkRequest,
   type Purpose,
   type ServerAccess,
+  type TokenAccess,
 } from '../http.ts';
-import type { Removal } from '../network.ts';
-import { refusal, refusedBy, unreadable } from './refusal.ts';
-
-const serverName = 'LinkedIn';
+import { NetworkError } from '../network.ts';
+import { dialect } from './refusal.ts';
 
 /** An upload URL. The server chose it, so the egress guard checks its destination. */
 export const addressSchema = { type: 'string', pattern: '^https?://[^/]', maxLength: 5000 };
@@ -24,87 +21,40 @@ export type LinkedinAccess = TokenAccess & {
   readonly version: string;
 };
 
+const client = networkClient(dialect, 'LinkedIn', ({ version }: LinkedinAccess, path) => ({
+  // The older API has no versions. Source: https://learn.microsoft.com/linkedin/marketing/versioning
+  ...(path.startsWith('/rest/') && { 'linkedin-version': version }),
+  'x-restli-protocol-version': '2.0.0',
+}));
+
+export const { call, get, ask, getAs, answerOf, remove, removalOf, saidIn, refusal, unreadable } =
+  client;
+
 /** @throws NetworkError `access_lost` when the credentials are not those of a LinkedIn account. */
 export const accessWith = (
   server: ServerAccess,
   credentials: Json,
   version: string,
   purpose: Purpose,
-): LinkedinAccess => ({ ...openAccess(server, credentials, purpose, 'LinkedIn'), version });
+): LinkedinAccess => ({ ...client.accessWith(server, credentials, purpose), version });
 
-/**
- * Sends one API request. Returns refusals as responses.
- *
- * Source: https://learn.microsoft.com/linkedin/marketing/versioning
- *
- * @param isVersioned False for the older API, which has no versions.
- */
-export const call = (
-  access: LinkedinAccess,
-  { headers, ...request }: NetworkRequest,
-  { isVersioned = true } = {},
-): Promise<EgressResponse> =>
-  sendNetworkRequest(
-    access.server,
-    {
-      ...request,
-      headers: {
-        ...bearerHeader(access),
-        ...(isVersioned && { 'linkedin-version': access.version }),
-        'x-restli-protocol-version': '2.0.0',
-        ...headers,
-      },
-    },
-    serverName,
-  );
+/** Whether an upload URL has expired; the upload then starts again. */
+export const hasExpired = (response: EgressResponse): boolean =>
+  [401, 403, 404, 410].includes(response.status) || saidIn(response).code === 'EXPIRED_UPLOAD_URL';
 
-/** One `GET` with a checked response. @throws NetworkError for a refusal or an unexpected response. */
-export async function getAs<T>(
-  access: LinkedinAccess,
-  path: string,
-  purpose: Purpose,
-  read: (value: unknown) => T | null,
-): Promise<T> {
-  const response = await call(access, { method: 'GET', path, purpose });
-  return answerAs(access, response, purpose, read);
-}
-
-/** The content of a response. @throws NetworkError for a refusal or an unexpected response. */
-export function answerAs<T>(
-  access: LinkedinAccess,
+/** Converts a refused upload of bytes. A forbidden upload URL says nothing about the account. */
+export const putRefusal = (
   response: EgressResponse,
-  purpose: Purpose,
-  read: (value: unknown) => T | null,
-  fileName?: string,
-): T {
-  if (response.status !== 200) {
-    throw refusal(response, { ...access, purpose, fileName });
-  }
-
-  const value = read(jsonOf(response));
-  if (value === null) {
-    throw unreadable(purpose);
-  }
-  return value;
-}
-
-/** The result of a `DELETE`. @throws NetworkError for a refusal. */
-export function removalOf(
   access: LinkedinAccess,
-  response: EgressResponse,
-  needs?: string,
-): Removal {
-  // A 404 of another server, such as a proxy, has no body of LinkedIn's.
-  if (response.status === 404 && refusedBy(response).message !== undefined) {
-    return 'not_found';
-  }
-
-  if (response.status !== 200 && response.status !== 204) {
-    throw refusal(response, { ...access, purpose: 'remove', ...(needs && { needs }) });
-  }
-
-  return 'removed';
-}
+  fileName: string,
+): NetworkError =>
+  hasExpired(response)
+    ? new NetworkError(
+        'network_unavailable',
+        `LinkedIn no longer accepts the file "${fileName}" at the upload URL that it gave (HTTP ${response.status}).`,
+        { accepted: 'no', server: 'answered' },
+      )
+    : refusal(response, { ...access, purpose: 'upload', fileName });
 
 /**
  * One `PUT` of bytes to a URL from a LinkedIn response. The token is sent only to LinkedIn's own hosts, because the URL
@@ -125,7 +75,7 @@ export const putBytes = (
       file: { type: 'application/octet-stream', body },
       purpose: 'upload',
     },
-    serverName,
+    dialect.name,
   );
 
 function isOurs(url: string, baseUrl: string): boolean {

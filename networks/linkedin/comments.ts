@@ -1,8 +1,9 @@
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, comparedText, jsonOf } from '../answer.ts';
 import type { NetworkRequest } from '../http.ts';
+import { isSuccess } from '../refusals.ts';
 import { NetworkError, type PreparedPart, type Removal, type SentPart } from '../network.ts';
-import { call, removalOf, type LinkedinAccess } from './client.ts';
+import { answerOf, call, refusal, removalOf, type LinkedinAccess } from './client.ts';
 import {
   mayBeOf,
   preparedOf,
@@ -12,7 +13,6 @@ import {
   postUrnOf,
   type Author,
 } from './posts.ts';
-import { refusal, unreadable } from './refusal.ts';
 
 const needs =
   'the Community Management API and its permission to comment (w_member_social_feed, for pages w_organization_social_feed)';
@@ -70,7 +70,7 @@ export async function createComment(
     const message = 'LinkedIn cannot find the post that the comment is for (HTTP 404).';
     throw new NetworkError('content_refused', message, { accepted: 'no', server: 'answered' });
   }
-  if (response.status !== 200 && response.status !== 201) {
+  if (!isSuccess(response)) {
     throw refusal(response, { ...access, purpose: 'create', needs });
   }
 
@@ -103,16 +103,10 @@ export async function findComments(
   if (response.status === 404) {
     return []; // The post itself no longer exists.
   }
-  if (response.status !== 200) {
-    throw refusal(response, { ...access, purpose: 'reconcile' });
-  }
 
-  const comments = readComments(jsonOf(response));
-  if (!comments) {
-    throw unreadable('reconcile');
-  }
+  const { elements } = answerOf(response, { ...access, purpose: 'reconcile' }, readComments);
   const prepared = preparedOf(part.data);
-  return comments.elements
+  return elements
     .flatMap((element) => readComment(element) ?? [])
     .filter(
       ({ actor, message, created }) =>
@@ -136,11 +130,8 @@ export async function deleteComment(
 
   const id = /(?<!\d)(?<id>\d+)\)$/v.exec(remoteId)?.groups?.['id'];
   const path = `/${id}?${new URLSearchParams({ actor: urn })}`;
-  return removalOf(
-    access,
-    await ask(access, post, { method: 'DELETE', path, purpose: 'remove' }),
-    needs,
-  );
+  const response = await ask(access, post, { method: 'DELETE', path, purpose: 'remove' });
+  return removalOf(response, { ...access, purpose: 'remove', needs });
 }
 
 /**
@@ -160,7 +151,7 @@ async function ask(
     return response;
   }
 
-  const older = await call(access, { ...request, path: `/v2${path}` }, { isVersioned: false });
+  const older = await call(access, { ...request, path: `/v2${path}` });
   return older.status === 404 ? response : older;
 }
 

@@ -5,8 +5,7 @@ import { answerReader, jsonOf } from '../answer.ts';
 import { baseUrlOf } from '../http.ts';
 import type { CheckAccount } from '../network-entry.ts';
 import { NetworkError, type Account } from '../network.ts';
-import { accessWith, answerAs, call, type LinkedinAccess, getAs } from './client.ts';
-import { refusal } from './refusal.ts';
+import { accessWith, ask, get, type LinkedinAccess, getAs } from './client.ts';
 import { linkedinSettings, linkedinWebUrl, type LinkedinSettings } from './rules.ts';
 
 type LinkedinToken = {
@@ -118,13 +117,9 @@ const readMember = answerReader<{ readonly sub: string; readonly name?: string }
 
 /** Source: https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 */
 async function memberOf(access: LinkedinAccess): Promise<Named> {
-  const response = await call(access, { method: 'GET', path: '/v2/userinfo', purpose: 'prepare' });
-  if (response.status === 403) {
-    const needs = 'the product "Sign In with LinkedIn using OpenID Connect" (openid, profile)';
-    throw refusal(response, { ...access, purpose: 'prepare', needs });
-  }
-
-  const { sub, name } = answerAs(access, response, 'prepare', readMember);
+  const needs = 'the product "Sign In with LinkedIn using OpenID Connect" (openid, profile)';
+  const request = { method: 'GET', path: '/v2/userinfo', purpose: 'prepare', needs } as const;
+  const { sub, name } = await ask(access, request, readMember);
   return { urn: `urn:li:person:${sub}`, handle: name?.trim() || sub, name };
 }
 
@@ -230,8 +225,7 @@ const urnOf = (id: string): string => `urn:li:organization:${id}`;
 
 /** The handle falls back to the id when the token may not read the organisation's names. */
 async function namedBy(access: LinkedinAccess, id: string): Promise<Named> {
-  const path = `/rest/organizations/${id}`;
-  const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
+  const response = await get(access, `/rest/organizations/${id}`, 'prepare');
   const known = response.status === 200 ? readOrganization(jsonOf(response)) : null;
   const { vanityName, localizedName: name } = known ?? {};
   return { urn: urnOf(id), handle: vanityName ?? name ?? `organization ${id}`, name };

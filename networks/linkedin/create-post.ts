@@ -1,6 +1,6 @@
 import { quote } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import { call, type LinkedinAccess } from './client.ts';
+import { call, refusal, saidIn, unreadable, type LinkedinAccess } from './client.ts';
 import type { LinkCard } from './link-card.ts';
 import {
   littleText,
@@ -11,7 +11,7 @@ import {
   sentPartOf,
   type Author,
 } from './posts.ts';
-import { isDuplicate, refusal, refusedBy, unreadable } from './refusal.ts';
+import { isDuplicate } from './refusal.ts';
 import { choiceOf } from './rules.ts';
 
 /**
@@ -129,7 +129,7 @@ async function postAgain(
   }
 
   const error = refusal(response, { ...access, purpose: 'create' });
-  const refused = refusedBy(response);
+  const refused = saidIn(response);
   const known = isDuplicate(response.status, refused) ? postUrnIn(refused.message ?? '') : null;
   throw known !== null && mayBeOurs(preparedOf(part.data), known)
     ? withExisting(error, sentPartOf(author, known, card))

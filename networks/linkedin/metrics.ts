@@ -1,8 +1,7 @@
-import { answerReader, jsonOf } from '../answer.ts';
+import { answerReader } from '../answer.ts';
 import { countIn, readingOf, readOneByOne } from '../metrics.ts';
 import type { Connection, MetricsReader, NetworkError, PostReading } from '../network.ts';
-import { accessWith, answerAs, call, type LinkedinAccess } from './client.ts';
-import { refusedBy, refusal, unreadable } from './refusal.ts';
+import { accessWith, answerOf, ask, get, refusal, saidIn, type LinkedinAccess } from './client.ts';
 import { linkedinSettings } from './rules.ts';
 
 /**
@@ -107,23 +106,17 @@ async function pointOf(
 ): Promise<{ readonly count: unknown } | { readonly refusal: NetworkError }> {
   const query = `q=entity&entity=${entity}&queryType=${metricType}&aggregation=TOTAL`;
   const path = `/rest/memberCreatorPostAnalytics?${query}`;
-  const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
+  const response = await get(access, path, 'prepare');
   if (response.status === 403) {
     return { refusal: refusal(response, { ...access, purpose: 'prepare', needs: memberNeeds }) };
   }
   // With a code or a message, LinkedIn says that the post or the metric does not exist.
-  const { code, message } = refusedBy(response);
+  const { code, message } = saidIn(response);
   if ([400, 404].includes(response.status) && (code !== undefined || message !== undefined)) {
     return { count: undefined };
   }
-  if (response.status !== 200) {
-    throw refusal(response, { ...access, purpose: 'prepare' });
-  }
 
-  const points = readPoints(jsonOf(response));
-  if (!points) {
-    throw unreadable('prepare');
-  }
+  const points = answerOf(response, { ...access, purpose: 'prepare' }, readPoints);
   return { count: points.elements[0]?.count };
 }
 
@@ -195,15 +188,8 @@ async function pageReadings(
   const entity = `organizationalEntity=${encodeURIComponent(organization)}`;
   const query = ['q=organizationalEntity', entity, ...posts].join('&');
   const path = `/rest/organizationalEntityShareStatistics?${query}`;
-  const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
-  if (response.status !== 200) {
-    throw refusal(response, { ...access, purpose: 'prepare', needs: pageNeeds });
-  }
-
-  const answer = readElements(jsonOf(response));
-  if (!answer) {
-    throw unreadable('prepare');
-  }
+  const request = { method: 'GET', path, purpose: 'prepare', needs: pageNeeds } as const;
+  const answer = await ask(access, request, readElements);
   return new Map(
     answer.elements.flatMap(({ share, ugcPost, totalShareStatistics: totals }) => {
       const urn = share ?? ugcPost ?? '';
@@ -227,8 +213,8 @@ const presentStatistics = (totals: Statistics): PostReading =>
  */
 async function absence(access: LinkedinAccess, urn: string): Promise<PostReading | null> {
   const path = `/rest/posts/${encodeURIComponent(urn)}`;
-  const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
-  const { code, message } = refusedBy(response);
+  const response = await get(access, path, 'prepare');
+  const { code, message } = saidIn(response);
   const isOwnWord = code !== undefined || message !== undefined;
   // This code means that the API path does not exist, which says nothing about the post.
   const isNoResource = code === 'RESOURCE_NOT_FOUND';
@@ -264,6 +250,8 @@ async function getPermitted<T>(
   path: string,
   read: (value: unknown) => T | null,
 ): Promise<T | null> {
-  const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
-  return response.status === 403 ? null : answerAs(access, response, 'prepare', read);
+  const response = await get(access, path, 'prepare');
+  return response.status === 403
+    ? null
+    : answerOf(response, { ...access, purpose: 'prepare' }, read);
 }

@@ -1,8 +1,7 @@
 import type { Json } from '../../domain/json-schema.ts';
-import { answerReader, comparedText, jsonOf } from '../answer.ts';
+import { answerReader, comparedText } from '../answer.ts';
 import { NetworkError, type PreparedPart, type Removal, type SentPart } from '../network.ts';
-import { call, removalOf, type LinkedinAccess } from './client.ts';
-import { refusal, unreadable } from './refusal.ts';
+import { answerOf, call, remove, type LinkedinAccess } from './client.ts';
 
 /** The posting account, and the website that shows its posts. */
 export type Author = { readonly urn: string; readonly webUrl: string };
@@ -195,15 +194,8 @@ async function listPosts(
   if (response.status === 403) {
     return null;
   }
-  if (response.status !== 200) {
-    throw refusal(response, { ...access, purpose: 'reconcile' });
-  }
 
-  const posts = readPosts(jsonOf(response));
-  if (!posts) {
-    throw unreadable('reconcile');
-  }
-  return posts.elements;
+  return answerOf(response, { ...access, purpose: 'reconcile' }, readPosts).elements;
 }
 
 /**
@@ -211,15 +203,11 @@ async function listPosts(
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api#delete-posts
  */
-export async function deletePost(access: LinkedinAccess, urn: string): Promise<Removal> {
-  const response = await call(access, {
-    method: 'DELETE',
+export const deletePost = (access: LinkedinAccess, urn: string): Promise<Removal> =>
+  remove(access, {
     path: `/rest/posts/${encodeURIComponent(urn)}`,
     headers: { 'x-restli-method': 'DELETE' },
-    purpose: 'remove',
   });
-  return removalOf(access, response);
-}
 
 function fits(post: ListedPost, { text }: PreparedPart, prepared: Prepared): boolean {
   const { media, multiImage } = post.content ?? {};

@@ -3,8 +3,17 @@ import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader } from '../answer.ts';
 import { fileBytes } from '../uploads/file-bytes.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
-import { addressSchema, answerAs, call, putBytes, type LinkedinAccess } from './client.ts';
-import { hasExpired, putRefusal, refusal, unreadable } from './refusal.ts';
+import {
+  addressSchema,
+  answerOf,
+  call,
+  hasExpired,
+  putBytes,
+  putRefusal,
+  refusal,
+  unreadable,
+  type LinkedinAccess,
+} from './client.ts';
 import {
   type Keeper,
   type KeptFile,
@@ -149,7 +158,8 @@ async function begin(access: LinkedinAccess, owner: string, file: PartMedia): Pr
     },
     purpose: 'upload',
   });
-  const { value } = answerAs(access, response, 'upload', readBegun, file.name);
+  const refused = { ...access, purpose: 'upload', fileName: file.name } as const;
+  const { value } = answerOf(response, refused, readBegun);
   const ranges = value.uploadInstructions;
   const isGapless = ranges.every(
     ({ firstByte, lastByte }, index) =>

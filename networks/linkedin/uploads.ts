@@ -2,11 +2,17 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json } from '../../domain/json-schema.ts';
 import type { StreamedBody } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf } from '../answer.ts';
+import { answerReader } from '../answer.ts';
 import { fileBytes } from '../uploads/file-bytes.ts';
 import { type PartMedia, type Connection, type ThreadPart, NetworkError } from '../network.ts';
-import { addressSchema, answerAs, call, putBytes, type LinkedinAccess } from './client.ts';
-import { putRefusal, refusal, unreadable } from './refusal.ts';
+import {
+  addressSchema,
+  answerOf,
+  call,
+  putBytes,
+  putRefusal,
+  type LinkedinAccess,
+} from './client.ts';
 
 /** A range of bytes, and the URL to upload it to. */
 export type Range = {
@@ -133,7 +139,11 @@ export async function bringImage(
     body: { initializeUploadRequest: { owner } },
     purpose: 'upload',
   });
-  const { uploadUrl, image } = answerAs(access, begun, 'upload', readUpload, name).value;
+  const { uploadUrl, image } = answerOf(
+    begun,
+    { ...access, purpose: 'upload', fileName: name },
+    readUpload,
+  ).value;
   const response = await putBytes(access, uploadUrl, body, { withToken: true });
   if (response.status < 200 || response.status > 299) {
     throw putRefusal(response, access, name);
@@ -175,15 +185,8 @@ export async function mediaStatusOf(
   if (response.status === 404) {
     return null;
   }
-  if (response.status !== 200) {
-    throw refusal(response, { ...access, purpose: 'upload', fileName });
-  }
 
-  const known = readStatus(jsonOf(response));
-  if (!known) {
-    throw unreadable('upload');
-  }
-  return known.status;
+  return answerOf(response, { ...access, purpose: 'upload', fileName }, readStatus).status;
 }
 
 /**

@@ -23,6 +23,7 @@ const dialect: Dialect<Said> = {
   name: 'The Mastodon server',
   read: readRefusal,
   wordsOf: ({ error }) => error,
+  saysGone: ({ error }) => error !== undefined,
   refusals: [
     { status: 401, code: 'access_lost', saying: 'does not accept the access token' },
     { status: 403, code: 'permission_missing', saying: 'does not permit this' },

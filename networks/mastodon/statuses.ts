@@ -179,11 +179,7 @@ export async function createStatus(
  * Source: https://docs.joinmastodon.org/methods/statuses/#delete
  */
 export const deleteStatus = (access: TokenAccess, id: string): Promise<Removal> =>
-  remove(
-    access,
-    { path: `/api/v1/statuses/${encodeURIComponent(id)}` },
-    ({ error }) => error !== undefined,
-  );
+  remove(access, { path: `/api/v1/statuses/${encodeURIComponent(id)}` });
 
 export const sentPartOf = (status: Status): SentPart => ({
   remoteId: status.id,

@@ -14,11 +14,19 @@ import {
   type Removal,
 } from '../network.ts';
 import { keptUploads } from '../uploads/resumable.ts';
-import { accessWith, answerOf, ask, call, idSchema, type Answer, type Wire } from './client.ts';
+import {
+  accessWith,
+  answerOf,
+  ask,
+  call,
+  idSchema,
+  isGone,
+  type Answer,
+  type Wire,
+} from './client.ts';
 import { postUrl } from './connect.ts';
 import { idBefore, ownPostsSince, tooMany, isSameText } from './find-post.ts';
 import { defaultReads, xMetrics } from './metrics.ts';
-import { saysNotFound } from './refusal.ts';
 import { optionsSchema } from './rules.ts';
 import { uploadFile, type XUpload } from './uploads.ts';
 
@@ -235,7 +243,7 @@ async function deletePost(access: TokenAccess, id: string): Promise<Removal> {
   const path = `/2/tweets/${encodeURIComponent(id)}`;
   const request = { method: 'DELETE', path, purpose: 'remove' } as const;
   const response = await call(access, request);
-  if (saysNotFound(response)) {
+  if (isGone(response, request)) {
     return 'not_found';
   }
 

@@ -38,10 +38,6 @@ const wordsOf = ({ errors = [], detail, title }: Partial<Problem>): string | und
 const kindOf = ({ type = '', reason = '' }: Partial<Problem>): string =>
   reason || (type.split('/').at(-1) ?? '');
 
-/** Whether X itself says that a post does not exist. Any server can answer 404. */
-export const saysNotFound = (response: EgressResponse): boolean =>
-  response.status === 404 && kindOf(readProblem(jsonOf(response)) ?? {}) === 'resource-not-found';
-
 type Problematic = Refused<Problem>;
 
 const lost = { code: 'access_lost', saying: 'does not accept the access token' } as const;
@@ -61,6 +57,7 @@ export const dialect: Dialect<Problem> = {
   name: 'X',
   read: readProblem,
   wordsOf,
+  saysGone: (said) => kindOf(said) === 'resource-not-found',
   refusals: [
     {
       if: isOutOfMoney,

@@ -2,7 +2,7 @@ import test from 'ava';
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import { readXrpcError, refusal as ofBluesky } from '../../networks/bluesky/client.ts';
 import { baseUrlOf, type Purpose } from '../../networks/http.ts';
-import { refusal as ofLinkedin } from '../../networks/linkedin/refusal.ts';
+import { refusal as ofLinkedin } from '../../networks/linkedin/client.ts';
 import { refusal as ofMastodon } from '../../networks/mastodon/client.ts';
 import type { NetworkError } from '../../networks/network.ts';
 import { openNetworks } from '../../networks/registry.ts';
