@@ -1,18 +1,14 @@
 import { sql } from 'kysely';
-import {
-  failedValues,
-  isOpenChannel,
-  lockChannels,
-  stopChannels,
-  unconfirmedValues,
-} from '../db/channel-status.ts';
+import { failedValues, isOpenChannel, unconfirmedValues } from '../db/channel-status.ts';
 import { hasOpenPart } from '../db/ledger/parts.ts';
 import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { recordEvent } from '../db/record-event.ts';
+import { lockPost } from '../db/repositories/posts.ts';
 import { doubtLostResult } from '../db/restore-counter.ts';
 import { sumMetrics } from '../db/sum-metrics.ts';
+import { stopPost } from '../domain/channel-changes.ts';
 import type { PostView } from '../domain/post-view.ts';
 import {
   finalEventType,
@@ -98,8 +94,7 @@ function finalize(deps: ActivityDeps, request: FinalizeRequest): Promise<Finaliz
     }
 
     if (isCancelled) {
-      await stopChannels(em, scope);
-      await setStatus(em, scope, 'draft', deps.now());
+      stopPost(await lockPost(em, scope), deps.now());
       return { end: null, deliveryIds: [] };
     }
 
@@ -125,7 +120,7 @@ const tooLate =
 async function failChannels(em: Em, scope: Scope): Promise<void> {
   const open = sql`pc.post_id = ${scope.postId} and pc.workspace_id = ${scope.workspaceId} and ${isOpenChannel}`;
   // Lock first, so that no send begins between the statements: see `markSending`.
-  await lockChannels(em, scope);
+  await query(em, sql`select 1 from post_channels pc where ${open} order by id for update`);
   await query(
     em,
     sql`update post_channels pc set ${unconfirmedValues(noAnswerText)} where ${open} and ${hasOpenPart}`,
@@ -181,12 +176,10 @@ async function loadLocked(
   return view;
 }
 
-/** Clears the time of a draft. */
 async function setStatus(em: Em, scope: Scope, status: PostStatus, now: Date): Promise<void> {
   await query(
     em,
-    sql`update posts set status = ${status}, updated_at = ${now},
-        scheduled_at = ${status === 'draft' ? null : sql`scheduled_at`}
+    sql`update posts set status = ${status}, updated_at = ${now}
       where id = ${scope.postId} and workspace_id = ${scope.workspaceId}`,
   );
 }

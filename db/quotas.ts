@@ -41,7 +41,7 @@ export const draftsOf = (workspaceId: RawBuilder<unknown>): RawBuilder<number> =
   sql`(select count(*)::int from posts where workspace_id = ${workspaceId} and status = 'draft')`;
 
 /** SQL: bytes of text of the post `p`, including its channels and files. */
-export const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
+const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
   + coalesce((select sum(octet_length(part)) from jsonb_array_elements_text(p.thread) part), 0)
   + coalesce((select sum(coalesce(octet_length(pc.body), 0) + coalesce(octet_length(pc.options::text), 0)
         + coalesce(octet_length(pc.defaults::text), 0) + coalesce(octet_length(pc.media::text), 0))
@@ -57,6 +57,19 @@ export async function countTextBytes(em: Em, workspaceId: string): Promise<numbe
       from posts p where p.workspace_id = ${workspaceId}`,
   );
   return Number(row?.bytes ?? 0);
+}
+
+/** Gives back the text of a post that is deleted next. */
+export async function releaseText(
+  em: Em,
+  { workspaceId, postId }: { readonly workspaceId: string; readonly postId: string },
+): Promise<void> {
+  await query(
+    em,
+    sql`update workspaces set text_used = greatest(0, text_used - (
+          select ${bytesOfPost} from posts p where p.id = ${postId} and p.workspace_id = ${workspaceId}))
+        where id = ${workspaceId}`,
+  );
 }
 
 export type MediaUse = { readonly files: number; readonly media_bytes: number };

@@ -132,3 +132,30 @@ export function assertWithin(asked: KeyRights, own: KeyRights): void {
     throw new AppError('rights_exceeded', message, { details });
   }
 }
+
+export const postNotFound = (postId: string): AppError =>
+  new AppError('not_found', `There is no post "${postId}".`);
+
+/**
+ * A restricted key reads a post that has one of its channels, and changes a post that has no others.
+ *
+ * @param ofPost Ids of the post's channels.
+ * @throws AppError `not_found`, `channel_not_allowed`
+ */
+export function assertReachesPost(
+  holder: Pick<KeyHolder, 'channelIds'>,
+  postId: string,
+  ofPost: readonly string[],
+  to: 'read' | 'change',
+): void {
+  if (holder.channelIds !== null && !ofPost.some((id) => reaches(holder, id))) {
+    throw postNotFound(postId);
+  }
+
+  if (to === 'change' && !ofPost.every((id) => reaches(holder, id))) {
+    throw new AppError(
+      'channel_not_allowed',
+      'This post has channels that this API key may not use, so the key can only read it. Use a key without channel_ids.',
+    );
+  }
+}

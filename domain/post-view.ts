@@ -58,8 +58,8 @@ const unpublishSchema = record({
 export type Unpublish = Value<typeof unpublishSchema>;
 
 /** Whether a channel is left out of retries, because its owner removed its live parts. */
-const isWithheld = (unpublish: Unpublish | null): boolean =>
-  unpublish !== null && ['pending', 'removed', 'not_found'].includes(unpublish.status);
+export const isWithheld = (unpublish: Unpublish | null | undefined): boolean =>
+  ['pending', 'removed', 'not_found'].includes(unpublish?.status ?? '');
 
 export const channelResultSchema = record({
   channel_id: uuid,

@@ -59,6 +59,10 @@ export function isFinal(status: ShownChannelStatus): boolean {
   return ['published', 'removed', 'failed', 'unconfirmed'].includes(status);
 }
 
+/** Whether an attempt began, and the channel has not ended. */
+export const isUnderWay = (status: ShownChannelStatus): boolean =>
+  status === 'publishing' || status === 'retrying';
+
 /** The status of a post whose publishing has begun. It always follows from the channels. */
 export function statusOfBegunPost(channels: readonly ShownChannelStatus[]): PostStatus {
   const { failed, pending } = summarize(channels);

@@ -17,8 +17,5 @@ export type Operator = Origin & { readonly operatorKeyId: string };
 /** A workspace and its quotas, and who adds to it. */
 export type QuotaOwner = Actor & Pick<Caller, 'quotas'>;
 
-/** A post of a workspace. */
-export type PostScope = { readonly workspaceId: string; readonly postId: string };
-
 /** A post, and who changes it. */
-export type PostChange = Actor & PostScope;
+export type PostChange = Actor & { readonly postId: string };

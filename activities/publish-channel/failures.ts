@@ -3,7 +3,7 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { isConflict, isDatabaseUnavailable } from '../../db/database-errors.ts';
 import { sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
 import { LimitedError, SupersededError } from '../../db/ledger/intents.ts';
-import { isOpen } from '../../db/ledger/parts.ts';
+import { isOpen } from '../../domain/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
 import {
   failureAdvice,

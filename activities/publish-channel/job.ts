@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { entriesOf, isComplete, type EntryRow, type LedgerEntry } from '../../db/ledger/entries.ts';
-import { isOpen, mayBeLive } from '../../db/ledger/parts.ts';
+import { isOpen, mayBeLive } from '../../domain/live-parts.ts';
 import type { ChannelErrorCode, NetworkLimit } from '../../domain/channel-error.ts';
 import type { MediaDetails } from '../../domain/media.ts';
 import { publishWindowMs } from '../../domain/next-attempt.ts';

@@ -2,7 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { sql } from 'kysely';
 import { isComplete, type LedgerEntry } from '../../db/ledger/entries.ts';
-import { isOpen } from '../../db/ledger/parts.ts';
+import { isOpen } from '../../domain/live-parts.ts';
 import { query } from '../../db/query.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { isFinal, type ChannelStatus } from '../../domain/statuses.ts';

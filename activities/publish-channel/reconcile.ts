@@ -6,7 +6,7 @@ import {
   type LedgerEntry,
 } from '../../db/ledger/entries.ts';
 import { markDoubted, markNotAccepted, markSent } from '../../db/ledger/outcomes.ts';
-import { isOpen } from '../../db/ledger/parts.ts';
+import { isOpen } from '../../domain/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { maxAttempts } from '../../domain/next-attempt.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../db/channel-status.ts';
 import type { LedgerEntry } from '../../db/ledger/entries.ts';
 import { SupersededError } from '../../db/ledger/intents.ts';
-import { isOpen, isSent } from '../../db/ledger/parts.ts';
+import { isOpen, isSent } from '../../domain/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { recordPostEvent } from '../../db/record-event.ts';

@@ -10,7 +10,7 @@ import {
 import { refreshPost } from '../../services/analytics/refresh-metrics.ts';
 import { daysOf, rangeOf } from '../../services/analytics/selection.ts';
 import { assertOneChannel } from '../../services/keys/channel-restriction.ts';
-import { assertKnownFilter, assertReachesPost } from '../../services/posts/read-posts.ts';
+import { assertKnownFilter, assertReachesStored } from '../../services/posts/read-posts.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import * as examples from './examples.ts';
@@ -99,7 +99,7 @@ const refreshCall = (deps: ApiDeps): Route =>
     errors: ['invalid_request', 'not_found'],
     handle: async ({ caller, body }) => {
       const { workspaceId } = caller;
-      await assertReachesPost(deps.orm.em.fork(), caller, body.post_id, 'read');
+      await assertReachesStored(deps.orm.em.fork(), caller, body.post_id, 'read');
       const { channels, toRefresh } = await refreshPost(deps, workspaceId, body.post_id);
       if (toRefresh) {
         deps.refreshPost(toRefresh);

@@ -5,7 +5,7 @@ import { AppError } from '../../domain/errors.ts';
 import { isId, withLowerIds } from '../../domain/json-schema.ts';
 import { parser } from '../../runtime/parser.ts';
 import { assertReachesChannel } from '../../services/keys/channel-restriction.ts';
-import { assertReachesPost } from '../../services/posts/read-posts.ts';
+import { assertReachesStored } from '../../services/posts/read-posts.ts';
 import type { Caller } from '../../services/context.ts';
 import type { ServiceDeps } from '../../services/deps.ts';
 import type { Admission } from './admission.ts';
@@ -106,7 +106,7 @@ async function assertReachable(
   const postId = path.startsWith('/posts/{id}') ? id : ofPost;
   if (postId !== undefined) {
     const to = method === 'get' ? 'read' : 'change';
-    await assertReachesPost(orm.em.fork(), caller, postId, to);
+    await assertReachesStored(orm.em.fork(), caller, postId, to);
   }
 }
 

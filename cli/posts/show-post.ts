@@ -1,4 +1,5 @@
-import { type RecordedPart, isOpen } from '../../db/ledger/parts.ts';
+import type { RecordedPart } from '../../db/ledger/parts.ts';
+import { isOpen } from '../../domain/live-parts.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';

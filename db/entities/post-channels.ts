@@ -1,13 +1,14 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { Json } from '../../domain/json-schema.ts';
+import type { PartState } from '../../domain/live-parts.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import type { Unpublish } from '../../domain/post-view.ts';
 import type { PostWarning } from '../../domain/warnings.ts';
 import type { ChannelStatus } from '../../domain/statuses.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { Channel } from './channels.ts';
-import { createdAt, id, instant, updatedAt } from './columns.ts';
+import { createdAt, id, instant } from './columns.ts';
 import { Post } from './posts.ts';
 import { Workspace } from './workspaces.ts';
 
@@ -83,16 +84,6 @@ export const PostChannelSchema = defineEntity({
 export class PostChannel extends PostChannelSchema.class {}
 PostChannelSchema.setClass(PostChannel);
 
-/**
- * - `ready`: nothing was sent, or the send failed; it may be sent.
- * - `sending`: a request may have left. A reconcile comes first.
- * - `doubted`: likewise, and the network does not show its posts. Only sending the part again can tell.
- * - `sent`: the network has it.
- * - `refused`: the network refused it. A later run may send it again.
- */
-const partStates = ['ready', 'sending', 'doubted', 'sent', 'refused'] as const;
-export type PartState = (typeof partStates)[number];
-
 export const PostPartSchema = defineEntity({
   name: 'PostPart',
   tableName: 'post_parts',
@@ -125,7 +116,8 @@ export const PostPartSchema = defineEntity({
     /** Start of the last send. */
     sendingAt: instant().strictNullable(),
     createdAt: createdAt(),
-    updatedAt: updatedAt(),
+    /** Every writer sets it: a settlement finds the parts that it closed by this time. */
+    updatedAt: createdAt(),
   },
 });
 

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { VideoOptions } from '../../domain/post-view.ts';
 import type { PostWarning } from '../../domain/warnings.ts';
 import type { PostStatus } from '../../domain/statuses.ts';
-import { createdAt, id, instant, updatedAt } from './columns.ts';
+import { createdAt, id, instant } from './columns.ts';
 import { MediaFile } from './media.ts';
 import { Workspace } from './workspaces.ts';
 
@@ -42,7 +42,8 @@ export const PostSchema = defineEntity({
     /** Time of the sweep's last check of its workflow. */
     checkedAt: instant().strictNullable(),
     createdAt: createdAt(),
-    updatedAt: updatedAt(),
+    /** Every writer sets it. */
+    updatedAt: createdAt(),
   },
 });
 

@@ -1,10 +1,10 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Json } from '../../domain/json-schema.ts';
+import type { PartState } from '../../domain/live-parts.ts';
 import { postAddress } from '../../domain/texts.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import type { PartMedia, PreparedPart, SentPart } from '../../networks/network.ts';
 import { isUnderWay } from '../channel-status.ts';
-import type { PartState } from '../entities/post-channels.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
 import { openInSql, mayBeLiveInSql, type LedgerOf } from './parts.ts';

@@ -2,8 +2,8 @@ import { sql, type RawBuilder } from 'kysely';
 import { postAddress } from '../../domain/texts.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
-import { type LedgerEntry, countingRows, lastRun } from './entries.ts';
-import { type LedgerOf, isOpen, mayBeLive, mayBeLiveInSql, openInSql } from './parts.ts';
+import type { LedgerEntry } from './entries.ts';
+import { type LedgerOf, mayBeLiveInSql } from './parts.ts';
 
 /**
  * SQL: marks these parts as sent. For an unknown list, PostgreSQL expects ten rows, and for an unknown limit a tenth of
@@ -84,129 +84,6 @@ export async function markDoubted(
       returning pp.id`,
   );
   return marked.length === step.length;
-}
-
-/** State of a channel's thread in the ledger. Parts count from 0. */
-export type LedgerView = {
-  /** Open parts, in order. */
-  readonly open: readonly LedgerPart[];
-  /** Live parts, in order. */
-  readonly sent: readonly LedgerPart[];
-  /** Unsent parts. */
-  readonly missing: readonly LedgerPart[];
-  readonly all: readonly LedgerPart[];
-};
-
-type LedgerPart = {
-  readonly part: number;
-  readonly url: string | null;
-  /** Start of the last send and its age in milliseconds, both by the database's clock. */
-  readonly sendingAt: Date | null;
-  readonly sendingForMs: number | null;
-};
-
-/** Reads and locks the ledger as an attempt on the channel would see it. */
-export async function lockLedgerEntries(em: Em, of: LedgerOf): Promise<LedgerView> {
-  await query(
-    em,
-    sql`select 1 from post_parts where post_channel_id = ${of.postChannelId} and workspace_id = ${of.workspaceId}
-        order by part, run for update`,
-  );
-  const rows = await query(em, countingRows(of, lastRun(of)));
-  const partsOf = (some: typeof rows): LedgerPart[] =>
-    some.map(({ part, url, sending_at: at, sending_for_ms: sendingForMs }) => ({
-      part,
-      url,
-      sendingAt: at === null ? null : new Date(at),
-      sendingForMs,
-    }));
-  return {
-    open: partsOf(rows.filter(isOpen)),
-    sent: partsOf(rows.filter((row) => mayBeLive(row) && !isOpen(row))),
-    missing: partsOf(rows.filter((row) => !mayBeLive(row))),
-    all: partsOf(rows),
-  };
-}
-
-/**
- * Marks open parts as sent. Where their id on the network is unknown, `sendThread` finds them first if the thread
- * continues.
- *
- * @param first The first open part, with a null id if unknown.
- */
-export async function closeAsSent(
-  em: Em,
-  { workspaceId, postChannelId }: LedgerOf,
-  { url, remoteId }: FoundPost,
-  now: Date,
-): Promise<void> {
-  const isFirst = sql<boolean>`pp.part = (select min(opened.part) from post_parts opened
-    where opened.post_channel_id = pp.post_channel_id and opened.workspace_id = pp.workspace_id
-      and ${openInSql('opened')})`;
-  await query(
-    em,
-    sql`update post_parts pp set state = 'sent', updated_at = ${now},
-          url = case when ${isFirst} then ${url}::text else pp.url end,
-          remote_id = case when ${isFirst} then ${remoteId}::text else pp.remote_id end
-        where pp.post_channel_id = ${postChannelId} and pp.workspace_id = ${workspaceId} and ${openInSql('pp')}`,
-  );
-}
-
-/** Marks open parts as refused. A later run may send them. */
-export async function closeAsRefused(
-  em: Em,
-  { workspaceId, postChannelId }: LedgerOf,
-  now: Date,
-): Promise<void> {
-  await query(
-    em,
-    sql`update post_parts pp set state = 'refused', sending_at = null, updated_at = ${now}
-        where pp.post_channel_id = ${postChannelId} and pp.workspace_id = ${workspaceId} and ${openInSql('pp')}`,
-  );
-}
-
-/** URLs of the parts that a settlement closed as sent: the found one's, and null for those after it in its request. */
-export async function settledUrls(
-  em: Em,
-  { workspaceId, postChannelId }: LedgerOf,
-  settledAt: Date,
-): Promise<(string | null)[]> {
-  const rows = await query(
-    em,
-    sql<{ url: string | null }>`
-      select url from post_parts
-      where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId} and state = 'sent'
-        and updated_at = ${settledAt}`,
-  );
-  return rows.map(({ url }) => url);
-}
-
-/**
- * Reopens the parts that a settlement closed, unless they or the channel were sent again since.
- *
- * @returns false if the ledger has parts but none was reopened.
- */
-export async function reopenSettled(
-  em: Em,
-  { workspaceId, postChannelId }: LedgerOf,
-  settledAt: Date,
-): Promise<boolean> {
-  const ledger = sql`post_parts where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId}`;
-  const [result] = await query(
-    em,
-    sql<{ is_done: boolean }>`
-      with closed as (
-        select id, run from ${ledger} and updated_at = ${settledAt} and state in ('sent', 'refused')),
-      reopened as (
-        update post_parts pp set state = 'sending', url = null, remote_id = null,
-          sending_at = coalesce(pp.sending_at, pc.tried_at)
-        from closed, post_channels pc
-        where pp.id = closed.id and pc.id = pp.post_channel_id and pc.workspace_id = pp.workspace_id
-          and not exists (select from ${ledger} and run > (select max(run) from closed))
-        returning pp.id)
-      select exists (select from reopened) or not exists (select from ${ledger}) as is_done`,
-  );
-  return result?.is_done ?? false;
 }
 
 /** A post that a person found. `url` is as `postAddress` formats it. */

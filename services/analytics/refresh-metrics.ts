@@ -4,7 +4,7 @@ import { leaseMs, regularReadsMs } from '../../domain/metrics-schedule.ts';
 import type { PostMetricsRequest } from '../../domain/to-sync.ts';
 import type { Platform } from '../../networks/registry.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { postNotFound } from '../posts/read-posts.ts';
+import { postNotFound } from '../../domain/api-keys.ts';
 
 export const refreshStates = ['queued', 'not_yet', 'gone', 'not_read'] as const;
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Channel } from '../../db/entities/channels.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
+import type { PostOnChannel } from '../../db/repositories/posts.ts';
 import { AppError, channelDetail, pointerToken } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { PostInput } from './content.ts';
@@ -98,9 +99,13 @@ export const nameOfChannel = ({
   id,
 }: Pick<Channel, 'platform' | 'handle' | 'id'>): string => `${platform} channel ${handle} (${id})`;
 
+/** The names of channels of a post. */
+export const namesOfChannels = (channels: readonly Pick<PostOnChannel, 'account'>[]): string =>
+  channels.map(({ account }) => nameOfChannel(account)).join(', ');
+
 /** The next step for channels whose outcome only a person can find out. */
 export const settleFirst = (
   postId: string,
-  unconfirmed: readonly Parameters<typeof nameOfChannel>[0][],
+  unconfirmed: readonly Pick<PostOnChannel, 'account'>[],
 ): string =>
-  `Unconfirmed: ${unconfirmed.map(nameOfChannel).join(', ')}. The network may have the post. Look at the account, and settle the channel first (POST /posts/${postId}/settle).`;
+  `Unconfirmed: ${namesOfChannels(unconfirmed)}. The network may have the post. Look at the account, and settle the channel first (POST /posts/${postId}/settle).`;

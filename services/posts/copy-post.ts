@@ -1,19 +1,13 @@
-import { sql } from 'kysely';
-import type { PostChannel } from '../../db/entities/post-channels.ts';
-import type { Post } from '../../db/entities/posts.ts';
-import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
+import { lockPost, type PostOnChannel, type WholePost } from '../../db/repositories/posts.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { plainFault, type ContentFault } from '../../domain/warnings.ts';
-import type { ChannelStatus } from '../../domain/statuses.ts';
 import type { Options } from '../../networks/content-rules.ts';
-import type { Caller, PostChange } from '../context.ts';
+import type { Caller } from '../context.ts';
 import { findReplayed, type RequestKey } from '../idempotency.ts';
-import { nameOfChannel, settleFirst } from './choose-channels.ts';
+import { namesOfChannels, settleFirst } from './choose-channels.ts';
 import type { PostInput } from './content.ts';
 import { createPost, type Created, type CreateDeps } from './create-post.ts';
 import { lockPostMedia, type PostFile } from './post-media.ts';
-import { lockPost, postNotFound } from './read-posts.ts';
 
 /**
  * Creates a draft with the content of a post: its texts, options and files, for its connected channels.
@@ -35,12 +29,14 @@ export async function copyPost(
     return { postId: earlier, replayed: true, toSync: null };
   }
 
-  const source = await deps.orm.em
-    .fork()
-    .transactional((em) => readSource(em, { ...caller, postId }));
-  const chosen = source.channels.filter(({ status }) => only === undefined || status === 'failed');
+  // Under its lock, so that no edit comes between.
+  const source = await deps.orm.em.fork().transactional(async (em) => {
+    const whole = await lockPost(em, { ...caller, postId });
+    return { ...whole, files: await lockPostMedia(em, whole.post) };
+  });
+  const chosen = source.channels.filter(({ row }) => only === undefined || row.status === 'failed');
   if (only !== undefined && chosen.length === 0) {
-    const unconfirmed = source.channels.filter(({ status }) => status === 'unconfirmed');
+    const unconfirmed = source.channels.filter(({ row }) => row.status === 'unconfirmed');
     throw nothingToCopy(
       unconfirmed.length > 0
         ? settleFirst(postId, unconfirmed)
@@ -48,11 +44,11 @@ export async function copyPost(
     );
   }
 
-  const channels = chosen.filter((channel) => !channel.is_disconnected);
-  const gone = chosen.filter((channel) => channel.is_disconnected).map(nameOf);
-  if (channels.length === 0 && gone.length > 0) {
+  const channels = chosen.filter(({ account }) => account.disconnectedAt === null);
+  const gone = namesOfChannels(chosen.filter((channel) => !channels.includes(channel)));
+  if (channels.length === 0 && gone !== '') {
     throw nothingToCopy(
-      `The account was disconnected: ${gone.join(', ')}. Connect it again, then copy the post.`,
+      `The account was disconnected: ${gone}. Connect it again, then copy the post.`,
     );
   }
 
@@ -81,44 +77,7 @@ const contentCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'invalid_media_ids',
 ]);
 
-type Channel = Pick<PostChannel, 'body' | 'options' | 'media'> & {
-  readonly id: string;
-  readonly platform: string;
-  readonly handle: string;
-  readonly status: ChannelStatus;
-  readonly is_disconnected: boolean;
-};
-
-type Source = {
-  readonly post: Pick<Post, 'body' | 'thread' | 'timezone' | 'video' | 'tags' | 'metadata'>;
-  readonly channels: readonly Channel[];
-  readonly files: readonly PostFile[];
-};
-
-/** Reads a post under its lock, so that no edit comes between. @throws AppError `not_found` */
-async function readSource(em: Em, change: PostChange): Promise<Source> {
-  const { workspaceId, postId } = change;
-  await lockPost(em, change);
-  const [post] = await query(
-    em,
-    sql<Source['post']>`
-      select body, thread, timezone, video, tags, metadata from posts where id = ${postId} and workspace_id = ${workspaceId}`,
-  );
-  if (!post) {
-    throw postNotFound(postId);
-  }
-
-  const channels = await query(
-    em,
-    sql<Channel>`
-      select c.id, c.platform, c.handle, c.disconnected_at is not null as is_disconnected, pc.status, pc.body,
-        pc.options, pc.media
-      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`,
-  );
-  const files = await lockPostMedia(em, change);
-  return { post, channels, files };
-}
+type Source = WholePost & { readonly files: readonly PostFile[] };
 
 /** The post as a request. Files from URLs are in the library by now, and are named by id. */
 function inputOf({ post, channels, files }: Source): PostInput {
@@ -132,21 +91,26 @@ function inputOf({ post, channels, files }: Source): PostInput {
     return { mediaIds: own.map(({ mediaId }) => mediaId), altTexts: Object.fromEntries(texts) };
   };
   const withFiles = (text: string, part: number) => ({ text, ...filesOf(part) });
-  const bodies = channels.flatMap((channel) =>
-    channel.body === null ? [] : [[channel.id, channel.body] as const],
+  const bodies = channels.flatMap(({ row }) =>
+    row.body === null ? [] : [[row.channelId, row.body] as const],
   );
   const deleted = new Set(files.filter((file) => file.isDeleted).map(({ mediaId }) => mediaId));
-  const media = channels.flatMap(({ id, media: own }) => {
-    const left = own?.filter(({ media_id: mediaId }) => !deleted.has(mediaId));
+  const media = channels.flatMap(({ row }) => {
+    const left = row.media?.filter(({ media_id: mediaId }) => !deleted.has(mediaId));
     return left
-      ? [[id, left.map((file) => ({ mediaId: file.media_id, altText: file.alt_text }))] as const]
+      ? [
+          [
+            row.channelId,
+            left.map((file) => ({ mediaId: file.media_id, altText: file.alt_text })),
+          ] as const,
+        ]
       : [];
   });
-  const options = channels.map((channel) => [channel.id, optionsOf(channel, files)] as const);
+  const options = channels.map(({ row }) => [row.channelId, optionsOf(row, files)] as const);
   return {
     ...(body === null ? {} : { body }),
     thread: thread && thread.map((text, part) => (part === 0 ? text : withFiles(text, part))),
-    channelIds: channels.map(({ id }) => id),
+    channelIds: channels.map(({ account }) => account.id),
     channelBodies: Object.fromEntries(bodies),
     channelOptions: Object.fromEntries(options),
     channelMedia: Object.fromEntries(media),
@@ -159,7 +123,7 @@ function inputOf({ post, channels, files }: Source): PostInput {
 }
 
 /** Options that name a deleted file are left out. Channel defaults are the current ones, as for any new post. */
-function optionsOf({ options }: Channel, files: readonly PostFile[]): Options {
+function optionsOf({ options }: PostOnChannel['row'], files: readonly PostFile[]): Options {
   const deleted = new Set<unknown>(files.filter((one) => one.isDeleted).map((one) => one.mediaId));
   return Object.fromEntries(
     Object.entries(options ?? {}).filter(([, value]) => !deleted.has(value)),
@@ -173,16 +137,13 @@ const isEmpty = ({ body, thread, channelBodies, channelMedia, mediaIds }: PostIn
   (mediaIds ?? []).length === 0 &&
   Object.values(channelMedia ?? {}).every((files) => files.length === 0);
 
-const notesOf = (gone: readonly string[], deleted: readonly string[]): ContentFault[] => [
-  ...(gone.length > 0
-    ? [plainFault(`Not copied, because the account was disconnected: ${gone.join(', ')}.`)]
+const notesOf = (gone: string, deleted: readonly string[]): ContentFault[] => [
+  ...(gone !== ''
+    ? [plainFault(`Not copied, because the account was disconnected: ${gone}.`)]
     : []),
   ...(deleted.length > 0
     ? [plainFault(`Files of the copied post were deleted: ${deleted.join(', ')}.`)]
     : []),
 ];
-
-const nameOf = ({ id, platform, handle }: Channel): string =>
-  nameOfChannel({ id, platform, handle });
 
 const nothingToCopy = (message: string): AppError => new AppError('nothing_to_copy', message);

@@ -1,12 +1,11 @@
-import { LockMode } from '@mikro-orm/core';
-import { waitingRow } from '../../db/channel-status.ts';
 import { PostChannel } from '../../db/entities/post-channels.ts';
 import type { Post } from '../../db/entities/posts.ts';
-import { possiblyLiveParts, removeParts, type PossiblyLivePart } from '../../db/ledger/parts.ts';
-import type { PostPresentation } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
-import { finalizeIfPublished } from '../../db/refinalize-post.ts';
+import type { PostOnChannel, WholePost } from '../../db/repositories/posts.ts';
+import { waiting } from '../../domain/channel-changes.ts';
 import { AppError } from '../../domain/errors.ts';
+import { mayBeLive } from '../../domain/live-parts.ts';
+import { isUnderWay } from '../../domain/statuses.ts';
 import { assertChosen, chooseChannels, type ChosenChannel } from './choose-channels.ts';
 import { bytesOfJson, contentBytes, type PostContent, type PostInput } from './content.ts';
 import { channelWarning, channelWarnings, type ChannelValidation } from './validate-content.ts';
@@ -19,9 +18,9 @@ export type EditedChannels = {
   readonly open: readonly ChosenChannel[];
   /** Channels on which an attempt began before the post was cancelled, and will finish. */
   readonly sending: readonly ChosenChannel[];
-  /** Rows to keep, by channel id. */
-  readonly kept: ReadonlyMap<string, PostChannel>;
-  readonly removed: readonly PostChannel[];
+  /** Channels to keep, by id. */
+  readonly kept: ReadonlyMap<string, PostOnChannel>;
+  readonly removed: readonly PostOnChannel[];
   /** All channel ids of the edited post, in their order. */
   readonly order: readonly string[];
   /** The channels' own texts, options and files before the edit, by channel id. */
@@ -36,62 +35,59 @@ export type EditedChannels = {
  *
  * @throws AppError `invalid_channel_ids`, or `post_not_editable` while parts of it are being removed.
  */
-export async function editChannels(em: Em, post: Post, input: PostInput): Promise<EditedChannels> {
-  const { id: postId, workspaceId } = post;
-  const rows = await em.find(
-    PostChannel,
-    { postId, workspaceId },
-    { orderBy: { position: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
-  );
-  assertNotBeingRemoved(rows);
-  const asked = input.channelIds ?? rows.map(({ channelId }) => channelId);
-  const parts = await possiblyLiveParts(
-    em,
-    workspaceId,
-    rows.map(({ id }) => id),
-  );
-  const liveChannelIds = new Set(parts.map((part) => part.channel_id));
+export async function editChannels(
+  em: Em,
+  { post, channels }: WholePost,
+  input: PostInput,
+): Promise<EditedChannels> {
+  assertNotBeingRemoved(channels);
+  const had = channels.map(({ account }) => account.id);
+  const asked = input.channelIds ?? had;
   const at = (id: string): string => `/channel_ids/${asked.indexOf(id)}`;
-  const had = rows.map(({ channelId }) => channelId);
-  const wanted = await chooseChannels(em, workspaceId, asked, at, had);
+  const wanted = await chooseChannels(em, post.workspaceId, asked, at, had);
   const ids = new Set(wanted.map(({ id }) => id));
-  const stays = (row: PostChannel): boolean => ids.has(row.channelId) || !canBeSent(row);
-  const kept = rows.filter(stays);
-  const removed = rows.filter((row) => !kept.includes(row));
-  assertNothingLive(removed, parts);
-  const order = [...new Set([...ids, ...kept.map(({ channelId }) => channelId)])];
+  const stays = (channel: PostOnChannel): boolean =>
+    ids.has(channel.account.id) || !canBeSent(channel);
+  const kept = channels.filter(stays);
+  const removed = channels.filter((channel) => !stays(channel));
+  assertNothingLive(removed);
+  const order = [...new Set([...ids, ...kept.map(({ account }) => account.id)])];
   assertChosen(order, input);
-  const byChannel = new Map(kept.map((row) => [row.channelId, row]));
-  const sending = rows.filter(({ status }) => status === 'publishing' || status === 'retrying');
-  const withKept = (channel: ChosenChannel): ChosenChannel => ({
-    ...channel,
-    options: byChannel.get(channel.id)?.defaults ?? null,
-  });
-  const sendingIds = sending.map(({ channelId }) => channelId);
-  const sendingTo = await chooseChannels(em, workspaceId, sendingIds, at, had);
+  const byChannel = new Map(kept.map((channel) => [channel.account.id, channel]));
+  const ownOf = <Name extends keyof Own>(name: Name) =>
+    Object.fromEntries(
+      kept.flatMap(({ row }) => {
+        const own = row[name] ?? null;
+        return own === null ? [] : [[row.channelId, own] as const];
+      }),
+    );
   return {
-    sending: sendingTo.map(withKept),
+    sending: kept
+      .filter(({ row }) => isUnderWay(row.status))
+      .map(({ row, account }) => withDefaults(account, row.defaults)),
     open: wanted
       .filter(({ id }) => canBeSent(byChannel.get(id)))
-      .map((channel) => (liveChannelIds.has(channel.id) ? withKept(channel) : channel)),
+      .map((channel) => {
+        const known = byChannel.get(channel.id);
+        return known?.parts.some(mayBeLive) ? withDefaults(channel, known.row.defaults) : channel;
+      }),
     kept: byChannel,
     removed,
     order,
-    overrides: Object.fromEntries(
-      kept.flatMap((row) => (row.body === null ? [] : [[row.channelId, row.body]])),
-    ),
-    options: Object.fromEntries(
-      kept.flatMap((row) => (row.options ? [[row.channelId, row.options]] : [])),
-    ),
-    channelFiles: Object.fromEntries(
-      kept.flatMap((row) => (row.media ? [[row.channelId, row.media]] : [])),
-    ),
+    overrides: ownOf('body'),
+    options: ownOf('options'),
+    channelFiles: ownOf('media'),
   };
 }
 
+const withDefaults = (channel: ChosenChannel, options: ChosenChannel['options'] = null) => ({
+  ...channel,
+  options,
+});
+
 /** A channel whose live parts are being removed must not be scheduled again. @throws AppError `post_not_editable` */
-function assertNotBeingRemoved(rows: readonly PostChannel[]): void {
-  if (rows.some(({ unpublish }) => unpublish?.status === 'pending')) {
+function assertNotBeingRemoved(channels: readonly PostOnChannel[]): void {
+  if (channels.some(({ row }) => row.unpublish?.status === 'pending')) {
     throw new AppError(
       'post_not_editable',
       'The post is being removed from a network. Change it when no channel shows `unpublish.status` `pending`.',
@@ -100,39 +96,22 @@ function assertNotBeingRemoved(rows: readonly PostChannel[]): void {
 }
 
 /** Neither published, being sent nor in doubt. A channel that is new to the post can be sent. */
-const canBeSent = (row: PostChannel | undefined): boolean =>
-  row === undefined || ['draft', 'scheduled', 'failed'].includes(row.status);
+const canBeSent = (channel: PostOnChannel | undefined): boolean =>
+  channel === undefined || ['draft', 'scheduled', 'failed'].includes(channel.row.status);
 
 /**
  * A channel with a live part of a thread cannot be removed: its ledger rows would be lost, and adding the channel
  * again would send that part twice.
  */
-function assertNothingLive(
-  removed: readonly PostChannel[],
-  parts: readonly PossiblyLivePart[],
-): void {
-  const liveChannelIds = new Set(parts.map((part) => part.channel_id));
+function assertNothingLive(removed: readonly PostOnChannel[]): void {
   const channelIds = removed
-    .map(({ channelId }) => channelId)
-    .filter((id) => liveChannelIds.has(id));
+    .filter(({ parts }) => parts.some(mayBeLive))
+    .map(({ account }) => account.id);
   if (channelIds.length > 0) {
     const message = `A part of the thread is live on ${channelIds.join(', ')}, so it stays among the post's channels.`;
     throw new AppError('invalid_channel_ids', message, {
       details: channelIds.map((id) => ({ path: '/channel_ids', message, channel_id: id })),
     });
-  }
-}
-
-/** An edit that removes the last unsent channels of a cancelled post ends the post. */
-export async function endWithout(
-  em: Em,
-  { id: postId, workspaceId }: Post,
-  { removed }: EditedChannels,
-  at: PostPresentation & { readonly now: Date },
-): Promise<void> {
-  if (removed.length > 0) {
-    await em.flush();
-    await finalizeIfPublished(em, { workspaceId, postId }, at);
   }
 }
 
@@ -163,6 +142,9 @@ const unsent = {
   unpublish: null,
 };
 
+/** Its owner sends it again, so an earlier removal is over. */
+const again = (status: 'draft' | 'scheduled') => ({ ...waiting(status), unpublish: null });
+
 const warnedOf = (validation: ChannelValidation, sameText: string | undefined) => ({
   warning: channelWarning(validation, sameText),
   warnings: channelWarnings(validation, sameText),
@@ -174,7 +156,7 @@ const warnedOf = (validation: ChannelValidation, sameText: string | undefined) =
  * @param edit.content The content after the edit.
  * @returns the growth of the channels' own texts, options and files in bytes.
  */
-export async function writeChannels(
+export function writeChannels(
   em: Em,
   { id: postId, workspaceId }: Post,
   { kept, removed, order }: EditedChannels,
@@ -186,35 +168,34 @@ export async function writeChannels(
     readonly sameTexts: ReadonlyMap<string, string>;
     readonly validations: readonly ChannelValidation[];
   },
-): Promise<number> {
-  const before = keptBytes([...kept.values(), ...removed]);
+): number {
+  const rows = [...kept.values()].map(({ row }) => row);
+  const before = keptBytes([...rows, ...removed.map(({ row }) => row)]);
   const added: Kept[] = [];
   const ownOf = (channelId: string): Own => ({
     body: edit.content.overrides[channelId] ?? null,
     options: edit.content.options[channelId] ?? null,
     media: edit.content.channelFiles[channelId] ?? null,
   });
-  for (const row of removed) {
-    // Only ready or refused parts are left: see assertNothingLive.
-    await removeParts(em, { workspaceId, postChannelId: row.id });
-    em.remove(row);
+  for (const { row, parts } of removed) {
+    em.remove([...parts, row]); // Only ready or refused parts are left: see assertNothingLive.
   }
 
-  for (const row of kept.values()) {
+  for (const row of rows) {
     row.position = order.indexOf(row.channelId);
-    if (row.status === 'publishing' || row.status === 'retrying') {
+    if (isUnderWay(row.status)) {
       Object.assign(row, ownOf(row.channelId)); // Used when the current attempt fails.
     }
 
     if (row.status === 'retrying' && edit.status === 'scheduled') {
       // It waited for a retry. Now the attempt starts when the post is due, and reconciles open parts first.
-      Object.assign(row, waitingRow(edit.status));
+      Object.assign(row, again(edit.status));
     }
   }
 
   for (const validation of edit.validations) {
     const channelId = validation.channel.id;
-    const row = kept.get(channelId);
+    const row = kept.get(channelId)?.row;
     const text = { textHash: validation.textHash, textDueAt: edit.dueAt };
     const own = { ...ownOf(channelId), defaults: validation.channel.options, ...text };
     const warned = warnedOf(validation, edit.sameTexts.get(channelId));
@@ -227,8 +208,8 @@ export async function writeChannels(
       // The failure of a cancelled run stays visible until the post is scheduled again.
       Object.assign(row, { ...own, ...warned });
     } else {
-      Object.assign(row, { ...own, ...warned, ...waitingRow(status), tries: 0 });
+      Object.assign(row, { ...own, ...warned, ...again(status), tries: 0 });
     }
   }
-  return keptBytes([...kept.values(), ...added]) - before;
+  return keptBytes([...rows, ...added]) - before;
 }

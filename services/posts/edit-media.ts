@@ -57,7 +57,7 @@ type OptionFiles = {
  */
 export async function editPostMedia(
   em: Em,
-  { id: postId, workspaceId }: Post,
+  post: Post,
   edit: {
     readonly input: PostInput;
     readonly downloaded: MediaToInsert;
@@ -67,8 +67,9 @@ export async function editPostMedia(
   },
   now: Date,
 ): Promise<EditedMedia> {
+  const { id: postId, workspaceId } = post;
   const { input, downloaded, owner, inOptions } = edit;
-  const rows = await lockPostMedia(em, { workspaceId, postId });
+  const rows = await lockPostMedia(em, post);
   const given = givenFiles(input);
   const kept = rows.filter((row) =>
     row.part < 0 ? isStillNamed(row, inOptions) : isKept(row, given[0], input),
@@ -97,7 +98,6 @@ export async function editPostMedia(
   const before = rows.map(placeOf);
   const isChanged = !isDeepStrictEqual(placed, before);
   if (isChanged) {
-    await em.flush();
     await attachMedia(em, workspaceId, postId, placed);
   }
 

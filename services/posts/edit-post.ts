@@ -1,10 +1,11 @@
 import { recordAudit } from '../../db/audit.ts';
-import { stopChannels } from '../../db/channel-status.ts';
-import type { PostChannel } from '../../db/entities/post-channels.ts';
-import { Post } from '../../db/entities/posts.ts';
+import type { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
+import { finalizeIfPublished } from '../../db/refinalize-post.ts';
+import { findPost, lockPost } from '../../db/repositories/posts.ts';
 import { assertPostChannels, assertMaySchedule, assertReaches } from '../../domain/api-keys.ts';
+import { stopChannels } from '../../domain/channel-changes.ts';
 import { dueTime, withLocalTime } from '../../domain/due-time.ts';
 import { plainFault, type ContentFault, type PostWarning } from '../../domain/warnings.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
@@ -26,12 +27,11 @@ import {
   type PostContent,
   type PostInput,
 } from './content.ts';
-import { editChannels, endWithout, writeChannels, type EditedChannels } from './edit-channels.ts';
+import { editChannels, writeChannels, type EditedChannels } from './edit-channels.ts';
 import { assertNoneDeleted, editPostMedia, type EditedMedia } from './edit-media.ts';
 import { givenUrls, withDownloads } from './given-files.ts';
 import { editedLabels, withExternalId, type Labels } from './labels.ts';
 import { idsOfChannels } from './post-media.ts';
-import { lockPost, postNotFound } from './read-posts.ts';
 import { sameTextWarnings } from './same-text.ts';
 import { warningFor, warningsFor } from './validate-content.ts';
 import { validateEdit } from './validate-edit.ts';
@@ -68,12 +68,7 @@ export async function editPost(
   const isTimed = input.scheduledAt !== undefined || input.scheduleInMinutes !== undefined;
   const asked = dueTime(input, deps.now());
   const dueAt = isTimed ? asked : undefined;
-  const before = await deps.orm.em.fork().findOne(Post, { id: postId, workspaceId });
-  if (!before) {
-    throw postNotFound(postId);
-  }
-
-  await assertEditable(deps.orm.em.fork(), { workspaceId, postId }, before); // Before any download.
+  assertEditable(await findPost(deps.orm.em.fork(), { workspaceId, postId })); // Before any download.
   const downloaded = await downloadMedia(deps, caller, urls, signal);
   try {
     const whole = withDownloads(input, urls, downloaded.files);
@@ -96,8 +91,9 @@ async function applyEdit(
   const { workspaceId, requestId } = caller;
   const { postId, input } = edit;
   const scope = { workspaceId, postId };
-  await assertEditable(em, scope, await lockPost(em, { ...caller, postId }));
-  const post = await em.findOneOrFail(Post, { id: postId, workspaceId });
+  const whole = await lockPost(em, { ...caller, postId });
+  assertEditable(whole);
+  const { post } = whole;
   const timed = withLocalTime(input, post);
   const moved = timed === input ? edit.dueAt : dueTime(timed, deps.now());
   const dueAt = moved === undefined ? post.scheduledAt : moved;
@@ -106,19 +102,19 @@ async function applyEdit(
   }
 
   if (dueAt === null && post.status === 'scheduled') {
-    await stopChannels(em, { workspaceId, postId });
+    stopChannels(whole.channels, deps.now());
   }
 
-  const channels = await editChannels(em, post, input);
+  const channels = await editChannels(em, whole, input);
   assertPostChannels(caller, channels.order);
   const { content, media } = await editContent(deps, em, caller, post, channels, edit);
   const missing = assertNoneDeleted(media, dueAt !== null);
   assertNotEmpty(content, { parts: media.parts, channels: content.channelFiles }, input);
-  const validations = await validateEdit(em, deps.rules, channels, content, media, dueAt !== null);
+  const validations = validateEdit(deps.rules, channels, content, media, dueAt !== null);
   const status = dueAt ? 'scheduled' : 'draft';
-  const sameTexts = await sameTextWarnings(em, { workspaceId, postId, dueAt }, validations);
+  const sameTexts = await sameTextWarnings(em, { ...scope, dueAt }, validations);
   const edited = { status, content, dueAt, validations, sameTexts } as const;
-  const ownBytes = await writeChannels(em, post, channels, edited);
+  const ownBytes = writeChannels(em, post, channels, edited);
   const use = useChange(post, status, content, ownBytes + media.textBytes);
   await takeQuota(em, caller, use);
   const notes = [
@@ -132,13 +128,15 @@ async function applyEdit(
   const wasScheduled = post.status === 'scheduled';
   const change: Change = { content, labels, dueAt, timezone, status, warning, warnings };
   const timeChanged = changePost(post, change, deps.now());
+  await em.flush();
   if (timeChanged && (dueAt || wasScheduled)) {
-    await em.flush();
-    const type = dueAt ? 'post.scheduled' : 'post.cancelled';
-    await recordPostEvent(em, { workspaceId, postId }, type, deps);
+    await recordPostEvent(em, scope, dueAt ? 'post.scheduled' : 'post.cancelled', deps);
   }
 
-  await endWithout(em, post, channels, { ...deps, now: deps.now() });
+  if (channels.removed.length > 0) {
+    await finalizeIfPublished(em, scope, { ...deps, now: deps.now() });
+  }
+
   await recordAudit(em, caller, 'post.edited', postId);
   const isStillSending = status === 'draft' && channels.sending.length > 0;
   return timeChanged ? { ...toSync(post), isStillSending, requestId } : null;
@@ -175,8 +173,8 @@ const movedTo = (local: PostInput['scheduledAt'], before: Date | null, after: Da
     : [];
 
 /** Warnings about the content of channels that leave the post. */
-const leftWith = (removed: readonly PostChannel[]): ContentFault[] =>
-  removed.flatMap(({ channelId, body, media, options }) => {
+const leftWith = (removed: EditedChannels['removed']): ContentFault[] =>
+  removed.flatMap(({ row: { channelId, body, media, options } }) => {
     const own = { channel_bodies: body, channel_media: media, channel_options: options };
     const fields = Object.entries(own).flatMap(([field, value]) => (value === null ? [] : [field]));
     const message = `Channel ${channelId} left the post, and lost its ${fields.join(', ')}.`;
@@ -210,7 +208,7 @@ async function editContent(
 
 /** All values of the post's options, of the defaults that it keeps, and the channels' own files. */
 function valuesOf({ kept, open }: EditedChannels, content: PostContent): ReadonlySet<unknown> {
-  const defaults = new Map([...kept].map(([id, row]) => [id, row.defaults]));
+  const defaults = new Map([...kept].map(([id, { row }]) => [id, row.defaults]));
   for (const { id, options } of open) {
     defaults.set(id, options);
   }

@@ -1,5 +1,5 @@
 import type { Channel } from '../../db/entities/channels.ts';
-import { postAt, type FoundPost, type LedgerView } from '../../db/ledger/outcomes.ts';
+import { postAt, type FoundPost } from '../../db/ledger/outcomes.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { addressFault, postAddress } from '../../domain/texts.ts';
@@ -26,19 +26,21 @@ export function readUrl(given: string): string {
   return postAddress(given);
 }
 
-/** @throws AppError `invalid_request` when the URL is not of a post of the account. */
+/**
+ * @param part Of the thread, from 0.
+ * @throws AppError `invalid_request` when the URL is not of a post of the account.
+ */
 export function foundAt(
   { postPages }: KnowsPages['networks'],
   channel: PageOwner,
   url: string,
-  { open }: LedgerView,
+  part: number,
 ): FoundPost {
   const pages = postPages[channel.platform];
   if (!pages) {
     return { url, remoteId: null };
   }
 
-  const part = open[0]?.part ?? 0;
   const page = pages.idAt(channel, new URL(url), part);
   if (page === null) {
     const what = part > 0 ? `part ${part + 1} of the thread` : 'a post';

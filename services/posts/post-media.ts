@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { MediaFile } from '../../db/entities/media.ts';
-import { PostMedia } from '../../db/entities/posts.ts';
+import { PostMedia, type Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query, queryPlanned } from '../../db/query.ts';
 import { AppError, pointerToken } from '../../domain/errors.ts';
@@ -215,7 +215,7 @@ export type PostFile = PlacedFile & { readonly name: string; readonly isDeleted:
 /** Reads a post's files in their order, locked against deletion until the transaction ends. */
 export const lockPostMedia = (
   em: Em,
-  { workspaceId, postId }: { readonly workspaceId: string; readonly postId: string },
+  { workspaceId, id: postId }: Pick<Post, 'workspaceId' | 'id'>,
 ): Promise<PostFile[]> =>
   query(
     em,

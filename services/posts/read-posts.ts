@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
+import { Channel } from '../../db/entities/channels.ts';
+import { Post } from '../../db/entities/posts.ts';
 import { loadPostView } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
-import { reaches } from '../../domain/api-keys.ts';
-import { AppError } from '../../domain/errors.ts';
+import { channelsOfPost } from '../../db/repositories/posts.ts';
+import { assertReachesPost, postNotFound, reaches } from '../../domain/api-keys.ts';
 import type { PostView } from '../../domain/post-view.ts';
-import type { PostStatus } from '../../domain/statuses.ts';
-import type { Caller, PostChange } from '../context.ts';
+import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { assertReachesChannel, channelNotFound } from '../keys/channel-restriction.ts';
 
@@ -49,65 +49,18 @@ export const cutTexts = sql`left(p.body, ${most}) as body,
   coalesce(length(p.body) > ${most}, false) or coalesce(length(p.thread::text) > ${most} and (
     select sum(length(part)) from jsonb_array_elements_text(p.thread) part) > ${most}, false) as body_truncated`;
 
-/**
- * Locks a post for a change until the transaction ends, and checks that the caller's key may change it: another call may
- * have moved the post to other channels since. Lock order everywhere: the post, its channels, then files.
- *
- * @throws AppError `not_found`, `channel_not_allowed`
- */
-export async function lockPost(
-  em: Em,
-  { workspaceId, postId, channelIds = null }: PostChange,
-): Promise<{ readonly status: PostStatus }> {
-  const [post] = await query(
-    em,
-    sql<{ status: PostStatus }>`
-      select status from posts where id = ${postId} and workspace_id = ${workspaceId} for update`,
-  );
-  if (!post) {
-    throw postNotFound(postId);
-  }
-
-  await assertReachesPost(em, { workspaceId, channelIds }, postId, 'change');
-  return post;
-}
-
-/**
- * A restricted key reads a post that has one of its channels, and changes a post that has no others.
- *
- * @throws AppError `not_found`, `channel_not_allowed`
- */
-export async function assertReachesPost(
+/** @throws AppError `not_found`, `channel_not_allowed` */
+export async function assertReachesStored(
   em: Em,
   { workspaceId, channelIds }: Pick<Caller, 'workspaceId' | 'channelIds'>,
   postId: string,
   to: 'read' | 'change',
 ): Promise<void> {
-  if (channelIds === null) {
-    return;
-  }
-
-  const [on] = await query(
-    em,
-    sql<{ one: boolean | null; all: boolean | null }>`
-      select bool_or(channel_id = any(${channelIds}::uuid[])) as one,
-        bool_and(channel_id = any(${channelIds}::uuid[])) as all
-      from post_channels where post_id = ${postId} and workspace_id = ${workspaceId}`,
-  );
-  if (!on?.one) {
-    throw postNotFound(postId);
-  }
-
-  if (to === 'change' && !on.all) {
-    throw new AppError(
-      'channel_not_allowed',
-      'This post has channels that this API key may not use, so the key can only read it. Use a key without channel_ids.',
-    );
+  if (channelIds !== null) {
+    const ofPost = await channelsOfPost(em, { workspaceId, postId });
+    assertReachesPost({ channelIds }, postId, ofPost, to);
   }
 }
-
-export const postNotFound = (postId: string): AppError =>
-  new AppError('not_found', `There is no post "${postId}".`);
 
 /**
  * Refuses a filter by a channel or a post that the workspace does not have, or that the key does not reach: the list
@@ -126,18 +79,12 @@ export async function assertKnownFilter(
   const { workspaceId } = holder;
   if (channelId !== undefined) {
     assertReachesChannel(holder, channelId);
-    const which = sql`id = ${channelId} and workspace_id = ${workspaceId}`;
-    const [channel] = await query(em, sql`select id from channels where ${which}`);
-    if (!channel) {
+    if ((await em.count(Channel, { id: channelId, workspaceId })) === 0) {
       throw channelNotFound(channelId);
     }
   }
 
-  if (postId !== undefined) {
-    const which = sql`id = ${postId} and workspace_id = ${workspaceId}`;
-    const [post] = await query(em, sql`select id from posts where ${which}`);
-    if (!post) {
-      throw postNotFound(postId);
-    }
+  if (postId !== undefined && (await em.count(Post, { id: postId, workspaceId })) === 0) {
+    throw postNotFound(postId);
   }
 }

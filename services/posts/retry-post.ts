@@ -1,18 +1,17 @@
-import { sql } from 'kysely';
 import { recordAudit, type Actor } from '../../db/audit.ts';
-import { isNotWithheld, retryChannels } from '../../db/channel-status.ts';
-import type { Channel } from '../../db/entities/channels.ts';
+import type { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
+import { lockPost, type PostOnChannel } from '../../db/repositories/posts.ts';
+import { waiting } from '../../domain/channel-changes.ts';
 import { channelErrorCodes, type ChannelErrorCode } from '../../domain/channel-error.ts';
 import { AppError } from '../../domain/errors.ts';
+import { isWithheld } from '../../domain/post-view.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
-import type { Caller, PostScope } from '../context.ts';
+import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { nameOfChannel, settleFirst } from './choose-channels.ts';
+import { namesOfChannels, settleFirst } from './choose-channels.ts';
 import { lockPostMedia } from './post-media.ts';
-import { lockPost } from './read-posts.ts';
 
 type Retried = {
   /** Ids of the retried channels. */
@@ -46,8 +45,8 @@ export async function retryPost(
   const { workspaceId, requestId } = caller;
   const now = deps.now();
   const reach = channelId === undefined ? {} : { channelIds: null }; // It changes only this channel.
-  const { revision, retrying } = await deps.orm.em.fork().transactional(async (em) => {
-    const post = await lockPost(em, { ...caller, ...reach, postId });
+  return deps.orm.em.fork().transactional(async (em) => {
+    const { post, channels } = await lockPost(em, { ...caller, ...reach, postId });
     if (post.status !== 'published' && post.status !== 'failed') {
       const next =
         post.status === 'publishing' ? ' A channel that waits is tried again at its retry_at.' : '';
@@ -56,33 +55,41 @@ export async function retryPost(
       );
     }
 
-    await assertMediaComplete(em, { workspaceId, postId });
-    const channels = await retryChannels(em, { workspaceId, postId }, only, channelId);
-    if (channels.length === 0) {
-      throw await noRetryError(em, { workspaceId, postId });
+    await assertMediaComplete(em, post);
+    const chosen = channels.filter(
+      (channel) =>
+        canBeRetried(channel) &&
+        only.includes(channel.row.errorCode ?? 'internal') &&
+        (channelId ?? channel.account.id) === channel.account.id,
+    );
+    if (chosen.length === 0) {
+      throw noRetryError(postId, channels);
     }
 
-    const [changed] = await query(
-      em,
-      sql<{ revision: number }>`
-        update posts set status = 'publishing', run = run + 1, retried_at = ${at}, revision = revision + 1,
-          updated_at = ${now}
-        where id = ${postId} and workspace_id = ${workspaceId}
-        returning revision`,
-    );
+    for (const { row } of chosen) {
+      Object.assign(row, { ...waiting('scheduled'), tries: 0, textDueAt: now });
+    }
+
+    post.status = 'publishing';
+    post.run += 1;
+    post.retriedAt = at;
+    post.revision += 1;
+    post.updatedAt = now;
     await recordAudit(em, caller, 'post.retried', postId);
-    const { revision: raised = 0 } = changed ?? {};
-    return { revision: raised, retrying: channels };
+    const { status, revision } = post;
+    return {
+      retrying: chosen.map(({ account }) => account.id),
+      toSync: { workspaceId, postId, status, revision, dueAt: at.toISOString(), requestId },
+    };
   });
-  const dueAt = at.toISOString();
-  const what = { workspaceId, postId, status: 'publishing', revision };
-  const toSync = { ...what, dueAt, requestId };
-  return { retrying, toSync };
 }
 
+const canBeRetried = ({ row, account }: PostOnChannel): boolean =>
+  row.status === 'failed' && !isWithheld(row.unpublish) && account.disconnectedAt === null;
+
 /** A retry must not publish less than the original post. */
-async function assertMediaComplete(em: Em, scope: PostScope): Promise<void> {
-  const files = await lockPostMedia(em, scope);
+async function assertMediaComplete(em: Em, post: Post): Promise<void> {
+  const files = await lockPostMedia(em, post);
   const missing = files.filter((file) => file.isDeleted);
   if (missing.length > 0) {
     throw nothingToRetry(
@@ -91,42 +98,26 @@ async function assertMediaComplete(em: Em, scope: PostScope): Promise<void> {
   }
 }
 
-async function noRetryError(em: Em, { workspaceId, postId }: PostScope): Promise<AppError> {
-  type Left = Pick<Channel, 'id' | 'platform' | 'handle'> & {
-    readonly why: 'unconfirmed' | 'disconnected' | 'removed';
-  };
-  const left = await query(
-    em,
-    sql<Left>`
-      select c.id, c.platform, c.handle, case when pc.status = 'unconfirmed' then 'unconfirmed'
-          when c.disconnected_at is not null then 'disconnected' else 'removed' end as why
-      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
-        and (pc.status = 'unconfirmed'
-          or (pc.status = 'failed' and (c.disconnected_at is not null or not ${isNotWithheld})))
-      order by pc.position`,
-  );
-  const named = (why: Left['why']): string =>
-    left
-      .filter((one) => one.why === why)
-      .map(nameOfChannel)
-      .join(', ');
-  const [gone, removed] = [named('disconnected'), named('removed')];
+function noRetryError(postId: string, channels: readonly PostOnChannel[]): AppError {
+  const failed = channels.filter(({ row }) => row.status === 'failed');
+  const gone = namesOfChannels(failed.filter(({ account }) => account.disconnectedAt !== null));
   if (gone !== '') {
     return nothingToRetry(
       `The account was disconnected: ${gone}. Connect it again, then retry the post.`,
     );
   }
 
+  const removed = namesOfChannels(failed.filter(({ row }) => isWithheld(row.unpublish)));
   if (removed !== '') {
     return nothingToRetry(
       `Unpublished, so not sent again: ${removed}. Make a new post to publish it there.`,
     );
   }
 
+  const unconfirmed = channels.filter(({ row }) => row.status === 'unconfirmed');
   return nothingToRetry(
-    left.length > 0
-      ? settleFirst(postId, left) // All that is left is unconfirmed.
+    unconfirmed.length > 0
+      ? settleFirst(postId, unconfirmed)
       : 'No channel of this post has failed.',
   );
 }

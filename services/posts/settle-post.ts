@@ -1,31 +1,21 @@
-import { sql } from 'kysely';
 import { recordAudit } from '../../db/audit.ts';
-import { isNotWithheld, type Settled, settleChannel } from '../../db/channel-status.ts';
-import { lockClaims, type OfAccount } from '../../db/ledger/entries.ts';
-import {
-  closeAsRefused,
-  closeAsSent,
-  lockLedgerEntries,
-  reopenSettled,
-  settledUrls,
-  type FoundPost,
-  type LedgerView,
-} from '../../db/ledger/outcomes.ts';
-import type { Em } from '../../db/orm.ts';
-import { isEndedPost } from '../../db/post-status.ts';
-import { query } from '../../db/query.ts';
+import { MetricDaySchema } from '../../db/entities/metrics.ts';
+import type { PostPart } from '../../db/entities/post-channels.ts';
+import { lockClaims } from '../../db/ledger/entries.ts';
+import type { FoundPost } from '../../db/ledger/outcomes.ts';
+import { lockParts, lockPost, type PostOnChannel } from '../../db/repositories/posts.ts';
 import { sumMetrics } from '../../db/sum-metrics.ts';
 import { refinalizePost, finalizeIfPublished } from '../../db/refinalize-post.ts';
-import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import { settled, type Settled } from '../../domain/channel-changes.ts';
 import { AppError, channelDetail } from '../../domain/errors.ts';
-import { isId } from '../../domain/json-schema.ts';
-import type { ChannelStatus } from '../../domain/statuses.ts';
+import { currentParts, isOpen, isSent, linksOf, mayBeLive } from '../../domain/live-parts.ts';
+import { isWithheld } from '../../domain/post-view.ts';
+import type { PostStatus } from '../../domain/statuses.ts';
 import type { DeliveryToSync } from '../../domain/to-sync.ts';
 import { longestAppearanceMs } from '../../networks/content-rules.ts';
-import type { PostChange, PostScope } from '../context.ts';
+import type { PostChange } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { assertFree, foundAt, readUrl, type KnowsPages, type PageOwner } from './found-post.ts';
-import { lockPost } from './read-posts.ts';
+import { assertFree, foundAt, readUrl, type KnowsPages } from './found-post.ts';
 
 /** The finding of a person who checked the account. */
 type Settlement = {
@@ -33,18 +23,6 @@ type Settlement = {
   /** URL of the post; null when it is not there. */
   readonly url: string | null;
 };
-
-/** The channel to settle. */
-type Channel = {
-  readonly id: string;
-  readonly status: ChannelStatus;
-  readonly url: string | null;
-  readonly error_code: ChannelErrorCode | null;
-  /** Time at which it was settled before. */
-  readonly settled_at: Date | null;
-  /** Its live parts are removed, or are being removed. */
-  readonly is_withheld: boolean;
-} & PageOwner;
 
 /** Time in which a settlement can be corrected, in milliseconds. */
 const correctableMs = 24 * 60 * 60_000;
@@ -68,10 +46,10 @@ export async function settlePost(
   const url = given === null ? null : readUrl(given);
   const now = deps.now();
   const started = await deps.orm.em.fork().transactional(async (em) => {
-    const post = await lockPost(em, change);
-    const channel = await lockChannel(em, scope, channelId);
-    const of = { workspaceId, channelId, postChannelId: channel.id };
-    if (channel.status !== 'unconfirmed' && (await isSettledSo(em, of, channel, url))) {
+    const { post, channels } = await lockPost(em, change);
+    const channel = channelIn(channels, channelId);
+    const { row, account } = channel;
+    if (row.status !== 'unconfirmed' && isSettledSo(channel, url)) {
       return [];
     }
 
@@ -79,73 +57,74 @@ export async function settlePost(
       await lockClaims(em, channelId); // Before the ledger.
     }
 
-    if (channel.status !== 'unconfirmed') {
-      await reopen(em, of, channel, now);
+    const parts = await lockParts(em, row);
+    if (row.status !== 'unconfirmed') {
+      reopen(row, parts, now);
+      await em.flush();
     }
 
-    const ledger = await lockLedgerEntries(em, of);
-    const found = url === null ? null : foundAt(deps.networks, channel, url, ledger);
+    const first = parts.find(isOpen)?.part ?? 0;
+    const found = url === null ? null : foundAt(deps.networks, account, url, first);
     if (found !== null) {
-      await assertFree(em, of, found);
+      await assertFree(em, { workspaceId, channelId, postChannelId: row.id }, found);
     }
 
     const appearsWithinMs =
-      deps.rules[channel.platform]?.appearsWithinMs ?? longestAppearanceMs(deps.rules);
-    const known = { now, appearsWithinMs };
-    const outcome = await closeParts(em, of, ledger, found, known);
-    await settleChannel(em, workspaceId, channel.id, outcome, now);
-    await updatePost(em, scope, now);
+      deps.rules[account.platform]?.appearsWithinMs ?? longestAppearanceMs(deps.rules);
+    const outcome = closeParts(parts, found, now, appearsWithinMs);
+    Object.assign(row, settled(outcome, now));
+    const published = channels.filter((one) => one.row.status === 'published');
+    const times = published.flatMap((one) => one.row.publishedAt?.getTime() ?? []);
+    post.publishedAt = times.length === 0 ? null : new Date(Math.min(...times));
+    post.updatedAt = now;
+    const end = hasEnded(post) ? refinalizePost : finalizeIfPublished;
+    await em.flush();
+    await em.nativeDelete(MetricDaySchema, { postChannelId: row.id, workspaceId });
     await sumMetrics(em, workspaceId, [postId]);
-    const hasEnded = post.status === 'failed' || post.status === 'published';
-    const end = hasEnded ? refinalizePost : finalizeIfPublished;
     const deliveryIds = await end(em, scope, { ...deps, now });
-    await putInOutbox(em, scope);
+    await em.refresh(post);
+    if (hasEnded(post)) {
+      // In the outbox, because its last workflow still shows the old outcome. A publishing post must not be signalled:
+      // a new revision would stop the attempts.
+      post.revision += 1;
+    }
+
     await recordAudit(em, change, 'post.settled', postId);
     return deliveryIds;
   });
   return started.map((deliveryId) => ({ workspaceId, deliveryId, round: 1 }));
 }
 
-async function lockChannel(
-  em: Em,
-  { workspaceId, postId }: PostScope,
-  channelId: string,
-): Promise<Channel> {
-  const [channel] = isId(channelId)
-    ? await query(
-        em,
-        sql<Channel>`
-          select pc.id, pc.status, pc.url, pc.error_code, pc.settled_at, not ${isNotWithheld} as is_withheld,
-            c.platform, c.base_url as "baseUrl", c.remote_id as "remoteId", c.handle, c.settings
-          from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-          where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.channel_id = ${channelId}
-          for update of pc`,
-      )
-    : [];
+const hasEnded = ({ status }: { readonly status: PostStatus }): boolean =>
+  status === 'failed' || status === 'published';
+
+/** @throws AppError `invalid_channel_ids` */
+function channelIn(channels: readonly PostOnChannel[], id: string): PostOnChannel {
+  const channel = channels.find(({ account }) => account.id === id);
   if (!channel) {
-    const message = `This post has no channel "${channelId}".`;
-    const details = [channelDetail('/channel_id', message, channelId)];
+    const message = `This post has no channel "${id}".`;
+    const details = [channelDetail('/channel_id', message, id)];
     throw new AppError('invalid_channel_ids', message, { details });
   }
 
   return channel;
 }
 
+/** Whether a settlement closed the part. */
+const isClosedAt = (settledAt: Date, part: PostPart): boolean =>
+  part.updatedAt.getTime() === settledAt.getTime() && (isSent(part) || part.state === 'refused');
+
 /** Whether it was settled with the same finding, so that a client that lost the response can repeat the call. */
-async function isSettledSo(
-  em: Em,
-  of: OfAccount,
-  channel: Channel,
-  url: string | null,
-): Promise<boolean> {
-  if (channel.settled_at === null) {
+function isSettledSo({ row, parts }: PostOnChannel, url: string | null): boolean {
+  const { settledAt } = row;
+  if (settledAt === null) {
     return false;
   }
 
-  const urls = await settledUrls(em, of, channel.settled_at);
+  const sent = parts.filter((part) => isClosedAt(settledAt, part) && isSent(part));
   return url === null
-    ? channel.error_code === 'not_published' && urls.length === 0
-    : channel.url === url || urls.includes(url);
+    ? row.errorCode === 'not_published' && sent.length === 0
+    : row.url === url || sent.some((part) => part.url === url);
 }
 
 /**
@@ -153,50 +132,69 @@ async function isSettledSo(
  *
  * @throws AppError `nothing_to_settle` when a person did not settle it, or too much has happened since.
  */
-async function reopen(em: Em, of: OfAccount, channel: Channel, now: Date): Promise<void> {
-  const { settled_at: settledAt, status, error_code: code, is_withheld: isWithheld } = channel;
+function reopen(row: PostOnChannel['row'], parts: readonly PostPart[], now: Date): void {
+  const { settledAt, status, errorCode, unpublish } = row;
   const what = status === 'draft' ? 'a draft' : status;
   if (settledAt === null) {
     const message = `The channel is ${what}; only an unconfirmed one can be settled.`;
     throw new AppError('nothing_to_settle', message);
   }
 
-  const isSettled = status === 'published' || code === 'not_published';
+  const closed = parts.filter((part) => isClosedAt(settledAt, part));
+  const lastRun = Math.max(...closed.map(({ run }) => run));
+  const isSettled = status === 'published' || errorCode === 'not_published';
   const why =
     now.getTime() - settledAt.getTime() > correctableMs
       ? 'It was settled more than a day ago'
-      : isSettled && !isWithheld && (await reopenSettled(em, of, settledAt))
+      : isSettled && !isWithheld(unpublish) && parts.every(({ run }) => run <= lastRun)
         ? null
         : 'It was sent again or unpublished since it was settled';
   if (why !== null) {
     const message = `The channel is ${what}. ${why}, so the settlement cannot be corrected.`;
     throw new AppError('nothing_to_settle', message);
   }
+
+  for (const part of closed) {
+    const sendingAt = part.sendingAt ?? row.triedAt;
+    Object.assign(part, { state: 'sending', url: null, remoteId: null, sendingAt });
+  }
 }
 
-/** Closes the open parts of the ledger. @returns the outcome of the channel. */
-async function closeParts(
-  em: Em,
-  channel: { readonly workspaceId: string; readonly postChannelId: string },
-  ledger: LedgerView,
+/** Closes the open parts of the ledger. @throws AppError `settle_too_early` */
+function closeParts(
+  parts: readonly PostPart[],
   found: FoundPost | null,
-  { now, appearsWithinMs }: { readonly now: Date; readonly appearsWithinMs: number },
-): Promise<Settled> {
+  now: Date,
+  appearsWithinMs: number,
+): Settled {
+  const all = currentParts(parts);
+  const sent = all.filter(isSent);
+  const live = all.filter(mayBeLive);
+  const open = parts.filter(isOpen);
   if (found === null) {
-    assertHasAppeared(ledger, now, appearsWithinMs);
-    await closeAsRefused(em, channel, now);
-    return { status: 'failed', code: 'not_published', error: absentSentence(ledger) };
+    assertHasAppeared(open, now, appearsWithinMs);
+    for (const part of open) {
+      Object.assign(part, { state: 'refused', sendingAt: null, updatedAt: now });
+    }
+
+    return { missing: absentSentence(sent, `only ${sent.length} of ${all.length}`) };
   }
 
-  const { url } = found;
-  await closeAsSent(em, channel, found, now);
-  if (ledger.missing.length > 0) {
-    return { status: 'failed', code: 'not_published', error: shortThreadSentence(ledger, url) };
+  const first = open[0]?.part;
+  for (const part of open) {
+    const at = part.part === first ? found : {};
+    Object.assign(part, { state: 'sent', updatedAt: now, ...at });
   }
 
-  const publishedAt = ledger.open.at(-1)?.sendingAt ?? now;
-  const first = ledger.sent.find(({ part }) => part === 0)?.url ?? url;
-  return { status: 'published', url: first, publishedAt };
+  if (live.length < all.length) {
+    return { missing: absentSentence([...sent, found], `${live.length} of ${all.length}`) };
+  }
+
+  return {
+    url: sent.find(({ part }) => part === 0)?.url ?? found.url,
+    publishedAt: open.at(-1)?.sendingAt ?? now,
+    sentText: parts.findLast((part) => part.part === 0 && isSent(part))?.text ?? null,
+  };
 }
 
 /**
@@ -205,9 +203,9 @@ async function closeParts(
  *
  * @throws AppError `settle_too_early`
  */
-function assertHasAppeared({ open }: LedgerView, now: Date, appearsWithinMs: number): void {
-  const sendingForMs = Math.min(...open.map((part) => part.sendingForMs ?? Infinity));
-  const waitMs = appearsWithinMs - sendingForMs;
+function assertHasAppeared(open: readonly PostPart[], now: Date, appearsWithinMs: number): void {
+  const sendingAt = Math.max(...open.map((part) => part.sendingAt?.getTime() ?? -Infinity));
+  const waitMs = sendingAt + appearsWithinMs - now.getTime();
   if (waitMs > 0) {
     const at = new Date(now.getTime() + waitMs).toISOString();
     throw new AppError(
@@ -219,43 +217,11 @@ function assertHasAppeared({ open }: LedgerView, now: Date, appearsWithinMs: num
 }
 
 /** The error of a channel without its post, or with only some parts. */
-function absentSentence({ all, sent }: LedgerView): string {
-  if (sent.length === 0) {
+function absentSentence(live: readonly { readonly url: string | null }[], parts: string): string {
+  if (live.length === 0) {
     return 'A person checked: the network does not have this post. A retry sends it.';
   }
 
-  return `A person checked: the network has only ${sent.length} of ${all.length} parts. A retry sends the others.${links(sent.map(({ url }) => url))}`;
-}
-
-/** @param url URL of the part that was in doubt. */
-function shortThreadSentence({ all, sent, missing }: LedgerView, url: string): string {
-  const urls = [...sent.map((part) => part.url), url];
-  return `A person checked: the network has ${all.length - missing.length} of ${all.length} parts. A retry sends the others.${links(urls)}`;
-}
-
-const links = (urls: readonly (string | null)[]): string => {
-  const known = urls.filter((url) => url !== null);
-  return known.length === 0 ? '' : ` Live: ${known.join(' ')}`;
-};
-
-async function updatePost(em: Em, { workspaceId, postId }: PostScope, now: Date): Promise<void> {
-  await query(
-    em,
-    sql`update posts set updated_at = ${now}, published_at = (
-          select min(pc.published_at) from post_channels pc
-          where pc.post_id = posts.id and pc.workspace_id = posts.workspace_id and pc.status = 'published')
-        where id = ${postId} and workspace_id = ${workspaceId}`,
-  );
-}
-
-/**
- * Syncs an ended post through the relay, because its last workflow still shows the old outcome. A publishing post must
- * not be signalled: a new revision would stop the attempts.
- */
-async function putInOutbox(em: Em, { workspaceId, postId }: PostScope): Promise<void> {
-  await query(
-    em,
-    sql`update posts set revision = revision + 1
-        where id = ${postId} and workspace_id = ${workspaceId} and ${isEndedPost()}`,
-  );
+  const links = linksOf(live);
+  return `A person checked: the network has ${parts} parts. A retry sends the others.${links === '' ? '' : ` Live: ${links}`}`;
 }

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PostChannel } from '../../db/entities/post-channels.ts';
-import { possiblyLiveParts, type PossiblyLivePart } from '../../db/ledger/parts.ts';
-import type { Em } from '../../db/orm.ts';
+import type { PostOnChannel } from '../../db/repositories/posts.ts';
 import { AppError } from '../../domain/errors.ts';
+import { isOpen, mayBeLive, type Part } from '../../domain/live-parts.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import { textsForChannel, withComment } from '../../domain/parts.ts';
 import type { Options, RulesByPlatform } from '../../networks/content-rules.ts';
@@ -22,18 +21,17 @@ import {
  *
  * @throws AppError `no_channels` or `invalid_content` when it is to be scheduled and cannot be.
  */
-export async function validateEdit(
-  em: Em,
+export function validateEdit(
   rules: RulesByPlatform,
   { open, sending, kept }: EditedChannels,
   content: PostContent,
   media: Pick<EditedMedia, 'files' | 'changedParts'>,
   isScheduled: boolean,
-): Promise<ChannelValidation[]> {
+): ChannelValidation[] {
   const edited = { rules, kept, content, changedParts: media.changedParts };
-  await assertLiveFiles(em, edited, [...open, ...sending]);
+  assertLiveFiles(edited, [...open, ...sending]);
   const validated = validateContent(rules, open, content, media.files);
-  const validations = await addChangedParts(em, edited, validated);
+  const validations = addChangedParts(edited, validated);
   if (isScheduled && open.length + sending.length === 0 && kept.size > 0) {
     throw new AppError(
       'no_channels',
@@ -46,7 +44,7 @@ export async function validateEdit(
       const describe = describer(channel, content, {});
       return { channel, errors: [], warnings: [], texts: [], textHash: null, describe };
     });
-    const inFlight = await addChangedParts(em, edited, asTheyAre);
+    const inFlight = addChangedParts(edited, asTheyAre);
     assertPublishable([...validations, ...inFlight]);
   }
 
@@ -55,8 +53,8 @@ export async function validateEdit(
 
 type Edited = {
   readonly rules: RulesByPlatform;
-  /** The rows to keep from before the edit, by channel id. */
-  readonly kept: ReadonlyMap<string, PostChannel>;
+  /** The channels to keep from before the edit, by id. */
+  readonly kept: ReadonlyMap<string, PostOnChannel>;
   readonly content: PostContent;
 } & Pick<EditedMedia, 'changedParts'>;
 
@@ -65,25 +63,17 @@ type Edited = {
  * never be published. A part that is being sent counts as live: if it succeeds, the rest of a different thread would
  * follow it.
  */
-async function addChangedParts(
-  em: Em,
+function addChangedParts(
   { rules, kept, content }: Edited,
   validations: readonly ChannelValidation[],
-): Promise<ChannelValidation[]> {
-  const rows = validations.flatMap(({ channel }) => kept.get(channel.id) ?? []);
-  const ids = rows.map(({ id }) => id);
-  const live = await possiblyLiveParts(em, rows[0]?.workspaceId ?? '', ids);
+): ChannelValidation[] {
   return validations.map((validation) => {
     const { id, platform } = validation.channel;
     const { threads = true, comments = false } = rules[platform] ?? {};
     const own = textsForChannel(content, content.overrides[id] ?? null, threads);
     const options: Options = { ...validation.channel.options, ...content.options[id] };
     const texts = withComment(own, options, comments);
-    const faults = live
-      .filter((part) => part.channel_id === id)
-      // A single post may change while it is being sent: if the attempt succeeds nothing is missing, otherwise the new
-      // text is sent.
-      .filter(({ is_open: isOpen, parts }) => !isOpen || texts.length > 1 || parts > 1)
+    const faults = fixedParts(kept.get(id), texts.length > 1)
       .filter((part) => part.text !== texts[part.part])
       .map((part) => isFixed(part, 'text'));
     return { ...validation, errors: [...validation.errors, ...faults] };
@@ -91,19 +81,31 @@ async function addChangedParts(
 }
 
 /**
+ * The parts of a channel that are or may be live. A single post may change while it is being sent: if the attempt
+ * succeeds nothing is missing, otherwise the new content is sent.
+ */
+const fixedParts = (channel: PostOnChannel | undefined, isThread: boolean) =>
+  channel?.parts.filter(
+    (part) =>
+      mayBeLive(part) &&
+      (!isOpen(part) ||
+        isThread ||
+        channel.parts.some((other) => other.run === part.run && other !== part)),
+  ) ?? [];
+
+/**
  * Refuses other files for a part that is or may be live, also for a draft: the ledger stores the published texts but
  * not the files, so a later edit could not detect the change.
  *
  * @throws AppError `invalid_content`
  */
-async function assertLiveFiles(
-  em: Em,
+function assertLiveFiles(
   { rules, kept, content, changedParts }: Edited,
   channels: readonly ChosenChannel[],
-): Promise<void> {
-  const changes = channels.flatMap((channel) => {
-    const row = kept.get(channel.id);
-    const [before, after] = [row?.media ?? null, content.channelFiles[channel.id] ?? null];
+): void {
+  const faults = channels.flatMap((channel) => {
+    const known = kept.get(channel.id);
+    const [before, after] = [known?.row.media ?? null, content.channelFiles[channel.id] ?? null];
     const threads = rules[channel.platform]?.threads ?? true;
     // Without threads the post has the files of all parts, and its comment has none.
     const ofPost = (part: number) => (threads ? changedParts.has(part) : part === 0);
@@ -112,20 +114,14 @@ async function assertLiveFiles(
       !isDeepStrictEqual(idsIn(before), idsIn(after)) && (part === 0 || !before || !after);
     const hasOwn = before !== null || after !== null;
     const isChanged = hasOwn ? ofOwn : ofPost;
-    return row && (hasOwn || changedParts.size > 0) ? [{ channel, row, isChanged }] : [];
-  });
-  const ids = changes.map(({ row }) => row.id);
-  const live = await possiblyLiveParts(em, changes[0]?.row.workspaceId ?? '', ids);
-  const faults = changes.flatMap(({ channel, isChanged }) =>
-    live
-      .filter((part) => part.channel_id === channel.id && isChanged(part.part))
-      .filter(({ is_open: isOpen, parts }) => !isOpen || parts > 1)
+    return fixedParts(known, false)
+      .filter(({ part }) => isChanged(part))
       .map((part) => ({
         path: '',
         message: `${nameOfChannel(channel)}: ${isFixed(part, 'files')}`,
         channel_id: channel.id,
-      })),
-  );
+      }));
+  });
   if (faults.length > 0) {
     const message = faults.map((fault) => fault.message).join(' ');
     throw new AppError('invalid_content', message, { details: faults });
@@ -135,8 +131,8 @@ async function assertLiveFiles(
 const idsIn = (files: readonly ChannelFile[] | null): string[] | undefined =>
   files?.map((file) => file.media_id);
 
-function isFixed({ part, url, is_open: isOpen }: PossiblyLivePart, what: 'text' | 'files'): string {
-  const where = isOpen ? 'is being sent' : `is live (${url})`;
+function isFixed(known: Part, what: 'text' | 'files'): string {
+  const where = isOpen(known) ? 'is being sent' : `is live (${known.url})`;
   const must = `so its ${what} must stay as ${what === 'text' ? 'it is' : 'they are'}`;
-  return `Part ${part + 1} of the thread ${where}, ${must}${isOpen ? ' until that is over' : ''}.`;
+  return `Part ${known.part + 1} of the thread ${where}, ${must}${isOpen(known) ? ' until that is over' : ''}.`;
 }
