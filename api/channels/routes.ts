@@ -117,7 +117,7 @@ const disconnectCall = (deps: ApiDeps): Route =>
     scope: 'channels',
     summary: 'Disconnect a social account',
     description:
-      'Its secrets are erased, and nothing more is sent to it, except the requests that are under way (`still_sending`). Posts keep the channel. Those that are to be sent (`scheduled_posts`) fail there at their time with `disconnected`, or become `unconfirmed` if they may already be live. Connecting the account again brings the channel back under the same id, and posts whose time comes later go out.',
+      'Its secrets are erased, and nothing more is sent to it, except the requests that are under way (`still_sending`). Posts keep the channel. Those that are to be sent (`scheduled_posts`) fail there at their time with `disconnected`, or become `unconfirmed` if they may already be live. Connecting the account again brings the channel back under the same id, with its default options, and posts whose time comes later go out.',
     answers: {
       200: {
         description: 'The account is disconnected.',

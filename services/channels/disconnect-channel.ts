@@ -91,7 +91,7 @@ async function eraseChannel(
 ): Promise<void> {
   await query(
     em,
-    sql`update channels set disconnected_at = ${now}, state = 'needs_reconnect', error = null, options = null,
+    sql`update channels set disconnected_at = ${now}, state = 'needs_reconnect', error = null,
         sealed_credentials = '', sealed_session = null, updated_at = ${now}
       where id = ${channelId} and workspace_id = ${workspaceId}`,
   );

@@ -137,7 +137,7 @@ async function markDeleted(em: Em, actor: Actor, id: string, at: Date): Promise<
   const [channel] = await query(
     em,
     sql<{ id: string }>`select c.id from channels c
-      where c.workspace_id = ${workspaceId} and ${namesFile('c', sql`${id}`)} limit 1`,
+      where c.workspace_id = ${workspaceId} and c.disconnected_at is null and ${namesFile('c', sql`${id}`)} limit 1`,
   );
   if (channel) {
     const which = reaches({ channelIds }, channel.id) ? `channel ${channel.id}` : 'another channel';

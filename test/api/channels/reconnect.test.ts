@@ -214,8 +214,10 @@ test('a failed post is not retried on a disconnected account until it is connect
   t.deepEqual((await client.post(`/posts/${alone}/retry`)).body.retrying, [gone]);
 });
 
-test('a reconnected account has its channel and its posts', async (t) => {
+test('a reconnected account has its channel, its default options and its posts', async (t) => {
   const { client, gone, stays, make, show, disconnect, connectAgain } = await withTwoChannels();
+  const options = { visibility: 'private' };
+  await client.patch(`/channels/${gone}`, { options });
   const waiting = await make([gone, stays]);
   const published = await endedPost(api.punctual, client, new Map([[gone, 'published']]));
   await disconnect();
@@ -223,7 +225,7 @@ test('a reconnected account has its channel and its posts', async (t) => {
   t.is((await connectAgain()).id, gone);
 
   const { channel } = (await client.get(`/channels/${gone}`)).body;
-  t.like(channel, { handle: '@new@social.test', state: 'connected', error: null, options: {} });
+  t.like(channel, { handle: '@new@social.test', state: 'connected', error: null, options });
   t.is((await client.get('/channels')).body.channels.length, 2);
   t.deepEqual(channelsOf(await show(waiting)), [gone, stays]);
   t.deepEqual(channelsOf(await show(published)), [gone]);

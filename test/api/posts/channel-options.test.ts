@@ -239,6 +239,13 @@ test('a file that the defaults of a channel name cannot be deleted', async (t) =
   t.is((await client.delete(`/media/${cover}`)).status, 200);
 });
 
+test('a file that only the defaults of a disconnected channel name can be deleted', async (t) => {
+  const { client, channel, cover } = await withFileOption();
+  await client.patch(`/channels/${channel}`, { options: { cover } });
+  await client.delete(`/channels/${channel}`);
+  t.is((await client.delete(`/media/${cover}`)).status, 200);
+});
+
 test('an edit that removes a channel names the texts, files and options that go with it', async (t) => {
   const { client, mastodon, linkedin, post } = await workspace();
   const file = await storeMedia(api.punctual, client.workspaceId);
