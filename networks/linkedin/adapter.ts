@@ -10,6 +10,7 @@ import {
   type PublishStep,
   type Removal,
 } from '../network.ts';
+import { keptUploads } from '../uploads/resumable.ts';
 import { accessWith, type LinkedinAccess } from './client.ts';
 import { createComment, deleteComment, findComments } from './comments.ts';
 import { createPost } from './create-post.ts';
@@ -17,8 +18,7 @@ import { keepCard, keptCard } from './link-card.ts';
 import { linkedinMetrics } from './metrics.ts';
 import { deletePost, preparedOf, type Prepared, findPosts, type Author } from './posts.ts';
 import { linkedinSettings, rules } from './rules.ts';
-import { uploadVideo } from './upload-video.ts';
-import { openKeepers, uploadImage } from './uploads.ts';
+import { uploadFile, type LinkedinUpload } from './uploads.ts';
 
 /**
  * LinkedIn's members and organisations. The first part is a post, the second one its first comment.
@@ -88,18 +88,12 @@ async function upload(
   }
 
   const isDoubted = preparedOf(part.data).isDoubted === true;
-  const keepers = openKeepers(connection, part);
+  const kept = keptUploads<LinkedinUpload>(connection, part);
   const urns: string[] = [];
-  for (const { file, keeper } of keepers) {
-    const kept = keeper.kept();
-    if (isDoubted && kept?.kind === 'whole') {
-      // A post may already use this upload. Only a second send with the same URN shows that.
-      urns.push(kept.urn);
-      continue;
-    }
-
-    const bring = file.type.startsWith('video/') ? uploadVideo : uploadImage;
-    urns.push(await bring(access, connection.remoteId, file, keeper));
+  for (const [index, file] of part.media.entries()) {
+    // A post may already use this upload. Only a second send with the same URN shows that.
+    const used = isDoubted && kept[index]?.kind === 'whole' ? kept[index].urn : null;
+    urns.push(used ?? (await uploadFile(access, connection, part, file)));
   }
 
   return urns;

@@ -6,7 +6,8 @@ import { NetworkError, type Connection, type ThreadPart, type PreparedPart } fro
 import type { LinkedinAccess } from './client.ts';
 import { preparedOf } from './posts.ts';
 import { choiceOf } from './rules.ts';
-import { untilAvailable, bringImage } from './uploads.ts';
+import { untilAvailable } from './media-status.ts';
+import { bringImage } from './uploads.ts';
 
 /** Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api */
 type Article = {
@@ -24,7 +25,7 @@ export type LinkCard = { readonly article: Article | null; readonly warnings: re
 const pictureBounds = { maxBytes: 1_000_000, maxSide: 1200, isOpaque: true };
 
 /** A thumbnail that is not processed within this time is left out. */
-const processingTimeoutMs = 15_000;
+const patienceMs = 15_000;
 
 /** The stored value is sealed, so only this service wrote it. */
 const readCard = answerReader<LinkCard>({
@@ -90,8 +91,8 @@ async function thumbnailOf(
   const name = 'picture of the link card';
   try {
     const body = { stream: Readable.from([bytes]), sizeBytes: bytes.length };
-    const urn = await bringImage(access, remoteId, body, name);
-    await untilAvailable(access, 'images', urn, { name }, processingTimeoutMs);
+    const urn = await bringImage(access, remoteId, { body }, name);
+    await untilAvailable(access, { resource: 'images', urn, fileName: name }, { patienceMs });
     return { urn };
   } catch (error) {
     const isOfPost = error instanceof NetworkError && error.code === 'access_lost';

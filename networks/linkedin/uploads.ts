@@ -1,28 +1,31 @@
-import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Json } from '../../domain/json-schema.ts';
-import type { StreamedBody } from '../../runtime/egress/egress.ts';
 import { answerReader } from '../answer.ts';
-import { fileBytes } from '../uploads/file-bytes.ts';
-import { type PartMedia, type Connection, type ThreadPart, NetworkError } from '../network.ts';
+import type { Connection, PartMedia, ThreadPart } from '../network.ts';
+import { contentOf, type FileContent } from '../uploads/file-bytes.ts';
+import { keptUpload, UploadGone, uploadInSteps } from '../uploads/resumable.ts';
+import { isVideo } from '../validation/files.ts';
 import {
   addressSchema,
-  answerOf,
+  ask,
   call,
+  hasExpired,
   putBytes,
   putRefusal,
+  refusal,
+  unreadable,
   type LinkedinAccess,
 } from './client.ts';
+import { blindWaitMs, mediaStatusOf, untilAvailable } from './media-status.ts';
 
 /** A range of bytes, and the URL to upload it to. */
-export type Range = {
+type Range = {
   readonly uploadUrl: string;
   readonly firstByte: number;
   readonly lastByte: number;
 };
 
-/** A video upload in progress, with all that the next attempt needs to continue. */
-export type VideoUpload = {
+/** A video upload in progress. */
+type BegunVideo = {
+  readonly kind: 'begun';
   readonly urn: string;
   readonly uploadToken: string;
   readonly expiresAtMs: number | null;
@@ -32,53 +35,84 @@ export type VideoUpload = {
   readonly partIds: readonly string[];
 };
 
-/** The state of a file's upload to LinkedIn. */
-export type KeptFile =
+/** The upload of a file, as stored in the ledger. */
+export type LinkedinUpload =
+  | BegunVideo
   /** Uploaded. A second send uses the same URN, so that LinkedIn recognises the duplicate. */
-  | { readonly kind: 'whole'; readonly id: string; readonly urn: string }
-  /** A video with some ranges uploaded. */
-  | { readonly kind: 'begun'; readonly id: string; readonly upload: VideoUpload };
+  | {
+      readonly kind: 'whole';
+      readonly urn: string;
+      readonly expiresAtMs: null;
+      readonly sinceMs: number;
+    };
 
-/** The value is sealed, so only what differs between versions of this service is checked. */
-const readKept = answerReader<readonly (KeptFile | null)[]>({
-  type: 'array',
-  items: {
-    type: 'object',
-    nullable: true,
-    required: ['kind', 'id'],
-    properties: { kind: { enum: ['whole', 'begun'] }, id: { type: 'string' } },
-  },
+const whole = (urn: string): LinkedinUpload => ({
+  kind: 'whole',
+  urn,
+  expiresAtMs: null,
+  sinceMs: Date.now(),
 });
 
-/** Stores the upload state of one file of a part between attempts. */
-export type Keeper = {
-  readonly kept: () => KeptFile | null;
-  /** Resolves once it is committed. With null, the next attempt starts the upload again. */
-  readonly keep: (file: KeptFile | null) => Promise<void>;
+/** One file on its way to LinkedIn. */
+type Way = {
+  readonly access: LinkedinAccess;
+  /** The URN of the posting account. */
+  readonly owner: string;
+  readonly file: PartMedia;
 };
 
-/** @returns a keeper for each of the part's files. The state of another file at the same index is ignored. */
-export function openKeepers(
+/**
+ * Uploads an image or a video to LinkedIn, and waits until a post may use it.
+ *
+ * Sources: https://learn.microsoft.com/linkedin/marketing/community-management/shares/images-api,
+ * https://learn.microsoft.com/linkedin/marketing/community-management/shares/videos-api
+ *
+ * @returns its URN.
+ */
+export async function uploadFile(
+  access: LinkedinAccess,
   connection: Connection,
   part: ThreadPart,
-): readonly { readonly file: PartMedia; readonly keeper: Keeper }[] {
-  const all = [...(readKept(connection.uploadsOf(part)) ?? [])];
-  return part.media.map((file, index) => ({
-    file,
-    keeper: {
-      kept: () => (all[index]?.id === file.id ? all[index] : null),
-      keep: (kept) => {
-        all[index] = kept;
-        return connection.saveUploads(part, Array.from(all, (one) => one ?? null) as Json[]);
-      },
-    },
-  }));
+  file: PartMedia,
+): Promise<string> {
+  const way = { access, owner: connection.remoteId, file };
+  const { urn } = await uploadInSteps(keptUpload<LinkedinUpload>(connection, part, file), {
+    begin: async () =>
+      isVideo(file)
+        ? beginVideo(way)
+        : whole(await bringImage(access, way.owner, contentOf(file, anyType), file.name)),
+    next: (upload, isOld) => next(way, upload, isOld),
+  });
+  return urn;
 }
 
-/** Images are usually processed within seconds. */
-const processingTimeoutMs = 60_000;
+/** Images are usually processed within seconds. A long video takes minutes; the next attempts continue to wait. */
+const patienceMs = { images: 60_000, videos: 120_000 };
 
-const readUpload = answerReader<{
+async function next(
+  way: Way,
+  upload: LinkedinUpload,
+  isOld: boolean,
+): Promise<LinkedinUpload | null> {
+  const { access, file } = way;
+  if (upload.kind === 'whole') {
+    const resource = isVideo(file) ? 'videos' : 'images';
+    const media = { resource, urn: upload.urn, fileName: file.name } as const;
+    const untoldUntilMs = isVideo(file) ? upload.sinceMs + blindWaitMs(file) : 0;
+    const waiting = { patienceMs: patienceMs[resource], untoldUntilMs, isOld };
+    await untilAvailable(access, media, waiting);
+    return null;
+  }
+
+  const range = upload.ranges[upload.partIds.length];
+  if (!range) {
+    await finalize(way, upload, isOld);
+    return whole(upload.urn);
+  }
+  return { ...upload, partIds: [...upload.partIds, await putRange(way, range)] };
+}
+
+const readImage = answerReader<{
   readonly value: { readonly uploadUrl: string; readonly image: string };
 }>({
   type: 'object',
@@ -95,55 +129,21 @@ const readUpload = answerReader<{
   },
 });
 
-/**
- * Uploads an image to LinkedIn, unless an earlier attempt did, and waits until a post may use it.
- *
- * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/images-api
- *
- * @param owner The URN of the posting account.
- * @returns the image's URN.
- */
-export async function uploadImage(
-  access: LinkedinAccess,
-  owner: string,
-  file: PartMedia,
-  keeper: Keeper,
-): Promise<string> {
-  const kept = keeper.kept();
-  const isThere =
-    kept?.kind === 'whole' && (await mediaStatusOf(access, 'images', kept.urn, file)) !== null;
-  const urn = isThere ? kept.urn : await bringImage(access, owner, bodyOf(file), file.name);
-  if (!isThere) {
-    await keeper.keep({ kind: 'whole', id: file.id, urn });
-  }
-
-  await untilAvailable(access, 'images', urn, file, processingTimeoutMs);
-  return urn;
-}
-
-const bodyOf = (file: PartMedia): StreamedBody => ({
-  stream: Readable.from(fileBytes(file)),
-  sizeBytes: file.sizeBytes,
-});
-
 /** @returns the URN of the image, which LinkedIn may still be processing. */
 export async function bringImage(
   access: LinkedinAccess,
   owner: string,
-  body: StreamedBody,
+  { body }: Pick<FileContent, 'body'>,
   name: string,
 ): Promise<string> {
-  const begun = await call(access, {
+  const request = {
     method: 'POST',
     path: '/rest/images?action=initializeUpload',
     body: { initializeUploadRequest: { owner } },
     purpose: 'upload',
-  });
-  const { uploadUrl, image } = answerOf(
-    begun,
-    { ...access, purpose: 'upload', fileName: name },
-    readUpload,
-  ).value;
+    fileName: name,
+  } as const;
+  const { uploadUrl, image } = (await ask(access, request, readImage)).value;
   const response = await putBytes(access, uploadUrl, body, { withToken: true });
   if (response.status < 200 || response.status > 299) {
     throw putRefusal(response, access, name);
@@ -151,100 +151,117 @@ export async function bringImage(
   return image;
 }
 
-const firstWaitMs = 500;
+const byte = { type: 'integer', minimum: 0 };
 
-const longestWaitMs = 5000;
-
-type Resource = 'images' | 'videos';
-
-type Named = Pick<PartMedia, 'name'>;
-
-/** `WAITING_UPLOAD`, `PROCESSING`, `PROCESSING_FAILED`, `AVAILABLE`; LinkedIn may add others. */
-const readStatus = answerReader<{ readonly status: string }>({
+const readVideo = answerReader<{
+  readonly value: {
+    readonly video: string;
+    readonly uploadToken?: string;
+    readonly uploadUrlsExpireAt?: number;
+    readonly uploadInstructions: readonly Range[];
+  };
+}>({
   type: 'object',
-  required: ['status'],
-  properties: { status: { type: 'string' } },
+  required: ['value'],
+  properties: {
+    value: {
+      type: 'object',
+      required: ['video', 'uploadInstructions'],
+      properties: {
+        video: { type: 'string', pattern: '^urn:li:video:[A-Za-z0-9_-]{1,100}$' },
+        uploadToken: { type: 'string', maxLength: 5000 },
+        uploadUrlsExpireAt: { type: 'integer' },
+        uploadInstructions: {
+          type: 'array',
+          minItems: 1,
+          maxItems: 2000,
+          items: {
+            type: 'object',
+            required: ['uploadUrl', 'firstByte', 'lastByte'],
+            properties: { uploadUrl: addressSchema, firstByte: byte, lastByte: byte },
+          },
+        },
+      },
+    },
+  },
 });
 
-/**
- * Reads LinkedIn's status of an uploaded file.
- *
- * @returns its status; `UNTOLD` when this token may not read it, null when there is no such file.
- */
-export async function mediaStatusOf(
-  access: LinkedinAccess,
-  resource: Resource,
-  urn: string,
-  { name: fileName }: Named,
-): Promise<string | null> {
-  const path = `/rest/${resource}/${encodeURIComponent(urn)}`;
-  const response = await call(access, { method: 'GET', path, purpose: 'upload' });
-  if (response.status === 403) {
-    return 'UNTOLD';
-  }
-  if (response.status === 404) {
-    return null;
+async function beginVideo({ access, owner, file }: Way): Promise<LinkedinUpload> {
+  const { sizeBytes: fileSizeBytes } = file;
+  const options = { uploadCaptions: false, uploadThumbnail: false };
+  const request = {
+    method: 'POST',
+    path: '/rest/videos?action=initializeUpload',
+    body: { initializeUploadRequest: { owner, fileSizeBytes, ...options } },
+    purpose: 'upload',
+    fileName: file.name,
+  } as const;
+  const { value } = await ask(access, request, readVideo);
+  const ranges = value.uploadInstructions;
+  const isGapless = ranges.every(
+    ({ firstByte, lastByte }, index) =>
+      firstByte === (ranges[index - 1]?.lastByte ?? -1) + 1 && lastByte >= firstByte,
+  );
+  if (!isGapless || ranges.at(-1)?.lastByte !== fileSizeBytes - 1) {
+    throw unreadable('upload');
   }
 
-  return answerOf(response, { ...access, purpose: 'upload', fileName }, readStatus).status;
+  return {
+    kind: 'begun',
+    urn: value.video,
+    uploadToken: value.uploadToken ?? '',
+    expiresAtMs: value.uploadUrlsExpireAt ?? null,
+    ranges,
+    partIds: [],
+  };
 }
 
-/**
- * Waits until a post may use a file. Earlier, LinkedIn refuses the post, or accepts it and never shows it.
- *
- * @returns whether LinkedIn showed the file's status.
- * @throws NetworkError `media_refused` when LinkedIn could not process the file; `network_unavailable` when it is still
- *   processing after `timeoutMs` or at the end of the attempt. The next attempt continues to wait.
- */
-export async function untilAvailable(
-  access: LinkedinAccess,
-  resource: Resource,
-  urn: string,
-  file: Named,
-  timeoutMs: number,
-): Promise<boolean> {
-  const giveUpAtMs = Date.now() + timeoutMs;
-  for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
-    const status = await mediaStatusOf(access, resource, urn, file);
-    if (status === 'AVAILABLE' || status === 'UNTOLD') {
-      return status === 'AVAILABLE';
-    }
-    if (status === 'PROCESSING_FAILED') {
-      const message = `LinkedIn could not process the file "${file.name}".`;
-      throw new NetworkError('media_refused', message, { accepted: 'no', server: 'answered' });
-    }
-    if (Date.now() > giveUpAtMs) {
-      throw stillProcessing(file);
-    }
-
-    await sleep(waitMs, undefined, { signal: access.server.signal }).catch(() => {
-      throw stillProcessing(file);
-    });
+/** @returns LinkedIn's id of the range. @throws UploadGone when the upload URL has expired. */
+async function putRange({ access, file }: Way, range: Range): Promise<string> {
+  const { uploadUrl, firstByte, lastByte } = range;
+  const { body } = contentOf(file, anyType, firstByte, lastByte + 1);
+  // The URLs are signed and need no token.
+  const response = await putBytes(access, uploadUrl, body, { withToken: false });
+  if (response.status < 200 || response.status > 299) {
+    const error = putRefusal(response, access, file.name);
+    throw hasExpired(response) ? new UploadGone(error) : error;
   }
+
+  const partId = response.headers['etag']?.replaceAll(/^W\/|"/gv, '');
+  if (!partId) {
+    throw unreadable('upload');
+  }
+  return partId;
 }
 
-/** Wait for a video: the minimum, the time per million bytes, and the maximum, in milliseconds. */
-const blindWait = { leastMs: 10_000, perMegabyteMs: 1000, mostMs: 120_000 };
+const anyType = 'application/octet-stream';
 
-/**
- * Waits after the upload of a video whose status this app may not read. If the wait is too short, LinkedIn refuses the
- * post temporarily, and the next attempt uses the same video.
- *
- * @throws NetworkError `network_unavailable` when the attempt ends during the wait.
- */
-export async function untilProbablyAvailable(
-  access: LinkedinAccess,
-  file: PartMedia,
+/** Safe to repeat: after a lost response LinkedIn may refuse it, and has the video. */
+async function finalize(
+  { access, file: { name: fileName } }: Way,
+  { urn, uploadToken, partIds: uploadedPartIds }: BegunVideo,
+  isOld: boolean,
 ): Promise<void> {
-  const { leastMs, perMegabyteMs, mostMs } = blindWait;
-  const waitMs = Math.min(leastMs + (file.sizeBytes / 1_000_000) * perMegabyteMs, mostMs);
-  await sleep(waitMs, undefined, { signal: access.server.signal }).catch(() => {
-    throw stillProcessing(file);
+  const response = await call(access, {
+    method: 'POST',
+    path: '/rest/videos?action=finalizeUpload',
+    body: { finalizeUploadRequest: { video: urn, uploadToken, uploadedPartIds } },
+    purpose: 'upload',
   });
-}
+  if (response.status === 200) {
+    return;
+  }
 
-const stillProcessing = ({ name }: Named): NetworkError =>
-  new NetworkError('network_unavailable', `LinkedIn is still processing the file "${name}".`, {
-    accepted: 'no',
-    server: 'answered',
-  });
+  const isRefused = response.status >= 400 && response.status < 500 && response.status !== 429;
+  const media = { resource: 'videos', urn, fileName } as const;
+  const status = isRefused ? await mediaStatusOf(access, media) : null;
+  if (status === 'PROCESSING' || status === 'AVAILABLE') {
+    return;
+  }
+
+  const error = refusal(response, { ...access, purpose: 'upload', fileName });
+  // The response to an earlier attempt may be lost, and this app may not see whether LinkedIn has the video.
+  const mayHaveIt = status === 'UNTOLD' && isOld;
+  const isGone = ![401, 403].includes(response.status) && (mayHaveIt || hasExpired(response));
+  throw isGone ? new UploadGone(error) : error;
+}
