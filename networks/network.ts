@@ -289,10 +289,10 @@ export type ServerEvidence = 'answered' | 'unreachable';
 export type NetworkErrorOptions = {
   readonly accepted: 'no' | 'unknown';
   readonly retryAtMs?: number | undefined;
-  readonly limit?: LimitScope;
-  readonly server?: ServerEvidence;
-  readonly existing?: readonly SentPart[];
-  readonly hasProgressed?: boolean;
-  readonly lacksToken?: boolean;
+  readonly limit?: LimitScope | undefined;
+  readonly server?: ServerEvidence | undefined;
+  readonly existing?: readonly SentPart[] | undefined;
+  readonly hasProgressed?: boolean | undefined;
+  readonly lacksToken?: boolean | undefined;
   readonly cause?: unknown;
 };

@@ -10,7 +10,7 @@ import {
   type PublishStep,
   type Removal,
 } from '../network.ts';
-import { keptUploads } from '../uploads/resumable.ts';
+import { keptUpload } from '../uploads/resumable.ts';
 import { accessWith, type LinkedinAccess } from './client.ts';
 import { createComment, deleteComment, findComments } from './comments.ts';
 import { createPost } from './create-post.ts';
@@ -88,11 +88,11 @@ async function upload(
   }
 
   const isDoubted = preparedOf(part.data).isDoubted === true;
-  const kept = keptUploads<LinkedinUpload>(connection, part);
   const urns: string[] = [];
-  for (const [index, file] of part.media.entries()) {
+  for (const file of part.media) {
+    const kept = keptUpload<LinkedinUpload>(connection, part, file).read();
     // A post may already use this upload. Only a second send with the same URN shows that.
-    const used = isDoubted && kept[index]?.kind === 'whole' ? kept[index].urn : null;
+    const used = isDoubted && kept?.kind === 'whole' ? kept.urn : null;
     urns.push(used ?? (await uploadFile(access, connection, part, file)));
   }
 

@@ -28,16 +28,14 @@ const readKept = answerReader<Kept>({
   },
 });
 
-/** The stored uploads of a part's files, in their order; null for a file without one. */
+const allKept = (connection: Pick<Connection, 'uploadsOf'>, part: ThreadPart): Kept =>
+  readKept(connection.uploadsOf(part)) ?? [];
+
+/** The stored uploads of a part, also those of files that it no longer has. */
 export const keptUploads = <State>(
   connection: Pick<Connection, 'uploadsOf'>,
   part: ThreadPart,
-): (State | null)[] => {
-  const kept = readKept(connection.uploadsOf(part)) ?? [];
-  return part.media.map(({ id }, index) =>
-    kept[index]?.file === id ? (kept[index].upload as State) : null,
-  );
-};
+): readonly State[] => allKept(connection, part).flatMap((one) => (one?.upload as State) ?? []);
 
 /** The stored upload of a file, by its place, because a part may have the same file twice. */
 export function keptUpload<State>(
@@ -47,11 +45,16 @@ export function keptUpload<State>(
 ): KeptUpload<State> {
   const place = part.media.indexOf(file);
   return {
-    read: () => keptUploads<State>(connection, part)[place] ?? null,
+    read: () => {
+      const kept = allKept(connection, part)[place];
+      return kept?.file === file.id ? (kept.upload as State) : null;
+    },
     keep: (upload) => {
-      const all = keptUploads<State>(connection, part).with(place, upload);
-      const kept = all.map((one, index) => one && { file: part.media[index]?.id, upload: one });
-      return connection.saveUploads(part, kept as Json);
+      const kept = allKept(connection, part);
+      const all = part.media.map((_, index) =>
+        index === place ? upload && { file: file.id, upload } : (kept[index] ?? null),
+      );
+      return connection.saveUploads(part, all as Json);
     },
   };
 }

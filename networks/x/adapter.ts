@@ -258,7 +258,7 @@ function aboutFiles(error: NetworkError, connection: Connection, part: PreparedP
   }
 
   const isFresh = keptUploads<XUpload>(connection, part).some(
-    (upload) => upload && Date.now() - upload.stateSinceMs < settlesWithinMs,
+    ({ stateSinceMs }) => Date.now() - stateSinceMs < settlesWithinMs,
   );
   const { message, accepted } = error;
   return new NetworkError(isFresh ? 'network_unavailable' : 'media_refused', message, {

@@ -11,6 +11,7 @@ import type {
   PublishStep,
   Removal,
 } from '../network.ts';
+import { keptUploads } from '../uploads/resumable.ts';
 import { accessWith, deleteResource } from './client.ts';
 import { createComment, findComments } from './comments.ts';
 import { settingsOf, type YoutubeSettings } from './connect.ts';
@@ -18,8 +19,8 @@ import { choiceOf, type Prepared, readPrepared, videoResource } from './metadata
 import { metrics } from './metrics.ts';
 import { readinessOf } from './readiness.ts';
 import { rules } from './rules.ts';
-import { askSession } from './upload-session.ts';
-import { finishVideo, keptSession, uploadVideo, type Upload } from './uploads.ts';
+import { putChunk, type UploadSession } from './upload-session.ts';
+import { finishVideo, uploadVideo, type Upload } from './uploads.ts';
 import { findVideos, sentVideo } from './videos.ts';
 
 /**
@@ -122,12 +123,12 @@ async function askKept(
   access: TokenAccess,
   part: PreparedPart,
 ): Promise<Finding | null> {
-  const session = keptSession(connection, part);
-  if (session === null) {
+  const [session] = keptUploads<UploadSession>(connection, part);
+  if (!session) {
     return null;
   }
 
-  const progress = await askSession(access, session, 'reconcile');
+  const progress = await putChunk(access, session, 'reconcile');
   if (progress.kind === 'finished') {
     return findingOf([sentVideo(progress.video, ownSettings(connection))]);
   }

@@ -1,9 +1,9 @@
 import type { youtube_v3 } from '@googleapis/youtube';
-import type { EgressResponse, StreamedBody } from '../../runtime/egress/egress.ts';
+import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { jsonOf } from '../answer.ts';
 import { acceptedAfter, type Purpose, type TokenAccess } from '../http.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
-import { fileBytes } from '../uploads/file-bytes.ts';
+import { contentOf } from '../uploads/file-bytes.ts';
 import { call } from './client.ts';
 import { refusal, unreadable } from './refusal.ts';
 import { parseVideo, type Video } from './videos.ts';
@@ -18,8 +18,8 @@ export type UploadSession = {
   readonly uri: string;
   /** Size of the whole video. */
   readonly sizeBytes: number;
-  /** MIME type. */
-  readonly type: string;
+  /** Identifies the video that the session was started for. */
+  readonly fingerprint: string;
 };
 
 /** The same session under the URI that YouTube changed it to, if any. */
@@ -64,44 +64,27 @@ export async function startSession(
   return ownAddress(access, location, 'upload');
 }
 
+/** Bytes of a file from `from` up to, but excluding, `to`. */
+type Chunk = { readonly file: PartMedia; readonly from: number; readonly to: number };
+
 /**
- * Asks a session for its progress. Sends no bytes.
+ * Sends a chunk to a session and reads its progress. Without a chunk it only reads.
  *
- * @param purpose `create` for a session with all bytes, which may create its video only now.
+ * @param purpose `create` for the chunk with the last byte, which creates the video, and for a session with all bytes,
+ *   which may create it only now.
  */
-export async function askSession(
+export async function putChunk(
   access: TokenAccess,
   { uri, sizeBytes }: UploadSession,
   purpose: Purpose,
+  chunk?: Chunk,
 ): Promise<Progress> {
+  const range = chunk ? `${chunk.from}-${chunk.to - 1}` : '*';
   const response = await call(access, {
     method: 'PUT',
     path: uri,
-    headers: { 'content-range': `bytes */${sizeBytes}` },
-    purpose,
-  });
-  return progressIn(access, response, sizeBytes, purpose);
-}
-
-/** Bytes of a file from `from` up to, but excluding, `to`. */
-type Chunk = {
-  readonly from: number;
-  readonly to: number;
-  readonly stream: StreamedBody['stream'];
-};
-
-/** @param purpose `create` for the chunk with the last byte, which creates the video. */
-export async function putChunk(
-  access: TokenAccess,
-  { uri, sizeBytes, type }: UploadSession,
-  { from, to, stream }: Chunk,
-  purpose: 'upload' | 'create',
-): Promise<Progress> {
-  const response = await call(access, {
-    method: 'PUT',
-    path: uri,
-    headers: { 'content-range': `bytes ${from}-${to - 1}/${sizeBytes}` },
-    file: { type, body: { stream, sizeBytes: to - from } },
+    headers: { 'content-range': `bytes ${range}/${sizeBytes}` },
+    ...(chunk && { file: contentOf(chunk.file, chunk.file.type, chunk.from, chunk.to) }),
     purpose,
   });
   return progressIn(access, response, sizeBytes, purpose);
@@ -197,52 +180,3 @@ export const lastChunkStart = (sizeBytes: number, from: number): number =>
  */
 export const chunkBytesOf = (sizeBytes: number): number =>
   Math.min(Math.max(Math.floor(sizeBytes / 32 / unitBytes), 1) * unitBytes, mostChunkBytes);
-
-/** Reads a file once, piece by piece. */
-type Pieces = {
-  /** The next bytes, up to `length` or the end. */
-  take(length: number): AsyncGenerator<Buffer>;
-  /** The remaining bytes. The last piece is returned only after the end of the file is verified. */
-  rest(): AsyncGenerator<Buffer>;
-  close(): Promise<void>;
-};
-
-/** Reads a file from a position on. Throws while reading as `fileBytes` does. */
-export function piecesOf(file: PartMedia, fromByte: number): Pieces {
-  const source = fileBytes(file, fromByte);
-  let unread: Buffer = Buffer.alloc(0);
-  return {
-    async *take(length) {
-      let missing = length;
-      while (missing > 0) {
-        if (unread.length === 0) {
-          const next = await source.next();
-          if (next.done) {
-            return;
-          }
-          unread = next.value;
-        }
-
-        const piece = unread.subarray(0, missing);
-        unread = unread.subarray(piece.length);
-        missing -= piece.length;
-        yield piece;
-      }
-    },
-    async *rest() {
-      let held = unread;
-      for await (const next of source) {
-        if (held.length > 0) {
-          yield held;
-        }
-        held = next;
-      }
-      if (held.length > 0) {
-        yield held;
-      }
-    },
-    close: async () => {
-      await source.return(undefined);
-    },
-  };
-}

@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { answerReader } from '../answer.ts';
 import type { TokenAccess } from '../http.ts';
 import { NetworkError, type Connection, type PartMedia, type PreparedPart } from '../network.ts';
+import { keptUpload } from '../uploads/resumable.ts';
 import { sizesOf, isVideo } from '../validation/files.ts';
 import { videoOf } from './metadata.ts';
 import {
   chunkBytesOf,
   lastChunkStart,
-  piecesOf,
-  askSession,
   movedTo,
   putChunk,
   startSession,
@@ -23,27 +20,6 @@ const sendsForMs = 150_000;
 
 /** How often a session may have fewer bytes than it was sent before the attempt ends. */
 const mostSetbacks = 3;
-
-/** The stored state of a session for the next attempt. */
-type Kept = UploadSession & {
-  /** Identifies the video that the session was started for. */
-  readonly fingerprint: string;
-};
-
-const readKept = answerReader<Kept>({
-  type: 'object',
-  required: ['uri', 'sizeBytes', 'type', 'fingerprint'],
-  properties: {
-    uri: { type: 'string', pattern: '^https?://' },
-    sizeBytes: { type: 'integer', minimum: 0 },
-    type: { type: 'string' },
-    fingerprint: { type: 'string' },
-  },
-});
-
-/** The stored session of a part's upload, or null. */
-export const keptSession = (connection: Connection, part: PreparedPart): UploadSession | null =>
-  readKept(connection.uploadsOf(part));
 
 /** The state of a video's upload before its last chunk. */
 export type Upload =
@@ -66,23 +42,22 @@ export async function uploadVideo(
   const fingerprint = createHash('sha256')
     .update(JSON.stringify([resource, file.id, file.sizeBytes]))
     .digest('hex');
-  const keep = (session: UploadSession) =>
-    connection.saveUploads(part, { ...session, fingerprint });
+  const kept = keptUpload<UploadSession>(connection, part, file);
+  const way = { access, file, keep: kept.keep };
 
-  const kept = readKept(connection.uploadsOf(part));
+  const known = kept.read();
   // A session for another video, or for metadata that changed between two attempts, is not used.
-  if (kept?.fingerprint === fingerprint) {
-    const { fingerprint: _, ...session } = kept;
-    const progress = await askSession(access, session, 'upload');
+  if (known?.fingerprint === fingerprint) {
+    const progress = await putChunk(access, known, 'upload');
     if (progress.kind !== 'gone') {
-      return bring({ access, file, keep }, session, progress);
+      return bring(way, known, progress);
     }
   }
 
-  const { sizeBytes, type } = file;
-  const session = { uri: await startSession(access, file, resource), sizeBytes, type };
-  await keep(session);
-  return bring({ access, file, keep }, session, { kind: 'partial', received: 0 });
+  const uri = await startSession(access, file, resource);
+  const session = { uri, sizeBytes: file.sizeBytes, fingerprint };
+  await kept.keep(session);
+  return bring(way, session, { kind: 'partial', received: 0 });
 }
 
 type Way = {
@@ -93,99 +68,53 @@ type Way = {
 };
 
 /** @throws NetworkError that says whether YouTube has more of the file than before. */
-async function bring(way: Way, begun: UploadSession, progressThen: Progress): Promise<Upload> {
-  const reached = { chunks: 0 };
-  try {
-    return await bringRest(way, begun, progressThen, reached);
-  } catch (error) {
-    if (!(error instanceof NetworkError) || reached.chunks === 0) {
-      throw error;
-    }
-
-    const { code, message, accepted, retryAtMs, limit, server, cause } = error;
-    const known = { accepted, retryAtMs, limit, cause, ...(server && { server }) };
-    throw new NetworkError(code, message, { ...known, hasProgressed: true });
-  }
-}
-
-/** How many chunks YouTube accepted in this attempt. */
-type Reached = { chunks: number };
-
-async function bringRest(
+async function bring(
   { access, file, keep }: Way,
   begun: UploadSession,
   progressThen: Progress,
-  reached: Reached,
 ): Promise<Upload> {
   const endMs = Date.now() + sendsForMs;
-  let [session, progress, setbacks] = [begun, progressThen, 0];
-  for (;;) {
-    if (progress.kind === 'gone') {
-      throw notNow('YouTube no longer has the upload that was begun.');
-    }
-    if (progress.kind === 'finished') {
-      return progress;
-    }
+  let [session, progress, chunks, setbacks] = [begun, progressThen, 0, 0];
+  try {
+    for (;;) {
+      if (progress.kind === 'gone') {
+        throw notNow('YouTube no longer has the upload that was begun.');
+      }
+      if (progress.kind === 'finished') {
+        return progress;
+      }
 
-    const { received, uri = session.uri } = progress;
-    if (uri !== session.uri) {
-      session = movedTo(session, uri);
-      await keep(session);
-    }
-    const end = lastChunkStart(file.sizeBytes, received);
-    if (received >= end) {
-      return { kind: 'waiting', session, received };
-    }
+      const { received: from, uri = session.uri } = progress;
+      if (uri !== session.uri) {
+        session = movedTo(session, uri);
+        await keep(session);
+      }
+      const end = lastChunkStart(file.sizeBytes, from);
+      if (from >= end) {
+        return { kind: 'waiting', session, received: from };
+      }
 
-    const sent = await sendFrom(access, session, file, { received, end, endMs, reached });
-    setbacks += sent.isComplete ? 0 : 1;
-    if (setbacks >= mostSetbacks) {
-      throw notNow(`YouTube repeatedly lost bytes of the file "${file.name}".`);
+      assertMayGoOn(file, from, setbacks, endMs);
+      const to = Math.min(from + chunkBytesOf(file.sizeBytes), end);
+      progress = await putChunk(access, session, 'upload', { file, from, to });
+      const isComplete = progress.kind === 'partial' && progress.received === to;
+      chunks += isComplete ? 1 : 0;
+      setbacks += isComplete ? 0 : 1;
     }
-    ({ progress } = sent);
+  } catch (error) {
+    throw error instanceof NetworkError && chunks > 0
+      ? new NetworkError(error.code, error.message, { ...error, hasProgressed: true })
+      : error;
   }
 }
 
-type Stretch = {
-  readonly received: number;
-  readonly end: number;
-  readonly endMs: number;
-  readonly reached: Reached;
-};
-
-/**
- * Sends chunks while the session has everything that it was sent.
- *
- * @returns the session's last progress, and whether it had everything.
- */
-async function sendFrom(
-  access: TokenAccess,
-  session: UploadSession,
-  file: PartMedia,
-  { received, end, endMs, reached }: Stretch,
-): Promise<{ readonly progress: Progress; readonly isComplete: boolean }> {
-  const pieces = piecesOf(file, received);
-  const chunkBytes = chunkBytesOf(file.sizeBytes);
-  let from = received;
-  try {
-    for (;;) {
-      const to = Math.min(from + chunkBytes, end);
-      const stream = Readable.from(pieces.take(to - from), { objectMode: false });
-      const progress = await putChunk(access, session, { from, to, stream }, 'upload');
-      const isComplete = progress.kind === 'partial' && progress.received === to;
-      reached.chunks += isComplete ? 1 : 0;
-      if (!isComplete || to === end || progress.uri !== undefined) {
-        return { progress, isComplete };
-      }
-
-      if (Date.now() > endMs) {
-        const [all, there] = sizesOf(file.sizeBytes, to);
-        throw notNow(`YouTube has ${there} of ${all} of the file "${file.name}" so far.`);
-      }
-      from = to;
-    }
-  } finally {
-    await pieces.close();
+function assertMayGoOn(file: PartMedia, received: number, setbacks: number, endMs: number): void {
+  if (setbacks >= mostSetbacks) {
+    throw notNow(`YouTube repeatedly lost bytes of the file "${file.name}".`);
+  }
+  if (Date.now() > endMs) {
+    const [all, there] = sizesOf(file.sizeBytes, received);
+    throw notNow(`YouTube has ${there} of ${all} of the file "${file.name}" so far.`);
   }
 }
 
@@ -210,7 +139,9 @@ export async function finishVideo(
   const file = onlyVideo(part);
   let { session, received } = upload;
   for (let chunks = 0; chunks < mostChunks; chunks += 1) {
-    const progress = await sendRest(access, session, file, received);
+    const rest =
+      received < file.sizeBytes ? { file, from: received, to: file.sizeBytes } : undefined;
+    const progress = await putChunk(access, session, 'create', rest);
     if (progress.kind === 'finished') {
       return progress.video;
     }
@@ -234,26 +165,6 @@ export async function finishVideo(
 
   const message = `YouTube did not accept the end of the file "${file.name}", so there is no video yet.`;
   throw notNow(message);
-}
-
-async function sendRest(
-  access: TokenAccess,
-  session: UploadSession,
-  file: PartMedia,
-  from: number,
-): Promise<Progress> {
-  const to = file.sizeBytes;
-  if (from >= to) {
-    return askSession(access, session, 'create');
-  }
-
-  const pieces = piecesOf(file, from);
-  try {
-    const stream = Readable.from(pieces.rest(), { objectMode: false });
-    return await putChunk(access, session, { from, to, stream }, 'create');
-  } finally {
-    await pieces.close();
-  }
 }
 
 /** @throws NetworkError `media_refused` for anything but one video; the rules should have refused it. */
