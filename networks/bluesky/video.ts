@@ -1,18 +1,16 @@
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, retryAtMs } from '../answer.ts';
 import { type Connection, NetworkError, type PartMedia } from '../network.ts';
 import { type NetworkRequest, sendNetworkRequest } from '../http.ts';
+import { untilProcessed } from '../uploads/processing.ts';
 import { blobOf, blobSchema, bytesToSend, type Blob } from './blobs.ts';
 import { unreadable } from './client.ts';
 import { describeServer } from './connect.ts';
 import { serviceToken } from './session.ts';
 
-/** How long to wait for the service after the upload. Upload and wait must fit into one attempt. */
-const processingTimeoutMs = 120_000;
-const firstWaitMs = 500;
-const longestWaitMs = 5000;
+/** How long to wait for the service after the upload. */
+const patienceMs = 120_000;
 
 /**
  * Has Bluesky's video service process a video, which it then stores on the account's server.
@@ -42,8 +40,24 @@ export async function processVideo(connection: Connection, file: PartMedia): Pro
   if (!job?.jobId) {
     throw uploadRefused(response, job, { service, file });
   }
+  const path = `/xrpc/app.bsky.video.getJobStatus?${new URLSearchParams({ jobId: job.jobId })}`;
+  const { signal } = connection;
+  const waiting = {
+    network: serviceName,
+    fileName: file.name,
+    patienceMs,
+    signal,
+    hasProgressed: true,
+  };
+  const known = resultOf(job, service, file);
   return (
-    resultOf(job, service, file) ?? (await untilProcessed(connection, service, job.jobId, file))
+    known ??
+    untilProcessed(waiting, async () => {
+      const latest = await askService(connection, service, { path });
+      const status = latest.status === 200 ? readJob(latest) : null;
+      const done = status && resultOf(status, service, file);
+      return done ? { done } : {};
+    })
   );
 }
 
@@ -116,33 +130,6 @@ function resultOf(
     `Bluesky's video service could not process the file "${name}"${serverMessage && `: ${serverMessage}`}.`,
     { accepted: 'no', server: 'answered' },
   );
-}
-
-async function untilProcessed(
-  connection: Connection,
-  service: VideoService,
-  jobId: string,
-  file: PartMedia,
-): Promise<Blob> {
-  const giveUpAtMs = Date.now() + processingTimeoutMs;
-  const path = `/xrpc/app.bsky.video.getJobStatus?${new URLSearchParams({ jobId })}`;
-  for (
-    let waitMs = firstWaitMs;
-    Date.now() < giveUpAtMs;
-    waitMs = Math.min(waitMs * 2, longestWaitMs)
-  ) {
-    const response = await askService(connection, service, { path });
-    const job = response.status === 200 ? readJob(response) : null;
-    const blob = job && resultOf(job, service, file);
-    if (blob) {
-      return blob;
-    }
-
-    await sleep(waitMs);
-  }
-
-  const message = `Bluesky's video service is still processing the file "${file.name}".`;
-  throw new NetworkError('network_unavailable', message, { accepted: 'no', hasProgressed: true });
 }
 
 function uploadRefused(
