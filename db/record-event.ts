@@ -65,6 +65,37 @@ export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
   return started.map((delivery) => delivery.id);
 }
 
+/** A request that was sent. */
+type SentTest = {
+  readonly durationMs: number;
+  readonly status: number | null;
+  readonly error: string | null;
+};
+
+/**
+ * Stores a test event for one endpoint, whatever it subscribes to, with its only attempt, and locks the endpoint.
+ *
+ * @returns the id of the delivery; undefined when the endpoint does not exist.
+ */
+export async function recordTest(
+  em: Em,
+  event: EventWithDeliveries['event'],
+  endpointId: string,
+  { durationMs, status, error }: SentTest,
+): Promise<string | undefined> {
+  const state = sql`${error === null ? 'delivered' : 'failed'}::text, null::timestamptz, null::text`;
+  const [delivery] = await query<{ id: string }>(
+    em,
+    sql`with ${eventWithDeliveries({ event, endpointId, state })}
+      insert into delivery_attempts
+        (id, workspace_id, delivery_id, number, created_at, duration_ms, response_status, error)
+      select ${newId()}::uuid, ${event.workspaceId}::uuid, id, 1, ${event.createdAt}::timestamptz, ${durationMs}::int,
+        ${status}::int, ${error}::text
+      from delivery returning delivery_id as id`,
+  );
+  return delivery?.id;
+}
+
 type PostScope = { readonly workspaceId: string; readonly postId: string };
 
 /** Stores an event of a post that goes on, with the post as it is now. The relay syncs its deliveries. */

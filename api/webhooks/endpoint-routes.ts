@@ -1,5 +1,5 @@
 import { listOf, nullable, record, text, uuid } from '../../domain/json-schema.ts';
-import { loadDeliveries } from '../../services/webhooks/read-deliveries.ts';
+import { listDeliveries } from '../../services/webhooks/read-deliveries.ts';
 import { loadEndpoint, loadEndpoints } from '../../services/webhooks/read-endpoints.ts';
 import {
   rotateSecret,
@@ -132,7 +132,7 @@ const readCall = (deps: ApiDeps): Route =>
     handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
       const em = deps.orm.em.fork();
       const webhook = await loadEndpoint(em, workspaceId, deps.now(), id);
-      const deliveries = await loadDeliveries(em, workspaceId, id, { limit: newest });
+      const { deliveries } = await listDeliveries(em, workspaceId, id, { limit: newest });
       return { status: 200, body: { webhook, deliveries } };
     },
   });

@@ -15,7 +15,8 @@ import {
 import { everyEvent, eventTypes } from '../../domain/statuses.ts';
 import { deliveryErrors, disabledReasons } from '../../domain/webhook-deliveries.ts';
 import { cursorQuery } from '../../services/cursor.ts';
-import { maxDeliveriesPage, shownAttempts } from '../../services/webhooks/read-deliveries.ts';
+import { shownAttempts } from '../../db/delivery-list.ts';
+import { maxDeliveriesPage } from '../../services/webhooks/read-deliveries.ts';
 
 const status = oneOf(deliveryStatuses);
 const shownStatus = { ...status, description: '`pending`: an attempt is to follow.' };

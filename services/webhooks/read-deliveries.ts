@@ -1,38 +1,20 @@
-import { sql, type RawBuilder } from 'kysely';
+import { selectDeliveries, type DeliveryRow } from '../../db/delivery-list.ts';
 import type { DeliveryStatus } from '../../db/entities/webhooks.ts';
 import type { Em } from '../../db/orm.ts';
-import { queryPlanned } from '../../db/query.ts';
+import { findEndpoint } from '../../db/repositories/endpoints.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EventType } from '../../domain/statuses.ts';
-import { encodeCursor, readCursor, type Cursor } from '../cursor.ts';
-import { assertExists } from './read-endpoints.ts';
-
-/** Limit of attempts per delivery, shown and kept at a replay, so that responses stay small after many replays. */
-export const shownAttempts = 50;
+import { cutPage, readCursor } from '../cursor.ts';
 
 /** Default and maximum of deliveries per page. */
 export const maxDeliveriesPage = 100;
 
-type Attempt = {
-  readonly number: number;
-  readonly created_at: string;
-  readonly duration_ms: number;
-  readonly response_status: number | null;
-  readonly error: string | null;
-};
-
 /** A delivery as the endpoint's owner sees it. Times are ISO 8601. */
-export type DeliveryView = {
-  readonly id: string;
-  readonly event_id: string;
-  readonly event_type: string;
-  readonly post_id: string | null;
-  readonly status: DeliveryStatus;
+export type DeliveryView = Omit<DeliveryRow, 'attempts' | 'next_attempt_at' | 'created_at'> & {
   /** The newest, in order. */
-  readonly attempts: readonly Attempt[];
+  readonly attempts: NonNullable<DeliveryRow['attempts']>;
   readonly attempt_count: number;
   readonly response_status: number | null;
-  readonly error: string | null;
   readonly next_attempt_at: string | null;
   readonly created_at: string;
 };
@@ -56,69 +38,14 @@ export async function listDeliveries(
   endpointId: string,
   { status, eventType, limit = maxDeliveriesPage, cursor }: DeliverySearch,
 ): Promise<{ deliveries: DeliveryView[]; next_cursor: string | null }> {
-  await assertExists(em, workspaceId, endpointId);
-  const after = readCursor(cursor);
-  // One row beyond the page tells whether there is a next one.
-  const filter = { status, eventType, after, limit: limit + 1 };
-  const found = await loadDeliveries(em, workspaceId, endpointId, filter);
-  const deliveries = found.slice(0, limit);
-  const last = found.length > limit ? deliveries.at(-1) : undefined;
-  return {
-    deliveries,
-    next_cursor: last ? encodeCursor({ createdAt: new Date(last.created_at), id: last.id }) : null,
-  };
-}
-
-/** Selects deliveries of an endpoint; all conditions must hold. */
-type DeliveryFilter = {
-  readonly limit: number;
-  readonly id?: string | undefined;
-  readonly status?: DeliveryView['status'] | undefined;
-  readonly eventType?: EventType | undefined;
-  /** Only older deliveries. */
-  readonly after?: Cursor | undefined;
-};
-
-type Row = Pick<DeliveryView, 'id' | 'event_id' | 'event_type' | 'post_id' | 'status' | 'error'> & {
-  readonly next_attempt_at: Date | null;
-  readonly created_at: Date;
-  /** Newest first, as in the index. PostgreSQL writes times inside JSON as strings. */
-  readonly attempts: DeliveryView['attempts'] | null;
-};
-
-/**
- * Loads an endpoint's deliveries with their newest attempts, newest first. One statement, because a second one could
- * show an attempt whose outcome the first did not see.
- */
-export async function loadDeliveries(
-  em: Em,
-  workspaceId: string,
-  endpointId: string,
-  filter: DeliveryFilter,
-): Promise<DeliveryView[]> {
-  const deliveries = await queryPlanned<Row>(
-    em,
-    sql`select d.id, d.event_id, e.type as event_type, e.post_id, d.status, d.error, d.next_attempt_at, d.created_at,
-       (select json_agg(json_build_object(
-          'number', a.number, 'created_at', a.created_at, 'duration_ms', a.duration_ms,
-          'response_status', a.response_status, 'error', a.error))
-        from (
-          select * from delivery_attempts
-          where delivery_id = d.id and workspace_id = d.workspace_id
-          order by number desc limit ${sql.lit(shownAttempts)}) a) as attempts
-     from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
-     where d.endpoint_id = ${endpointId} and d.workspace_id = ${workspaceId} ${conditionsOf(filter)}
-     order by d.created_at desc, d.id desc limit ${filter.limit}`,
-  );
-  return deliveries.map(present);
-}
-
-function conditionsOf({ id, status, eventType, after }: DeliveryFilter): RawBuilder<unknown> {
-  const none = sql``;
-  return sql`${id === undefined ? none : sql`and d.id = ${id}`}
-    ${status === undefined ? none : sql`and d.status = ${status}`}
-    ${eventType === undefined ? none : sql`and e.type = ${eventType}`}
-    ${after === undefined ? none : sql`and (d.created_at, d.id) < (${after.createdAt}, ${after.id})`}`;
+  await findEndpoint(em, workspaceId, endpointId);
+  const filter = { status, eventType, after: readCursor(cursor), limit: limit + 1 };
+  const rows = await selectDeliveries(em, workspaceId, endpointId, filter);
+  const { page, nextCursor } = cutPage(rows, limit, (row) => ({
+    createdAt: row.created_at,
+    id: row.id,
+  }));
+  return { deliveries: page.map(present), next_cursor: nextCursor };
 }
 
 /** Loads one delivery. @throws AppError `not_found` */
@@ -128,15 +55,15 @@ export async function loadDelivery(
   endpointId: string,
   id: string,
 ): Promise<DeliveryView> {
-  const [delivery] = await loadDeliveries(em, workspaceId, endpointId, { limit: 1, id });
+  const [delivery] = await selectDeliveries(em, workspaceId, endpointId, { limit: 1, id });
   if (!delivery) {
     throw new AppError('not_found', `There is no delivery "${id}" of this webhook endpoint.`);
   }
 
-  return delivery;
+  return present(delivery);
 }
 
-function present(delivery: Row): DeliveryView {
+function present(delivery: DeliveryRow): DeliveryView {
   const attempts = delivery.attempts?.toReversed() ?? [];
   const last = attempts.at(-1);
   return {

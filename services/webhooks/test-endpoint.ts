@@ -1,16 +1,12 @@
-import { sql } from 'kysely';
 import { recordAudit, type Actor } from '../../db/audit.ts';
-import { WebhookEndpoint } from '../../db/entities/webhooks.ts';
 import { newId } from '../../db/new-id.ts';
-import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
-import { eventBody, eventWithDeliveries } from '../../db/record-event.ts';
+import { eventBody, recordTest } from '../../db/record-event.ts';
+import { findEndpoint, unknownEndpoint } from '../../db/repositories/endpoints.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import { secretsOf } from '../../domain/webhook-deliveries.ts';
-import { sendWebhook, type WebhookResult } from '../../runtime/send-webhook.ts';
+import { sendWebhook } from '../../runtime/send-webhook.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { loadDelivery, type DeliveryView } from './read-deliveries.ts';
-import { unknownEndpoint } from './read-endpoints.ts';
 
 type TestedDelivery = DeliveryView & {
   /** The beginning of the receiver's response as text; null without a response. */
@@ -29,12 +25,7 @@ export async function testEndpoint(
   id: string,
 ): Promise<TestedDelivery> {
   const { workspaceId } = actor;
-  const em = deps.orm.em.fork();
-  const endpoint = await em.findOne(WebhookEndpoint, { id, workspaceId });
-  if (!endpoint) {
-    throw unknownEndpoint(id);
-  }
-
+  const endpoint = await findEndpoint(deps.orm.em.fork(), workspaceId, id);
   const { url } = endpoint;
   const createdAt = deps.now();
   const event = { workspaceId, type: 'webhook.test', createdAt } as const;
@@ -47,44 +38,14 @@ export async function testEndpoint(
     (sealed) => deps.sealer.open(sealed, signingSecretPurpose(id)),
     createdAt,
   );
-  const test = { ...event, endpointId: id, eventId, body, result };
-  const delivery = await deps.orm.em.fork().transactional(async (within) => {
-    await recordAudit(within, actor, 'webhook.tested', id);
-    return record(within, test);
+  const delivery = await deps.orm.em.fork().transactional(async (em) => {
+    await recordAudit(em, actor, 'webhook.tested', id);
+    const stored = await recordTest(em, { ...event, id: eventId, body }, id, result);
+    if (stored === undefined) {
+      throw unknownEndpoint(id); // It was deleted meanwhile.
+    }
+
+    return loadDelivery(em, workspaceId, id, stored);
   });
   return { ...delivery, response_body: result.responseBody };
-}
-
-type Test = {
-  readonly workspaceId: string;
-  readonly type: string;
-  readonly createdAt: Date;
-  readonly endpointId: string;
-  readonly eventId: string;
-  readonly body: string;
-  readonly result: WebhookResult;
-};
-
-/** @throws AppError `not_found` when the endpoint was deleted meanwhile. The insert locks it against deletion. */
-async function record(em: Em, test: Test): Promise<DeliveryView> {
-  const { workspaceId, endpointId, eventId, type, body, createdAt, result } = test;
-  const status = result.error === null ? 'delivered' : 'failed';
-  const [delivery] = await query<{ id: string }>(
-    em,
-    sql`with ${eventWithDeliveries({
-      event: { id: eventId, workspaceId, type, body, createdAt },
-      endpointId,
-      state: sql`${status}::text, null::timestamptz, null::text`,
-    })}
-      insert into delivery_attempts
-        (id, workspace_id, delivery_id, number, created_at, duration_ms, response_status, error)
-      select ${newId()}::uuid, ${workspaceId}::uuid, id, 1, ${createdAt}::timestamptz, ${result.durationMs}::int,
-        ${result.status}::int, ${result.error}::text
-      from delivery returning delivery_id as id`,
-  );
-  if (!delivery) {
-    throw unknownEndpoint(endpointId);
-  }
-
-  return loadDelivery(em, workspaceId, endpointId, delivery.id);
 }

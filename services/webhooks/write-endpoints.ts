@@ -1,10 +1,9 @@
-import { LockMode } from '@mikro-orm/core';
-import { sql } from 'kysely';
 import { recordAudit, type Actor } from '../../db/audit.ts';
 import { WebhookEndpoint } from '../../db/entities/webhooks.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
+import { findEndpoint, lockEndpoint, unknownEndpoint } from '../../db/repositories/endpoints.ts';
+import { lockWorkspace } from '../../db/repositories/workspaces.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import { AppError } from '../../domain/errors.ts';
 import { everyEvent, eventTypes, type Subscription } from '../../domain/statuses.ts';
@@ -20,11 +19,9 @@ import { newSigningSecret } from '../../runtime/secrets.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { createOnce, type RequestKey } from '../idempotency.ts';
 import {
-  assertExists,
-  loadEndpoint,
   presentEndpoint,
   sameUrlWarning,
-  unknownEndpoint,
+  showEndpoint,
   type EndpointView,
 } from './read-endpoints.ts';
 
@@ -72,8 +69,7 @@ async function storeEndpoint(
   checked: Pick<WebhookEndpoint, 'url' | 'events' | 'description'>,
 ): Promise<CreatedEndpoint> {
   const { workspaceId } = actor;
-  // The lock on the workspace serialises registrations, so that the limit holds.
-  await query(em, sql`select id from workspaces where id = ${workspaceId} for update`);
+  await lockWorkspace(em, workspaceId); // Serialises registrations, so that the limit holds.
   if ((await em.count(WebhookEndpoint, { workspaceId })) >= maxEndpoints) {
     throw new AppError(
       'webhook_limit_reached',
@@ -99,7 +95,7 @@ async function storeEndpoint(
     createdAt: deps.now(),
   });
   const warning = await sameUrlWarning(em, workspaceId, endpoint);
-  return { endpoint: presentEndpoint(endpoint, null, deps.now()), secret, warning };
+  return { endpoint: presentEndpoint(endpoint, undefined, deps.now()), secret, warning };
 }
 
 /**
@@ -116,35 +112,28 @@ export async function editEndpoint(
   request: EndpointEdit,
 ): Promise<WrittenEndpoint> {
   const { workspaceId } = actor;
-  const em = deps.orm.em.fork();
-  await assertExists(em, workspaceId, id);
+  await findEndpoint(deps.orm.em.fork(), workspaceId, id);
   const { events, description, url, enabled } = request;
   const checked = {
     ...(events === undefined ? {} : { events: checkEvents(events) }),
     ...(description === undefined ? {} : { description: checkDescription(description) }),
   };
   const to = url === undefined ? undefined : await checkUrl(deps, url);
-  return em.transactional(async (within) => {
-    const where = { id, workspaceId };
-    const lockMode = LockMode.PESSIMISTIC_WRITE;
-    const before = await within.findOne(WebhookEndpoint, where, { lockMode });
-    if (!before) {
-      throw unknownEndpoint(id);
-    }
-
+  return deps.orm.em.fork().transactional(async (em) => {
+    const endpoint = await lockEndpoint(em, workspaceId, id);
+    const now = deps.now();
     const changes = {
       ...checked,
-      ...(to === undefined ? {} : moved(before.url, to)),
-      ...(enabled === undefined ? {} : toggled(before, enabled, deps.now())),
+      ...(to === undefined ? {} : moved(endpoint.url, to)),
+      ...(enabled === undefined ? {} : toggled(endpoint, enabled, now)),
     };
     if (Object.keys(changes).length > 0) {
-      await within.nativeUpdate(WebhookEndpoint, where, changes);
-      await recordAudit(within, actor, 'webhook.edited', id);
+      em.assign(endpoint, changes);
+      await recordAudit(em, actor, 'webhook.edited', id);
     }
 
-    const endpoint = await loadEndpoint(within, workspaceId, deps.now(), id);
-    const warning = to === undefined ? null : await sameUrlWarning(within, workspaceId, endpoint);
-    return { endpoint, warning };
+    const warning = to === undefined ? null : await sameUrlWarning(em, workspaceId, endpoint);
+    return { endpoint: await showEndpoint(em, endpoint, now), warning };
   });
 }
 
@@ -166,8 +155,6 @@ function toggled({ disabledAt }: WebhookEndpoint, enabled: boolean, now: Date) {
  * signalled: each holds only a timer, finds no delivery when it fires (within 6 hours) and ends. A signal would be one
  * message per delivery, without an outbox, for no visible effect.
  *
- * Slots are deleted before deliveries, the order in which a starting attempt writes them.
- *
  * @throws AppError `not_found`
  */
 export async function deleteEndpoint(
@@ -177,15 +164,10 @@ export async function deleteEndpoint(
 ): Promise<void> {
   const { workspaceId } = actor;
   await orm.em.fork().transactional(async (em) => {
-    const locked = await query(
-      em,
-      sql`select id from webhook_endpoints where id = ${id} and workspace_id = ${workspaceId} for update`,
-    );
-    if (locked.length === 0) {
+    if ((await em.nativeDelete(WebhookEndpoint, { id, workspaceId })) === 0) {
       throw unknownEndpoint(id);
     }
 
-    await em.nativeDelete(WebhookEndpoint, { id, workspaceId });
     await recordAudit(em, actor, 'webhook.deleted', id);
   });
 }
@@ -206,16 +188,10 @@ export async function rotateSecret(
   const { workspaceId } = actor;
   const { secret, kept } = newSecret(deps, id);
   const endpoint = await deps.orm.em.fork().transactional(async (em) => {
-    const where = { id, workspaceId };
-    const lockMode = LockMode.PESSIMISTIC_WRITE;
-    const stored = await em.findOne(WebhookEndpoint, where, { lockMode });
-    if (!stored) {
-      throw unknownEndpoint(id);
-    }
-
+    const stored = await lockEndpoint(em, workspaceId, id);
     const now = deps.now();
     const { current } = secretsOf(stored, now);
-    await em.nativeUpdate(WebhookEndpoint, where, {
+    em.assign(stored, {
       sealedSecret: current.sealed,
       secretHint: current.hint,
       nextSealedSecret: kept.sealed,
@@ -223,7 +199,7 @@ export async function rotateSecret(
       rotatesAt: new Date(now.getTime() + rotationOverlapMs),
     });
     await recordAudit(em, actor, 'webhook.rotated', id);
-    return loadEndpoint(em, workspaceId, now, id);
+    return showEndpoint(em, stored, now);
   });
   return { endpoint, secret };
 }

@@ -1,8 +1,7 @@
 import { Worker } from '@temporalio/worker';
 import type { ExecutionContext } from 'ava';
-import { sql } from 'kysely';
 import { createActivities } from '../../activities/index.ts';
-import { beginRound } from '../../services/webhooks/replay-deliveries.ts';
+import { beginRounds } from '../../db/delivery-list.ts';
 import { forEachLimit } from '../../runtime/concurrency.ts';
 import { syncDelivery } from '../../temporal/sync-delivery.ts';
 import { relayOnce, type RelayDeps } from '../../worker/relay.ts';
@@ -50,10 +49,10 @@ const relayed = (): Promise<number> =>
   );
 
 /** Begins a round without a sync, as an API does that exits right after its commit. */
-const beginUntold = ({ workspaceId }: Subscription, id: string): Promise<unknown> =>
+const beginUntold = ({ workspaceId, webhookId }: Subscription, id: string): Promise<unknown> =>
   relay()
     .orm.em.fork()
-    .transactional((em) => beginRound(em, workspaceId, [sql`id = ${id}`]));
+    .transactional((em) => beginRounds(em, workspaceId, webhookId, { id }, 1));
 
 const handleOf = (deliveryId: string) =>
   relay().client.workflow.getHandle(deliveryWorkflowId(deliveryId));

@@ -26,24 +26,27 @@ async function editable() {
 }
 
 // Runs first, so that PostgreSQL plans for its rows only.
-test.serial('the list is one query, with one index lookup per newest delivery', async (t) => {
-  const { orm } = api.punctual;
-  const client = await api.newClient();
-  for (let n = 0; n < 10; n += 1) {
-    await client.post('/webhooks', hook(`n${n}`));
-  }
+test.serial(
+  'the newest deliveries of the list are one statement, with one index lookup for each',
+  async (t) => {
+    const { orm } = api.punctual;
+    const client = await api.newClient();
+    for (let n = 0; n < 10; n += 1) {
+      await client.post('/webhooks', hook(`n${n}`));
+    }
 
-  await storeMany(orm, client.workspaceId, 500);
-  const { em, queries } = watched(orm.em.fork());
-  const endpoints = await loadEndpoints(em, client.workspaceId, new Date());
+    await storeMany(orm, client.workspaceId, 500);
+    const { em, queries } = watched(orm.em.fork());
+    const endpoints = await loadEndpoints(em, client.workspaceId, new Date());
 
-  t.is(endpoints.length, 10);
-  t.true(endpoints.every(({ last_delivery: last }) => last?.response_status === 204));
-  t.is(queries.length, 1);
-  const plan = await planOf(orm, queries[0]);
-  t.true(plan.includes('Index Scan Backward using deliveries_newest'), plan);
-  t.true(plan.includes('delivery_attempts_delivery_id_number_unique'), plan);
-});
+    t.is(endpoints.length, 10);
+    t.true(endpoints.every(({ last_delivery: last }) => last?.response_status === 204));
+    t.is(queries.length, 1);
+    const plan = await planOf(orm, queries[0]);
+    t.true(plan.includes('Index Scan Backward using deliveries_newest'), plan);
+    t.true(plan.includes('delivery_attempts_delivery_id_number_unique'), plan);
+  },
+);
 
 test('all endpoints are listed, oldest first, each with its newest delivery and without its secret', async (t) => {
   const client = await api.newClient();

@@ -1,6 +1,5 @@
 import test from 'ava';
-import { sql } from 'kysely';
-import { beginRound } from '../../../services/webhooks/replay-deliveries.ts';
+import { beginRounds } from '../../../db/delivery-list.ts';
 import { status, type Answer } from '../../support/answers.ts';
 import { planOf, watched } from '../../support/query-plan.ts';
 import { isSignedWith } from '../../support/receiver.ts';
@@ -57,8 +56,7 @@ test.serial('failed deliveries are found by an index', async (t) => {
   await storeMany(orm, client.workspaceId, 3000);
   const { em, queries } = watched(orm.em.fork());
   const begin = new Date('2026-01-03T00:00:00Z');
-  const which = sql`endpoint_id = ${webhookId} and created_at >= ${begin} and status = 'failed'`;
-  await beginRound(em, client.workspaceId, [which]);
+  await beginRounds(em, client.workspaceId, webhookId, { since: begin }, 1000);
   const plan = await planOf(orm, queries[0]);
   t.regex(plan, /Index Scan using deliveries_by_status on deliveries/v);
   t.false(plan.includes('Sort'), plan);
