@@ -1,0 +1,182 @@
+import { ConnectionError, PunctualError } from './errors.ts';
+
+export type ClientOptions = {
+  /** An API key of a workspace, or an operator key for `workspaces`. */
+  readonly apiKey: string;
+  /** Address of the service, such as `https://punctual.example.com`; its calls are below `/api/v1`. */
+  readonly baseUrl: string;
+  /** How often a failed call is repeated; 2 unless given. */
+  readonly maxRetries?: number;
+  /** Time limit of each attempt, in milliseconds; 60,000 unless given. */
+  readonly timeoutMs?: number;
+  /** Replaces the runtime's `fetch`. */
+  readonly fetch?: typeof globalThis.fetch;
+};
+
+export type CallOptions = {
+  /** Ends the call and its repeats. */
+  readonly signal?: AbortSignal;
+  /** Time limit of each attempt, in milliseconds. */
+  readonly timeoutMs?: number;
+  /**
+   * Of a call that creates something: the same key with the same request creates it once. Without one, each call has a
+   * new key, which protects its own repeats only.
+   */
+  readonly idempotencyKey?: string;
+};
+
+/** Whether a call can be sent again: because it changes nothing anew, by an idempotency key, or not at all. */
+export type Repeat = 'safe' | 'by key' | 'never';
+
+export type Call = {
+  readonly method: string;
+  /** Below `/api/v1`. */
+  readonly path: string;
+  readonly query?: object | undefined;
+  /** The body and its content type; a stream can be sent once only. */
+  readonly body?:
+    | { readonly value: NonNullable<RequestInit['body']>; readonly type?: string }
+    | undefined;
+  readonly repeat: Repeat;
+};
+
+/** A longer `Retry-After` is thrown instead: the caller knows better whether to wait. */
+const longestWaitS = 60;
+
+/**
+ * Sends a call. Repeats it after 429 and 503, and after other failures if it can be sent again.
+ *
+ * @throws PunctualError if the API refused it.
+ * @throws ConnectionError if no complete answer came.
+ * @throws the signal's reason if the caller ended it.
+ */
+export async function send<Result>(
+  client: ClientOptions,
+  call: Call,
+  options: CallOptions,
+  read: (response: Response) => Promise<Result>,
+): Promise<Result> {
+  const headers = headersOf(client, call, options);
+  const isOnce = call.body?.value instanceof ReadableStream;
+  for (let left = isOnce ? 0 : (client.maxRetries ?? 2), attempt = 0; ; left -= 1, attempt += 1) {
+    try {
+      return await sendOnce(client, call, { headers, options, read });
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      const waitMs = left > 0 ? delayMs(error, call.repeat !== 'never', attempt) : null;
+      if (waitMs === null) {
+        throw error;
+      }
+
+      await pause(waitMs, options.signal);
+    }
+  }
+}
+
+function headersOf({ apiKey }: ClientOptions, { body, repeat }: Call, options: CallOptions) {
+  const key = options.idempotencyKey ?? (repeat === 'by key' ? crypto.randomUUID() : undefined);
+  return {
+    Authorization: `Bearer ${apiKey}`,
+    ...(body?.type === undefined ? {} : { 'Content-Type': body.type }),
+    ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+  };
+}
+
+async function sendOnce<Result>(
+  client: ClientOptions,
+  call: Call,
+  {
+    headers,
+    options,
+    read,
+  }: {
+    readonly headers: Readonly<Record<string, string>>;
+    readonly options: CallOptions;
+    readonly read: (response: Response) => Promise<Result>;
+  },
+): Promise<Result> {
+  const { method, body } = call;
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? client.timeoutMs ?? 60_000);
+  const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
+  const url = addressOf(client, call);
+  // `duplex` is required for a stream, and missing in the types of browsers.
+  const init = { method, headers, signal, redirect: 'error', duplex: 'half' } as const;
+  try {
+    const response = await (client.fetch ?? fetch)(
+      url,
+      body ? { ...init, body: body.value } : init,
+    );
+    if (response.ok) {
+      return await read(response);
+    }
+
+    throw new PunctualError(response, await bodyOf(response));
+  } catch (error) {
+    if (error instanceof PunctualError) {
+      throw error;
+    }
+
+    const what = timeout.aborted ? 'got no answer in time' : 'got no complete answer';
+    throw new ConnectionError(`${method} ${url.pathname} ${what}.`, method !== 'GET', error);
+  }
+}
+
+function addressOf({ baseUrl }: ClientOptions, { path, query = {} }: Call): URL {
+  const url = new URL(`${baseUrl.replace(/\/$/, '')}/api/v1${path}`);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null) {
+      url.searchParams.set(name, value instanceof Date ? value.toISOString() : String(value));
+    }
+  }
+
+  return url;
+}
+
+/** The JSON of a failure; null if it has none. */
+async function bodyOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** @returns how long to wait before the call is sent again; null if it must not be. */
+function delayMs(error: unknown, canRepeat: boolean, attempt: number): number | null {
+  const backoffMs = 500 * 2 ** attempt * (1 + Math.random());
+  if (!(error instanceof PunctualError)) {
+    return canRepeat ? backoffMs : null;
+  }
+
+  const { status, retryAfterS } = error;
+  const isRefusedForNow = status === 429 || status === 503;
+  if (!isRefusedForNow && !(status >= 500 && canRepeat)) {
+    return null;
+  }
+
+  if (retryAfterS === null) {
+    return backoffMs;
+  }
+
+  return retryAfterS > longestWaitS ? null : retryAfterS * 1000 + Math.random() * 250;
+}
+
+/** @throws the signal's reason. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    if (signal?.aborted) {
+      stop();
+    }
+
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}
