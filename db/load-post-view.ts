@@ -45,7 +45,7 @@ const selectPosts = (which: RawBuilder<unknown>, cut?: Cut) => sql<PostRow>`
     p.tags, p.metadata, p.external_id,
     (select json_agg(json_build_object(
        'channel_id', pc.channel_id, 'status', ${shownStatus}, 'unpublish', pc.unpublish, 'platform', c.platform, 'handle', c.handle, 'body', ${own('body', cut)},
-       'sent_text', ${own('sent_text', cut)}, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning, 'warnings', pc.warnings,
+       'sent_text', ${own('sent_text', cut)}, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.defaults, '{}') || coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning, 'warnings', pc.warnings,
        'retry_at', pc.retry_at, 'metrics', pc.metrics, 'metrics_updated_at', pc.metrics_updated_at, 'gone_at', pc.gone_at, 'live', ${liveParts}, 'media', ${ownFiles}) order by pc.position)
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
      where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,

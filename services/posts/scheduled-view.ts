@@ -70,7 +70,7 @@ export const scheduledView = (
         handle: channel.handle,
         threads: rules[channel.platform]?.threads ?? true,
         body: content.overrides[channel.id] ?? null,
-        options: content.options[channel.id] ?? {},
+        options: { ...channel.options, ...content.options[channel.id] },
         media: ownFiles(content.channelFiles[channel.id], publicUrl, files.found),
         warning: channelWarning(validation),
         warnings: channelWarnings(validation),

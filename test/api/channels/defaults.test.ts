@@ -120,9 +120,14 @@ test('a post is validated with the defaults of its channel, and its own options 
   t.is(await ask({ spoiler_text: 'y' }), 451);
 });
 
-test('a post shows its own options, not the defaults', async (t) => {
+test('a post shows the options with which it goes out: its own over the defaults', async (t) => {
   const { client, channel, edit } = await withChannel();
-  await edit({ visibility: 'private' });
-  const { post } = (await client.post('/posts', { body: 'x', channel_ids: [channel] })).body;
-  t.deepEqual(post.channels[0].options, {});
+  await edit({ visibility: 'private', language: 'de' });
+  const own = { channel_options: { [channel]: { language: 'fr' } } };
+  const post = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60, ...own };
+  const { id } = (await client.post('/posts', post)).body.post;
+  const shown = (await client.get(`/posts/${id}`)).body.post.channels[0].options;
+  t.deepEqual(shown, { visibility: 'private', language: 'fr' });
+  const { data } = (await client.get('/events')).body.events[0];
+  t.deepEqual(data.post.channels[0].options, shown);
 });
