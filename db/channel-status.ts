@@ -21,9 +21,6 @@ export const isOpenChannel = sql<boolean>`pc.status in ('scheduled', 'publishing
 /** SQL: an attempt began, and the channel has not ended. */
 export const isUnderWay = sql<boolean>`pc.status in ('publishing', 'retrying')`;
 
-/** SQL: the channel has ended: nothing more is sent without a retry. */
-export const isEndedChannel = sql<boolean>`pc.status in ('published', 'failed', 'unconfirmed')`;
-
 /** SQL: the channel has ended, but was not or not certainly published. */
 export const isFailedOrUnconfirmed = sql<boolean>`pc.status in ('failed', 'unconfirmed')`;
 

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { linkOf } from '../domain/media.ts';
 import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
-import { isEndedChannel, shownStatus } from './channel-status.ts';
+import { shownStatus } from './channel-status.ts';
 import { sentPartsSummary } from './ledger/parts.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
@@ -20,8 +20,8 @@ type PostRow = Omit<PostFacts, 'media'> & {
   readonly media: readonly MediaRow[] | null;
 };
 
-/** Only for channels that have not ended. Those that have store the URL in their own columns. */
-const liveParts = sql`case when not ${isEndedChannel} then (${sentPartsSummary}) end`;
+/** Published channels store the URL in their own columns. */
+const liveParts = sql`case when pc.status <> 'published' then (${sentPartsSummary}) end`;
 
 /** SQL: a channel's own files; null when it has the post's. */
 const ownFiles = sql`case when pc.media is not null then (

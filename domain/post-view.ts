@@ -66,7 +66,7 @@ export const channelResultSchema = record({
   status: channelStatus,
   platform: text,
   handle: text,
-  url: { ...nullable(text), description: 'The live URL of the published post.' },
+  url: { ...nullable(text), description: 'The URL of the post, or of its first live part.' },
   error: {
     ...nullable(text),
     description:
@@ -211,7 +211,7 @@ export type ChannelFacts = Omit<
   readonly sent_text: string | null;
   /** The network's warning about the published post; null before. */
   readonly sent_warning: string | null;
-  /** The parts of a thread that are live while the channel has not ended; null when there are none. */
+  /** The live parts of a channel that is not published; null when there are none. */
   readonly live: LiveParts | null;
   /** Its files instead of the post's; null for none of its own. */
   readonly media: readonly FileFacts[] | null;
@@ -286,7 +286,7 @@ const isOut = (post: PostFacts, { live, error_code: code, body, threads }: Chann
     ? liveWarning(live, textsForChannel(post, body, threads), threads)
     : null;
 
-/** Says which parts of an unfinished post are already public; no other field shows this. */
+/** Says which parts of a post that is not published are public; no other field shows this. */
 function liveWarning(live: LiveParts, texts: readonly string[], threads: boolean): string {
   const [parts, where] = [live.parts, live.url ?? 'an unknown address'];
   const all = Math.max(texts.length, parts);

@@ -35,7 +35,7 @@ export const postTarget = record({
   status: channelStatus,
   platform: text,
   handle: text,
-  url: channelResultSchema.properties.url,
+  url: { ...nullable(text), description: 'The URL of the published post.' },
   error_code: channelResultSchema.properties.error_code,
 });
 

@@ -1,0 +1,43 @@
+import test, { type ExecutionContext } from 'ava';
+import type { CreatePostBody } from '../../api/posts/schemas.ts';
+import { cannotTell, fails, fakeNetwork, type FakeNetwork } from '../support/networks.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
+
+const { newSteps } = onOneDatabase(test);
+const thread = ['One', 'Two', 'Three'];
+
+/** A thread on one channel that ended after its first part. */
+async function endedMidway(t: ExecutionContext, how: (network: FakeNetwork) => void) {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const channel = steps.channels['a'] ?? '';
+  const create = (more: CreatePostBody) =>
+    steps.create({ thread, channel_ids: [channel], ...more });
+  const post = await create({ schedule_in_minutes: 0 });
+  const go = await steps.claimOrThrow(post);
+  network.fates.push({ kind: 'taken' });
+  how(network);
+  await steps.attemptAll(post, go);
+  await steps.finalize(post, go);
+  const [shown] = (await steps.show(post)).channels;
+  return { steps, post, channel, create, shown, url: network.live[0]?.sent.url ?? '' };
+}
+
+const refused = (network: FakeNetwork) => {
+  network.fates.push(fails('content_refused'));
+};
+const inDoubt = (network: FakeNetwork) => {
+  network.fates.push({ kind: 'lost' });
+  network.blind = cannotTell;
+};
+
+for (const [status, how] of [
+  ['failed', refused],
+  ['unconfirmed', inDoubt],
+] as const) {
+  test(`a ${status} thread shows the address of its live part, and warns that it is live`, async (t) => {
+    const { shown, url } = await endedMidway(t, how);
+    const warning = `1 of 3 parts of the thread is live, from ${url} on.`;
+    t.like(shown, { status, url, warning });
+  });
+}
