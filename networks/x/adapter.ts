@@ -2,6 +2,7 @@ import type { Schemas } from '@xdevplatform/xdk';
 import type { TokenAccess } from '../http.ts';
 import { answerReader } from '../answer.ts';
 import type { Options, Rules } from '../content-rules.ts';
+import { findOwn } from '../find-own.ts';
 import {
   NetworkError,
   type Connection,
@@ -13,6 +14,7 @@ import {
   type PublishStep,
   type Removal,
 } from '../network.ts';
+import { onlyPart } from '../only-part.ts';
 import { keptUploads } from '../uploads/resumable.ts';
 import {
   accessWith,
@@ -25,7 +27,7 @@ import {
   type Wire,
 } from './client.ts';
 import { postUrl } from './connect.ts';
-import { idBefore, ownPostsSince, tooMany, isSameText } from './find-post.ts';
+import { idBefore, ownPostsSince, isSameText } from './find-post.ts';
 import { defaultReads, xMetrics } from './metrics.ts';
 import { optionsSchema } from './rules.ts';
 import { uploadFile, type XUpload } from './uploads.ts';
@@ -139,22 +141,20 @@ async function reconcile(connection: Connection, step: PublishStep): Promise<Fin
   const prepared = readPrepared(part.data);
   const parentId = step.sent.at(-1)?.remoteId;
   const sinceId = parentId ?? prepared?.sinceId ?? idBefore(0);
-  const newer = await ownPostsSince(access, connection.remoteId, sinceId);
-  const candidates = newer.posts
-    .filter(({ id, conversation_id: thread, attachments }) => {
-      // A post that is not a reply begins a conversation.
-      const inPlace = thread === (step.sent[0]?.remoteId ?? id);
-      // X's specification allows null for a post's files; then only the text decides.
-      const files = attachments?.media_keys;
-      return inPlace && (files === null || (files?.length ?? 0) === (prepared?.mediaCount ?? 0));
-    })
-    .filter((post) => isSameText(post, part.text))
-    .map(({ id }): SentPart[] => [{ remoteId: id, url: postUrl(connection.settings, id) }]);
-  if (candidates.length > 0) {
-    return { kind: 'found', candidates };
-  }
-  if (!newer.isComplete) {
-    throw tooMany();
+  const finding = await findOwn(ownPostsSince(access, connection.remoteId, sinceId), (posts) =>
+    posts
+      .filter(({ id, conversation_id: thread, attachments }) => {
+        // A post that is not a reply begins a conversation.
+        const inPlace = thread === (step.sent[0]?.remoteId ?? id);
+        // X's specification allows null for a post's files; then only the text decides.
+        const files = attachments?.media_keys;
+        return inPlace && (files === null || (files?.length ?? 0) === (prepared?.mediaCount ?? 0));
+      })
+      .filter((post) => isSameText(post, part.text))
+      .map(({ id }) => ({ remoteId: id, url: postUrl(connection.settings, id) })),
+  );
+  if (finding.kind === 'found') {
+    return finding;
   }
 
   const noted: Prepared = {
@@ -164,15 +164,6 @@ async function reconcile(connection: Connection, step: PublishStep): Promise<Fin
   };
   // The second time, X refuses a duplicate that it may not show, and that may be this post.
   return { kind: 'absent', data: [noted], isHidden: prepared?.isDoubted === true };
-}
-
-function onlyPart({ parts }: PublishStep): PreparedPart {
-  const [part, ...more] = parts;
-  if (!part || more.length > 0) {
-    throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);
-  }
-
-  return part;
 }
 
 type CreatePost = Wire<Schemas.CreatePostsRequest>;

@@ -4,7 +4,7 @@ import twitterText from '../../runtime/twitter-text.ts';
 import { normalized } from '../../domain/texts.ts';
 import type { TokenAccess } from '../http.ts';
 import { answerReader, comparedText } from '../answer.ts';
-import { NetworkError } from '../network.ts';
+import type { OwnPosts } from '../find-own.ts';
 import { ask, idSchema, type Wire } from './client.ts';
 
 type OwnPost = Required<Pick<Wire<Schemas.Post>, 'id' | 'text' | 'conversation_id'>> & {
@@ -21,7 +21,7 @@ type LinkEntity = Pick<
   'url' | 'expanded_url' | 'media_key'
 >;
 
-type OwnPosts = {
+type OwnPostsAnswer = {
   readonly data?: readonly OwnPost[];
   readonly meta?: { readonly next_token?: string };
 };
@@ -35,7 +35,7 @@ const postFields = [
 
 const nullable = (schema: object) => ({ ...schema, nullable: true });
 
-const readOwnPosts = answerReader<OwnPosts>({
+const readOwnPosts = answerReader<OwnPostsAnswer>({
   type: 'object',
   properties: {
     data: {
@@ -86,46 +86,31 @@ const pageSize = 100;
 const maxPages = 2;
 
 /**
- * The account's posts after an id, oldest first, with replies and without reposts.
+ * The account's posts after an id, with replies and without reposts.
  *
  * Source: https://docs.x.com/x-api/users/get-posts
- *
- * @returns also whether the list is complete; there may be too many posts to read.
  */
-export async function ownPostsSince(
+export const ownPostsSince = (
   access: TokenAccess,
   accountId: string,
   sinceId: string,
-): Promise<{ readonly posts: readonly OwnPost[]; readonly isComplete: boolean }> {
-  const found: OwnPost[] = [];
-  let cursor: Record<string, string> = {};
-  for (let pages = 0; pages < maxPages; pages += 1) {
+): OwnPosts<OwnPost, string> => ({
+  mostPages: maxPages,
+  tooMany: `The account has over ${maxPages * pageSize} newer posts`,
+  page: async (token) => {
     const search = new URLSearchParams({
       max_results: String(pageSize),
       since_id: sinceId,
       exclude: 'retweets',
       'post.fields': postFields.join(','),
-      ...cursor,
+      ...(token !== undefined && { pagination_token: token }),
     });
     const path = `/2/users/${encodeURIComponent(accountId)}/tweets?${search}`;
     const request = { method: 'GET', path, purpose: 'reconcile' } as const;
     const { data = [], meta } = await ask(access, request, readOwnPosts);
-    found.push(...data);
-    if (meta?.next_token === undefined) {
-      return { posts: found.toReversed(), isComplete: true };
-    }
-
-    cursor = { pagination_token: meta.next_token };
-  }
-
-  return { posts: found.toReversed(), isComplete: false };
-}
-
-/** The post may be one of those that were not read. */
-export function tooMany(): NetworkError {
-  const message = `The account has over ${maxPages * pageSize} newer posts, too many to search.`;
-  return new NetworkError('unconfirmed', message, { accepted: 'unknown' });
-}
+    return { posts: data, next: meta?.next_token };
+  },
+});
 
 /** The epoch of X's ids, which begin with a time in milliseconds. */
 const firstMs = 1_288_834_974_657n;
