@@ -12,6 +12,8 @@ import {
   type Removal,
   type PartMedia,
 } from '../network.ts';
+import { findOwn } from '../find-own.ts';
+import { onlyPart } from '../only-part.ts';
 import { contentOf, formOf } from '../uploads/file-bytes.ts';
 import { untilProcessed } from '../uploads/processing.ts';
 import { isBlank } from '../validation/texts.ts';
@@ -25,7 +27,7 @@ import {
   newestOwnStatusId,
   ownStatusesSince,
   sentPartOf,
-  tooMany,
+  type Status,
 } from './statuses.ts';
 
 type Prepared = {
@@ -90,25 +92,18 @@ export const mastodonNetwork: Network = {
     const parentId = step.sent.at(-1)?.remoteId ?? null;
     const prepared = readPrepared(part.data);
     const sinceId = parentId ?? prepared?.sinceId ?? null;
-    const newer = await ownStatusesSince(access, connection.remoteId, sinceId);
-    const possible = newer.statuses.filter((status) => {
-      const inPlace = (status.in_reply_to_id ?? null) === parentId;
-      const hasFiles = (status.media_attachments ?? []).length === (prepared?.mediaCount ?? 0);
-      return inPlace && hasFiles;
-    });
-    const found = new Map<string, SentPart>();
-    for (const text of textsOf(part)) {
-      for (const status of await statusesWithText(access, possible, text)) {
-        found.set(status.id, sentPartOf(status));
+    return findOwn(ownStatusesSince(access, connection.remoteId, sinceId), async (statuses) => {
+      const possible = statuses.filter((status) => {
+        const inPlace = (status.in_reply_to_id ?? null) === parentId;
+        const hasFiles = (status.media_attachments ?? []).length === (prepared?.mediaCount ?? 0);
+        return inPlace && hasFiles;
+      });
+      const found: Status[] = [];
+      for (const text of textsOf(part)) {
+        found.push(...(await statusesWithText(access, possible, text)));
       }
-    }
-
-    const candidates = [...found.values()].map((post) => [post]);
-    if (candidates.length === 0 && !newer.isComplete) {
-      throw tooMany();
-    }
-
-    return candidates.length > 0 ? { kind: 'found', candidates } : { kind: 'absent' };
+      return found.map(sentPartOf);
+    });
   },
 
   remove(connection: Connection, live: readonly SentPart[]): Promise<Removal> {
@@ -121,15 +116,6 @@ export const mastodonNetwork: Network = {
 function textsOf({ text, options }: ThreadPart): string[] {
   const { spoilerText } = choiceOf(options);
   return isBlank(text) && spoilerText !== undefined ? [text, spoilerText] : [text];
-}
-
-function onlyPart({ parts }: PublishStep): PreparedPart {
-  const [part, ...more] = parts;
-  if (!part || more.length > 0) {
-    throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);
-  }
-
-  return part;
 }
 
 /**

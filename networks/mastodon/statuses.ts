@@ -1,7 +1,8 @@
 import { addressFault } from '../../domain/texts.ts';
 import type { TokenAccess } from '../http.ts';
 import { answerReader, comparedText } from '../answer.ts';
-import { NetworkError, type PreparedPart, type Removal, type SentPart } from '../network.ts';
+import type { OwnPosts } from '../find-own.ts';
+import { type PreparedPart, type Removal, type SentPart } from '../network.ts';
 import { ask, getAs, idSchema, remove } from './client.ts';
 import { choiceOf } from './rules.ts';
 
@@ -85,48 +86,30 @@ export async function newestOwnStatusId(
 }
 
 /**
- * All statuses that the account wrote after a status, oldest first; all of its statuses when `sinceId` is null.
+ * All statuses that the account wrote after a status; all of its statuses when `sinceId` is null.
  *
  * Pages upwards by `min_id`, which the server compares: the status itself may be deleted, and GoToSocial ignores
  * `since_id`.
- *
- * @returns also whether the list is complete; there may be too many statuses to read.
  */
-export async function ownStatusesSince(
+export const ownStatusesSince = (
   access: TokenAccess,
   accountId: string,
   sinceId: string | null,
-): Promise<{ readonly statuses: readonly Status[]; readonly isComplete: boolean }> {
-  const found = new Map<string, Status>();
-  const inOrder = () => {
-    const statuses = [...found.values()];
-    return sinceId === null ? statuses.toReversed() : statuses;
-  };
-  let cursor: Record<string, string> = sinceId === null ? {} : { min_id: sinceId };
-  for (let pages = 0; pages < maxPages; pages += 1) {
+): OwnPosts<Status, string> => ({
+  mostPages: maxPages,
+  tooMany: `The account has over ${maxPages * pageSize} newer posts`,
+  isOldestFirst: sinceId !== null,
+  page: async (id) => {
+    const cursor =
+      sinceId === null ? { ...(id !== undefined && { max_id: id }) } : { min_id: id ?? sinceId };
     const query = { limit: String(pageSize), ...cursor };
     // Each page lists its newest status first, in both directions.
-    const statuses = await page(access, accountId, query, 'reconcile');
-    const newest = statuses.at(0);
-    const oldest = statuses.at(-1);
-    if (!newest || !oldest) {
-      return { statuses: inOrder(), isComplete: true };
-    }
-
-    for (const status of sinceId === null ? statuses : statuses.toReversed()) {
-      found.set(status.id, status);
-    }
-    cursor = sinceId === null ? { max_id: oldest.id } : { min_id: newest.id };
-  }
-
-  return { statuses: inOrder(), isComplete: false };
-}
-
-/** The post may be one of the statuses that were not read. */
-export function tooMany(): NetworkError {
-  const message = `The account has over ${maxPages * pageSize} newer posts, too many to search.`;
-  return new NetworkError('unconfirmed', message, { accepted: 'unknown' });
-}
+    const posts = await page(access, accountId, query, 'reconcile');
+    return sinceId === null
+      ? { posts, next: posts.at(-1)?.id }
+      : { posts: posts.toReversed(), next: posts.at(0)?.id };
+  },
+});
 
 const page = (
   access: TokenAccess,
