@@ -1,3 +1,4 @@
+import { findingOf } from '../find-own.ts';
 import type { Purpose } from '../http.ts';
 import {
   NetworkError,
@@ -10,6 +11,7 @@ import {
   type PublishStep,
   type Removal,
 } from '../network.ts';
+import { onlyPart } from '../only-part.ts';
 import { keptUpload } from '../uploads/resumable.ts';
 import { accessWith, type LinkedinAccess } from './client.ts';
 import { createComment, deleteComment, findComments } from './comments.ts';
@@ -57,10 +59,10 @@ export function createLinkedinNetwork(version: string): Network {
       const { part, post } = placeOf(step);
       const access = open(connection, 'reconcile');
       const author = authorOf(connection);
-      const found = post
-        ? await findComments(access, author, part, post)
+      const finding = post
+        ? findingOf(await findComments(access, author, part, post))
         : await findPosts(access, author, part, keptCard(connection, part));
-      return findingOf(found, part);
+      return withDoubt(finding, part);
     },
     remove: async (connection, live): Promise<Removal> => {
       const [post, comment] = live;
@@ -108,32 +110,25 @@ const authorOf = ({ remoteId: urn, settings }: Connection): Author => ({
  * An absent part that may exist all the same is marked `isDoubted`: when LinkedIn calls the next send a duplicate, the
  * existing post may be this part.
  *
- * @param found Null when LinkedIn does not show posts.
+ * @param finding Null when LinkedIn does not show posts.
  * @throws NetworkError `unconfirmed` when LinkedIn might not recognise the second send as a duplicate.
  */
-function findingOf(found: readonly SentPart[] | null, { text, data }: PreparedPart): Finding {
-  if (found === null && text.trim() === '') {
+function withDoubt(finding: Finding | null, { text, data }: PreparedPart): Finding {
+  if (finding === null && text.trim() === '') {
     const message =
       'LinkedIn does not show posts to this app, and it may not recognise a duplicate of a post without a text.';
     throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
   }
 
-  if (found && found.length > 0) {
-    return { kind: 'found', candidates: found.map((sent) => [sent]) };
+  if (finding?.kind === 'found') {
+    return finding;
   }
 
   const noted: Prepared = { ...preparedOf(data), isDoubted: true };
-  return { kind: 'absent', data: [noted], isHidden: found === null };
+  return { kind: 'absent', data: [noted], isHidden: finding === null };
 }
 
 /** @param post The post that the part is a comment on, if it is one. */
 type Place = { readonly part: PreparedPart; readonly post: SentPart | undefined };
 
-function placeOf({ parts, sent }: PublishStep): Place {
-  const [part, ...more] = parts;
-  if (!part || more.length > 0) {
-    throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);
-  }
-
-  return { part, post: sent[0] };
-}
+const placeOf = (step: PublishStep): Place => ({ part: onlyPart(step), post: step.sent[0] });

@@ -1,6 +1,7 @@
 import type { Json } from '../../domain/json-schema.ts';
 import { answerReader, comparedText } from '../answer.ts';
-import { NetworkError, type PreparedPart, type Removal, type SentPart } from '../network.ts';
+import { findOwn, type OwnPosts } from '../find-own.ts';
+import type { Finding, PreparedPart, Removal, SentPart } from '../network.ts';
 import { answerOf, call, remove, type LinkedinAccess } from './client.ts';
 
 /** The posting account, and the website that shows its posts. */
@@ -98,36 +99,36 @@ const pageSize = 100;
 const maxPages = 10;
 
 /**
- * The author's posts that may be this part, oldest first.
+ * Searches the author's posts for a part.
  *
  * @returns null when LinkedIn does not show the author's posts to this app: members' posts need `r_member_social`,
  *   which few apps get.
- * @throws NetworkError `unconfirmed` when there are too many posts to check.
  */
 export async function findPosts(
   access: LinkedinAccess,
   author: Author,
   part: PreparedPart,
   card: Warned,
-): Promise<readonly SentPart[] | null> {
+): Promise<Finding | null> {
   const prepared = preparedOf(part.data);
-  const found: SentPart[] = [];
-  for (let page = 0; page < maxPages; page += 1) {
-    const posts = await listPosts(access, author.urn, page * pageSize);
-    if (posts === null) {
-      return null;
-    }
-
-    const fitting = posts.filter((post) => fits(post, part, prepared));
-    found.push(...fitting.map(({ id }) => sentPartOf(author, id, card)));
-    const isOver = posts.some((post) => !mayBeOf(prepared, timeOf(post)));
-    if (posts.length < pageSize || isOver) {
-      return found.toReversed();
-    }
-  }
-
-  const message = `The account has over ${maxPages * pageSize} newer posts, too many to search.`;
-  throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
+  let isShown = true;
+  const own: OwnPosts<ListedPost, number> = {
+    mostPages: maxPages,
+    tooMany: `The account has over ${maxPages * pageSize} newer posts`,
+    page: async (start = 0) => {
+      const posts = await listPosts(access, author.urn, start);
+      isShown = posts !== null;
+      const isFull = posts !== null && posts.length >= pageSize;
+      const isOver = !isFull || posts.some((post) => !mayBeOf(prepared, timeOf(post)));
+      return { posts: posts ?? [], next: isOver ? undefined : start + pageSize };
+    },
+  };
+  const finding = await findOwn(own, (posts) =>
+    posts
+      .filter((post) => fits(post, part, prepared))
+      .map(({ id }) => sentPartOf(author, id, card)),
+  );
+  return isShown ? finding : null;
 }
 
 type ListedPost = {
