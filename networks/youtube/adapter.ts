@@ -1,4 +1,5 @@
 import type { Json } from '../../domain/json-schema.ts';
+import { findingOf } from '../find-own.ts';
 import type { TokenAccess } from '../http.ts';
 import type {
   Connection,
@@ -11,6 +12,7 @@ import type {
   PublishStep,
   Removal,
 } from '../network.ts';
+import { onlyPart } from '../only-part.ts';
 import { keptUploads } from '../uploads/resumable.ts';
 import { accessWith, deleteResource } from './client.ts';
 import { createComment, findComments } from './comments.ts';
@@ -85,7 +87,7 @@ export const youtubeNetwork: Network = {
     const [video] = step.sent;
     if (video) {
       const author = { remoteId: connection.remoteId, settings };
-      return findingOf(await findComments(access, part, video, author));
+      return findComments(access, part, video, author);
     }
 
     const known = await askKept(connection, access, part);
@@ -94,8 +96,7 @@ export const youtubeNetwork: Network = {
     }
 
     const sinceMs = readPrepared(part.data)?.sinceMs ?? 0;
-    const videos = await findVideos(access, part, sinceMs, settings);
-    return findingOf(videos.map((one) => sentVideo(one, settings)));
+    return findVideos(access, part, sinceMs, settings);
   },
 
   remove(connection: Connection, live: readonly SentPart[]): Promise<Removal> {
@@ -138,22 +139,8 @@ async function askKept(
   return lacksBytes ? { kind: 'absent' } : null;
 }
 
-const findingOf = (posts: readonly SentPart[]): Finding =>
-  posts.length > 0
-    ? { kind: 'found', candidates: posts.map((post) => [post]) }
-    : { kind: 'absent' };
-
 const ownSettings = ({ settings, remoteId }: Connection): YoutubeSettings =>
   settingsOf(settings, remoteId);
 
 /** Reads the value that `upload` returned instead of a file id. */
 const uploadIn = ([file = '']: readonly string[]): Upload => JSON.parse(file) as Upload;
-
-function onlyPart({ parts }: PublishStep): PreparedPart {
-  const [part, ...more] = parts;
-  if (!part || more.length > 0) {
-    throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);
-  }
-
-  return part;
-}

@@ -1,8 +1,9 @@
 import type { youtube_v3 } from '@googleapis/youtube';
 import { normalized } from '../../domain/texts.ts';
 import { answerReader, comparedText } from '../answer.ts';
+import { findOwn, type OwnPosts } from '../find-own.ts';
 import type { TokenAccess } from '../http.ts';
-import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
+import type { Finding, PreparedPart, SentPart } from '../network.ts';
 import { answerOf, call, get, idSchema } from './client.ts';
 import type { YoutubeSettings } from './connect.ts';
 import { sentVideo, videosWith } from './videos.ts';
@@ -99,37 +100,30 @@ export async function createComment(
   return sentComment(thread, video, settings);
 }
 
-/**
- * The channel's own comments under a video with a text, oldest first.
- *
- * @throws NetworkError `unconfirmed` when there are too many comments to read.
- */
-export async function findComments(
+/** Searches the comments under a video for the channel's own one with a text. */
+export const findComments = (
   access: TokenAccess,
   { text }: PreparedPart,
   video: SentPart,
   author: { readonly remoteId: string; readonly settings: YoutubeSettings },
-): Promise<SentPart[]> {
-  const found: SentPart[] = [];
-  let pageToken: string | undefined;
-  for (let pages = 0; pages < maxPages; pages += 1) {
-    const page = await pageOf(access, video, pageToken);
-    for (const thread of page.items ?? []) {
-      const { textOriginal, authorChannelId } = thread.snippet?.topLevelComment?.snippet ?? {};
-      if (authorChannelId?.value === author.remoteId && isSame(textOriginal ?? '', text)) {
-        found.unshift(sentComment(thread, video, author.settings));
-      }
-    }
-
-    pageToken = page.nextPageToken;
-    if (pageToken === undefined) {
-      return found;
-    }
-  }
-
-  const message = `The video has over ${maxPages * 100} comments, too many to search.`;
-  throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
-}
+): Promise<Finding> => {
+  const comments: OwnPosts<Thread, string> = {
+    mostPages: maxPages,
+    tooMany: `The video has over ${maxPages * 100} comments`,
+    page: async (token) => {
+      const { items = [], nextPageToken } = await pageOf(access, video, token);
+      return { posts: items, next: nextPageToken };
+    },
+  };
+  return findOwn(comments, (threads) =>
+    threads
+      .filter(({ snippet }) => {
+        const { textOriginal = '', authorChannelId } = snippet?.topLevelComment?.snippet ?? {};
+        return authorChannelId?.value === author.remoteId && isSame(textOriginal, text);
+      })
+      .map((thread) => sentComment(thread, video, author.settings)),
+  );
+};
 
 async function pageOf(access: TokenAccess, video: SentPart, pageToken?: string): Promise<Page> {
   const query = {

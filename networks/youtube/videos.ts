@@ -1,6 +1,7 @@
 import { answerReader } from '../answer.ts';
+import { findOwn, type OwnPosts } from '../find-own.ts';
 import type { TokenAccess, Purpose } from '../http.ts';
-import { type SentPart, NetworkError, type PreparedPart } from '../network.ts';
+import type { Finding, PreparedPart, SentPart } from '../network.ts';
 import { answerOf, get, idSchema } from './client.ts';
 import type { YoutubeSettings } from './connect.ts';
 import { videoOf, markOf } from './metadata.ts';
@@ -143,32 +144,29 @@ const maxPages = 4;
 const clockSkewMs = 10 * 60_000;
 
 /**
- * The channel's uploads since the part was prepared that may be its video, oldest first. Used when the session cannot
- * tell any more.
+ * Searches the channel's uploads since the part was prepared for its video. Used when the session cannot tell any more.
  *
  * The part's mark in the tags is proof. When the tags had no room for the mark, title, description and tags are
  * compared.
- *
- * @throws NetworkError `unconfirmed` when there are too many uploads to read.
  */
-export async function findVideos(
+export const findVideos = (
   access: TokenAccess,
   part: PreparedPart,
   sinceMs: number,
   settings: YoutubeSettings,
-): Promise<Video[]> {
-  const ids = await uploadsSince(access, sinceMs - clockSkewMs, settings);
-  const videos: Video[] = [];
-  for (let from = 0; from < ids.length; from += mostVideos) {
-    const some = ids.slice(from, from + mostVideos);
-    videos.push(...(await videosWith(access, some, 'snippet,status', 'reconcile')));
-  }
+): Promise<Finding> =>
+  findOwn(uploadsSince(access, sinceMs - clockSkewMs, settings), async (uploads) => {
+    const videos: Video[] = [];
+    for (let from = 0; from < uploads.length; from += mostVideos) {
+      const ids = uploads.slice(from, from + mostVideos).map(({ id }) => id);
+      videos.push(...(await videosWith(access, ids, 'snippet,status', 'reconcile')));
+    }
 
-  const oldestFirst = ids
-    .toReversed()
-    .flatMap((id) => videos.find((video) => video.id === id) ?? []);
-  return oldestFirst.filter((video) => isOf(video, part));
-}
+    return uploads
+      .flatMap(({ id }) => videos.find((video) => video.id === id) ?? [])
+      .filter((video) => isOf(video, part))
+      .map((video) => sentVideo(video, settings));
+  });
 
 function isOf({ snippet = {} }: Video, part: PreparedPart): boolean {
   const { title, description, tags } = videoOf(part).snippet;
@@ -189,27 +187,20 @@ function isOf({ snippet = {} }: Video, part: PreparedPart): boolean {
   );
 }
 
-/** Newest first. */
-async function uploadsSince(
+const uploadsSince = (
   access: TokenAccess,
   sinceMs: number,
   { uploadsPlaylist }: YoutubeSettings,
-): Promise<string[]> {
-  const ids: string[] = [];
-  let pageToken: string | undefined;
-  for (let pages = 0; pages < maxPages; pages += 1) {
-    const { items = [], nextPageToken } = await pageOf(access, uploadsPlaylist, pageToken);
+): OwnPosts<{ readonly id: string }, string> => ({
+  mostPages: maxPages,
+  tooMany: `The channel has over ${maxPages * mostVideos} newer videos`,
+  page: async (token) => {
+    const { items = [], nextPageToken } = await pageOf(access, uploadsPlaylist, token);
     const newer = items.filter(({ snippet }) => !(Date.parse(snippet.publishedAt) < sinceMs));
-    ids.push(...newer.map(({ snippet }) => snippet.resourceId.videoId));
-    if (newer.length < items.length || nextPageToken === undefined) {
-      return [...new Set(ids)];
-    }
-    pageToken = nextPageToken;
-  }
-
-  const message = `The channel has over ${maxPages * mostVideos} newer videos, too many to search.`;
-  throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
-}
+    const posts = newer.map(({ snippet }) => ({ id: snippet.resourceId.videoId }));
+    return { posts, next: newer.length < items.length ? undefined : nextPageToken };
+  },
+});
 
 async function pageOf(access: TokenAccess, playlistId: string, pageToken?: string): Promise<Page> {
   const query = {
