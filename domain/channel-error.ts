@@ -60,10 +60,15 @@ export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
  * The end of an error message: what happens next after a failed attempt, and what the user can do.
  *
  * @param retryAtMs The time of the next attempt, in milliseconds since 1970; null when there is none.
+ * @param isPartLive A part of the post is on the network, and a new post would repeat it.
  */
-export function failureAdvice(code: ChannelErrorCode, retryAtMs: number | null): string {
+export function failureAdvice(
+  code: ChannelErrorCode,
+  retryAtMs: number | null,
+  isPartLive = false,
+): string {
   if (retryAtMs === null) {
-    return finalAdvice[code];
+    return isPartLive && needsNewPost.has(code) ? adviceWithLiveParts : finalAdvice[code];
   }
 
   const next = code === 'processing' ? 'The next check is' : 'The next attempt is';
@@ -80,12 +85,18 @@ export const adviceInDoubt = (reconcileAtMs: number): string =>
 
 const byCopy = ' (POST /posts/{id}/copy with {"only": "failed"} leaves out the other channels).';
 
+const needsNewPost: ReadonlySet<ChannelErrorCode> = new Set([
+  'content_refused',
+  'media_refused',
+  'duplicate',
+]);
+const adviceWithLiveParts = `It is not retried automatically, and a new post would repeat what is live. Add the rest on the network by hand, or remove what is live (POST /posts/{id}/unpublish with this channel in channel_ids) and then make a new post${byCopy}`;
+
 /** The advice when no automatic step follows. */
 export const finalAdvice: Readonly<Record<ChannelErrorCode, string>> = {
   content_refused: `It is not retried automatically: make a new post with content that the network accepts${byCopy}`,
   media_refused: `It is not retried automatically: make a new post with another file${byCopy}`,
-  duplicate:
-    'It is not retried automatically: make a new post with another text, if it is to go out once more.',
+  duplicate: `It is not retried automatically: make a new post with another text, if it is to go out once more${byCopy}`,
   access_lost: 'Connect the channel again, then retry the post.',
   disconnected: 'Connect the account again, then retry the post.',
   permission_missing: 'Connect the channel again with the permission to post, then retry the post.',
@@ -115,7 +126,7 @@ export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
   content_refused: {
     retryable: false,
     meaning:
-      'The network refused the content. Make a draft for the failed channels with `POST /posts/{id}/copy` and `{"only": "failed"}`, and change its content.',
+      'The network refused the content. Make a draft for the failed channels with `POST /posts/{id}/copy` and `{"only": "failed"}`, and change its content. If the channel has a `url`, unpublish it there first: a copy sends the whole thread.',
   },
   media_refused: {
     retryable: false,
@@ -124,7 +135,8 @@ export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
   },
   duplicate: {
     retryable: false,
-    meaning: 'The network has an equal post of this account. Make a new post with another text.',
+    meaning:
+      'The network has an equal post of this account. Make a draft as for `content_refused`, with another text.',
   },
   access_lost: {
     retryable: false,

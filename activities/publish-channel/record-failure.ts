@@ -92,7 +92,7 @@ export async function recordFailure(
     }
 
     const code = next.kind === 'retry' || fate === 'cancelled' ? 'cancelled' : next.code;
-    const end = await recordEnd(em, job, { ...report, code });
+    const end = await recordEnd(em, job, { ...report, code, isPartLive });
     await refinalizeCancelled(em, job, {
       publicUrl: deps.publicUrl,
       rules: deps.rules,
@@ -180,9 +180,11 @@ const codeOfEnd = (status: ChannelStatus, code: ChannelErrorCode | null): Channe
 async function recordEnd(
   em: Em,
   job: PublishJob,
-  { message, code, isInDoubt }: FailureReport,
+  { message, code, isInDoubt, isPartLive }: FailureReport & { readonly isPartLive: boolean },
 ): Promise<ChannelStatus> {
-  const error = isInDoubt ? unconfirmedText(message) : `${message} ${failureAdvice(code, null)}`;
+  const error = isInDoubt
+    ? unconfirmedText(message)
+    : `${message} ${failureAdvice(code, null, isPartLive)}`;
   const end = isInDoubt ? unconfirmedValues(error) : failedValues({ code, error });
   await query(
     em,

@@ -33,7 +33,7 @@ export const copyCall = (deps: ApiDeps): Route =>
     tag: 'Posts',
     summary: 'Make a draft with the content of a post',
     description:
-      'Any post can be copied, with its texts, options and files. Disconnected channels and deleted files are left out, and `warning` names them. To send the same post again to the channels that failed, retry it instead.',
+      'Any post can be copied, with its texts, options and files. Disconnected channels and deleted files are left out, and `warning` names them, and parts that are live on a channel where the post failed: the copy sends these again. To send the same post again to the channels that failed, retry it instead.',
     requestHeaders: idempotencyHeader,
     body: fields({
       only: {

@@ -1,5 +1,6 @@
 import { lockPost, type PostOnChannel, type WholePost } from '../../db/repositories/posts.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
+import { isSent, linksOf } from '../../domain/live-parts.ts';
 import { plainFault, type ContentFault } from '../../domain/warnings.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import type { Caller } from '../context.ts';
@@ -59,7 +60,9 @@ export async function copyPost(
   }
 
   try {
-    return await createPost(deps, caller, input, key, { notes: notesOf(gone, deleted) });
+    return await createPost(deps, caller, input, key, {
+      notes: [...notesOf(gone, deleted), ...notesOnLive(postId, channels)],
+    });
   } catch (error) {
     // A channel or a file is gone since it was read, or the network has other options now. The request is not at fault.
     if (error instanceof AppError && contentCodes.has(error.code)) {
@@ -145,5 +148,16 @@ const notesOf = (gone: string, deleted: readonly string[]): ContentFault[] => [
     ? [plainFault(`Files of the copied post were deleted: ${deleted.join(', ')}.`)]
     : []),
 ];
+
+/** Warnings about channels where the copied post went out in part. */
+const notesOnLive = (postId: string, channels: readonly PostOnChannel[]): ContentFault[] =>
+  channels
+    .filter(({ row, parts }) => row.status !== 'published' && parts.some(isSent))
+    .map((channel) =>
+      plainFault(
+        `A part of the copied post is live on ${namesOfChannels([channel])}: ${linksOf(channel.parts.filter(isSent))}. This copy sends it again, unless POST /posts/${postId}/unpublish with this channel in channel_ids removes it first.`,
+        'same_text',
+      ),
+    );
 
 const nothingToCopy = (message: string): AppError => new AppError('nothing_to_copy', message);

@@ -29,7 +29,10 @@ export const sameText = ({ workspaceId, postId }: Place): RawBuilder<unknown> =>
   where pc.workspace_id = ${workspaceId}::uuid and pc.channel_id = c.channel_id and pc.text_hash = c.text_hash
     and pc.text_due_at between c.due_at - interval '24 hours' and c.due_at + interval '24 hours'
     and pc.post_id is distinct from ${postId}::uuid
-    and pc.status in ('scheduled', 'publishing', 'retrying', 'published', 'unconfirmed') and pc.gone_at is null
+    and (pc.status in ('scheduled', 'publishing', 'retrying', 'published', 'unconfirmed') or pc.status = 'failed' and exists (
+      select 1 from post_parts pp
+      where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and pp.state = 'sent'))
+    and pc.gone_at is null
   order by pc.text_due_at limit 1`;
 
 /** Finds the warnings of {@link sameText}, by channel id. */

@@ -249,14 +249,18 @@ test('a copy is a draft with the texts, options and files of the post', async (t
   t.is((await client.patch(`/posts/${copy.id}`, { schedule_in_minutes: 60 })).status, 200);
 });
 
-test('a copy of the failed channels leaves out the others, and a copy without failed channels is refused', async (t) => {
+test('a copy of the failed channels leaves out the others and warns of live parts, and a copy without failed channels is refused', async (t) => {
   const { client, a, b } = await workspace();
-  const partly = new Map([[a, 'published' as const], [b, 'failed' as const]]); // prettier-ignore
+  const partly = new Map([[a, 'failed' as const], [b, 'published' as const]]); // prettier-ignore
   const id = await endedPost(api.punctual, client, partly);
+  await storePart(id, 'sent', 600);
   const reply = await client.post(`/posts/${id}/copy`, { only: 'failed' });
   const channelsOf = (post: { channels: { channel_id: string }[] }) =>
     post.channels.map((channel) => channel.channel_id);
-  t.deepEqual(channelsOf(reply.body.post), [b]);
+  t.deepEqual(channelsOf(reply.body.post), [a]);
+  const live =
+    'part of the copied post is live on .* https://social\\.test/part\\. .* sends it again';
+  t.regex(reply.body.post.warning, new RegExp(live, 'v'));
 
   const doubtful = await endedPost(api.punctual, client, new Map([[a, 'unconfirmed']]));
   const refused = await client.post(`/posts/${doubtful}/copy`, { only: 'failed' });
