@@ -92,6 +92,10 @@ const needsNewPost: ReadonlySet<ChannelErrorCode> = new Set([
 ]);
 const adviceWithLiveParts = `It is not retried automatically, and a new post would repeat what is live. Add the rest on the network by hand, or remove what is live (POST /posts/{id}/unpublish with this channel in channel_ids) and then make a new post${byCopy}`;
 
+/** @param what The post, or the part of it that is in doubt. */
+export const settleAdvice = (what: string): string =>
+  `It is not sent again automatically, so that it cannot go out twice. Look at the account, then settle this channel: say where ${what} is, or that it is not there.`;
+
 /** The advice when no automatic step follows. */
 export const finalAdvice: Readonly<Record<ChannelErrorCode, string>> = {
   content_refused: `It is not retried automatically: make a new post with content that the network accepts${byCopy}`,
@@ -108,8 +112,7 @@ export const finalAdvice: Readonly<Record<ChannelErrorCode, string>> = {
     'The network has the post: look at the account, and if it is not there, retry the post.',
   cancelled: 'Give the post a new time to send the rest.',
   too_late: 'A day has passed since its time. Retry the post if it is still to go out.',
-  unconfirmed:
-    'It is not sent again automatically, so that it cannot go out twice. Look at the account, then settle this channel: say where the post is, or that it is not there.',
+  unconfirmed: settleAdvice('the post'),
   not_published: 'Retry the post to send it.',
   internal: 'Retry the post after the operator has fixed the problem.',
 };

@@ -16,7 +16,7 @@ import { refinalizeCancelled } from '../../db/refinalize-post.ts';
 import {
   adviceInDoubt,
   failureAdvice,
-  finalAdvice,
+  settleAdvice,
   type ChannelErrorCode,
   type NetworkLimit,
 } from '../../domain/channel-error.ts';
@@ -92,7 +92,10 @@ export async function recordFailure(
     }
 
     const code = next.kind === 'retry' || fate === 'cancelled' ? 'cancelled' : next.code;
-    const end = await recordEnd(em, job, { ...report, code, isPartLive });
+    const advice = isInDoubt
+      ? settleAdvice(nameOfDoubted(deps, job, entries))
+      : failureAdvice(code, null, isPartLive);
+    const end = await recordEnd(em, job, { ...report, code, advice });
     await refinalizeCancelled(em, job, {
       publicUrl: deps.publicUrl,
       rules: deps.rules,
@@ -180,11 +183,9 @@ const codeOfEnd = (status: ChannelStatus, code: ChannelErrorCode | null): Channe
 async function recordEnd(
   em: Em,
   job: PublishJob,
-  { message, code, isInDoubt, isPartLive }: FailureReport & { readonly isPartLive: boolean },
+  { message, code, isInDoubt, advice }: FailureReport & { readonly advice: string },
 ): Promise<ChannelStatus> {
-  const error = isInDoubt
-    ? unconfirmedText(message)
-    : `${message} ${failureAdvice(code, null, isPartLive)}`;
+  const error = `${isInDoubt ? unconfirmedText(message) : message} ${advice}`;
   const end = isInDoubt ? unconfirmedValues(error) : failedValues({ code, error });
   await query(
     em,
@@ -246,4 +247,18 @@ const inDoubtText = (message: string, code: ChannelErrorCode, atMs: number): str
 
 /** For a part whose outcome no further reconcile will determine. */
 const unconfirmedText = (message: string): string =>
-  `The network may or may not have this post: it was asked to publish, but the result could not be determined. (${message}) ${finalAdvice.unconfirmed}`;
+  `The network may or may not have this post: it was asked to publish, but the result could not be determined. (${message})`;
+
+/** The part whose outcome is unknown, for the advice. */
+function nameOfDoubted(
+  { rules }: Pick<ActivityDeps, 'rules'>,
+  { platform }: Pick<PublishJob, 'platform'>,
+  entries: readonly LedgerEntry[],
+): string {
+  const part = entries.find(isOpen)?.part ?? 0;
+  if (rules[platform]?.comments) {
+    return part === 0 ? 'the post' : 'the first comment';
+  }
+
+  return entries.length > 1 ? `part ${part + 1}` : 'the post';
+}

@@ -1,7 +1,9 @@
+import type { PostPart } from '../../db/entities/post-channels.ts';
 import type { Channel } from '../../db/entities/channels.ts';
 import { postAt, type FoundPost } from '../../db/ledger/outcomes.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
+import { isSent } from '../../domain/live-parts.ts';
 import { addressFault, postAddress } from '../../domain/texts.ts';
 import type { ServiceDeps } from '../deps.ts';
 
@@ -55,6 +57,27 @@ export function foundAt(
 function invalidUrl(message: string): AppError {
   const details = [{ path: '/url', message }];
   return new AppError('invalid_request', `url ${message}.`, { details });
+}
+
+/**
+ * Refuses the URL of a part of the thread that is known to be live.
+ *
+ * @param inDoubt The part that is asked for, from 0.
+ * @throws AppError `invalid_request`
+ */
+export function assertNotLive(
+  parts: readonly PostPart[],
+  { url, remoteId }: FoundPost,
+  inDoubt: number,
+): void {
+  const known = parts
+    .filter(isSent)
+    .find((part) => part.url === url || (remoteId !== null && part.remoteId === remoteId));
+  if (known && known.part !== inDoubt) {
+    throw invalidUrl(
+      `is that of part ${known.part + 1} of the thread, which is known to be live. Send the URL of part ${inDoubt + 1}, or null only if part ${inDoubt + 1} is not there`,
+    );
+  }
 }
 
 /**

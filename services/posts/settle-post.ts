@@ -15,7 +15,7 @@ import type { DeliveryToSync } from '../../domain/to-sync.ts';
 import { longestAppearanceMs } from '../../networks/content-rules.ts';
 import type { PostChange } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { assertFree, foundAt, readUrl, type KnowsPages } from './found-post.ts';
+import { assertFree, assertNotLive, foundAt, readUrl, type KnowsPages } from './found-post.ts';
 
 /** The finding of a person who checked the account. */
 type Settlement = {
@@ -66,6 +66,7 @@ export async function settlePost(
     const first = parts.find(isOpen)?.part ?? 0;
     const found = url === null ? null : foundAt(deps.networks, account, url, first);
     if (found !== null) {
+      assertNotLive(parts, found, first);
       await assertFree(em, { workspaceId, channelId, postChannelId: row.id }, found);
     }
 

@@ -57,3 +57,14 @@ test('a thread with the texts of one that failed after its first part has a warn
   const { warnings } = await steps.show(await create({ schedule_in_minutes: 60 }));
   t.regex(warnings[0]?.message ?? '', new RegExp(`^Post ${post} has the same text`, 'v'));
 });
+
+test('the address of a live part is refused for the part in doubt, which the error names', async (t) => {
+  const { steps, post, channel, shown, url } = await endedMidway(t, inDoubt);
+  t.regex(shown?.error ?? '', /say where part 2 is, or that it is not there\.$/v);
+  await t.throwsAsync(steps.settle(post, channel, url), {
+    code: 'invalid_request',
+    message:
+      'url is that of part 1 of the thread, which is known to be live. Send the URL of part 2, or null only if part 2 is not there.',
+  });
+  t.is((await steps.show(post)).channels[0]?.status, 'unconfirmed');
+});
