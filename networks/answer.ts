@@ -46,21 +46,47 @@ const mapValues = <A, B>(values: Readonly<Record<string, A>>, change: (value: A)
 /** A text that is compared with a sent one, which a cut would make another one. As long as an answer may be. */
 export const comparedText = { type: 'string', maxLength: 2 * 1024 * 1024 };
 
-/** In bytes. Errors are read several times, and two megabytes of brackets take 100 ms and 40 MB each time. */
+/** In bytes. Errors are read several times. */
 const longestError = 64 * 1024;
 
-/** The response body as JSON; undefined when it is truncated, invalid or a very long error. */
-export function jsonOf(response: EgressResponse): unknown {
-  const isLongError = response.status >= 400 && response.body.length > longestError;
-  if (response.truncated || isLongError) {
+/** The response body as JSON; undefined when it is truncated, invalid, a very long error or expensive to parse. */
+export function jsonOf({ status, truncated, body }: EgressResponse): unknown {
+  const isLongError = status >= 400 && body.length > longestError;
+  if (truncated || isLongError || isExpensive(body)) {
     return undefined;
   }
 
   try {
-    return JSON.parse(response.body.toString('utf8'));
+    return JSON.parse(body.toString('utf8'));
   } catch {
     return undefined;
   }
+}
+
+/** Several times what a page of 40 statuses or 100 records has. */
+const [mostLevels, mostValues] = [64, 30_000];
+const [quotationMark, comma, escape, opening, closing] = Buffer.from('",\\{}');
+
+/** Two megabytes of brackets take the parser 400 ms, in which the process does nothing for other tenants. */
+function isExpensive(body: Buffer): boolean {
+  let isText = false;
+  let level = 0;
+  let values = 0;
+  for (let at = 0; at < body.length && level <= mostLevels && values <= mostValues; at += 1) {
+    const byte = body[at] ?? 0;
+    const bracket = byte | 0x20; // `[` as `{`, and `]` as `}`.
+    if (byte === escape) {
+      at += 1;
+    } else if (byte === quotationMark) {
+      isText = !isText;
+    } else if (!isText && (byte === comma || bracket === opening)) {
+      values += 1;
+      level += byte === comma ? 0 : 1;
+    } else if (!isText && bracket === closing) {
+      level -= 1;
+    }
+  }
+  return level > mostLevels || values > mostValues;
 }
 
 /**

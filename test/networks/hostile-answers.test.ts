@@ -1,0 +1,20 @@
+import test from 'ava';
+import { jsonOf } from '../../networks/answer.ts';
+
+test('an answer that takes the parser long is unreadable, and a large page is read', (t) => {
+  const read = (text: string) =>
+    jsonOf({ status: 200, headers: {}, body: Buffer.from(text), truncated: false });
+  const hostile = {
+    brackets: '['.repeat(900_000) + ']'.repeat(900_000),
+    objects: `${'{"a":'.repeat(65)}0${'}'.repeat(65)}`,
+    'empty arrays': `[${'[],'.repeat(600_000)}0]`,
+    'different names': `{${Array.from({ length: 100_000 }, (_, n) => `"${n}":0`).join(',')}}`,
+    'brackets after texts': String.raw`["\\","\"",${'['.repeat(70)}${']'.repeat(70)}]`,
+  };
+  for (const [name, text] of Object.entries(hostile)) {
+    t.is(read(text), undefined, name);
+  }
+  const tags = Array.from({ length: 200 }, (_, n) => ({ name: '[{,'.repeat(9), url: `#${n}` }));
+  const page = Array.from({ length: 40 }, () => ({ content: '\\"[{'.repeat(5000), tags }));
+  t.deepEqual(read(JSON.stringify(page)), page);
+});
