@@ -36,15 +36,13 @@ const minIntervalMs = 5 * 60_000;
 type Answer = Checked & { readonly at: string };
 
 /**
- * Runs `checkChannel` at most once in five minutes, and otherwise returns the last answer.
+ * Runs `checkChannel` at most once in five minutes, also if it fails, and otherwise returns the last answer.
  *
  * @returns null when the channel does not exist.
  */
 export async function throttledCheck(deps: CheckDeps, key: ChannelKey): Promise<Answer | null> {
   const now = deps.now();
   const own = sql`id = ${key.channelId} and workspace_id = ${key.workspaceId}`;
-  const write = (set: ReturnType<typeof sql>) =>
-    query(deps.orm.em.fork(), sql`update channels set ${set} where ${own} and checked_at = ${now}`);
   const claimed = await query(
     deps.orm.em.fork(),
     sql`update channels set checked_at = ${now} where ${own} and disconnected_at is null
@@ -54,15 +52,14 @@ export async function throttledCheck(deps: CheckDeps, key: ChannelKey): Promise<
     return lastAnswer(deps, key);
   }
 
-  try {
-    const checked = await checkChannel(deps, key);
-    const answer = checked && { ...checked, at: now.toISOString() };
-    await write(sql`check_answer = ${JSON.stringify(answer)}::jsonb`);
-    return answer;
-  } catch (error) {
-    await write(sql`checked_at = null`);
-    throw error;
-  }
+  const checked = await checkChannel(deps, key);
+  const answer = checked && { ...checked, at: now.toISOString() };
+  const stored = JSON.stringify(answer);
+  await query(
+    deps.orm.em.fork(),
+    sql`update channels set check_answer = ${stored}::jsonb where ${own} and checked_at = ${now}`,
+  );
+  return answer;
 }
 
 type LastCheck = {
@@ -87,7 +84,7 @@ async function lastAnswer({ orm, now }: CheckDeps, key: ChannelKey): Promise<Ans
     return { access: 'needs_reconnect', reason: row.error ?? 'Connect the channel again.', at };
   }
 
-  const reason = 'A check is already running. Try again in a few seconds.';
+  const reason = 'A check is running, or failed. Try again in five minutes.';
   return row.check_answer ?? { access: 'unknown', reason, at };
 }
 

@@ -18,12 +18,12 @@ const away = new NetworkError('network_unavailable', 'They are away.', { accepte
 async function checkable(t: ExecutionContext, forMs = 10 * hourMs) {
   const world = await granted(t, database().url, { forMs });
   const { steps, channel } = world;
-  const answers: (NetworkError | string)[] = [];
+  const answers: (Error | string)[] = [];
   const names: unknown[] = [];
   const checks = {
     a: async () => {
       const answer = answers.shift() ?? 'me';
-      if (answer instanceof NetworkError) {
+      if (answer instanceof Error) {
         throw answer;
       }
 
@@ -190,6 +190,16 @@ test('a channel is checked once in five minutes, and otherwise returns the last 
     ),
     null,
   );
+});
+
+test('a check that failed by a fault of the service counts as the one of its five minutes', async (t) => {
+  const { answers, pass } = await spaced(t);
+  answers.push(new TypeError('A fault.'), 'me');
+  await t.throwsAsync(pass.check(), { instanceOf: TypeError });
+  t.like(await pass.check(), { access: 'unknown' });
+  t.is(answers.length, 1);
+  pass.by(5 * 60_000);
+  t.like(await pass.check(), { access: 'connected' });
 });
 
 const handle = { label: 'Your handle', placeholder: 'me.bsky.social', required: true };
