@@ -1,4 +1,4 @@
-import { metricNames, NetworkError, type MetricName, type PostReading } from './network.ts';
+import { NetworkError, type MetricName, type PostReading } from './network.ts';
 
 /** Larger counts are ignored as errors. */
 const mostOfAnything = 1e12;
@@ -9,24 +9,39 @@ export const countIn = (value: unknown): number | undefined =>
     ? value
     : undefined;
 
-/** A count plus related ones, such as reposts and quotes; undefined without the first. */
-export const sumOf = (value: unknown, ...beside: readonly unknown[]): number | undefined => {
-  const count = countIn(value);
-  return count === undefined
-    ? undefined
-    : beside.reduce<number>((sum, more) => sum + (countIn(more) ?? 0), count);
-};
+/** The members of an answer that hold the metrics. Further members of a metric are added to its first one. */
+type MetricFields = Readonly<Partial<Record<MetricName, string | readonly string[]>>>;
 
-/** The reading of a post that exists. @param counts Any values; those that are not counts are left out. */
-export const readingOf = (counts: Readonly<Partial<Record<MetricName, unknown>>>): PostReading => ({
-  kind: 'read',
-  metrics: Object.fromEntries(
-    metricNames.flatMap((name) => {
-      const count = countIn(counts[name]);
-      return count === undefined ? [] : [[name, count]];
-    }),
-  ),
-});
+/** The reading of a post that exists. Values that are not counts are left out. */
+export function readingOf(answer: object, fields: MetricFields, countOf = countIn): PostReading {
+  const values: Readonly<Record<string, unknown>> = { ...answer };
+  const counts = Object.entries(fields).map(([name, members]) => {
+    const [first, ...beside] = [members].flat().map((member) => countOf(values[member]));
+    const sum = beside.reduce<number>((all, more) => all + (more ?? 0), first ?? 0);
+    return [name, first === undefined ? undefined : countIn(sum)];
+  });
+  return {
+    kind: 'read',
+    metrics: Object.fromEntries(counts.filter(([, count]) => count !== undefined)),
+  };
+}
+
+/**
+ * Adds the posts that one answer for several posts did not contain, and leaves out those that were not requested.
+ *
+ * @param absence Whether a post is gone; null when the network does not say so. A failure is repeated with the next
+ *   batch, and does not affect the other posts.
+ */
+export async function withMissing(
+  remoteIds: readonly string[],
+  read: Iterable<readonly [string, PostReading]>,
+  absence: (remoteId: string) => Promise<PostReading | null>,
+): Promise<Map<string, PostReading>> {
+  const readings = [...read].filter(([id]) => remoteIds.includes(id));
+  const missing = remoteIds.filter((id) => !readings.some(([known]) => known === id));
+  const gone = await readOneByOne(missing, (id) => absence(id).catch(() => null));
+  return new Map([...readings, ...gone]);
+}
 
 /** A reader's call may take a minute, and its last request half of that. */
 const usualPatienceMs = 20_000;

@@ -1,21 +1,12 @@
 import { answerReader } from '../answer.ts';
-import { countIn, readingOf, sumOf, readOneByOne } from '../metrics.ts';
+import { countIn, readingOf, withMissing } from '../metrics.ts';
 import type { Connection, MetricsReader, PostReading } from '../network.ts';
 import { errorName, xrpcQuery } from './client.ts';
 import { queryWithSession } from './session.ts';
 import { collection } from './thread.ts';
 
-type Viewed = {
-  readonly uri: string;
-  readonly likeCount?: unknown;
-  readonly replyCount?: unknown;
-  readonly repostCount?: unknown;
-  readonly quoteCount?: unknown;
-  readonly bookmarkCount?: unknown;
-};
-
 /** Reads the response of `app.bsky.feed.getPosts`. */
-const readPosts = answerReader<{ readonly posts: readonly Viewed[] }>({
+const readPosts = answerReader<{ readonly posts: readonly { readonly uri: string }[] }>({
   type: 'object',
   required: ['posts'],
   properties: {
@@ -65,19 +56,16 @@ async function read(
     parameters,
     readPosts,
   );
-  const viewed = posts.filter(({ uri }) => remoteIds.includes(uri));
-  const missing = remoteIds.filter((uri) => !viewed.some((post) => post.uri === uri));
-  const gone = await readOneByOne(missing, (uri) => absence(connection, uri));
-  return new Map([...viewed.map((post) => [post.uri, presentPost(post)] as const), ...gone]);
+  const viewed = posts.map((post) => [post.uri, readingOf(post, fields)] as const);
+  return withMissing(remoteIds, viewed, (uri) => absence(connection, uri));
 }
 
-const presentPost = (post: Viewed): PostReading =>
-  readingOf({
-    likes: post.likeCount,
-    comments: post.replyCount,
-    shares: sumOf(post.repostCount, post.quoteCount),
-    saves: post.bookmarkCount,
-  });
+const fields = {
+  likes: 'likeCount',
+  comments: 'replyCount',
+  shares: ['repostCount', 'quoteCount'],
+  saves: 'bookmarkCount',
+};
 
 /**
  * Reports a post as gone when the account's own server no longer has the record. An AppView may lag behind or hide a
@@ -87,8 +75,7 @@ async function absence(connection: Connection, uri: string): Promise<PostReading
   const rkey = uri.split('/').at(-1) ?? '';
   const method = 'com.atproto.repo.getRecord';
   const parameters = { repo: connection.remoteId, collection, rkey };
-  // A failed read is repeated with the next batch, and does not affect the other posts.
-  const response = await xrpcQuery(connection, method, parameters, 'prepare').catch(() => null);
-  const isGone = response?.status === 400 && errorName(response) === 'RecordNotFound';
+  const response = await xrpcQuery(connection, method, parameters, 'prepare');
+  const isGone = response.status === 400 && errorName(response) === 'RecordNotFound';
   return isGone ? { kind: 'gone' } : null;
 }

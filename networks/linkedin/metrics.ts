@@ -1,5 +1,5 @@
 import { answerReader } from '../answer.ts';
-import { countIn, readingOf, readOneByOne } from '../metrics.ts';
+import { countIn, readingOf, readOneByOne, withMissing } from '../metrics.ts';
 import type { Connection, MetricsReader, NetworkError, PostReading } from '../network.ts';
 import { accessWith, answerOf, ask, get, refusal, saidIn, type LinkedinAccess } from './client.ts';
 import { linkedinSettings } from './rules.ts';
@@ -71,14 +71,14 @@ async function memberReading(access: LinkedinAccess, urn: string): Promise<PostR
   const names = (Object.keys(metricTypes) as Name[]).filter(
     (name) => name !== 'saves' || access.version >= savesSince,
   );
-  const counts: Partial<Record<Name, unknown>> = {};
+  const counts: Record<string, unknown> = {};
   const refused: NetworkError[] = [];
   for (const name of names) {
     const point = await pointOf(access, entity, metricTypes[name]);
     if ('refusal' in point) {
       refused.push(point.refusal);
     } else {
-      counts[name] = point.count;
+      counts[metricTypes[name]] = point.count;
     }
   }
 
@@ -86,7 +86,9 @@ async function memberReading(access: LinkedinAccess, urn: string): Promise<PostR
   if (first && refused.length === names.length) {
     throw first;
   }
-  return Object.values(counts).some((count) => count !== undefined) ? readingOf(counts) : null;
+  return Object.values(counts).some((count) => count !== undefined)
+    ? readingOf(counts, metricTypes)
+    : null;
 }
 
 /** The URN as a Rest.li union; null for an entity without analytics. */
@@ -120,29 +122,10 @@ async function pointOf(
   return { count: points.elements[0]?.count };
 }
 
-async function readPage(
-  access: LinkedinAccess,
-  organization: string,
-  urns: readonly string[],
-): Promise<Readings> {
-  const readings = await pageReadings(access, organization, urns);
-  const missing = urns.filter((urn) => !readings.has(urn));
-  // A failed read is repeated with the next batch, and does not affect the other posts.
-  const gone = await readOneByOne(missing, (urn) => absence(access, urn).catch(() => null));
-  return new Map([...readings, ...gone]);
-}
-
-type Statistics = {
-  readonly impressionCount?: unknown;
-  readonly likeCount?: unknown;
-  readonly commentCount?: unknown;
-  readonly shareCount?: unknown;
-};
-
 type Element = {
   readonly share?: string;
   readonly ugcPost?: string;
-  readonly totalShareStatistics?: Statistics;
+  readonly totalShareStatistics?: object;
 };
 
 const readElements = answerReader<{ readonly elements: readonly Element[] }>({
@@ -171,40 +154,38 @@ const pageNeeds = 'the Community Management API and its permission rw_organizati
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/organizations/share-statistics
  */
-async function pageReadings(
+async function readPage(
   access: LinkedinAccess,
   organization: string,
   urns: readonly string[],
-): Promise<ReadonlyMap<string, PostReading>> {
+): Promise<Readings> {
   const ofKind = (kind: string, name: string): string[] => {
     const some = urns.filter((urn) => urn.startsWith(`urn:li:${kind}:`));
     return some.length > 0 ? [`${name}=List(${some.map(encodeURIComponent).join(',')})`] : [];
   };
   const posts = [...ofKind('share', 'shares'), ...ofKind('ugcPost', 'ugcPosts')];
   if (posts.length === 0) {
-    return new Map(); // Without posts, the request would return the statistics of the whole page.
+    // Without posts, the request would return the statistics of the whole page.
+    return withMissing(urns, [], (urn) => absence(access, urn));
   }
 
   const entity = `organizationalEntity=${encodeURIComponent(organization)}`;
   const query = ['q=organizationalEntity', entity, ...posts].join('&');
   const path = `/rest/organizationalEntityShareStatistics?${query}`;
   const request = { method: 'GET', path, purpose: 'prepare', needs: pageNeeds } as const;
-  const answer = await ask(access, request, readElements);
-  return new Map(
-    answer.elements.flatMap(({ share, ugcPost, totalShareStatistics: totals }) => {
-      const urn = share ?? ugcPost ?? '';
-      return totals && urns.includes(urn) ? [[urn, presentStatistics(totals)] as const] : [];
-    }),
+  const { elements } = await ask(access, request, readElements);
+  const readings = elements.flatMap(({ share, ugcPost, totalShareStatistics: totals }) =>
+    totals ? [[share ?? ugcPost ?? '', readingOf(totals, pageFields)] as const] : [],
   );
+  return withMissing(urns, readings, (urn) => absence(access, urn));
 }
 
-const presentStatistics = (totals: Statistics): PostReading =>
-  readingOf({
-    impressions: totals.impressionCount,
-    likes: totals.likeCount,
-    comments: totals.commentCount,
-    shares: totals.shareCount,
-  });
+const pageFields = {
+  impressions: 'impressionCount',
+  likes: 'likeCount',
+  comments: 'commentCount',
+  shares: 'shareCount',
+};
 
 /**
  * Whether a post without metrics is gone: null while it exists, and where this app may not see posts.

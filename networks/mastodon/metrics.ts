@@ -1,21 +1,11 @@
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import type { TokenAccess } from '../http.ts';
 import { answerReader, jsonOf, retryAtMs } from '../answer.ts';
-import { countIn, readingOf, sumOf, readOneByOne } from '../metrics.ts';
+import { countIn, readingOf, readOneByOne } from '../metrics.ts';
 import { NetworkError, type Connection, type MetricsReader, type PostReading } from '../network.ts';
 import { accessWith, get, getAs, readRefusal, refusal, unreadable } from './client.ts';
 
-/** Counts are checked one by one, because other servers may format them differently. */
-type Counted = {
-  readonly id: string;
-  readonly favourites_count?: unknown;
-  readonly replies_count?: unknown;
-  readonly reblogs_count?: unknown;
-  /** Since Mastodon 4.5. */
-  readonly quotes_count?: unknown;
-};
-
-const readCounted = answerReader<Counted>({
+const readCounted = answerReader<{ readonly id: string }>({
   type: 'object',
   required: ['id'],
   properties: { id: { type: 'string' } },
@@ -72,12 +62,15 @@ function readingIn(access: TokenAccess, id: string, response: EgressResponse): P
   if (status?.id !== id) {
     throw unreadable('prepare');
   }
-  return readingOf({
-    likes: status.favourites_count,
-    comments: status.replies_count,
-    shares: sumOf(status.reblogs_count, status.quotes_count),
-  });
+  return readingOf(status, fields);
 }
+
+/** Quotes are counted since Mastodon 4.5. */
+const fields = {
+  likes: 'favourites_count',
+  comments: 'replies_count',
+  shares: ['reblogs_count', 'quotes_count'],
+};
 
 /** When reads of an account may continue, in milliseconds since 1970. Kept per process, by its egress. */
 const pauses = new WeakMap<Egress, Map<string, number>>();

@@ -1,6 +1,6 @@
 import type { Schemas } from '@xdevplatform/xdk';
 import { answerReader } from '../answer.ts';
-import { readingOf, sumOf } from '../metrics.ts';
+import { readingOf } from '../metrics.ts';
 import type { Connection, MetricsReader, PostReading } from '../network.ts';
 import { accessWith, ask, idSchema, type Wire } from './client.ts';
 
@@ -16,16 +16,9 @@ export const xMetrics = (readsPerMonth: number): MetricsReader => ({
   read,
 });
 
-type ToldMetrics = Wire<NonNullable<Schemas.Post['publicMetrics']>>;
-
-/** Any of them may be missing or not a number. */
-type PublicMetrics = {
-  readonly [Name in keyof ToldMetrics | 'retweet_count']?: unknown;
-};
-
 /** Posts that are read by id. `errors` contains the ids that are missing in `data`. */
 type ReadPosts = {
-  readonly data?: readonly { readonly id: string; readonly public_metrics?: PublicMetrics }[];
+  readonly data?: readonly { readonly id: string; readonly public_metrics?: object }[];
   readonly errors?: readonly {
     readonly type?: string;
     readonly resource_id?: string;
@@ -87,26 +80,22 @@ async function read(
   }
   for (const { id, public_metrics: metrics } of data) {
     if (metrics !== undefined) {
-      readings.set(id, presentMetrics(metrics));
+      readings.set(id, readingOf(metrics, 'repost_count' in metrics ? fields : formerFields));
     }
   }
 
-  return only(readings, remoteIds);
+  return new Map([...readings].filter(([id]) => remoteIds.includes(id)));
 }
 
-const presentMetrics = (metrics: PublicMetrics): PostReading =>
-  readingOf({
-    impressions: metrics.impression_count,
-    likes: metrics.like_count,
-    comments: metrics.reply_count,
-    // X's newer name comes first; its responses had the other for years.
-    shares: sumOf(metrics.repost_count ?? metrics.retweet_count, metrics.quote_count),
-    saves: metrics.bookmark_count,
-  });
+const fields = {
+  impressions: 'impression_count',
+  likes: 'like_count',
+  comments: 'reply_count',
+  shares: ['repost_count', 'quote_count'],
+  saves: 'bookmark_count',
+} as const satisfies Readonly<Record<string, Count | readonly Count[]>>;
 
-/** Keeps only the requested posts. */
-const only = (
-  readings: ReadonlyMap<string, PostReading>,
-  remoteIds: readonly string[],
-): ReadonlyMap<string, PostReading> =>
-  new Map([...readings].filter(([id]) => remoteIds.includes(id)));
+/** X's responses had this name for years. */
+const formerFields = { ...fields, shares: ['retweet_count', 'quote_count'] };
+
+type Count = keyof Wire<NonNullable<Schemas.Post['publicMetrics']>>;

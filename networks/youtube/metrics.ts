@@ -3,7 +3,7 @@ import type { TokenAccess } from '../http.ts';
 import { countIn, readingOf } from '../metrics.ts';
 import type { Connection, MetricsReader, PostReading } from '../network.ts';
 import { accessWith, answerOf, get, idSchema } from './client.ts';
-import { mostVideos, videosWith, type Video } from './videos.ts';
+import { mostVideos, videosWith } from './videos.ts';
 
 /** Source: https://developers.google.com/youtube/v3/docs/videos/list (`statistics`) */
 export const metrics: MetricsReader = {
@@ -24,10 +24,12 @@ async function read(
 ): Promise<ReadonlyMap<string, PostReading>> {
   const access = accessWith(connection, connection.credentials, 'prepare');
   const videos = await videosWith(access, remoteIds, 'statistics', 'prepare');
-  const readings = new Map<string, PostReading>(
-    videos
-      .filter(({ id }) => remoteIds.includes(id))
-      .flatMap((video) => (video.statistics ? [[video.id, presentVideo(video)] as const] : [])),
+  const readings = new Map(
+    videos.flatMap(({ id, statistics }) =>
+      statistics && remoteIds.includes(id)
+        ? [[id, readingOf(statistics, fields, numberIn)] as const]
+        : [],
+    ),
   );
   const missing = remoteIds.filter((id) => !videos.some((video) => video.id === id));
   for (const id of await goneOf(access, connection.remoteId, missing)) {
@@ -37,11 +39,7 @@ async function read(
   return readings;
 }
 
-const presentVideo = ({ statistics = {} }: Video): PostReading =>
-  readingOf({
-    likes: numberIn(statistics.likeCount),
-    comments: numberIn(statistics.commentCount),
-  });
+const fields = { likes: 'likeCount', comments: 'commentCount' };
 
 /** YouTube sends counts as decimal strings. */
 const numberIn = (value: unknown): number | undefined =>

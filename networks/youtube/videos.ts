@@ -22,7 +22,7 @@ export type Video = {
     readonly privacyStatus?: string;
   };
   /** Counts are decimal strings; hidden ones are absent. */
-  readonly statistics?: { readonly likeCount?: unknown; readonly commentCount?: unknown };
+  readonly statistics?: object;
   readonly processingDetails?: {
     readonly processingStatus?: string;
     readonly processingFailureReason?: string;

@@ -4,7 +4,7 @@ import { readingOf, readOneByOne } from '../../networks/metrics.ts';
 import { NetworkError, type PostReading } from '../../networks/network.ts';
 import { processorSeconds } from '../support/processor-seconds.ts';
 
-const reading = readingOf({ likes: 1 });
+const reading = readingOf({ likes: 1 }, { likes: 'likes' });
 const away = new NetworkError('network_unavailable', 'Away.', { accepted: 'no' });
 
 const broken = new NetworkError('network_unavailable', 'HTTP 500.', {
