@@ -203,15 +203,12 @@ export const reserveReads = (
 ): Promise<number> =>
   orm.em.fork().transactional(async (em) => {
     const month = monthOf(now());
-    await query(
-      em,
-      sql`insert into metric_reads (platform, month, reads) values (${platform}, ${month}::date, 0)
-        on conflict do nothing`,
-    );
+    // The update of a row that exists locks it.
     const [row] = await query(
       em,
-      sql<{ reads: number }>`select reads from metric_reads
-        where platform = ${platform} and month = ${month}::date for update`,
+      sql<{ reads: number }>`insert into metric_reads (platform, month, reads)
+        values (${platform}, ${month}::date, 0)
+        on conflict (platform, month) do update set reads = metric_reads.reads returning reads`,
     );
     const left = readsPerMonth - (row?.reads ?? 0);
     const own = await leftOfShare(em, { workspaceId, platform }, readsPerMonth, month);
