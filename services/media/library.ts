@@ -1,15 +1,14 @@
-import type { EntityDictionary } from '@mikro-orm/core';
-import { sql, type RawBuilder } from 'kysely';
 import { recordAudit, type Actor } from '../../db/audit.ts';
-import { MediaFile } from '../../db/entities/media.ts';
+import type { MediaFile } from '../../db/entities/media.ts';
+import { selectMedia } from '../../db/media-list.ts';
+import { channelThatNames, postThatKeeps } from '../../db/media-use.ts';
 import type { Em } from '../../db/orm.ts';
-import { isOpenPost, isReached } from '../../db/post-status.ts';
-import { db, query, queryPlanned } from '../../db/query.ts';
+import { findMedia, findMediaByLink, lockMedia } from '../../db/repositories/media.ts';
 import { reaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
 import { describeError } from '../../runtime/logger.ts';
-import { encodeCursor, readCursor } from '../cursor.ts';
+import { cutPage, readCursor } from '../cursor.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { removeBytes } from './unclaimed-files.ts';
 
@@ -37,18 +36,9 @@ export async function listMedia(
 ): Promise<{ files: MediaFile[]; nextCursor: string | null }> {
   assertText(search ?? '');
   const after = readCursor(cursor);
-  const none = sql``;
-  const rows = await queryPlanned<EntityDictionary<MediaFile>>(
-    em,
-    sql`select * from media_files where workspace_id = ${workspaceId} and deleted_at is null and stored_at is not null
-     ${type === undefined ? none : sql`and type like ${`${type}/%`}`}
-     ${search === undefined ? none : sql`and name ilike ${`%${literally(search)}%`}`}
-     ${after ? sql`and (created_at, id) < (${after.createdAt}, ${after.id})` : none}
-     order by created_at desc, id desc limit ${limit + 1}`,
-  );
-  const files = rows.slice(0, limit).map((row) => em.map(MediaFile, row));
-  const last = files.at(-1);
-  return { files, nextCursor: last && rows.length > limit ? encodeCursor(last) : null };
+  const rows = await selectMedia(em, workspaceId, { type, search, after, limit: limit + 1 });
+  const { page, nextCursor } = cutPage(rows, limit, (file) => file);
+  return { files: [...page], nextCursor };
 }
 
 function assertText(search: string): void {
@@ -60,18 +50,16 @@ function assertText(search: string): void {
   }
 }
 
-/** Names are stored in NFC. Escapes the special characters of LIKE. */
-const literally = (search: string): string =>
-  search.normalize('NFC').replaceAll(/[\\%_]/gv, String.raw`\$&`);
-
-/** The condition of files that are neither deleted nor still being stored. */
-export const inLibrary = { deletedAt: null, storedAt: { $ne: null } } as const;
-
 /** @throws AppError `not_found` */
-export async function loadMedia(em: Em, workspaceId: string, id: string): Promise<MediaFile> {
-  const file = await em.findOne(MediaFile, { id, workspaceId, ...inLibrary });
+export async function loadMedia(
+  em: Em,
+  workspaceId: string,
+  id: string,
+  find = findMedia,
+): Promise<MediaFile> {
+  const file = await find(em, workspaceId, id);
   if (!file) {
-    throw unknownFile(id);
+    throw new AppError('not_found', `There is no media file "${id}".`);
   }
 
   return file;
@@ -80,7 +68,7 @@ export async function loadMedia(em: Em, workspaceId: string, id: string): Promis
 /** Finds a file by the token of its link, in any workspace. @returns null when there is none. */
 export async function findByLink(em: Em, linkToken: string): Promise<MediaFile | null> {
   const isToken = /^[0-9A-Za-z]{32}$/v.test(linkToken);
-  return isToken ? em.findOne(MediaFile, { linkToken, ...inLibrary }) : null;
+  return isToken ? findMediaByLink(em, linkToken) : null;
 }
 
 /**
@@ -96,7 +84,9 @@ export async function deleteMedia(
 ): Promise<void> {
   const { orm, now } = deps;
   await orm.em.fork().transactional(async (em) => {
-    await markDeleted(em, actor, id, now());
+    const file = await loadMedia(em, actor.workspaceId, id, lockMedia);
+    await assertUnused(em, actor, file);
+    file.deletedAt = now();
     await recordAudit(em, actor, 'media.deleted', id);
   });
   await removeBytes(deps, [id]).catch((error: unknown) =>
@@ -107,57 +97,18 @@ export async function deleteMedia(
   );
 }
 
-async function markDeleted(em: Em, actor: Actor, id: string, at: Date): Promise<void> {
-  const { workspaceId, channelIds = null } = actor;
-  // A call that attaches the file to a post locks its row: it commits first and we see its post, or it finds the file
-  // gone.
-  const [file] = await query(
-    em,
-    sql`select id from media_files
-     where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null and stored_at is not null for update`,
-  );
-  if (!file) {
-    throw unknownFile(id);
-  }
-
-  const [post] = await query<{ id: string | null; status: string }>(
-    em,
-    sql`select case when ${isReached(actor)} then p.id end as id, p.status
-     from post_media m join posts p on p.id = m.post_id and p.workspace_id = m.workspace_id
-     where m.media_id = ${id} and m.workspace_id = ${workspaceId} and (${isOpenPost('p')} or not ${isReached(actor)}
-       or exists (select from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
-         and pc.channel_id <> all(${channelIds}::uuid[])))
-     limit 1`,
-  );
+/** @throws AppError `media_in_use` */
+async function assertUnused(em: Em, actor: Actor, file: MediaFile): Promise<void> {
+  const { channelIds = null } = actor;
+  const post = await postThatKeeps(em, file, actor);
   if (post) {
     const which = post.id === null ? 'A post of other channels' : `Post ${post.id}`;
     throw new AppError('media_in_use', `${which}, which is ${post.status}, uses this file.`);
   }
 
-  const [channel] = await query(
-    em,
-    sql<{ id: string }>`select c.id from channels c
-      where c.workspace_id = ${workspaceId} and c.disconnected_at is null and ${namesFile('c', sql`${id}`)} limit 1`,
-  );
-  if (channel) {
-    const which = reaches({ channelIds }, channel.id) ? `channel ${channel.id}` : 'another channel';
+  const channelId = await channelThatNames(em, file);
+  if (channelId !== undefined) {
+    const which = reaches({ channelIds }, channelId) ? `channel ${channelId}` : 'another channel';
     throw new AppError('media_in_use', `The defaults of ${which} name this file.`);
   }
-
-  await query(
-    em,
-    db
-      .updateTable('media_files')
-      .set({ deleted_at: at })
-      .where('id', '=', id)
-      .where('workspace_id', '=', workspaceId),
-  );
 }
-
-const unknownFile = (id: string): AppError =>
-  new AppError('not_found', `There is no media file "${id}".`);
-
-/** SQL: whether a channel's defaults name a file. @param channels The table's alias in the statement. */
-export const namesFile = (channels: string, id: RawBuilder<unknown>): RawBuilder<boolean> =>
-  sql`exists (select from jsonb_each_text(coalesce(${sql.ref(`${channels}.options`)}, '{}')) option
-    where option.value = ${id}::text)`;

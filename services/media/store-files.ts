@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { recordAudit } from '../../db/audit.ts';
-import { MediaFile } from '../../db/entities/media.ts';
+import type { MediaFile } from '../../db/entities/media.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
+import { beginFile, claimFiles } from '../../db/repositories/media.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { MediaDetails } from '../../domain/media.ts';
 import { newLinkToken } from '../../runtime/secrets.ts';
@@ -10,7 +11,7 @@ import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { reserveMediaQuota } from '../quotas/media-quota.ts';
 import { fileName } from './file-texts.ts';
-import { beginFile, claimFiles, removeUnclaimed } from './unclaimed-files.ts';
+import { removeUnclaimed } from './unclaimed-files.ts';
 
 /** Limit of a file, in bytes: 200 MB, read as MiB. */
 export const maxFileBytes = 200 * 1024 * 1024;
@@ -123,6 +124,12 @@ export async function insertMedia(
   const ids = files.map(({ id }) => id);
   await reserveMediaQuota(em, owner, files);
   const inserted = await claimFiles(em, ids, createdAt);
+  if (inserted.length < ids.length) {
+    throw new AppError('unavailable', 'The request took too long. Send it again.', {
+      retryAfter: 1,
+    });
+  }
+
   await recordAudit(em, owner, 'media.uploaded', ...ids);
   return inserted;
 }

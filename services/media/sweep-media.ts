@@ -1,10 +1,8 @@
-import { sql } from 'kysely';
-import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
+import { deleteUnused } from '../../db/media-use.ts';
+import { abandonUnclaimed, deletedWithBytes } from '../../db/repositories/media.ts';
 import { describeError } from '../../runtime/logger.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { namesFile } from './library.ts';
-import { abandonUnclaimed, removeBytes } from './unclaimed-files.ts';
+import { removeBytes } from './unclaimed-files.ts';
 
 type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
 
@@ -36,14 +34,9 @@ export async function sweepMedia(deps: Deps): Promise<void> {
 /** Removes files that a request began to store more than an hour ago, and the bytes of deleted files. */
 async function removeStale(deps: Deps): Promise<void> {
   const em = deps.orm.em.fork();
-  await abandonUnclaimed(em, sql`created_at < now() - interval '1 hour'`);
+  await abandonUnclaimed(em);
   for (let failures = 0, after = '00000000-0000-0000-0000-000000000000'; ;) {
-    const rows = await query(
-      em,
-      sql<{ id: string }>`select id from media_files
-        where deleted_at is not null and stored_at is not null and id > ${after} order by id limit ${batch}`,
-    );
-    const ids = rows.map(({ id }) => id);
+    const ids = await deletedWithBytes(em, after, batch);
     failures += await removeBytes(deps, ids);
     const last = ids.at(-1);
     if (last === undefined || failures >= mostFailures) {
@@ -83,7 +76,7 @@ async function removeUnused(deps: Deps, days: number): Promise<void> {
   }
 
   for (let round = 0; round < mostBatches; round += 1) {
-    const ids = await deps.orm.em.fork().transactional((em) => deleteSome(em, days));
+    const ids = await deps.orm.em.fork().transactional((em) => deleteUnused(em, days, batch));
     if (ids.length === 0) {
       return;
     }
@@ -91,35 +84,4 @@ async function removeUnused(deps: Deps, days: number): Promise<void> {
     deps.log.info({ files: ids }, `deleted files unused for ${days} days`);
     await removeBytes(deps, ids);
   }
-}
-
-/** SQL: whether neither a post nor a channel's defaults use the file `m`. */
-const isUnused = sql<boolean>`not exists (
-    select from post_media pm where pm.media_id = m.id and pm.workspace_id = m.workspace_id)
-  and not exists (
-    select from channels c where c.workspace_id = m.workspace_id and ${namesFile('c', sql`m.id`)})`;
-
-/** Covers all workspaces; no content leaves the database. @returns the ids of the deleted files. */
-async function deleteSome(em: Em, days: number): Promise<string[]> {
-  const locked = await query<{ id: string }>(
-    em,
-    sql`select m.id from media_files m
-     where m.deleted_at is null and m.stored_at is not null and m.created_at < now() - make_interval(days => ${days}::int)
-       and ${isUnused}
-     order by m.created_at limit ${batch} for update of m skip locked`,
-  );
-  if (locked.length === 0) {
-    return [];
-  }
-
-  // A call that attaches a file to a post locks its row. A separate statement sees posts that were committed just
-  // before the lock.
-  const deleted = await query<{ id: string }>(
-    em,
-    sql`update media_files m set deleted_at = now()
-       where m.id = any(${locked.map(({ id }) => id)}::uuid[])
-         and ${isUnused}
-       returning m.id`,
-  );
-  return deleted.map(({ id }) => id);
 }

@@ -1,4 +1,5 @@
 import { lockPost, type PostOnChannel, type WholePost } from '../../db/repositories/posts.ts';
+import { lockPostMedia, type PostFile } from '../../db/repositories/media.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { isSent, linksOf } from '../../domain/live-parts.ts';
 import { plainFault, type ContentFault } from '../../domain/warnings.ts';
@@ -8,7 +9,6 @@ import { findReplayed, type RequestKey } from '../idempotency.ts';
 import { namesOfChannels, settleFirst } from './choose-channels.ts';
 import type { PostInput } from './content.ts';
 import { createPost, type Created, type CreateDeps } from './create-post.ts';
-import { lockPostMedia, type PostFile } from './post-media.ts';
 
 /**
  * Creates a draft with the content of a post: its texts, options and files, for its connected channels.

@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
+import {
+  attachMedia,
+  lockPostMedia,
+  type PlacedFile,
+  type PostFile,
+} from '../../db/repositories/media.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { QuotaOwner } from '../context.ts';
 import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
@@ -9,18 +15,14 @@ import { givenFiles, type GivenFiles } from './given-files.ts';
 import {
   altTextBytes,
   assertOwnAltTexts,
-  attachMedia,
   chooseMedia,
   downloadedFiles,
   factsOf,
   idsOfParts,
-  lockPostMedia,
   namedFiles,
   optionFiles,
   type FileToValidate,
   type NamedIds,
-  type PlacedFile,
-  type PostFile,
 } from './post-media.ts';
 
 export type EditedMedia = {

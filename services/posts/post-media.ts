@@ -1,25 +1,11 @@
-import { sql } from 'kysely';
-import { MediaFile } from '../../db/entities/media.ts';
-import { PostMedia, type Post } from '../../db/entities/posts.ts';
+import type { MediaFile } from '../../db/entities/media.ts';
 import type { Em } from '../../db/orm.ts';
-import { query, queryPlanned } from '../../db/query.ts';
+import { keepMedia, type PlacedFile } from '../../db/repositories/media.ts';
 import { AppError, pointerToken } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
-import { inLibrary } from '../media/library.ts';
 import type { PostContent } from './content.ts';
 import type { AttachmentFacts } from '../../networks/content-rules.ts';
 import type { GivenFiles } from './given-files.ts';
-
-/** The position of a file in a post. */
-export type PlacedFile = {
-  readonly mediaId: string;
-  /** Part of the thread, from 0; -1 for a file that a channel's option names. */
-  readonly part: number;
-  /** Whether it came from `media_urls`. */
-  readonly fromUrl: boolean;
-  /** For this post only; null uses the file's alt text. */
-  readonly altText: string | null;
-};
 
 /** A file as the validation rules see it. */
 export type FileToValidate = AttachmentFacts & {
@@ -106,17 +92,7 @@ export async function chooseMedia(
   const fresh = new Set(downloaded.map(({ id }) => id));
   const given = named.map(({ ids, path }) => ({ path, ids: ids.filter((id) => !fresh.has(id)) }));
   const wellFormed = [...new Set(given.flatMap(({ ids }) => ids))].filter(isId);
-  if (wellFormed.length > 0) {
-    await queryPlanned(
-      em,
-      sql`select id from media_files where workspace_id = ${workspaceId} and id = any(${wellFormed})
-          order by id for share`,
-    );
-  }
-
-  const found = wellFormed.length
-    ? await em.find(MediaFile, { id: { $in: wellFormed }, workspaceId, ...inLibrary })
-    : [];
+  const found = wellFormed.length > 0 ? await keepMedia(em, workspaceId, wellFormed) : [];
   const byId = new Map(found.map((file) => [file.id, file]));
   const unknown = given.flatMap(({ ids, path }) =>
     ids.flatMap((id) => (byId.has(id) ? [] : [{ id, path }])),
@@ -187,41 +163,6 @@ export function assertOwnAltTexts(
   }
 }
 
-/** Replaces the post's files, in this order, without duplicates in a part. */
-export async function attachMedia(
-  em: Em,
-  workspaceId: string,
-  postId: string,
-  placed: readonly PlacedFile[],
-): Promise<void> {
-  await em.nativeDelete(PostMedia, { postId, workspaceId });
-  const seen = new Set<string>();
-  for (const file of placed) {
-    const key = `${file.part} ${file.mediaId}`;
-    if (!seen.has(key)) {
-      em.create(PostMedia, { workspaceId, postId, position: seen.size, ...file });
-      seen.add(key);
-    }
-  }
-}
-
 /** Size of the alt texts that files have for their post only, in bytes. */
 export const altTextBytes = (placed: readonly Pick<PlacedFile, 'altText'>[]): number =>
   placed.reduce((sum, { altText }) => sum + Buffer.byteLength(altText ?? ''), 0);
-
-/** A file of a post, possibly deleted from the library. */
-export type PostFile = PlacedFile & { readonly name: string; readonly isDeleted: boolean };
-
-/** Reads a post's files in their order, locked against deletion until the transaction ends. */
-export const lockPostMedia = (
-  em: Em,
-  { workspaceId, id: postId }: Pick<Post, 'workspaceId' | 'id'>,
-): Promise<PostFile[]> =>
-  query(
-    em,
-    sql<PostFile>`
-      select pm.media_id as "mediaId", pm.part, pm.from_url as "fromUrl", pm.alt_text as "altText", m.name,
-        m.deleted_at is not null as "isDeleted"
-      from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
-      where pm.post_id = ${postId} and pm.workspace_id = ${workspaceId} order by pm.position for share of m`,
-  );

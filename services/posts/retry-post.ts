@@ -2,6 +2,7 @@ import { recordAudit, type Actor } from '../../db/audit.ts';
 import type { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { lockPost, type PostOnChannel } from '../../db/repositories/posts.ts';
+import { lockPostMedia } from '../../db/repositories/media.ts';
 import { waiting } from '../../domain/channel-changes.ts';
 import { channelErrorCodes, type ChannelErrorCode } from '../../domain/channel-error.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -11,7 +12,6 @@ import type { PostToSync } from '../../domain/to-sync.ts';
 import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { namesOfChannels, settleFirst } from './choose-channels.ts';
-import { lockPostMedia } from './post-media.ts';
 
 type Retried = {
   /** Ids of the retried channels. */

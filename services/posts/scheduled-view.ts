@@ -1,10 +1,10 @@
+import type { PlacedFile } from '../../db/repositories/media.ts';
 import { linkOf, type ChannelFile } from '../../domain/media.ts';
 import { viewPost, type PostView } from '../../domain/post-view.ts';
 import { type ContentFault } from '../../domain/warnings.ts';
 import type { ServiceDeps } from '../deps.ts';
 import type { PostContent } from './content.ts';
 import type { Labels } from './labels.ts';
-import type { PlacedFile } from './post-media.ts';
 import {
   channelWarning,
   channelWarnings,

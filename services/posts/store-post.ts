@@ -4,6 +4,7 @@ import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { eventBody, eventWithDeliveries } from '../../db/record-event.ts';
+import { attachMedia } from '../../db/repositories/media.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import type { ContentFault } from '../../domain/warnings.ts';
 import type { QuotaOwner } from '../context.ts';
@@ -17,7 +18,6 @@ import { countNamed, type GivenFiles } from './given-files.ts';
 import type { Labels } from './labels.ts';
 import {
   altTextBytes,
-  attachMedia,
   chooseMedia,
   factsOf,
   idsOfChannels,
