@@ -31,21 +31,31 @@ const ownFiles = sql`case when pc.media is not null then (
     join media_files m on m.id = (own.file ->> 'media_id')::uuid and m.workspace_id = pc.workspace_id
     where m.deleted_at is null) end`;
 
-/** Where a list cuts long texts. */
-type Cut = {
-  /** SQL: `body` and `thread` of the post `p`. */
-  readonly texts: RawBuilder<unknown>;
-  /** In characters, for each channel. */
-  readonly longestOwn: number;
-};
+/**
+ * Limit of a body, or of all texts of a thread together, in lists and analytics, in characters. A page has a hundred
+ * posts, and full texts could make it megabytes.
+ */
+const longestListed = 10_000;
+
+const most = sql.lit(longestListed);
+
+/** SQL: the texts of the post `p`, cut inside the database. A thread keeps all its parts. */
+export const cutTexts = sql`left(p.body, ${most}) as body,
+  case when p.thread is null or length(p.thread::text) <= ${most} then p.thread else (
+    select jsonb_agg(left(part, greatest(0, ${most} - before)::int) order by n) from (
+      select part, n, sum(length(part)) over (order by n) - length(part) as before
+      from jsonb_array_elements_text(p.thread) with ordinality as parts(part, n)) located
+  ) end as thread,
+  coalesce(length(p.body) > ${most}, false) or coalesce(length(p.thread::text) > ${most} and (
+    select sum(length(part)) from jsonb_array_elements_text(p.thread) part) > ${most}, false) as body_truncated`;
 
 /** Reads posts with their channels and files in one statement: reading one is the most frequent query. */
-const selectPosts = (which: RawBuilder<unknown>, cut?: Cut) => sql<PostRow>`
-  select p.id, p.status, ${cut?.texts ?? sql`p.body, p.thread`}, p.scheduled_at, p.timezone, p.created_at, p.updated_at, p.published_at, p.video, p.warning, p.warnings,
+const selectPosts = (which: RawBuilder<unknown>, longestOwn?: number) => sql<PostRow>`
+  select p.id, p.status, ${longestOwn === undefined ? sql`p.body, p.thread` : cutTexts}, p.scheduled_at, p.timezone, p.created_at, p.updated_at, p.published_at, p.video, p.warning, p.warnings,
     p.tags, p.metadata, p.external_id,
     (select json_agg(json_build_object(
-       'channel_id', pc.channel_id, 'status', ${shownStatus}, 'unpublish', pc.unpublish, 'platform', c.platform, 'handle', c.handle, 'body', ${own('body', cut)},
-       'sent_text', ${own('sent_text', cut)}, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.defaults, '{}') || coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning, 'warnings', pc.warnings,
+       'channel_id', pc.channel_id, 'status', ${shownStatus}, 'unpublish', pc.unpublish, 'platform', c.platform, 'handle', c.handle, 'body', ${own('body', longestOwn)},
+       'sent_text', ${own('sent_text', longestOwn)}, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.defaults, '{}') || coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning, 'warnings', pc.warnings,
        'retry_at', pc.retry_at, 'metrics', pc.metrics, 'metrics_updated_at', pc.metrics_updated_at, 'gone_at', pc.gone_at, 'live', ${liveParts}, 'media', ${ownFiles}) order by pc.position)
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
      where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,
@@ -55,9 +65,9 @@ const selectPosts = (which: RawBuilder<unknown>, cut?: Cut) => sql<PostRow>`
      where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0 and m.deleted_at is null) as media
   from posts p where ${which}`;
 
-const own = (column: 'body' | 'sent_text', cut?: Cut) => {
+const own = (column: 'body' | 'sent_text', longest?: number) => {
   const whole = sql.ref(`pc.${column}`);
-  return cut ? sql`left(${whole}, ${cut.longestOwn}::int)` : whole;
+  return longest === undefined ? whole : sql`left(${whole}, ${longest}::int)`;
 };
 
 /** Configuration for showing a post. */
@@ -84,10 +94,10 @@ export async function loadPostViews(
   em: Em,
   workspaceId: string,
   postIds: readonly string[],
-  { cut, ...shownBy }: PostPresentation & { readonly cut: Cut },
+  { longestOwn, ...shownBy }: PostPresentation & { readonly longestOwn: number },
 ): Promise<Map<string, PostView>> {
   const which = sql`p.id = any(${postIds}::uuid[]) and p.workspace_id = ${workspaceId}`;
-  const rows = await query(em, selectPosts(which, cut));
+  const rows = await query(em, selectPosts(which, longestOwn));
   return new Map(rows.map((row) => [row.id, presentPost(row, shownBy)]));
 }
 

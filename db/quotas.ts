@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { PostUse, Quotas } from '../domain/quotas.ts';
+import { assertRoom, type PostUse, type Quotas } from '../domain/quotas.ts';
 import { Channel } from './entities/channels.ts';
 import type { Em } from './orm.ts';
 import { isOpenPost } from './post-status.ts';
@@ -33,11 +33,11 @@ export async function countPosts(
 }
 
 /** SQL: the number of scheduled posts of a workspace. @param workspaceId Its id, as SQL. */
-export const openPostsOf = (workspaceId: RawBuilder<unknown>): RawBuilder<number> =>
+const openPostsOf = (workspaceId: RawBuilder<unknown>): RawBuilder<number> =>
   sql`(select count(*)::int from posts where workspace_id = ${workspaceId} and ${isOpenPost()})`;
 
 /** SQL: the number of drafts of a workspace. @param workspaceId Its id, as SQL. */
-export const draftsOf = (workspaceId: RawBuilder<unknown>): RawBuilder<number> =>
+const draftsOf = (workspaceId: RawBuilder<unknown>): RawBuilder<number> =>
   sql`(select count(*)::int from posts where workspace_id = ${workspaceId} and status = 'draft')`;
 
 /** SQL: bytes of text of the post `p`, including its channels and files. */
@@ -57,6 +57,59 @@ export async function countTextBytes(em: Em, workspaceId: string): Promise<numbe
       from posts p where p.workspace_id = ${workspaceId}`,
   );
   return Number(row?.bytes ?? 0);
+}
+
+/** A workspace, and its limits. */
+export type QuotaHolder = { readonly workspaceId: string; readonly quotas: Quotas };
+
+/**
+ * SQL: takes the quota for a new post in the statement that inserts it. Returns no row when a quota is too small. The
+ * statement sees the posts of its start, so it also returns none when it waited for another change of the workspace.
+ */
+export const quotaIfRoom = (
+  { workspaceId, quotas }: QuotaHolder,
+  { scheduled, text_bytes: text }: PostUse,
+): RawBuilder<unknown> => {
+  // Of the row and not of a constant: otherwise a plan for a large workspace reads the posts of all.
+  const [open, drafts] = [openPostsOf(sql.ref('w.id')), draftsOf(sql.ref('w.id'))];
+  const hasRoom =
+    scheduled > 0
+      ? sql`${open} + greatest(0, ${drafts} - ${quotas.drafts}::bigint) < ${quotas.scheduled}::bigint`
+      : sql`${drafts} < ${quotas.drafts}::bigint`;
+  return sql`
+    update workspaces w set text_used = w.text_used + ${text}::bigint
+    where w.id = ${workspaceId}::uuid
+      and w.xmin = (select seen.xmin from workspaces seen where seen.id = ${workspaceId}::uuid)
+      and (${text}::bigint = 0 or w.text_used + ${text}::bigint <= ${quotas.text_bytes}::bigint) and ${hasRoom}
+    returning w.id as workspace_id`;
+};
+
+/**
+ * Takes the quota for a change, in its transaction. Concurrent changes of the workspace wait for its end.
+ *
+ * @param change Negative numbers release quota.
+ * @throws AppError `quota_exceeded`
+ */
+export async function takeQuota(
+  em: Em,
+  { workspaceId, quotas }: QuotaHolder,
+  change: PostUse,
+): Promise<void> {
+  const { scheduled, drafts, text_bytes: more } = change;
+  if (scheduled === 0 && drafts === 0 && more === 0) {
+    return;
+  }
+
+  const [row] = await query(
+    em,
+    sql<{ text_used: string }>`
+      update workspaces set text_used = text_used + ${more}::bigint where id = ${workspaceId} returning text_used::text`,
+  );
+  if (scheduled > 0 || drafts > 0 || more > 0) {
+    const text = Number(row?.text_used ?? 0) - more;
+    // A separate statement sees what was committed while this one waited.
+    assertRoom(quotas, { ...(await countPosts(em, workspaceId)), text_bytes: text }, change);
+  }
 }
 
 /** Gives back the text of a post that is deleted next. */

@@ -12,7 +12,7 @@ export const cursorQuery = {
 } as const;
 
 /** @param list Names the list that the cursor belongs to, if its rows or their order can be chosen. */
-export const encodeCursor = ({ createdAt, id }: Cursor, list = ''): string => {
+const encodeCursor = ({ createdAt, id }: Cursor, list = ''): string => {
   const parts = [createdAt.toISOString(), id, ...(list === '' ? [] : [list])];
   return Buffer.from(JSON.stringify(parts)).toString('base64url');
 };

@@ -7,7 +7,7 @@ import { cancelPost } from '../../services/posts/cancel-post.ts';
 import { inclusions, listOrders, listPosts } from '../../services/posts/list-posts.ts';
 import { assertKnownFilter, showPost } from '../../services/posts/read-posts.ts';
 import { retryPost } from '../../services/posts/retry-post.ts';
-import { postTimes } from '../../services/posts/search-posts.ts';
+import { postTimes } from '../../db/post-search.ts';
 import { settlePost } from '../../services/posts/settle-post.ts';
 import type { ApiDeps } from '../deps.ts';
 import { type Route, route } from '../http/route.ts';

@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
+import { sql } from 'kysely';
 import { assertReachesPost, postNotFound, type KeyHolder } from '../../domain/api-keys.ts';
 import { Channel } from '../entities/channels.ts';
 import { detachParts } from '../ledger/outcomes.ts';
@@ -6,6 +7,7 @@ import { releaseText } from '../quotas.ts';
 import { PostChannel, PostPart } from '../entities/post-channels.ts';
 import { Post, PostMedia } from '../entities/posts.ts';
 import type { Em } from '../orm.ts';
+import { query } from '../query.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
 
@@ -123,3 +125,24 @@ export async function channelsOfPost(em: Em, scope: Scope): Promise<string[]> {
   const rows = await em.find(PostChannel, { ...scope }, { fields: ['channelId'] });
   return rows.map(({ channelId }) => channelId);
 }
+
+type Account = Pick<Channel, 'id' | 'platform' | 'handle' | 'state' | 'settings' | 'options'>;
+
+/**
+ * Finds channels to publish to, by a statement, as each new post needs it.
+ *
+ * @param kept Ids of channels that may be disconnected.
+ */
+export const findAccounts = (
+  em: Em,
+  workspaceId: string,
+  ids: readonly string[],
+  kept: readonly string[],
+): Promise<Account[]> =>
+  query(
+    em,
+    sql<Account>`
+      select id, platform, handle, state, settings, options from channels
+      where workspace_id = ${workspaceId} and id = any(${ids})
+        and (disconnected_at is null or id = any(${kept}::uuid[]))`,
+  );

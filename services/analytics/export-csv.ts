@@ -2,10 +2,10 @@ import { Readable } from 'node:stream';
 import { sql, type RawBuilder } from 'kysely';
 import type { Orm } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
+import { cutTexts } from '../../db/load-post-view.ts';
 import { AppError } from '../../domain/errors.ts';
 import { metricNames } from '../../networks/network.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { cutTexts } from '../posts/read-posts.ts';
 import {
   daysAsked,
   filterOf,

@@ -2,10 +2,10 @@ import { IsolationLevel } from '@mikro-orm/core';
 import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query, queryPlanned } from '../../db/query.ts';
+import { cutTexts } from '../../db/load-post-view.ts';
 import { metricNames } from '../../networks/network.ts';
 import type { Platform } from '../../networks/registry.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { cutTexts } from '../posts/read-posts.ts';
 import {
   dayOf,
   daysAsked,

@@ -1,17 +1,12 @@
-import { sql } from 'kysely';
 import type { Channel } from '../../db/entities/channels.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
-import type { PostOnChannel } from '../../db/repositories/posts.ts';
+import { findAccounts, type PostOnChannel } from '../../db/repositories/posts.ts';
 import { AppError, channelDetail, pointerToken } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { PostInput } from './content.ts';
 
 /** The channel data that content validation needs. */
-export type ChosenChannel = Pick<
-  Channel,
-  'id' | 'platform' | 'handle' | 'state' | 'settings' | 'options'
->;
+export type ChosenChannel = Awaited<ReturnType<typeof findAccounts>>[number];
 
 /**
  * Returns the workspace's channels with these ids, in this order, without duplicates.
@@ -29,15 +24,7 @@ export async function chooseChannels(
 ): Promise<ChosenChannel[]> {
   const ids = [...new Set(given)];
   const wellFormed = ids.filter(isId);
-  const found = wellFormed.length
-    ? await query(
-        em,
-        sql<ChosenChannel>`
-          select id, platform, handle, state, settings, options from channels
-          where workspace_id = ${workspaceId} and id = any(${wellFormed})
-            and (disconnected_at is null or id = any(${kept}::uuid[]))`,
-      )
-    : [];
+  const found = wellFormed.length > 0 ? await findAccounts(em, workspaceId, wellFormed, kept) : [];
   const byId = new Map(found.map((channel) => [channel.id, channel]));
   assertKnown(ids, new Set(byId.keys()), at);
   return ids.flatMap((id) => byId.get(id) ?? []);

@@ -1,9 +1,11 @@
 import { recordAudit } from '../../db/audit.ts';
 import type { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
+import { takeQuota } from '../../db/quotas.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
 import { finalizeIfPublished } from '../../db/refinalize-post.ts';
 import { findPost, lockPost } from '../../db/repositories/posts.ts';
+import { sameTextWarnings } from '../../db/same-text.ts';
 import { assertPostChannels, assertMaySchedule, assertReaches } from '../../domain/api-keys.ts';
 import { stopChannels } from '../../domain/channel-changes.ts';
 import { dueTime, withLocalTime } from '../../domain/due-time.ts';
@@ -14,7 +16,6 @@ import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import type { MediaToInsert } from '../media/store-files.ts';
-import { takeQuota } from '../quotas/post-quota.ts';
 import { assertEditable } from './assert-editable.ts';
 import { assertOptionsOf, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
@@ -32,7 +33,6 @@ import { assertNoneDeleted, editPostMedia, type EditedMedia } from './edit-media
 import { givenUrls, withDownloads } from './given-files.ts';
 import { editedLabels, withExternalId, type Labels } from './labels.ts';
 import { idsOfChannels } from './post-media.ts';
-import { sameTextWarnings } from './same-text.ts';
 import { warningFor, warningsFor } from './validate-content.ts';
 import { validateEdit } from './validate-edit.ts';
 

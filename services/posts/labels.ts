@@ -1,8 +1,7 @@
-import { sql } from 'kysely';
 import type { Actor } from '../../db/audit.ts';
+import { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
-import { isReached } from '../../db/post-status.ts';
-import { query } from '../../db/query.ts';
+import { channelsOfPost } from '../../db/repositories/posts.ts';
 import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
 import { isText, normalized } from '../../domain/texts.ts';
 
@@ -111,19 +110,20 @@ type Holder = Pick<Actor, 'workspaceId' | 'channelIds'>;
 /** Returns the post that has the external id; its id is null if it is on none of a restricted key's channels. */
 async function ownerOf(
   em: Em,
-  holder: Holder,
+  { workspaceId, channelIds = null }: Holder,
   externalId: LabelsInput['externalId'],
-): Promise<{ readonly id: string | null } | undefined> {
-  const [post] = await query(
-    em,
-    sql<{ id: string | null }>`
-      select case when ${isReached(holder)} then p.id end as id from posts p
-      where p.workspace_id = ${holder.workspaceId} and p.external_id = ${labelsOf({ externalId }).externalId}`,
-  );
-  return post;
+): Promise<{ readonly id: string | null } | null> {
+  const which = { workspaceId, externalId: labelsOf({ externalId }).externalId };
+  const post = await em.findOne(Post, which, { fields: ['id'] });
+  if (!post || channelIds === null) {
+    return post;
+  }
+
+  const ofPost = await channelsOfPost(em, { workspaceId, postId: post.id });
+  return { id: ofPost.some((id) => channelIds.includes(id)) ? post.id : null };
 }
 
-function taken(post: { readonly id: string | null } | undefined, cause?: Error): AppError {
+function taken(post: { readonly id: string | null } | null, cause?: Error): AppError {
   const owner = post?.id ? `post ${post.id}` : 'another post';
   const message = `belongs to ${owner}: edit that post, or send another external_id`;
   return new AppError('external_id_taken', `/external_id ${message}.`, {

@@ -1,16 +1,13 @@
-import { sql } from 'kysely';
-import { shownStatus } from '../../db/channel-status.ts';
 import { loadPostViews, type PostPresentation } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
-import { queryPlanned } from '../../db/query.ts';
+import { selectPage, type ListedRow } from '../../db/post-list.ts';
+import type { PostSearch, PostTime } from '../../db/post-search.ts';
 import { cut } from '../../domain/errors.ts';
 import { type ChannelResult, type PostView } from '../../domain/post-view.ts';
 import { outcomeOf } from '../../domain/statuses.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
-import { encodeCursor, readCursor } from '../cursor.ts';
+import { cutPage, readCursor } from '../cursor.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { cutTexts } from './read-posts.ts';
-import { isOnOneOf, matchesSearch, type PostSearch, type PostTime } from './search-posts.ts';
 
 export const listOrders = ['desc', 'asc'] as const;
 
@@ -45,30 +42,8 @@ type Request = PostSearch & {
   readonly include?: readonly (typeof inclusions)[number][];
 };
 
-type Target = Pick<
-  ChannelResult,
-  'channel_id' | 'status' | 'platform' | 'handle' | 'url' | 'error_code'
->;
-
 /** A post in a list, as clients see it. */
-type ListedPost = Pick<
-  PostView,
-  | 'id'
-  | 'body'
-  | 'thread'
-  | 'scheduled_at'
-  | 'published_at'
-  | 'created_at'
-  | 'status'
-  | 'outcome'
-  | 'tags'
-  | 'external_id'
-> & {
-  readonly body_truncated: boolean;
-  readonly post_targets: readonly Target[];
-};
-
-type Row = Omit<ListedPost, PostTime | 'outcome'> & Readonly<Record<PostTime, Date | null>>;
+type ListedPost = Omit<ListedRow, PostTime> & Pick<PostView, PostTime | 'outcome'>;
 
 /**
  * Lists posts with their channels. A list by another time than the creation has only posts with that time.
@@ -83,47 +58,15 @@ export async function listPosts(
   const em = deps.orm.em.fork();
   const list = printOf(search);
   const after = readCursor(cursor, list);
-  const { date_field: field = 'scheduled_at', order } = search;
+  const { date_field: field = 'scheduled_at', order = 'desc' } = search;
   const hasRange = search.from !== undefined || search.to !== undefined;
   // Together with a range of another time, PostgreSQL may read a whole workspace in the order of the creation.
   const { sort = hasRange ? field : 'created_at' } = search;
-  const time = sql.ref(`p.${sort}`);
-  const [way, beyond] = order === 'asc' ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
-  const conditions = [
-    ...(await matchesSearch(em, workspaceId, search)),
-    ...(channelIds === null ? [] : [await isOnOneOf(em, workspaceId, channelIds)]),
-    ...(sort === 'created_at' ? [] : [sql`${time} is not null`]),
-    ...(after ? [sql`(${time}, p.id) ${beyond} (${after.createdAt}, ${after.id})`] : []),
-  ];
-  // Finds the ids of the page first, mostly by an index alone, and then reads the rows and their channels.
-  const rows = await queryPlanned(
-    em,
-    sql<Row>`
-      select p.id, ${cutTexts}, p.scheduled_at, p.published_at, p.created_at, p.status, p.tags, p.external_id,
-        coalesce(t.targets, '[]'::jsonb) as post_targets
-      from (
-        select p.id from posts p where ${sql.join(conditions, sql` and `)}
-        order by ${time} ${way}, p.id ${way} limit ${limit + 1}
-      ) page
-      join posts p on p.id = page.id and p.workspace_id = ${workspaceId}
-      left join lateral (
-        select jsonb_agg(jsonb_build_object('channel_id', pc.channel_id, 'status', ${shownStatus}, 'platform', c.platform,
-          'handle', c.handle, 'url', pc.url, 'error_code', pc.error_code) order by pc.position) as targets
-        from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-        where pc.post_id = p.id and pc.workspace_id = p.workspace_id
-      ) t on true
-      order by ${time} ${way}, p.id ${way}`,
-  );
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  const lastTime = last?.[sort];
-  return {
-    posts: await withMore(em, deps, workspaceId, page.map(present), include),
-    nextCursor:
-      lastTime && rows.length > limit
-        ? encodeCursor({ createdAt: lastTime, id: last.id }, list)
-        : null,
-  };
+  const asked = { ...search, sort, order, limit: limit + 1, after, channelIds };
+  const rows = await selectPage(em, workspaceId, asked);
+  const placeOf = (row: ListedRow) => ({ id: row.id, createdAt: row[sort] ?? new Date(0) });
+  const { page, nextCursor } = cutPage(rows, limit, placeOf, list);
+  return { posts: await withMore(em, deps, workspaceId, page.map(present), include), nextCursor };
 }
 
 /** Names the list that a cursor belongs to; empty for the list without filters in its usual order. */
@@ -145,7 +88,7 @@ async function withMore(
   }
 
   const ids = posts.map(({ id }) => id);
-  const shown = { ...shownBy, cut: { texts: cutTexts, longestOwn } };
+  const shown = { ...shownBy, longestOwn };
   const whole = await loadPostViews(em, workspaceId, ids, shown);
   const names = new Set<string>([
     ...alwaysIncluded,
@@ -169,7 +112,7 @@ const cutBody = (channel: ChannelResult, most: number): ChannelResult => ({
   body: channel.body && cut(channel.body, most),
 });
 
-const present = ({ status, ...row }: Row): ListedPost => ({
+const present = ({ status, ...row }: ListedRow): ListedPost => ({
   ...row,
   scheduled_at: row.scheduled_at?.toISOString() ?? null,
   published_at: row.published_at?.toISOString() ?? null,

@@ -12,7 +12,7 @@ import {
 import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './content.ts';
 import type { FileToValidate } from './post-media.ts';
-import { hashOfTexts } from './same-text.ts';
+import { hashOfTexts } from './hash-of-texts.ts';
 
 /** A post's validation for one channel. */
 export type ChannelValidation = ValidationResult & {

@@ -1,3 +1,4 @@
+import { sameTextWarnings } from '../../db/same-text.ts';
 import { dueTime } from '../../domain/due-time.ts';
 import { plainFault, type ContentFault, type PostWarning } from '../../domain/warnings.ts';
 import type { AttachmentFacts, ValidationResult } from '../../networks/content-rules.ts';
@@ -24,7 +25,6 @@ import {
   optionFiles,
   placeFiles,
 } from './post-media.ts';
-import { sameTextWarnings } from './same-text.ts';
 import { needsReconnect, validateContent, type ChannelValidation } from './validate-content.ts';
 
 type Limits = {

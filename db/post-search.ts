@@ -1,10 +1,10 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { Em } from '../../db/orm.ts';
-import { query, queryPlanned } from '../../db/query.ts';
-import { queryTime } from '../../domain/due-time.ts';
-import { AppError } from '../../domain/errors.ts';
-import { normalized } from '../../domain/texts.ts';
-import type { EndedOutcome, PostStatus } from '../../domain/statuses.ts';
+import type { Em } from './orm.ts';
+import { query, queryPlanned } from './query.ts';
+import { queryTime } from '../domain/due-time.ts';
+import { AppError } from '../domain/errors.ts';
+import { normalized } from '../domain/texts.ts';
+import type { EndedOutcome, PostStatus } from '../domain/statuses.ts';
 
 /** The times of a post that a list is ordered and filtered by. */
 export const postTimes = ['created_at', 'scheduled_at', 'published_at'] as const;

@@ -1,0 +1,110 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { EventType } from '../domain/statuses.ts';
+import type { Em } from './orm.ts';
+import { query, queryPlanned } from './query.ts';
+
+export type EventRow = {
+  readonly body: string;
+  /** Null before a list has numbered it. */
+  readonly sequence: number | null;
+  readonly post_id: string | null;
+  readonly channel_id: string | null;
+};
+
+export type EventSearch = {
+  /** The sequence of the last event that the reader has; 0 for none. */
+  readonly after: number;
+  readonly limit: number;
+  /** Empty for all. */
+  readonly types: readonly EventType[];
+  readonly postId: string | undefined;
+  /** Inclusive. */
+  readonly from: Date | undefined;
+  /** Exclusive. */
+  readonly to: Date | undefined;
+};
+
+/** Reads one event. */
+export async function selectEvent(
+  em: Em,
+  workspaceId: string,
+  id: string,
+): Promise<EventRow | undefined> {
+  const [row] = await query(
+    em,
+    sql<EventRow>`
+      select body, sequence::float8 as sequence, post_id, channel_id from events
+      where id = ${id} and workspace_id = ${workspaceId}`,
+  );
+  return row;
+}
+
+export type Place = {
+  /** Sequence of the newest numbered event. */
+  readonly last: number;
+  /** Sequence of the oldest event that is kept; null without one. */
+  readonly oldest: number | null;
+  /** Whether there are committed events without a number. */
+  readonly has_new: boolean;
+};
+
+/** The order in the last column keeps PostgreSQL from looking for the row in the whole table. */
+export async function readPlace(em: Em, workspaceId: string): Promise<Place> {
+  const [place] = await query(
+    em,
+    sql<Place>`
+      select last_event_sequence::float8 as last,
+        (select min(sequence) from events where workspace_id = ${workspaceId} and sequence is not null)::float8 as oldest,
+        (select id from events where workspace_id = ${workspaceId} and sequence is null
+          order by created_at, id limit 1) is not null as has_new
+      from workspaces where id = ${workspaceId}`,
+  );
+  return place ?? { last: 0, oldest: null, has_new: false };
+}
+
+/** Events that one call numbers; the next calls number the rest. */
+export const numberedAtOnce = 5000;
+
+/**
+ * Numbers committed events without gaps. The lock on the workspace lets one call number at a time, and the statement
+ * after it sees the numbers of the call before. Skips rows that the sweep deletes, which itself waits for the
+ * workspace. The ids are an array, so that each row is found by its key even in a large table.
+ */
+export const numberEvents = (em: Em, workspaceId: string): Promise<Place> =>
+  em.transactional(async (tx) => {
+    await query(tx, sql`select id from workspaces where id = ${workspaceId} for no key update`);
+    await query(
+      tx,
+      sql`with found as materialized (
+          select id, created_at from events where workspace_id = ${workspaceId} and sequence is null
+          order by created_at, id limit ${sql.lit(numberedAtOnce)} for no key update skip locked),
+        placed as (select id, row_number() over (order by created_at, id) as place from found),
+        counted as (
+          update workspaces set last_event_sequence = last_event_sequence + (select count(*) from placed)
+          where id = ${workspaceId} returning last_event_sequence - (select count(*) from placed) as before)
+        update events e set sequence = counted.before + placed.place
+        from placed, counted
+        where e.id = placed.id and e.id = any(array(select id from found)) and e.workspace_id = ${workspaceId}`,
+    );
+    return readPlace(tx, workspaceId);
+  });
+
+/** Reads numbered events in their order, and one beyond the page, which tells whether there are more. */
+export const selectEvents = (
+  em: Em,
+  workspaceId: string,
+  { after, limit, types, postId, from, to }: EventSearch,
+): Promise<(EventRow & { readonly sequence: number })[]> =>
+  queryPlanned(
+    em,
+    sql`select body, sequence::float8 as sequence, post_id, channel_id from events
+      where workspace_id = ${workspaceId} and sequence > ${after}
+        ${only(types.length > 0, sql`type = any(${types}::text[])`)}
+        ${only(postId !== undefined, sql`post_id = ${postId}`)}
+        ${only(from !== undefined, sql`created_at >= ${from}`)}
+        ${only(to !== undefined, sql`created_at < ${to}`)}
+      order by sequence limit ${limit + 1}`,
+  );
+
+const only = (isGiven: boolean, condition: RawBuilder<unknown>): RawBuilder<unknown> =>
+  isGiven ? sql`and ${condition}` : sql``;
