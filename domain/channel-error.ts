@@ -76,12 +76,13 @@ export function failureAdvice(
 }
 
 /**
- * The advice after an attempt that leaves open whether the network has the post.
+ * The error of a channel while it is open whether the network has the post.
  *
- * @param reconcileAtMs When the network is asked again, in milliseconds since 1970.
+ * @param message Why it is open, or why the network is not asked now.
+ * @param atMs When the network is asked again, in milliseconds since 1970.
  */
-export const adviceInDoubt = (reconcileAtMs: number): string =>
-  `The network is asked again at ${new Date(reconcileAtMs).toISOString()}, and nothing is sent until it answers.`;
+export const inDoubtText = (message: string, code: ChannelErrorCode, atMs: number): string =>
+  `The network was asked to publish, but it is not known yet whether it has the post. (${message}) ${code === 'access_lost' ? 'Connect the channel again. ' : ''}The network is asked again at ${new Date(atMs).toISOString()}, and nothing is sent until it answers.`;
 
 const byCopy = ' (POST /posts/{id}/copy with {"only": "failed"} leaves out the other channels).';
 

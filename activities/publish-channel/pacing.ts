@@ -3,7 +3,7 @@ import { isOpenChannel, retryingValues } from '../../db/channel-status.ts';
 import type { Em } from '../../db/orm.ts';
 import { dueAt, isOpenPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
-import { failureAdvice, type NetworkLimit } from '../../domain/channel-error.ts';
+import { failureAdvice, inDoubtText, type NetworkLimit } from '../../domain/channel-error.ts';
 import {
   lateAfterMs,
   lateSpacingMs,
@@ -75,11 +75,13 @@ export async function recordWait(
   job: PublishJob,
   { atMs, code, message }: PacingWait,
 ): Promise<boolean> {
-  const why = { code, error: `${message} ${failureAdvice(code, atMs)}` };
+  const error = job.isInDoubt
+    ? inDoubtText(message, code, atMs)
+    : `${message} ${failureAdvice(code, atMs)}`;
   const waits = await query(
     deps.orm.em.fork(),
     sql`with ${lockedPost(job)}
-      update post_channels pc set ${retryingValues(why, new Date(atMs))} from post p
+      update post_channels pc set ${retryingValues({ code, error }, new Date(atMs))} from post p
       where pc.id = ${job.postChannelId} and pc.workspace_id = ${job.workspaceId} and pc.post_id = p.id
         and ${isOpenChannel}
       returning pc.id`,
@@ -105,11 +107,11 @@ function waitForServer(
 ): PacingWait {
   const atMs = nowMs + serverWaitMs(busy, lateMs, Math.random());
   if (busy.isPaused) {
-    const message = `Nothing was sent: ${baseUrl} did not answer the last ${busy.failures} attempts, so only one post at a time is sent to test it. This does not count as an attempt.`;
+    const message = `${baseUrl} did not answer the last ${busy.failures} attempts, so only one post at a time is sent to test it. This does not count as an attempt.`;
     return { atMs, code: 'network_unavailable', message };
   }
 
-  const message = `Nothing was sent: the limit of concurrent posts to ${baseUrl}, or of this workspace to the network, is reached. This does not count as an attempt.`;
+  const message = `The limit of concurrent posts to ${baseUrl}, or of this workspace to the network, is reached. This does not count as an attempt.`;
   return { atMs, code: 'paced', message };
 }
 

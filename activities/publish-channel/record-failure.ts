@@ -14,8 +14,8 @@ import { query } from '../../db/query.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
 import { refinalizeCancelled } from '../../db/refinalize-post.ts';
 import {
-  adviceInDoubt,
   failureAdvice,
+  inDoubtText,
   settleAdvice,
   type ChannelErrorCode,
   type NetworkLimit,
@@ -240,10 +240,6 @@ function describePart(
 
   return `Part ${live.length + 1} of ${entries.length} ${what}: ${message} (The part${live.length > 1 ? 's' : ''} before it: ${live.join(' ')})`;
 }
-
-/** @param atMs Time of the next reconcile, in milliseconds since 1970. */
-const inDoubtText = (message: string, code: ChannelErrorCode, atMs: number): string =>
-  `The network was asked to publish, but it is not known yet whether it has the post. (${message}) ${code === 'access_lost' ? 'Connect the channel again. ' : ''}${adviceInDoubt(atMs)}`;
 
 /** For a part whose outcome no further reconcile will determine. */
 const unconfirmedText = (message: string): string =>

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel, type ClaimedPost, type ClockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
-import { fails, type Fate, liveTexts } from '../support/networks.ts';
+import { down, fails, type Fate, liveTexts } from '../support/networks.ts';
 import { addFakeChannel } from '../support/seed.ts';
 import {
   countOf,
@@ -54,7 +54,7 @@ test('an attempt without a slot sends nothing, does not count, stores the reason
   t.like(row, { status: 'retrying', errorCode: 'paced', tries: 0 });
   t.regex(
     row?.error ?? '',
-    /^Nothing was sent: the limit of concurrent posts to https:\/\/fake\.example, or of this workspace to the network, is reached\. This does not count as an attempt\. The next attempt is at /v,
+    /^The limit of concurrent posts to https:\/\/fake\.example, or of this workspace to the network, is reached\. This does not count as an attempt\. The next attempt is at /v,
   );
   network.answer();
   await Promise.all(hanging);
@@ -128,7 +128,23 @@ test('after five failed attempts in a row a server gets no requests; waiting doe
   t.like(row, { status: 'retrying', errorCode: 'network_unavailable', tries: 0 });
   t.regex(
     row.error ?? '',
-    /^Nothing was sent: https:\/\/fake\.example did not answer the last 5 attempts, so only one post at a time is sent to test it\. This does not count as an attempt\. The next attempt is at /v,
+    /^https:\/\/fake\.example did not answer the last 5 attempts, so only one post at a time is sent to test it\. This does not count as an attempt\. The next attempt is at /v,
+  );
+});
+
+test('a post in doubt that waits for its server is still said to be in doubt', async (t) => {
+  const network = newNetwork();
+  const channel = await newChannel(t, network);
+  const post = await channel.newPost(['Lost']);
+  network.fates.push({ kind: 'lost' });
+  network.blind = down;
+  t.like(await post.attempt(), { kind: 'again', code: 'network_unavailable' });
+  await findAway(channel, network, 5);
+
+  t.like(await post.attempt(), { kind: 'again', code: 'network_unavailable' });
+  t.regex(
+    (await post.row()).error ?? '',
+    /^The network was asked to publish, but it is not known yet whether it has the post\. \(https:\/\/fake\.example did not answer the last 5 attempts, .*\) The network is asked again at /v,
   );
 });
 
