@@ -28,7 +28,7 @@ export type PacingWait = {
 /**
  * Checks whether an attempt may begin: no rate limit may be in force, and it needs a slot at its server. An overdue
  * post also needs its turn on the channel, and its workspace must have some of the day's allowance left. An attempt
- * that continues after a crash skips both.
+ * that continues after a crash, or asks for a post in doubt, skips both.
  *
  * @returns null if it may. A post on time needs no statement.
  */
@@ -48,7 +48,7 @@ export async function checkPacing(
   }
 
   const isLate = lateMs > lateAfterMs;
-  if (!isLate || job.status === 'publishing') {
+  if (!isLate || job.status === 'publishing' || job.isInDoubt) {
     return null;
   }
 

@@ -161,6 +161,24 @@ test('the first success ends the pause for all posts', async (t) => {
   t.is(liveTexts(network).length, 11);
 });
 
+test('an overdue post whose answer was lost is looked for before its turn', async (t) => {
+  const network = newNetwork();
+  const channel = await newChannel(t, network);
+  const lost = await channel.newPost(['Lost']);
+  network.fates.push({ kind: 'lost' });
+  network.blind = down;
+  t.like(await lost.attempt(), { kind: 'again' });
+  network.blind = undefined;
+  await channel.deps.orm.em.execute(
+    `update posts set scheduled_at = scheduled_at - interval '1 hour' where id = ?`,
+    [(await channel.newPost(['Before it'])).postId],
+  );
+  channel.pass(2 * minute);
+
+  t.like(await lost.attempt(), { status: 'published' });
+  t.is(network.sends.length, 1);
+});
+
 test('a post waits for an unreachable server for a day after its due time', async (t) => {
   const network = newNetwork();
   const channel = await newChannel(t, network);
