@@ -135,9 +135,9 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const longFrom = 1000;
 const mostKept = 64;
 
-/** Caches the lengths of the last 64 long texts. */
-export function measuredOnce(measureText: (text: string) => number): (text: string) => number {
-  const lengths = new Map<string, number>();
+/** Caches the measures of the last 64 long texts: more than a post has. */
+export function measuredOnce<T>(measureText: (text: string) => T): (text: string) => T {
+  const lengths = new Map<string, T>();
   return (text) => {
     if (text.length < longFrom) {
       return measureText(text);

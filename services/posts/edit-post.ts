@@ -110,7 +110,7 @@ async function applyEdit(
   const { content, media } = await editContent(deps, em, caller, post, channels, edit);
   const missing = assertNoneDeleted(media, dueAt !== null);
   assertNotEmpty(content, { parts: media.parts, channels: content.channelFiles }, input);
-  const validations = validateEdit(deps.rules, channels, content, media, dueAt !== null);
+  const validations = await validateEdit(deps.rules, channels, content, media, dueAt !== null);
   const status = dueAt ? 'scheduled' : 'draft';
   const sameTexts = await sameTextWarnings(em, { ...scope, dueAt }, validations);
   const edited = { status, content, dueAt, validations, sameTexts } as const;

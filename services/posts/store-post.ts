@@ -75,7 +75,7 @@ export async function storePost(
 
     const placed = [...placeFiles(post.media), ...optionFiles(apart)];
     const files = factsOf(placed, found, post.media);
-    const validations = validateContent(deps.rules, channels, post.content, files);
+    const validations = await validateContent(deps.rules, channels, post.content, files);
     if (post.dueAt) {
       assertPublishable(validations);
     }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import { filesOfParts, textsForChannel } from '../../domain/parts.ts';
@@ -23,19 +24,19 @@ export type ChannelValidation = ValidationResult & {
   readonly describe: (sentences: readonly string[]) => ContentFault[];
 };
 
-/** Validates a post by the rules of each channel's network, without any request. */
-export function validateContent(
+/** Validates a post by the rules of each channel's network, without any request. Others run between two channels. */
+export async function validateContent(
   rules: Readonly<Record<string, Rules>>,
   channels: readonly ChosenChannel[],
   content: PostContent,
   files: readonly FileToValidate[],
-): ChannelValidation[] {
+): Promise<ChannelValidation[]> {
   const ofParts = files.filter(({ part }) => part >= 0);
   // Channels with the same network, settings, text and options are validated once: a hundred may share a long text.
   type Validated = ValidationResult & Pick<Place, 'media'> & { readonly textHash: string | null };
   const known = new Map<string, Validated>();
   const hashOf = rememberedHash();
-  return channels.map((channel) => {
+  const validateOne = async (channel: ChosenChannel): Promise<ChannelValidation> => {
     const network = rules[channel.platform];
     if (!network) {
       const error = `This version does not support the network "${channel.platform}".`;
@@ -60,15 +61,26 @@ export function validateContent(
         textHash: hashOf(texts),
       };
     };
-    const validated = known.get(alike) ?? validate();
-    known.set(alike, validated);
+    let validated = known.get(alike);
+    if (!validated) {
+      await setImmediate();
+      validated = validate();
+      known.set(alike, validated);
+    }
+
     const { media, ...result } = validated;
     const describe = describer(channel, content, result, { threads: network.threads, media });
     const isJoined = override === null && texts.length < (content.thread?.length ?? 0);
     return isJoined
       ? { ...result, channel, describe, warnings: [joined, ...result.warnings] }
       : { ...result, channel, describe };
-  });
+  };
+  const validations: ChannelValidation[] = [];
+  for (const channel of channels) {
+    validations.push(await validateOne(channel));
+  }
+
+  return validations;
 }
 
 /** Most channels of a post have the same texts, and a long one takes milliseconds. */

@@ -21,16 +21,16 @@ import {
  *
  * @throws AppError `no_channels` or `invalid_content` when it is to be scheduled and cannot be.
  */
-export function validateEdit(
+export async function validateEdit(
   rules: RulesByPlatform,
   { open, sending, kept }: EditedChannels,
   content: PostContent,
   media: Pick<EditedMedia, 'files' | 'changedParts'>,
   isScheduled: boolean,
-): ChannelValidation[] {
+): Promise<ChannelValidation[]> {
   const edited = { rules, kept, content, changedParts: media.changedParts };
   assertLiveFiles(edited, [...open, ...sending]);
-  const validated = validateContent(rules, open, content, media.files);
+  const validated = await validateContent(rules, open, content, media.files);
   const validations = addChangedParts(edited, validated);
   if (isScheduled && open.length + sending.length === 0 && kept.size > 0) {
     throw new AppError(

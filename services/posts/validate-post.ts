@@ -102,7 +102,7 @@ export async function validatePost(
   const given = givenFiles(whole);
   const apart = [...inOptions, ...idsOfChannels(content)];
   const files = factsOf([...placeFiles(given), ...optionFiles(apart)], found, given);
-  const validations = validateContent(deps.rules, channels, content, files);
+  const validations = await validateContent(deps.rules, channels, content, files);
   const sameTexts = await sameTextWarnings(em, { workspaceId, postId: null, dueAt }, validations);
   const validated = validations.map((validation) =>
     present(validation, sameTexts.get(validation.channel.id)),
