@@ -6,12 +6,8 @@ import type { Json } from '../domain/json-schema.ts';
 import { NetworkError, type Connection } from '../networks/network.ts';
 import type { Grant } from '../networks/oauth/contract.ts';
 import { currentGrant, currentGrantOr } from '../services/channels/current-grant.ts';
-import {
-  credentialsOf,
-  openGrant,
-  type CurrentGrant,
-  type GrantedChannel,
-} from '../services/channels/grants.ts';
+import { credentialsOf, openGrant, type CurrentGrant } from '../services/channels/grants.ts';
+import type { GrantedChannel } from '../db/repositories/grants.ts';
 import type { ActivityDeps } from './deps.ts';
 
 /** A channel with the access data of its account. */

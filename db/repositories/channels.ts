@@ -1,6 +1,53 @@
 import { LockMode } from '@mikro-orm/core';
+import { sql } from 'kysely';
+import { AppError } from '../../domain/errors.ts';
 import { Channel, ChannelGrant, ConnectLink } from '../entities/channels.ts';
 import type { Em } from '../orm.ts';
+import { query } from '../query.ts';
+
+export type ChannelKey = { readonly workspaceId: string; readonly channelId: string };
+
+/** Finds a connected channel. @throws AppError `not_found` */
+export async function loadChannel(
+  em: Em,
+  { workspaceId, channelId: id }: ChannelKey,
+  lockMode = LockMode.NONE,
+): Promise<Channel> {
+  const own = { id, workspaceId, disconnectedAt: null };
+  const channel = await em.findOne(Channel, own, { lockMode });
+  if (!channel) {
+    throw channelNotFound(id);
+  }
+
+  return channel;
+}
+
+export const channelNotFound = (id: string): AppError =>
+  new AppError('not_found', `There is no channel "${id}".`);
+
+/** Locks a channel, against sends too, until the transaction ends. @throws AppError `not_found` */
+export const lockChannel = (em: Em, key: ChannelKey): Promise<Channel> =>
+  loadChannel(em, key, LockMode.PESSIMISTIC_WRITE);
+
+/**
+ * Locks a channel for a change of its access until the transaction ends. Posts may still refer to it. Taken before the
+ * lock of its grant, as when an account is connected.
+ *
+ * @returns null when it is disconnected.
+ */
+export async function lockAccess(
+  em: Em,
+  { workspaceId, channelId: id }: ChannelKey,
+): Promise<Channel | null> {
+  await query(
+    em,
+    sql`select 1 from channels where id = ${id} and workspace_id = ${workspaceId} for no key update`,
+  );
+  return em.findOne(Channel, { id, workspaceId, disconnectedAt: null }, { refresh: true });
+}
+
+export const findGrant = (em: Em, { workspaceId, channelId }: ChannelKey) =>
+  em.findOne(ChannelGrant, { workspaceId, channelId }, { refresh: true });
 
 /** Locks all channels of a workspace, also disconnected ones, until the transaction ends. */
 export const lockChannels = (em: Em, workspaceId: string): Promise<unknown> =>
@@ -31,7 +78,6 @@ export async function eraseChannels(
       disconnectedAt: at,
       state: 'needs_reconnect',
       error: null,
-      options: null,
       sealedCredentials: '',
       sealedSession: null,
       updatedAt: at,

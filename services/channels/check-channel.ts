@@ -1,5 +1,6 @@
-import { sql } from 'kysely';
-import { query } from '../../db/query.ts';
+import { Channel, type ChannelGrant } from '../../db/entities/channels.ts';
+import { findGrant, lockAccess, type ChannelKey } from '../../db/repositories/channels.ts';
+import type { GrantedChannel } from '../../db/repositories/grants.ts';
 import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { CheckAccount } from '../../networks/network-entry.ts';
@@ -7,13 +8,7 @@ import { NetworkError } from '../../networks/network.ts';
 import type { Networks } from '../../networks/registry.ts';
 import { cleanName } from './connect-channel.ts';
 import { currentGrant } from './current-grant.ts';
-import {
-  credentialsOf,
-  endsSoon,
-  openGrant,
-  type ChannelKey,
-  type CurrentGrant,
-} from './grants.ts';
+import { credentialsOf, endsSoon, openGrant, type CurrentGrant } from './grants.ts';
 import { markAccessLost, markAccessRestored } from './mark-access.ts';
 import type { AccountDeps } from './oauth-context.ts';
 
@@ -42,64 +37,49 @@ type Answer = Checked & { readonly at: string };
  */
 export async function throttledCheck(deps: CheckDeps, key: ChannelKey): Promise<Answer | null> {
   const now = deps.now();
-  const own = sql`id = ${key.channelId} and workspace_id = ${key.workspaceId}`;
-  const claimed = await query(
-    deps.orm.em.fork(),
-    sql`update channels set checked_at = ${now} where ${own} and disconnected_at is null
-      and (checked_at is null or checked_at <= ${new Date(now.getTime() - minIntervalMs)}) returning id`,
-  );
-  if (claimed.length === 0) {
+  const own = { id: key.channelId, workspaceId: key.workspaceId };
+  const isDue = { $lte: new Date(now.getTime() - minIntervalMs) };
+  const claimed = await deps.orm.em
+    .fork()
+    .nativeUpdate(
+      Channel,
+      { ...own, disconnectedAt: null, $or: [{ checkedAt: null }, { checkedAt: isDue }] },
+      { checkedAt: now },
+    );
+  if (claimed === 0) {
     return lastAnswer(deps, key);
   }
 
   const checked = await checkChannel(deps, key);
   const answer = checked && { ...checked, at: now.toISOString() };
-  const stored = JSON.stringify(answer);
-  await query(
-    deps.orm.em.fork(),
-    sql`update channels set check_answer = ${stored}::jsonb where ${own} and checked_at = ${now}`,
-  );
+  const isSame = { ...own, checkedAt: now };
+  await deps.orm.em.fork().nativeUpdate(Channel, isSame, { checkAnswer: answer });
   return answer;
 }
 
-type LastCheck = {
-  readonly state: string;
-  readonly error: string | null;
-  readonly check_answer: Answer | null;
-};
-
 async function lastAnswer({ orm, now }: CheckDeps, key: ChannelKey): Promise<Answer | null> {
-  const [row] = await query(
-    orm.em.fork(),
-    sql<LastCheck>`select state, error, check_answer from channels
-      where id = ${key.channelId} and workspace_id = ${key.workspaceId} and disconnected_at is null`,
-  );
-  if (!row) {
+  const { workspaceId, channelId: id } = key;
+  const channel = await orm.em.fork().findOne(Channel, { id, workspaceId, disconnectedAt: null });
+  if (!channel) {
     return null;
   }
 
-  const at = row.check_answer?.at ?? now().toISOString();
-  if (row.state === 'needs_reconnect') {
+  const answer = channel.checkAnswer as Answer | null;
+  const at = answer?.at ?? now().toISOString();
+  if (channel.state === 'needs_reconnect') {
     // A post may have lost the access since the last check.
-    return { access: 'needs_reconnect', reason: row.error ?? 'Connect the channel again.', at };
+    const reason = channel.error ?? 'Connect the channel again.';
+    return { access: 'needs_reconnect', reason, at };
   }
 
   const reason = 'A check is running, or failed. Try again in five minutes.';
-  return row.check_answer ?? { access: 'unknown', reason, at };
+  return answer ?? { access: 'unknown', reason, at };
 }
 
 type Owner = Awaited<ReturnType<CheckAccount>>;
 
-type Row = {
-  readonly platform: string;
-  readonly base_url: string;
-  readonly remote_id: string;
-  readonly settings: Json;
-  readonly sealed_credentials: string;
-  readonly sealed_session: string | null;
-  readonly sealed_grant: string | null;
-  readonly refreshed_at: Date | null;
-};
+/** A channel to check, with its grant. */
+type Connected = { readonly channel: Channel; readonly grant: ChannelGrant | null };
 
 /**
  * Checks a channel's access with one cheap call to the network and stores the result. A lost access emits
@@ -108,36 +88,27 @@ type Row = {
  * @returns null when the channel does not exist.
  */
 export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Checked | null> {
-  const row = await loadChannel(deps, key);
-  if (!row) {
+  const em = deps.orm.em.fork();
+  const { workspaceId, channelId: id } = key;
+  const channel = await em.findOne(Channel, { id, workspaceId, disconnectedAt: null });
+  if (!channel) {
     return null;
   }
 
-  const { checked, displayName } = await checkWithNetwork(deps, key, row);
-  return deps.orm.em.fork().transactional(async (em): Promise<Checked> => {
-    if (checked.access === 'connected') {
-      await markAccessRestored(em, deps, key, row.sealed_credentials);
-      await query(
-        em,
-        sql`update channels set display_name = ${displayName} where id = ${key.channelId}
-          and workspace_id = ${key.workspaceId} and sealed_credentials = ${row.sealed_credentials}
-          and display_name is distinct from ${displayName}`,
-      );
-      return checked;
-    }
-
+  const account = { channel, grant: await findGrant(em, key) };
+  const { checked, displayName } = await checkWithNetwork(deps, account);
+  return deps.orm.em.fork().transactional(async (tx): Promise<Checked> => {
+    const current = await lockAccess(tx, key);
     // The result is valid only for the credentials that were checked.
-    const same = await query(
-      em,
-      sql`select id from channels where id = ${key.channelId} and workspace_id = ${key.workspaceId}
-        and sealed_credentials = ${row.sealed_credentials} for no key update`,
-    );
-    if (same.length === 0) {
+    if (current?.sealedCredentials !== channel.sealedCredentials) {
       return { access: 'unknown', reason: changedDuringCheck };
     }
 
-    if (checked.access === 'needs_reconnect') {
-      await markAccessLost(em, deps, key, checked.reason, 'outbox');
+    if (checked.access === 'connected') {
+      await markAccessRestored(tx, deps, key, channel.sealedCredentials);
+      current.displayName = displayName;
+    } else if (checked.access === 'needs_reconnect') {
+      await markAccessLost(tx, deps, key, checked.reason, 'outbox');
     }
 
     return checked;
@@ -146,28 +117,16 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Ch
 
 const changedDuringCheck = 'The account was connected again, or disconnected, during the check.';
 
-async function loadChannel(deps: AccountDeps, key: ChannelKey): Promise<Row | undefined> {
-  const [row] = await query(
-    deps.orm.em.fork(),
-    sql<Row>`select c.platform, c.base_url, c.remote_id, c.settings, c.sealed_credentials, c.sealed_session,
-        g.sealed_grant, g.refreshed_at
-      from channels c left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
-      where c.id = ${key.channelId} and c.workspace_id = ${key.workspaceId} and c.disconnected_at is null`,
-  );
-  return row;
-}
-
 /** @returns also the account's current name, when the network accepted the credentials. */
 async function checkWithNetwork(
   deps: CheckDeps,
-  key: ChannelKey,
-  row: Row,
+  account: Connected,
 ): Promise<{ readonly checked: Checked; readonly displayName: string | null }> {
   const unnamed = (checked: Checked) => ({ checked, displayName: null });
   try {
-    const { remoteId, displayName } = await checkWithGrant(deps, key, row);
+    const { remoteId, displayName } = await checkWithGrant(deps, account);
     const reason = 'The stored access belongs to a different account. Connect the channel again.';
-    return remoteId === row.remote_id
+    return remoteId === account.channel.remoteId
       ? { checked: { access: 'connected' }, displayName: cleanName(displayName) }
       : unnamed({ access: 'needs_reconnect', reason });
   } catch (error) {
@@ -187,19 +146,19 @@ async function checkWithNetwork(
  * @returns the account that the credentials open.
  * @throws NetworkError; `access_lost` only when no refresh is possible, or the refresh itself is refused.
  */
-async function checkWithGrant(deps: CheckDeps, key: ChannelKey, row: Row): Promise<Owner> {
-  const first = await openedGrant(deps, key, row);
+async function checkWithGrant(deps: CheckDeps, account: Connected): Promise<Owner> {
+  const first = await openedGrant(deps, account);
   try {
-    return await callCheck(deps, key, row, first);
+    return await callCheck(deps, account.channel, first);
   } catch (error) {
     const isRefused = error instanceof NetworkError && error.code === 'access_lost';
     if (!isRefused || first === null || first.grant.refreshToken === null) {
       throw error;
     }
 
-    const next = await currentGrant(deps, channelOf(key, row), first.grant.accessToken);
+    const next = await currentGrant(deps, channelOf(account.channel), first.grant.accessToken);
     try {
-      return await callCheck(deps, key, row, next);
+      return await callCheck(deps, account.channel, next);
     } catch (again) {
       throw again instanceof NetworkError && again.code === 'access_lost'
         ? new NetworkError('network_unavailable', again.message, { accepted: 'no', cause: again })
@@ -208,37 +167,36 @@ async function checkWithGrant(deps: CheckDeps, key: ChannelKey, row: Row): Promi
   }
 }
 
-const channelOf = (key: ChannelKey, row: Row) => ({
-  ...key,
-  platform: row.platform,
-  baseUrl: row.base_url,
-  remoteId: row.remote_id,
+const channelOf = ({ id, workspaceId, platform, baseUrl, remoteId }: Channel): GrantedChannel => ({
+  channelId: id,
+  workspaceId,
+  platform,
+  baseUrl,
+  remoteId,
 });
 
 async function openedGrant(
   deps: CheckDeps,
-  key: ChannelKey,
-  row: Row,
+  { channel, grant: stored }: Connected,
 ): Promise<CurrentGrant | null> {
-  if (row.sealed_grant === null) {
+  if (!stored) {
     return null;
   }
 
-  const grant = openGrant(deps.sealer, key.channelId, row.sealed_grant);
+  const grant = openGrant(deps.sealer, channel.id, stored.sealedGrant);
   return endsSoon(grant, deps.now().getTime())
-    ? currentGrant(deps, channelOf(key, row))
-    : { grant, refreshedAt: row.refreshed_at };
+    ? currentGrant(deps, channelOf(channel))
+    : { grant, refreshedAt: stored.refreshedAt };
 }
 
 async function callCheck(
   { checks, sealer, egress }: CheckDeps,
-  { channelId }: ChannelKey,
-  row: Row,
+  { id, platform, baseUrl, remoteId, settings, sealedCredentials, sealedSession }: Channel,
   current: CurrentGrant | null,
 ): Promise<Owner> {
-  const check = checks[row.platform];
+  const check = checks[platform];
   if (!check) {
-    throw new NetworkError('internal', `This service cannot check an account of ${row.platform}.`, {
+    throw new NetworkError('internal', `This service cannot check an account of ${platform}.`, {
       accepted: 'no',
     });
   }
@@ -246,13 +204,12 @@ async function callCheck(
   const open = (sealed: string, purpose: string): Json => JSON.parse(sealer.open(sealed, purpose));
   return check({
     http: egress,
-    baseUrl: row.base_url,
-    remoteId: row.remote_id,
-    settings: row.settings,
+    baseUrl,
+    remoteId,
+    settings,
     credentials: current
       ? credentialsOf(current.grant)
-      : open(row.sealed_credentials, credentialsPurpose(channelId)),
-    session:
-      row.sealed_session === null ? null : open(row.sealed_session, sessionPurpose(channelId)),
+      : open(sealedCredentials, credentialsPurpose(id)),
+    session: sealedSession === null ? null : open(sealedSession, sessionPurpose(id)),
   });
 }

@@ -1,10 +1,10 @@
 import { LockMode } from '@mikro-orm/core';
-import { sql } from 'kysely';
 import { Channel } from '../../db/entities/channels.ts';
+import { Workspace } from '../../db/entities/workspaces.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
 import { recordEvent } from '../../db/record-event.ts';
+import { lockWorkspace } from '../../db/repositories/workspaces.ts';
 import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
 import { quotaExceeded } from '../../domain/quotas.ts';
 import type { Account } from '../../networks/network.ts';
@@ -45,7 +45,7 @@ export async function connectChannel(
     const find = async () =>
       (await tx.findOne(Channel, { ...own, baseUrl }, locked)) ??
       (moves ? await tx.findOne(Channel, own, locked) : null);
-    await lockWorkspace(tx, workspaceId);
+    await lockWorkspace(tx, workspaceId); // Serialises new and returning accounts, so that the quota holds.
     const known = await find();
     if (!known || known.disconnectedAt) {
       await assertChannelQuota(tx, workspaceId, most);
@@ -93,18 +93,10 @@ export const recordConnected = (
 
 const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
 
-/** Serialises new and returning accounts of a workspace, so that the quota holds. */
-const lockWorkspace = (em: Em, workspaceId: string): Promise<unknown> =>
-  query(em, sql`select id from workspaces where id = ${workspaceId} for no key update`);
-
 /** @throws AppError `quota_exceeded` */
 export async function assertChannelQuota(em: Em, workspaceId: string, most: number): Promise<void> {
-  const [own] = await query(
-    em,
-    sql<{ channels: number | null }>`
-      select (quotas ->> 'channels')::bigint::float8 as channels from workspaces where id = ${workspaceId}`,
-  );
-  const limit = own?.channels ?? most;
+  const { quotas } = await em.findOneOrFail(Workspace, { id: workspaceId });
+  const limit = quotas.channels ?? most;
   const used = await em.count(Channel, { workspaceId, disconnectedAt: null });
   if (used >= limit) {
     throw quotaExceeded('channels', limit, used);

@@ -1,8 +1,7 @@
-import { sql } from 'kysely';
-import { isUsableKey, recordAudit, type Actor, type Origin } from '../../db/audit.ts';
+import { recordAudit, type Actor, type Origin } from '../../db/audit.ts';
 import { ConnectLink, type ConnectStatus, Channel } from '../../db/entities/channels.ts';
 import type { Em, Orm } from '../../db/orm.ts';
-import { db, query } from '../../db/query.ts';
+import * as links from '../../db/repositories/links.ts';
 import { connectFlowPurpose } from '../../db/sealing-purposes.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Account } from '../../networks/network.ts';
@@ -54,16 +53,6 @@ export type ConnectOutcome =
   | { readonly kind: 'connected'; readonly token: string; readonly channelId: string }
   | { readonly kind: 'failed' | 'open'; readonly token: string };
 
-type Changes = {
-  readonly state_hash?: string;
-  readonly browser_hash?: string | null;
-  readonly redirect_uri?: string | null;
-  readonly sealed_flow?: string | null;
-  readonly connected_id?: string | null;
-  readonly error?: string | null;
-  readonly error_code?: string | null;
-};
-
 type Move = {
   readonly link: Pick<ConnectLink, 'id' | 'workspaceId'>;
   readonly move: keyof typeof transitions;
@@ -71,54 +60,25 @@ type Move = {
   readonly stateHash?: string;
 };
 
-/** SQL: whether a link was made by an operator, or by a key that may still make it. */
-const mayConnect = sql<boolean>`not exists (select from audit_log made
-  where made.object_id = connect_links.id and made.workspace_id = connect_links.workspace_id
-    and made.action = 'connect_link.created' and made.actor = 'key'
-    and not exists (select from api_keys k where k.id = made.actor_id and ${sql.raw(isUsableKey)}
-      and (k.scopes is null or 'channels' = any(k.scopes))
-      and (k.channel_ids is null or connect_links.channel_id = any(k.channel_ids))))`;
-
 /** Moves a link to its next step. @returns false when the link is at another step or has ended. */
-export async function moveLink(
+export const moveLink = (
   em: Em,
   { link, move, stateHash }: Move,
   now: Date,
-  changes: Changes = {},
-): Promise<boolean> {
-  const { from, to } = transitions[move];
-  let statement = db
-    .updateTable('connect_links')
-    .set({ ...changes, status: to })
-    .where('id', '=', link.id)
-    .where('workspace_id', '=', link.workspaceId)
-    .where('status', 'in', from)
-    .where('expires_at', '>', now)
-    .where(mayConnect);
-  if (stateHash !== undefined) {
-    statement = statement.where('state_hash', '=', stateHash);
-  }
-
-  const moved = await query(em, statement.returning('id'));
-  return moved.length === 1;
-}
+  changes: links.LinkChanges = {},
+): Promise<boolean> => links.moveLink(em, link, { ...transitions[move], stateHash }, now, changes);
 
 /** Tries with one link, each of which sends requests to a server that the person names. A refused secret counts twice. */
 export const mostTries = 20;
 
 /** @returns how many tries a link has had. @throws Problem `used` after the last one. */
-export async function countTry(em: Em, { id, workspaceId }: ConnectLink): Promise<number> {
-  const [row] = await query(
-    em,
-    sql<{ refused_secrets: number }>`update connect_links set refused_secrets = refused_secrets + 1
-      where id = ${id} and workspace_id = ${workspaceId} and refused_secrets < ${mostTries}
-      returning refused_secrets`,
-  );
-  if (!row) {
+export async function countTry(em: Em, link: ConnectLink): Promise<number> {
+  const tries = await links.countTry(em, link, mostTries);
+  if (tries === undefined) {
     throw new Problem('used', 'This link was tried too often. Ask for a new link.');
   }
 
-  return row.refused_secrets;
+  return tries;
 }
 
 /** @throws Problem `unknown_link`, `expired` */

@@ -1,9 +1,8 @@
-import { sql } from 'kysely';
 import { recordAudit, type Actor } from '../../db/audit.ts';
-import { Channel } from '../../db/entities/channels.ts';
+import { Channel, ConnectLink } from '../../db/entities/channels.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
-import { db, query } from '../../db/query.ts';
+import { dropLinks } from '../../db/repositories/links.ts';
 import { AppError, channelDetail, type ErrorDetail } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import { isText, pasted } from '../../domain/texts.ts';
@@ -100,22 +99,20 @@ async function storeLink(
   const token = newLinkToken();
   const now = deps.now();
   const expiresAt = new Date(now.getTime() + lifeMs);
-  await query(
-    em,
-    db.insertInto('connect_links').values({
-      id,
-      workspace_id: workspaceId,
-      platform,
-      token_hash: sha256Hex(token),
-      channel_id: channel?.id ?? null,
-      values,
-      at_sandbox: atSandbox,
-      return_url: returnUrl,
-      status: 'open',
-      expires_at: expiresAt,
-      created_at: now,
-    }),
-  );
+  em.create(ConnectLink, {
+    id,
+    workspaceId,
+    platform,
+    tokenHash: sha256Hex(token),
+    channelId: channel?.id ?? null,
+    values,
+    atSandbox,
+    returnUrl,
+    status: 'open',
+    expiresAt,
+    createdAt: now,
+  });
+  await em.flush(); // For `dropLinks`, which counts it.
   await recordAudit(em, actor, 'connect_link.created', id);
   await dropLinks(em, actor, mostOpen);
   return { id, link: `${deps.publicUrl}/connect/${token}`, expires_at: expiresAt.toISOString() };
@@ -175,24 +172,6 @@ function knownValuesOf(
     ...('url' in fields ? { url: baseUrl } : {}),
     ...('handle' in fields ? { handle } : {}),
   };
-}
-
-/** Deletes the oldest links of a key above a number. One that is being redeemed stays, unless none may. */
-export async function dropLinks(
-  em: Em,
-  { workspaceId, keyId }: Actor,
-  most: number,
-): Promise<void> {
-  await query(
-    em,
-    sql`delete from connect_links where workspace_id = ${workspaceId} and id = any(array(
-        select l.id from connect_links l
-        join audit_log a on a.object_id = l.id and a.workspace_id = l.workspace_id and a.action = 'connect_link.created'
-        where l.workspace_id = ${workspaceId} and l.status not in ('connected', 'failed')
-          and (l.status <> 'redeeming' or ${most}::int = 0)
-          and a.actor_id is not distinct from ${keyId ?? null}::uuid
-        order by l.created_at desc, l.id desc offset ${most}))`,
-  );
 }
 
 const wrong = (path: string, message: string, more: Pick<ErrorDetail, 'allowed'> = {}): AppError =>

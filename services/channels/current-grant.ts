@@ -1,19 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
+import type { ChannelGrant } from '../../db/entities/channels.ts';
 import type { Orm } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
+import { findGrant, type ChannelKey } from '../../db/repositories/channels.ts';
+import { takeRefreshLease, type GrantedChannel } from '../../db/repositories/grants.ts';
 import { NetworkError } from '../../networks/network.ts';
-import {
-  endsSoon,
-  isStillUsable,
-  openGrant,
-  type ChannelKey,
-  type CurrentGrant,
-  type GrantedChannel,
-} from './grants.ts';
+import { endsSoon, isStillUsable, openGrant, type CurrentGrant } from './grants.ts';
 import type { AccountDeps } from './oauth-context.ts';
-import { refreshAndStore, takeOverMs, takeRefreshLease } from './refresh-grant.ts';
+import { refreshAndStore, takeOverMs } from './refresh-grant.ts';
 
 /** How long a post waits for a refresh while its current token is still usable, in milliseconds. */
 const patienceMs = 3000;
@@ -92,7 +86,8 @@ async function findCurrent(
   refused: string | null,
 ): Promise<CurrentGrant> {
   for (;;) {
-    const { sealed, refreshedAt, isBegun } = await readGrant(deps, channel);
+    const stored = await readGrant(deps, channel);
+    const { sealedGrant: sealed, refreshedAt } = stored;
     const grant = openGrant(deps.sealer, channel.channelId, sealed);
     const nowMs = deps.now().getTime();
     const isUsable = grant.accessToken !== refused && isStillUsable(grant, nowMs);
@@ -106,8 +101,9 @@ async function findCurrent(
     }
 
     const by = randomUUID();
-    if (await takeRefreshLease(deps, { ...channel, sealed, by })) {
-      if (isBegun && (await isReplaced(deps, channel, sealed))) {
+    if (await takeRefreshLease(deps.orm.em.fork(), { ...channel, sealed, by })) {
+      // A refresh began and did not report its end.
+      if (stored.refreshingUntil && (await isReplaced(deps, channel, sealed))) {
         continue;
       }
 
@@ -127,29 +123,14 @@ async function findCurrent(
 /** Waits for the previous lease holder, which may still store its new grant. */
 async function isReplaced(deps: AccountDeps, channel: ChannelKey, sealed: string) {
   await sleep(takeOverMs);
-  return (await readGrant(deps, channel)).sealed !== sealed;
+  return (await readGrant(deps, channel)).sealedGrant !== sealed;
 }
 
-type ReadGrant = {
-  readonly sealed: string;
-  readonly refreshedAt: Date | null;
-  /** A refresh began and did not report its end. */
-  readonly isBegun: boolean;
-};
-
-async function readGrant(
-  { orm }: AccountDeps,
-  { workspaceId, channelId }: ChannelKey,
-): Promise<ReadGrant> {
-  const [row] = await query(
-    orm.em.fork(),
-    sql<{ sealed: string; refreshed_at: Date | null; is_begun: boolean }>`
-      select sealed_grant as sealed, refreshed_at, refreshing_until is not null as is_begun from channel_grants
-      where channel_id = ${channelId} and workspace_id = ${workspaceId}`,
-  );
-  if (!row) {
+async function readGrant({ orm }: AccountDeps, channel: ChannelKey): Promise<ChannelGrant> {
+  const grant = await findGrant(orm.em.fork(), channel);
+  if (!grant) {
     throw new NetworkError('access_lost', 'The account was disconnected.', { accepted: 'no' });
   }
 
-  return { sealed: row.sealed, refreshedAt: row.refreshed_at, isBegun: row.is_begun };
+  return grant;
 }

@@ -1,5 +1,5 @@
-import { LockMode } from '@mikro-orm/core';
 import { recordAudit, type Actor } from '../../db/audit.ts';
+import { lockChannel } from '../../db/repositories/channels.ts';
 import { AppError } from '../../domain/errors.ts';
 import {
   filesInOptions,
@@ -11,7 +11,7 @@ import type { ServiceDeps } from '../deps.ts';
 import { assertOptions } from '../posts/channel-options.ts';
 import { nameOfChannel, type ChosenChannel } from '../posts/choose-channels.ts';
 import { chooseMedia } from '../posts/post-media.ts';
-import { loadChannel, withAccess, type FoundChannel } from './read-channels.ts';
+import { withAccess, type FoundChannel } from './read-channels.ts';
 
 type ChannelEdit = {
   /** Replaces all defaults of its posts; null clears them. */
@@ -31,7 +31,7 @@ export async function editChannel(
 ): Promise<FoundChannel> {
   const { workspaceId } = actor;
   const edited = await orm.em.fork().transactional(async (em) => {
-    const channel = await loadChannel(em, workspaceId, id, LockMode.PESSIMISTIC_WRITE);
+    const channel = await lockChannel(em, { workspaceId, channelId: id });
     if (options !== undefined) {
       const files = assertOptions(rules, channel, options ?? {}, '/options');
       const found = await chooseMedia(em, workspaceId, files);

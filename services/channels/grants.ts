@@ -1,20 +1,12 @@
-import { sql } from 'kysely';
+import { ChannelGrant } from '../../db/entities/channels.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
+import type { ChannelKey } from '../../db/repositories/channels.ts';
 import { grantPurpose } from '../../db/sealing-purposes.ts';
 import type { Json } from '../../domain/json-schema.ts';
+import { putGrant } from '../../db/repositories/grants.ts';
 import { warnBeforeMs } from '../../domain/statuses.ts';
 import type { Grant } from '../../networks/oauth/contract.ts';
 import type { Sealer } from '../../runtime/secrets.ts';
-
-export type ChannelKey = { readonly workspaceId: string; readonly channelId: string };
-
-/** A channel that was connected through OAuth. */
-export type GrantedChannel = ChannelKey & {
-  readonly platform: string;
-  readonly baseUrl: string;
-  readonly remoteId: string;
-};
 
 export type CurrentGrant = {
   readonly grant: Grant;
@@ -56,22 +48,10 @@ export async function storeGrant(
   grant: Grant | null,
 ): Promise<void> {
   if (grant === null) {
-    await query(
-      em,
-      sql`delete from channel_grants where channel_id = ${channelId} and workspace_id = ${workspaceId}`,
-    );
-    return;
+    await em.nativeDelete(ChannelGrant, { workspaceId, channelId });
+  } else {
+    await putGrant(em, { workspaceId, channelId }, rowOf(sealer, channelId, grant));
   }
-
-  const { sealed, accessEndsAt, endsAt } = rowOf(sealer, channelId, grant);
-  await query(
-    em,
-    sql`insert into channel_grants (channel_id, workspace_id, sealed_grant, access_ends_at, ends_at, created_at)
-      values (${channelId}, ${workspaceId}, ${sealed}, ${accessEndsAt}, ${endsAt}, clock_timestamp())
-      on conflict (channel_id) do update set sealed_grant = excluded.sealed_grant,
-        access_ends_at = excluded.access_ends_at, ends_at = excluded.ends_at, warned_of = null,
-        failing_since = null, refreshed_at = null, refreshing_until = null, created_at = excluded.created_at`,
-  );
 }
 
 /**
@@ -92,22 +72,26 @@ export async function replaceGrant(
   { workspaceId, channelId }: ChannelKey,
   { before, grant, at }: { readonly before: string; readonly grant: Grant; readonly at: Date },
 ): Promise<boolean> {
-  const { sealed, accessEndsAt, endsAt } = rowOf(sealer, channelId, grant);
-  const farAt = new Date(at.getTime() + warnBeforeMs + putOffMs);
-  const replaced = await query(
-    em,
-    sql`update channel_grants set sealed_grant = ${sealed}, access_ends_at = ${accessEndsAt},
-        ends_at = ${endsAt}, warned_of = case when ${endsAt}::timestamptz <= ${farAt} then warned_of end,
-        failing_since = null, refreshed_at = ${at}, refreshing_until = null
-      where channel_id = ${channelId} and workspace_id = ${workspaceId} and sealed_grant = ${before}
-      returning channel_id`,
+  const fresh = rowOf(sealer, channelId, grant);
+  const farMs = at.getTime() + warnBeforeMs + putOffMs;
+  const isExtended = fresh.endsAt === null || fresh.endsAt.getTime() > farMs;
+  const replaced = await em.nativeUpdate(
+    ChannelGrant,
+    { channelId, workspaceId, sealedGrant: before },
+    {
+      ...fresh,
+      ...(isExtended ? { warnedOf: null } : {}),
+      failingSince: null,
+      refreshedAt: at,
+      refreshingUntil: null,
+    },
   );
-  return replaced.length > 0;
+  return replaced > 0;
 }
 
 /** The columns of a grant. */
 const rowOf = (sealer: Sealer, channelId: string, grant: Grant) => ({
-  sealed: sealer.seal(JSON.stringify(grant), grantPurpose(channelId)),
+  sealedGrant: sealer.seal(JSON.stringify(grant), grantPurpose(channelId)),
   accessEndsAt: instantOf(grant.accessEndsAtMs),
   endsAt: instantOf(grant.endsAtMs),
 });

@@ -1,8 +1,7 @@
-import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
 import { recordEvent } from '../../db/record-event.ts';
-import { openGrant, type ChannelKey } from './grants.ts';
+import { findGrant, lockAccess, type ChannelKey } from '../../db/repositories/channels.ts';
+import { openGrant } from './grants.ts';
 import type { AccountDeps } from './oauth-context.ts';
 
 /**
@@ -16,26 +15,22 @@ import type { AccountDeps } from './oauth-context.ts';
 export async function markAccessLost(
   em: Em,
   { now }: Pick<AccountDeps, 'now'>,
-  { workspaceId, channelId }: ChannelKey,
+  key: ChannelKey,
   error: string,
   starts: 'workflow' | 'outbox',
 ): Promise<string[]> {
-  const [channel] = await query(
-    em,
-    sql<{ id: string; platform: string; handle: string }>`
-      update channels set state = 'needs_reconnect', error = ${error}, sealed_session = null, updated_at = ${now()}
-      where id = ${channelId} and workspace_id = ${workspaceId} and state = 'connected' and disconnected_at is null
-      returning id, platform, handle`,
-  );
-  if (!channel) {
+  const channel = await lockAccess(em, key);
+  if (channel?.state !== 'connected') {
     return [];
   }
 
+  em.assign(channel, { state: 'needs_reconnect', error, sealedSession: null, updatedAt: now() });
+  const { id, workspaceId, platform, handle } = channel;
   return recordEvent(em, {
     workspaceId,
-    channelId,
+    channelId: id,
     type: 'channel.needs_reconnect',
-    data: { channel: { ...channel, error } },
+    data: { channel: { id, platform, handle, error } },
     ...(starts === 'outbox' && { byOutbox: true }),
   });
 }
@@ -49,29 +44,18 @@ export async function markAccessLost(
 export async function markAccessRestored(
   em: Em,
   { now, sealer }: Pick<AccountDeps, 'now' | 'sealer'>,
-  { workspaceId, channelId }: ChannelKey,
+  key: ChannelKey,
   sealedCredentials: string,
 ): Promise<void> {
-  const [same] = await query(
-    em,
-    sql<{ sealed_grant: string | null }>`
-      select g.sealed_grant from channels c
-      left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
-      where c.id = ${channelId} and c.workspace_id = ${workspaceId} and c.disconnected_at is null
-        and c.sealed_credentials = ${sealedCredentials} for no key update of c`,
-  );
-  if (!same) {
+  const channel = await lockAccess(em, key);
+  if (channel?.sealedCredentials !== sealedCredentials || channel.state === 'connected') {
     return;
   }
 
-  const { sealed_grant: sealed } = same;
-  const grant = sealed === null ? null : openGrant(sealer, channelId, sealed);
+  const stored = await findGrant(em, key);
+  const grant = stored && openGrant(sealer, key.channelId, stored.sealedGrant);
   const isOver = grant?.refreshToken === null && grant.endsAtMs !== grant.accessEndsAtMs;
   if (!isOver) {
-    await query(
-      em,
-      sql`update channels set state = 'connected', error = null, updated_at = ${now()}
-        where id = ${channelId} and workspace_id = ${workspaceId} and state <> 'connected'`,
-    );
+    em.assign(channel, { state: 'connected', error: null, updatedAt: now() });
   }
 }

@@ -1,6 +1,5 @@
-import { sql } from 'kysely';
+import { OauthAppSchema } from '../../db/entities/channels.ts';
 import type { Orm } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
 import { oauthAppPurpose } from '../../db/sealing-purposes.ts';
 import type {
   OauthAppCredentials,
@@ -70,44 +69,32 @@ export const isAtSandbox = (
 export const redirectUri = (publicUrl: string, platform: string, server?: string): string =>
   `${publicUrl}/connect/callback/${platform}${server === undefined ? '' : `-${sha256Hex(server).slice(0, 16)}`}`;
 
-type Row = { readonly client_id: string; readonly sealed_secret: string };
-
 /** OAuth apps registered at the servers of a network. They belong to the installation: all workspaces share them. */
 export function registeredApps(
   { orm, sealer, now }: Pick<AccountDeps, 'orm' | 'sealer' | 'now'>,
   platform: string,
 ): RegisteredApps {
   const find = async (baseUrl: string, address: string): Promise<OauthAppCredentials | null> => {
-    const [row] = await query(
-      orm.em.fork(),
-      sql<Row>`select client_id, sealed_secret from oauth_apps
-        where platform = ${platform} and base_url = ${baseUrl} and redirect_uri = ${address}`,
-    );
-    return row
-      ? {
-          clientId: row.client_id,
-          clientSecret: sealer.open(row.sealed_secret, oauthAppPurpose(platform, baseUrl)),
-        }
-      : null;
+    const app = await orm.em.fork().findOne(OauthAppSchema, {
+      platform,
+      baseUrl,
+      redirectUri: address,
+    });
+    const purpose = oauthAppPurpose(platform, baseUrl);
+    return app && { clientId: app.clientId, clientSecret: sealer.open(app.sealedSecret, purpose) };
   };
   return {
     find,
-    async keep(baseUrl, address, app) {
-      const sealed = sealer.seal(app.clientSecret, oauthAppPurpose(platform, baseUrl));
-      await query(
-        orm.em.fork(),
-        sql`insert into oauth_apps (platform, base_url, redirect_uri, client_id, sealed_secret, created_at)
-          values (${platform}, ${baseUrl}, ${address}, ${app.clientId}, ${sealed}, ${now()})
-          on conflict do nothing`,
-      );
-      return (await find(baseUrl, address)) ?? app;
+    async keep(baseUrl, address, { clientId, clientSecret }) {
+      const sealedSecret = sealer.seal(clientSecret, oauthAppPurpose(platform, baseUrl));
+      const row = { platform, baseUrl, redirectUri: address };
+      const app = { ...row, clientId, sealedSecret, createdAt: now() };
+      await orm.em.fork().upsert(OauthAppSchema, app, { onConflictAction: 'ignore' });
+      return (await find(baseUrl, address)) ?? { clientId, clientSecret };
     },
     async forget(baseUrl, address, { clientId }) {
-      await query(
-        orm.em.fork(),
-        sql`delete from oauth_apps where platform = ${platform} and base_url = ${baseUrl}
-          and redirect_uri = ${address} and client_id = ${clientId}`,
-      );
+      const app = { platform, baseUrl, redirectUri: address, clientId };
+      await orm.em.fork().nativeDelete(OauthAppSchema, app);
     },
   };
 }

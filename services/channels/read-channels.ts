@@ -1,7 +1,6 @@
-import { LockMode } from '@mikro-orm/core';
 import { Channel, ChannelGrant } from '../../db/entities/channels.ts';
 import type { Em } from '../../db/orm.ts';
-import { AppError } from '../../domain/errors.ts';
+import { findGrant, loadChannel } from '../../db/repositories/channels.ts';
 import type { ServiceDeps } from '../deps.ts';
 
 /** A connected channel, and when its account's access ends: null when no end is known. */
@@ -28,30 +27,11 @@ export async function listChannels(
 
 /** @throws AppError `not_found` */
 export async function findChannel(em: Em, workspaceId: string, id: string): Promise<FoundChannel> {
-  return withAccess(em, await loadChannel(em, workspaceId, id));
+  return withAccess(em, await loadChannel(em, { workspaceId, channelId: id }));
 }
 
 export async function withAccess(em: Em, channel: Channel): Promise<FoundChannel> {
   const { id: channelId, workspaceId } = channel;
-  const grant = await em.findOne(ChannelGrant, { workspaceId, channelId });
+  const grant = await findGrant(em, { workspaceId, channelId });
   return { channel, accessEndsAt: grant?.endsAt ?? null };
-}
-
-/** @throws AppError `not_found` */
-export async function loadChannel(
-  em: Em,
-  workspaceId: string,
-  id: string,
-  lockMode = LockMode.NONE,
-): Promise<Channel> {
-  const channel = await em.findOne(
-    Channel,
-    { id, workspaceId, disconnectedAt: null },
-    { lockMode },
-  );
-  if (!channel) {
-    throw new AppError('not_found', `There is no channel "${id}".`);
-  }
-
-  return channel;
 }

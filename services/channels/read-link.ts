@@ -1,7 +1,5 @@
-import { sql } from 'kysely';
 import { Channel, ConnectLink } from '../../db/entities/channels.ts';
 import { Workspace } from '../../db/entities/workspaces.ts';
-import { query } from '../../db/query.ts';
 import { brandOf, type Brand } from '../../domain/brand.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Connector } from '../../networks/network-entry.ts';
@@ -97,17 +95,12 @@ export async function brandAt(
   { orm, brand }: Pick<ServiceDeps, 'orm' | 'brand'>,
   at: { readonly token: string } | { readonly state: string },
 ): Promise<Brand> {
-  const isOf =
-    'token' in at
-      ? sql`l.token_hash = ${sha256Hex(at.token)}`
-      : sql`l.state_hash = ${sha256Hex(at.state)}`;
-  const [row] = await query(
-    orm.em.fork(),
-    sql<{ brand: Partial<Brand> }>`select w.brand
-      from connect_links l join workspaces w on w.id = l.workspace_id
-      where ${isOf}`,
-  );
-  return brandOf((field) => row?.brand[field] ?? brand[field]);
+  const where =
+    'token' in at ? { tokenHash: sha256Hex(at.token) } : { stateHash: sha256Hex(at.state) };
+  const em = orm.em.fork();
+  const link = await em.findOne(ConnectLink, where);
+  const workspace = link && (await em.findOne(Workspace, { id: link.workspaceId }));
+  return brandOf((field) => workspace?.brand[field] ?? brand[field]);
 }
 
 export type ConnectedAccount = {

@@ -1,9 +1,7 @@
-import { sql } from 'kysely';
 import type { Actor } from '../../db/audit.ts';
+import { findLostPosts, type LostPosts } from '../../db/channel-posts.ts';
 import { Workspace } from '../../db/entities/workspaces.ts';
 import type { Em } from '../../db/orm.ts';
-import { dueAt } from '../../db/post-status.ts';
-import { queryPlanned } from '../../db/query.ts';
 import { assertScope } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { lateSpacingMs } from '../../domain/pacing.ts';
@@ -25,12 +23,6 @@ export const maxRetriedPosts = 100;
 
 /** How long after the failed attempt a retry is offered, in milliseconds. */
 const offeredForMs = 24 * 3_600_000;
-
-type LostPosts = {
-  readonly count: number;
-  /** The first hundred, by due time. */
-  readonly postIds: readonly string[];
-};
 
 type Reconnection = {
   readonly found: FoundChannel;
@@ -104,25 +96,14 @@ function assertConnected(
   }
 }
 
-/** Finds the ended posts that failed on this channel within the last day because its access was lost. */
-async function lostPosts(
-  em: Em,
-  workspaceId: string,
-  channelId: string,
-  now: Date,
-): Promise<LostPosts> {
-  const rows = await queryPlanned(
+/** The posts that failed on this channel within the last day because its access was lost. */
+const lostPosts = (em: Em, workspaceId: string, channelId: string, now: Date): Promise<LostPosts> =>
+  findLostPosts(
     em,
-    sql<{ id: string; count: number }>`
-      select p.id, (count(*) over ())::int as count
-      from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
-      where pc.channel_id = ${channelId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
-        and pc.error_code = 'access_lost' and p.status = 'failed'
-        and coalesce(pc.tried_at, ${dueAt('p')}) > ${new Date(now.getTime() - offeredForMs)}
-      order by ${dueAt('p')}, p.id limit ${sql.lit(maxRetriedPosts)}`,
+    { workspaceId, channelId },
+    new Date(now.getTime() - offeredForMs),
+    maxRetriedPosts,
   );
-  return { count: rows[0]?.count ?? 0, postIds: rows.map(({ id }) => id) };
-}
 
 /**
  * Sends the posts again to this channel only, spaced as overdue posts are. Skips a post that another call has retried,

@@ -1,10 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
-import { query } from '../../db/query.ts';
+import { lockAccess } from '../../db/repositories/channels.ts';
+import {
+  releaseRefreshLease,
+  renewRefreshLease,
+  type GrantedChannel,
+  type RefreshLease,
+} from '../../db/repositories/grants.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { Grant } from '../../networks/oauth/contract.ts';
 import { describeError } from '../../runtime/logger.ts';
-import { replaceGrant, type CurrentGrant, type GrantedChannel, type ChannelKey } from './grants.ts';
+import { replaceGrant, type CurrentGrant } from './grants.ts';
 import { markAccessLost } from './mark-access.ts';
 import { type AccountDeps, isAtSandbox, oauthContext } from './oauth-context.ts';
 
@@ -47,7 +52,8 @@ export async function refreshAndStore(
     }
 
     if (!isOver) {
-      await releaseRefreshLease(deps, turn, { pauses: old !== null });
+      const pause = old === null ? null : pauseMs;
+      await releaseRefreshLease(deps.orm.em.fork(), turn, deps.now(), pause);
     }
 
     if (!old) {
@@ -74,11 +80,7 @@ const storeEnd = (
   { message }: NetworkError,
 ): Promise<boolean> =>
   deps.orm.em.fork().transactional(async (em) => {
-    await query(
-      em, // Channel first: the lock order of a reconnect.
-      sql`select id from channels where id = ${channel.channelId} and workspace_id = ${channel.workspaceId}
-        for no key update`,
-    );
+    await lockAccess(em, channel); // Channel first: the lock order of a reconnect.
     const ended = { before, grant: { ...grant, refreshToken: null }, at: deps.now() };
     const isOurs = await replaceGrant(em, deps.sealer, channel, ended);
     if (isOurs) {
@@ -176,18 +178,11 @@ async function untilStored<T>(
   }
 }
 
-// One process at a time refreshes a grant, over all workers: a network with single-use refresh tokens ends the whole
-// grant when it sees one twice. The lease is a pair of columns of the grant's row. No lock is held during the request:
-// a hanging network would otherwise block one database connection per channel.
-
-/** Lease duration without a renewal, in seconds. The holder renews it, so a dead process is noticed soon. */
-const leaseSeconds = sql.lit(15);
-
 /** Renewal interval in milliseconds; below a third of the lease. */
 const renewMs = 5000;
 
-/** Pause after a failed refresh while the old access token is usable, in seconds. */
-const pauseSeconds = sql.lit(30);
+/** Pause after a failed refresh while the old access token is usable, in milliseconds. */
+const pauseMs = 30_000;
 
 /** Delay between two attempts to store a new grant, in milliseconds. */
 const storeWaitMs = 250;
@@ -198,52 +193,11 @@ const storeWaitMs = 250;
  */
 export const takeOverMs = 4000;
 
-/** A refresh of one stored grant. Every write is conditional on that grant. */
-type RefreshLease = ChannelKey & {
-  readonly sealed: string;
-  /** UUID of this refresh. A stalled process whose lease expired cannot change its successor's lease. */
-  readonly by: string;
-};
-
-const at = ({ workspaceId, channelId, sealed }: RefreshLease) =>
-  sql`channel_id = ${channelId} and workspace_id = ${workspaceId} and sealed_grant = ${sealed}`;
-
-const isHeld = (turn: RefreshLease) => sql`${at(turn)} and refreshing_by = ${turn.by}`;
-
-const fromNow = sql`clock_timestamp() + ${leaseSeconds} * interval '1 second'`;
-
-/** @returns whether this process has the lease: false while another one holds it, or when the grant was replaced. */
-export async function takeRefreshLease({ orm }: Pick<AccountDeps, 'orm'>, turn: RefreshLease) {
-  const rows = await query(
-    orm.em.fork(),
-    sql`update channel_grants set refreshing_until = ${fromNow}, refreshing_by = ${turn.by}
-      where ${at(turn)} and (refreshing_until is null or refreshing_until <= clock_timestamp())
-      returning channel_id`,
-  );
-  return rows.length > 0;
-}
-
 /** Renews the lease until the returned function is called. */
-function keepRefreshLease({ orm }: Pick<AccountDeps, 'orm'>, turn: RefreshLease): () => void {
+function keepRefreshLease({ orm }: Pick<AccountDeps, 'orm'>, lease: RefreshLease): () => void {
   const timer = setInterval(() => {
-    query(
-      orm.em.fork(),
-      sql`update channel_grants set refreshing_until = ${fromNow} where ${isHeld(turn)}`,
-    ).catch(() => undefined); // Without the database no other process can take the lease.
+    // Without the database no other process can take the lease.
+    renewRefreshLease(orm.em.fork(), lease).catch(() => undefined);
   }, renewMs);
   return () => clearInterval(timer);
-}
-
-/** Ends a lease after a failed refresh. @param pauses Whether the old access token is still usable. */
-async function releaseRefreshLease(
-  { orm, now }: Pick<AccountDeps, 'orm' | 'now'>,
-  turn: RefreshLease,
-  { pauses }: { readonly pauses: boolean },
-): Promise<void> {
-  const until = pauses ? sql`clock_timestamp() + ${pauseSeconds} * interval '1 second'` : sql`null`;
-  await query(
-    orm.em.fork(),
-    sql`update channel_grants set failing_since = coalesce(failing_since, ${now()}), refreshing_until = ${until}
-      where ${isHeld(turn)}`,
-  );
 }

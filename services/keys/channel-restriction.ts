@@ -1,3 +1,4 @@
+import { channelNotFound } from '../../db/repositories/channels.ts';
 import { reaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Caller } from '../context.ts';
@@ -10,9 +11,6 @@ export function assertReachesChannel(holder: Holder, channelId: string): void {
     throw channelNotFound(channelId);
   }
 }
-
-export const channelNotFound = (id: string): AppError =>
-  new AppError('not_found', `There is no channel "${id}".`);
 
 /** The audit log is of all channels. @throws AppError `channel_not_allowed` */
 export function assertUnrestricted(holder: Pick<Holder, 'channelIds'>): void {

@@ -1,6 +1,7 @@
 import { recordAudit, type Actor } from '../../db/audit.ts';
 import type { ApiKey } from '../../db/entities/workspaces.ts';
 import type { Em } from '../../db/orm.ts';
+import { dropLinks } from '../../db/repositories/links.ts';
 import * as keys from '../../db/repositories/keys.ts';
 import { assertSound, assertWithin, type KeyRights, type Scope } from '../../domain/api-keys.ts';
 import { parseInstant, sampleTime } from '../../domain/due-time.ts';
@@ -9,7 +10,6 @@ import { isText } from '../../domain/texts.ts';
 import { hashApiKey, newApiKey } from '../../runtime/secrets.ts';
 import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { dropLinks } from '../channels/create-link.ts';
 import { createOnce, type RequestKey } from '../idempotency.ts';
 import { chooseChannels } from '../posts/choose-channels.ts';
 import { presentKey, rightsOf, type KeyView } from './read-keys.ts';

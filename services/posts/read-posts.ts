@@ -7,7 +7,8 @@ import { assertReachesPost, postNotFound, reaches } from '../../domain/api-keys.
 import type { PostView } from '../../domain/post-view.ts';
 import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { assertReachesChannel, channelNotFound } from '../keys/channel-restriction.ts';
+import { assertReachesChannel } from '../keys/channel-restriction.ts';
+import { channelNotFound } from '../../db/repositories/channels.ts';
 
 /**
  * Reads a post for a caller. Every answer with a post is made by this, also one that repeats an earlier answer, because

@@ -1,0 +1,93 @@
+import { sql } from 'kysely';
+import { isUsableKey } from '../audit.ts';
+import { ConnectLink, type ConnectStatus } from '../entities/channels.ts';
+import type { Em } from '../orm.ts';
+import { db, query } from '../query.ts';
+
+type Link = Pick<ConnectLink, 'id' | 'workspaceId'>;
+
+/** SQL: whether a link was made by an operator, or by a key that may still make it. */
+const mayConnect = sql<boolean>`not exists (select from audit_log made
+  where made.object_id = connect_links.id and made.workspace_id = connect_links.workspace_id
+    and made.action = 'connect_link.created' and made.actor = 'key'
+    and not exists (select from api_keys k where k.id = made.actor_id and ${sql.raw(isUsableKey)}
+      and (k.scopes is null or 'channels' = any(k.scopes))
+      and (k.channel_ids is null or connect_links.channel_id = any(k.channel_ids))))`;
+
+export type LinkChanges = {
+  readonly state_hash?: string;
+  readonly browser_hash?: string | null;
+  readonly redirect_uri?: string | null;
+  readonly sealed_flow?: string | null;
+  readonly connected_id?: string | null;
+  readonly error?: string | null;
+  readonly error_code?: string | null;
+};
+
+type Step = {
+  readonly from: readonly ConnectStatus[];
+  readonly to: ConnectStatus;
+  /** The expected authorization, when a link may have several. */
+  readonly stateHash?: string | undefined;
+};
+
+/**
+ * Moves a link from one status to another by compare-and-set.
+ *
+ * @returns false when it has another status, or has ended, or its key may no longer make it.
+ */
+export async function moveLink(
+  em: Em,
+  link: Link,
+  { from, to, stateHash }: Step,
+  now: Date,
+  changes: LinkChanges,
+): Promise<boolean> {
+  let statement = db
+    .updateTable('connect_links')
+    .set({ ...changes, status: to })
+    .where('id', '=', link.id)
+    .where('workspace_id', '=', link.workspaceId)
+    .where('status', 'in', from)
+    .where('expires_at', '>', now)
+    .where(mayConnect);
+  if (stateHash !== undefined) {
+    statement = statement.where('state_hash', '=', stateHash);
+  }
+
+  const moved = await query(em, statement.returning('id'));
+  return moved.length === 1;
+}
+
+/** Counts a try with a link. @returns how many it has had; undefined when it has had all. */
+export async function countTry(
+  em: Em,
+  { id, workspaceId }: Link,
+  most: number,
+): Promise<number | undefined> {
+  const [row] = await query(
+    em,
+    sql<{ tries: number }>`update connect_links set refused_secrets = refused_secrets + 1
+      where id = ${id} and workspace_id = ${workspaceId} and refused_secrets < ${most}
+      returning refused_secrets as tries`,
+  );
+  return row?.tries;
+}
+
+/** Deletes the oldest links of a key above a number. One that is being redeemed stays, unless none may. */
+export async function dropLinks(
+  em: Em,
+  { workspaceId, keyId }: { readonly workspaceId: string; readonly keyId?: string },
+  most: number,
+): Promise<void> {
+  await query(
+    em,
+    sql`delete from connect_links where workspace_id = ${workspaceId} and id = any(array(
+        select l.id from connect_links l
+        join audit_log a on a.object_id = l.id and a.workspace_id = l.workspace_id and a.action = 'connect_link.created'
+        where l.workspace_id = ${workspaceId} and l.status not in ('connected', 'failed')
+          and (l.status <> 'redeeming' or ${most}::int = 0)
+          and a.actor_id is not distinct from ${keyId ?? null}::uuid
+        order by l.created_at desc, l.id desc offset ${most}))`,
+  );
+}
