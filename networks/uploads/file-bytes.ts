@@ -24,17 +24,17 @@ export async function* fileBytes(
   const stream = await file.open(from);
   try {
     for await (const chunk of stream) {
+      length += chunk.length;
+      if (length > sizeBytes) {
+        break;
+      }
       if (last) {
         yield last;
       }
       last = chunk as Buffer;
-      length += last.length;
       if (length >= to && to < sizeBytes) {
         yield last.subarray(0, last.length - (length - to));
         return;
-      }
-      if (length > sizeBytes) {
-        break;
       }
     }
   } catch (error) {
