@@ -32,14 +32,8 @@ export async function createPost(
       return postWithoutCard(access, author, part, content.card, error);
     }
     if (isOpen && error instanceof NetworkError && !conclusiveCodes.has(error.code)) {
-      const { code, message, retryAtMs, limit, server, cause } = error;
-      throw new NetworkError(code, message, {
-        accepted: 'unknown',
-        retryAtMs,
-        limit,
-        cause,
-        ...(server && { server }),
-      });
+      const { code, message, cause } = error;
+      throw new NetworkError(code, message, { ...error, cause, accepted: 'unknown' });
     }
 
     throw error;

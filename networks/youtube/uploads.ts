@@ -103,7 +103,11 @@ async function bring(
     }
   } catch (error) {
     throw error instanceof NetworkError && chunks > 0
-      ? new NetworkError(error.code, error.message, { ...error, hasProgressed: true })
+      ? new NetworkError(error.code, error.message, {
+          ...error,
+          cause: error.cause,
+          hasProgressed: true,
+        })
       : error;
   }
 }
