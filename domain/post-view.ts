@@ -163,7 +163,7 @@ export const postSchema = record({
   warnings: {
     ...listOf(postWarning),
     description:
-      'All warnings about the post and its channels, which `warning` of each has as sentences.',
+      'The warnings about the post, up to 100, and its channels, up to 20 each; the last says how many are left out. `warning` of each has them as sentences.',
   },
   ...labelFields,
 });

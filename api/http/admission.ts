@@ -26,7 +26,7 @@ export type Admission = {
   readonly readAgain: <C extends Caller | Operator>(caller: C) => Promise<C>;
   /** Takes a slot of the workspace for a call with a large body. @throws AppError `rate_limited` */
   readonly holdLargeBody: (ctx: Context, workspaceId: string) => void;
-  /** Runs a call that changes or validates a post when its turn among those of the workspace comes. */
+  /** Runs a call that changes, validates or lists whole posts when its turn among those of the workspace comes. */
   readonly inTurn: InTurn;
   /** Calls of a key in its current minute, in this process. */
   readonly callsOf: (keyId: string) => Promise<{ requests: number; writes: number }>;
@@ -56,7 +56,7 @@ const mostWaiting = 10;
 const mostLarge = 2;
 
 /**
- * Calls of a workspace that change or validate a post at the same time, in this process. Changes of one post wait for its
+ * Calls of a workspace that change, validate or list whole posts at the same time, in this process. Changes of one post wait for its
  * lock with a connection to the database each, and the rules of all networks use the processor.
  */
 const mostOfPosts = 3;

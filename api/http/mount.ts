@@ -74,7 +74,8 @@ function handlerOf(route: Route, { admission, orm }: MountDeps) {
         },
       });
     };
-    const answer = await (isOfPosts ? admission.inTurn(caller.workspaceId, handle) : handle());
+    const isHeavy = isOfPosts || 'include' in query; // Whole posts have megabytes.
+    const answer = await (isHeavy ? admission.inTurn(caller.workspaceId, handle) : handle());
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;

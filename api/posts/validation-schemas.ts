@@ -58,7 +58,8 @@ export const validatedSchema = record({
   },
   warnings: {
     ...listOf(postWarning),
-    description: 'All warnings, as the post would have them in its `warnings`.',
+    description:
+      'All warnings. The post would have the first 100 of them in its `warnings`, and 20 of each channel; the last says how many are left out.',
   },
   channels: listOf(validatedChannelSchema),
 });

@@ -138,34 +138,47 @@ const detailsOf = ({ channel, errors, describe }: ChannelValidation): ErrorDetai
     ),
   );
 
+/** A list of posts has the warnings of all, and each of a hundred channels may have some for each part of a thread. */
+const [mostOfChannel, mostOfPost] = [20, 100];
+
+/** The first ones, and instead of the others how many they are. */
+function firstOf<T>(all: readonly T[], most: number): (T | ContentFault)[] {
+  const left = all.length - most + 1;
+  const more = `${left} more warnings are not listed here: POST /api/v1/posts/validate lists all.`;
+  return left > 1 ? [...all.slice(0, most - 1), plainFault(more)] : [...all];
+}
+
 /**
- * Joins the problems with which a post is stored anyway, for its `warning`; null when there are none.
+ * The problems with which a post is stored anyway, for its `warnings`.
  *
  * @param notes Other warnings, which come first.
  */
+export function warningsFor(
+  validations: readonly ChannelValidation[],
+  notes: readonly ContentFault[],
+): PostWarning[] {
+  const ofChannels = validations.flatMap(({ channel: { id, state }, describe, errors }) =>
+    firstOf(
+      [...describe(errors), ...(state === 'needs_reconnect' ? [needsReconnect] : [])],
+      mostOfChannel,
+    ).map((fault) => Object.assign({}, fault, { channel_id: id })),
+  );
+  return firstOf([...notes, ...ofChannels], mostOfPost).map((fault) =>
+    Object.assign({ channel_id: null }, fault),
+  );
+}
+
+/** The same as one text; null when there are none. */
 export function warningFor(
   validations: readonly ChannelValidation[],
   notes: readonly ContentFault[],
 ): string | null {
-  const lost = validations
-    .filter(({ channel }) => channel.state === 'needs_reconnect')
-    .map(({ channel }) => `${nameOfChannel(channel)}: ${needsReconnect.message}`);
-  const sentences = notes.map(({ message }) => message);
-  return [...sentences, ...faultsOf(validations), ...lost].join(' ') || null;
+  const names = new Map(validations.map(({ channel }) => [channel.id, nameOfChannel(channel)]));
+  const sentences = warningsFor(validations, notes).map(({ channel_id: id, message }) =>
+    id === null ? message : `${names.get(id)}: ${message}`,
+  );
+  return sentences.join(' ') || null;
 }
-
-/** The same as a list. */
-export const warningsFor = (
-  validations: readonly ChannelValidation[],
-  notes: readonly ContentFault[],
-): PostWarning[] => [
-  ...notes.map((note) => ({ channel_id: null, ...note })),
-  ...validations.flatMap(({ channel, describe, errors }) =>
-    [...describe(errors), ...(channel.state === 'needs_reconnect' ? [needsReconnect] : [])].map(
-      (fault) => Object.assign({}, fault, { channel_id: channel.id }),
-    ),
-  ),
-];
 
 export const needsReconnect = plainFault(
   'The channel needs reconnecting.',
@@ -173,20 +186,24 @@ export const needsReconnect = plainFault(
   '/channel_ids',
 );
 
-/** The channel's `warning`. @param sameText A warning about another post. */
-export const channelWarning = (
-  { warnings }: ChannelValidation,
-  sameText: string | null = null,
-): string | null => [...warnings, sameText].filter(Boolean).join(' ') || null;
-
-/** The same as a list. @param sameText A warning about another post. */
+/** The channel's `warnings`. @param sameText A warning about another post. */
 export const channelWarnings = (
   { channel, describe, warnings }: ChannelValidation,
   sameText: string | null = null,
 ): PostWarning[] =>
-  [...describe(warnings), ...(sameText === null ? [] : [plainFault(sameText, 'same_text')])].map(
-    (fault) => Object.assign({}, fault, { channel_id: channel.id }),
-  );
+  [
+    ...firstOf(describe(warnings), mostOfChannel),
+    ...(sameText === null ? [] : [plainFault(sameText, 'same_text')]),
+  ].map((fault) => Object.assign({}, fault, { channel_id: channel.id }));
+
+/** The same as one text; null when there are none. */
+export const channelWarning = (
+  validation: ChannelValidation,
+  sameText: string | null = null,
+): string | null =>
+  channelWarnings(validation, sameText)
+    .map(({ message }) => message)
+    .join(' ') || null;
 
 const faultsOf = (validations: readonly ChannelValidation[]): string[] =>
   validations.flatMap(({ channel, errors }) =>
