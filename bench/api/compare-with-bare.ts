@@ -76,11 +76,13 @@ async function writeRecipes(world: World): Promise<void> {
   const read = await statementsOf(file, () => call(origin, small.key, 'GET', `/posts/${id}`));
   const body = { body: draft, channel_ids: small.channelIds };
   const create = await statementsOf(file, () => call(origin, small.key, 'POST', '/posts', body));
+  // The entry in the audit log names the key.
+  const { key } = (await call(origin, small.key, 'GET', '/me')) as { key: { id: string } };
   process.kill(part.pid);
   await part.ended;
   const recipes = {
     read: recipeOf(read, { ...known, [id]: 'id' }),
-    create: recipeOf(create, { ...known, [draft]: 'body' }, small.channelIds),
+    create: recipeOf(create, { ...known, [draft]: 'body' }, [...small.channelIds, key.id]),
   };
   await writeFile(recipesFile(world), JSON.stringify(recipes));
 }
