@@ -116,9 +116,9 @@ export async function uploadInSteps<State extends Expiring>(
     }
   }
 
-  const begun = await begin();
-  await kept.keep(begun);
   try {
+    const begun = await begin();
+    await kept.keep(begun);
     return await bring(begun, false);
   } catch (error) {
     if (!(error instanceof UploadGone)) {

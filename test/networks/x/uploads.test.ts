@@ -165,6 +165,17 @@ test('a file with a wrong type is refused with its name and X’s message', asyn
   t.deepEqual(await posts(), []);
 });
 
+test('an image that X refuses is refused with its name and X’s message', async (t) => {
+  const { proxy, sendOnce, posts } = await sending(t, await pictureFile());
+  const body = JSON.stringify({ title: 'Bad Request', detail: 'No image in it.' });
+  const whole = { method: 'POST', path: /\/2\/media\/upload$/ };
+  proxy.plan(whole, { kind: 'refused', answer: { status: 400, body } });
+  const error = await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
+  t.like(error, { code: 'media_refused', accepted: 'no' });
+  t.is(error.message, 'X refused the file "picture.png" (HTTP 400): "No image in it.".');
+  t.deepEqual(await posts(), []);
+});
+
 for (const [what, target] of [
   ['the lookup of its status', statusRequest],
   ['the next segment', append],
