@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { sql } from 'kysely';
 import { adoptKey, adoptStorage, installationId } from '../db/installation.ts';
 import { migrate } from '../db/migrate.ts';
-import type { Orm } from '../db/orm.ts';
+import type { Em, Orm } from '../db/orm.ts';
+import { query } from '../db/query.ts';
 import {
   duePosts,
   finishRestore,
@@ -77,7 +79,7 @@ export async function finishRestoredDatabase(
     const from = since === undefined ? null : readTime('since', since, now());
     const { ended, ...done } = await completeRestore(orm, temporal.client, from);
     const text = [
-      `Posts whose workflow ended since the backup: ${ended.length}.`,
+      `Posts that ended since the backup and that this database lacks: ${done.lackedPosts}.`,
       `Channels that may have been published since, now unconfirmed: ${done.unconfirmedChannels}.`,
       `Posts that are still due, synced again: ${done.syncedPosts}. Deliveries: ${done.syncedDeliveries}.`,
       'The workers continue. Check the accounts, then settle the unconfirmed channels: npm run admin -- post list --unconfirmed',
@@ -105,7 +107,7 @@ export async function completeRestore(
   orm: Orm,
   client: Client,
   since: Date | null,
-): Promise<Finished & { readonly ended: readonly string[] }> {
+): Promise<Finished & { readonly ended: readonly string[]; readonly lackedPosts: number }> {
   // Read before the database's count, because workers raise Temporal's count first.
   const known = (await loadStoredCounter(client, await installationId(orm))) ?? 0;
   const { count, lastAt, behindSince } = await readRestoreCounter(orm);
@@ -134,10 +136,12 @@ export async function completeRestore(
   );
   const { ids, at } = await duePosts(orm.em.fork());
   const { sending, unsent } = await readRuns(client, [...dueByWorkflow, ...ids]);
+  const { cancelled, lackedPosts } = await compareEnded(orm.em.fork(), client, ended);
+  const begun = [...ended.filter((id) => !cancelled.has(id)), ...sending];
   const done = await orm.em
     .fork()
-    .transactional((em) => finishRestore(em, { begun: [...ended, ...sending], unsent, at }, known));
-  return { ...done, ended };
+    .transactional((em) => finishRestore(em, { begun, unsent, at }, known));
+  return { ...done, ended, lackedPosts };
 }
 
 /** A server without the search attributes refuses the query. */
@@ -152,8 +156,8 @@ function emptyIfUnsearchable(error: unknown): string[] {
 /** Returns the posts whose workflow meets a condition on its search attributes. */
 async function listPosts(client: Client, condition: string): Promise<string[]> {
   const found: string[] = [];
-  const query = `WorkflowType = 'publishPost' AND ${condition}`;
-  for await (const { workflowId } of client.workflow.list({ query })) {
+  const which = `WorkflowType = 'publishPost' AND ${condition}`;
+  for await (const { workflowId } of client.workflow.list({ query: which })) {
     found.push(workflowId.replace('post-', ''));
   }
 
@@ -162,6 +166,33 @@ async function listPosts(client: Client, condition: string): Promise<string[]> {
 
 /** Number of concurrent requests for histories. */
 const width = 20;
+
+/**
+ * Compares the rows of ended posts with their runs.
+ *
+ * @returns `cancelled`: drafts whose only run since the backup sent nothing, and knew nothing newer than the row.
+ */
+async function compareEnded(
+  em: Em,
+  client: Client,
+  ended: readonly string[],
+): Promise<{ readonly cancelled: ReadonlySet<string>; readonly lackedPosts: number }> {
+  const rows = await query(
+    em,
+    sql<{ id: string; revision: number | null; is_draft: boolean }>`
+      select e.id, p.revision, p.status = 'draft' and count(*) = 1 as is_draft
+      from unnest(${ended}::uuid[]) e (id) left join posts p on p.id = e.id group by e.id, p.revision, p.status`,
+  );
+  const cancelled = new Set<string>();
+  const drafts = rows.filter((row) => row.is_draft);
+  await forEachLimit(drafts, width, async ({ id, revision }) => {
+    const run = await readLatestRun(client, id);
+    if (run && !run.isRunning && !run.hasSent && run.revision <= (revision ?? 0)) {
+      cancelled.add(id);
+    }
+  });
+  return { cancelled, lackedPosts: rows.filter(({ revision }) => revision === null).length };
+}
 
 /** Returns the posts whose workflow runs, by whether it has begun to send. */
 async function readRuns(

@@ -186,7 +186,7 @@ async function doubtPosts(em: Em, which: RawBuilder<unknown>): Promise<number> {
     ), channels as (
       update post_channels pc set ${unconfirmedValues(doubt)}
       from doubtful d
-      where pc.post_id = d.id and pc.workspace_id = d.workspace_id and pc.status <> 'published'
+      where pc.post_id = d.id and pc.workspace_id = d.workspace_id and pc.status not in ('published', 'unconfirmed')
       returning pc.id
     ), failed as (
       update posts p set status = 'failed', revision = ${restoredRevision}, updated_at = now()

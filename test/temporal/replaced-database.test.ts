@@ -8,7 +8,7 @@ import {
 } from '../../db/restore-counter.ts';
 import { loadStoredCounter, storeCounter } from '../../temporal/namespace.ts';
 import { ensureSweepSchedule } from '../../worker/schedules.ts';
-import { postsQueue, sweepScheduleId } from '../../workflows/messages.ts';
+import { postsQueue, postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
 import { adminOf } from '../cli/admin.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { newClient } from '../support/client.ts';
@@ -90,6 +90,40 @@ test('a late post that only waited for its turn goes out after "restore finish",
   await startWorkers(t, punctual);
   t.is((await client.finalPost(id)).status, 'published');
   t.is(network.sends.length, 1);
+});
+
+test('"restore finish" leaves a draft that was cancelled before it was sent, and counts nothing twice', async (t) => {
+  t.timeout(300_000);
+  const punctual = await startApi(t, { networks: fakeNetworks });
+  await startWorkers(t, punctual);
+  const client = await newClient(punctual);
+  const channel = await fakeChannel(punctual, client.workspaceId, fakeNetwork());
+  const since = new Date().toISOString();
+  const make = async (schedule: object): Promise<string> =>
+    (await client.post('/posts', { body: 'x', channel_ids: [channel], ...schedule })).body.post.id;
+  const [cancelled, sent, lacked] = [
+    await make({ schedule_in_minutes: 60 }),
+    await make({ schedule_in_minutes: 0 }),
+    await make({ schedule_in_minutes: 0 }),
+  ];
+  await client.finalPost(sent);
+  await client.finalPost(lacked);
+  await client.post(`/posts/${cancelled}/cancel`);
+  for (const id of [cancelled, sent, lacked]) {
+    await punctual.temporal.client.workflow.getHandle(postWorkflowId(id)).result();
+  }
+  // As in a backup before the send.
+  const em = punctual.orm.em.fork();
+  await em.execute(`update posts set status = 'scheduled' where id = ?`, [sent]);
+  await em.execute(`update post_channels set status = 'scheduled' where post_id = ?`, [sent]);
+  t.is((await client.delete(`/posts/${lacked}`)).status, 200);
+
+  const finish = async () =>
+    (await adminOf(punctual).call('restore', 'finish', '--since', since)).data;
+  t.like(await finish(), { unconfirmedChannels: 1, lackedPosts: 1 });
+  t.like(await finish(), { unconfirmedChannels: 0, lackedPosts: 1 });
+  t.is((await client.get(`/posts/${cancelled}`)).body.post.status, 'draft');
+  t.is((await client.get(`/posts/${sent}`)).body.post.outcome, 'unconfirmed');
 });
 
 test('a post that becomes due while "restore finish" reads the workflows stays scheduled', async (t) => {
