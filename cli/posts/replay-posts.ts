@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { retryPost } from '../../services/posts/retry-post.ts';
 import { isFailedOrUnconfirmed } from '../../db/channel-status.ts';
 import type { Em, Orm } from '../../db/orm.ts';
-import { dueAt } from '../../db/post-status.ts';
+import { dueAt, isOpenPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
 import {
   canRetryLater,
@@ -64,7 +64,27 @@ export async function replayPosts(deps: CommandDeps, values: Values): Promise<Co
     outcomes.push({ post, failure });
   }
 
-  return answer(outcomes, window, isDry);
+  const { text, data, ...end } = answer(outcomes, window, isDry);
+  const open = window.until === null ? await countOpen(deps.em, window) : 0;
+  const repeat = `${count(open, 'post')} with such a channel ${open === 1 ? 'is' : 'are'} still being sent to other channels: repeat this command when they have ended.`;
+  return {
+    text: open > 0 ? `${text}\n${repeat}` : text,
+    data: { ...data, still_open: open },
+    ...end,
+  };
+}
+
+/** Counts the posts that a later replay retries too. */
+async function countOpen(em: Em, { codes, workspaceId }: Window): Promise<number> {
+  const [row] = await query(
+    em,
+    sql<{ posts: number }>`
+      select count(distinct p.id)::int as posts
+      from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
+      where ${isOpenPost('p')} and pc.status = 'failed' and pc.error_code = any(${[...codes]})
+        ${workspaceId === null ? sql`` : sql`and p.workspace_id = ${workspaceId}`}`,
+  );
+  return row?.posts ?? 0;
 }
 
 async function readWindow(deps: CommandDeps, values: Values): Promise<Window> {

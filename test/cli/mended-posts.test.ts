@@ -201,10 +201,14 @@ test('a dry run changes nothing', async (t) => {
   );
 });
 
-test('a named code is retried, and no other', async (t) => {
-  const { failed, statuses, replay } = await workspaceOfFailures(shared());
+test('a named code is retried, and no other; a post that is still being sent is counted', async (t) => {
+  const { failed, statuses, replay, em } = await workspaceOfFailures(shared());
   const post = await failed(['access_lost', 'network_unavailable']);
-  const { data } = await replay('--since', '1d', '--code', 'access_lost');
+  const open = await failed(['access_lost', 'network_unavailable']);
+  await em.execute(`update posts set status = 'publishing' where id = ?`, [open]);
+  const { text, data } = await replay('--since', '1d', '--code', 'access_lost');
+  t.regex(text, /^1 post with such a channel is still being sent .* repeat this command/mv);
+  t.is(data.retried.length, 1);
   t.deepEqual(data.retried[0].codes, ['access_lost']);
   t.deepEqual(await statuses(post), ['scheduled', 'failed']);
 });
