@@ -52,6 +52,8 @@ export type Dialect<Said> = {
   readonly read: Read<Said>;
   /** The network's message for people. */
   readonly wordsOf: (said: Partial<Said>) => string | undefined;
+  /** Whether its messages end with a full stop. */
+  readonly endsSentences?: boolean;
   /** Whether a 404 is the network's own, and concerns the subject of the request: that of a proxy proves nothing. */
   readonly saysGone?: (said: Partial<Said>, request: RefusedRequest) => boolean;
   /** The first that fits decides. The last one fits every response. */
@@ -75,7 +77,9 @@ export function answersIn<Said extends object>(dialect: Dialect<Said>) {
     const what = typeof saying === 'function' ? saying(refused) : (saying ?? limitReached[limit]);
     const { accessToken = '', secrets = [] } = request;
     const words = quote(wordsOf(refused.said), [accessToken, ...secrets]);
-    return new NetworkError(code, `${name} ${what} (HTTP ${status})${words && `: ${words}`}.`, {
+    const stop = dialect.endsSentences && words.endsWith('."') ? '' : '.';
+    const message = `${name} ${what} (HTTP ${status})${words && `: ${words}`}${stop}`;
+    return new NetworkError(code, message, {
       // After other statuses, a proxy may have answered for a server that did post.
       accepted: acceptedAfter(request.purpose, status >= 300 && status < 500 && status !== 408),
       retryAtMs: untilMs ? untilMs(refused) : retryAtMs(response, nowMs),

@@ -4,7 +4,7 @@ import { answerReader, comparedText } from '../answer.ts';
 import { findOwn, type OwnPosts } from '../find-own.ts';
 import type { TokenAccess } from '../http.ts';
 import type { Finding, PreparedPart, SentPart } from '../network.ts';
-import { answerOf, call, get, idSchema } from './client.ts';
+import { ask, idSchema, reading } from './client.ts';
 import type { YoutubeSettings } from './connect.ts';
 import { sentVideo, videosWith } from './videos.ts';
 
@@ -85,18 +85,14 @@ export async function createComment(
       topLevelComment: { snippet: { textOriginal: text } },
     },
   };
-  const response = await call(access, {
+  const request = {
     method: 'POST',
     path: '/youtube/v3/commentThreads?part=snippet',
     body,
     purpose: 'create',
-  });
-  const { accessToken } = access;
-  const thread = answerOf(
-    response,
-    { purpose: 'create', accessToken, about: 'comment' },
-    readThread,
-  );
+    about: 'comment',
+  } as const;
+  const thread = await ask(access, request, readThread);
   return sentComment(thread, video, settings);
 }
 
@@ -125,7 +121,7 @@ export const findComments = (
   );
 };
 
-async function pageOf(access: TokenAccess, video: SentPart, pageToken?: string): Promise<Page> {
+function pageOf(access: TokenAccess, video: SentPart, pageToken?: string): Promise<Page> {
   const query = {
     part: 'snippet',
     videoId: video.remoteId,
@@ -134,9 +130,7 @@ async function pageOf(access: TokenAccess, video: SentPart, pageToken?: string):
     textFormat: 'plainText',
     ...(pageToken !== undefined && { pageToken }),
   };
-  const response = await get(access, { path: 'commentThreads', query }, 'reconcile');
-  const { accessToken } = access;
-  return answerOf(response, { purpose: 'reconcile', accessToken, about: 'comment' }, readPage);
+  return ask(access, reading('commentThreads', query, 'reconcile', 'comment'), readPage);
 }
 
 /** YouTube trims comments and changes their line ends. */

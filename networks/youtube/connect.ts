@@ -4,7 +4,7 @@ import { answerReader } from '../answer.ts';
 import { type TokenAccess, baseUrlOf } from '../http.ts';
 import { pathOn, type CheckAccount, type PostPages, type ProfileUrl } from '../network-entry.ts';
 import { NetworkError, type Account } from '../network.ts';
-import { accessWith, answerOf, get, idSchema } from './client.ts';
+import { accessWith, ask, idSchema, reading } from './client.ts';
 
 type YoutubeLogin = {
   /** The base URL of the API: `https://www.googleapis.com`. */
@@ -86,13 +86,8 @@ export const checkYoutube: CheckAccount = async ({ http, baseUrl, credentials, r
 
 async function ownChannels(access: TokenAccess, part: string): Promise<[Channel, ...Channel[]]> {
   const query = { part, mine: 'true' };
-  const response = await get(access, { path: 'channels', query }, 'prepare');
-  const refused = {
-    purpose: 'prepare',
-    accessToken: access.accessToken,
-    about: 'account',
-  } as const;
-  const [first, ...others] = answerOf(response, refused, readChannels).items ?? [];
+  const request = reading('channels', query, 'prepare', 'account');
+  const [first, ...others] = (await ask(access, request, readChannels)).items ?? [];
   if (!first) {
     throw new NetworkError('permission_missing', 'This Google account has no YouTube channel.', {
       accepted: 'no',

@@ -2,7 +2,7 @@ import { answerReader } from '../answer.ts';
 import type { TokenAccess } from '../http.ts';
 import { countIn, readingOf } from '../metrics.ts';
 import type { Connection, MetricsReader, PostReading } from '../network.ts';
-import { accessWith, answerOf, get, idSchema } from './client.ts';
+import { accessWith, ask, idSchema, reading } from './client.ts';
 import { mostVideos, videosWith } from './videos.ts';
 
 /** Source: https://developers.google.com/youtube/v3/docs/videos/list (`statistics`) */
@@ -98,13 +98,7 @@ async function ownChannel(
   channelId: string,
   part: string,
 ): Promise<OwnChannel | undefined> {
-  const response = await get(
-    access,
-    { path: 'channels', query: { part, mine: 'true' } },
-    'prepare',
-  );
-  const { accessToken } = access;
-  const refused = { purpose: 'prepare', accessToken, about: 'account' } as const;
-  const { items = [] } = answerOf(response, refused, readChannels);
+  const request = reading('channels', { part, mine: 'true' }, 'prepare', 'account');
+  const { items = [] } = await ask(access, request, readChannels);
   return items.find(({ id }) => id === channelId);
 }

@@ -1,9 +1,8 @@
 import type { TokenAccess } from '../http.ts';
 import { NetworkError, type PartMedia, type Readiness, type SentPart } from '../network.ts';
 import { contentOf } from '../uploads/file-bytes.ts';
-import { call } from './client.ts';
+import { call, refusal, refusedAs } from './client.ts';
 import { type Privacy, thumbnailTypes } from './metadata.ts';
-import { refusal, refusedAs } from './refusal.ts';
 import { videosWith, type Video } from './videos.ts';
 
 /** Waits between two checks of a video, in milliseconds; they bound YouTube's own estimate. */

@@ -1,202 +1,171 @@
-import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
-import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf, quote, retryAtMs, limitReached } from '../answer.ts';
-import { acceptedAfter, type Purpose } from '../http.ts';
-import { NetworkError } from '../network.ts';
+import { answerReader, retryAtMs } from '../answer.ts';
+import type { Dialect, Refused } from '../refusals.ts';
 
-export type RefusedRequest = {
-  readonly purpose: Purpose;
-  /** Must not appear in the message. */
-  readonly accessToken: string;
-  /** The subject of the request, and of a refusal of its content. */
-  readonly about: 'video' | 'comment' | 'thumbnail' | 'account';
-};
+type Reasons = readonly { readonly reason?: string }[];
 
-/** Converts an error response to a NetworkError. */
-export function refusal(
-  response: EgressResponse,
-  { purpose, accessToken, about }: RefusedRequest,
-  nowMs: number = Date.now(),
-): NetworkError {
-  const error = errorIn(response);
-  const { code, saying, limit, waitsUntilMs } = meaning(response, error, about, nowMs);
-  const serverMessage = quote(error.message?.replaceAll(/<[^<>]*>/gu, ''), [accessToken]);
-  const { status } = response;
-  const message = `YouTube ${saying} (HTTP ${status})${serverMessage && `: ${serverMessage}`}`;
-  return new NetworkError(code, message.endsWith('."') ? message : `${message}.`, {
-    accepted: acceptedAfter(purpose, status >= 300 && status < 500 && status !== 408),
-    retryAtMs: waitsUntilMs ?? retryAtMs(response, nowMs),
-    limit: limit ?? 'channel',
-    server: 'answered',
-  });
-}
-
-/** For a success status with an unexpected body: the video may exist all the same. */
-export const unreadable = (purpose: Purpose): NetworkError =>
-  new NetworkError('network_unavailable', 'YouTube returned an unexpected response.', {
-    accepted: acceptedAfter(purpose, false),
-    server: 'answered',
-  });
-
+/** Newer APIs have their reasons in `details`. */
 type GoogleError = {
-  readonly message?: string;
-  readonly errors?: readonly { readonly reason?: string }[];
-  /** In newer APIs; equivalent to `reason`. */
-  readonly details?: readonly { readonly reason?: string }[];
+  readonly error: {
+    readonly message?: string;
+    readonly errors?: Reasons;
+    readonly details?: Reasons;
+  };
 };
 
-const reasons = {
+const reasonsSchema = {
   type: 'array',
   maxItems: 100,
   items: { type: 'object', properties: { reason: { type: 'string' } } },
 };
 
 /** Source: https://developers.google.com/youtube/v3/docs/errors */
-const readError = answerReader<{ readonly error: GoogleError }>({
+const readError = answerReader<GoogleError>({
   type: 'object',
   required: ['error'],
   properties: {
     error: {
       type: 'object',
-      properties: { message: { type: 'string' }, errors: reasons, details: reasons },
+      properties: { message: { type: 'string' }, errors: reasonsSchema, details: reasonsSchema },
     },
   },
 });
 
-type Refusal = { readonly reasons: readonly string[]; readonly message?: string };
+/** An error, with YouTube's stable names of it. */
+type Said = { readonly reasons: readonly string[]; readonly message: string };
 
-function errorIn(response: EgressResponse): Refusal {
-  const { errors = [], details = [], message } = readError(jsonOf(response))?.error ?? {};
-  return {
-    reasons: [...details, ...errors].flatMap(({ reason }) => reason ?? []),
-    ...(message !== undefined && { message }),
-  };
+function readSaid(value: unknown): Said | null {
+  const error = readError(value)?.error;
+  const all = [...(error?.details ?? []), ...(error?.errors ?? [])];
+  const reasons = all.flatMap(({ reason }) => reason ?? []);
+  return error ? { reasons, message: error.message ?? '' } : null;
 }
 
-/** Whether a response has a reason: YouTube's stable name of an error. */
-export const refusedAs = (response: EgressResponse, reason: string): boolean =>
-  errorIn(response).reasons.includes(reason);
+const because =
+  (...names: readonly string[]) =>
+  ({ said: { reasons = [] } }: Refused<Said>): boolean =>
+    reasons.some((reason) => names.includes(reason));
 
-type Meaning = {
-  readonly code: ChannelErrorCode;
-  readonly saying: string;
-  readonly limit?: LimitScope;
-  readonly waitsUntilMs?: number;
-};
+const isDayQuota = because('quotaExceeded', 'dailyLimitExceeded');
+
+const isRateLimit = (refused: Refused<Said>): boolean =>
+  refused.status === 429 || because('rateLimitExceeded', 'userRateLimitExceeded')(refused);
+
+const isAnswered = ({ said }: Refused<Said>): boolean => (said.reasons ?? []).length > 0;
 
 const hourMs = 60 * 60_000;
 
 const minuteMs = 60_000;
 
-function meaning(
-  response: EgressResponse,
-  { reasons: given, message = '' }: Refusal,
-  about: RefusedRequest['about'],
-  nowMs: number,
-): Meaning {
-  const { status } = response;
-  const reason = given.find((name) => isKnown(name)) ?? '';
-  if (dayQuotas.has(reason) || (isRateLimit(reason, status) && /per day/iu.test(message))) {
-    const saying = 'accepts no more requests of this kind from this service today, for any account';
-    return {
+export const dialect: Dialect<Said> = {
+  name: 'YouTube',
+  read: readSaid,
+  wordsOf: ({ message }) => message?.replaceAll(/<[^<>]*>/gu, ''),
+  endsSentences: true,
+  saysGone: ({ reasons = [] }, { about }) => reasons.includes(`${about}NotFound`),
+  refusals: [
+    {
+      if: (refused) =>
+        isDayQuota(refused) ||
+        (isRateLimit(refused) && /per day/iu.test(refused.said.message ?? '')),
       code: 'rate_limited',
-      saying,
+      saying: 'accepts no more requests of this kind from this service today, for any account',
       limit: 'network',
-      waitsUntilMs: nextPacificMidnight(nowMs),
-    };
-  }
-  if (reason === 'uploadLimitExceeded') {
-    // The limit covers any 24 hours, so the next video may be accepted earlier than a day from now.
-    const saying = 'takes no more videos of this channel for now';
-    return { code: 'rate_limited', saying, limit: 'channel', waitsUntilMs: nowMs + hourMs };
-  }
-  if (isRateLimit(reason, status)) {
-    return busy(reason, message, retryAtMs(response, nowMs) ?? nowMs + minuteMs);
-  }
-
-  return byReason[reason] ?? byStatus(response, given, about);
-}
-
-/** Quotas of a project are reset at midnight Pacific. */
-const dayQuotas = new Set(['quotaExceeded', 'dailyLimitExceeded']);
-
-const isRateLimit = (reason: string, status: number): boolean =>
-  status === 429 || reason === 'rateLimitExceeded' || reason === 'userRateLimitExceeded';
-
-/** A limit per minute, of the project or of one account in it. */
-function busy(reason: string, message: string, waitsUntilMs: number): Meaning {
-  const isUsers = reason === 'userRateLimitExceeded' || /per user/iu.test(message);
-  const limit = reason === '' || isUsers ? 'channel' : 'network';
-  return { code: 'rate_limited', saying: limitReached[limit], limit, waitsUntilMs };
-}
-
-const content = (saying: string): Meaning => ({ code: 'content_refused', saying });
-
-const permission = (saying: string): Meaning => ({ code: 'permission_missing', saying });
-
-const noScope = permission('says that the access token lacks a permission');
-
-const noAccount = permission('says that this account may not do it');
-
-const noVideo = content('refused the video');
-
-const noComments = content('takes no comments under this video');
-
-const notEnabled: Meaning = {
-  code: 'internal',
-  saying: "says that the YouTube Data API is not enabled for this service's Google project",
+      untilMs: ({ nowMs }) => nextPacificMidnight(nowMs),
+    },
+    {
+      if: because('uploadLimitExceeded'),
+      code: 'rate_limited',
+      saying: 'takes no more videos of this channel for now',
+      // The limit covers any 24 hours, so the next video may be accepted earlier than a day from now.
+      untilMs: ({ nowMs }) => nowMs + hourMs,
+    },
+    {
+      // A limit per minute, of the project or of one account in it.
+      if: isRateLimit,
+      code: 'rate_limited',
+      limit: (refused) =>
+        because('rateLimitExceeded')(refused) && !/per user/iu.test(refused.said.message ?? '')
+          ? 'network'
+          : 'channel',
+      untilMs: ({ response, nowMs }) => retryAtMs(response, nowMs) ?? nowMs + minuteMs,
+    },
+    {
+      if: because('insufficientPermissions', 'ACCESS_TOKEN_SCOPE_INSUFFICIENT'),
+      code: 'permission_missing',
+      saying: 'says that the access token lacks a permission',
+    },
+    {
+      if: because('youtubeSignupRequired'),
+      code: 'permission_missing',
+      saying: 'says that this Google account has no YouTube channel',
+    },
+    {
+      if: because(
+        'authenticatedUserAccountClosed',
+        'authenticatedUserAccountSuspended',
+        'authenticatedUserNotChannel',
+        'accountDelegationForbidden',
+        'channelClosed',
+        'channelSuspended',
+      ),
+      code: 'permission_missing',
+      saying: 'says that this account may not do it',
+    },
+    {
+      if: because('accessNotConfigured', 'SERVICE_DISABLED'),
+      code: 'internal',
+      saying: "says that the YouTube Data API is not enabled for this service's Google project",
+    },
+    {
+      if: because('forbiddenPrivacySetting', 'forbiddenLicenseSetting', 'forbiddenEmbedSetting'),
+      code: 'content_refused',
+      saying: 'refused the video',
+    },
+    {
+      if: because('mediaBodyRequired'),
+      code: 'media_refused',
+      saying: 'found no video in the file',
+    },
+    {
+      if: because('commentsDisabled'),
+      code: 'content_refused',
+      saying: 'takes no comments under this video',
+    },
+    {
+      if: because('videoNotFound'),
+      code: 'content_refused',
+      saying: 'cannot find the video that this comment is for',
+    },
+    {
+      // A proxy before YouTube may also answer 401 and 403, in a format of its own.
+      status: 401,
+      if: (refused) =>
+        isAnswered(refused) ||
+        /^bearer\b/iu.test(refused.response.headers['www-authenticate'] ?? ''),
+      code: 'access_lost',
+      saying: 'does not accept the access token',
+    },
+    { status: 403, if: isAnswered, code: 'permission_missing', saying: 'does not permit this' },
+    {
+      // YouTube documents these failures of comments as temporary.
+      status: 400,
+      if: because('processingFailure', 'badContent'),
+      code: 'network_unavailable',
+      saying: 'is not available at the moment',
+    },
+    {
+      status: 400,
+      if: (refused) => isAnswered(refused) && refused.about !== 'account',
+      code: 'content_refused',
+      saying: ({ about }) => `refused the ${about}`,
+    },
+    {
+      code: 'network_unavailable',
+      saying: ({ status }) =>
+        status >= 500 ? 'is not available at the moment' : 'has no YouTube API at this address',
+    },
+  ],
 };
-
-/** Reasons whose meaning does not depend on the request. */
-const byReason: Readonly<Record<string, Meaning>> = {
-  insufficientPermissions: noScope,
-  ACCESS_TOKEN_SCOPE_INSUFFICIENT: noScope,
-  youtubeSignupRequired: permission('says that this Google account has no YouTube channel'),
-  authenticatedUserAccountClosed: noAccount,
-  authenticatedUserAccountSuspended: noAccount,
-  authenticatedUserNotChannel: noAccount,
-  accountDelegationForbidden: noAccount,
-  channelClosed: noAccount,
-  channelSuspended: noAccount,
-  accessNotConfigured: notEnabled,
-  SERVICE_DISABLED: notEnabled,
-  forbiddenPrivacySetting: noVideo,
-  forbiddenLicenseSetting: noVideo,
-  forbiddenEmbedSetting: noVideo,
-  mediaBodyRequired: { code: 'media_refused', saying: 'found no video in the file' },
-  commentsDisabled: noComments,
-  videoNotFound: content('cannot find the video that this comment is for'),
-};
-
-const isKnown = (reason: string): boolean =>
-  Object.hasOwn(byReason, reason) ||
-  dayQuotas.has(reason) ||
-  reason === 'uploadLimitExceeded' ||
-  isRateLimit(reason, 0);
-
-function byStatus(
-  { status, headers }: EgressResponse,
-  given: readonly string[],
-  about: RefusedRequest['about'],
-): Meaning {
-  // A proxy before YouTube may also answer 401 and 403, in a format of its own.
-  const wantsToken = /^bearer\b/iu.test(headers['www-authenticate'] ?? '');
-  if (status === 401 && (wantsToken || given.length > 0)) {
-    return { code: 'access_lost', saying: 'does not accept the access token' };
-  }
-  if (status === 403 && given.length > 0) {
-    return permission('does not permit this');
-  }
-  if (status === 400 && given.length > 0 && about !== 'account') {
-    // YouTube documents these failures of comments as temporary.
-    const isPassing = given.includes('processingFailure') || given.includes('badContent');
-    return isPassing ? away : content(`refused the ${about}`);
-  }
-
-  return status >= 500 ? away : { ...away, saying: 'has no YouTube API at this address' };
-}
-
-const away: Meaning = { code: 'network_unavailable', saying: 'is not available at the moment' };
 
 const clock = new Intl.DateTimeFormat('en-US', {
   timeZone: 'America/Los_Angeles',

@@ -4,8 +4,7 @@ import { jsonOf } from '../answer.ts';
 import { acceptedAfter, type Purpose, type TokenAccess } from '../http.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
 import { contentOf } from '../uploads/file-bytes.ts';
-import { call } from './client.ts';
-import { refusal, unreadable } from './refusal.ts';
+import { call, refusal, unreadable } from './client.ts';
 import { parseVideo, type Video } from './videos.ts';
 
 /**

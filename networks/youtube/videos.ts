@@ -2,10 +2,9 @@ import { answerReader } from '../answer.ts';
 import { findOwn, type OwnPosts } from '../find-own.ts';
 import type { TokenAccess, Purpose } from '../http.ts';
 import type { Finding, PreparedPart, SentPart } from '../network.ts';
-import { answerOf, get, idSchema } from './client.ts';
+import { answerOf, ask, call, idSchema, reading, refusedAs } from './client.ts';
 import type { YoutubeSettings } from './connect.ts';
 import { videoOf, markOf } from './metadata.ts';
-import { refusedAs } from './refusal.ts';
 
 /** The used members of a video. Each part is present only if it was requested and this account may read it. */
 export type Video = {
@@ -88,9 +87,7 @@ export async function videosWith(
   purpose: Purpose,
 ): Promise<readonly Video[]> {
   const query = { part: parts, id: ids.join(',') };
-  const response = await get(access, { path: 'videos', query }, purpose);
-  const { accessToken } = access;
-  return answerOf(response, { purpose, accessToken, about: 'video' }, readVideos).items ?? [];
+  return (await ask(access, reading('videos', query, purpose, 'video'), readVideos)).items ?? [];
 }
 
 export const sentVideo = ({ id }: Video, { webUrl }: YoutubeSettings): SentPart => ({
@@ -209,12 +206,12 @@ async function pageOf(access: TokenAccess, playlistId: string, pageToken?: strin
     maxResults: String(mostVideos),
     ...(pageToken !== undefined && { pageToken }),
   };
-  const response = await get(access, { path: 'playlistItems', query }, 'reconcile');
+  const request = reading('playlistItems', query, 'reconcile', 'account');
+  const response = await call(access, request);
   // A channel without videos has no uploads playlist.
   if (response.status === 404 && refusedAs(response, 'playlistNotFound')) {
     return {};
   }
 
-  const { accessToken } = access;
-  return answerOf(response, { purpose: 'reconcile', accessToken, about: 'account' }, readPage);
+  return answerOf(response, { ...request, ...access }, readPage);
 }
