@@ -1,16 +1,13 @@
-import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
+import type { LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf, quote, retryAtMs, limitReached } from '../answer.ts';
+import { answerReader, jsonOf } from '../answer.ts';
 import {
   sendNetworkRequest,
   type Purpose,
   type NetworkRequest,
-  acceptedAfter,
   type ServerAccess,
 } from '../http.ts';
-import { NetworkError } from '../network.ts';
-
-const serverName = 'The Bluesky server';
+import { answersIn, type Dialect, type Refused } from '../refusals.ts';
 
 export const didSchema = {
   type: 'string',
@@ -19,6 +16,28 @@ export const didSchema = {
 };
 
 export const cidSchema = { type: 'string', pattern: '^[a-z0-9]+$', maxLength: 255 };
+
+/** How a request proves which account it is for. */
+export type Authorization = {
+  /** Must not appear in any message. */
+  readonly secret: string;
+  readonly headersFor: (method: string, path: string) => Readonly<Record<string, string>>;
+};
+
+export const bearerAuthorization = (accessJwt: string): Authorization => ({
+  secret: accessJwt,
+  headersFor: () => ({ authorization: `Bearer ${accessJwt}` }),
+});
+
+/** Sends one request. Returns refusals as responses. */
+const send = (
+  server: ServerAccess,
+  request: NetworkRequest,
+  authorization?: Authorization,
+): Promise<EgressResponse> => {
+  const headers = authorization?.headersFor(request.method, request.path) ?? {};
+  return sendNetworkRequest(server, { ...request, headers }, dialect.name);
+};
 
 /**
  * Calls an XRPC query; without an authorization it reads public data. Returns refusals as responses.
@@ -36,52 +55,24 @@ export const xrpcQuery = (
     [value].flat().map((item): [string, string] => [name, item]),
   );
   const path = `/xrpc/${method}?${new URLSearchParams(pairs)}`;
-  const headers = authorization?.headersFor('GET', path) ?? {};
-  return sendNetworkRequest(server, { method: 'GET', path, headers, purpose }, serverName);
+  return send(server, { method: 'GET', path, purpose }, authorization);
 };
-
-/** How a request proves which account it is for. */
-export type Authorization = {
-  /** Must not appear in any message. */
-  readonly secret: string;
-  readonly headersFor: (method: 'GET' | 'POST', path: string) => Readonly<Record<string, string>>;
-};
-
-export const bearerAuthorization = (accessJwt: string): Authorization => ({
-  secret: accessJwt,
-  headersFor: () => ({ authorization: `Bearer ${accessJwt}` }),
-});
 
 /** Calls an XRPC procedure. Returns refusals as responses. */
 export const xrpcProcedure = (
   server: ServerAccess,
   method: string,
   input: unknown,
-  options: { readonly purpose: Purpose; readonly authorization?: Authorization },
-): Promise<EgressResponse> => {
-  const { purpose, authorization } = options;
-  const path = `/xrpc/${method}`;
-  const headers = authorization?.headersFor('POST', path) ?? {};
-  return sendNetworkRequest(
-    server,
-    { method: 'POST', path, headers, body: input, purpose },
-    serverName,
-  );
-};
+  { purpose, authorization }: { readonly purpose: Purpose; readonly authorization?: Authorization },
+): Promise<EgressResponse> =>
+  send(server, { method: 'POST', path: `/xrpc/${method}`, body: input, purpose }, authorization);
 
 /** Reads the account's identity. Returns refusals as responses. */
 export const getSession = (
   server: ServerAccess,
   authorization: Authorization,
-): Promise<EgressResponse> => {
-  const path = '/xrpc/com.atproto.server.getSession';
-  const headers = authorization.headersFor('GET', path);
-  return sendNetworkRequest(
-    server,
-    { method: 'GET', path, headers, purpose: 'prepare' },
-    serverName,
-  );
-};
+): Promise<EgressResponse> =>
+  xrpcQuery(server, 'com.atproto.server.getSession', {}, 'prepare', authorization);
 
 /** Uploads a file. Returns refusals as responses. */
 export const uploadBlob = (
@@ -90,12 +81,7 @@ export const uploadBlob = (
   authorization: Authorization,
 ): Promise<EgressResponse> => {
   const path = '/xrpc/com.atproto.repo.uploadBlob';
-  const headers = authorization.headersFor('POST', path);
-  return sendNetworkRequest(
-    server,
-    { method: 'POST', path, headers, file, purpose: 'upload' },
-    serverName,
-  );
+  return send(server, { method: 'POST', path, file, purpose: 'upload' }, authorization);
 };
 
 /** Reads the response of `com.atproto.identity.resolveHandle`. */
@@ -114,7 +100,7 @@ export async function resolveHandle(server: ServerAccess, handle: string): Promi
   const method = 'com.atproto.identity.resolveHandle';
   const response = await xrpcQuery(server, method, { handle }, 'prepare');
   if (response.status === 429 || response.status >= 500) {
-    throw refusal(response, 'prepare', []);
+    throw refusal(response, { purpose: 'prepare' });
   }
 
   return (response.status === 200 && readDid(jsonOf(response))?.did) || null;
@@ -153,29 +139,18 @@ export function isTokenRefused(response: EgressResponse): boolean {
   );
 }
 
-/**
- * Converts an error response to a NetworkError.
- *
- * @param secrets Must not appear in the message.
- * @param fileName The name of the uploaded file.
- */
-export function refusal(
-  response: EgressResponse,
-  purpose: Purpose,
-  secrets: readonly string[],
-  fileName?: string,
-): NetworkError {
-  const { code, saying } = meaning(response, purpose, fileName);
-  const error = readXrpcError(jsonOf(response));
-  const serverMessage = quote(error?.message ?? error?.error, secrets);
-  const message = `The Bluesky server ${saying} (HTTP ${response.status})`;
-  const certainlyNot = response.status >= 300 && response.status < 500 && response.status !== 408;
-  return new NetworkError(code, `${message}${serverMessage && `: ${serverMessage}`}.`, {
-    accepted: acceptedAfter(purpose, certainlyNot),
-    retryAtMs: retryAtMs(response, Date.now()),
-    limit: limitIn(response),
-    server: 'answered',
-  });
+/** Whether the account is inaccessible, because of its token or its own state. */
+export const isAccessLost = (response: EgressResponse): boolean =>
+  (response.status === 401 && !isProofRefused(response)) || isTokenRefused(response);
+
+/** Whether an error concerns files: one differs from its record, or the embed of the record is wrong. */
+function isAboutFiles({ said: { error = '', message = '' } }: Refused<XrpcError>): boolean {
+  const words = message.toLowerCase();
+  return (
+    error === 'InvalidMimeType' ||
+    error === 'InvalidSize' ||
+    (words.includes('record') && words.includes('embed'))
+  );
 }
 
 /**
@@ -185,7 +160,7 @@ export function refusal(
  *
  * Sources: `rate-limits.js` and `createSession.js` of @atproto/pds.
  */
-function limitIn({ headers }: EgressResponse): LimitScope {
+function limitIn({ response: { headers } }: Refused<XrpcError>): LimitScope {
   const [, points, seconds] = /^(\d+);w=(\d+)$/.exec(headers['ratelimit-policy'] ?? '') ?? [];
   return seconds === '300' && Number(points) >= fewestByAddress ? 'server' : 'channel';
 }
@@ -193,60 +168,48 @@ function limitIn({ headers }: EgressResponse): LimitScope {
 /** Far above the limit for logins and below the limit for all calls. */
 const fewestByAddress = 1000;
 
-/** For a success status with an unexpected body: the post may exist all the same. */
-export const unreadable = (purpose: Purpose): NetworkError =>
-  new NetworkError('network_unavailable', 'The Bluesky server returned an unexpected response.', {
-    accepted: acceptedAfter(purpose, false),
-    server: 'answered',
-  });
-
-/** Whether the account is inaccessible, because of its token or its own state. */
-export const isAccessLost = (response: EgressResponse): boolean =>
-  (response.status === 401 && !isProofRefused(response)) || isTokenRefused(response);
-
-/** Whether an error concerns files: one differs from its record, or the embed of the record is wrong. */
-function isAboutFiles(response: EgressResponse): boolean {
-  const { error = '', message = '' } = readXrpcError(jsonOf(response)) ?? {};
-  const said = message.toLowerCase();
-  return (
-    response.status === 400 &&
-    (error === 'InvalidMimeType' ||
-      error === 'InvalidSize' ||
-      (said.includes('record') && said.includes('embed')))
-  );
-}
-
-type Meaning = { readonly code: ChannelErrorCode; readonly saying: string };
-
-function meaning(response: EgressResponse, purpose: Purpose, fileName?: string): Meaning {
-  const { status } = response;
-  if (isAccessLost(response)) {
-    return { code: 'access_lost', saying: 'does not let this account in' };
-  }
-  if (isProofRefused(response)) {
-    return {
+const dialect: Dialect<XrpcError> = {
+  name: 'The Bluesky server',
+  read: readXrpcError,
+  wordsOf: ({ message, error }) => message ?? error,
+  refusals: [
+    {
+      if: ({ response }) => isAccessLost(response),
+      code: 'access_lost',
+      saying: 'does not let this account in',
+    },
+    {
+      if: ({ response }) => isProofRefused(response),
       code: 'internal',
       saying: "refused the DPoP proof of a request; check this machine's clock",
-    };
-  }
-  if (status === 403) {
-    return { code: 'permission_missing', saying: 'does not permit this' };
-  }
-  if (status === 429) {
-    return { code: 'rate_limited', saying: limitReached[limitIn(response)] };
-  }
-  if (purpose === 'upload' && [400, 409, 413, 415, 422].includes(status)) {
-    return { code: 'media_refused', saying: `refused the file "${fileName}"` };
-  }
-  if (purpose === 'create' && isAboutFiles(response)) {
-    return { code: 'media_refused', saying: 'refused a file of the post' };
-  }
-  if (purpose === 'create' && [400, 409, 413, 422].includes(status)) {
-    return { code: 'content_refused', saying: 'refused the post' };
-  }
+    },
+    { status: 403, code: 'permission_missing', saying: 'does not permit this' },
+    { status: 429, code: 'rate_limited', limit: limitIn },
+    {
+      status: [400, 409, 413, 415, 422],
+      on: 'upload',
+      code: 'media_refused',
+      saying: ({ fileName }) => `refused the file "${fileName}"`,
+    },
+    {
+      status: 400,
+      on: 'create',
+      if: isAboutFiles,
+      code: 'media_refused',
+      saying: 'refused a file of the post',
+    },
+    {
+      status: [400, 409, 413, 422],
+      on: 'create',
+      code: 'content_refused',
+      saying: 'refused the post',
+    },
+    {
+      code: 'network_unavailable',
+      saying: ({ status }) =>
+        status >= 500 ? 'had an internal error' : 'does not support the request',
+    },
+  ],
+};
 
-  return {
-    code: 'network_unavailable',
-    saying: status >= 500 ? 'had an internal error' : 'does not support the request',
-  };
-}
+export const { refusal, unreadable, answerOf } = answersIn(dialect);

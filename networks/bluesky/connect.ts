@@ -1,11 +1,12 @@
 import type { Json } from '../../domain/json-schema.ts';
 import { pasted } from '../../domain/texts.ts';
-import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
+import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import type { CheckAccount } from '../network-entry.ts';
 import { NetworkError, type Account } from '../network.ts';
 import { baseUrlOf, sendNetworkRequest, type ServerAccess } from '../http.ts';
 import {
+  answerOf,
   bearerAuthorization,
   getSession,
   isTokenRefused,
@@ -21,7 +22,7 @@ import {
   logIn,
   type Login,
   type BlueskySession,
-  withSession,
+  askWithSession,
 } from './session.ts';
 
 type BlueskyLogin = {
@@ -90,7 +91,7 @@ async function confirmedBy(
     return profile.handle;
   }
   if (response.status !== 200 && !isTokenRefused(response)) {
-    throw refusal(response, 'prepare', [accessJwt]);
+    throw refusal(response, { purpose: 'prepare', accessToken: accessJwt });
   }
 
   const { host } = new URL(server.baseUrl);
@@ -189,22 +190,12 @@ export const readProfile: (answer: unknown) => Profile | null = answerReader({
 /** Asks the server for the account's identity. An app password signs in only when the stored session has expired. */
 export const checkAccount: CheckAccount = async (connection) => {
   const saveSession = () => Promise.resolve();
-  let secret = '';
-  const response: EgressResponse = await withSession(
+  const profile = await askWithSession(
     { ...connection, saveSession },
-    (authorization) => {
-      ({ secret } = authorization);
-      return getSession(connection, authorization);
-    },
+    { purpose: 'prepare' },
+    (authorization) => getSession(connection, authorization),
+    readProfile,
   );
-  if (response.status !== 200) {
-    throw refusal(response, 'prepare', [secret]);
-  }
-
-  const profile = readProfile(jsonOf(response));
-  if (!profile) {
-    throw unreadable('prepare');
-  }
   if (profile.active === false) {
     const message = 'The Bluesky account is deactivated.';
     throw new NetworkError('access_lost', message, { accepted: 'no', server: 'answered' });
@@ -276,15 +267,7 @@ const readDescription = answerReader<Description>({
  */
 export async function describeServer(server: ServerAccess): Promise<Description> {
   const response = await xrpcQuery(server, 'com.atproto.server.describeServer', {}, 'prepare');
-  if (response.status !== 200) {
-    throw refusal(response, 'prepare', []);
-  }
-
-  const description = readDescription(jsonOf(response));
-  if (!description) {
-    throw unreadable('prepare');
-  }
-  return description;
+  return answerOf(response, { purpose: 'prepare' }, readDescription);
 }
 
 const readLimit = answerReader<number>({ type: 'integer', minimum: 1 });

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { AppBskyRichtextFacet, Facet } from '@atproto/api';
 import type { Json } from '../../domain/json-schema.ts';
 import type { StreamedBody } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf, quote } from '../answer.ts';
+import { answerReader, quote } from '../answer.ts';
 import { cardMaker } from '../link-card/card-maker.ts';
 import { type Connection, type PartMedia, NetworkError, type PreparedPart } from '../network.ts';
 import { isImage, isVideo, nameOf } from '../validation/files.ts';
@@ -15,10 +15,10 @@ import {
   holdBytes,
   type Blob,
 } from './blobs.ts';
-import { refusal, unreadable, uploadBlob } from './client.ts';
+import { uploadBlob } from './client.ts';
 import { fitImage, fittedBytes } from './images.ts';
 import { blueskySettings } from './rules.ts';
-import { withSession } from './session.ts';
+import { askWithSession } from './session.ts';
 import { type PreparedPost, preparedPostOf } from './thread.ts';
 import { processVideo } from './video.ts';
 
@@ -257,19 +257,12 @@ type PendingUpload = {
 };
 
 async function upload(connection: Connection, { name, blob, body }: PendingUpload): Promise<void> {
-  let secret = '';
-  const response = await withSession(connection, (authorization) => {
-    ({ secret } = authorization);
-    return uploadBlob(connection, { type: blob.mimeType, body: body() }, authorization);
-  });
-  if (response.status !== 200) {
-    throw refusal(response, 'upload', [secret], name);
-  }
-
-  const kept = readUploaded(jsonOf(response))?.blob;
-  if (!kept) {
-    throw unreadable('upload');
-  }
+  const { blob: kept } = await askWithSession(
+    connection,
+    { purpose: 'upload', fileName: name },
+    (authorization) => uploadBlob(connection, { type: blob.mimeType, body: body() }, authorization),
+    readUploaded,
+  );
   if (kept.ref.$link !== blob.ref.$link || kept.mimeType !== blob.mimeType) {
     const message = `The Bluesky server detected another media type for the file "${name}" (${kept.mimeType}, not ${blob.mimeType}).`;
     throw new NetworkError('media_refused', message, { accepted: 'no' });

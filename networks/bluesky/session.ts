@@ -5,6 +5,7 @@ import { answerReader, jsonOf, quote } from '../answer.ts';
 import type { ServerAccess } from '../http.ts';
 import { type Connection, NetworkError } from '../network.ts';
 import { tokenSchema } from '../oauth/tokens.ts';
+import type { Read, RefusedRequest } from '../refusals.ts';
 import {
   bearerAuthorization,
   didSchema,
@@ -13,8 +14,7 @@ import {
   xrpcProcedure,
   xrpcQuery,
   readXrpcError,
-  refusal,
-  unreadable,
+  answerOf,
   type Authorization,
 } from './client.ts';
 import { readGrantedAccess, withProof } from './oauth/grant.ts';
@@ -73,15 +73,8 @@ export async function logIn(server: ServerAccess, credentials: BlueskyCredential
     const message = `The Bluesky server does not know this account (HTTP 400)${serverMessage && `: ${serverMessage}`}.`;
     throw new NetworkError('access_lost', message, { accepted: 'no' });
   }
-  if (response.status !== 200) {
-    throw refusal(response, 'prepare', [password]);
-  }
 
-  const login = readLogin(jsonOf(response));
-  if (!login) {
-    throw unreadable('prepare');
-  }
-  return login;
+  return answerOf(response, { purpose: 'prepare', secrets: [password] }, readLogin);
 }
 
 /** A token that ends sooner than this could expire on the way to the server. */
@@ -138,31 +131,37 @@ export async function withSession(
 }
 
 /**
- * Sends a query with the account's session.
+ * Calls the server with the account's access, and reads its response.
  *
  * @throws NetworkError for a refusal or an unexpected response.
  */
-export async function queryWithSession<T>(
+export async function askWithSession<T>(
   connection: AccountConnection,
-  method: string,
-  parameters: Readonly<Record<string, string | readonly string[]>>,
-  readAnswer: (value: unknown) => T | null,
+  refused: RefusedRequest,
+  call: (authorization: Authorization) => Promise<EgressResponse>,
+  read: Read<T>,
 ): Promise<T> {
   let secret = '';
   const response = await withSession(connection, (authorization) => {
     ({ secret } = authorization);
-    return xrpcQuery(connection, method, parameters, 'prepare', authorization);
+    return call(authorization);
   });
-  if (response.status !== 200) {
-    throw refusal(response, 'prepare', [secret]);
-  }
-
-  const answer = readAnswer(jsonOf(response));
-  if (answer === null) {
-    throw unreadable('prepare');
-  }
-  return answer;
+  return answerOf(response, { ...refused, accessToken: secret }, read);
 }
+
+/** Sends a query with the account's session. Throws as `askWithSession` does. */
+export const queryWithSession = <T>(
+  connection: AccountConnection,
+  method: string,
+  parameters: Readonly<Record<string, string | readonly string[]>>,
+  read: Read<T>,
+): Promise<T> =>
+  askWithSession(
+    connection,
+    { purpose: 'prepare' },
+    (authorization) => xrpcQuery(connection, method, parameters, 'prepare', authorization),
+    read,
+  );
 
 /** Reads the response of `com.atproto.server.getServiceAuth`. */
 const readServiceToken = answerReader<{ readonly token: string }>({

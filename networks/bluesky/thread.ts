@@ -6,6 +6,7 @@ import type { ServerAccess } from '../http.ts';
 import { type Connection, NetworkError, type PreparedPart, type Removal } from '../network.ts';
 import { blobSchema, type Blob } from './blobs.ts';
 import {
+  answerOf,
   cidSchema,
   errorName,
   isAccessLost,
@@ -14,7 +15,7 @@ import {
   refusal,
   unreadable,
 } from './client.ts';
-import { withSession } from './session.ts';
+import { askWithSession, withSession } from './session.ts';
 
 export const collection = 'app.bsky.feed.post';
 
@@ -129,7 +130,7 @@ export async function writeThread(
 
   const mayBeRepeated = ![403, 429].includes(response.status) && !isAccessLost(response);
   if (!mayBeRepeated || !(await isWritten(connection, connection.remoteId, posts))) {
-    throw refusal(response, 'create', [secret]);
+    throw refusal(response, { purpose: 'create', accessToken: secret });
   }
 }
 
@@ -141,22 +142,16 @@ const readDeleted = answerReader<{ readonly commit?: object }>({
 
 /** Deletes a post. A server that deletes nothing answers without a commit, not with an error. */
 export async function deletePost(connection: Connection, rkey: string): Promise<Removal> {
-  let secret = '';
-  const response = await withSession(connection, (authorization) => {
-    ({ secret } = authorization);
-    const method = 'com.atproto.repo.deleteRecord';
-    const input = { repo: connection.remoteId, collection, rkey };
-    return xrpcProcedure(connection, method, input, { purpose: 'remove', authorization });
-  });
-  if (response.status !== 200) {
-    throw refusal(response, 'remove', [secret]);
-  }
-
-  const deleted = readDeleted(jsonOf(response));
-  if (!deleted) {
-    throw unreadable('remove');
-  }
-  return deleted.commit ? 'removed' : 'not_found';
+  const purpose = 'remove';
+  const method = 'com.atproto.repo.deleteRecord';
+  const input = { repo: connection.remoteId, collection, rkey };
+  const { commit } = await askWithSession(
+    connection,
+    { purpose },
+    (authorization) => xrpcProcedure(connection, method, input, { purpose, authorization }),
+    readDeleted,
+  );
+  return commit ? 'removed' : 'not_found';
 }
 
 /**
@@ -221,13 +216,5 @@ async function recordAt(
     return null;
   }
 
-  if (response.status !== 200) {
-    throw refusal(response, 'reconcile', []);
-  }
-
-  const record = readRecord(jsonOf(response));
-  if (!record) {
-    throw unreadable('reconcile');
-  }
-  return record;
+  return answerOf(response, { purpose: 'reconcile' }, readRecord);
 }

@@ -141,7 +141,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
 const refuse: Readonly<Record<string, Refuse>> = {
   mastodon: (answer, purpose) =>
     ofMastodon(answer, { purpose, accessToken: secret, fileName: 'a.png' }),
-  bluesky: (answer, purpose) => ofBluesky(answer, purpose, [secret], 'a.png'),
+  bluesky: (answer, purpose) =>
+    ofBluesky(answer, { purpose, accessToken: secret, fileName: 'a.png' }),
   linkedin: (answer, purpose) =>
     ofLinkedin(answer, { purpose, accessToken: secret, version: '202609', fileName: 'a.png' }),
 };
