@@ -72,8 +72,33 @@ export const count = { type: 'integer', minimum: 0 } as const;
 export const oneOf = <const T extends string>(values: readonly T[]) =>
   schemaOf<T>({ type: 'string', enum: [...values] });
 
-export const listOf = <const S extends TSchema>(items: S) =>
-  schemaOf<readonly Static<S>[]>({ type: 'array', items });
+export const listOf = <const S extends TSchema>(items: S, maxItems?: number) =>
+  schemaOf<readonly Static<S>[]>({
+    type: 'array',
+    items,
+    ...(maxItems !== undefined && { maxItems }),
+  });
+
+/** A text of up to so many UTF-16 units. */
+export const textUpTo = (maxLength: number) => ({ type: 'string', maxLength }) as const;
+
+/** Any value: the reader checks it. */
+export const anything = schemaOf<unknown>({});
+
+/** An object with these fields, perhaps `optional` ones, and others that do not matter. */
+export const having = <const R extends Fields, const O extends Fields = Record<never, TSchema>>(
+  required: R,
+  optional?: O,
+) =>
+  schemaOf<
+    { readonly [Name in keyof R]: Static<R[Name]> } & {
+      readonly [Name in keyof O]?: Static<O[Name]>;
+    }
+  >({ type: 'object', required: Object.keys(required), properties: { ...required, ...optional } });
+
+/** An object with perhaps these fields, and others that do not matter. */
+export const mayHave = <const O extends Fields>(optional: O) =>
+  having<Record<never, TSchema>, O>({}, optional);
 
 /** An object with arbitrary keys. */
 export const mapOf = <const S extends TSchema>(additionalProperties: S) =>

@@ -1,6 +1,8 @@
 import { Ajv, type SchemaObject, type ValidateFunction } from 'ajv';
 import type { DataValidationCxt } from 'ajv/dist/types/index.js';
+import type { TSchema } from 'typebox';
 import type { LimitScope } from '../domain/channel-error.ts';
+import { textUpTo, type Value } from '../domain/json-schema.ts';
 import type { EgressResponse } from '../runtime/egress/egress.ts';
 
 /** Stops at the first error: collecting all would let a hostile server fill the memory. */
@@ -44,7 +46,7 @@ const mapValues = <A, B>(values: Readonly<Record<string, A>>, change: (value: A)
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 
 /** A text that is compared with a sent one, which a cut would make another one. As long as an answer may be. */
-export const comparedText = { type: 'string', maxLength: 2 * 1024 * 1024 };
+export const comparedText = textUpTo(2 * 1024 * 1024);
 
 /** In bytes. Errors are read several times. */
 const longestError = 64 * 1024;
@@ -94,6 +96,8 @@ function isExpensive(body: Buffer): boolean {
  *
  * Schemas name only the members that we use, because networks add members at any time. Every text is bounded.
  */
+export function answerReader<S extends TSchema>(schema: S): (value: unknown) => Value<S> | null;
+export function answerReader<T>(schema: SchemaObject): (value: unknown) => T | null;
 export function answerReader<T>(schema: SchemaObject): (value: unknown) => T | null {
   let isValid: ValidateFunction<T> | undefined;
   return (value) => {

@@ -13,9 +13,9 @@ export const didSchema = {
   type: 'string',
   pattern: '^did:[a-z]+:[\\x21-\\x7e]+$',
   maxLength: 2048,
-};
+} as const;
 
-export const cidSchema = { type: 'string', pattern: '^[a-z0-9]+$', maxLength: 255 };
+export const cidSchema = { type: 'string', pattern: '^[a-z0-9]+$', maxLength: 255 } as const;
 
 /** How a request proves which account it is for. */
 export type Authorization = {

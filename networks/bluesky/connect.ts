@@ -1,4 +1,4 @@
-import type { Json } from '../../domain/json-schema.ts';
+import { flag, having, type Json } from '../../domain/json-schema.ts';
 import { pasted } from '../../domain/texts.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
@@ -169,23 +169,14 @@ function pdsOf(didDoc: unknown, did: string): string | null {
   return url?.protocol === 'https:' ? url.origin : null;
 }
 
-type Profile = {
-  readonly did: string;
-  readonly handle: string;
-  /** Absent on servers without account states. */
-  readonly active?: boolean;
-};
-
 /** Reads the response of `com.atproto.server.getSession`; null for an unexpected shape. */
-export const readProfile: (answer: unknown) => Profile | null = answerReader({
-  type: 'object',
-  required: ['did', 'handle'],
-  properties: {
-    did: didSchema,
-    handle: { type: 'string', minLength: 1, maxLength: 253 },
-    active: { type: 'boolean' },
-  },
-});
+export const readProfile = answerReader(
+  having(
+    { did: didSchema, handle: { type: 'string', minLength: 1, maxLength: 253 } },
+    /** Absent on servers without account states. */
+    { active: flag },
+  ),
+);
 
 /** Asks the server for the account's identity. An app password signs in only when the stored session has expired. */
 export const checkAccount: CheckAccount = async (connection) => {

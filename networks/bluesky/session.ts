@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Json } from '../../domain/json-schema.ts';
+import { having, type Value } from '../../domain/json-schema.ts';
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote } from '../answer.ts';
 import type { ServerAccess } from '../http.ts';
@@ -19,21 +19,16 @@ import {
 } from './client.ts';
 import { readGrantedAccess, withProof } from './oauth/grant.ts';
 
-export type BlueskyCredentials = {
+const credentialsSchema = having({
   /** A handle or a DID. */
-  readonly identifier: string;
-  readonly appPassword: string;
-};
+  identifier: { type: 'string', minLength: 1 },
+  appPassword: { type: 'string', minLength: 1 },
+});
+
+export type BlueskyCredentials = Value<typeof credentialsSchema>;
 
 /** Reads an app password's credentials; null for anything else. */
-const readCredentials: (credentials: Json) => BlueskyCredentials | null = answerReader({
-  type: 'object',
-  required: ['identifier', 'appPassword'],
-  properties: {
-    identifier: { type: 'string', minLength: 1 },
-    appPassword: { type: 'string', minLength: 1 },
-  },
-});
+const readCredentials = answerReader(credentialsSchema);
 
 export type Login = {
   readonly did: string;

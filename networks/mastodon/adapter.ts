@@ -1,3 +1,4 @@
+import { count, having, nullable, text as anyText, type Value } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import type { TokenAccess } from '../http.ts';
 import { answerReader } from '../answer.ts';
@@ -30,21 +31,20 @@ import {
   type Status,
 } from './statuses.ts';
 
-type Prepared = {
-  /** The newest own status before the thread, which ends a search; null when there was none. */
-  readonly sinceId: string | null;
-  /** The number of files. Absent in parts that were prepared before statuses had files. */
-  readonly mediaCount?: number;
-};
-
-const readPrepared = answerReader<Prepared>({
-  type: 'object',
-  required: ['sinceId'],
-  properties: {
-    sinceId: { type: 'string', nullable: true },
-    mediaCount: { type: 'integer', minimum: 0 },
+const preparedSchema = having(
+  {
+    /** The newest own status before the thread, which ends a search; null when there was none. */
+    sinceId: nullable(anyText),
   },
-});
+  {
+    /** The number of files. Absent in parts that were prepared before statuses had files. */
+    mediaCount: count,
+  },
+);
+
+type Prepared = Value<typeof preparedSchema>;
+
+const readPrepared = answerReader(preparedSchema);
 
 /**
  * Servers with the Mastodon API: Mastodon, GoToSocial, Pleroma and others.
@@ -154,11 +154,7 @@ async function uploadFile(access: TokenAccess, file: PartMedia): Promise<string>
 const patienceMs = 120_000;
 
 /** Reads an uploaded file, which has no URL while the server is processing it. */
-const readAttachment = answerReader<{ readonly id: string }>({
-  type: 'object',
-  required: ['id'],
-  properties: { id: idSchema },
-});
+const readAttachment = answerReader(having({ id: idSchema }));
 
 const idIn = (response: EgressResponse, access: TokenAccess, { name: fileName }: PartMedia) =>
   answerOf(response, { ...access, purpose: 'upload', fileName }, readAttachment).id;

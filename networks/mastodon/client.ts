@@ -1,19 +1,19 @@
+import { having, text } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import { networkClient } from '../client.ts';
 import type { Dialect, Refused } from '../refusals.ts';
 
 /** An opaque id: a decimal number on Mastodon, a ULID on GoToSocial. URLs cannot contain lone surrogates. */
-export const idSchema = { type: 'string', pattern: '^[^\\p{Cc}\\p{Z}\\p{Cs}]+$', maxLength: 255 };
-
-/** The body of an error response. */
-type Said = { readonly error: string };
+export const idSchema = {
+  type: 'string',
+  pattern: '^[^\\p{Cc}\\p{Z}\\p{Cs}]+$',
+  maxLength: 255,
+} as const;
 
 /** Reads the body of an error response. */
-export const readRefusal = answerReader<Said>({
-  type: 'object',
-  required: ['error'],
-  properties: { error: { type: 'string' } },
-});
+const readRefusal = answerReader(having({ error: text }));
+
+type Said = NonNullable<ReturnType<typeof readRefusal>>;
 
 /** The other statuses, such as 3xx, 404, 405 and 410, mean that no Mastodon API is at this address. */
 const isAboutContent = ({ status }: Refused<Said>): boolean =>
@@ -66,5 +66,5 @@ const dialect: Dialect<Said> = {
 
 export const serverName = dialect.name;
 
-export const { accessWith, call, get, getAs, ask, answerOf, remove, refusal, unreadable } =
+export const { accessWith, call, get, getAs, ask, answerOf, isGone, remove, refusal, unreadable } =
   networkClient(dialect, 'a Mastodon server');

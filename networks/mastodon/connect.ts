@@ -1,3 +1,4 @@
+import { anything, having, listOf, mayHave } from '../../domain/json-schema.ts';
 import { pasted } from '../../domain/texts.ts';
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { type TokenAccess, baseUrlOf } from '../http.ts';
@@ -14,20 +15,15 @@ type MastodonLogin = {
   readonly accessToken: string;
 };
 
-type OwnAccount = {
-  readonly id: string;
-  readonly username: string;
-  readonly display_name?: unknown;
-};
-
-const readOwnAccount = answerReader<OwnAccount>({
-  type: 'object',
-  required: ['id', 'username'],
-  properties: {
-    id: idSchema,
-    username: { type: 'string', pattern: '^[\\p{L}\\p{N}_.\\-]+$', maxLength: 255 },
-  },
-});
+const readOwnAccount = answerReader(
+  having(
+    {
+      id: idSchema,
+      username: { type: 'string', pattern: '^[\\p{L}\\p{N}_.\\-]+$', maxLength: 255 },
+    },
+    { display_name: anything },
+  ),
+);
 
 /**
  * Reads the account of a token, and the server's limits. Creates nothing.
@@ -109,13 +105,9 @@ async function pointsTo(
   return response !== null && addressesIn(response).some((one) => URL.parse(one)?.host === host);
 }
 
-const readLinks = answerReader<{
-  readonly links: readonly { readonly rel?: unknown; readonly href?: unknown }[];
-}>({
-  type: 'object',
-  required: ['links'],
-  properties: { links: { type: 'array', items: { type: 'object' } } },
-});
+const readLinks = answerReader(
+  having({ links: listOf(mayHave({ rel: anything, href: anything })) }),
+);
 
 function addressesIn(response: EgressResponse): string[] {
   const { status, headers } = response;

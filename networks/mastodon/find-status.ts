@@ -1,10 +1,11 @@
+import { having } from '../../domain/json-schema.ts';
 import { setImmediate } from 'node:timers/promises';
 import { normalized } from '../../domain/texts.ts';
 import type { TokenAccess } from '../http.ts';
 import { answerReader, comparedText, jsonOf } from '../answer.ts';
 import { readHtml } from '../read-html.ts';
 import { get, refusal, unreadable } from './client.ts';
-import { applicationSchema, type Application, type Status } from './statuses.ts';
+import { applicationSchema, type Status } from './statuses.ts';
 
 /** Statuses of servers that do not support a call, or do not allow it to this token. */
 const notOffered: ReadonlySet<number> = new Set([400, 403, 404, 405, 410, 422, 501]);
@@ -82,11 +83,7 @@ async function bySource(
   return [...same, ...alike];
 }
 
-const readSource = answerReader<{ readonly text: string }>({
-  type: 'object',
-  required: ['text'],
-  properties: { text: comparedText },
-});
+const readSource = answerReader(having({ text: comparedText }));
 
 /** @returns null when the server does not offer sources. */
 async function sourceOf(access: TokenAccess, { id }: Status): Promise<string | null> {
@@ -104,7 +101,7 @@ async function sourceOf(access: TokenAccess, { id }: Status): Promise<string | n
 }
 
 /** Reads `GET /api/v1/apps/verify_credentials`. */
-const readApplication = answerReader<Application>(applicationSchema);
+const readApplication = answerReader(applicationSchema);
 
 /**
  * Omits statuses of other applications, where the server reports the application: a person may have posted the same

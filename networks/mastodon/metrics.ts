@@ -1,22 +1,15 @@
+import { anything, having, text } from '../../domain/json-schema.ts';
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import type { TokenAccess } from '../http.ts';
 import { answerReader, jsonOf, retryAtMs } from '../answer.ts';
 import { countIn, readingOf, readOneByOne } from '../metrics.ts';
 import { NetworkError, type Connection, type MetricsReader, type PostReading } from '../network.ts';
-import { accessWith, get, getAs, readRefusal, refusal, unreadable } from './client.ts';
+import { accessWith, get, getAs, isGone, refusal, unreadable } from './client.ts';
 
-const readCounted = answerReader<{ readonly id: string }>({
-  type: 'object',
-  required: ['id'],
-  properties: { id: { type: 'string' } },
-});
+const readCounted = answerReader(having({ id: text }));
 
 /** Reads an account. `id` is required, so that an error with status 200 is not accepted. */
-const readFollowed = answerReader<{ readonly followers_count?: unknown }>({
-  type: 'object',
-  required: ['id'],
-  properties: { id: { type: 'string' } },
-});
+const readFollowed = answerReader(having({ id: text }, { followers_count: anything }));
 
 /**
  * Statuses are read one by one. A batch takes seconds, and a small part of the 300 calls that a server allows in 5
@@ -51,7 +44,7 @@ async function read(
 
 function readingIn(access: TokenAccess, id: string, response: EgressResponse): PostReading {
   const { accessToken } = access;
-  if (response.status === 404 && readRefusal(jsonOf(response)) !== null) {
+  if (isGone(response, { purpose: 'prepare' })) {
     return { kind: 'gone' }; // Only in the API's own format: a 404 from a proxy says nothing about the status.
   }
   if (response.status !== 200) {

@@ -1,3 +1,4 @@
+import { flag, having, listOf, text, textUpTo } from '../../domain/json-schema.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import { OauthError, type OauthAppCredentials, type OauthContext } from '../oauth/contract.ts';
 import { TokenRefusal } from '../oauth/authorization-server.ts';
@@ -11,19 +12,15 @@ export type ServerMetadata = {
   readonly issuer: string | null;
 };
 
-const readMetadata = answerReader<{
-  readonly issuer: string;
-  readonly code_challenge_methods_supported?: readonly string[];
-  readonly authorization_response_iss_parameter_supported?: boolean;
-}>({
-  type: 'object',
-  required: ['issuer'],
-  properties: {
-    issuer: { type: 'string', maxLength: 2000 },
-    code_challenge_methods_supported: { type: 'array', maxItems: 20, items: { type: 'string' } },
-    authorization_response_iss_parameter_supported: { type: 'boolean' },
-  },
-});
+const readMetadata = answerReader(
+  having(
+    { issuer: textUpTo(2000) },
+    {
+      code_challenge_methods_supported: listOf(text, 20),
+      authorization_response_iss_parameter_supported: flag,
+    },
+  ),
+);
 
 /**
  * Reads the metadata of RFC 8414, which Mastodon has since version 4.3. A server without them, such as GoToSocial, gets
@@ -103,12 +100,8 @@ async function isKnown(registering: Registering, app: OauthAppCredentials): Prom
 }
 
 /** Visible ASCII (RFC 6749, appendix A). */
-const text = { type: 'string', pattern: '^[\\x20-\\x7e]+$', maxLength: 2000 };
-const readApp = answerReader<{ readonly client_id: string; readonly client_secret: string }>({
-  type: 'object',
-  required: ['client_id', 'client_secret'],
-  properties: { client_id: text, client_secret: text },
-});
+const visible = { type: 'string', pattern: '^[\\x20-\\x7e]+$', maxLength: 2000 } as const;
+const readApp = answerReader(having({ client_id: visible, client_secret: visible }));
 
 /** Source: https://docs.joinmastodon.org/methods/apps/ */
 async function register(registering: Registering): Promise<OauthAppCredentials> {

@@ -1,4 +1,4 @@
-import type { Json } from '../../domain/json-schema.ts';
+import { flag, having, type Json, nullable, text } from '../../domain/json-schema.ts';
 import { pasted } from '../../domain/texts.ts';
 import { answerReader } from '../answer.ts';
 import { NetworkError } from '../network.ts';
@@ -30,22 +30,10 @@ import { readServerMetadata, type ServerMetadata, registeredApp, scopes } from '
 /** Mastodon's additions to the stored state of a code flow. */
 type Kept = ServerMetadata & { readonly baseUrl: string };
 
-const readKept = answerReader<Kept>({
-  type: 'object',
-  required: ['baseUrl', 'usesPkce', 'issuer'],
-  properties: {
-    baseUrl: { type: 'string' },
-    usesPkce: { type: 'boolean' },
-    issuer: { type: ['string', 'null'] },
-  },
-});
+const readKept = answerReader(having({ baseUrl: text, usesPkce: flag, issuer: nullable(text) }));
 
 /** Reads the data of a grant whose access expires, as on Pleroma: a refresh needs the app that it was given to. */
-const readApp = answerReader<OauthAppCredentials>({
-  type: 'object',
-  required: ['clientId', 'clientSecret'],
-  properties: { clientId: { type: 'string' }, clientSecret: { type: 'string' } },
-});
+const readApp = answerReader(having({ clientId: text, clientSecret: text }));
 
 /**
  * Connects accounts of servers with Mastodon's API. This service registers an app at each server on its first

@@ -1,4 +1,4 @@
-import type { Json } from '../../domain/json-schema.ts';
+import { anything, type Json, mapOf, mayHave, type Value } from '../../domain/json-schema.ts';
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import { sendNetworkRequest } from '../http.ts';
@@ -116,31 +116,25 @@ export async function instanceOf(
 }
 
 /** The limits are checked one by one, so that an invalid one does not hide the others. */
-type Instance = {
-  readonly domain?: string;
-  readonly configuration?: {
-    readonly statuses?: Readonly<Record<string, unknown>>;
-    readonly media_attachments?: Readonly<Record<string, unknown>>;
-  };
-};
+const limitsSchema = mayHave({ statuses: mapOf(anything), media_attachments: mapOf(anything) });
+
+const instanceSchema = mayHave({
+  domain: { type: 'string', minLength: 1, maxLength: 255 },
+  configuration: limitsSchema,
+});
+
+type Instance = Value<typeof instanceSchema>;
 
 /** Reads `GET /api/v1/instance`, in which servers such as Pleroma and Akkoma have limits in members of their own. */
-const readFirstVersion = answerReader<
-  Instance & {
-    readonly max_toot_chars?: unknown;
-    readonly max_media_attachments?: unknown;
-    readonly description_limit?: unknown;
-    readonly upload_limit?: unknown;
-  }
->({
-  type: 'object',
-  properties: {
-    configuration: {
-      type: 'object',
-      properties: { statuses: { type: 'object' }, media_attachments: { type: 'object' } },
-    },
-  },
-});
+const readFirstVersion = answerReader(
+  mayHave({
+    configuration: limitsSchema,
+    max_toot_chars: anything,
+    max_media_attachments: anything,
+    description_limit: anything,
+    upload_limit: anything,
+  }),
+);
 
 /** Reads `/api/v1/instance` into the form of version 2. Omits its `uri`, which may be a whole URL. */
 function readOldInstance(value: unknown): Instance | null {
@@ -169,16 +163,7 @@ function readOldInstance(value: unknown): Instance | null {
 }
 
 /** Reads `GET /api/v2/instance`. */
-const readInstance = answerReader<Instance>({
-  type: 'object',
-  properties: {
-    domain: { type: 'string', minLength: 1, maxLength: 255 },
-    configuration: {
-      type: 'object',
-      properties: { statuses: { type: 'object' }, media_attachments: { type: 'object' } },
-    },
-  },
-});
+const readInstance = answerReader(instanceSchema);
 
 const names = Object.keys(schemas) as (keyof MastodonSettings)[];
 const readers = names.map((name) => ({ name, read: answerReader<Json>(schemas[name]) }));

@@ -1,3 +1,12 @@
+import {
+  anything,
+  having,
+  listOf,
+  nullable,
+  text,
+  textUpTo,
+  type Value,
+} from '../../domain/json-schema.ts';
 import { addressFault } from '../../domain/texts.ts';
 import type { TokenAccess } from '../http.ts';
 import { answerReader, comparedText } from '../answer.ts';
@@ -7,42 +16,25 @@ import { ask, getAs, idSchema, remove } from './client.ts';
 import { choiceOf } from './rules.ts';
 
 /** Bounds the length of a post's URL; `addressFault` checks the rest. */
-const addressSchema = { type: 'string', maxLength: 2048 };
+const addressSchema = textUpTo(2048);
 
-export type Status = {
-  readonly id: string;
-  /** The page for people. Null only for statuses of other servers. */
-  readonly url?: string | null;
-  readonly uri: string;
-  readonly in_reply_to_id?: string | null;
-  /** HTML. */
-  readonly content?: string;
-  readonly media_attachments?: readonly unknown[];
-  /** The application that created an own status. */
-  readonly application?: Application | null;
-};
+export const applicationSchema = having({ name: text });
 
-export type Application = { readonly name: string };
-
-export const applicationSchema = {
-  type: 'object',
-  required: ['name'],
-  properties: { name: { type: 'string' } },
-};
-
-const statusSchema = {
-  type: 'object',
-  required: ['id', 'uri'],
-  properties: {
-    id: idSchema,
-    url: { ...addressSchema, nullable: true },
-    uri: addressSchema,
-    in_reply_to_id: { ...idSchema, nullable: true },
+const statusSchema = having(
+  { id: idSchema, uri: addressSchema },
+  {
+    /** The page for people. Null only for statuses of other servers. */
+    url: nullable(addressSchema),
+    in_reply_to_id: nullable(idSchema),
+    /** HTML. */
     content: comparedText,
-    media_attachments: { type: 'array' },
-    application: { ...applicationSchema, nullable: true },
+    media_attachments: listOf(anything),
+    /** The application that created an own status. */
+    application: nullable(applicationSchema),
   },
-};
+);
+
+export type Status = Value<typeof statusSchema>;
 
 /**
  * A status's URL is shown as a link on every page of posts, so it has to pass the checks for URLs that people give
@@ -51,7 +43,7 @@ const statusSchema = {
 const hasAddress = ({ url, uri }: Status): boolean =>
   [url ?? uri, uri].every((address) => addressFault(address) === null);
 
-const readShape = answerReader<Status>(statusSchema);
+const readShape = answerReader(statusSchema);
 
 function readStatus(value: unknown): Status | null {
   const status = readShape(value);
@@ -62,13 +54,9 @@ const pageSize = 40;
 /** Servers may ignore the limit. A far longer page is hostile: it costs memory and time. */
 const mostGiven = pageSize * 2;
 
-const readShapes = answerReader<Status[]>({
-  type: 'array',
-  maxItems: mostGiven,
-  items: statusSchema,
-});
+const readShapes = answerReader(listOf(statusSchema, mostGiven));
 
-function readStatuses(value: unknown): Status[] | null {
+function readStatuses(value: unknown): readonly Status[] | null {
   const statuses = readShapes(value);
   return statuses?.every(hasAddress) ? statuses : null;
 }
@@ -116,7 +104,7 @@ const page = (
   accountId: string,
   query: Record<string, string>,
   purpose: 'prepare' | 'reconcile',
-): Promise<Status[]> => {
+): Promise<readonly Status[]> => {
   const search = new URLSearchParams({ ...query, exclude_reblogs: 'true' });
   const path = `/api/v1/accounts/${encodeURIComponent(accountId)}/statuses?${search}`;
   return getAs(access, path, purpose, readStatuses);
