@@ -1,6 +1,8 @@
+import { count, flag, having, type Value } from '../../domain/json-schema.ts';
 import type { Schemas } from '@xdevplatform/xdk';
 import type { TokenAccess } from '../http.ts';
 import { answerReader } from '../answer.ts';
+import type { Read } from '../refusals.ts';
 import type { Options, Rules } from '../content-rules.ts';
 import { findOwn } from '../find-own.ts';
 import {
@@ -32,24 +34,22 @@ import { defaultReads, xMetrics } from './metrics.ts';
 import { optionsSchema } from './rules.ts';
 import { uploadFile, type XUpload } from './uploads.ts';
 
-type Prepared = {
-  /** Older than any post of this part. */
-  readonly sinceId: string;
-  /** The number of files. */
-  readonly mediaCount: number;
-  /** Whether a reconcile of an earlier send did not find it. */
-  readonly isDoubted?: boolean;
-};
-
-const readPrepared = answerReader<Prepared>({
-  type: 'object',
-  required: ['sinceId', 'mediaCount'],
-  properties: {
-    sinceId: { type: 'string', pattern: '^[0-9]{1,19}$' },
-    mediaCount: { type: 'integer', minimum: 0 },
-    isDoubted: { type: 'boolean' },
+const preparedSchema = having(
+  {
+    /** Older than any post of this part. */
+    sinceId: idSchema,
+    /** The number of files. */
+    mediaCount: count,
   },
-});
+  {
+    /** Whether a reconcile of an earlier send did not find it. */
+    isDoubted: flag,
+  },
+);
+
+type Prepared = Value<typeof preparedSchema>;
+
+const readPrepared = answerReader(preparedSchema);
 
 /** The most that our clock may be ahead of X's, in milliseconds. */
 const clockErrorMs = 15 * 60_000;
@@ -168,15 +168,9 @@ async function reconcile(connection: Connection, step: PublishStep): Promise<Fin
 
 type CreatePost = Wire<Schemas.CreatePostsRequest>;
 
-type CreatedPost = Answer<Pick<Wire<Schemas.CreatePostsResponseData>, 'id'>>;
-
-const readCreated = answerReader<CreatedPost>({
-  type: 'object',
-  required: ['data'],
-  properties: {
-    data: { type: 'object', required: ['id'], properties: { id: idSchema } },
-  },
-});
+const readCreated = answerReader(having({ data: having({ id: idSchema }) })) satisfies Read<
+  Answer<Pick<Wire<Schemas.CreatePostsResponseData>, 'id'>>
+>;
 
 /** How long after processing a file X may still not know it when a post uses it, in milliseconds. */
 const settlesWithinMs = 2 * 60_000;
@@ -217,13 +211,7 @@ async function createPost(
   }
 }
 
-const readDeleted = answerReader<Answer<{ readonly deleted: boolean }>>({
-  type: 'object',
-  required: ['data'],
-  properties: {
-    data: { type: 'object', required: ['deleted'], properties: { deleted: { type: 'boolean' } } },
-  },
-});
+const readDeleted = answerReader(having({ data: having({ deleted: flag }) }));
 
 /**
  * Deletes one of the account's posts. `deleted` is false if this request deleted nothing.

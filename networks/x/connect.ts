@@ -1,8 +1,9 @@
 import type { Schemas } from '@xdevplatform/xdk';
-import type { Json } from '../../domain/json-schema.ts';
+import { anything, having, type Json, mayHave } from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { type TokenAccess, baseUrlOf } from '../http.ts';
 import { answerReader } from '../answer.ts';
+import type { Read } from '../refusals.ts';
 import { pathOn, type CheckAccount, type PostPages, type ProfileUrl } from '../network-entry.ts';
 import type { Account } from '../network.ts';
 import { accessWith, ask, idSchema, type Answer, type Wire } from './client.ts';
@@ -16,21 +17,14 @@ type XLogin = {
   readonly webUrl?: string;
 };
 
-type OwnUser = Answer<
-  Required<Pick<Wire<Schemas.User>, 'id' | 'username'>> & { readonly name?: unknown }
->;
-
-const readOwnUser = answerReader<OwnUser>({
-  type: 'object',
-  required: ['data'],
-  properties: {
-    data: {
-      type: 'object',
-      required: ['id', 'username'],
-      properties: { id: idSchema, username: { type: 'string', minLength: 1, maxLength: 50 } },
-    },
-  },
-});
+const readOwnUser = answerReader(
+  having({
+    data: having(
+      { id: idSchema, username: { type: 'string', minLength: 1, maxLength: 50 } },
+      { name: anything },
+    ),
+  }),
+) satisfies Read<Answer<Pick<Wire<Schemas.User>, 'id' | 'username'>>>;
 
 /**
  * Reads the account of a token, for which X charges a user read. Creates nothing.
@@ -68,10 +62,9 @@ type XSettings = {
 
 const defaults: XSettings = { webUrl: 'https://x.com' };
 
-const readSettings = answerReader<Partial<XSettings>>({
-  type: 'object',
-  properties: { webUrl: { type: 'string', pattern: '^https?://[^/]' } },
-});
+const readSettings = answerReader(
+  mayHave({ webUrl: { type: 'string', pattern: '^https?://[^/]' } }),
+);
 
 /** Missing or malformed settings default to X's own. */
 const xSettings = (settings: Json): XSettings => ({

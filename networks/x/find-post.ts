@@ -1,3 +1,11 @@
+import {
+  having,
+  listOf,
+  mayHave,
+  nullable,
+  text as textSchema,
+  type Value,
+} from '../../domain/json-schema.ts';
 import { domainToUnicode } from 'node:url';
 import type { Schemas } from '@xdevplatform/xdk';
 import twitterText from '../../runtime/twitter-text.ts';
@@ -5,80 +13,47 @@ import { normalized } from '../../domain/texts.ts';
 import type { TokenAccess } from '../http.ts';
 import { answerReader, comparedText } from '../answer.ts';
 import type { OwnPosts } from '../find-own.ts';
+import type { Read } from '../refusals.ts';
 import { ask, idSchema, type Wire } from './client.ts';
 
-type OwnPost = Required<Pick<Wire<Schemas.Post>, 'id' | 'text' | 'conversation_id'>> & {
-  readonly attachments?: { readonly media_keys?: readonly string[] | null };
-  readonly entities?: { readonly urls?: readonly LinkEntity[] | null };
-};
+type Post = Wire<Schemas.Post>;
 
 /**
  * A link of a text: `url` is in the text, `expanded_url` is its target. With `media_key` it leads to one of the post's
  * own files.
  */
-type LinkEntity = Pick<
-  NonNullable<NonNullable<Wire<Schemas.Post>['entities']>['urls']>[number],
-  'url' | 'expanded_url' | 'media_key'
->;
+const linkSchema = mayHave({
+  url: nullable(textSchema),
+  expanded_url: nullable(textSchema),
+  media_key: nullable(textSchema),
+} satisfies Partial<
+  Record<keyof NonNullable<NonNullable<Post['entities']>['urls']>[number], object>
+>);
 
-type OwnPostsAnswer = {
-  readonly data?: readonly OwnPost[];
-  readonly meta?: { readonly next_token?: string };
-};
+/** X ignores unknown parameters: a response without `conversation_id` ignored `post.fields`. */
+const postSchema = having(
+  { id: idSchema, text: comparedText, conversation_id: idSchema },
+  {
+    attachments: mayHave({ media_keys: nullable(listOf(textSchema)) }),
+    entities: mayHave({ urls: nullable(listOf(linkSchema)) }),
+  },
+);
+
+type OwnPost = Value<typeof postSchema>;
 
 /** The fields of a post that a reconcile requests. */
 const postFields = [
   'attachments',
   'conversation_id',
   'entities',
-] as const satisfies readonly (keyof Wire<Schemas.Post>)[];
+] as const satisfies readonly (keyof Post)[];
 
-const nullable = (schema: object) => ({ ...schema, nullable: true });
-
-const readOwnPosts = answerReader<OwnPostsAnswer>({
-  type: 'object',
-  properties: {
-    data: {
-      type: 'array',
-      items: {
-        type: 'object',
-        // X ignores unknown parameters: a response without this field ignored `post.fields`.
-        required: ['id', 'text', 'conversation_id'],
-        properties: {
-          id: idSchema,
-          text: comparedText,
-          conversation_id: idSchema,
-          attachments: {
-            type: 'object',
-            properties: {
-              media_keys: nullable({ type: 'array', items: { type: 'string' } }),
-            },
-          },
-          entities: {
-            type: 'object',
-            properties: {
-              urls: nullable({
-                type: 'array',
-                items: {
-                  type: 'object',
-                  properties: {
-                    url: nullable({ type: 'string' }),
-                    expanded_url: nullable({ type: 'string' }),
-                    media_key: nullable({ type: 'string' }),
-                  },
-                },
-              }),
-            },
-          },
-        },
-      },
-    },
-    meta: {
-      type: 'object',
-      properties: { next_token: { type: 'string', minLength: 1, maxLength: 1000 } },
-    },
-  },
-});
+const readOwnPosts = answerReader(
+  mayHave({
+    data: listOf(postSchema),
+    meta: mayHave({ next_token: { type: 'string', minLength: 1, maxLength: 1000 } }),
+  }),
+) satisfies Read<{ readonly data?: readonly Pick<Post, 'id' | 'text' | 'conversation_id'>[] }>;
 
 /** X charges one read per post in a response, and nothing for a page. */
 const pageSize = 100;

@@ -1,3 +1,4 @@
+import { anyFields, anything, having, listOf, mayHave, text } from '../../domain/json-schema.ts';
 import type { Schemas } from '@xdevplatform/xdk';
 import { answerReader } from '../answer.ts';
 import { readingOf } from '../metrics.ts';
@@ -17,42 +18,12 @@ export const xMetrics = (readsPerMonth: number): MetricsReader => ({
 });
 
 /** Posts that are read by id. `errors` contains the ids that are missing in `data`. */
-type ReadPosts = {
-  readonly data?: readonly { readonly id: string; readonly public_metrics?: object }[];
-  readonly errors?: readonly {
-    readonly type?: string;
-    readonly resource_id?: string;
-    readonly value?: unknown;
-  }[];
-};
-
-const readPosts = answerReader<ReadPosts>({
-  type: 'object',
-  properties: {
-    data: {
-      type: 'array',
-      maxItems: 100,
-      items: {
-        type: 'object',
-        required: ['id'],
-        properties: { id: idSchema, public_metrics: { type: 'object' } },
-      },
-    },
-    errors: {
-      type: 'array',
-      maxItems: 1000,
-      items: {
-        type: 'object',
-        properties: {
-          resource_id: { type: 'string' },
-          value: {},
-          resource_type: { type: 'string' },
-          type: { type: 'string' },
-        },
-      },
-    },
-  },
-});
+const readPosts = answerReader(
+  mayHave({
+    data: listOf(having({ id: idSchema }, { public_metrics: anyFields }), 100),
+    errors: listOf(mayHave({ resource_id: text, value: anything, type: text }), 1000),
+  }),
+);
 
 /**
  * Reads posts by their ids. X charges one read per post in the response.

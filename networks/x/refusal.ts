@@ -1,41 +1,30 @@
+import { anything, listOf, mayHave, text, type Value } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, retryAtMs } from '../answer.ts';
 import type { Dialect, Refused } from '../refusals.ts';
 
-type Problem = {
-  readonly title: string;
-  readonly detail: string;
+const problemSchema = mayHave({
+  title: text,
+  detail: text,
   /** A URL whose last segment is the kind: `https://api.x.com/2/problems/usage-capped`. */
-  readonly type: string;
+  type: text,
   /** For an app that is not set up for the API: `client-not-enrolled`. */
-  readonly reason: string;
-  readonly errors: readonly { readonly message?: string; readonly detail?: string }[];
+  reason: text,
+  errors: listOf(mayHave({ message: text, detail: text })),
   /** The day on which a spend cap is reset. */
-  readonly reset_date: unknown;
-};
-
-const textSchema = { type: 'string' };
-
-const readProblem = answerReader<Problem>({
-  type: 'object',
-  properties: {
-    title: textSchema,
-    detail: textSchema,
-    type: textSchema,
-    reason: textSchema,
-    errors: {
-      type: 'array',
-      items: { type: 'object', properties: { message: textSchema, detail: textSchema } },
-    },
-  },
+  reset_date: anything,
 });
 
+type Problem = Value<typeof problemSchema>;
+
+const readProblem = answerReader(problemSchema);
+
 /** The most specific message of a response. */
-const wordsOf = ({ errors = [], detail, title }: Partial<Problem>): string | undefined =>
+const wordsOf = ({ errors = [], detail, title }: Problem): string | undefined =>
   errors[0]?.message ?? errors[0]?.detail ?? detail ?? title;
 
 /** `usage-capped` from `https://api.x.com/2/problems/usage-capped`. */
-const kindOf = ({ type = '', reason = '' }: Partial<Problem>): string =>
+const kindOf = ({ type = '', reason = '' }: Problem): string =>
   reason || (type.split('/').at(-1) ?? '');
 
 type Problematic = Refused<Problem>;
@@ -152,11 +141,11 @@ function isOutOfMoney({ status, said }: Pick<Problematic, 'status' | 'said'>): b
 export const saysOutOfMoney = (response: EgressResponse): boolean =>
   isOutOfMoney({ status: response.status, said: readProblem(jsonOf(response)) ?? {} });
 
-function saysCap({ title, detail, reason, errors = [] }: Partial<Problem>): boolean {
+function saysCap({ title, detail, reason, errors = [] }: Problem): boolean {
   const all = [title, detail, reason, ...errors.flatMap((error) => [error.message, error.detail])];
   return (
     [title, reason].includes('SpendCapReached') ||
-    all.some((text) => /spend(?:ing)? (?:cap|limit)/iv.test(text ?? ''))
+    all.some((said) => /spend(?:ing)? (?:cap|limit)/iv.test(said ?? ''))
   );
 }
 
@@ -176,7 +165,7 @@ const moneyWaitMs = 15 * 60_000;
 /** Wait after an account's daily limit, in milliseconds, where X does not say when it ends. */
 const accountDayWaitMs = 60 * 60_000;
 
-const isCapped = (said: Partial<Problem>): boolean => kindOf(said) === 'usage-capped';
+const isCapped = (said: Problem): boolean => kindOf(said) === 'usage-capped';
 
 /** X's windows: 15 minutes per account, and a day per account or per app. */
 const windows = ['x-rate-limit', 'x-user-limit-24hour', 'x-app-limit-24hour'] as const;
