@@ -1,3 +1,11 @@
+import {
+  having,
+  listOf,
+  mayHave,
+  text as textSchema,
+  textUpTo,
+  type Value,
+} from '../../domain/json-schema.ts';
 import type { youtube_v3 } from '@googleapis/youtube';
 import { normalized } from '../../domain/texts.ts';
 import { answerReader, comparedText } from '../answer.ts';
@@ -8,54 +16,29 @@ import { ask, idSchema, reading } from './client.ts';
 import type { YoutubeSettings } from './connect.ts';
 import { sentVideo, videosWith } from './videos.ts';
 
-type Thread = {
-  readonly id: string;
-  readonly snippet?: {
-    readonly topLevelComment?: {
-      readonly snippet?: {
-        readonly textOriginal?: string;
-        readonly authorChannelId?: { readonly value?: string };
-      };
-    };
-  };
-};
-
-const threadSchema = {
-  type: 'object',
-  required: ['id'],
-  properties: {
-    id: idSchema,
-    snippet: {
-      type: 'object',
-      properties: {
-        topLevelComment: {
-          type: 'object',
-          properties: {
-            snippet: {
-              type: 'object',
-              properties: {
-                textOriginal: comparedText,
-                authorChannelId: { type: 'object', properties: { value: { type: 'string' } } },
-              },
-            },
-          },
-        },
-      },
-    },
+const threadSchema = having(
+  { id: idSchema },
+  {
+    snippet: mayHave({
+      topLevelComment: mayHave({
+        snippet: mayHave({
+          textOriginal: comparedText,
+          authorChannelId: mayHave({ value: textSchema }),
+        }),
+      }),
+    }),
   },
-};
+);
 
-const readThread = answerReader<Thread>(threadSchema);
+type Thread = Value<typeof threadSchema>;
 
-type Page = { readonly items?: readonly Thread[]; readonly nextPageToken?: string };
+const readThread = answerReader(threadSchema);
 
-const readPage = answerReader<Page>({
-  type: 'object',
-  properties: {
-    items: { type: 'array', maxItems: 100, items: threadSchema },
-    nextPageToken: { type: 'string', maxLength: 2000 },
-  },
-});
+const pageSchema = mayHave({ items: listOf(threadSchema, 100), nextPageToken: textUpTo(2000) });
+
+type Page = Value<typeof pageSchema>;
+
+const readPage = answerReader(pageSchema);
 
 /** 500 comments are far more than a video gets in the first minutes, when its comment is reconciled. */
 const maxPages = 5;

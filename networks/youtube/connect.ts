@@ -1,4 +1,11 @@
-import type { Json } from '../../domain/json-schema.ts';
+import {
+  having,
+  type Json,
+  listOf,
+  mayHave,
+  textUpTo,
+  type Value,
+} from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader } from '../answer.ts';
 import { type TokenAccess, baseUrlOf } from '../http.ts';
@@ -13,42 +20,14 @@ type YoutubeLogin = {
   readonly accessToken: string;
 };
 
-type Channel = {
-  readonly id: string;
-  readonly snippet: { readonly title: string; readonly customUrl?: string };
-  readonly contentDetails?: { readonly relatedPlaylists?: { readonly uploads?: string } };
-};
+const channelSchema = having(
+  { id: idSchema, snippet: having({ title: textUpTo(255) }, { customUrl: textUpTo(255) }) },
+  { contentDetails: mayHave({ relatedPlaylists: mayHave({ uploads: idSchema }) }) },
+);
 
-const readChannels = answerReader<{ readonly items?: readonly Channel[] }>({
-  type: 'object',
-  properties: {
-    items: {
-      type: 'array',
-      maxItems: 50,
-      items: {
-        type: 'object',
-        required: ['id', 'snippet'],
-        properties: {
-          id: idSchema,
-          snippet: {
-            type: 'object',
-            required: ['title'],
-            properties: {
-              title: { type: 'string', maxLength: 255 },
-              customUrl: { type: 'string', maxLength: 255 },
-            },
-          },
-          contentDetails: {
-            type: 'object',
-            properties: {
-              relatedPlaylists: { type: 'object', properties: { uploads: idSchema } },
-            },
-          },
-        },
-      },
-    },
-  },
-});
+type Channel = Value<typeof channelSchema>;
+
+const readChannels = answerReader(mayHave({ items: listOf(channelSchema, 50) }));
 
 /**
  * Reads the channel of a token. Creates nothing; costs 1 unit of the quota.
@@ -122,20 +101,16 @@ const webUrlOf = (baseUrl: string): string =>
   new URL(baseUrl).hostname.endsWith('.googleapis.com') ? youtubeWebUrl : baseUrl;
 
 /** Settings of a channel's account. */
-export type YoutubeSettings = {
+const settingsSchema = having({
   /** The playlist of the channel's uploads. */
-  readonly uploadsPlaylist: string;
+  uploadsPlaylist: idSchema,
   /** The website that shows the videos: `https://www.youtube.com`, or the sandbox. */
-  readonly webUrl: string;
-};
-
-const readSettings = answerReader<Partial<YoutubeSettings>>({
-  type: 'object',
-  properties: {
-    uploadsPlaylist: idSchema,
-    webUrl: { type: 'string', pattern: '^https?://' },
-  },
+  webUrl: { type: 'string', pattern: '^https?://' },
 });
+
+export type YoutubeSettings = Value<typeof settingsSchema>;
+
+const readSettings = answerReader<Partial<YoutubeSettings>>({ ...settingsSchema, required: [] });
 
 const youtubeWebUrl = 'https://www.youtube.com';
 

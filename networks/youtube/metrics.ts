@@ -1,3 +1,4 @@
+import { anything, having, listOf, mayHave, type Value } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import type { TokenAccess } from '../http.ts';
 import { countIn, readingOf } from '../metrics.ts';
@@ -69,28 +70,14 @@ async function goneOf(
   }
 }
 
-type OwnChannel = {
-  readonly id: string;
-  readonly statistics?: {
-    readonly subscriberCount?: unknown;
-    readonly hiddenSubscriberCount?: unknown;
-  };
-};
+const channelSchema = having(
+  { id: idSchema },
+  { statistics: mayHave({ subscriberCount: anything, hiddenSubscriberCount: anything }) },
+);
 
-const readChannels = answerReader<{ readonly items?: readonly OwnChannel[] }>({
-  type: 'object',
-  properties: {
-    items: {
-      type: 'array',
-      maxItems: 50,
-      items: {
-        type: 'object',
-        required: ['id'],
-        properties: { id: idSchema, statistics: { type: 'object' } },
-      },
-    },
-  },
-});
+type OwnChannel = Value<typeof channelSchema>;
+
+const readChannels = answerReader(mayHave({ items: listOf(channelSchema, 50) }));
 
 /** The connected channel, if the token belongs to it. @param part The part to read: `statistics`. */
 async function ownChannel(

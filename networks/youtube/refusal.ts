@@ -1,34 +1,14 @@
+import { having, listOf, mayHave, text } from '../../domain/json-schema.ts';
 import { answerReader, retryAtMs } from '../answer.ts';
 import type { Dialect, Refused } from '../refusals.ts';
 
-type Reasons = readonly { readonly reason?: string }[];
-
 /** Newer APIs have their reasons in `details`. */
-type GoogleError = {
-  readonly error: {
-    readonly message?: string;
-    readonly errors?: Reasons;
-    readonly details?: Reasons;
-  };
-};
-
-const reasonsSchema = {
-  type: 'array',
-  maxItems: 100,
-  items: { type: 'object', properties: { reason: { type: 'string' } } },
-};
+const reasonsSchema = listOf(mayHave({ reason: text }), 100);
 
 /** Source: https://developers.google.com/youtube/v3/docs/errors */
-const readError = answerReader<GoogleError>({
-  type: 'object',
-  required: ['error'],
-  properties: {
-    error: {
-      type: 'object',
-      properties: { message: { type: 'string' }, errors: reasonsSchema, details: reasonsSchema },
-    },
-  },
-});
+const readError = answerReader(
+  having({ error: mayHave({ message: text, errors: reasonsSchema, details: reasonsSchema }) }),
+);
 
 /** An error, with YouTube's stable names of it. */
 type Said = { readonly reasons: readonly string[]; readonly message: string };

@@ -1,3 +1,12 @@
+import {
+  anyFields,
+  having,
+  listOf,
+  mayHave,
+  text,
+  textUpTo,
+  type Value,
+} from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import { findOwn, type OwnPosts } from '../find-own.ts';
 import type { TokenAccess, Purpose } from '../http.ts';
@@ -6,75 +15,35 @@ import { answerOf, ask, call, idSchema, reading, refusedAs } from './client.ts';
 import type { YoutubeSettings } from './connect.ts';
 import { videoOf, markOf } from './metadata.ts';
 
+const word = textUpTo(100);
+
 /** The used members of a video. Each part is present only if it was requested and this account may read it. */
-export type Video = {
-  readonly id: string;
-  readonly snippet?: {
-    readonly title?: string;
-    readonly description?: string;
-    readonly tags?: readonly string[];
-  };
-  readonly status?: {
-    readonly uploadStatus?: string;
-    readonly failureReason?: string;
-    readonly rejectionReason?: string;
-    readonly privacyStatus?: string;
-  };
-  /** Counts are decimal strings; hidden ones are absent. */
-  readonly statistics?: object;
-  readonly processingDetails?: {
-    readonly processingStatus?: string;
-    readonly processingFailureReason?: string;
-    /** The time is a decimal string. */
-    readonly processingProgress?: { readonly timeLeftMs?: string | number };
-  };
-};
-
-const word = { type: 'string', maxLength: 100 };
-
-const videoSchema = {
-  type: 'object',
-  required: ['id'],
-  properties: {
-    id: idSchema,
-    snippet: {
-      type: 'object',
-      properties: {
-        title: { type: 'string' },
-        description: { type: 'string' },
-        tags: { type: 'array', maxItems: 1000, items: { type: 'string' } },
-      },
-    },
-    status: {
-      type: 'object',
-      properties: {
-        uploadStatus: word,
-        failureReason: word,
-        rejectionReason: word,
-        privacyStatus: word,
-      },
-    },
-    statistics: { type: 'object' },
-    processingDetails: {
-      type: 'object',
-      properties: {
-        processingStatus: word,
-        processingFailureReason: word,
-        processingProgress: {
-          type: 'object',
-          properties: { timeLeftMs: { type: ['string', 'number'] } },
-        },
-      },
-    },
+const videoSchema = having(
+  { id: idSchema },
+  {
+    snippet: mayHave({ title: text, description: text, tags: listOf(text, 1000) }),
+    status: mayHave({
+      uploadStatus: word,
+      failureReason: word,
+      rejectionReason: word,
+      privacyStatus: word,
+    }),
+    /** Counts are decimal strings; hidden ones are absent. */
+    statistics: anyFields,
+    processingDetails: mayHave({
+      processingStatus: word,
+      processingFailureReason: word,
+      /** The time is a decimal string. */
+      processingProgress: mayHave({ timeLeftMs: { type: ['string', 'number'] } }),
+    }),
   },
-};
+);
 
-export const parseVideo = answerReader<Video>(videoSchema);
+export type Video = Value<typeof videoSchema>;
 
-const readVideos = answerReader<{ readonly items?: readonly Video[] }>({
-  type: 'object',
-  properties: { items: { type: 'array', maxItems: 50, items: videoSchema } },
-});
+export const parseVideo = answerReader(videoSchema);
+
+const readVideos = answerReader(mayHave({ items: listOf(videoSchema, 50) }));
 
 /** The largest number of videos per request. */
 export const mostVideos = 50;
@@ -95,44 +64,23 @@ export const sentVideo = ({ id }: Video, { webUrl }: YoutubeSettings): SentPart 
   url: `${webUrl}/watch?v=${encodeURIComponent(id)}`,
 });
 
-type Item = {
-  readonly snippet: {
-    /** The time of the upload. */
-    readonly publishedAt: string;
-    readonly resourceId: { readonly videoId: string };
-  };
-};
-
-type Page = { readonly items?: readonly Item[]; readonly nextPageToken?: string };
-
-const readPage = answerReader<Page>({
-  type: 'object',
-  properties: {
-    items: {
-      type: 'array',
-      maxItems: mostVideos,
-      items: {
-        type: 'object',
-        required: ['snippet'],
-        properties: {
-          snippet: {
-            type: 'object',
-            required: ['publishedAt', 'resourceId'],
-            properties: {
-              publishedAt: { type: 'string', maxLength: 40 },
-              resourceId: {
-                type: 'object',
-                required: ['videoId'],
-                properties: { videoId: idSchema },
-              },
-            },
-          },
-        },
-      },
-    },
-    nextPageToken: { type: 'string', maxLength: 2000 },
-  },
+const pageSchema = mayHave({
+  items: listOf(
+    having({
+      snippet: having({
+        /** The time of the upload. */
+        publishedAt: textUpTo(40),
+        resourceId: having({ videoId: idSchema }),
+      }),
+    }),
+    mostVideos,
+  ),
+  nextPageToken: textUpTo(2000),
 });
+
+type Page = Value<typeof pageSchema>;
+
+const readPage = answerReader(pageSchema);
 
 /** 200 videos since a post began exceed what a channel uploads. */
 const maxPages = 4;
