@@ -13,7 +13,11 @@ import { NetworkError } from '../network.ts';
 import { dialect } from './refusal.ts';
 
 /** An upload URL. The server chose it, so the egress guard checks its destination. */
-export const addressSchema = { type: 'string', pattern: '^https?://[^/]', maxLength: 5000 };
+export const addressSchema = {
+  type: 'string',
+  pattern: '^https?://[^/]',
+  maxLength: 5000,
+} as const;
 
 /** LinkedIn's API, an access token, and the API version to use. */
 export type LinkedinAccess = TokenAccess & {

@@ -1,3 +1,11 @@
+import {
+  anything,
+  having,
+  listOf,
+  mayHave,
+  text as textSchema,
+  type Value,
+} from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, comparedText, jsonOf } from '../answer.ts';
 import type { NetworkRequest } from '../http.ts';
@@ -18,36 +26,23 @@ const needs =
   'the Community Management API and its permission to comment (w_member_social_feed, for pages w_organization_social_feed)';
 
 /** A comment in a response. API versions name it differently, and some responses do not name it at all. */
-type Comment = {
-  readonly $URN?: string;
-  readonly commentUrn?: string;
+const commentSchema = mayHave({
+  $URN: textSchema,
+  commentUrn: textSchema,
   /** The last part of its URN. */
-  readonly id?: string | undefined;
+  id: textSchema,
   /** The commented entity: the first part of its URN. */
-  readonly object?: string;
-  readonly actor?: string;
-  readonly message?: { readonly text?: string };
-  readonly created?: { readonly time?: number };
-};
-
-const readComment = answerReader<Comment>({
-  type: 'object',
-  properties: {
-    $URN: { type: 'string' },
-    commentUrn: { type: 'string' },
-    id: { type: 'string' },
-    object: { type: 'string' },
-    actor: { type: 'string' },
-    message: { type: 'object', properties: { text: comparedText } },
-    created: { type: 'object', properties: { time: { type: 'integer' } } },
-  },
+  object: textSchema,
+  actor: textSchema,
+  message: mayHave({ text: comparedText }),
+  created: mayHave({ time: { type: 'integer' } }),
 });
 
-const readComments = answerReader<{ readonly elements: readonly unknown[] }>({
-  type: 'object',
-  required: ['elements'],
-  properties: { elements: { type: 'array' } },
-});
+type Comment = Value<typeof commentSchema>;
+
+const readComment = answerReader(commentSchema);
+
+const readComments = answerReader(having({ elements: listOf(anything) }));
 
 /**
  * Writes a comment below a post. Must not be repeated: LinkedIn accepts duplicates. Its text is plain, unlike a post's.
@@ -76,7 +71,7 @@ export async function createComment(
 
   // The comment exists, whatever the response contains; a second send would duplicate it.
   const comment = readComment(jsonOf(response)) ?? {};
-  return sentPartOf(author, post, { id: response.headers['x-restli-id'], ...comment });
+  return sentPartOf(author, post, { id: response.headers['x-restli-id'] ?? '', ...comment });
 }
 
 const pageSize = 100;

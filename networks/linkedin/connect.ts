@@ -1,3 +1,4 @@
+import { having, listOf, mayHave, text, textUpTo } from '../../domain/json-schema.ts';
 import { AppError } from '../../domain/errors.ts';
 import { forEachLimit } from '../../runtime/concurrency.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
@@ -106,14 +107,9 @@ type Named = {
 };
 
 /** Reads OpenID Connect's user info, in which `sub` is the member's id. */
-const readMember = answerReader<{ readonly sub: string; readonly name?: string }>({
-  type: 'object',
-  required: ['sub'],
-  properties: {
-    sub: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,100}$' },
-    name: { type: 'string', maxLength: 500 },
-  },
-});
+const readMember = answerReader(
+  having({ sub: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,100}$' } }, { name: textUpTo(500) }),
+);
 
 /** Source: https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 */
 async function memberOf(access: LinkedinAccess): Promise<Named> {
@@ -123,37 +119,17 @@ async function memberOf(access: LinkedinAccess): Promise<Named> {
   return { urn: `urn:li:person:${sub}`, handle: name?.trim() || sub, name };
 }
 
-type Role = {
-  readonly role?: string;
-  readonly organization?: string;
-  readonly organizationTarget?: string;
-};
+const readRoles = answerReader(
+  having({
+    elements: listOf(mayHave({ role: text, organization: text, organizationTarget: text })),
+  }),
+);
 
-const readRoles = answerReader<{ readonly elements: readonly Role[] }>({
-  type: 'object',
-  required: ['elements'],
-  properties: {
-    elements: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: {
-          role: { type: 'string' },
-          organization: { type: 'string' },
-          organizationTarget: { type: 'string' },
-        },
-      },
-    },
-  },
-});
+const nameSchema = { type: 'string', minLength: 1, maxLength: 255 } as const;
 
-const readOrganization = answerReader<{ readonly vanityName?: string; localizedName?: string }>({
-  type: 'object',
-  properties: {
-    vanityName: { type: 'string', minLength: 1, maxLength: 255 },
-    localizedName: { type: 'string', minLength: 1, maxLength: 255 },
-  },
-});
+const readOrganization = answerReader(
+  mayHave({ vanityName: nameSchema, localizedName: nameSchema }),
+);
 
 /** The roles that may post for an organisation. */
 const posting = new Set([

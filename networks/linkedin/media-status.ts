@@ -1,3 +1,4 @@
+import { having, text } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
 import { untilProcessed } from '../uploads/processing.ts';
@@ -13,11 +14,7 @@ export type UploadedMedia = {
 };
 
 /** `WAITING_UPLOAD`, `PROCESSING`, `PROCESSING_FAILED`, `AVAILABLE`; LinkedIn may add others. */
-const readStatus = answerReader<{ readonly status: string }>({
-  type: 'object',
-  required: ['status'],
-  properties: { status: { type: 'string' } },
-});
+const readStatus = answerReader(having({ status: text }));
 
 /**
  * Reads LinkedIn's status of an uploaded file.

@@ -1,3 +1,4 @@
+import { anyFields, anything, having, listOf, mayHave, text } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import { countIn, readingOf, readOneByOne, withMissing } from '../metrics.ts';
 import type { Connection, MetricsReader, NetworkError, PostReading } from '../network.ts';
@@ -48,11 +49,7 @@ type Name = keyof typeof metricTypes;
 /** The first API version with saves. */
 const savesSince = '202604';
 
-const readPoints = answerReader<{ readonly elements: readonly { readonly count?: unknown }[] }>({
-  type: 'object',
-  required: ['elements'],
-  properties: { elements: { type: 'array', items: { type: 'object' } } },
-});
+const readPoints = answerReader(having({ elements: listOf(mayHave({ count: anything })) }));
 
 /**
  * Reads a member's post, with one request per metric. Metrics that the app may not read are absent.
@@ -122,30 +119,14 @@ async function pointOf(
   return { count: points.elements[0]?.count };
 }
 
-type Element = {
-  readonly share?: string;
-  readonly ugcPost?: string;
-  readonly totalShareStatistics?: object;
-};
-
-const readElements = answerReader<{ readonly elements: readonly Element[] }>({
-  type: 'object',
-  required: ['elements'],
-  properties: {
-    elements: {
-      type: 'array',
-      maxItems: 1000,
-      items: {
-        type: 'object',
-        properties: {
-          share: { type: 'string' },
-          ugcPost: { type: 'string' },
-          totalShareStatistics: { type: 'object' },
-        },
-      },
-    },
-  },
-});
+const readElements = answerReader(
+  having({
+    elements: listOf(
+      mayHave({ share: text, ugcPost: text, totalShareStatistics: anyFields }),
+      1000,
+    ),
+  }),
+);
 
 const pageNeeds = 'the Community Management API and its permission rw_organization_admin';
 
@@ -203,7 +184,7 @@ async function absence(access: LinkedinAccess, urn: string): Promise<PostReading
 }
 
 /** Source: https://learn.microsoft.com/linkedin/marketing/community-management/organizations/organization-network-size */
-const readSize = answerReader<{ readonly firstDegreeSize?: unknown }>({ type: 'object' });
+const readSize = answerReader(mayHave({ firstDegreeSize: anything }));
 
 async function followersOfPage(access: LinkedinAccess, urn: string): Promise<number | null> {
   const path = `/rest/networkSizes/${encodeURIComponent(urn)}?edgeType=COMPANY_FOLLOWED_BY_MEMBER`;
@@ -212,13 +193,9 @@ async function followersOfPage(access: LinkedinAccess, urn: string): Promise<num
 }
 
 /** Source: https://learn.microsoft.com/linkedin/marketing/community-management/members/follower-statistics */
-const readFollowers = answerReader<{
-  readonly elements: readonly { readonly memberFollowersCount?: unknown }[];
-}>({
-  type: 'object',
-  required: ['elements'],
-  properties: { elements: { type: 'array', items: { type: 'object' } } },
-});
+const readFollowers = answerReader(
+  having({ elements: listOf(mayHave({ memberFollowersCount: anything })) }),
+);
 
 async function followersOfMember(access: LinkedinAccess): Promise<number | null> {
   const answer = await getPermitted(access, '/rest/memberFollowersCount?q=me', readFollowers);

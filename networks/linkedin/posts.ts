@@ -1,4 +1,13 @@
-import type { Json } from '../../domain/json-schema.ts';
+import {
+  anyFields,
+  count,
+  flag,
+  having,
+  type Json,
+  listOf,
+  mayHave,
+  type Value,
+} from '../../domain/json-schema.ts';
 import { answerReader, comparedText } from '../answer.ts';
 import { findOwn, type OwnPosts } from '../find-own.ts';
 import type { Finding, PreparedPart, Removal, SentPart } from '../network.ts';
@@ -8,23 +17,21 @@ import { answerOf, call, remove, type LinkedinAccess } from './client.ts';
 export type Author = { readonly urn: string; readonly webUrl: string };
 
 /** Data that all attempts of a part share. */
-export type Prepared = {
-  /** Posts of this part are not older than this time, by our clock. */
-  readonly preparedAtMs: number;
-  readonly mediaCount: number;
-  /** Whether a send is in doubt and LinkedIn does not show whether it arrived. */
-  readonly isDoubted?: boolean;
-};
-
-const readPrepared = answerReader<Prepared>({
-  type: 'object',
-  required: ['preparedAtMs', 'mediaCount'],
-  properties: {
+const preparedSchema = having(
+  {
+    /** Posts of this part are not older than this time, by our clock. */
     preparedAtMs: { type: 'integer' },
-    mediaCount: { type: 'integer', minimum: 0 },
-    isDoubted: { type: 'boolean' },
+    mediaCount: count,
   },
-});
+  {
+    /** Whether a send is in doubt and LinkedIn does not show whether it arrived. */
+    isDoubted: flag,
+  },
+);
+
+export type Prepared = Value<typeof preparedSchema>;
+
+const readPrepared = answerReader(preparedSchema);
 
 /** @throws Error for data that `prepare` did not make. */
 export function preparedOf(data: Json): Prepared {
@@ -131,47 +138,23 @@ export async function findPosts(
   return isShown ? finding : null;
 }
 
-type ListedPost = {
-  readonly id: string;
-  readonly commentary?: string;
-  /** Milliseconds since 1970. */
-  readonly createdAt?: number;
-  readonly publishedAt?: number;
-  readonly content?: {
-    readonly media?: object;
-    readonly multiImage?: { readonly images?: readonly object[] };
-  };
-};
-
-const readPosts = answerReader<{ readonly elements: readonly ListedPost[] }>({
-  type: 'object',
-  required: ['elements'],
-  properties: {
-    elements: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['id'],
-        properties: {
-          id: { type: 'string', pattern: postUrnPattern },
-          commentary: comparedText,
-          createdAt: { type: 'integer' },
-          publishedAt: { type: 'integer' },
-          content: {
-            type: 'object',
-            properties: {
-              media: { type: 'object' },
-              multiImage: {
-                type: 'object',
-                properties: { images: { type: 'array', items: { type: 'object' } } },
-              },
-            },
-          },
-        },
-      },
-    },
+const postSchema = having(
+  { id: { type: 'string', pattern: postUrnPattern } },
+  {
+    commentary: comparedText,
+    /** Milliseconds since 1970. */
+    createdAt: { type: 'integer' },
+    publishedAt: { type: 'integer' },
+    content: mayHave({
+      media: anyFields,
+      multiImage: mayHave({ images: listOf(anyFields) }),
+    }),
   },
-});
+);
+
+type ListedPost = Value<typeof postSchema>;
+
+const readPosts = answerReader(having({ elements: listOf(postSchema) }));
 
 /** A page of an author's posts, newest first. @returns null when LinkedIn does not show them to this app. */
 async function listPosts(

@@ -1,33 +1,18 @@
+import { listOf, mayHave, text } from '../../domain/json-schema.ts';
 import { answerReader, retryAtMs } from '../answer.ts';
 import type { Dialect, Refused } from '../refusals.ts';
 
 /** The body of an error response. Newer APIs send no `serviceErrorCode`, some only a message. */
-type LinkedinErrorBody = {
-  readonly serviceErrorCode: number;
-  readonly code: string;
-  readonly message: string;
-  readonly errorDetails: { readonly inputErrors?: readonly { readonly code?: string }[] };
-};
-
-const readRefused = answerReader<LinkedinErrorBody>({
-  type: 'object',
-  properties: {
+const readRefused = answerReader(
+  mayHave({
     serviceErrorCode: { type: 'integer' },
-    code: { type: 'string' },
-    message: { type: 'string' },
-    errorDetails: {
-      type: 'object',
-      properties: {
-        inputErrors: {
-          type: 'array',
-          items: { type: 'object', properties: { code: { type: 'string' } } },
-        },
-      },
-    },
-  },
-});
+    code: text,
+    message: text,
+    errorDetails: mayHave({ inputErrors: listOf(mayHave({ code: text })) }),
+  }),
+);
 
-type Said = Partial<LinkedinErrorBody>;
+type Said = NonNullable<ReturnType<typeof readRefused>>;
 
 const tokenFailures = new Set<number | string | undefined>([
   65_600,
@@ -46,7 +31,7 @@ const codesOf = ({ code, errorDetails }: Said): readonly (string | undefined)[] 
 export const isDuplicate = (status: number, said: Said): boolean =>
   (status === 422 || status === 409) && codesOf(said).includes('DUPLICATE_POST');
 
-const isContent = ({ status }: Refused<LinkedinErrorBody>): boolean =>
+const isContent = ({ status }: Refused<Said>): boolean =>
   status >= 400 && status < 500 && ![401, 404, 405, 408, 410].includes(status);
 
 /** Whether a file of the post is not ready yet. */
@@ -58,7 +43,7 @@ const saysLater = (said: Said): boolean =>
  * Sources: https://learn.microsoft.com/linkedin/shared/api-guide/concepts/error-handling,
  * https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api
  */
-export const dialect: Dialect<LinkedinErrorBody> = {
+export const dialect: Dialect<Said> = {
   name: 'LinkedIn',
   read: readRefused,
   wordsOf: ({ message, code }) => message ?? code,

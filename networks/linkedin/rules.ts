@@ -1,4 +1,4 @@
-import type { Json } from '../../domain/json-schema.ts';
+import { flag, having, type Json, type Value } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import type {
   Content,
@@ -167,22 +167,18 @@ export const linkedinWebUrl = (apiUrl: string): string =>
   apiUrl === linkedinApiUrl ? defaults.webUrl : apiUrl;
 
 /** Settings of one account, stored in the channel. */
-export type LinkedinSettings = {
+const settingsSchema = having({
   /** Whether the account is the page of an organisation. */
-  readonly isOrganization: boolean;
+  isOrganization: flag,
   /** Base URL of the website that shows the posts, without a trailing slash. */
-  readonly webUrl: string;
-};
+  webUrl: { type: 'string', pattern: '^https?://' },
+});
+
+export type LinkedinSettings = Value<typeof settingsSchema>;
 
 const defaults: LinkedinSettings = { isOrganization: false, webUrl: 'https://www.linkedin.com' };
 
-const readSettings = answerReader<Partial<LinkedinSettings>>({
-  type: 'object',
-  properties: {
-    isOrganization: { type: 'boolean' },
-    webUrl: { type: 'string', pattern: '^https?://' },
-  },
-});
+const readSettings = answerReader<Partial<LinkedinSettings>>({ ...settingsSchema, required: [] });
 
 /** The settings of a channel. Missing or malformed ones default to a member's on LinkedIn itself. */
 export const linkedinSettings = (settings: Json): LinkedinSettings => ({

@@ -1,3 +1,4 @@
+import { count, having, listOf, textUpTo, type Value } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import type { Connection, PartMedia, ThreadPart } from '../network.ts';
 import { contentOf, type FileContent } from '../uploads/file-bytes.ts';
@@ -17,11 +18,9 @@ import {
 import { blindWaitMs, mediaStatusOf, untilAvailable } from './media-status.ts';
 
 /** A range of bytes, and the URL to upload it to. */
-type Range = {
-  readonly uploadUrl: string;
-  readonly firstByte: number;
-  readonly lastByte: number;
-};
+const rangeSchema = having({ uploadUrl: addressSchema, firstByte: count, lastByte: count });
+
+type Range = Value<typeof rangeSchema>;
 
 /** A video upload in progress. */
 type BegunVideo = {
@@ -112,22 +111,14 @@ async function next(
   return { ...upload, partIds: [...upload.partIds, await putRange(way, range)] };
 }
 
-const readImage = answerReader<{
-  readonly value: { readonly uploadUrl: string; readonly image: string };
-}>({
-  type: 'object',
-  required: ['value'],
-  properties: {
-    value: {
-      type: 'object',
-      required: ['uploadUrl', 'image'],
-      properties: {
-        uploadUrl: addressSchema,
-        image: { type: 'string', pattern: '^urn:li:image:[A-Za-z0-9_-]{1,100}$' },
-      },
-    },
-  },
-});
+const readImage = answerReader(
+  having({
+    value: having({
+      uploadUrl: addressSchema,
+      image: { type: 'string', pattern: '^urn:li:image:[A-Za-z0-9_-]{1,100}$' },
+    }),
+  }),
+);
 
 /** @returns the URN of the image, which LinkedIn may still be processing. */
 export async function bringImage(
@@ -151,40 +142,17 @@ export async function bringImage(
   return image;
 }
 
-const byte = { type: 'integer', minimum: 0 };
-
-const readVideo = answerReader<{
-  readonly value: {
-    readonly video: string;
-    readonly uploadToken?: string;
-    readonly uploadUrlsExpireAt?: number;
-    readonly uploadInstructions: readonly Range[];
-  };
-}>({
-  type: 'object',
-  required: ['value'],
-  properties: {
-    value: {
-      type: 'object',
-      required: ['video', 'uploadInstructions'],
-      properties: {
+const readVideo = answerReader(
+  having({
+    value: having(
+      {
         video: { type: 'string', pattern: '^urn:li:video:[A-Za-z0-9_-]{1,100}$' },
-        uploadToken: { type: 'string', maxLength: 5000 },
-        uploadUrlsExpireAt: { type: 'integer' },
-        uploadInstructions: {
-          type: 'array',
-          minItems: 1,
-          maxItems: 2000,
-          items: {
-            type: 'object',
-            required: ['uploadUrl', 'firstByte', 'lastByte'],
-            properties: { uploadUrl: addressSchema, firstByte: byte, lastByte: byte },
-          },
-        },
+        uploadInstructions: { ...listOf(rangeSchema, 2000), minItems: 1 },
       },
-    },
-  },
-});
+      { uploadToken: textUpTo(5000), uploadUrlsExpireAt: { type: 'integer' } },
+    ),
+  }),
+);
 
 async function beginVideo({ access, owner, file }: Way): Promise<LinkedinUpload> {
   const { sizeBytes: fileSizeBytes } = file;
