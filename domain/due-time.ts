@@ -124,7 +124,8 @@ export function timeWarning(request: DueTimeRequest): string | null {
 const minutes = '2027-02-01T10:00'.length;
 
 /**
- * The request of an edit. A time zone alone keeps the local time: 09:00 in Berlin becomes 09:00 in New York.
+ * The request of an edit. A time zone alone keeps the local time: 09:00 in Berlin becomes 09:00 in New York. A local
+ * time alone is in the time zone of the post.
  *
  * @param post The stored time and time zone.
  */
@@ -133,6 +134,10 @@ export function withLocalTime<R extends DueTimeRequest>(
   post: { readonly scheduledAt: Date | null; readonly timezone?: string | null | undefined },
 ): R {
   const { scheduledAt, scheduleInMinutes, timezone } = request;
+  if (timezone === undefined && post.timezone && parseWall(scheduledAt ?? '')) {
+    return { ...request, timezone: post.timezone };
+  }
+
   const isAlone = scheduledAt === undefined && scheduleInMinutes === undefined;
   const isOther = typeof timezone === 'string' && timezone !== post.timezone;
   return isAlone && isOther && post.timezone && post.scheduledAt

@@ -254,7 +254,7 @@ export const editPostSchema = fields({
   timezone: {
     ...nullable(postFields.timezone),
     description:
-      'IANA name. Sent without a time, it keeps the local time of a scheduled post that has a time zone: 09:00 in Europe/Berlin becomes 09:00 in America/New_York, with a `warning`. Null clears it and keeps the time.',
+      'IANA name. Sent without a time, it keeps the local time of a scheduled post that has a time zone: 09:00 in Europe/Berlin becomes 09:00 in America/New_York, with a `warning`. A local `scheduled_at` without it is in the time zone of the post. Null clears it and keeps the time.',
   },
 });
 export type EditPostBody = Value<typeof editPostSchema>;

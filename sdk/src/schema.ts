@@ -2385,7 +2385,7 @@ export interface components {
             } | null;
             /** @description RFC 3339 with Z or an offset, or a local time with `timezone` in the same request. Null turns the post into a draft. */
             scheduled_at?: string | null;
-            /** @description IANA name. Sent without a time, it keeps the local time of a scheduled post that has a time zone: 09:00 in Europe/Berlin becomes 09:00 in America/New_York, with a `warning`. Null clears it and keeps the time. */
+            /** @description IANA name. Sent without a time, it keeps the local time of a scheduled post that has a time zone: 09:00 in Europe/Berlin becomes 09:00 in America/New_York, with a `warning`. A local `scheduled_at` without it is in the time zone of the post. Null clears it and keeps the time. */
             timezone?: string | null;
             /** @description Publish this many minutes from now. If `scheduled_at` is sent too, the minutes take precedence, and the `warning` of the post says so. */
             schedule_in_minutes?: number;

@@ -6,7 +6,13 @@ import { waiting } from '../../domain/channel-changes.ts';
 import { AppError } from '../../domain/errors.ts';
 import { mayBeLive } from '../../domain/live-parts.ts';
 import { isUnderWay } from '../../domain/statuses.ts';
-import { assertChosen, chooseChannels, type ChosenChannel } from './choose-channels.ts';
+import { plainFault, type ContentFault } from '../../domain/warnings.ts';
+import {
+  assertChosen,
+  chooseChannels,
+  namesOfChannels,
+  type ChosenChannel,
+} from './choose-channels.ts';
 import { bytesOfJson, contentBytes, type PostContent, type PostInput } from './content.ts';
 import { channelWarning, channelWarnings, type ChannelValidation } from './validate-content.ts';
 
@@ -79,6 +85,15 @@ export async function editChannels(
     channelFiles: ownOf('media'),
   };
 }
+
+/** Warnings about channels that stay although the request leaves them out. */
+export const stayed = ({ kept }: EditedChannels, { channelIds }: PostInput): ContentFault[] =>
+  [...kept.values()]
+    .filter(({ account }) => channelIds && !channelIds.includes(account.id))
+    .map((channel) => {
+      const message = `${namesOfChannels([channel])} stays: the post is or may be live there.`;
+      return plainFault(message, 'field_ignored', '/channel_ids');
+    });
 
 const withDefaults = (channel: ChosenChannel, options: ChosenChannel['options'] = null) => ({
   ...channel,

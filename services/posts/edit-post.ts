@@ -28,7 +28,7 @@ import {
   type PostContent,
   type PostInput,
 } from './content.ts';
-import { editChannels, writeChannels, type EditedChannels } from './edit-channels.ts';
+import { editChannels, stayed, writeChannels, type EditedChannels } from './edit-channels.ts';
 import { assertNoneDeleted, editPostMedia, type EditedMedia } from './edit-media.ts';
 import { givenUrls, withDownloads } from './given-files.ts';
 import { editedLabels, withExternalId, type Labels } from './labels.ts';
@@ -66,9 +66,10 @@ export async function editPost(
   const urls = givenUrls(input);
   const { workspaceId } = caller;
   const isTimed = input.scheduledAt !== undefined || input.scheduleInMinutes !== undefined;
-  const asked = dueTime(input, deps.now());
+  const before = await findPost(deps.orm.em.fork(), { workspaceId, postId });
+  assertEditable(before); // Before any download.
+  const asked = dueTime(withLocalTime(input, before.post), deps.now());
   const dueAt = isTimed ? asked : undefined;
-  assertEditable(await findPost(deps.orm.em.fork(), { workspaceId, postId })); // Before any download.
   const downloaded = await downloadMedia(deps, caller, urls, signal);
   try {
     const whole = withDownloads(input, urls, downloaded.files);
@@ -120,7 +121,8 @@ async function applyEdit(
   const notes = [
     ...notesOn(timed, content, media, missing),
     ...leftWith(channels.removed),
-    ...(timed === input ? [] : movedTo(timed.scheduledAt, post.scheduledAt, dueAt)),
+    ...stayed(channels, input),
+    ...movedTo(timed, input, post.scheduledAt, dueAt),
   ];
   const [warning, warnings] = [warningFor(validations, notes), warningsFor(validations, notes)];
   const { timezone = post.timezone ?? null } = input;
@@ -161,8 +163,13 @@ const notesOn = (
 ];
 
 /** A warning when a time zone without a time moves the post. */
-const movedTo = (local: PostInput['scheduledAt'], before: Date | null, after: Date | null) =>
-  before && after && before.getTime() !== after.getTime()
+const movedTo = (
+  { scheduledAt: local }: PostInput,
+  asked: PostInput,
+  before: Date | null,
+  after: Date | null,
+) =>
+  local !== asked.scheduledAt && before && after && before.getTime() !== after.getTime()
     ? [
         plainFault(
           `The post keeps its local time ${local} in the new timezone: it was due at ${before.toISOString()}, and is due at ${after.toISOString()}. Send scheduled_at too for another time.`,

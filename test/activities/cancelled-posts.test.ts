@@ -90,6 +90,11 @@ test('a cancelled post that loses its unsent channels ends as published, with it
   await steps.finalize(post, go);
   t.is((await steps.show(post)).status, 'draft');
 
+  await steps.edit(post, { channel_ids: [steps.channels['b'] ?? ''] });
+  const { status: kept, warning } = await steps.show(post);
+  t.is(kept, 'draft');
+  t.regex(warning ?? '', /^a channel @me .* stays: the post is or may be live there\./v);
+
   await steps.edit(post, { channel_ids: [steps.channels['a'] ?? ''] });
 
   const { status, channels } = await steps.show(post);

@@ -41,6 +41,19 @@ test('a local time with a time zone schedules a post, which is shown in UTC with
   });
 });
 
+test('a local time in an edit is one of the time zone of the post', async (t) => {
+  const { client, post } = await workspace();
+  const { id } = (await client.post('/posts', { ...post, ...berlin })).body.post;
+  const edit = (change: object) => client.patch(`/posts/${id}`, change);
+  const moved = (await edit({ scheduled_at: `${year}-07-02T10:00` })).body.post;
+  const shown = { scheduled_at: `${year}-07-02T08:00:00.000Z`, timezone: 'Europe/Berlin' };
+  t.like(moved, { ...shown, warning: null });
+  const exact = { scheduled_at: `${year}-07-02T10:00Z` };
+  t.is((await edit(exact)).body.post.warning, null);
+  await edit({ timezone: null });
+  t.is((await edit({ scheduled_at: berlin.scheduled_at })).body.code, 'invalid_scheduled_at');
+});
+
 test('a skipped hour is moved, and the warning of the post and of its validation says to when', async (t) => {
   const { client, post } = await workspace();
   const lastOfMarch = new Date(Date.UTC(year, 2, 31));
@@ -110,7 +123,6 @@ test('a local time without a zone and an unknown zone are refused, also by an ed
   for (const reply of [
     await client.post('/posts', { ...post, scheduled_at: at }),
     await client.post('/posts/validate', { ...post, scheduled_at: at }),
-    await client.patch(`/posts/${id}`, { scheduled_at: at }),
   ]) {
     t.is(reply.status, 400);
     t.is(reply.body.code, 'invalid_scheduled_at');
