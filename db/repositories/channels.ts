@@ -13,10 +13,14 @@ export async function loadChannel(
   { workspaceId, channelId: id }: ChannelKey,
   lockMode = LockMode.NONE,
 ): Promise<Channel> {
-  const own = { id, workspaceId, disconnectedAt: null };
-  const channel = await em.findOne(Channel, own, { lockMode });
+  const channel = await em.findOne(Channel, { id, workspaceId }, { lockMode });
   if (!channel) {
     throw channelNotFound(id);
+  }
+
+  if (channel.disconnectedAt) {
+    const message = `The account of channel "${id}" was disconnected. Connect it again: POST /channels/connect.`;
+    throw new AppError('not_found', message);
   }
 
   return channel;

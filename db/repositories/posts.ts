@@ -126,7 +126,10 @@ export async function channelsOfPost(em: Em, scope: Scope): Promise<string[]> {
   return rows.map(({ channelId }) => channelId);
 }
 
-type Account = Pick<Channel, 'id' | 'platform' | 'handle' | 'state' | 'settings' | 'options'>;
+type Account = Pick<
+  Channel,
+  'id' | 'platform' | 'handle' | 'state' | 'settings' | 'options' | 'disconnectedAt'
+>;
 
 /**
  * Finds channels to publish to, by a statement, as each new post needs it.
@@ -142,7 +145,7 @@ export const findAccounts = (
   query(
     em,
     sql<Account>`
-      select id, platform, handle, state, settings, options from channels
+      select id, platform, handle, state, settings, options, disconnected_at as "disconnectedAt" from channels
       where workspace_id = ${workspaceId} and id = any(${ids})
         and (disconnected_at is null or id = any(${kept}::uuid[]))`,
   );

@@ -29,6 +29,7 @@ export async function unpublishPost(
     const chosen = choose(channels, channelIds);
     assertEnded(chosen, postId, channels.length > 1);
     const wanted = chosen.filter(isToRemove);
+    assertConnected(wanted, channels.length > 1);
     const isUnderWay = chosen.some(({ row }) => row.unpublish?.status === 'pending');
     if (wanted.length === 0 && !chosen.some(isKnown)) {
       throw nothingToUnpublish(whyNothing(channels, chosen, postId));
@@ -107,9 +108,7 @@ function whyNothing(
 
 /** @throws AppError `nothing_to_unpublish` if a channel may still get the post, or may have it. */
 function assertEnded(channels: readonly PostOnChannel[], postId: string, hasOthers: boolean): void {
-  const others = hasOthers
-    ? ' Name the other channels in channel_ids to remove the post there now.'
-    : '';
+  const others = otherChannels(hasOthers);
   const named = (...statuses: readonly ChannelStatus[]): string =>
     namesOfChannels(channels.filter(({ row }) => statuses.includes(row.status)));
   const open = named('scheduled', 'publishing', 'retrying');
@@ -126,6 +125,19 @@ function assertEnded(channels: readonly PostOnChannel[], postId: string, hasOthe
     );
   }
 }
+
+/** @throws AppError `nothing_to_unpublish` */
+function assertConnected(wanted: readonly PostOnChannel[], hasOthers: boolean): void {
+  const gone = namesOfChannels(wanted.filter(({ account }) => account.disconnectedAt !== null));
+  if (gone !== '') {
+    throw nothingToUnpublish(
+      `The account was disconnected: ${gone}. Connect it again, then unpublish the post.${otherChannels(hasOthers)}`,
+    );
+  }
+}
+
+const otherChannels = (hasOthers: boolean): string =>
+  hasOthers ? ' Name the other channels in channel_ids to remove the post there now.' : '';
 
 const nothingToUnpublish = (message: string): AppError =>
   new AppError('nothing_to_unpublish', message);

@@ -157,11 +157,10 @@ export function warningsFor(
   validations: readonly ChannelValidation[],
   notes: readonly ContentFault[],
 ): PostWarning[] {
-  const ofChannels = validations.flatMap(({ channel: { id, state }, describe, errors }) =>
-    firstOf(
-      [...describe(errors), ...(state === 'needs_reconnect' ? [needsReconnect] : [])],
-      mostOfChannel,
-    ).map((fault) => Object.assign({}, fault, { channel_id: id })),
+  const ofChannels = validations.flatMap(({ channel, describe, errors }) =>
+    firstOf([...describe(errors), ...accessFaults(channel)], mostOfChannel).map((fault) =>
+      Object.assign({}, fault, { channel_id: channel.id }),
+    ),
   );
   return firstOf([...notes, ...ofChannels], mostOfPost).map((fault) =>
     Object.assign({ channel_id: null }, fault),
@@ -180,11 +179,19 @@ export function warningFor(
   return sentences.join(' ') || null;
 }
 
-export const needsReconnect = plainFault(
-  'The channel needs reconnecting.',
-  'channel_access',
-  '/channel_ids',
-);
+/** A warning that nothing can be sent to the account now. */
+export const accessFaults = ({ state, disconnectedAt }: ChosenChannel): ContentFault[] =>
+  state === 'needs_reconnect'
+    ? [
+        plainFault(
+          disconnectedAt === null
+            ? 'The channel needs reconnecting.'
+            : 'The account was disconnected. Connect it again before the post is due: POST /channels/connect.',
+          'channel_access',
+          '/channel_ids',
+        ),
+      ]
+    : [];
 
 /** The channel's `warnings`. @param sameText A warning about another post. */
 export const channelWarnings = (

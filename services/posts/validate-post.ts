@@ -25,7 +25,7 @@ import {
   optionFiles,
   placeFiles,
 } from './post-media.ts';
-import { needsReconnect, validateContent, type ChannelValidation } from './validate-content.ts';
+import { accessFaults, validateContent, type ChannelValidation } from './validate-content.ts';
 
 type Limits = {
   /** The text that is closest to its limit; null without text. */
@@ -130,7 +130,7 @@ const present = (
   warnings: [
     ...describe(warnings),
     ...(sameText === undefined ? [] : [plainFault(sameText, 'same_text')]),
-    ...(channel.state === 'needs_reconnect' ? [needsReconnect] : []),
+    ...accessFaults(channel),
   ],
   priceUsd: errors.length > 0 ? null : priceUsd,
   ...nearestLimit(texts),

@@ -37,7 +37,10 @@ test('an edit keeps a disconnected channel with a warning, unless it names the o
   const kept = await client.patch(`/posts/${post}`, { body: 'y', schedule_in_minutes: 90 });
   t.is(kept.status, 200, JSON.stringify(kept.body));
   t.deepEqual(channelsOf(kept.body.post), [gone, stays]);
-  t.regex(kept.body.post.warning, /@gone@social\.test .* needs reconnecting/v);
+  t.regex(
+    kept.body.post.warning,
+    /@gone@social\.test .* was disconnected.* POST \/channels\/connect/v,
+  );
 
   const without = await client.patch(`/posts/${post}`, { channel_ids: [stays] });
   t.deepEqual(channelsOf(without.body.post), [stays]);
@@ -63,6 +66,10 @@ test('a disconnected channel is not listed, is unknown to all calls, and cannot 
     t.is(reply.status, 404);
     t.is(reply.body.code, 'not_found');
   }
+
+  const reconnect = await client.post(`/channels/${gone}/reconnect`, {});
+  t.is(reconnect.status, 404);
+  t.regex(reconnect.body.error, /was disconnected\. Connect it again: POST \/channels\/connect/v);
 
   const post = { body: 'x', channel_ids: [stays, gone] };
   for (const reply of [

@@ -25,6 +25,7 @@ test('other calls are served between the channels of a post whose servers have d
     state: 'connected' as const,
     settings: { charactersReservedPerUrl: n >> 1 },
     options: {},
+    disconnectedAt: null,
   }));
   const content = { body: 'A', thread: null, video: null };
   const post = { ...content, overrides: {}, options: {}, channelFiles: {} };

@@ -48,6 +48,17 @@ test('every published channel, or only the named ones, are being removed at once
   t.is((await client.post(`/posts/${id}/retry`)).status, 202);
 });
 
+test('a post is not removed from a disconnected account, and the refusal says to connect it again', async (t) => {
+  const { channels, make, unpublish, client } = await workspace();
+  const id = await make('published', ['published', 'published', 'published']);
+  await client.delete(`/channels/${channels[0]}`);
+  const { status, body } = await unpublish(id, { channel_ids: [channels[0]] });
+  t.is(status, 409);
+  t.regex(body.error, /was disconnected: .*@0@x\.test.* Connect it again, then unpublish/v);
+  t.is((await unpublish(id)).status, 409);
+  t.is((await unpublish(id, { channel_ids: channels.slice(1) })).status, 202);
+});
+
 test('a post that is not live, not ended or unconfirmed is refused, and the refusal says what to do', async (t) => {
   const { channels, make, unpublish } = await workspace();
   const cases: [PostStatus, ChannelStatus[], RegExp][] = [
