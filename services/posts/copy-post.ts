@@ -41,7 +41,9 @@ export async function copyPost(
     throw nothingToCopy(
       unconfirmed.length > 0
         ? settleFirst(postId, unconfirmed)
-        : 'No channel of this post has failed. Omit `only` to copy all channels.',
+        : source.post.status === 'publishing'
+          ? 'The post is publishing, and no channel has failed so far. Wait for its end.'
+          : 'No channel of this post has failed.',
     );
   }
 

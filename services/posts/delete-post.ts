@@ -13,7 +13,7 @@ import { longestAppearanceMs } from '../../networks/content-rules.ts';
 import type { PostChange } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { expireKey } from '../idempotency.ts';
-import { namesOfChannels } from './choose-channels.ts';
+import { namesOfChannels, settleFirst } from './choose-channels.ts';
 
 /** A post that stays on its network. */
 type Live = {
@@ -111,6 +111,12 @@ function assertNoneBeingSent(
       isUnderWay(row.status) ||
       parts.some((part) => isOpen(part) && (part.sendingAt?.getTime() ?? 0) > since),
   );
+  if (sending.length > 0 && sending.every(({ row }) => row.status === 'unconfirmed')) {
+    throw beingSent(
+      `${settleFirst(postId, sending)} Or try again in a few minutes, when its request can no longer publish it.`,
+    );
+  }
+
   if (sending.length > 0) {
     throw beingSent(
       `The post is being sent on ${namesOfChannels(sending)}, or a request of the last five minutes may still publish it there. Try again in a few minutes; POST /posts/${postId}/cancel stops channels that have not begun.`,
