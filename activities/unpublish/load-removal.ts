@@ -104,6 +104,7 @@ export const recordRemoved = (
     await query(
       em,
       sql`update post_channels pc set ${unpublishValues(end)}, next_metrics_at = null,
+          error = pc.error || ' What was live has been removed since.',
           gone_at = case when pc.status = 'published' then coalesce(pc.gone_at, ${now()}) else pc.gone_at end
         where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isBeingRemoved}`,
     );

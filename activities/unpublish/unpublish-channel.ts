@@ -13,11 +13,7 @@ import { markAccessLost } from '../../services/channels/mark-access.ts';
 import { isReconnected } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
-import {
-  classifyError,
-  disconnectedFailure,
-  type PublishFailure,
-} from '../publish-channel/failures.ts';
+import { classifyError, type PublishFailure } from '../publish-channel/failures.ts';
 import { retryFailure } from '../publish-channel/publish-channel.ts';
 import { askNetwork } from '../refresh-metrics/ask-network.ts';
 import {
@@ -86,7 +82,7 @@ async function removeParts(
 ): Promise<RemovalOutcome> {
   const { live, limit, isDisconnected, unpublish } = removal;
   if (isDisconnected) {
-    throw new NetworkError('disconnected', disconnectedFailure.message, { accepted: 'no' });
+    throw new NetworkError('disconnected', 'The account was disconnected.', { accepted: 'no' });
   }
 
   if (limit && limit.untilMs > deps.now().getTime()) {

@@ -64,7 +64,7 @@ export const unpublishCall = (deps: ApiDeps): Route =>
     summary: 'Remove a post from its networks',
     scope: 'posts:publish',
     description:
-      'Deletes what is live of the post, the newest part of a thread first, on networks with `can_unpublish` (`GET /networks`). `channels[].unpublish` shows the state of each channel. When all have ended, the event `post.unpublished` is sent. While a network is unavailable the removal is retried for up to a day. A published channel becomes `removed`; the status of the post still says what publishing led to, and `summary.removed` counts the removed channels. A channel that was removed is never sent again. Repeating the call changes nothing for channels that are `pending`, `removed` or `not_found`, and tries the others again. Refused while a channel is being published or is unconfirmed.',
+      'Deletes what is live of the post, the newest part of a thread first, on networks with `can_unpublish` (`GET /networks`). `channels[].unpublish` shows the state of each channel. When all have ended, the event `post.unpublished` is sent. While a network is unavailable the removal is retried for up to a day. A published channel becomes `removed`; the status of the post still says what publishing led to, and `summary.removed` counts the removed channels. A channel that was removed is not sent again by a retry; a new time of a cancelled post sends it whole. Repeating the call changes nothing for channels that are `pending`, `removed` or `not_found`, and tries the others again. Refused while a channel is being published or is unconfirmed.',
     body: unpublishSchema,
     bodyExamples: unpublishings,
     isBodyOptional: true,

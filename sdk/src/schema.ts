@@ -467,7 +467,7 @@ export interface paths {
         put?: never;
         /**
          * Remove a post from its networks
-         * @description Deletes what is live of the post, the newest part of a thread first, on networks with `can_unpublish` (`GET /networks`). `channels[].unpublish` shows the state of each channel. When all have ended, the event `post.unpublished` is sent. While a network is unavailable the removal is retried for up to a day. A published channel becomes `removed`; the status of the post still says what publishing led to, and `summary.removed` counts the removed channels. A channel that was removed is never sent again. Repeating the call changes nothing for channels that are `pending`, `removed` or `not_found`, and tries the others again. Refused while a channel is being published or is unconfirmed.
+         * @description Deletes what is live of the post, the newest part of a thread first, on networks with `can_unpublish` (`GET /networks`). `channels[].unpublish` shows the state of each channel. When all have ended, the event `post.unpublished` is sent. While a network is unavailable the removal is retried for up to a day. A published channel becomes `removed`; the status of the post still says what publishing led to, and `summary.removed` counts the removed channels. A channel that was removed is not sent again by a retry; a new time of a cancelled post sends it whole. Repeating the call changes nothing for channels that are `pending`, `removed` or `not_found`, and tries the others again. Refused while a channel is being published or is unconfirmed.
          *
          *     Scope: `posts:publish`.
          */

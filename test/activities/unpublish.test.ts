@@ -151,6 +151,7 @@ test('a lost access, a missing permission and a disconnected account fail at onc
 
     t.like(await remove(), { kind: 'done', status: 'failed', code });
     t.like(await channel(), { unpublish: { status: 'failed', error_code: code } });
+    t.notRegex((await channel())?.unpublish?.error ?? '', /before it had the post/v);
     const lost = await steps.deps.orm.em
       .fork()
       .execute(`select 1 from events where workspace_id = ? and type = 'channel.needs_reconnect'`, [
@@ -232,6 +233,7 @@ test('the live parts of a failed thread are removed, and a retry leaves the chan
     retryable: false,
     unpublish: { status: 'removed' },
   });
+  t.regex((await channel())?.error ?? '', / What was live has been removed since\.$/v);
   t.like(await steps.show(postId), { status: 'failed', summary: { published: 0, failed: 1 } });
   await t.throwsAsync(steps.retry(postId), { message: /^Unpublished, so not sent again: /v });
   t.is(network.sends.length, 3);
