@@ -2,16 +2,17 @@ import { sql } from 'kysely';
 import { isUsableKey } from '../audit.ts';
 import { ConnectLink, type ConnectStatus } from '../entities/channels.ts';
 import type { Em } from '../orm.ts';
+import type { Scope } from '../../domain/api-keys.ts';
 import { db, query } from '../query.ts';
 
 type Link = Pick<ConnectLink, 'id' | 'workspaceId'>;
 
-/** SQL: whether a link was made by an operator, or by a key that may still make it. */
-const mayConnect = sql<boolean>`not exists (select from audit_log made
+/** SQL: whether a link was made by an operator, or by a key that still exists and has these scopes. */
+const may = (...scopes: readonly Scope[]) => sql<boolean>`not exists (select from audit_log made
   where made.object_id = connect_links.id and made.workspace_id = connect_links.workspace_id
     and made.action = 'connect_link.created' and made.actor = 'key'
     and not exists (select from api_keys k where k.id = made.actor_id and ${sql.raw(isUsableKey)}
-      and (k.scopes is null or 'channels' = any(k.scopes))
+      and (k.scopes is null or k.scopes @> ${scopes}::text[])
       and (k.channel_ids is null or connect_links.channel_id = any(k.channel_ids))))`;
 
 export type LinkChanges = {
@@ -50,13 +51,26 @@ export async function moveLink(
     .where('workspace_id', '=', link.workspaceId)
     .where('status', 'in', from)
     .where('expires_at', '>', now)
-    .where(mayConnect);
+    .where(may('channels'));
   if (stateHash !== undefined) {
     statement = statement.where('state_hash', '=', stateHash);
   }
 
   const moved = await query(em, statement.returning('id'));
   return moved.length === 1;
+}
+
+/** Returns whether a link that connected an account may still send the posts that failed without it. */
+export async function maySendPosts(em: Em, { id, workspaceId }: Link, now: Date): Promise<boolean> {
+  const statement = db
+    .selectFrom('connect_links')
+    .select('id')
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .where('status', '=', 'connected')
+    .where('expires_at', '>', now)
+    .where(may('channels', 'posts:publish'));
+  return (await query(em, statement)).length === 1;
 }
 
 /** Counts a try with a link. @returns how many it has had; undefined when it has had all. */

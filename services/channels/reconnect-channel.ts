@@ -2,6 +2,7 @@ import type { Actor } from '../../db/audit.ts';
 import { findLostPosts, type LostPosts } from '../../db/channel-posts.ts';
 import { Workspace } from '../../db/entities/workspaces.ts';
 import type { Em } from '../../db/orm.ts';
+import { maySendPosts } from '../../db/repositories/links.ts';
 import { assertScope } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { lateSpacingMs } from '../../domain/pacing.ts';
@@ -142,16 +143,15 @@ export async function countLostPosts(
   { orm, now }: Pick<ServiceDeps, 'orm' | 'now'>,
   step: Pick<ConnectStep, 'link' | 'browser'>,
 ): Promise<number> {
-  const { link } = step;
-  if (link.connectedId === null || link.expiresAt <= now() || !isOwn(step)) {
-    return 0;
-  }
-
-  return (await lostPosts(orm.em.fork(), link.workspaceId, link.connectedId, now())).count;
+  const em = orm.em.fork();
+  const { workspaceId, connectedId } = step.link;
+  const isOffered = connectedId !== null && (await maySend(em, step, now()));
+  return isOffered ? (await lostPosts(em, workspaceId, connectedId, now())).count : 0;
 }
 
 /**
- * Retries those posts for the person who has just connected the account, until the link expires.
+ * Retries those posts for the person who has just connected the account, until the link expires or its key may publish
+ * no more.
  *
  * @returns those posts, to sync with Temporal.
  * @throws Problem `used`; AppError `plan_required`
@@ -159,16 +159,20 @@ export async function countLostPosts(
 export async function sendLostPosts(deps: ServiceDeps, step: ConnectStep): Promise<PostToSync[]> {
   const { link } = step;
   const { connectedId, workspaceId } = link;
-  if (connectedId === null || link.expiresAt <= deps.now() || !isOwn(step)) {
+  const em = deps.orm.em.fork();
+  if (connectedId === null || !(await maySend(em, step, deps.now()))) {
     throw new Problem('used', 'This link has ended. Retry the posts in your own application.');
   }
 
-  const em = deps.orm.em.fork();
   const found = await lostPosts(em, workspaceId, connectedId, deps.now());
   const workspace = await em.findOneOrFail(Workspace, { id: workspaceId });
   const caller = { ...actorOf(step), plan: workspace.plan };
   return retryLostPosts(deps, caller, connectedId, found);
 }
 
-const isOwn = ({ link, browser }: Pick<ConnectStep, 'link' | 'browser'>): boolean =>
-  link.status === 'connected' && sha256Hex(browser) === link.browserHash;
+const maySend = async (
+  em: Em,
+  { link, browser }: Pick<ConnectStep, 'link' | 'browser'>,
+  now: Date,
+): Promise<boolean> =>
+  sha256Hex(browser) === link.browserHash && (await maySendPosts(em, link, now));

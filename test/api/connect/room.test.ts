@@ -5,7 +5,8 @@ import test, { type ExecutionContext } from 'ava';
 import { createApiKey } from '../../../cli/workspaces.ts';
 import { clientFor } from '../../support/client.ts';
 import { accountNamed } from '../../support/pretend-oauth.ts';
-import { openBrowser } from './person.ts';
+import { endedPost } from '../../support/seed.ts';
+import { openBrowser, wordsOf } from './person.ts';
 import { answerTo, connectWorld, leaveFrom, linkFor, stage, tokenIn, walk } from './world.ts';
 
 const world = connectWorld(test);
@@ -93,6 +94,34 @@ test('a key has at most a hundred open links: the oldest end, all when it is rev
   t.is((await browser.get(theirs)).status, 200);
   t.is((await browser.get(colleagues)).status, 200);
 });
+
+for (const [how, change] of [
+  ['may not publish', `scopes = '{channels}'`],
+  ['is revoked', 'revoked_at = now()'],
+]) {
+  test(`a link offers and sends no posts again when its key ${how}`, async (t) => {
+    const { client, browser, code, channels, remoteId } = await stage(world);
+    await walk(browser, await linkFor(client), code);
+    const [{ id }] = await channels();
+    const post = await endedPost(api.punctual, client, new Map([[id, 'failed']]));
+    const em = api.punctual.orm.em.fork();
+    const lose = `update post_channels set error_code = 'access_lost', tried_at = now() where post_id = ?`;
+    await em.execute(lose, [post]);
+    const { workspaceId } = client;
+    const made = await createApiKey(em.fork(), workspaceId);
+    const narrowed = clientFor(api.punctual.url, workspaceId, made);
+    fake.codes.set(code, [accountNamed('@ana', remoteId)]);
+    const link = await linkFor(narrowed, { channel_id: id });
+    await walk(browser, link, code);
+    const page = await browser.get(link);
+    t.regex(wordsOf(page), /1 post was not published/v);
+    const { id: keyId } = (await narrowed.get('/me')).body.key;
+    await em.execute(`update api_keys set ${change} where id = ?`, [keyId]);
+    t.is((await browser.submit(page, 'retry')).status, 410);
+    t.notRegex(wordsOf(await browser.get(link)), /not published/v);
+    t.is((await client.get(`/posts/${post}`)).body.post.status, 'failed');
+  });
+}
 
 for (const [how, change] of [
   ['loses the scope', `scopes = '{posts:read}'`],
