@@ -27,15 +27,19 @@ export const isFailedOrUnconfirmed = sql<boolean>`pc.status in ('failed', 'uncon
 /** SQL: the removal of the channel's post has not ended. */
 export const isBeingRemoved = sql<boolean>`pc.unpublish->>'status' = 'pending'`;
 
-/** SQL: the status that clients see. */
-export const shownStatus = sql<ShownChannelStatus>`case when pc.status = 'published'
-  and pc.unpublish->>'status' in ('removed', 'not_found') then 'removed' else pc.status end`;
+/**
+ * SQL: the status that clients see, of a channel `pc` of the post `p`. Its attempt uploads files before it stores
+ * anything, so a scheduled channel of a publishing post may be under way.
+ */
+export const shownStatus = sql<ShownChannelStatus>`case
+  when pc.status = 'published' and pc.unpublish->>'status' in ('removed', 'not_found') then 'removed'
+  when pc.status = 'scheduled' and p.status = 'publishing' then 'publishing' else pc.status end`;
 
 /** Stores the state of a removal. */
 export const unpublishValues = (unpublish: Unpublish) =>
   sql`unpublish = ${JSON.stringify(unpublish)}::jsonb`;
 
-/** For the start of an attempt. */
+/** For the first intent of an attempt. */
 export const publishingValues = sql`status = 'publishing', retry_at = null, tried_at = clock_timestamp()`;
 
 /** Clears the last attempt's error. */

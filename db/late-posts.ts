@@ -12,7 +12,7 @@ export type LatePosts = {
   readonly oldest_seconds: number | null;
   readonly channels: readonly {
     /**
-     * `waiting`: no attempt began. `sending`: one is under way. `paced` and `retrying`: the next one is planned.
+     * `waiting`: nothing was sent yet. `sending`: an attempt sends. `paced` and `retrying`: the next one is planned.
      * `finishing`: every channel of the post has ended, and its last step waits.
      */
     readonly reason: 'waiting' | 'sending' | 'paced' | 'retrying' | 'finishing';

@@ -42,8 +42,8 @@ export const writtenWithinMs = 10_000;
 
 /** Age of the intent to send. A suspended attempt can resume long after another took over. */
 type Intent = {
-  /** Call before the statement that commits the intent. */
-  readonly begin: () => void;
+  /** Call before the statement that commits the intent. @returns whether it is the attempt's first. */
+  readonly begin: () => boolean;
   readonly isFresh: () => boolean;
 };
 
@@ -59,7 +59,9 @@ export function createIntent(
   let begun: ReturnType<typeof read> | null = null;
   return {
     begin: () => {
+      const isFirst = begun === null;
       begun = read();
+      return isFirst;
     },
     isFresh: () => {
       const [monotonicMs, wallMs] = read();

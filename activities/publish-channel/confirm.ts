@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { isUnderWay, publishedValues, retryingValues } from '../../db/channel-status.ts';
+import { isOpenChannel, publishedValues, retryingValues } from '../../db/channel-status.ts';
 import { sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
 import { markRejected, markSent } from '../../db/ledger/outcomes.ts';
 import { sentText } from '../../db/ledger/parts.ts';
@@ -142,7 +142,7 @@ export async function recordProcessing(
   await query(
     deps.orm.em.fork(),
     sql`update post_channels pc set ${retryingValues({ code: 'processing', error }, new Date(atMs))}
-      where pc.id = ${job.postChannelId} and pc.workspace_id = ${job.workspaceId} and ${isUnderWay}`,
+      where pc.id = ${job.postChannelId} and pc.workspace_id = ${job.workspaceId} and ${isOpenChannel}`,
   );
 }
 
@@ -244,17 +244,13 @@ const stillProcessing =
  *
  * @returns whether it does.
  */
-export async function recordCompleteThread(
-  deps: ActivityDeps,
-  job: PublishJob,
-  entries: readonly LedgerEntry[],
-): Promise<boolean> {
-  if (!isWhole(job, entries)) {
+export async function recordCompleteThread(deps: ActivityDeps, job: PublishJob): Promise<boolean> {
+  if (!isWhole(job, job.ledger)) {
     return false;
   }
 
   const warning = deps.networks[job.platform]?.readiness ? { warning: stillProcessing } : {};
-  const sent = sentPartsOf(entries).map((part) => Object.assign({}, part, warning));
+  const sent = sentPartsOf(job.ledger).map((part) => Object.assign({}, part, warning));
   await recordSuccess(deps, job, { sent, last: [] });
   return true;
 }

@@ -110,10 +110,9 @@ const internalMessage =
 
 type Decision = { readonly failure: PublishFailure; readonly next: NextAttempt };
 
-type Ledgers = {
-  /** When the attempt began. */
-  readonly known: readonly LedgerEntry[];
-  /** Now. */
+type Failed = {
+  readonly failure: PublishFailure;
+  /** The ledger now. */
   readonly entries: readonly LedgerEntry[];
 };
 
@@ -124,23 +123,23 @@ export async function decideNext(
   em: Em,
   deps: ActivityDeps,
   job: PublishJob,
-  { failure, known, entries }: Ledgers & { readonly failure: PublishFailure },
+  { failure, entries }: Failed,
 ): Promise<Decision> {
   const isOld =
     (failure.code === 'disconnected' || failure.code === 'access_lost') &&
     (await isReconnected(em, job));
   const renewed = isOld ? reconnectedText : failure.hasNewAccess ? failure.message : null;
   return renewed === null
-    ? { failure: failure, next: nextStep(deps, job, failure, { known, entries }) }
+    ? { failure, next: nextStep(deps, job, { failure, entries }) }
     : retryWithNewAccess(deps, renewed);
 }
 
 function nextStep(
   deps: ActivityDeps,
-  { attempts, dueAt }: PublishJob,
-  { code, retryAtMs, hasProgressed, lacksToken }: PublishFailure,
-  { known, entries }: Ledgers,
+  { attempts, dueAt, ledger: known }: PublishJob,
+  { failure, entries }: Failed,
 ): NextAttempt {
+  const { code, retryAtMs, hasProgressed, lacksToken } = failure;
   const [dueAtMs, nowMs] = [dueAt.getTime(), deps.now().getTime()];
   const open = entries.filter(isOpen);
   // Without credentials no reconcile is possible.

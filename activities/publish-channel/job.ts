@@ -46,6 +46,8 @@ export type PublishJob = PublishRequest & {
   readonly hasBegun: boolean;
   /** A part is open: it may be on the network. */
   readonly isInDoubt: boolean;
+  /** The ledger when the job was read. Another attempt may write to it at any time, so every later write checks again. */
+  readonly ledger: readonly LedgerEntry[];
   /** The post's revision when the job was read. */
   readonly revision: number;
   /** Attempts on this channel in this run, without waits for rate limits. */
@@ -90,7 +92,7 @@ type MediaRow = {
   deleted_at: string | null;
 };
 
-/** Row of the statement that reads a job (`start-attempt.ts`). */
+/** Row of the statement that reads a job (`load-job.ts`). */
 export type JobRow = AccountRow & {
   parked_until: Date | null;
   channel_id: string;
@@ -144,6 +146,7 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     isAccepted: isWhole({ texts, isCancelled }, ledger),
     hasBegun: ledger.some((entry) => mayBeLive(entry) || entry.sealedUploads !== null),
     isInDoubt: ledger.some(isOpen),
+    ledger,
     revision: row.revision,
     attempts: row.tries,
     dueAt: row.due_at ?? firstSendOf(ledger) ?? deps.now(),

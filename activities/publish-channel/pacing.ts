@@ -16,7 +16,6 @@ import {
 import type { ActivityDeps } from '../deps.ts';
 import { usedUp } from './attempt.ts';
 import type { PublishJob } from './job.ts';
-import { lockedPost } from './start-attempt.ts';
 
 /** Reason to delay the attempt. Not counted as an attempt: no request was sent. */
 export type PacingWait = {
@@ -88,6 +87,17 @@ export async function recordWait(
   );
   return waits.length === 1;
 }
+
+/**
+ * SQL, part `post` of a statement: the post if it is unchanged since the job was read, locked before its channel.
+ * Without the lock, a statement that waits for the channel would combine the new channel with the old post, which may
+ * have been cancelled, edited and scheduled again meanwhile.
+ */
+const lockedPost = ({ workspaceId, postId, revision, isCancelled }: PublishJob) =>
+  sql`post as materialized (
+    select id from posts
+    where id = ${postId} and workspace_id = ${workspaceId} and status = ${isCancelled ? 'draft' : 'publishing'}
+      and revision = ${revision} for share)`;
 
 /** Describes the limit for the user. */
 export function limitMessage({ scope, untilMs }: NetworkLimit): string {

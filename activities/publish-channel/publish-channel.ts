@@ -1,8 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { sql } from 'kysely';
-import { isComplete, type LedgerEntry } from '../../db/ledger/entries.ts';
-import { isOpen } from '../../domain/live-parts.ts';
+import { isComplete } from '../../db/ledger/entries.ts';
 import { query } from '../../db/query.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { isFinal, type ChannelStatus } from '../../domain/statuses.ts';
@@ -28,10 +27,10 @@ import {
   type PublishJob,
   type PublishRequest,
 } from './job.ts';
+import { loadJob } from './load-job.ts';
 import { checkPacing, recordWait, type PacingWait } from './pacing.ts';
 import { recordFailure } from './record-failure.ts';
 import { sendThread } from './send-thread.ts';
-import { loadJob, startAttempt } from './start-attempt.ts';
 
 /** In milliseconds, for all requests of one attempt. Below the activity's startToCloseTimeout. */
 const attemptTimeoutMs = 4 * 60_000;
@@ -75,7 +74,7 @@ export async function publishChannel(
   }
 
   const begun = await readBegun(deps, job);
-  if (!job.isPublishing && !job.isCancelled) {
+  if (job.status === 'draft' || (!job.isPublishing && !job.isCancelled)) {
     return skipped;
   }
 
@@ -109,28 +108,23 @@ async function attemptAt(
     return skipped;
   }
 
-  const ledger = await startAttempt(deps, job);
-  if (ledger === null) {
-    return skipped;
-  }
-
-  const isPending = ledger.some(isOpen) || isComplete(ledger);
+  const isPending = job.isInDoubt || isComplete(job.ledger);
   if (job.isCancelled && !isPending) {
-    return fail(deps, job, cancelledFailure, ledger);
+    return fail(deps, job, cancelledFailure);
   }
 
   if (wait || (isPublishWindowOver(deps, job) && !isPending)) {
     const message = wait?.message ?? 'No attempt could start within 24 hours.';
-    return fail(deps, job, { code: 'too_late', message, limit: 'channel' }, ledger);
+    return fail(deps, job, { code: 'too_late', message, limit: 'channel' });
   }
 
   try {
-    await heartbeating(() => publish(deps, job, ledger, begun), begun);
+    await heartbeating(() => publish(deps, job, begun), begun);
     slot.saw('answered', deps.now().getTime());
   } catch (error) {
     slot.saw(error instanceof NetworkError ? error.server : undefined, deps.now().getTime());
     keepBegun(begun);
-    return endAttempt(deps, job, error, ledger);
+    return endAttempt(deps, job, error);
   }
 
   if (job.isLost) {
@@ -156,25 +150,19 @@ async function endAttempt(
   deps: ActivityDeps,
   job: PublishJob,
   error: unknown,
-  ledger: readonly LedgerEntry[],
 ): Promise<ChannelOutcome> {
   if (error instanceof ProcessingError) {
     throw retryFailure(deps, 'processing', error.atMs);
   }
 
-  return fail(deps, job, classifyError(deps, job, error), ledger);
+  return fail(deps, job, classifyError(deps, job, error));
 }
 
 async function endDisconnected(deps: ActivityDeps, job: PublishJob): Promise<ChannelOutcome> {
-  const ledger = await startAttempt(deps, job);
-  if (ledger === null) {
-    return skipped;
-  }
-
-  const isOver = job.isCancelled && !ledger.some(isOpen);
-  return (await recordCompleteThread(deps, job, ledger))
+  const isOver = job.isCancelled && !job.isInDoubt;
+  return (await recordCompleteThread(deps, job))
     ? { status: 'published', code: null, deliveryIds: [] }
-    : fail(deps, job, isOver ? cancelledFailure : disconnectedFailure, ledger);
+    : fail(deps, job, isOver ? cancelledFailure : disconnectedFailure);
 }
 
 /**
@@ -196,12 +184,7 @@ async function waitFor(
     : wait;
 }
 
-async function publish(
-  deps: ActivityDeps,
-  job: PublishJob,
-  ledger: readonly LedgerEntry[],
-  begun: Begun,
-): Promise<void> {
+async function publish(deps: ActivityDeps, job: PublishJob, begun: Begun): Promise<void> {
   const network = deps.networks[job.platform];
   if (!network) {
     throw new Error(`This worker has no adapter for the network "${job.platform}".`);
@@ -221,7 +204,7 @@ async function publish(
   const seen = new Map<string, string | undefined>();
   const attempt = { deps, job, network, connection, begun, intent, uploads, spending, seen };
   try {
-    const live = await sendThread(attempt, ledger);
+    const live = await sendThread(attempt);
     await recordSuccess(deps, job, await checkReadiness(attempt, live));
   } catch (error) {
     // Ignore a database error: the day's count then stays too high, and the original error matters more.
@@ -230,12 +213,11 @@ async function publish(
   }
 }
 
-/** @param ledger The ledger when the attempt began. @returns the channel's final status, if it ended. */
+/** @returns the channel's final status, if it ended. */
 async function fail(
   deps: ActivityDeps,
   job: PublishJob,
   failure: PublishFailure,
-  ledger: readonly LedgerEntry[],
 ): Promise<ChannelOutcome> {
   const pending = await recordProcessingFailure(deps, job, failure);
   if (pending?.kind === 'published') {
@@ -246,7 +228,7 @@ async function fail(
     throw retryFailure(deps, 'processing', pending.atMs);
   }
 
-  const recorded = await recordFailure(deps, job, failure, ledger);
+  const recorded = await recordFailure(deps, job, failure);
   if (recorded.kind === 'final') {
     const { status, code, deliveryIds } = recorded;
     return { status, code, deliveryIds };

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import {
   failedValues,
-  isUnderWay,
+  isOpenChannel,
   retryingValues,
   unconfirmedValues,
   waitingValues,
@@ -51,19 +51,16 @@ type FailureReport = {
  * Stores why an attempt failed, and the next step: another attempt, another reconcile of an open part, or the channel's
  * end. A channel that another attempt ended keeps its result. A post with a new time is sent then, whatever the outcome
  * here; its open parts are reconciled first.
- *
- * @param known The ledger when the attempt began.
  */
 export async function recordFailure(
   deps: ActivityDeps,
   job: PublishJob,
   failure: PublishFailure,
-  known: readonly LedgerEntry[],
 ): Promise<Recorded> {
   return deps.orm.em.fork().transactional(async (em): Promise<Recorded> => {
     const { status: post, entries } = await lockPostAndLedger(em, deps, job);
     const isInDoubt = entries.some(isOpen);
-    const { failure: seen, next } = await decideNext(em, deps, job, { failure, known, entries });
+    const { failure: seen, next } = await decideNext(em, deps, job, { failure, entries });
     const report = {
       message: describePart(deps, job, { message: seen.message, entries }),
       isInDoubt,
@@ -75,7 +72,7 @@ export async function recordFailure(
     if (fate === 'scheduled' || fate === 'draft') {
       await query(
         em,
-        sql`update post_channels pc set ${waitingValues(fate)} where ${channelUnderWay(job)}`,
+        sql`update post_channels pc set ${waitingValues(fate)} where ${openChannel(job)}`,
       );
       return { kind: 'final', status: fate, code: null, deliveryIds };
     }
@@ -190,7 +187,7 @@ async function recordEnd(
   await query(
     em,
     sql`update post_channels pc set ${end}, url = null, tries = tries + 1
-      where ${channelUnderWay(job)}`,
+      where ${openChannel(job)}`,
   );
   return isInDoubt ? 'unconfirmed' : 'failed';
 }
@@ -212,13 +209,13 @@ async function recordRetry(
   await query(
     em,
     sql`update post_channels pc set ${retryingValues({ code, error }, new Date(atMs))}, tries = tries + ${counts ? 1 : 0}::int
-      where ${channelUnderWay(job)}`,
+      where ${openChannel(job)}`,
   );
 }
 
 /** SQL: the channel, unless another attempt ended it. */
-const channelUnderWay = ({ workspaceId, postChannelId }: PublishJob) =>
-  sql`pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isUnderWay}`;
+const openChannel = ({ workspaceId, postChannelId }: PublishJob) =>
+  sql`pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isOpenChannel}`;
 
 // Messages for the post's owner.
 

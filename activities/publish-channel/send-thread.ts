@@ -27,18 +27,14 @@ import { claimFound, findSettled, findStep, reconcileOpen } from './reconcile.ts
  * Publishes every part of the thread exactly once. Starts from the ledger: sent parts stay sent, and open parts are
  * reconciled first.
  *
- * @param known The ledger when the attempt began.
  * @returns the live parts. The ledger does not mark those sent last yet: the caller marks them together with the
  * channel.
  * @throws NetworkError if it failed; the ledger holds the progress.
  * @throws ProcessingError if a comment waits until its post is visible.
  */
-export async function sendThread(
-  attempt: PublishAttempt,
-  known: readonly LedgerEntry[],
-): Promise<Live> {
+export async function sendThread(attempt: PublishAttempt): Promise<Live> {
   const { deps, job, network } = attempt;
-  let entries = await prepare(attempt, await reconcileOpen(attempt, known));
+  let entries = await prepare(attempt, await reconcileOpen(attempt, job.ledger));
   for (;;) {
     const remaining = entries.filter((entry) => entry.sent === null);
     if (remaining.length === 0) {
@@ -203,8 +199,8 @@ async function sendStep(
     throw new LimitedError(limit);
   }
 
-  intent.begin();
-  const marked = await markSending(deps.orm.em.fork(), job, toSend, deps.now());
+  const isFirst = intent.begin();
+  const marked = await markSending(deps.orm.em.fork(), job, { ...toSend, isFirst }, deps.now());
   begun.entry = step[0]?.id;
   spending.spend(step);
   try {

@@ -77,7 +77,7 @@ export type SystemStatus = {
 };
 
 type Backlog = {
-  /** Channels that are overdue by two minutes and that no attempt came to, as posts. */
+  /** Posts due two minutes ago and not claimed, or claimed 5 minutes ago, longer than an attempt, with an unsent channel. */
   readonly overdue_posts: number;
   /** Posts that changed at least a minute ago and are not synced with Temporal. */
   readonly unsynced_posts: number;
@@ -126,7 +126,8 @@ async function readBacklog(orm: Orm): Promise<Backlog | null> {
   const overdue = sql`${isOpenPost('p')}
     and ${dueAt('p')} < clock_timestamp() - interval '2 minutes'
     and exists (select from post_channels pc
-      where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status = 'scheduled')`;
+      where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status = 'scheduled')
+    and (p.status = 'scheduled' or p.updated_at < clock_timestamp() - interval '5 minutes')`;
   const unsynced = sql`p.synced_revision < p.revision
     and p.updated_at < clock_timestamp() - interval '1 minute'`;
   const limit = sql.lit(mostCounted);

@@ -119,6 +119,7 @@ const selectChannels = ({ workspaceId, postId }: OperatedPost) => sql<ChannelRow
     pc.options, pc.defaults as default_options,
     c.parked_until
   from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+  join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
   where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`;
 
 const selectEvents = ({ workspaceId, postId }: OperatedPost) => sql<EventRow>`

@@ -4,7 +4,7 @@ import type { PartState } from '../../domain/live-parts.ts';
 import { postAddress } from '../../domain/texts.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import type { PartMedia, PreparedPart, SentPart } from '../../networks/network.ts';
-import { isUnderWay } from '../channel-status.ts';
+import { isOpenChannel } from '../channel-status.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
 import { openInSql, mayBeLiveInSql, type LedgerOf } from './parts.ts';
@@ -199,7 +199,7 @@ export async function sameTextUnderWay(
         from post_channels pc
         join post_parts pp on pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id
         where pc.workspace_id = ${workspaceId} and pc.channel_id = ${channelId} and pc.id <> ${postChannelId}
-          and ${isUnderWay} and ${openInSql('pp')} and pp.text = ${text}) as other
+          and ${isOpenChannel} and ${openInSql('pp')} and pp.text = ${text}) as other
       where age < ${withinMs}`,
   );
   return { count: row?.count ?? 0, youngestMs: row?.youngest ?? 0 };

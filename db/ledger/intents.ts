@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { NetworkLimit } from '../../domain/channel-error.ts';
+import { isOpenChannel, publishingValues } from '../channel-status.ts';
 import { newId } from '../new-id.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
@@ -26,14 +27,20 @@ export class LimitedError extends Error {
 export type Thread = OfAccount & {
   readonly postId: string;
   readonly run: number;
+  /** The post's revision when the attempt read it. */
+  readonly revision: number;
 };
 
-/** The parts to send next, and all unsent ones. */
-type ToSend = { readonly step: readonly LedgerEntry[]; readonly remaining: readonly LedgerEntry[] };
+type ToSend = {
+  /** The parts to send next. */
+  readonly step: readonly LedgerEntry[];
+  /** All unsent parts. */
+  readonly remaining: readonly LedgerEntry[];
+  /** It is the attempt's first intent, which starts the attempt. */
+  readonly isFirst: boolean;
+};
 type Channel = {
-  readonly status: string;
-  readonly run: number;
-  readonly is_disconnected: boolean;
+  readonly may_send: boolean;
   readonly parked_until: Date | null;
 };
 type Marked = { readonly id: string; readonly sending_at: string | Date };
@@ -59,7 +66,7 @@ export const asReady = (entry: LedgerEntry): LedgerEntry => ({
   state: entry.state === 'new' ? 'ready' : entry.state,
 });
 
-/** @returns whether all entries were inserted; false if another attempt had inserted some. */
+/** @returns whether all entries were inserted; false if another attempt had inserted some, or the post was deleted. */
 export async function addEntries(
   em: Em,
   thread: Thread,
@@ -69,7 +76,8 @@ export async function addEntries(
   const added = await query(
     em,
     sql`insert into post_parts (${insertedColumns})
-      select ${insertedValues(thread, now)}, 'ready', null from ${unnested(entries)}
+      select ${insertedValues(thread, now)}, 'ready', null
+      from ${unnested(entries)}, (select from post_channels where id = ${thread.postChannelId} for key share) channel
       on conflict (post_channel_id, run, part) do nothing returning id`,
   );
   return added.length === entries.length;
@@ -89,31 +97,30 @@ const unnested = (entries: readonly LedgerEntry[]) =>
     ${entries.map(({ data }) => JSON.stringify(data))}::text[]) as entry (id, part, key, text, remote_data)`;
 
 /**
- * Commits the intent to send. Until an outcome is stored, no other attempt or run sends these parts. The channel's lock
- * separates it from the channel's end: an attempt that hung until another ended the channel sends nothing.
+ * Commits the intent to send. Until an outcome is stored, no other attempt or run sends these parts.
  *
- * Refuses if the post was cancelled and scheduled again since: then its current version is sent at the new time, in a
- * newer run. An edit checks for live or marked parts under the same lock, so a channel gets one version of a thread or
- * the other, never a mixture.
+ * An attempt's first intent starts it: the channel becomes `publishing`, and from this moment a cancel lets it finish.
+ * It refuses unless the post is publishing and unchanged since the attempt read it. Later ones send the rest of a
+ * thread, also of a post that was cancelled since, but not of one that was scheduled again: its newest version is sent
+ * at the new time, in a newer run. The channel's lock separates an intent from an edit, and from the channel's end: an
+ * attempt that hung until another ended the channel sends nothing.
  *
  * Refuses if another attempt has stored other uploads since, because a reconcile would use those.
  *
  * The start of a send is the database's time, because another worker may reconcile it.
  *
  * @returns the updated entries.
- * @throws SupersededError if another attempt went ahead; the next attempt finds its result.
+ * @throws SupersededError if the post changed or another attempt went ahead; the next attempt finds the result.
  * @throws LimitedError
  */
 export async function markSending(
   em: Em,
   thread: Thread,
-  { step, remaining }: ToSend,
+  { step, remaining, isFirst }: ToSend,
   now: Date,
 ): Promise<LedgerEntry[]> {
   const isNew = step.some(({ state }) => state === 'new');
-  const marked = isNew
-    ? await markNew(em, thread, { step, remaining }, now)
-    : await markKnown(em, thread, step, now);
+  const marked = await (isNew ? markNew : markKnown)(em, thread, { step, remaining, isFirst }, now);
   assertAll(marked, step);
   const begun = new Map(marked.map((row) => [row.id, new Date(row.sending_at)]));
   return step.map((entry) => ({
@@ -127,62 +134,68 @@ export async function markSending(
  * Both variants lock the post before its channel, as all code does. A disconnect waits for the lock of its account, or
  * commits before it.
  */
-const lockedChannel = ({ workspaceId, postId, postChannelId }: Thread) => sql`
-  select pc.status, p.run, c.parked_until, c.disconnected_at is not null as is_disconnected
+const lockedChannel = (
+  { workspaceId, postId, postChannelId, run, revision }: Thread,
+  { isFirst }: ToSend,
+) => sql`
+  select pc.id, c.parked_until, c.disconnected_at is null and ${
+    isFirst
+      ? sql`p.status = 'publishing' and p.revision = ${revision}::int and ${isOpenChannel}`
+      : sql`p.run = ${run}::int and pc.status = 'publishing'`
+  } as may_send
   from posts p
   join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
   join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
   where pc.id = ${postChannelId} and p.id = ${postId} and p.workspace_id = ${workspaceId} for share of p for update of pc
     for key share of c`;
 
+const isFree = (now: Date) => sql`may_send and not coalesce(parked_until > ${now}, false)`;
+
 /**
  * The first intent of a thread stores all its entries, which fixes the later parts too. One statement: it reads the
  * locked rows after waiting for them, and detects another attempt's entries by their key.
  */
-async function markNew(
-  em: Em,
-  thread: Thread,
-  { step, remaining }: ToSend,
-  now: Date,
-): Promise<Marked[]> {
+async function markNew(em: Em, thread: Thread, toSend: ToSend, now: Date): Promise<Marked[]> {
   const { workspaceId, postChannelId, run } = thread;
+  const { step, remaining } = toSend;
   const isNext = sql`entry.id = any(${step.map(({ id }) => id)}::uuid[])`;
   const [channel] = await query(
     em,
     sql<Channel & { marked: readonly Marked[] | null }>`
-      with channel as materialized (${lockedChannel(thread)}),
+      with channel as materialized (${lockedChannel(thread, toSend)}),
+      started as (
+        update post_channels pc set ${publishingValues} from channel
+        where pc.id = channel.id and pc.workspace_id = ${workspaceId} and ${isFree(now)}),
       written as (
         insert into post_parts (${insertedColumns})
         select ${insertedValues(thread, now)}, case when ${isNext} then 'sending' else 'ready' end,
           case when ${isNext} then clock_timestamp() end
         from ${unnested(remaining)}, channel
-        where channel.status = 'publishing' and channel.run = ${run} and not is_disconnected
-          and not coalesce(parked_until > ${now}, false)
+        where ${isFree(now)}
           and not exists (
             select 1 from post_parts other
             where other.post_channel_id = ${postChannelId} and other.workspace_id = ${workspaceId}
               and (other.run >= ${run} or ${mayBeLiveInSql('other')}))
         on conflict (post_channel_id, run, part) do nothing returning id, state, sending_at)
-      select channel.*, (select json_agg(written) from written where state = 'sending') as marked from channel`,
+      select may_send, parked_until, (select json_agg(written) from written where state = 'sending') as marked from channel`,
   );
-  assertOpen(channel, thread, now);
+  assertOpen(channel, now);
   return [...(channel?.marked ?? [])];
 }
 
 /** Marks a later part of a thread, or one that was not accepted before, with its renewed preparation. */
-const markKnown = (
-  em: Em,
-  thread: Thread,
-  step: readonly LedgerEntry[],
-  now: Date,
-): Promise<Marked[]> =>
+const markKnown = (em: Em, thread: Thread, toSend: ToSend, now: Date): Promise<Marked[]> =>
   em.transactional(async (within) => {
-    const [channel] = await query(within, sql<Channel>`${lockedChannel(thread)}`);
-    assertOpen(channel, thread, now);
-    const { workspaceId } = thread;
+    const [channel] = await query(within, sql<Channel>`${lockedChannel(thread, toSend)}`);
+    assertOpen(channel, now);
+    const { workspaceId, postChannelId } = thread;
+    const { step, isFirst } = toSend;
     const marked = await query(
       within,
       sql<Marked>`
+        with started as (
+          update post_channels pc set ${publishingValues}
+          where ${isFirst} and pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId})
         update post_parts pp set state = 'sending', sending_at = clock_timestamp(), updated_at = ${now},
           remote_data = known.remote_data::jsonb
         from unnest(${step.map(({ id }) => id)}::uuid[], ${step.map(({ data }) => JSON.stringify(data))}::text[],
@@ -207,8 +220,8 @@ function assertAll(marked: readonly Marked[], step: readonly LedgerEntry[]): voi
 }
 
 /** During the preparation, another post of the channel may have met a rate limit. */
-function assertOpen(channel: Channel | undefined, { run }: Thread, now: Date): void {
-  if (channel?.status !== 'publishing' || channel.run !== run || channel.is_disconnected) {
+function assertOpen(channel: Channel | undefined, now: Date): void {
+  if (!channel?.may_send) {
     throw new SupersededError('The channel is no longer being sent.');
   }
 

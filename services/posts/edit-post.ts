@@ -246,8 +246,7 @@ function changePost(
 ): boolean {
   const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
   if (dueAt && post.status === 'draft') {
-    // An attempt from before a cancel may still continue, without a trace in the ledger. A new run keeps it from
-    // sending its old text.
+    // An attempt from before the cancel may still send the rest of a thread. A new run keeps it from that.
     post.run += 1;
   }
 

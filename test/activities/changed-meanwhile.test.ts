@@ -132,7 +132,7 @@ test('an attempt that waits for a change of the channel does not send the text i
   const go = await steps.claimOrThrow(post);
   const { postChannelId = '' } = go.targets[0] ?? {};
 
-  const tried = await whileChanged(
+  const tried = whileChanged(
     steps,
     {
       post,
@@ -146,7 +146,7 @@ test('an attempt that waits for a change of the channel does not send the text i
     () => steps.attempt(post, postChannelId),
   );
 
-  t.like(tried, { kind: 'done', status: 'draft' });
+  await t.throwsAsync(tried, { name: 'SupersededError' });
   t.deepEqual(network.sends, []);
   t.like(await steps.attempt(post, postChannelId), { kind: 'done', status: 'published' });
   t.is(network.sends.length, 1);

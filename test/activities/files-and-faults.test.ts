@@ -293,7 +293,7 @@ test('a database failure is not stored as an error of the channel', async (t) =>
   network.prepare = () =>
     Promise.reject(Object.assign(new Error('shutting down'), { code: '57P01' }));
   await t.throwsAsync(post.attempt(), { message: 'shutting down' });
-  t.like(await post.row(), { status: 'publishing', error: null });
+  t.like(await post.row(), { status: 'scheduled', error: null });
 
   network.prepare = prepare;
   t.like(await post.attempt(), { kind: 'done', status: 'published' });

@@ -169,9 +169,9 @@ test('failures of an outage are retried by due time, and failures that a retry c
   t.deepEqual(idsOf(done.retried), [early, late, mixed]);
   t.deepEqual(idsOf(done.left_out).toSorted(), [mixed, refused, unconfirmed].toSorted());
   t.deepEqual(done.refused, []);
-  t.deepEqual(await statuses(late), ['scheduled']);
-  t.deepEqual(await statuses(early), ['scheduled', 'scheduled', 'scheduled']);
-  t.deepEqual(await statuses(mixed), ['failed', 'scheduled', 'unconfirmed']);
+  t.deepEqual(await statuses(late), ['publishing']);
+  t.deepEqual(await statuses(early), ['publishing', 'publishing', 'publishing']);
+  t.deepEqual(await statuses(mixed), ['failed', 'publishing', 'unconfirmed']);
   t.deepEqual(await statuses(unconfirmed), ['unconfirmed']);
   t.deepEqual(await statuses(before), ['failed']);
   t.is((await client.get(`/posts/${mixed}`)).body.post.status, 'publishing');
@@ -210,7 +210,7 @@ test('a named code is retried, and no other; a post that is still being sent is 
   t.regex(text, /^1 post with such a channel is still being sent .* repeat this command/mv);
   t.is(data.retried.length, 1);
   t.deepEqual(data.retried[0].codes, ['access_lost']);
-  t.deepEqual(await statuses(post), ['scheduled', 'failed']);
+  t.deepEqual(await statuses(post), ['publishing', 'failed']);
 });
 
 test('retries after an outage are spaced on each channel', async (t) => {

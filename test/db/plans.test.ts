@@ -1,11 +1,8 @@
-import type { ExecutionContext } from 'ava';
 import { purgeExpired } from '../../activities/sweep/sweep.ts';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
-import { fakeNetwork } from '../support/networks.ts';
-import { postSteps } from '../support/post-steps.ts';
 import type { Punctual } from '../support/punctual.ts';
 import { planOf, runSent } from '../support/query-plan.ts';
 import { sumAllMetrics } from '../support/sum-all-metrics.ts';
@@ -210,36 +207,6 @@ test.serial('expired rows are found by indexes among many others', async (t) => 
   t.notRegex(`${deliveries} ${events}`, isWhole, `${deliveries}\n${events}`);
 });
 
-/** A post's way from its creation to its end. */
-async function publishing(t: ExecutionContext) {
-  const steps = await postSteps(t, { fake: fakeNetwork() }, api.punctual.databaseUrl);
-  const channel_ids = Object.values(steps.channels);
-  const content = { body: 'Hello', channel_ids };
-  const publish = async (post: string): Promise<void> => {
-    const claim = await steps.claimOrThrow(post);
-    const { postChannelId = '' } = claim.targets[0] ?? {};
-    t.like(await steps.attempt(post, postChannelId), { status: 'published' });
-    t.like(await steps.finalize(post, claim), { status: 'published' });
-  };
-  const createDraft = () => steps.create(content);
-  const createDue = () => steps.create({ ...content, schedule_in_minutes: 0 });
-  return { steps, createDraft, createDue, publish };
-}
-
-test.serial(
-  'from its due time to its end, a post takes 14 statements, prepared but for its transaction',
-  async (t) => {
-    const { createDue, publish } = await publishing(t);
-    await publish(await createDue()); // The first post to a server creates the server's slots.
-    const post = await createDue();
-    const statements = await statementsOf(() => publish(post));
-    const texts = statements.map(({ text, values }) => (values.length > 0 ? 'prepared' : text));
-    const others = texts.filter((text) => text !== 'prepared');
-    t.deepEqual(others, ['begin', 'commit']);
-    t.is(texts.length, 14);
-  },
-);
-
 test.serial(
   'one statement stores a post and counts those of its workspace with an index, also where two workspaces have nearly all',
   async (t) => {
@@ -273,28 +240,3 @@ test.serial(
     }
   },
 );
-
-test.serial('no statement of a post is planned again at every call', async (t) => {
-  const { steps, createDraft, createDue, publish } = await publishing(t);
-  for (let round = 0; round < 20; round += 1) {
-    await steps.show(await createDraft());
-    await publish(await createDue());
-  }
-
-  // The pool hands out the connection that was released last, so this reads the one that ran the statements.
-  const plans = await steps.deps.orm.em
-    .fork()
-    .execute<{ statement: string; custom_plans: string }[]>(
-      'select statement, custom_plans from pg_prepared_statements',
-    );
-  for (const part of ['insert into posts', 'update posts set status', 'insert into events']) {
-    t.true(
-      plans.some(({ statement }) => statement.includes(part)),
-      part,
-    );
-  }
-
-  // PostgreSQL plans the first five runs for their values, and then decides.
-  const planned = plans.filter(({ custom_plans: custom }) => Number(custom) > 5);
-  t.deepEqual(planned, []);
-});

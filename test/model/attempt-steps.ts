@@ -26,9 +26,6 @@ export function* attemptSteps(state: State, bounds: Bounds, slot: 0 | 1): Genera
     isCalm: true,
   });
   switch (attempt.at) {
-    case 'read':
-      yield calm('begins', begin(state, slot, attempt));
-      break;
     case 'begun':
       yield calm(...advance(state, bounds, slot, attempt));
       break;
@@ -50,38 +47,26 @@ export function* attemptSteps(state: State, bounds: Bounds, slot: 0 | 1): Genera
   }
 }
 
-/**
- * Temporal starts an attempt, which reads the post and begins. Two statements, but one step: the second compares the
- * post's revision.
- */
-export function startAttempt(state: State, { faults }: Bounds): State {
+/** Temporal starts an attempt, which reads the post. Its first intent compares the post's revision. */
+export function startAttempt(state: State): State {
   const isUnderWay = state.channel === 'publishing' || state.channel === 'retrying';
   const isCancelled = state.status === 'draft' && isUnderWay;
   const last = Math.max(...state.ledger.map(({ run }) => run));
   const attempt: Attempt = {
-    at: 'read',
+    at: 'begun',
     run: isCancelled && state.ledger.length > 0 ? last : state.run,
+    revision: state.revision,
     text: state.text,
+    hasSent: false,
     isForbidden: false,
-    isPublishing: state.status === 'publishing',
     isCancelled,
     view: state.ledger,
     finding: null,
     isStale: false,
   };
-  if (isFinal(state.channel) || !(attempt.isPublishing || isCancelled)) {
-    return end(state, 0);
-  }
-
-  return faults.includes('ignores a concurrent cancel')
-    ? put(state, 0, attempt)
-    : begin(state, 0, attempt);
-}
-
-function begin(state: State, slot: 0 | 1, attempt: Attempt): State {
-  return ['scheduled', 'publishing', 'retrying'].includes(state.channel)
-    ? put({ ...state, channel: 'publishing' }, slot, { ...attempt, at: 'begun' })
-    : end(state, slot);
+  return isFinal(state.channel) || !(state.status === 'publishing' || isCancelled)
+    ? end(state, 0)
+    : put(state, 0, attempt);
 }
 
 /** The next step for the attempt's view of the ledger: open parts first, then missing ones. */
@@ -110,9 +95,11 @@ function advance(state: State, bounds: Bounds, slot: 0 | 1, attempt: Attempt): [
   }
 
   const marked =
-    rows.length === 0 ? markNew(state, bounds, attempt) : markKnown(state, attempt, remaining[0]);
+    rows.length === 0
+      ? markNew(state, bounds, attempt)
+      : markKnown(state, bounds, attempt, remaining[0]);
   return marked
-    ? ['marks', put(marked, slot, { ...attempt, at: 'marked', view: marked.ledger })]
+    ? ['marks', put(marked, slot, { ...attempt, at: 'marked', hasSent: true, view: marked.ledger })]
     : ['is superseded', drop(state, slot)];
 }
 
@@ -184,9 +171,9 @@ function fail(state: State, slot: 0 | 1, attempt: Attempt): State {
       ? { kind: 'give_up', code: attempt.isCancelled ? 'cancelled' : 'content_refused' }
       : { kind: 'retry', atMs: 0, counts: true },
   });
-  const isUnderWay = state.channel === 'publishing' || state.channel === 'retrying';
+  const isOpen = ['scheduled', 'publishing', 'retrying'].includes(state.channel);
   const channel = fate === 'retry' ? 'retrying' : fate === 'cancelled' ? 'failed' : fate;
-  const to: State = isUnderWay ? { ...state, channel } : state;
+  const to: State = isOpen ? { ...state, channel } : state;
   if (fate === 'retry') {
     return drop(to, slot);
   }

@@ -84,16 +84,17 @@ function keyOf(state: State): string {
       claimed: workflow.claimed === null ? null : workflow.claimed - revision,
     },
     ledger: rows(ledger),
-    attempts: attempts.map((attempt) => attempt && withRows(attempt, rows)),
+    attempts: attempts.map((attempt) => attempt && keyOfAttempt(attempt, revision, rows)),
     ...(state.backup && { revision, synced }),
   });
   return hash('sha1', text, 'base64');
 }
 
-const withRows = (
-  { view, ...attempt }: Attempt,
+const keyOfAttempt = (
+  { view, revision: known, ...attempt }: Attempt,
+  revision: number,
   rows: (view: readonly Row[]) => unknown,
-): unknown => [attempt, rows(view)];
+): unknown => [attempt, known === revision, rows(view)];
 
 export type Explored = {
   readonly states: number;

@@ -3,6 +3,7 @@ import {
   isFinal,
   isOut,
   rowsThatCount,
+  type Attempt,
   type Bounds,
   type Row,
   type State,
@@ -43,9 +44,9 @@ function cancel(state: State): State | null {
   const goesOn = rows.some(isOpen) || (rows.length > 0 && rows.every(isOut));
   const channel = goesOn ? 'retrying' : rows.some(isOut) ? 'failed' : 'draft';
   const isSent = state.channel === 'publishing' || isFinal(state.channel);
-  // A part that is being sent or in doubt is counted in the response and may go out.
+  // An attempt that sends is counted in the response and ends.
   return {
-    ...(channel !== 'retrying' && !isSent ? forbidOlder(state) : state),
+    ...forbidOlder(state, channel === 'retrying' || isSent),
     status: 'draft',
     isDue: false,
     revision: state.revision + 1,
@@ -53,19 +54,15 @@ function cancel(state: State): State | null {
   };
 }
 
-/** Attempts that began before this must not send. */
-const forbidOlder = (state: State): State => {
+/** Attempts that began before this must not send. @param endsSends Whether those that have sent something may. */
+const forbidOlder = (state: State, endsSends = false): State => {
+  const forbid = (attempt: Attempt | null) =>
+    attempt && { ...attempt, isForbidden: attempt.isForbidden || !(endsSends && attempt.hasSent) };
   const [first, second] = state.attempts;
-  return {
-    ...state,
-    attempts: [
-      first && { ...first, isForbidden: true },
-      second && { ...second, isForbidden: true },
-    ],
-  };
+  return { ...state, attempts: [forbid(first), forbid(second)] };
 };
 
-function schedule(state: State, { parts, faults }: Bounds, text: number): State | null {
+function schedule(state: State, { parts }: Bounds, text: number): State | null {
   const { status, channel, ledger } = state;
   const isLive = ledger.some((row) => row.state === 'sent' || (isOpen(row) && parts > 1));
   const isUnderWay = channel === 'publishing' || channel === 'retrying';
@@ -78,8 +75,6 @@ function schedule(state: State, { parts, faults }: Bounds, text: number): State 
     return null; // The text of a live part cannot change.
   }
 
-  const hasBegun = isUnderWay || ledger.some(({ run }) => run === state.run);
-  const isNew = status === 'draft' && (hasBegun || !faults.includes('keeps the run'));
   return {
     ...(text !== state.text && !isUnderWay ? forbidOlder(state) : state),
     status: 'scheduled',
@@ -87,7 +82,7 @@ function schedule(state: State, { parts, faults }: Bounds, text: number): State 
     isDue: false,
     isOver: false,
     revision: state.revision + 1,
-    run: isNew ? state.run + 1 : state.run,
+    run: status === 'draft' ? state.run + 1 : state.run,
     channel: channel === 'publishing' ? channel : 'scheduled',
   };
 }

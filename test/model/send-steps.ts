@@ -18,12 +18,30 @@ export const newRows = (parts: number, { run, text }: Attempt): Row[] =>
     return { run, part, text, state: 'ready', send: 0, mayLand: false };
   });
 
+/** The first intent of an attempt starts it: the channel becomes `publishing`. Later ones need only the same run. */
+function started(state: State, { faults }: Bounds, attempt: Attempt): State | null {
+  const { channel, status, revision, run } = state;
+  const isSame =
+    faults.includes('ignores a concurrent cancel') ||
+    (status === 'publishing' && revision === attempt.revision);
+  const maySend = attempt.hasSent
+    ? channel === 'publishing' && run === attempt.run
+    : isSame && ['scheduled', 'publishing', 'retrying'].includes(channel);
+  return maySend ? { ...state, channel: 'publishing' } : null;
+}
+
 /** The first intent inserts the rows of all parts. */
-export function markNew(state: State, { parts }: Bounds, attempt: Attempt): State | null {
+export function markNew(from: State, bounds: Bounds, attempt: Attempt): State | null {
+  const state = started(from, bounds, attempt);
+  const { parts } = bounds;
+  if (state === null) {
+    return null;
+  }
+
   const isTaken = state.ledger.some(
     (row) => row.run >= attempt.run || row.state === 'sending' || row.state === 'sent',
   );
-  if (state.channel !== 'publishing' || state.run !== attempt.run || isTaken) {
+  if (isTaken) {
     return null;
   }
 
@@ -34,14 +52,21 @@ export function markNew(state: State, { parts }: Bounds, attempt: Attempt): Stat
 }
 
 /** The intent of a later part, or of one that was refused or not sent before. */
-export function markKnown(state: State, attempt: Attempt, next: Row | undefined): State | null {
+export function markKnown(
+  from: State,
+  bounds: Bounds,
+  attempt: Attempt,
+  next: Row | undefined,
+): State | null {
+  const state = started(from, bounds, attempt);
+  if (state === null) {
+    return null;
+  }
   const index = state.ledger.findIndex((row) => row.run === next?.run && row.part === next.part);
   const row = state.ledger[index];
   const fits =
     row !== undefined &&
-    state.channel === 'publishing' &&
     (row.state === 'ready' || row.state === 'refused') &&
-    state.run === attempt.run &&
     !state.ledger.some(
       (other) =>
         other !== row &&

@@ -14,10 +14,8 @@ export type Bounds = {
 };
 
 export type Fault =
-  /** An attempt begins with the state that it read before its statement waited for a cancel. */
+  /** The first intent of an attempt does not compare the post with what the attempt read. */
   | 'ignores a concurrent cancel'
-  /** A rescheduled draft stays in the cancelled run, unless the ledger has rows of that run. */
-  | 'keeps the run'
   /** Only the post's own workflow reconciles a cancelled send. */
   | 'leaves a cancelled send'
   /** A keyed network is sent to again at once, because an equal key makes no second post. */
@@ -94,12 +92,14 @@ export type Workflow = {
 
 /** An attempt on the channel. Its values may be stale. */
 export type Attempt = {
-  readonly at: 'read' | 'begun' | 'looked' | 'marked' | 'answered' | 'failing';
+  readonly at: 'begun' | 'looked' | 'marked' | 'answered' | 'failing';
   readonly run: number;
+  readonly revision: number;
   readonly text: number;
+  /** It has sent something, so a cancel lets it finish. */
+  readonly hasSent: boolean;
   /** A cancel since the read forbids any further send of this text. */
   readonly isForbidden: boolean;
-  readonly isPublishing: boolean;
   /** The post was cancelled while the channel was being sent: open parts are reconciled. */
   readonly isCancelled: boolean;
   /** The ledger at the last read. */

@@ -25,7 +25,7 @@ export function* workflowSteps(state: State, bounds: Bounds): Generator<Step> {
   } else if (state.attempts[0] === null && !workflow.isDone) {
     const to = workflow.isStopped
       ? { ...state, workflow: { ...workflow, isDone: true } }
-      : startAttempt(state, bounds);
+      : startAttempt(state);
     yield { name: 'attempt starts', to, isCalm: true };
   } else if (workflow.isDone) {
     const to = workflow.isStopped ? askAgain(state, workflow) : finalize(state, workflow);

@@ -117,7 +117,7 @@ test('a post is retried only on the reconnected channel', async (t) => {
 
   const after = await show(post);
   t.is(after.status, 'publishing');
-  t.like(after.channels[0], { channel_id: lost, status: 'scheduled', error_code: null });
+  t.like(after.channels[0], { channel_id: lost, status: 'publishing', error_code: null });
   t.deepEqual(after.channels.slice(1), before.slice(1));
 });
 

@@ -138,7 +138,7 @@ test('a retry sends to the failed channels only, not to published and unconfirme
   });
   t.deepEqual(post.channels[0], before.channels[0]);
   t.deepEqual(post.channels[2], before.channels[2]);
-  t.like(post.channels[1], { status: 'scheduled', retry_at: null });
+  t.like(post.channels[1], { status: 'publishing', retry_at: null });
 });
 
 test('a retry of a post that failed everywhere sends to all of its channels', async (t) => {

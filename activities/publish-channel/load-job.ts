@@ -1,12 +1,5 @@
 import { sql } from 'kysely';
-import { isOpenChannel, publishingValues } from '../../db/channel-status.ts';
-import {
-  countingRows,
-  entriesOf,
-  lastRun,
-  type EntryRow,
-  type LedgerEntry,
-} from '../../db/ledger/entries.ts';
+import { countingRows, lastRun } from '../../db/ledger/entries.ts';
 import type { LedgerOf } from '../../db/ledger/parts.ts';
 import { dueAt } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
@@ -68,44 +61,3 @@ const selectJob = ({ postId, ...of }: PublishRequest) => sql`
 
 const runOf = (of: LedgerOf) =>
   sql`case p.status when 'draft' then coalesce(${lastRun(of)}, p.run) else p.run end`;
-
-/** An empty ledger is one row without an entry. */
-type Row = EntryRow | { readonly id: null };
-
-/**
- * Starts the attempt: from this moment a cancel lets the channel finish. No attempt starts for a post that is not
- * publishing: it was cancelled, or it waits for another time. The revision check keeps content older than the newest
- * edit from being sent.
- *
- * @returns the ledger at that moment, or null if the attempt must not start. Another attempt may write to the ledger at
- * any time, so every later write checks again.
- */
-export async function startAttempt(
-  deps: ActivityDeps,
-  job: PublishJob,
-): Promise<readonly LedgerEntry[] | null> {
-  const rows = await query(
-    deps.orm.em.fork(),
-    sql<Row>`
-      with ${lockedPost(job)},
-      started as (
-        update post_channels pc set ${publishingValues} from post p
-        where pc.id = ${job.postChannelId} and pc.workspace_id = ${job.workspaceId} and pc.post_id = p.id
-          and ${isOpenChannel}
-        returning pc.id)
-      select ledger.* from started left join (${countingRows(job, job.run)}) ledger on true order by ledger.part`,
-  );
-  const entries = rows.filter((row): row is EntryRow => row.id !== null);
-  return rows.length === 0 ? null : entriesOf(job, entries);
-}
-
-/**
- * SQL, part `post` of a statement: the post if it is unchanged since the job was read, locked before its channel.
- * Without the lock, a statement that waits for the channel would combine the new channel with the old post, which may
- * have been cancelled, edited and scheduled again meanwhile. A channel of a cancelled post starts too, to be reconciled.
- */
-export const lockedPost = ({ workspaceId, postId, revision, isCancelled }: PublishJob) =>
-  sql`post as materialized (
-    select id from posts
-    where id = ${postId} and workspace_id = ${workspaceId} and status = ${isCancelled ? 'draft' : 'publishing'}
-      and revision = ${revision} for share)`;
