@@ -4,10 +4,10 @@ import { hasOpenPart } from '../db/ledger/parts.ts';
 import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
-import { recordEvent } from '../db/record-event.ts';
+import { eventWithDeliveries, startedDeliveries } from '../db/record-event.ts';
 import { lockPost } from '../db/repositories/posts.ts';
 import { doubtLostResult } from '../db/restore-counter.ts';
-import { sumMetrics } from '../db/sum-metrics.ts';
+import { summedMetrics } from '../db/sum-metrics.ts';
 import { stopPost } from '../domain/channel-changes.ts';
 import type { PostView } from '../domain/post-view.ts';
 import {
@@ -148,18 +148,22 @@ async function endPost(
   }
 
   const status = statusOfBegunPost(channels);
-  await setStatus(em, scope, status, now);
-  await sumMetrics(em, scope.workspaceId, [scope.postId]);
   // Same content as the updated row, without reading it again.
   const outcome = outcomeOf(status, channels);
   const post: PostView = { ...view, status, outcome, updated_at: now.toISOString() };
-  const deliveryIds = await recordEvent(em, {
-    workspaceId: scope.workspaceId,
-    type,
-    data: { post },
-    final: { postId: scope.postId, run },
-  });
-  return { end: endOfPost(view), deliveryIds };
+  const { workspaceId, postId } = scope;
+  const event = { workspaceId, type, data: { post }, final: { postId, run } };
+  const started = await query(
+    em,
+    sql<{ id: string }>`
+      with ended as (
+        update posts set status = ${status}, updated_at = ${now}
+        where id = ${postId} and workspace_id = ${workspaceId}),
+      ${summedMetrics(workspaceId, [postId])},
+      ${eventWithDeliveries({ event })}
+      ${startedDeliveries}`,
+  );
+  return { end: endOfPost(view), deliveryIds: started.map(({ id }) => id) };
 }
 
 /** @throws Error if the post does not exist, which cannot happen under its lock. */
@@ -174,14 +178,6 @@ async function loadLocked(
   }
 
   return view;
-}
-
-async function setStatus(em: Em, scope: Scope, status: PostStatus, now: Date): Promise<void> {
-  await query(
-    em,
-    sql`update posts set status = ${status}, updated_at = ${now}
-      where id = ${scope.postId} and workspace_id = ${scope.workspaceId}`,
-  );
 }
 
 /** The deliveries of final events, including deliveries whose workflow runs already: a second start is refused. */

@@ -8,7 +8,7 @@ import { newId } from './new-id.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
 import { quotaIfRoom, takeQuota, type QuotaHolder } from './quotas.ts';
-import { eventBody, eventWithDeliveries } from './record-event.ts';
+import { eventWithDeliveries } from './record-event.ts';
 import { sameText } from './same-text.ts';
 
 // The statement that stores a post. Plain SQL takes a fifth of the time of entities.
@@ -64,22 +64,17 @@ export async function insertPost(
       post as (${postRow(post)}),
       channels as (${channelRows(owner.workspaceId, post)}),
       audit as (${insertAudit(owner, 'post.created', sql`(select ${newId()}::uuid, id from post)`)})
-      ${post.view ? sql`, ${scheduledEvent(owner.workspaceId, post.view, post.createdAt)}` : sql``}
+      ${post.view ? sql`, ${scheduledEvent(owner.workspaceId, post.view)}` : sql``}
     select exists (select from post) as is_stored`;
   const [stored] = await query(em, insertion);
   return stored?.is_stored ?? false;
 }
 
-function scheduledEvent(workspaceId: string, post: PostView, createdAt: Date) {
-  const id = newId();
-  const type = 'post.scheduled';
-  const body = eventBody(id, { workspaceId, type, data: { post }, createdAt });
-  return eventWithDeliveries({
-    event: { id, workspaceId, type, body, createdAt, postId: post.id },
+const scheduledEvent = (workspaceId: string, post: PostView) =>
+  eventWithDeliveries({
+    event: { workspaceId, type: 'post.scheduled', data: { post }, postId: post.id, byOutbox: true },
     onlyWith: sql.table('post'),
-    byOutbox: true,
   });
-}
 
 /** A new draft is stored as synced: it needs no workflow. */
 const firstRevision = 1;

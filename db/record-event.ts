@@ -23,8 +23,7 @@ export type NewEvent = {
 
 /**
  * Stores an event once, as the bytes that every endpoint gets, with a delivery for each subscribed endpoint. Call it in
- * the transaction of the change. The event's time is the database's, and never before an earlier event of the same
- * post.
+ * the transaction of the change.
  *
  * Locks the endpoints until the commit: one that is being deleted gets no delivery, and a caller that enables one finds
  * all events that it missed.
@@ -32,38 +31,15 @@ export type NewEvent = {
  * @returns the ids of the deliveries to start; none if the same final event was stored before.
  */
 export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
-  const { workspaceId, type, data, final, postId = final?.postId, channelId, byOutbox } = event;
-  const [now] = await query<{ at: Date }>(
-    em,
-    sql`select greatest(clock_timestamp(), (
-      select max(created_at) from events
-      where post_id = ${postId ?? null}::uuid and workspace_id = ${workspaceId}::uuid)) as at`,
-  );
-  if (!now) {
-    throw new Error('The database answered without its time.');
-  }
-
-  const id = newId();
-  const createdAt = now.at;
   const started = await query<{ id: string }>(
     em,
-    sql`with ${eventWithDeliveries({
-      event: {
-        id,
-        workspaceId,
-        type,
-        body: eventBody(id, { workspaceId, type, data, createdAt }),
-        createdAt,
-        postId,
-        run: final?.run,
-        channelId,
-      },
-      byOutbox,
-    })}
-      select id from delivery where status = 'pending'`,
+    sql`with ${eventWithDeliveries({ event })} ${startedDeliveries}`,
   );
   return started.map((delivery) => delivery.id);
 }
+
+/** SQL: selects the deliveries to start. */
+export const startedDeliveries = sql`select id from delivery where status = 'pending'`;
 
 /** A request that was sent. */
 type SentTest = {
@@ -73,23 +49,23 @@ type SentTest = {
 };
 
 /**
- * Stores a test event for one endpoint, whatever it subscribes to, with its only attempt, and locks the endpoint.
+ * Stores a test event that one endpoint got, whatever it subscribes to, with its only attempt, and locks the endpoint.
  *
  * @returns the id of the delivery; undefined when the endpoint does not exist.
  */
 export async function recordTest(
   em: Em,
-  event: EventWithDeliveries['event'],
-  endpointId: string,
+  event: NewEvent,
+  sent: Omit<SentEvent, 'state'>,
   { durationMs, status, error }: SentTest,
 ): Promise<string | undefined> {
   const state = sql`${error === null ? 'delivered' : 'failed'}::text, null::timestamptz, null::text`;
   const [delivery] = await query<{ id: string }>(
     em,
-    sql`with ${eventWithDeliveries({ event, endpointId, state })}
+    sql`with ${eventWithDeliveries({ event, sent: { ...sent, state } })}
       insert into delivery_attempts
         (id, workspace_id, delivery_id, number, created_at, duration_ms, response_status, error)
-      select ${newId()}::uuid, ${event.workspaceId}::uuid, id, 1, ${event.createdAt}::timestamptz, ${durationMs}::int,
+      select ${newId()}::uuid, ${event.workspaceId}::uuid, id, 1, ${sent.createdAt}::timestamptz, ${durationMs}::int,
         ${status}::int, ${error}::text
       from delivery returning delivery_id as id`,
   );
@@ -113,50 +89,48 @@ export async function recordPostEvent(
 type Expression = RawBuilder<unknown>;
 
 type EventWithDeliveries = {
-  readonly event: {
-    readonly id: string;
-    readonly workspaceId: string;
-    /** An event that endpoints subscribe to, or `webhook.test`. */
-    readonly type: string;
-    /** Result of `eventBody`. */
-    readonly body: string;
-    readonly createdAt: Date;
-    readonly postId?: string | undefined;
-    readonly run?: number | undefined;
-    readonly channelId?: string | undefined;
-  };
+  /** Its type is one that endpoints subscribe to, or `webhook.test`. */
+  readonly event: NewEvent;
   /** Part of the statement that must have a row, or no event is stored: `sql.table('post')`. */
   readonly onlyWith?: Expression;
-  /** The only endpoint that gets it. Default: all that subscribe to its type. */
-  readonly endpointId?: string;
-  readonly byOutbox?: true | undefined;
-  /** SQL: status, next attempt and error of each delivery. */
-  readonly state?: Expression;
+  /** The event as its only endpoint got it already, and SQL: status, next attempt and error of that delivery. */
+  readonly sent?: SentEvent;
+};
+
+type SentEvent = {
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly body: string;
+  readonly endpointId: string;
+  readonly state: Expression;
 };
 
 /**
- * SQL: `event`, `endpoint` and `delivery` of a statement's `with`. Store an event and a delivery for each endpoint, and
- * lock the endpoints until the commit. Store nothing if the same final event exists. `delivery` has columns `id` and
- * `status`.
+ * SQL: `moment`, `event`, `endpoint` and `delivery` of a statement's `with`. Store an event and a delivery for each
+ * endpoint, and lock the endpoints until the commit. Store nothing if the same final event exists. `delivery` has
+ * columns `id` and `status`. The event's time is the database's, and never before an earlier event of the same post.
  */
 export function eventWithDeliveries({
   event,
   onlyWith,
-  endpointId,
-  byOutbox,
-  state = stateOfNew(event.createdAt),
+  sent,
 }: EventWithDeliveries): RawBuilder<unknown> {
-  const { id, workspaceId, type, body, createdAt, postId, run, channelId } = event;
-  const receives =
-    endpointId === undefined
-      ? sql`(events @> to_jsonb(${type}::text) or events @> to_jsonb(${everyEvent}::text))`
-      : sql`id = ${endpointId}`;
-  const ids = Array.from({ length: endpointId === undefined ? maxEndpoints : 1 }, newId);
-  return sql`event as (
+  const { workspaceId, type, final, postId = final?.postId ?? null, channelId, byOutbox } = event;
+  const id = sent?.id ?? newId();
+  const receives = sent
+    ? sql`id = ${sent.endpointId}`
+    : sql`(events @> to_jsonb(${type}::text) or events @> to_jsonb(${everyEvent}::text))`;
+  const ids = Array.from({ length: sent ? 1 : maxEndpoints }, newId);
+  const at = sent
+    ? sql`${sent.createdAt}::timestamptz`
+    : sql`date_trunc('milliseconds', greatest(clock_timestamp(), (
+        select max(created_at) from events where post_id = ${postId}::uuid and workspace_id = ${workspaceId}::uuid)))`;
+  return sql`moment as materialized (select ${at} as at),
+    event as (
       insert into events (id, workspace_id, type, body, post_id, run, channel_id, created_at)
-      select ${id}::uuid, ${workspaceId}::uuid, ${type}::text, ${body}::text,
-        ${postId ?? null}::uuid, ${run ?? null}::int, ${channelId ?? null}::uuid, ${createdAt}::timestamptz
-      ${onlyWith ? sql`from ${onlyWith}` : sql``}
+      select ${id}::uuid, ${workspaceId}::uuid, ${type}::text, ${sent ? sql`${sent.body}::text` : bodyAtMoment(id, event)},
+        ${postId}::uuid, ${final?.run ?? null}::int, ${channelId ?? null}::uuid, moment.at
+      from moment ${onlyWith ? sql`, ${onlyWith}` : sql``}
       on conflict (post_id, run) do nothing returning id),
     endpoint as materialized (
       select id, disabled_at is not null as disabled from webhook_endpoints
@@ -164,32 +138,31 @@ export function eventWithDeliveries({
     delivery as (
       insert into deliveries
         (id, workspace_id, endpoint_id, event_id, created_at, synced_round, status, next_attempt_at, error)
-      select made.id, ${workspaceId}::uuid, endpoint.id, event.id, ${createdAt}::timestamptz,
-        case when disabled then 1 else ${byOutbox ? 0 : 1}::int end, ${state}
-      from event, (select *, row_number() over (order by id) as number from endpoint) endpoint
+      select made.id, ${workspaceId}::uuid, endpoint.id, event.id, moment.at,
+        case when disabled then 1 else ${byOutbox ? 0 : 1}::int end, ${sent?.state ?? stateOfNew}
+      from moment, event, (select *, row_number() over (order by id) as number from endpoint) endpoint
       join unnest(${ids}::uuid[]) with ordinality as made (id, number) using (number)
       returning id, status)`;
 }
 
-/**
- * Deliveries for a disabled endpoint are stored as failed, so that the owner sees them and can replay them.
- *
- * @param at The event's time.
- */
-const stateOfNew = (at: Date): Expression =>
-  sql`case when disabled then 'failed' else 'pending' end,
-    case when disabled then null else ${at}::timestamptz end,
-    case when disabled then 'endpoint_disabled' end`;
+/** Deliveries for a disabled endpoint are stored as failed, so that the owner sees them and can replay them. */
+const stateOfNew = sql`case when disabled then 'failed' else 'pending' end,
+  case when disabled then null else moment.at end, case when disabled then 'endpoint_disabled' end`;
+
+type EventBody = Pick<NewEvent, 'workspaceId' | 'type' | 'data'>;
 
 /** Bytes of an event as every endpoint gets them (docs/guides/webhooks.md, What arrives). */
-export const eventBody = (
-  id: string,
-  event: Pick<NewEvent, 'workspaceId' | 'type' | 'data'> & { readonly createdAt: Date },
-): string =>
-  JSON.stringify({
-    id,
-    type: event.type,
-    created_at: event.createdAt.toISOString(),
-    workspace_id: event.workspaceId,
-    data: event.data,
-  });
+export const eventBody = (id: string, event: EventBody & { readonly createdAt: Date }): string =>
+  bodyAround(id, event).join(event.createdAt.toISOString());
+
+/** SQL: the same with the time of `moment`. */
+function bodyAtMoment(id: string, event: EventBody): Expression {
+  const [head, tail] = bodyAround(id, event);
+  return sql`${head}::text || to_char(moment.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || ${tail}::text`;
+}
+
+/** The body before and after its time. */
+const bodyAround = (id: string, { type, workspaceId, data }: EventBody): [string, string] => [
+  `${JSON.stringify({ id, type }).slice(0, -1)},"created_at":"`,
+  `",${JSON.stringify({ workspace_id: workspaceId, data }).slice(1)}`,
+];

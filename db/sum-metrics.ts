@@ -16,30 +16,36 @@ export async function sumMetrics(
   workspaceId: string,
   postIds: readonly string[],
 ): Promise<void> {
+  await query(em, sql`with ${summedMetrics(workspaceId, postIds)} select 1`);
+}
+
+/** SQL: the same as `sums`, `gone` and `summed` of a statement's `with`. The statement must not change the channels. */
+export function summedMetrics(
+  workspaceId: string,
+  postIds: readonly string[],
+): RawBuilder<unknown> {
   const [first, ...others] = postIds;
   // One plan serves each number of rows only if it is known to be one.
   const among = others.length === 0 ? sql`= ${first}::uuid` : sql`= any(${postIds}::uuid[])`;
-  await query(
-    em,
-    sql`with sums as materialized (
-        select pc.post_id, scope, pc.workspace_id, min(pc.published_at) as published_at, count(*) as channels,
-          count(*) filter (where pc.metrics_updated_at is null) as unread,
-          count(pc.metrics->>'impressions') as with_impressions, ${sumOf('impressions')} as impressions,
-          ${sumOf('likes')} as likes, ${sumOf('comments')} as comments, ${sumOf('shares')} as shares, ${sumOf('saves')} as saves
-        from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-        cross join unnest(array['all', c.platform, c.id::text]) as scope
-        where pc.post_id ${among} and pc.workspace_id = ${workspaceId}
-          and pc.status = 'published' and pc.published_at is not null
-        group by pc.post_id, scope, pc.workspace_id),
-      gone as (
-        delete from post_metrics pm where pm.post_id ${among} and pm.workspace_id = ${workspaceId}
-          and not exists (select from sums where sums.post_id = pm.post_id and sums.scope = pm.scope))
+  return sql`sums as materialized (
+      select pc.post_id, scope, pc.workspace_id, min(pc.published_at) as published_at, count(*) as channels,
+        count(*) filter (where pc.metrics_updated_at is null) as unread,
+        count(pc.metrics->>'impressions') as with_impressions, ${sumOf('impressions')} as impressions,
+        ${sumOf('likes')} as likes, ${sumOf('comments')} as comments, ${sumOf('shares')} as shares, ${sumOf('saves')} as saves
+      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      cross join unnest(array['all', c.platform, c.id::text]) as scope
+      where pc.post_id ${among} and pc.workspace_id = ${workspaceId}
+        and pc.status = 'published' and pc.published_at is not null
+      group by pc.post_id, scope, pc.workspace_id),
+    gone as (
+      delete from post_metrics pm where pm.post_id ${among} and pm.workspace_id = ${workspaceId}
+        and not exists (select from sums where sums.post_id = pm.post_id and sums.scope = pm.scope)),
+    summed as (
       insert into post_metrics (post_id, scope, workspace_id, published_at, channels, unread, with_impressions,
         impressions, likes, comments, shares, saves)
       select post_id, scope, workspace_id, published_at, channels, unread, with_impressions,
         impressions, likes, comments, shares, saves from sums
       on conflict (post_id, scope) do update set published_at = excluded.published_at, channels = excluded.channels,
         unread = excluded.unread, with_impressions = excluded.with_impressions, impressions = excluded.impressions,
-        likes = excluded.likes, comments = excluded.comments, shares = excluded.shares, saves = excluded.saves`,
-  );
+        likes = excluded.likes, comments = excluded.comments, shares = excluded.shares, saves = excluded.saves)`;
 }

@@ -28,9 +28,9 @@ export async function testEndpoint(
   const endpoint = await findEndpoint(deps.orm.em.fork(), workspaceId, id);
   const { url } = endpoint;
   const createdAt = deps.now();
-  const event = { workspaceId, type: 'webhook.test', createdAt } as const;
+  const event = { workspaceId, type: 'webhook.test', data: { webhook: { id, url } } } as const;
   const eventId = newId();
-  const body = eventBody(eventId, { ...event, data: { webhook: { id, url } } });
+  const body = eventBody(eventId, { ...event, createdAt });
   const result = await sendWebhook(
     deps.egress,
     { url, eventId, eventType: event.type, body },
@@ -38,9 +38,10 @@ export async function testEndpoint(
     (sealed) => deps.sealer.open(sealed, signingSecretPurpose(id)),
     createdAt,
   );
+  const sent = { id: eventId, createdAt, body, endpointId: id };
   const delivery = await deps.orm.em.fork().transactional(async (em) => {
     await recordAudit(em, actor, 'webhook.tested', id);
-    const stored = await recordTest(em, { ...event, id: eventId, body }, id, result);
+    const stored = await recordTest(em, event, sent, result);
     if (stored === undefined) {
       throw unknownEndpoint(id); // It was deleted meanwhile.
     }

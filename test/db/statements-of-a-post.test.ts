@@ -29,8 +29,8 @@ async function publishing(t: ExecutionContext, channels = 1) {
 }
 
 for (const [channels, count] of [
-  [1, 13],
-  [5, 25],
+  [1, 10],
+  [5, 22],
 ] as const) {
   const what = `a post on ${channels} ${channels === 1 ? 'channel' : 'channels'} takes ${count} statements`;
   test.serial(
