@@ -13,7 +13,7 @@ import {
 } from '../../domain/json-schema.ts';
 import { platforms } from '../../networks/registry.ts';
 import { sortKeys } from '../../services/analytics/load-analytics.ts';
-import { refreshStates } from '../../services/analytics/refresh-metrics.ts';
+import { refreshStates } from '../../db/analytics/mark-due.ts';
 import { bodyTruncated } from '../posts/schemas.ts';
 
 const number = { type: 'number' } as const;

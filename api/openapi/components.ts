@@ -12,7 +12,7 @@ import {
 } from '../../domain/statuses.ts';
 import { disabledReasons } from '../../domain/webhook-deliveries.ts';
 import { platforms } from '../../networks/registry.ts';
-import { refreshStates } from '../../services/analytics/refresh-metrics.ts';
+import { refreshStates } from '../../db/analytics/mark-due.ts';
 import { metricFields, postAnalyticsSchema, sums } from '../analytics/schemas.ts';
 import { channelSchema, editChannelSchema } from '../channels/schemas.ts';
 import { errorSchema } from '../http/errors.ts';

@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { CompiledQuery } from 'kysely';
-import {
-  loadAnalytics,
-  readFromIndex,
-  type Selection,
-} from '../../services/analytics/load-analytics.ts';
+import { readFromIndex, type Selection } from '../../db/analytics/posts.ts';
+import { loadAnalytics } from '../../services/analytics/load-analytics.ts';
 import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Em, type Orm } from '../../db/orm.ts';
 import { createSealer } from '../../runtime/secrets.ts';

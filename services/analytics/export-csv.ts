@@ -1,23 +1,11 @@
 import { Readable } from 'node:stream';
-import { sql, type RawBuilder } from 'kysely';
+import { selectCsvRows, type CsvRow } from '../../db/analytics/csv.ts';
+import type { Filter } from '../../db/analytics/filter.ts';
 import type { Orm } from '../../db/orm.ts';
-import { queryPlanned } from '../../db/query.ts';
-import { cutTexts } from '../../db/load-post-view.ts';
 import { AppError } from '../../domain/errors.ts';
 import { metricNames } from '../../networks/network.ts';
 import type { ServiceDeps } from '../deps.ts';
-import {
-  daysAsked,
-  filterOf,
-  isListed,
-  matchesFilter,
-  metricsOf,
-  type Filter,
-  type PublishedSearch,
-} from './selection.ts';
-
-/** Posts per page in memory. */
-const postsAtOnce = 500;
+import { daysAsked, filterOf, metricsOf, type PublishedSearch } from './selection.ts';
 
 const columns = [
   'post_id',
@@ -32,22 +20,6 @@ const columns = [
   'metrics_updated_at',
   'gone_at',
 ] as const;
-
-type Row = {
-  readonly post_id: string;
-  /** The post's time; a channel may have published later. */
-  readonly key_at: Date;
-  readonly published_at: Date;
-  readonly channel_id: string;
-  readonly platform: string;
-  readonly handle: string;
-  readonly url: string | null;
-  readonly body: string | null;
-  readonly thread: readonly string[] | null;
-  readonly metrics: Readonly<Record<string, unknown>> | null;
-  readonly metrics_updated_at: Date | null;
-  readonly gone_at: Date | null;
-};
 
 type Order = 'asc' | 'desc';
 
@@ -102,10 +74,10 @@ async function* pagesOf(
   assertStillAllowed: () => Promise<void>,
 ): AsyncGenerator<string> {
   yield line([...columns]);
-  let last: Row | undefined;
+  let last: CsvRow | undefined;
   do {
     await assertStillAllowed();
-    const rows = await queryPlanned(orm.em.fork(), selectRows(filter, order, last));
+    const rows = await selectCsvRows(orm.em.fork(), filter, order, last);
     last = rows.at(-1);
     if (rows.length > 0) {
       yield rows.map((row) => line(cellsOf(row))).join('');
@@ -113,7 +85,7 @@ async function* pagesOf(
   } while (last);
 }
 
-function cellsOf(row: Row): (string | number | null)[] {
+function cellsOf(row: CsvRow): (string | number | null)[] {
   const isRead = row.metrics_updated_at !== null;
   const metrics = isRead ? metricsOf(row.metrics ?? {}) : {};
   const { likes = 0, comments = 0, shares = 0, saves = 0 } = metrics;
@@ -148,22 +120,4 @@ function cell(value: string | number | null): string {
   const text = value === null ? '' : String(value);
   const plain = typeof value === 'string' && looksLikeFormula.test(text) ? `'${text}` : text;
   return /[",\r\n]/v.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
-}
-
-function selectRows(filter: Filter, order: Order, last: Row | undefined): RawBuilder<Row> {
-  const [way, beyond] = order === 'asc' ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
-  const rest = last
-    ? sql`and (pm.published_at, pm.post_id) ${beyond} (${last.key_at}::timestamptz, ${last.post_id}::uuid)`
-    : sql``;
-  return sql`
-    with page as materialized (
-      select pm.post_id, pm.published_at from post_metrics pm where ${matchesFilter(filter)} ${rest}
-      order by pm.published_at ${way}, pm.post_id ${way} limit ${postsAtOnce}
-    )
-    select page.post_id, page.published_at as key_at, pc.published_at, pc.channel_id, c.platform, c.handle, pc.url,
-      ${cutTexts}, pc.metrics, pc.metrics_updated_at, pc.gone_at
-    from page join posts p on p.id = page.post_id join post_channels pc on pc.post_id = page.post_id
-      join channels c on c.id = pc.channel_id
-    where ${isListed(filter)}
-    order by page.published_at ${way}, page.post_id ${way}, pc.position, pc.id`;
 }

@@ -1,6 +1,6 @@
 import { sumAllMetrics } from '../../support/sum-all-metrics.ts';
 import test from 'ava';
-import { loadAnalytics, type Selection } from '../../../services/analytics/load-analytics.ts';
+import { loadAnalytics } from '../../../services/analytics/load-analytics.ts';
 import { newId } from '../../../db/new-id.ts';
 import { newClient } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
@@ -271,7 +271,7 @@ test('a month of a large workspace is read from indexes, without a sequential sc
 
   const selection = { workspaceId, sort: 'date', order: 'desc', limit: 50, offset: 0 } as const;
   const published = { begin: begin - 30 * dayMs, end: begin };
-  const plansOf = async (asked: Partial<Selection>): Promise<string[]> => {
+  const plansOf = async (asked: object): Promise<string[]> => {
     const { em: seen, queries } = watched(punctual.orm.em.fork());
     await loadAnalytics(seen, { ...selection, published, ...asked });
     const ofPosts = queries.filter((query) => query.sql.includes('post_metrics'));
