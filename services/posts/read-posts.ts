@@ -66,7 +66,10 @@ export async function assertKnownFilter(
     }
   }
 
-  if (postId !== undefined && (await em.count(Post, { id: postId, workspaceId })) === 0) {
-    throw postNotFound(postId);
+  if (postId !== undefined) {
+    await assertReachesStored(em, holder, postId, 'read');
+    if ((await em.count(Post, { id: postId, workspaceId })) === 0) {
+      throw postNotFound(postId);
+    }
   }
 }
