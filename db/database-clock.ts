@@ -50,9 +50,12 @@ export function createDatabaseClock(
     if (Math.abs(aheadMs - loggedMs) >= notableMs) {
       loggedMs = aheadMs;
       const seconds = Math.round(Math.abs(aheadMs) / 1000);
+      const how = aheadMs < 0 ? 'ahead of' : 'behind';
       log.warn(
         { differenceMs: Math.round(aheadMs) },
-        `this machine's clock is ${seconds} s ${aheadMs < 0 ? 'ahead of' : 'behind'} the database's, which counts`,
+        seconds === 0
+          ? "this machine's clock agrees with the database's again"
+          : `this machine's clock is ${seconds} s ${how} the database's, which counts`,
       );
     }
   };
