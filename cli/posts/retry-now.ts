@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { isUnderWay } from '../../db/channel-status.ts';
 import { query } from '../../db/query.ts';
 import { platforms } from '../../networks/registry.ts';
 import { deadlineMs, hasGrpcCode, type Temporal } from '../../temporal/connect.ts';
@@ -27,7 +28,7 @@ export async function retryNow(
     sql<{ id: string; platform: string }>`
       select distinct pc.post_id as id, c.platform
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-      where pc.status = 'retrying' and ${which} order by pc.post_id`,
+      where ${isUnderWay} and ${which} order by pc.post_id`,
   );
   const temporal = await openTemporal();
   let started = 0;
@@ -42,7 +43,7 @@ export async function retryNow(
   }
 
   return {
-    text: `Started ${started} attempts. Posts with a waiting channel: ${new Set(waiting.map(({ id }) => id)).size}.`,
+    text: `Started ${started} attempts. Posts under way: ${new Set(waiting.map(({ id }) => id)).size}.`,
     data: { started },
   };
 }
