@@ -42,7 +42,7 @@ export async function countLatePosts(
   const [row] = await query<LatePosts>(
     em,
     sql`with late as (
-        select p.id, p.workspace_id, extract(epoch from ${now} - ${dueAt('p')})::int as seconds from posts p
+        select p.id, p.workspace_id, floor(extract(epoch from ${now} - ${dueAt('p')}))::int as seconds from posts p
         where ${isOpenPost('p')} and ${dueAt('p')} < ${now} - ${lateByMs}::int * interval '1 millisecond' ${ofWorkspace}
         order by ${dueAt('p')} limit ${sql.lit(mostPosts)}),
       open as (

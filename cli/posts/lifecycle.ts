@@ -43,7 +43,7 @@ export async function settleOne(
     : 'Its webhooks get its final event when the post ends.';
   const how = [channel?.status, channel?.url, channel?.error].filter(Boolean).join(': ');
   return {
-    text: `Channel ${channelId} is ${oneLine(how)}\nPost ${postId} is ${view?.status}. ${next}`,
+    text: `Channel ${channelId} is ${oneLine(how)}\nPost ${postId} is ${view?.outcome ?? view?.status}. ${next}`,
     data: { post: view },
   };
 }

@@ -1,11 +1,16 @@
 import { sql, type RawBuilder } from 'kysely';
-import { isFailedOrUnconfirmed, isOpenChannel } from '../../db/channel-status.ts';
+import { isFailedOrUnconfirmed, isOpenChannel, shownStatus } from '../../db/channel-status.ts';
 import { countLatePosts, type LatePosts } from '../../db/late-posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { dueAt, isOpenPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import type { ChannelStatus, PostStatus } from '../../domain/statuses.ts';
+import {
+  outcomeOf,
+  type ChannelStatus,
+  type PostStatus,
+  type ShownChannelStatus,
+} from '../../domain/statuses.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
 import { beginning, distance, formatInstant, oneLine, readCount } from '../format.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
@@ -18,6 +23,8 @@ type PostRow = {
   status: PostStatus;
   due_at: Date | null;
   updated_at: Date;
+  /** Of all its channels. */
+  statuses: ShownChannelStatus[];
 };
 
 type ChannelRow = {
@@ -71,6 +78,7 @@ export async function listTroubledPosts(
   { em, now }: CommandDeps,
   values: Values,
 ): Promise<CommandAnswer> {
+  const at = now();
   const kind = kinds[values['overdue'] ? 'overdue' : values['failed'] ? 'failed' : 'unconfirmed'];
   const limit = readCount('limit', values['limit'], 50);
   const workspaceId = values['workspace'];
@@ -82,21 +90,23 @@ export async function listTroubledPosts(
   const found = await query(
     em,
     sql<PostRow>`
-      select p.id, p.workspace_id, p.status, ${due} as due_at, p.updated_at from posts p
-      where ${kind.posts(now())} ${ofWorkspace} order by ${kind.order} limit ${limit + 1}`,
+      select p.id, p.workspace_id, p.status, ${due} as due_at, p.updated_at,
+        array(select ${shownStatus} from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as statuses
+      from posts p
+      where ${kind.posts(at)} ${ofWorkspace} order by ${kind.order} limit ${limit + 1}`,
   );
   const rows = found.slice(0, limit);
   const hasMore = found.length > limit;
   const channels = await channelsOf(em, kind, rows);
   const posts = rows.map((row) => view(row, channels.get(row.id) ?? []));
-  const lines = posts.map((post) => lineOf(post, now().getTime()));
+  const lines = posts.map((post) => lineOf(post, at.getTime()));
   const end = hasMore
     ? `\nThere are more: use --limit ${Math.min(9999, limit * 10)}, or --workspace for one workspace.`
     : '';
   const late =
     kind === kinds.overdue && lines.length > 0
       ? await countLatePosts(em, {
-          now: sql<Date>`${now()}::timestamptz`,
+          now: sql<Date>`${at}::timestamptz`,
           lateByMs: overdueMs,
           workspaceId,
         })
@@ -138,6 +148,7 @@ const view = (post: PostRow, channels: readonly ChannelRow[]) => ({
   id: post.id,
   workspace_id: post.workspace_id,
   status: post.status,
+  outcome: outcomeOf(post.status, post.statuses),
   due_at: formatInstant(post.due_at),
   updated_at: formatInstant(post.updated_at),
   channels: channels.map(({ post_id: _post, retry_at: at, ...row }) => ({
@@ -148,18 +159,28 @@ const view = (post: PostRow, channels: readonly ChannelRow[]) => ({
 
 type PostLine = ReturnType<typeof view>;
 
+const nextAttempt = (at: string, nowMs: number): string =>
+  Date.parse(at) > nowMs
+    ? `next attempt ${at}`
+    : `the next attempt was due ${distance(Date.parse(at) - nowMs)}`;
+
 function lineOf(post: PostLine, nowMs: number): string {
-  const { id, status, due_at: at, workspace_id: workspace } = post;
+  const { id, status, outcome, due_at: at, workspace_id: workspace } = post;
   const late = at === null ? '' : `, due ${at} (${distance(Date.parse(at) - nowMs)})`;
   const lines = post.channels.map((channel) =>
     [
       `    ${channel.channel_id}  ${channel.platform} ${oneLine(channel.handle)}: ${channel.status}`,
-      channel.error_code ?? '',
-      channel.retry_at === null ? '' : `next attempt ${channel.retry_at}`,
-      beginning(channel.error ?? '', 240),
+      // The error of an attempt that is over says nothing of the one under way.
+      ...(channel.status === 'publishing'
+        ? []
+        : [
+            channel.error_code ?? '',
+            channel.retry_at === null ? '' : nextAttempt(channel.retry_at, nowMs),
+            beginning(channel.error ?? '', 240),
+          ]),
     ]
       .filter(Boolean)
       .join('  '),
   );
-  return [`${id}  ${status}${late}  workspace ${workspace}`, ...lines].join('\n');
+  return [`${id}  ${outcome ?? status}${late}  workspace ${workspace}`, ...lines].join('\n');
 }

@@ -4,13 +4,14 @@ import { shownStatus } from '../../db/channel-status.ts';
 import { partsOfPost, type RecordedPart } from '../../db/ledger/parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
+import type { PostStatus, ShownChannelStatus } from '../../domain/statuses.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import type { OperatedPost } from './lifecycle.ts';
 
 export type PostRecordRow = {
   readonly id: string;
   readonly workspace_id: string;
-  readonly status: string;
+  readonly status: PostStatus;
   readonly body: string | null;
   readonly thread: readonly string[] | null;
   readonly files: number;
@@ -33,7 +34,7 @@ export type ChannelRow = {
   readonly state: string;
   /** End of a rate limit of the account or its server, also a past one. */
   readonly parked_until: Date | null;
-  readonly status: string;
+  readonly status: ShownChannelStatus;
   readonly url: string | null;
   readonly error: string | null;
   readonly error_code: string | null;

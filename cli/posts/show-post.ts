@@ -1,6 +1,7 @@
 import type { RecordedPart } from '../../db/ledger/parts.ts';
 import { isOpen } from '../../domain/live-parts.ts';
 import { AppError } from '../../domain/errors.ts';
+import { outcomeOf } from '../../domain/statuses.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
@@ -31,7 +32,7 @@ export async function showPostHistory(
   const workflowId = postWorkflowId(rows.post.id);
   const workflow = { id: workflowId, link: workflowLink(workflowId) };
   const lines = [
-    ...aboutPost(rows.post),
+    ...aboutPost(rows),
     aboutWorkflow(workflow),
     '',
     ...rows.channels.map(aboutChannel),
@@ -41,12 +42,16 @@ export async function showPostHistory(
   return { text: lines.join('\n'), data: { ...asData(rows), workflow, story } };
 }
 
-function aboutPost(post: PostRecordRow): string[] {
+function aboutPost({ post, channels }: PostRecords): string[] {
   const { id, workspace_id: workspace, status, run, revision, synced_revision: synced } = post;
+  const outcome = outcomeOf(
+    status,
+    channels.map((channel) => channel.status),
+  );
   const parts = post.thread === null ? '' : ` (the first of ${post.thread.length} parts)`;
   const files = post.files === 0 ? '' : `, ${post.files} ${post.files === 1 ? 'file' : 'files'}`;
   return [
-    `Post ${id}: ${status}, run ${run}${files}`,
+    `Post ${id}: ${outcome ?? status}, run ${run}${files}`,
     `Workspace ${workspace}`,
     `Text: ${beginning(textOf(post))}${parts}`,
     synced < revision
@@ -62,7 +67,9 @@ function aboutChannel(channel: ChannelRow): string {
   const parked = formatInstant(channel.parked_until);
   return [
     heading + (channel.url === null ? '' : `  ${oneLine(channel.url)}`),
-    ...(channel.error === null ? [] : [`  ${channel.error_code}: ${oneLine(channel.error)}`]),
+    ...(channel.error === null || channel.status === 'publishing'
+      ? []
+      : [`  ${channel.error_code}: ${oneLine(channel.error)}`]),
     ...[channel.warning, channel.sent_warning].flatMap((warning) =>
       warning === null ? [] : [`  Warning: ${oneLine(warning)}`],
     ),
@@ -122,7 +129,7 @@ type Step = { readonly at: string; readonly what: string };
 function timelineOf(rows: PostRecords, now: Date): Step[] {
   const steps = [
     ...ofPost(rows, now),
-    ...ofChannels(rows),
+    ...ofChannels(rows, now),
     ...ofLedger(rows),
     ...ofEvents(rows),
     ...ofDeliveries(rows),
@@ -144,7 +151,7 @@ const ofPost = ({ post }: PostRecords, now: Date): Step[] => [
   ...step(post.retried_at, 'a retry was asked for'),
 ];
 
-const ofChannels = ({ channels }: PostRecords): Step[] =>
+const ofChannels = ({ channels }: PostRecords, now: Date): Step[] =>
   channels.flatMap((channel) => {
     const name = nameOf(channel);
     return [
@@ -152,7 +159,7 @@ const ofChannels = ({ channels }: PostRecords): Step[] =>
       ...step(channel.settled_at, `${name}: settled by a person`),
       ...step(
         channel.retry_at,
-        `${name}: the next attempt, after ${channel.error_code ?? 'a failure'}`,
+        `${name}: the next attempt ${channel.retry_at && channel.retry_at < now ? 'was due' : 'is due'}, after ${channel.error_code ?? 'a failure'}`,
       ),
     ];
   });

@@ -55,6 +55,7 @@ test('an operator cannot retry a post that may be live', async (t) => {
   const before = await show();
   const reason = /^Unconfirmed: .* settle the channel first/v;
   await areRefused(t, adminOf(shared()), [[['post', 'retry', id], 'AppError', reason]]);
+  t.regex((await adminOf(shared()).call('post', 'show', id)).text, /^Post .*: unconfirmed, /v);
   t.deepEqual(await show(), before);
 });
 
@@ -72,7 +73,7 @@ test('a post that an operator settles as not published is sent again by a retry'
       [client.workspaceId],
     );
   const { text, data } = await admin.call(...not);
-  t.regex(text, /is failed: .*A retry sends it\./v);
+  t.regex(text, /is failed: .*A retry sends it\.\nPost .* is failed\./v);
   t.is(data.post.channels[0].error_code, 'not_published');
   network.blind = undefined;
   await admin.call('post', 'retry', id);
