@@ -2071,7 +2071,7 @@ export interface components {
             video?: components["schemas"]["PostListItemVideo"] | null;
             /** @description A difference from the request, as a sentence for people. */
             warning?: string | null;
-            /** @description All warnings about the post and its channels, which `warning` of each has as sentences. */
+            /** @description The warnings about the post, up to 100, and its channels, up to 20 each; the last says how many are left out. `warning` of each has them as sentences. */
             warnings?: components["schemas"]["PostWarning"][];
         };
         ListPostsAnswer: {
@@ -2159,7 +2159,7 @@ export interface components {
             video: components["schemas"]["PostVideo"] | null;
             /** @description A difference from the request, as a sentence for people. */
             warning: string | null;
-            /** @description All warnings about the post and its channels, which `warning` of each has as sentences. */
+            /** @description The warnings about the post, up to 100, and its channels, up to 20 each; the last says how many are left out. `warning` of each has them as sentences. */
             warnings: components["schemas"]["PostWarning"][];
             /** @description The tags, in their order. */
             tags: string[];
@@ -2332,7 +2332,7 @@ export interface components {
             valid: boolean;
             /** @description A warning about the request as a whole, which the post would have in its `warning`. */
             warning: string | null;
-            /** @description All warnings, as the post would have them in its `warnings`. */
+            /** @description All warnings. The post would have the first 100 of them in its `warnings`, and 20 of each channel; the last says how many are left out. */
             warnings: components["schemas"]["PostWarning"][];
             /** @description The channels. */
             channels: components["schemas"]["ValidatedChannel"][];
