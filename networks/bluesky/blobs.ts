@@ -1,3 +1,4 @@
+import { count, having, textUpTo, type Value } from '../../domain/json-schema.ts';
 import { createHash } from 'node:crypto';
 import { cidForRawHash } from '@atproto/lex-data';
 import { fileTypeFromBuffer } from 'file-type';
@@ -6,23 +7,14 @@ import { fileBytes } from '../uploads/file-bytes.ts';
 import { cidSchema } from './client.ts';
 
 /** A file on a server, as a record refers to it. */
-export type Blob = {
-  readonly $type: 'blob';
-  readonly ref: { readonly $link: string };
-  readonly mimeType: string;
-  readonly size: number;
-};
+export const blobSchema = having({
+  $type: { const: 'blob' },
+  ref: having({ $link: cidSchema }),
+  mimeType: textUpTo(255),
+  size: count,
+});
 
-export const blobSchema = {
-  type: 'object',
-  required: ['$type', 'ref', 'mimeType', 'size'],
-  properties: {
-    $type: { const: 'blob' },
-    ref: { type: 'object', required: ['$link'], properties: { $link: cidSchema } },
-    mimeType: { type: 'string', maxLength: 255 },
-    size: { type: 'integer', minimum: 0 },
-  },
-};
+export type Blob = Value<typeof blobSchema>;
 
 /** Enough of a file to detect its type; a PNG says late whether it is animated. */
 const headBytes = 64 * 1024;

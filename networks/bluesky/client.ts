@@ -1,3 +1,4 @@
+import { having, text } from '../../domain/json-schema.ts';
 import type { LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
@@ -85,11 +86,7 @@ export const uploadBlob = (
 };
 
 /** Reads the response of `com.atproto.identity.resolveHandle`. */
-const readDid = answerReader<{ readonly did: string }>({
-  type: 'object',
-  required: ['did'],
-  properties: { did: didSchema },
-});
+const readDid = answerReader(having({ did: didSchema }));
 
 /**
  * Asks a server for the DID of a handle; null when there is none.
@@ -106,14 +103,10 @@ export async function resolveHandle(server: ServerAccess, handle: string): Promi
   return (response.status === 200 && readDid(jsonOf(response))?.did) || null;
 }
 
-type XrpcError = { readonly error: string; readonly message?: string };
-
 /** Reads the body of an error response. */
-export const readXrpcError = answerReader<XrpcError>({
-  type: 'object',
-  required: ['error'],
-  properties: { error: { type: 'string' }, message: { type: 'string' } },
-});
+export const readXrpcError = answerReader(having({ error: text }, { message: text }));
+
+type XrpcError = NonNullable<ReturnType<typeof readXrpcError>>;
 
 /** The XRPC name of an error, such as `ExpiredToken`; empty when the response has none. */
 export const errorName = (response: EgressResponse): string =>

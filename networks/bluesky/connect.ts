@@ -1,4 +1,4 @@
-import { flag, having, type Json } from '../../domain/json-schema.ts';
+import { anything, flag, having, type Json, listOf, text } from '../../domain/json-schema.ts';
 import { pasted } from '../../domain/texts.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
@@ -143,22 +143,12 @@ async function pdsBehind(
   return pds;
 }
 
-type DidDocument = {
-  readonly id: string;
-  readonly service: readonly { readonly id: string; readonly serviceEndpoint?: unknown }[];
-};
-
-const readDidDocument = answerReader<DidDocument>({
-  type: 'object',
-  required: ['id', 'service'],
-  properties: {
+const readDidDocument = answerReader(
+  having({
     id: didSchema,
-    service: {
-      type: 'array',
-      items: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
-    },
-  },
-});
+    service: listOf(having({ id: text }, { serviceEndpoint: anything })),
+  }),
+);
 
 /** The URL of the PDS in a DID's document; null when there is no https URL, or the document is of another DID. */
 function pdsOf(didDoc: unknown, did: string): string | null {
@@ -238,18 +228,10 @@ const didBehind = async (
 export const accountName = (typed: string): string =>
   pasted(typed).replace(/^@/v, '').replace(/\.$/v, '');
 
-type Description = {
-  /** The DID of the server itself. */
-  readonly did: string;
-  readonly blobUploadLimit?: unknown;
-};
+/** Reads the response of `com.atproto.server.describeServer`; `did` is the server itself. */
+const readDescription = answerReader(having({ did: didSchema }, { blobUploadLimit: anything }));
 
-/** Reads the response of `com.atproto.server.describeServer`. */
-const readDescription = answerReader<Description>({
-  type: 'object',
-  required: ['did'],
-  properties: { did: didSchema },
-});
+type Description = NonNullable<ReturnType<typeof readDescription>>;
 
 /**
  * Asks a server for its public description.

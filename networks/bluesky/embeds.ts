@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { AppBskyRichtextFacet, Facet } from '@atproto/api';
-import type { Json } from '../../domain/json-schema.ts';
+import { having, type Json } from '../../domain/json-schema.ts';
 import type { StreamedBody } from '../../runtime/egress/egress.ts';
 import { answerReader, quote } from '../answer.ts';
 import { cardMaker } from '../link-card/card-maker.ts';
@@ -237,11 +237,7 @@ async function uploadMedia(
 }
 
 /** Reads the response of `com.atproto.repo.uploadBlob`. */
-const readUploaded = answerReader<{ readonly blob: Blob }>({
-  type: 'object',
-  required: ['blob'],
-  properties: { blob: blobSchema },
-});
+const readUploaded = answerReader(having({ blob: blobSchema }));
 
 const bodyOf = (bytes: Buffer): StreamedBody => ({
   stream: Readable.from([bytes]),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { having, type Value } from '../../domain/json-schema.ts';
+import { anything, having, type Value } from '../../domain/json-schema.ts';
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote } from '../answer.ts';
 import type { ServerAccess } from '../http.ts';
@@ -30,24 +30,20 @@ export type BlueskyCredentials = Value<typeof credentialsSchema>;
 /** Reads an app password's credentials; null for anything else. */
 const readCredentials = answerReader(credentialsSchema);
 
-export type Login = {
-  readonly did: string;
-  readonly handle: string;
-  readonly accessJwt: string;
-  /** The account's DID document, if the server includes it. */
-  readonly didDoc?: unknown;
-};
-
 /** Reads the response of `com.atproto.server.createSession`. */
-const readLogin = answerReader<Login>({
-  type: 'object',
-  required: ['did', 'handle', 'accessJwt'],
-  properties: {
-    did: didSchema,
-    handle: { type: 'string', minLength: 1, maxLength: 253 },
-    accessJwt: tokenSchema,
-  },
-});
+const readLogin = answerReader(
+  having(
+    {
+      did: didSchema,
+      handle: { type: 'string', minLength: 1, maxLength: 253 },
+      accessJwt: tokenSchema,
+    },
+    /** The account's DID document, if the server includes it. */
+    { didDoc: anything },
+  ),
+);
+
+export type Login = NonNullable<ReturnType<typeof readLogin>>;
 
 /**
  * Signs in with an app password.
@@ -76,19 +72,13 @@ export async function logIn(server: ServerAccess, credentials: BlueskyCredential
 const marginMs = 60_000;
 
 /** The stored part of a login, without the refresh token. */
-export type BlueskySession = { readonly accessJwt: string };
+const sessionSchema = having({ accessJwt: tokenSchema });
 
-const readSession = answerReader<BlueskySession>({
-  type: 'object',
-  required: ['accessJwt'],
-  properties: { accessJwt: tokenSchema },
-});
+export type BlueskySession = Value<typeof sessionSchema>;
 
-const readClaims = answerReader<{ readonly exp: number }>({
-  type: 'object',
-  required: ['exp'],
-  properties: { exp: { type: 'number' } },
-});
+const readSession = answerReader(sessionSchema);
+
+const readClaims = answerReader(having({ exp: { type: 'number' } }));
 
 /** The part of a connection that a session needs. */
 type AccountConnection = ServerAccess &
@@ -159,11 +149,7 @@ export const queryWithSession = <T>(
   );
 
 /** Reads the response of `com.atproto.server.getServiceAuth`. */
-const readServiceToken = answerReader<{ readonly token: string }>({
-  type: 'object',
-  required: ['token'],
-  properties: { token: tokenSchema },
-});
+const readServiceToken = answerReader(having({ token: tokenSchema }));
 
 /**
  * Asks the account's server for a token with which another service may act for the account.

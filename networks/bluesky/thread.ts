@@ -1,10 +1,18 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Json } from '../../domain/json-schema.ts';
+import {
+  anyFields,
+  count,
+  having,
+  listOf,
+  mayHave,
+  text,
+  type Value,
+} from '../../domain/json-schema.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import type { ServerAccess } from '../http.ts';
 import { type Connection, NetworkError, type PreparedPart, type Removal } from '../network.ts';
-import { blobSchema, type Blob } from './blobs.ts';
+import { blobSchema } from './blobs.ts';
 import {
   answerOf,
   cidSchema,
@@ -23,37 +31,30 @@ export const collection = 'app.bsky.feed.post';
 export type StrongRef = { readonly uri: string; readonly cid: string };
 
 /** A complete post, made before the first attempt and stored, so that every attempt writes the same bytes and key. */
-export type PreparedPost = {
-  readonly rkey: string;
-  readonly cid: string;
-  /** The record as it goes to the server. */
-  readonly record: { readonly [key: string]: Json };
-  /** The part's files, in order. Absent in parts that were prepared before posts had files. */
-  readonly blobs?: readonly Blob[];
-  /** Indexes of the files that were re-encoded. */
-  readonly encoded?: readonly number[];
-  /** Indexes of the files that the video service put on the server. */
-  readonly processed?: readonly number[];
-  /** The picture of the link card. */
-  readonly thumb?: Blob;
-  /** What differs from the owner's post. */
-  readonly warnings?: readonly string[];
-};
-
-const read = answerReader<PreparedPost>({
-  type: 'object',
-  required: ['rkey', 'cid', 'record'],
-  properties: {
+const preparedSchema = having(
+  {
     rkey: { type: 'string', pattern: '^[2-7a-z]{13}$' },
     cid: { type: 'string', minLength: 1 },
-    record: { type: 'object' },
-    blobs: { type: 'array', items: blobSchema },
-    encoded: { type: 'array', items: { type: 'integer', minimum: 0 } },
-    processed: { type: 'array', items: { type: 'integer', minimum: 0 } },
-    thumb: blobSchema,
-    warnings: { type: 'array', items: { type: 'string' } },
+    /** The record as it goes to the server. */
+    record: anyFields,
   },
-});
+  {
+    /** The part's files, in order. Absent in parts that were prepared before posts had files. */
+    blobs: listOf(blobSchema),
+    /** Indexes of the files that were re-encoded. */
+    encoded: listOf(count),
+    /** Indexes of the files that the video service put on the server. */
+    processed: listOf(count),
+    /** The picture of the link card. */
+    thumb: blobSchema,
+    /** What differs from the owner's post. */
+    warnings: listOf(text),
+  },
+);
+
+export type PreparedPost = Value<typeof preparedSchema>;
+
+const read = answerReader(preparedSchema);
 
 /** @throws Error for data that this network's `prepare` did not make: a bug, or a foreign row. */
 export function preparedPostOf(part: PreparedPart): PreparedPost {
@@ -92,7 +93,7 @@ export function recordKey(atMs: number, partKey: string): string {
 }
 
 /** Reads the response of `com.atproto.repo.applyWrites`, which is an empty object on older servers. */
-const readWritten = answerReader<object>({ type: 'object' });
+const readWritten = answerReader(anyFields);
 
 /**
  * Writes all posts of a thread, or none of them, in one request.
@@ -135,10 +136,7 @@ export async function writeThread(
 }
 
 /** Reads the response of `com.atproto.repo.deleteRecord`. */
-const readDeleted = answerReader<{ readonly commit?: object }>({
-  type: 'object',
-  properties: { commit: { type: 'object' } },
-});
+const readDeleted = answerReader(mayHave({ commit: anyFields }));
 
 /** Deletes a post. A server that deletes nothing answers without a commit, not with an error. */
 export async function deletePost(connection: Connection, rkey: string): Promise<Removal> {
@@ -195,14 +193,10 @@ function isSameRecord(live: object = {}, sent: object): boolean {
   return isDeepStrictEqual({ ...live, ...untimed }, { ...sent, ...untimed });
 }
 
-type LiveRecord = { readonly cid: string; readonly value?: object };
-
 /** Reads the response of `com.atproto.repo.getRecord`. */
-const readRecord = answerReader<LiveRecord>({
-  type: 'object',
-  required: ['cid'],
-  properties: { cid: cidSchema, value: { type: 'object' } },
-});
+const readRecord = answerReader(having({ cid: cidSchema }, { value: anyFields }));
+
+type LiveRecord = NonNullable<ReturnType<typeof readRecord>>;
 
 /** The record under a key; null when there is none. */
 async function recordAt(

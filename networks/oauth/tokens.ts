@@ -1,3 +1,4 @@
+import { anything, having, text } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import type { Grant } from './contract.ts';
 
@@ -41,26 +42,24 @@ export function conforming(answer: unknown): unknown {
     : { token_type: 'bearer', ...Object.fromEntries(known) };
 }
 
-type TokenAnswer = {
-  readonly access_token: string;
-  readonly expires_in?: unknown;
-  readonly refresh_token?: string;
-  readonly refresh_token_expires_in?: unknown;
-  readonly scope?: string;
-};
-
 /** Visible ASCII: nothing else is valid in a header. */
-export const tokenSchema = { type: 'string', pattern: '^[\\x21-\\x7e]+$', maxLength: 20_000 };
-const readAnswer = answerReader<TokenAnswer>({
-  type: 'object',
-  required: ['access_token', 'token_type'],
-  properties: {
-    access_token: tokenSchema,
-    token_type: { const: 'bearer' },
-    refresh_token: tokenSchema,
-    scope: { type: 'string' },
-  },
-});
+export const tokenSchema = {
+  type: 'string',
+  pattern: '^[\\x21-\\x7e]+$',
+  maxLength: 20_000,
+} as const;
+
+const readAnswer = answerReader(
+  having(
+    { access_token: tokenSchema, token_type: { const: 'bearer' } },
+    {
+      expires_in: anything,
+      refresh_token: tokenSchema,
+      refresh_token_expires_in: anything,
+      scope: text,
+    },
+  ),
+);
 
 /** Reads a token endpoint's response; null when it is invalid, or the token type is unknown. */
 export function readTokens(value: unknown): Tokens | null {

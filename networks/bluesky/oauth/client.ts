@@ -1,3 +1,4 @@
+import { having } from '../../../domain/json-schema.ts';
 import { createECDH, createHash, randomBytes } from 'node:crypto';
 import {
   buildAtprotoLoopbackClientMetadata,
@@ -200,12 +201,8 @@ const storeIn = <V>(map: Map<string, V>) => ({
 });
 
 /** Checks the tokens, because the library accepts any text. */
-const readTokens = answerReader<{ readonly access_token: string; readonly refresh_token?: string }>(
-  {
-    type: 'object',
-    required: ['access_token'],
-    properties: { access_token: tokenSchema, refresh_token: tokenSchema },
-  },
+const readTokens = answerReader(
+  having({ access_token: tokenSchema }, { refresh_token: tokenSchema }),
 );
 
 /**
