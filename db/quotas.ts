@@ -62,9 +62,13 @@ export async function countTextBytes(em: Em, workspaceId: string): Promise<numbe
 /** A workspace, and its limits. */
 export type QuotaHolder = { readonly workspaceId: string; readonly quotas: Quotas };
 
+/** More than the posts of a workspace that can be stored at the same moment. */
+const mostAtOnce = 100;
+
 /**
  * SQL: takes the quota for a new post in the statement that inserts it. Returns no row when a quota is too small. The
- * statement sees the posts of its start, so it also returns none when it waited for another change of the workspace.
+ * statement sees the posts of its start. So near the limit it also returns none when it waited for another change of
+ * the workspace.
  */
 export const quotaIfRoom = (
   { workspaceId, quotas }: QuotaHolder,
@@ -72,15 +76,16 @@ export const quotaIfRoom = (
 ): RawBuilder<unknown> => {
   // Of the row and not of a constant: otherwise a plan for a large workspace reads the posts of all.
   const [open, drafts] = [openPostsOf(sql.ref('w.id')), draftsOf(sql.ref('w.id'))];
-  const hasRoom =
+  const hasRoomFor = (others: number) =>
     scheduled > 0
-      ? sql`${open} + greatest(0, ${drafts} - ${quotas.drafts}::bigint) < ${quotas.scheduled}::bigint`
-      : sql`${drafts} < ${quotas.drafts}::bigint`;
+      ? sql`${open} + greatest(0, ${drafts} - ${quotas.drafts}::bigint) + ${others} < ${quotas.scheduled}::bigint`
+      : sql`${drafts} + ${others} < ${quotas.drafts}::bigint`;
   return sql`
     update workspaces w set text_used = w.text_used + ${text}::bigint
     where w.id = ${workspaceId}::uuid
-      and w.xmin = (select seen.xmin from workspaces seen where seen.id = ${workspaceId}::uuid)
-      and (${text}::bigint = 0 or w.text_used + ${text}::bigint <= ${quotas.text_bytes}::bigint) and ${hasRoom}
+      and (${text}::bigint = 0 or w.text_used + ${text}::bigint <= ${quotas.text_bytes}::bigint)
+      and (${hasRoomFor(mostAtOnce)}
+        or w.xmin = (select seen.xmin from workspaces seen where seen.id = ${workspaceId}::uuid) and ${hasRoomFor(0)})
     returning w.id as workspace_id`;
 };
 
