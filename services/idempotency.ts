@@ -1,8 +1,12 @@
-import { sql } from 'kysely';
-import type { Actor } from '../db/audit.ts';
 import type { Em } from '../db/orm.ts';
-import { isReached } from '../db/post-status.ts';
-import { query } from '../db/query.ts';
+import {
+  expireKeyOf,
+  insertKey,
+  keepAnswer,
+  loadKey,
+  type KeyUser,
+  type StoredKey,
+} from '../db/repositories/idempotency-keys.ts';
 import { answerPurpose } from '../db/sealing-purposes.ts';
 import { AppError } from '../domain/errors.ts';
 import { sha256Hex } from '../runtime/secrets.ts';
@@ -36,34 +40,14 @@ function canonical(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Who uses a key. */
-type KeyUser = Pick<Actor, 'workspaceId' | 'channelIds'>;
-
-type Row = {
-  readonly fingerprint: string;
-  readonly post_id: string | null;
-  /** The same, if the key's user may learn it. */
-  readonly reached_id: string | null;
-  readonly is_deleted: boolean;
-  readonly sealed_answer: string | null;
-};
-
 /** @throws AppError `idempotency_key_reused` when the key was used with another request. */
 async function findKey(
   em: Em,
   user: KeyUser,
   { key, print }: RequestKey,
   now: Date,
-): Promise<Row | null> {
-  const { workspaceId } = user;
-  const [row] = await query(
-    em,
-    sql<Row>`
-      select k.fingerprint, k.post_id, case when ${isReached(user)} then k.post_id end as reached_id,
-        p.id is null as is_deleted, k.sealed_answer
-      from idempotency_keys k left join posts p on p.id = k.post_id and p.workspace_id = k.workspace_id
-      where k.workspace_id = ${workspaceId} and k.key = ${key} and (k.expires_at is null or k.expires_at > ${now})`,
-  );
+): Promise<StoredKey | null> {
+  const row = await loadKey(em, user, key, now);
   if (row && row.fingerprint !== print) {
     throw new AppError(
       'idempotency_key_reused',
@@ -73,7 +57,7 @@ async function findKey(
     );
   }
 
-  return row ?? null;
+  return row;
 }
 
 /**
@@ -105,12 +89,7 @@ export async function isKeyUsed(
   key: string,
   now: Date,
 ): Promise<boolean> {
-  const rows = await query(
-    em,
-    sql`select 1 from idempotency_keys where workspace_id = ${workspaceId} and key = ${key}
-        and (expires_at is null or expires_at > ${now})`,
-  );
-  return rows.length > 0;
+  return (await loadKey(em, { workspaceId, channelIds: null }, key, now)) !== null;
 }
 
 /** Another request with this key has created its object meanwhile. */
@@ -134,32 +113,18 @@ export async function claimKey(
   forMs = keptMs,
 ): Promise<void> {
   const expiresAt = postId === null ? new Date(now.getTime() + forMs) : null;
-  const claimed = await query(
-    em,
-    sql`insert into idempotency_keys as known (workspace_id, key, fingerprint, post_id, created_at, expires_at)
-        values (${workspaceId}, ${key}, ${print}, ${postId}, ${now}, ${expiresAt})
-        on conflict (workspace_id, key) do update set fingerprint = excluded.fingerprint, post_id = excluded.post_id,
-          created_at = excluded.created_at, expires_at = excluded.expires_at, sealed_answer = null
-        where known.expires_at <= ${now}
-        returning key`,
-  );
-  if (claimed.length === 0) {
+  const row = { key, fingerprint: print, postId, expiresAt };
+  if (!(await insertKey(em, workspaceId, row, now))) {
     throw new KeyTakenError();
   }
 }
 
 /** Lets the key of a post expire a day after the post was deleted. */
-export async function expireKey(
+export const expireKey = (
   em: Em,
-  { workspaceId, postId }: { readonly workspaceId: string; readonly postId: string },
+  post: { readonly workspaceId: string; readonly postId: string },
   now: Date,
-): Promise<void> {
-  await query(
-    em,
-    sql`update idempotency_keys set expires_at = ${new Date(now.getTime() + keptMs)}
-        where post_id = ${postId} and workspace_id = ${workspaceId}`,
-  );
-}
+): Promise<void> => expireKeyOf(em, post, new Date(now.getTime() + keptMs));
 
 /** Runs the transaction that creates an object. @returns the answer for the caller, which has to be JSON. */
 type Transact<T> = (create: (em: Em) => Promise<T>) => Promise<T>;
@@ -200,11 +165,7 @@ export async function createOnce<T extends object>(
         await claimKey(em, scopeId, key, null, deps.now(), forMs);
         const made = await work(em);
         const sealed = deps.sealer.seal(JSON.stringify(made), purpose);
-        await query(
-          em,
-          sql`update idempotency_keys set sealed_answer = ${sealed}
-              where workspace_id = ${scopeId} and key = ${key.key}`,
-        );
+        await keepAnswer(em, scopeId, key.key, sealed);
         return made;
       }),
     );
