@@ -168,9 +168,11 @@ test('a lost access creates its event even when the worker died before the chann
   t.is(outcome.kind === 'done' && outcome.deliveryIds.length, 1);
 });
 
-test('a file that is deleted while a retry begins is kept, or the retry is refused', async (t) => {
+/** A post with a file that failed, its retry, and the deletion of its file. */
+async function failedWithFile(t: ExecutionContext) {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
+  const { orm, storage } = steps.deps;
   const channelIds = Object.values(steps.channels);
   const post = await steps.create({ body: 'x', channel_ids: channelIds, schedule_in_minutes: 0 });
   const image = { name: 'a.png', type: 'image/png', bytes: Buffer.from('x'), width: 1, height: 1 };
@@ -180,22 +182,41 @@ test('a file that is deleted while a retry begins is kept, or the retry is refus
   network.fates.push(fails('content_refused'));
   await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
   await steps.finalize(post, go);
-
-  // The file is deleted after the retry has checked the files, and before it commits.
-  const held = steps.deps.orm.em.fork();
-  await held.begin();
-  await held.execute('select 1 from post_channels where post_id = ? for update', [post]);
-  const retried = steps.retry(post);
-  await untilBlocked(steps.deps.orm);
-  const media = { storage: steps.deps.storage, staging: { note: nothing, forget: nothing } };
+  const media = { storage, staging: { note: nothing, forget: nothing } };
   const api = { ...steps.deps, media } as unknown as ApiDeps;
-  const deleted = deleteMedia(api, steps, file);
-  await untilBlocked(steps.deps.orm, 2);
-  await held.commit();
+  /** Starts both calls while the file is locked. They get its lock in this order. */
+  const inOrder = async (...calls: readonly (() => Promise<unknown>)[]) => {
+    const results: Promise<PromiseSettledResult<unknown>[]>[] = [];
+    await orm.em.fork().transactional(async (holder) => {
+      await holder.execute('select from media_files where id = ? for update', [file]);
+      for (const [index, call] of calls.entries()) {
+        results.push(Promise.allSettled([call()]));
+        await untilBlocked(orm, index + 1);
+      }
+    });
+    return (await Promise.all(results)).flat();
+  };
+  return {
+    inOrder,
+    retry: async () => steps.retry(post),
+    remove: async () => deleteMedia(api, steps, file),
+  };
+}
 
-  await retried;
-  const error = await t.throwsAsync(deleted);
-  t.like(error, { code: 'media_in_use' });
+test('a file is not deleted when the retry of its post began first', async (t) => {
+  const { inOrder, retry, remove } = await failedWithFile(t);
+  const [retried, removed] = await inOrder(retry, remove);
+
+  t.like(retried, { status: 'fulfilled' });
+  t.like(removed, { status: 'rejected', reason: { code: 'media_in_use' } });
+});
+
+test('a retry is refused when the deletion of a file of its post began first', async (t) => {
+  const { inOrder, retry, remove } = await failedWithFile(t);
+  const [removed, retried] = await inOrder(remove, retry);
+
+  t.like(removed, { status: 'fulfilled' });
+  t.like(retried, { status: 'rejected', reason: { code: 'nothing_to_retry' } });
 });
 
 const nothing = async (): Promise<void> => {};
