@@ -108,7 +108,8 @@ function assertLiveFiles(
     const [before, after] = [known?.row.media ?? null, content.channelFiles[channel.id] ?? null];
     const threads = rules[channel.platform]?.threads ?? true;
     // Without threads the post has the files of all parts, and its comment has none.
-    const ofPost = (part: number) => (threads ? changedParts.has(part) : part === 0);
+    const ofPost = (part: number) =>
+      threads ? changedParts.has(part) : part === 0 && changedParts.size > 0;
     // Own files are those of the first part, instead of the files of all parts.
     const ofOwn = (part: number) =>
       !isDeepStrictEqual(idsIn(before), idsIn(after)) && (part === 0 || !before || !after);
