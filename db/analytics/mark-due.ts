@@ -74,7 +74,7 @@ export function markDue(
         where every.platform = c.platform and ms > 0
       ) early on true
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'published'
-      order by pc.position for no key update of pc
+      order by pc.id for no key update of pc
     ), moved as (
       update post_channels pc set next_metrics_at = case asked.refresh when 'rare' then asked.early_until else ${askedAt} end
       from asked where pc.id = asked.id and (asked.refresh = 'queued'

@@ -7,6 +7,7 @@ import {
   type ChannelStatus,
   type PostStatus,
 } from '../../domain/statuses.ts';
+import { refreshPost } from '../../services/analytics/refresh-metrics.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 import type { PostSteps } from '../support/post-steps.ts';
@@ -140,4 +141,30 @@ test('an attempt sends the same whether or not the post is changed meanwhile', a
     });
     t.deepEqual(sent[1], sent[0], `seed ${seed}: ${JSON.stringify(row)}`);
   }
+});
+
+test('a retry and a refresh of the metrics of the same post do not deadlock', async (t) => {
+  const steps = await newSteps(t, { a: fakeNetwork(), b: fakeNetwork(), c: fakeNetwork() });
+  const { deps, workspaceId } = steps;
+  const channels = ['published', 'failed', 'published'] as const;
+  const row = { status: 'failed', channels, dueForMs: 0, isRetried: false } as const;
+  const post = await store(steps, row);
+  const em = deps.orm.em.fork();
+  // The order of the channels is the reverse of that of their ids, as after an edit.
+  const reversed = `update post_channels pc set position = 3 - nr, published_at = now(),
+      status = case nr when 2 then 'failed' else 'published' end
+    from (select id, row_number() over (order by id) as nr from post_channels where post_id = ?) ranked
+    where pc.id = ranked.id`;
+  await em.execute(reversed, [post]);
+  const calls: Promise<unknown>[] = [];
+  await em.transactional(async (holder) => {
+    const first = 'select from post_channels where post_id = ? order by id limit 1 for update';
+    await holder.execute(first, [post]);
+    calls.push(steps.retry(post));
+    await untilBlocked(deps.orm);
+    calls.push(refreshPost(deps, workspaceId, post));
+    await untilBlocked(deps.orm, 2);
+  });
+
+  await t.notThrowsAsync(Promise.all(calls));
 });
