@@ -112,7 +112,7 @@ export function explainDatabaseFailure(
     .map(messageOf)
     .find((text) => text !== '');
   return {
-    reason: `The database cannot be reached: ${reason ?? 'no answer'}. Check DATABASE_URL.`,
+    reason: `The database cannot be reached: ${reason ?? 'no answer'}. Check that it runs, and DATABASE_URL.`,
   };
 }
 
