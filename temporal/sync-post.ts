@@ -33,7 +33,7 @@ export async function syncPost(
   post: PostToSync,
   log?: Logger,
 ): Promise<void> {
-  const { wakeAt, version, searched } = await readStored(em, post);
+  const { wakeAt, searched } = await readStored(em, post);
   await underDeadline(client, async () => {
     await notify({ client, em, log }, { ...post, dueAt: wakeAt }, searched);
     if (post.isBeingRemoved) {
@@ -41,8 +41,7 @@ export async function syncPost(
       await startRemoval(client, post, networks, log);
     }
   });
-  const wakesAt = wakeAt === post.dueAt ? null : wakeAt;
-  await markSynced(em, post, { wakesAt, version: post.status === 'draft' ? version : null });
+  await markSynced(em, post, wakeAt === post.dueAt ? null : wakeAt);
 }
 
 type Stored = {
@@ -52,8 +51,6 @@ type Stored = {
    * 8601 in UTC; null for a draft.
    */
   readonly wakeAt: string | null;
-  /** The row's version, which every update changes. */
-  readonly version: string | null;
   readonly searched: SearchedPost;
 };
 
@@ -74,39 +71,25 @@ export async function readStored(em: Em, post: PostToSync): Promise<Stored> {
     where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}`;
   const [row] = await query<StoredRow>(
     em,
-    sql`select xmin::text as version, (${before}) as before,
+    sql`select (${before}) as before,
         json_build_object('accounts', (${accounts}), 'externalId', external_id) as searched
       from posts where id = ${postId} and workspace_id = ${workspaceId}`,
   );
   return {
     wakeAt: at && new Date(Date.parse(at) + wakeDelayMs(row?.before ?? 0)).toISOString(),
-    version: row?.version ?? null,
     searched: row?.searched ?? { accounts: [], externalId: null },
   };
 }
 
-/**
- * Marks a row synced, or returns it to the outbox if the post became a draft before its start reached Temporal: the
- * cancel may have found no workflow, and the new one would sleep until the post's time.
- *
- * @param version For a cancel: the row is marked only if it is unchanged since before the request. A concurrent start
- * may have returned the row to the outbox, so that this cancel is repeated. If the workflow changed the row when it
- * ended, the cancel is repeated without effect.
- */
-async function markSynced(
-  em: Em,
-  post: PostToSync,
-  { wakesAt, version }: { readonly wakesAt: string | null; readonly version: string | null },
-): Promise<void> {
+/** Marks a row synced up to this revision. A later change leaves it in the outbox. */
+async function markSynced(em: Em, post: PostToSync, wakesAt: string | null): Promise<void> {
   const { workspaceId, postId, revision } = post;
   await query(
     em,
-    sql`update posts set synced_revision = case
-          when ${mayStart(post)}::boolean and status = 'draft' then revision - 1
-          else least(revision, greatest(synced_revision, ${revision}::int)) end,
+    sql`update posts set synced_revision = least(revision, greatest(synced_revision, ${revision}::int)),
         wakes_at = case when ${revision}::int between least(synced_revision, revision) and revision
           then ${wakesAt}::timestamptz else wakes_at end
-      where id = ${postId} and workspace_id = ${workspaceId} and coalesce(xmin::text = ${version}::text, true)`,
+      where id = ${postId} and workspace_id = ${workspaceId}`,
   );
 }
 
