@@ -11,6 +11,9 @@ type ListOf<O extends OperationId, Item> = (
   options?: CallOptions,
 ) => List<Answer<O>, Item, Query<O>>;
 
+/** Time limit of an upload, in milliseconds, as the API's own. */
+const uploadMs = 30 * 60_000;
+
 /**
  * A client of the Punctual API. A method returns the API's answer, or throws a `PunctualError` or `ConnectionError`.
  * The reference of the API describes the fields.
@@ -91,7 +94,9 @@ export class Punctual {
       options: CallOptions = {},
     ): Promise<Answer<'uploadMedia'>> => {
       const body = await uploadBody(source, fields);
-      return this.#send({ method: 'POST', path: '/media', body, repeat: 'by key' }, options);
+      const call = { method: 'POST', path: '/media', body, repeat: 'by key' } as const;
+      const timeoutMs = this.#options.timeoutMs ?? uploadMs;
+      return this.#send(call, { timeoutMs, ...options });
     },
     get: this.#method<'getMedia'>('GET /media/{id}'),
     list: this.#list<'listMedia', Schemas['MediaFile']>(

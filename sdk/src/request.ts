@@ -7,7 +7,7 @@ export type ClientOptions = {
   readonly baseUrl: string;
   /** How often a failed call is repeated; 2 unless given. */
   readonly maxRetries?: number;
-  /** Time limit of each attempt, in milliseconds; 60,000 unless given. */
+  /** Time limit of each attempt, in milliseconds; 60,000 unless given, and half an hour for uploads. */
   readonly timeoutMs?: number;
   /** Replaces the runtime's `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
@@ -149,8 +149,9 @@ function delayMs(error: unknown, canRepeat: boolean, attempt: number): number | 
     return canRepeat ? backoffMs : null;
   }
 
-  const { status, retryAfterS } = error;
-  const isRefusedForNow = status === 429 || status === 503;
+  const { status, code, retryAfterS } = error;
+  // The API's own: that of a proxy does not say whether the API has done the call.
+  const isRefusedForNow = status === 429 || (status === 503 && code === 'unavailable');
   if (!isRefusedForNow && !(status >= 500 && canRepeat)) {
     return null;
   }

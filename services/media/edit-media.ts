@@ -31,7 +31,10 @@ export async function editMedia(
   id: string,
   { altText, name }: MediaEdit,
 ): Promise<MediaFile> {
-  refuse('alt_text', altText === '' ? 'must not be blank; null removes it' : altTextFault(altText ?? ''));
+  refuse(
+    'alt_text',
+    altText === '' ? 'must not be blank; null removes it' : altTextFault(altText ?? ''),
+  );
   refuse('name', name === undefined || isText(name) ? null : 'must be text');
   return orm.em.fork().transactional(async (em) => {
     // Posts use the same lock order: the file, then the library. One that is being scheduled with the file commits

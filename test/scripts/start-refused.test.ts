@@ -90,7 +90,10 @@ test('a database that does not answer is reported in one plain line', async (t) 
   await closed;
 
   t.is(child.exitCode, 1);
-  t.regex(output(), /\nThe database cannot be reached: .*127\.0\.0\.1:1\. Check that it runs, and DATABASE_URL\.\n/v);
+  t.regex(
+    output(),
+    /\nThe database cannot be reached: .*127\.0\.0\.1:1\. Check that it runs, and DATABASE_URL\.\n/v,
+  );
   t.notRegex(output(), /demo workspace|\\n|\{/v);
 });
 
