@@ -108,8 +108,13 @@ export function nextAttempt(
 export const limitEndMs = (retryAtMs: number | undefined, dueAtMs: number, nowMs: number): number =>
   Math.max(nowMs + limitFloorMs(nowMs - dueAtMs), retryAtMs ?? nowMs + unnamedRateLimitMs);
 
+/** A wait of our own names its time. */
 const uncountedWaitMs = (code: ChannelErrorCode, dueAtMs: number, nowMs: number): number =>
-  code === 'rate_limited' ? unnamedRateLimitMs : growingWaitMs(nowMs - dueAtMs);
+  code === 'rate_limited'
+    ? unnamedRateLimitMs
+    : code === 'paced'
+      ? 0
+      : growingWaitMs(nowMs - dueAtMs);
 
 /**
  * When a failed removal is tried again, in milliseconds since 1970; null to give up. Deleting can be repeated, so only
@@ -124,7 +129,7 @@ export function nextRemovalMs(
     return null;
   }
 
-  const waitMs = code === 'paced' ? 0 : growingWaitMs(nowMs - requestedAtMs);
+  const waitMs = uncountedWaitMs(code, requestedAtMs, nowMs);
   const atMs =
     code === 'rate_limited'
       ? limitEndMs(retryAtMs, requestedAtMs, nowMs)

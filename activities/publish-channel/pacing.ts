@@ -13,6 +13,7 @@ import {
   type BusyServer,
   type Queue,
 } from '../../domain/pacing.ts';
+import { NetworkError } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { usedUp } from './attempt.ts';
 import type { PublishJob } from './job.ts';
@@ -27,7 +28,7 @@ export type PacingWait = {
 /**
  * Checks whether an attempt may begin: no rate limit may be in force, and it needs a slot at its server. An overdue
  * post also needs its turn on the channel, and its workspace must have some of the day's allowance left. An attempt
- * that continues after a crash, or asks for a post in doubt, skips both.
+ * that continues after a crash skips both. So does one that asks for a post in doubt, until it sends it again.
  *
  * @returns null if it may. A post on time needs no statement.
  */
@@ -56,12 +57,31 @@ export async function checkPacing(
     return { ...used, code: 'paced' };
   }
 
-  const turn = await paceOverdue(deps, job);
-  if (turn.kind === 'go') {
-    return null;
-  }
+  return waitForTurn(deps, job);
+}
 
-  return { atMs: nowMs + turn.waitMs, code: 'paced', message: turnMessage(turn.ahead) };
+async function waitForTurn(deps: ActivityDeps, job: PublishJob): Promise<PacingWait | null> {
+  const turn = await paceOverdue(deps, job);
+  return turn.kind === 'go'
+    ? null
+    : {
+        atMs: deps.now().getTime() + turn.waitMs,
+        code: 'paced',
+        message: turnMessage(turn.ahead),
+      };
+}
+
+/**
+ * Call before a post is sent again that was in doubt and is not on the network.
+ *
+ * @throws NetworkError `paced` if it is overdue and not its turn on the channel.
+ */
+export async function takeTurnAgain(deps: ActivityDeps, job: PublishJob): Promise<void> {
+  const isLate = deps.now().getTime() - job.dueAt.getTime() > lateAfterMs;
+  const wait = isLate ? await waitForTurn(deps, job) : null;
+  if (wait) {
+    throw new NetworkError(wait.code, wait.message, { accepted: 'no', retryAtMs: wait.atMs });
+  }
 }
 
 /**

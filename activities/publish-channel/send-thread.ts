@@ -10,6 +10,7 @@ import {
 import { markNotAccepted, markSent } from '../../db/ledger/outcomes.ts';
 import { query } from '../../db/query.ts';
 import { canRetryLater } from '../../domain/channel-error.ts';
+import { isOpen } from '../../domain/live-parts.ts';
 import { maxAttempts } from '../../domain/next-attempt.ts';
 import {
   NetworkError,
@@ -21,6 +22,7 @@ import { readJobEntries, type PublishAttempt } from './attempt.ts';
 import { checkReadiness, type Live } from './confirm.ts';
 import { cancelledFailure } from './failures.ts';
 import { isPublishWindowOver, isWhole } from './job.ts';
+import { takeTurnAgain } from './pacing.ts';
 import { claimFound, findSettled, findStep, reconcileOpen } from './reconcile.ts';
 
 /**
@@ -35,6 +37,11 @@ import { claimFound, findSettled, findStep, reconcileOpen } from './reconcile.ts
 export async function sendThread(attempt: PublishAttempt): Promise<Live> {
   const { deps, job, network } = attempt;
   let entries = await prepare(attempt, await reconcileOpen(attempt, job.ledger));
+  const isAbsent = !entries.some(isOpen) && entries.some(({ sent }) => sent === null);
+  if (job.isInDoubt && isAbsent && !isPublishWindowOver(deps, job)) {
+    await takeTurnAgain(deps, job);
+  }
+
   for (;;) {
     const remaining = entries.filter((entry) => entry.sent === null);
     if (remaining.length === 0) {

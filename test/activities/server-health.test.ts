@@ -161,23 +161,35 @@ test('the first success ends the pause for all posts', async (t) => {
   t.is(liveTexts(network).length, 11);
 });
 
-test('an overdue post whose answer was lost is looked for before its turn', async (t) => {
-  const network = newNetwork();
-  const channel = await newChannel(t, network);
-  const lost = await channel.newPost(['Lost']);
-  network.fates.push({ kind: 'lost' });
-  network.blind = down;
-  t.like(await lost.attempt(), { kind: 'again' });
-  network.blind = undefined;
-  await channel.deps.orm.em.execute(
-    `update posts set scheduled_at = scheduled_at - interval '1 hour' where id = ?`,
-    [(await channel.newPost(['Before it'])).postId],
-  );
-  channel.pass(2 * minute);
+for (const [kind, live] of [
+  ['lost', ['Doubted', 'Before it']],
+  ['vanished', ['Before it', 'Doubted']],
+] as const) {
+  test(`an overdue post in doubt is looked for before its turn, and sent again in its turn: ${kind}`, async (t) => {
+    const network = newNetwork();
+    const channel = await newChannel(t, network);
+    const doubted = await channel.newPost(['Doubted']);
+    network.fates.push({ kind });
+    network.blind = down;
+    t.like(await doubted.attempt(), { kind: 'again' });
+    network.blind = undefined;
+    const before = await channel.newPost(['Before it']);
+    await channel.deps.orm.em.execute(
+      `update posts set scheduled_at = scheduled_at - interval '1 hour' where id = ?`,
+      [before.postId],
+    );
+    channel.pass(1.9 * minute);
 
-  t.like(await lost.attempt(), { status: 'published' });
-  t.is(network.sends.length, 1);
-});
+    t.like(
+      await doubted.attempt(),
+      kind === 'lost' ? { status: 'published' } : { code: 'paced', inMs: 2 * second },
+    );
+    t.like(await before.attempt(), { status: 'published' });
+    channel.pass(2 * second);
+    t.like(await doubted.attempt(), { status: 'published' });
+    t.deepEqual(liveTexts(network), live);
+  });
+}
 
 test('a post waits for an unreachable server for a day after its due time', async (t) => {
   const network = newNetwork();
