@@ -31,7 +31,8 @@ async function publish({ workspaceId }: Client, postId: string): Promise<string>
   }
 
   const { postChannelId } = target;
-  const made = await attempt(publishChannel, deps, { workspaceId, postId, postChannelId });
+  const send = () => attempt(publishChannel, deps, { workspaceId, postId, postChannelId });
+  const made = await send().catch(send); // Temporal repeats an attempt whose intent came after the delete.
   const { revision } = claimed;
   await finalizePost(deps, { workspaceId, postId, revision });
   return made.kind === 'done' ? made.status : made.kind;
