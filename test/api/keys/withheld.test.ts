@@ -170,6 +170,12 @@ test('a key for one channel changes no post that leaves that channel while its c
   for (const { method, path } of changes) {
     const scheduled = { body: 'x', channel_ids: [own], schedule_in_minutes: 600 };
     const { id } = (await all.post('/posts', scheduled)).body.post;
+    // Its sync with Temporal would wait for the same lock.
+    const synced = 'select 1 from posts where id = ? and synced_revision = revision';
+    await poll(
+      () => orm.em.fork().execute<unknown[]>(synced, [id]),
+      (rows) => rows.length === 1,
+    );
     const { waiting, release } = await holdLock(
       t,
       orm,
