@@ -185,14 +185,14 @@ async function doubtPosts(em: Em, which: RawBuilder<unknown>): Promise<number> {
       for update
     ), channels as (
       update post_channels pc set ${unconfirmedValues(doubt)}
-      from doubtful d
-      where pc.post_id = d.id and pc.workspace_id = d.workspace_id and pc.status not in ('published', 'unconfirmed')
-      returning pc.id
+      from doubtful d join post_channels was on was.post_id = d.id and was.workspace_id = d.workspace_id
+      where pc.id = was.id and pc.workspace_id = was.workspace_id and pc.status <> 'published'
+      returning was.status
     ), failed as (
       update posts p set status = 'failed', revision = ${restoredRevision}, updated_at = now()
       from doubtful d where p.id = d.id and p.workspace_id = d.workspace_id
     )
-    select count(*)::int as channels from channels`,
+    select count(*) filter (where status <> 'unconfirmed')::int as channels from channels`,
   );
   return failed?.channels ?? 0;
 }

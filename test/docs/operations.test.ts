@@ -5,7 +5,7 @@ import test from 'ava';
 import { finishRestore } from '../../db/restore-counter.ts';
 import { claimPost } from '../../activities/claim-post.ts';
 import { readArguments } from '../../cli/arguments.ts';
-import { storeChannel } from '../support/seed.ts';
+import { beginSend, setStatus, storeChannel } from '../support/seed.ts';
 import { newClient } from '../support/client.ts';
 import { startApi } from '../support/punctual.ts';
 
@@ -69,15 +69,20 @@ test('after the page’s steps no post of a restored database is published twice
   const [asleep, untouched] = [await make(later), await make({})];
   await em.execute(`update posts set status = 'publishing' where id = ?`, [retrying]);
   await em.execute(`update post_channels set status = 'retrying' where post_id = ?`, [retrying]);
+  const doubted = await make(later);
+  await setStatus(punctual, doubted, 'failed', ['unconfirmed']);
+  await beginSend(punctual, doubted);
+  await em.execute(`update post_parts set state = 'ready', sending_at = null`); // A later part.
   const show = async (id: string) => (await client.get(`/posts/${id}`)).body.post;
   const before = [await show(asleep), await show(untouched)];
 
-  await punctual.orm.em
+  const known = { begun: [listed, draft, doubted], unsent: [], at: new Date() };
+  const finished = await punctual.orm.em
     .fork()
-    .transactional((own) =>
-      finishRestore(own, { begun: [listed, draft], unsent: [], at: new Date() }, 0),
-    );
+    .transactional((own) => finishRestore(own, known, 0));
 
+  t.is(finished.unconfirmedChannels, 4);
+  t.like(await em.execute('select state from post_parts'), [{ state: 'sending' }]);
   t.deepEqual([await show(asleep), await show(untouched)], before);
   for (const id of [due, retrying, listed, draft]) {
     t.like(await show(id), { status: 'failed', summary: { failed: 1, pending: 0 } });
