@@ -38,7 +38,7 @@ export async function findLostPosts(
       from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
       where pc.channel_id = ${channelId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
         and pc.error_code = 'access_lost' and p.status = 'failed'
-        and coalesce(pc.tried_at, ${dueAt('p')}) > ${since}
+        and greatest(pc.tried_at, ${dueAt('p')}) > ${since}
       order by ${dueAt('p')}, p.id limit ${most}`,
   );
   return { count: rows[0]?.count ?? 0, postIds: rows.map(({ id }) => id) };

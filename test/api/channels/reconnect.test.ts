@@ -61,7 +61,11 @@ test('posts of the last day that failed only because of the lost access are list
   );
   await run(`update posts set scheduled_at = now() + interval '2 hours' where id = ?`, [both]);
   await failed('network_unavailable');
-  await failed('access_lost', 25);
+  const [old, retried] = [await failed('access_lost', 25), await failed('access_lost', 25)];
+  await run(`update posts set scheduled_at = now() - interval '25 hours' where id in (?)`, [
+    [old, retried],
+  ]);
+  await run(`update posts set retried_at = now() - interval '1 hour' where id = ?`, [retried]);
   await ended(
     new Map([
       [other, 'failed'],
@@ -76,7 +80,7 @@ test('posts of the last day that failed only because of the lost access are list
 
   t.is(status, 200);
   t.like(body.channel, { id: lost, state: 'needs_reconnect', error: 'Revoked.' });
-  t.deepEqual(body.failed_posts, { count: 3, post_ids: [early, late, both] });
+  t.deepEqual(body.failed_posts, { count: 4, post_ids: [early, retried, late, both] });
   t.deepEqual(body.retrying, []);
 });
 
