@@ -175,12 +175,13 @@ test('a post for the 29th of February goes out on that day in a leap year, and i
 
   const { body: same } = await schedule(`${year}-02-29T23:30:00-05:00`);
   t.is(same.post.scheduled_at, `${year}-03-01T04:30:00.000Z`);
+  const { body: draft } = await client.post('/posts', { body: 'A draft' });
   for (const none of [`${year - 1}-02-29T10:00:00Z`, `${year}-02-30T10:00:00Z`]) {
     const refused = await schedule(none);
     t.is(refused.status, 400);
     t.is(refused.body.code, 'invalid_scheduled_at');
     t.regex(refused.body.error, /(?:date and time|does not exist)/v);
-    const checked = await client.patch(`/posts/${same.post.id}`, { scheduled_at: none });
+    const checked = await client.patch(`/posts/${draft.post.id}`, { scheduled_at: none });
     t.is(checked.status, 400, 'an edit is refused as well');
   }
 });
