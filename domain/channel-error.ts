@@ -163,7 +163,8 @@ export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
   },
   rate_limited: {
     retryable: true,
-    meaning: 'The network limits how much is posted, and all automatic attempts met the limit.',
+    meaning:
+      'The network limits how much is posted. Wait: the post goes out when the limit ends, or fails as `too_late` a day after its time.',
   },
   network_unavailable: {
     retryable: true,
