@@ -36,7 +36,8 @@ export const readJobEntries = (
 
 /**
  * In milliseconds. A request that creates a post is written within this time after its intent, or not at all. With its
- * timeout of 30 s it ends well before `appearsWithinMs`, after which another attempt may send again.
+ * timeout (`networks/http.ts`: 30 s, or 200 s with a file) it ends before `appearsWithinMs`, after which another attempt
+ * may send again.
  */
 export const writtenWithinMs = 10_000;
 
