@@ -28,7 +28,8 @@ export async function retryNow(
     sql<{ id: string; platform: string }>`
       select distinct pc.post_id as id, c.platform
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-      where ${isUnderWay} and ${which} order by pc.post_id`,
+      join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
+      where (${isUnderWay} or pc.status = 'scheduled' and p.status = 'publishing') and ${which} order by pc.post_id`,
   );
   const temporal = await openTemporal();
   let started = 0;

@@ -15,7 +15,7 @@ import { fakeNetwork, fakeNetworksNamed } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { startWorkers } from '../support/punctual.ts';
 import { targetOf, tcpGate } from '../support/tcp-gate.ts';
-import { fakeChannel } from '../support/seed.ts';
+import { fakeChannel, setStatus } from '../support/seed.ts';
 import { freshNamespace, temporalClient, testLog } from '../support/temporal.ts';
 import { untilBegun } from '../support/until-begun.ts';
 import { visible } from '../support/visible.ts';
@@ -206,7 +206,7 @@ test('an operator starts the next attempt of a waiting channel at once', async (
   const post = await schedule(undefined, [channels.busy]);
   await pendingActivities(await untilBegun(handleOf(post), 1), 2);
   const { retry_at: retryAt } = (await client.get(`/posts/${post}`)).body.post.channels[0];
-
+  await setStatus(shared().punctual, post, 'publishing', ['scheduled']); // As after a crash
   const { data } = await adminOf(shared().punctual).call('post', 'retry-now', '--post', post);
 
   t.is(data.started, 1);
