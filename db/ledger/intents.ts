@@ -73,11 +73,13 @@ export async function addEntries(
   entries: readonly LedgerEntry[],
   now: Date,
 ): Promise<boolean> {
+  const { postChannelId, workspaceId } = thread;
   const added = await query(
     em,
     sql`insert into post_parts (${insertedColumns})
       select ${insertedValues(thread, now)}, 'ready', null
-      from ${unnested(entries)}, (select from post_channels where id = ${thread.postChannelId} for key share) channel
+      from ${unnested(entries)}, (select from post_channels
+        where id = ${postChannelId} and workspace_id = ${workspaceId} for key share) channel
       on conflict (post_channel_id, run, part) do nothing returning id`,
   );
   return added.length === entries.length;
@@ -163,9 +165,6 @@ async function markNew(em: Em, thread: Thread, toSend: ToSend, now: Date): Promi
     em,
     sql<Channel & { marked: readonly Marked[] | null }>`
       with channel as materialized (${lockedChannel(thread, toSend)}),
-      started as (
-        update post_channels pc set ${publishingValues} from channel
-        where pc.id = channel.id and pc.workspace_id = ${workspaceId} and ${isFree(now)}),
       written as (
         insert into post_parts (${insertedColumns})
         select ${insertedValues(thread, now)}, case when ${isNext} then 'sending' else 'ready' end,
@@ -176,7 +175,10 @@ async function markNew(em: Em, thread: Thread, toSend: ToSend, now: Date): Promi
             select 1 from post_parts other
             where other.post_channel_id = ${postChannelId} and other.workspace_id = ${workspaceId}
               and (other.run >= ${run} or ${mayBeLiveInSql('other')}))
-        on conflict (post_channel_id, run, part) do nothing returning id, state, sending_at)
+        on conflict (post_channel_id, run, part) do nothing returning id, state, sending_at),
+      started as (
+        update post_channels pc set ${publishingValues} from channel
+        where pc.id = channel.id and pc.workspace_id = ${workspaceId} and exists (select from written))
       select may_send, parked_until, (select json_agg(written) from written where state = 'sending') as marked from channel`,
   );
   assertOpen(channel, now);

@@ -71,6 +71,18 @@ test('of two concurrent attempts of two runs only one sends', async (t) => {
   t.deepEqual(liveTexts(network), ['New']);
 });
 
+test('an attempt that uploads while another one sends leaves what the other stored', async (t) => {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const { post, id } = await claimed(steps);
+  interrupt(network, 'upload', async () => {
+    Object.assign(network, { fates: [{ kind: 'lost' }], blind: down });
+    t.like(await steps.attempt(post, id), { kind: 'again' });
+  });
+  await t.throwsAsync(steps.attempt(post, id), { name: 'SupersededError' });
+  t.is((await steps.show(post)).channels[0]?.status, 'retrying');
+});
+
 test('an attempt that hung since before a cancel does not send the old text while the edited post is being sent', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
