@@ -1870,7 +1870,7 @@ export interface components {
              * @description The channel.
              */
             channel_id: string;
-            /** @description `draft`: the post is a draft. `scheduled`: publishing has not begun. `publishing`: it is being sent. `retrying`: the next attempt is at `retry_at`. `published`: it went out. `failed`: it did not go out, or not all parts of its thread did; `error` says why. `unconfirmed`: the network may or may not have the post, and nothing is sent again automatically. Look at the account, then report the outcome with `POST /posts/{id}/settle`. `removed`: it was published, and `POST /posts/{id}/unpublish` removed it; `url` and the last metrics stay as history. */
+            /** @description `draft`: the post is a draft. `scheduled`: publishing has not begun. `publishing`: it is being sent, or its files are being uploaded. `retrying`: the next attempt is at `retry_at`. `published`: it went out. `failed`: it did not go out, or not all parts of its thread did; `error` says why. `unconfirmed`: the network may or may not have the post, and nothing is sent again automatically. Look at the account, then report the outcome with `POST /posts/{id}/settle`. `removed`: it was published, and `POST /posts/{id}/unpublish` removed it; `url` and the last metrics stay as history. */
             status: components["schemas"]["ChannelStatus"] | (string & {});
             /** @description The network. */
             platform: components["schemas"]["Platform"] | (string & {});
@@ -1906,7 +1906,7 @@ export interface components {
              * @description The channel.
              */
             channel_id: string;
-            /** @description `draft`: the post is a draft. `scheduled`: publishing has not begun. `publishing`: it is being sent. `retrying`: the next attempt is at `retry_at`. `published`: it went out. `failed`: it did not go out, or not all parts of its thread did; `error` says why. `unconfirmed`: the network may or may not have the post, and nothing is sent again automatically. Look at the account, then report the outcome with `POST /posts/{id}/settle`. `removed`: it was published, and `POST /posts/{id}/unpublish` removed it; `url` and the last metrics stay as history. */
+            /** @description `draft`: the post is a draft. `scheduled`: publishing has not begun. `publishing`: it is being sent, or its files are being uploaded. `retrying`: the next attempt is at `retry_at`. `published`: it went out. `failed`: it did not go out, or not all parts of its thread did; `error` says why. `unconfirmed`: the network may or may not have the post, and nothing is sent again automatically. Look at the account, then report the outcome with `POST /posts/{id}/settle`. `removed`: it was published, and `POST /posts/{id}/unpublish` removed it; `url` and the last metrics stay as history. */
             status: components["schemas"]["ChannelStatus"] | (string & {});
             /** @description The network. */
             platform: components["schemas"]["Platform"] | (string & {});
