@@ -59,7 +59,7 @@ export async function waitsOnOthers(
   return posts.length > 0;
 }
 
-/** Finds a connected channel whose defaults name a file: nobody can change those of a disconnected one. */
+/** Finds a connected channel whose defaults name a file: those of a disconnected one lose it. */
 export async function channelThatNames(
   em: Em,
   { id, workspaceId }: File,
@@ -71,6 +71,15 @@ export async function channelThatNames(
   );
   return channel?.id;
 }
+
+/** Removes a file from the defaults that name it. */
+export const leaveDefaults = (em: Em, { id, workspaceId }: File): Promise<unknown> =>
+  query(
+    em,
+    sql`update channels c set options = (
+        select jsonb_object_agg(key, value) from jsonb_each(c.options) where value <> to_jsonb(${id}::text))
+      where c.workspace_id = ${workspaceId} and ${namesFile('c', sql`${id}`)}`,
+  );
 
 /** SQL: whether a channel's defaults name a file. @param channels The table's alias in the statement. */
 const namesFile = (channels: string, id: RawBuilder<unknown>): RawBuilder<boolean> =>

@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from '../../db/audit.ts';
 import type { MediaFile } from '../../db/entities/media.ts';
 import { selectMedia } from '../../db/media-list.ts';
-import { channelThatNames, postThatKeeps } from '../../db/media-use.ts';
+import { channelThatNames, leaveDefaults, postThatKeeps } from '../../db/media-use.ts';
 import type { Em } from '../../db/orm.ts';
 import { findMedia, findMediaByLink, lockMedia } from '../../db/repositories/media.ts';
 import { reaches } from '../../domain/api-keys.ts';
@@ -72,7 +72,8 @@ export async function findByLink(em: Em, linkToken: string): Promise<MediaFile |
 }
 
 /**
- * Removes a file from the library, and its bytes from the storage. Drafts and ended posts lose the file.
+ * Removes a file from the library, and its bytes from the storage. Drafts, ended posts and the defaults of
+ * disconnected channels lose the file.
  *
  * @throws AppError `not_found`; `media_in_use` while a scheduled or publishing post uses it, or any that the caller's
  *   key may not change.
@@ -86,6 +87,7 @@ export async function deleteMedia(
   await orm.em.fork().transactional(async (em) => {
     const file = await loadMedia(em, actor.workspaceId, id, lockMedia);
     await assertUnused(em, actor, file);
+    await leaveDefaults(em, file);
     file.deletedAt = now();
     await recordAudit(em, actor, 'media.deleted', id);
   });

@@ -97,6 +97,23 @@ test('a thumbnail that YouTube does not accept is refused as a default', async (
   t.is((await edit(await storeMedia(api.punctual, client.workspaceId))).status, 200);
 });
 
+test('a file that is deleted while its account is disconnected leaves the defaults', async (t) => {
+  const { punctual } = api;
+  const client = await api.newClient();
+  const channel = await storeChannel(punctual, client.workspaceId, { platform: 'youtube' });
+  const thumbnail = await storeMedia(punctual, client.workspaceId);
+  const options = { thumbnail, privacy: 'private', tags: ['a'] };
+  await client.patch(`/channels/${channel}`, { options });
+  t.is((await client.delete(`/media/${thumbnail}`)).body.code, 'media_in_use');
+  await client.delete(`/channels/${channel}`);
+  t.is((await client.delete(`/media/${thumbnail}`)).status, 200);
+
+  const again = 'update channels set disconnected_at = null where id = ?';
+  await punctual.orm.em.fork().execute(again, [channel]);
+  const shown = (await client.get(`/channels/${channel}`)).body.channel.options;
+  t.deepEqual(shown, { privacy: 'private', tags: ['a'] });
+});
+
 test('missing values that a post can still add are not faults of the defaults', async (t) => {
   const client = await api.newClient();
   const channel = await storeChannel(api.punctual, client.workspaceId, { platform: 'youtube' });
