@@ -24,7 +24,7 @@ export type Connection = {
    * files, the card of a link. Null when nothing was stored. Each network parses its own shape.
    */
   readonly uploadsOf: (part: ThreadPart) => Json;
-  /** Stores the upload state (sealed) with the part in the ledger. Resolves once it is committed. */
+  /** Stores the upload state (sealed) with the part in the ledger; null removes it. Resolves once it is committed. */
   readonly saveUploads: (part: ThreadPart, uploads: Json) => Promise<void>;
   /** The channel's workspace, by which shared work is divided fairly. Absent for a connection without a workspace. */
   readonly workspaceId?: string | undefined;

@@ -88,7 +88,7 @@ type KeptUploads = Pick<Connection, 'uploadsOf' | 'saveUploads'> & {
  * them.
  */
 export function keepUploads(deps: ActivityDeps, job: PublishJob): KeptUploads {
-  const fresh = new Map<string, { readonly uploads: Json; readonly sealed: string }>();
+  const fresh = new Map<string, { readonly uploads: Json; readonly sealed: string | null }>();
   let remaining: readonly LedgerEntry[] = [];
   let isWritten = false;
   const seal = (uploads: Json, key: string): string =>
@@ -98,7 +98,7 @@ export function keepUploads(deps: ActivityDeps, job: PublishJob): KeptUploads {
       remaining = entries;
     },
     current: (entry) => {
-      const sealedUploads = fresh.get(entry.key)?.sealed ?? entry.sealedUploads;
+      const { sealed: sealedUploads } = fresh.get(entry.key) ?? { sealed: entry.sealedUploads };
       return { ...(isWritten ? asReady(entry) : entry), sealedUploads };
     },
     uploadsOf: (part) => {
@@ -118,7 +118,7 @@ export function keepUploads(deps: ActivityDeps, job: PublishJob): KeptUploads {
         isWritten = true;
       }
 
-      const sealed = seal(uploads, key);
+      const sealed = uploads === null ? null : seal(uploads, key);
       const kept = await query(
         em,
         sql`update post_parts set sealed_uploads = ${sealed}, updated_at = ${deps.now()}

@@ -54,7 +54,7 @@ export function keptUpload<State>(
       const all = part.media.map((_, index) =>
         index === place ? upload && { file: file.id, upload } : (kept[index] ?? null),
       );
-      return connection.saveUploads(part, all as Json);
+      return connection.saveUploads(part, all.some(Boolean) ? (all as Json) : null);
     },
   };
 }

@@ -189,7 +189,7 @@ test('an upload resumes where a killed worker stopped, and its saved state is se
 
 test('a failed upload of a thread leaves all of it to the next attempt', async (t) => {
   const network = fakeNetwork();
-  const { channel, post } = await newPost(t, network, 'One', 'Two', 'Three');
+  const { channel, post, parts } = await newPost(t, network, 'One', 'Two', 'Three');
   const { upload } = network;
   let fails = true;
   network.upload = async (connection, step) => {
@@ -197,6 +197,7 @@ test('a failed upload of a thread leaves all of it to the next attempt', async (
     if (part && fails) {
       fails = false;
       await connection.saveUploads(part, 'half');
+      await connection.saveUploads(part, null);
       throw new NetworkError('network_unavailable', 'Cut off.', { accepted: 'no' });
     }
 
@@ -204,6 +205,7 @@ test('a failed upload of a thread leaves all of it to the next attempt', async (
   };
 
   t.like(await post.attempt(), { kind: 'again', code: 'network_unavailable' });
+  t.is((await parts())[0]?.sealedUploads, null);
   channel.pass(minute);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
   t.deepEqual(liveTexts(network), ['One', 'Two', 'Three']);

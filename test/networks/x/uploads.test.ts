@@ -199,6 +199,14 @@ for (const [what, target] of [
   });
 }
 
+test('nothing is stored of an upload that X loses at once', async (t) => {
+  const { proxy, kept, sendOnce } = await sending(t, await filmOf(2));
+  const answer = { status: 404, body: '{"title":"Not Found Error"}' };
+  proxy.plan(append, { kind: 'refused', answer });
+  await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
+  t.deepEqual([...kept.values()], [null]);
+});
+
 test('an uploaded image and its alt text are not sent again, unless they have expired', async (t) => {
   const file = { ...(await pictureFile()), altText: 'A picture' };
   const { openAttempt, step, asked, kept } = await sending(t, file);
