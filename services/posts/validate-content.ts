@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import { filesOfParts, textsForChannel } from '../../domain/parts.ts';
+import { normalized } from '../../domain/texts.ts';
 import { plainFault, type ContentFault, type PostWarning } from '../../domain/warnings.ts';
 import {
   filesInOptions,
@@ -13,7 +15,6 @@ import {
 import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './content.ts';
 import type { FileToValidate } from './post-media.ts';
-import { hashOfTexts } from './hash-of-texts.ts';
 
 /** A post's validation for one channel. */
 export type ChannelValidation = ValidationResult & {
@@ -88,10 +89,17 @@ function rememberedHash(): typeof hashOfTexts {
   const hashes = new Map<string, string | null>();
   return (texts) => {
     const key = texts.join('\0'); // No text has this character.
-    const hash = hashes.has(key) ? (hashes.get(key) ?? null) : hashOfTexts(texts);
-    hashes.set(key, hash);
-    return hash;
+    const known = hashes.has(key) ? (hashes.get(key) ?? null) : hashOfTexts(texts);
+    hashes.set(key, known);
+    return known;
   };
+}
+
+/** A hash of a channel's texts, without regard to spaces; null without text. */
+function hashOfTexts(texts: readonly string[]): string | null {
+  const words = texts.map((text) => normalized(text, 'NFC').replaceAll(/\s+/gv, ' ').trim());
+  const digest = hash('sha256', JSON.stringify(words), 'buffer');
+  return words.some(Boolean) ? digest.readBigInt64BE().toString() : null;
 }
 
 /** The facts of a channel's own files, which belong to the first part of a thread. */
