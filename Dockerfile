@@ -1,8 +1,8 @@
 # One image for every process. Without a command it is the API; the others:
 #
-#   node worker/main.ts          the worker
-#   node cli/main.ts migrate     brings the database to this version's schema
-#   node cli/main.ts ...         the commands of "npm run admin"
+#   node worker/main.ts              the worker
+#   node cli/admin/main.ts migrate   brings the database to this version's schema
+#   node cli/admin/main.ts ...       the commands of "npm run admin"
 #
 # docs/operate/running.md has the settings. docker-compose.yml runs all of it.
 

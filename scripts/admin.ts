@@ -16,7 +16,7 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const args = process.argv.slice(2);
 shareCompiledCode();
 const here = await startedHere();
-const cli = spawn(process.execPath, [path.join(root, 'cli', 'main.ts'), ...args], {
+const cli = spawn(process.execPath, [path.join(root, 'cli', 'admin', 'main.ts'), ...args], {
   stdio: 'inherit',
   env: here ?? process.env,
 });

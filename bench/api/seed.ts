@@ -1,5 +1,5 @@
 import { connectChannel } from '../../services/channels/connect-channel.ts';
-import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
+import { createApiKey, createWorkspace } from '../../cli/admin/workspaces.ts';
 import type { Orm } from '../../db/orm.ts';
 import type { Sealer } from '../../runtime/secrets.ts';
 

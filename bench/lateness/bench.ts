@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createApiKey } from '../../cli/workspaces.ts';
+import { createApiKey } from '../../cli/admin/workspaces.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { call } from '../api/load.ts';
 import type { Bench, Run } from '../runner/bench.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
-import { createWorkspace } from '../../cli/workspaces.ts';
+import { createWorkspace } from '../../cli/admin/workspaces.ts';
 import type { Em, Orm } from '../../db/orm.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import type { System } from './processes.ts';

@@ -114,7 +114,7 @@ async function runOwnCommand(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<Record<string, unknown>> {
-  const command = ['cli/main.ts', ...words, '--json'];
+  const command = ['cli/admin/main.ts', ...words, '--json'];
   const { ok, stdout, stderr } = await runCommand(process.execPath, command, {
     cwd: root,
     env,

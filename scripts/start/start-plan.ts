@@ -101,7 +101,7 @@ export async function checkSettings(
     SECRET_KEY: settings.secretKey ?? '0123456789abcdef'.repeat(4),
     ...(settings.opensAddresses ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
   };
-  const result = await runCommand(process.execPath, ['cli/check-settings.ts'], {
+  const result = await runCommand(process.execPath, ['cli/admin/check-settings.ts'], {
     cwd: root,
     env: { ...(settings.temporalAddress ? env : withoutTemporal(env)), ...seenTo },
     signal,

@@ -9,7 +9,7 @@ import { blueskyAccount, networkPorts } from '../support/accounts.ts';
 import { startReadyApi } from '../support/api-process.ts';
 import { openBrowser } from '../support/browser.ts';
 import { clientFor } from '../support/client.ts';
-import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
+import { createApiKey, createWorkspace } from '../../cli/admin/workspaces.ts';
 import { env } from '../support/env.ts';
 import { needs } from '../support/needs.ts';
 import { opened } from '../support/opened-ports.ts';

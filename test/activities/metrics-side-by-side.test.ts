@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { claimDue, reserveReads } from '../../activities/refresh-metrics/due-reads.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { sharedDatabase } from '../support/kit.ts';
-import { createWorkspace } from '../../cli/workspaces.ts';
+import { createWorkspace } from '../../cli/admin/workspaces.ts';
 import { addFakeChannel } from '../support/seed.ts';
 import {
   measuredChannel,

@@ -2,7 +2,7 @@ import test from 'ava';
 import { purgeExpired } from '../../activities/sweep/sweep.ts';
 import { allRoutes } from '../../api/app.ts';
 import type { ApiDeps } from '../../api/deps.ts';
-import { adminOf } from '../cli/admin.ts';
+import { adminOf } from '../cli/admin/admin.ts';
 import { accountNamed, pretendOauth } from '../support/pretend-oauth.ts';
 import { sharedApi } from '../support/kit.ts';
 import { picture } from '../support/media-files.ts';

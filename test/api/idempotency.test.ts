@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { purgeExpired } from '../../activities/sweep/sweep.ts';
-import { createApiKey } from '../../cli/workspaces.ts';
+import { createApiKey } from '../../cli/admin/workspaces.ts';
 import { clientFor, newClient, type Client, type Reply } from '../support/client.ts';
 import { picture } from '../support/media-files.ts';
 import { upload } from '../support/media-library.ts';

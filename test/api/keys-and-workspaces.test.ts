@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createApiKey } from '../../cli/workspaces.ts';
+import { createApiKey } from '../../cli/admin/workspaces.ts';
 import type { Reply } from '../support/client.ts';
 import { sharedApi } from '../support/kit.ts';
 import { startApi } from '../support/punctual.ts';

@@ -2,7 +2,7 @@ import test from 'ava';
 import { purgeWorkspaces } from '../../activities/sweep/purge-workspaces.ts';
 import { allRoutes } from '../../api/app.ts';
 import type { ApiDeps } from '../../api/deps.ts';
-import { adminOf } from '../cli/admin.ts';
+import { adminOf } from '../cli/admin/admin.ts';
 import { clientFor, type Reply } from '../support/client.ts';
 import { sharedPunctual } from '../support/kit.ts';
 import { picture } from '../support/media-files.ts';

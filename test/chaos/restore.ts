@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { completeRestore } from '../../cli/installation.ts';
+import { completeRestore } from '../../cli/admin/installation.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import { awaitsRestoreFinish } from '../../db/restore-counter.ts';
 import type { Stage } from './change-post.ts';

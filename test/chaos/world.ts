@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import type { ExecutionContext } from 'ava';
-import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
+import { createApiKey, createWorkspace } from '../../cli/admin/workspaces.ts';
 import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import type { Stage } from '../../scripts/parts/part.ts';

@@ -1,5 +1,5 @@
 import { startApiProcess } from '../support/api-process.ts';
-import { runAdmin } from '../cli/admin.ts';
+import { runAdmin } from '../cli/admin/admin.ts';
 import { newClient } from '../support/client.ts';
 import { picture } from '../support/media-files.ts';
 import { upload } from '../support/media-library.ts';

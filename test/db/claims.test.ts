@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createWorkspace } from '../../cli/workspaces.ts';
+import { createWorkspace } from '../../cli/admin/workspaces.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Orm } from '../../db/orm.ts';
 import { recordEvent } from '../../db/record-event.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
+import { createApiKey, createWorkspace } from '../../cli/admin/workspaces.ts';
 import { createDatabaseClock } from '../../db/database-clock.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import { clientFor } from '../support/client.ts';

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { migrate } from '../../db/migrate.ts';
 import { migrations } from '../../db/migrations/index.ts';
 import { createOrm } from '../../db/orm.ts';
-import { adminOf } from '../cli/admin.ts';
+import { adminOf } from '../cli/admin/admin.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { emptyDatabase, freshDatabase, patience } from '../support/database.ts';
 import { holdLock } from '../support/hold-lock.ts';

@@ -1,6 +1,6 @@
 import { purgeExpired } from '../../activities/sweep/sweep.ts';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
-import { createWorkspace } from '../../cli/workspaces.ts';
+import { createWorkspace } from '../../cli/admin/workspaces.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import type { Punctual } from '../support/punctual.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { assertSealedBy } from '../../db/installation.ts';
 import { createSealer } from '../../runtime/secrets.ts';
-import { adminOf } from '../cli/admin.ts';
+import { adminOf } from '../cli/admin/admin.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { clientFor, newClient } from '../support/client.ts';
 import { holdLock } from '../support/hold-lock.ts';

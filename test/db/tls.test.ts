@@ -11,7 +11,7 @@ import { startGuard } from '../../scripts/parts/guard.ts';
 import { startPostgres } from '../../scripts/parts/postgres.ts';
 import { freePort } from '../../scripts/ports.ts';
 import { runCommand } from '../../scripts/run-command.ts';
-import { runAdmin } from '../cli/admin.ts';
+import { runAdmin } from '../cli/admin/admin.ts';
 import { patience } from '../support/database.ts';
 import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { finishRestore } from '../../db/restore-counter.ts';
 import { claimPost } from '../../activities/claim-post.ts';
-import { readArguments } from '../../cli/arguments.ts';
+import { readArguments } from '../../cli/admin/arguments.ts';
 import { beginSend, setStatus, storeChannel } from '../support/seed.ts';
 import { newClient } from '../support/client.ts';
 import { startApi } from '../support/punctual.ts';
@@ -17,7 +17,7 @@ const runbook = read('docs/operate/operations.md');
 test('each command in the pages and the README exists', (t) => {
   const calls = [...pages, read('README.md')].flatMap((text) =>
     [...text.matchAll(/npm run admin -- (?<call>[^`\n#…]+)(?<rest>…?)/gv)]
-      // Not a command: cli/main.ts answers it before it reads commands.
+      // Not a command: cli/admin/main.ts answers it before it reads commands.
       .filter(({ groups }) => groups?.['rest'] !== '…' && groups?.['call'] !== '--version')
       .map(({ groups }) => groups?.['call']?.trim() ?? ''),
   );

@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
 import { moment } from '../../workflows/details.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
-import { adminOf } from '../cli/admin.ts';
+import { adminOf } from '../cli/admin/admin.ts';
 import { backups, nullWhileAway } from '../support/backups.ts';
 import { status } from '../support/answers.ts';
 import { currentDetails } from '../support/current-details.ts';

@@ -6,7 +6,7 @@ import { loadStoredCounter } from '../../temporal/namespace.ts';
 import { sweep } from '../../activities/sweep/sweep.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { keepRestoreCounter } from '../../worker/restored-database.ts';
-import { adminOf } from '../cli/admin.ts';
+import { adminOf } from '../cli/admin/admin.ts';
 import { backups, nullWhileAway } from '../support/backups.ts';
 import { newClient } from '../support/client.ts';
 import { needs } from '../support/needs.ts';

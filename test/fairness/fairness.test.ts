@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SeededPost, seedPosts, syncPosts } from '../../bench/runner/seed-posts.ts';
-import { createApiKey } from '../../cli/workspaces.ts';
+import { createApiKey } from '../../cli/admin/workspaces.ts';
 import { wakeBurst, wakeDelayMs, wakesPerSecond } from '../../domain/pacing.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';

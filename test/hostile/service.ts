@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
+import { createApiKey, createWorkspace } from '../../cli/admin/workspaces.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import { createSealer } from '../../runtime/secrets.ts';
 import { startApiProcess, type ApiProcess } from '../support/api-process.ts';

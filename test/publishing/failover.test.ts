@@ -8,7 +8,7 @@ import { openNetworks } from '../../networks/registry.ts';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { loadStoredCounter } from '../../temporal/namespace.ts';
 import { sweepScheduleId } from '../../workflows/messages.ts';
-import { adminOf } from '../cli/admin.ts';
+import { adminOf } from '../cli/admin/admin.ts';
 import { egressTo } from '../networks/connection.ts';
 import { openSandbox } from '../sandbox/open-sandbox.ts';
 import { backups, nullWhileAway } from '../support/backups.ts';

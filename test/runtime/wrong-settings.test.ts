@@ -35,7 +35,7 @@ const wrong = {
 const commands = [
   ['api/main.ts'],
   ['worker/main.ts'],
-  ['cli/main.ts', 'workspace', 'list'],
+  ['cli/admin/main.ts', 'workspace', 'list'],
   ['scripts/start.ts'],
 ];
 

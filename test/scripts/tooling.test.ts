@@ -33,9 +33,9 @@ const places = [
   'activities/attempt-delivery/attempt-delivery.ts',
   'api/webhooks/delivery-routes.ts',
   'worker/relay.ts',
-  'cli/main.ts',
-  'cli/replay-workflow.ts',
-  'cli/posts/lifecycle.ts',
+  'cli/admin/main.ts',
+  'cli/admin/replay-workflow.ts',
+  'cli/admin/posts/lifecycle.ts',
   'sandbox/mastodon/routes.ts',
   'scripts/start/prepare-database.ts',
 ];
@@ -69,7 +69,7 @@ const everywhere = (what: string, lines: readonly string[]) =>
 const importing: Readonly<Record<string, string>> = everywhere('imports', imports);
 const asking: Readonly<Record<string, string>> = everywhere('asks', globals);
 const namedByItself = {
-  'cli/replay-workflow.ts': [
+  'cli/admin/replay-workflow.ts': [
     imports[0],
     imports[1],
     `import { request as requestSecurely } from 'https';`,
@@ -146,7 +146,7 @@ test("the product outside runtime/egress may not use the platform's globals for 
 
 test('the file that the settings name individually may not make requests either', (t) => {
   const rule = 'no-restricted-imports';
-  t.deepEqual(broken(namedByItself), { 'cli/replay-workflow.ts': [rule, rule, rule] });
+  t.deepEqual(broken(namedByItself), { 'cli/admin/replay-workflow.ts': [rule, rule, rule] });
 });
 
 test('domain/ may import types of TypeBox, but nothing that exists at run time', (t) => {

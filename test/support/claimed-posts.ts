@@ -5,7 +5,7 @@ import {
   type ChannelOutcome,
 } from '../../activities/publish-channel/publish-channel.ts';
 import { createLimits } from '../../activities/limits.ts';
-import { createWorkspace } from '../../cli/workspaces.ts';
+import { createWorkspace } from '../../cli/admin/workspaces.ts';
 import { PostChannel } from '../../db/entities/post-channels.ts';
 import { Post } from '../../db/entities/posts.ts';
 import { createOrm } from '../../db/orm.ts';

@@ -1,5 +1,5 @@
 import type { DeliveryView } from '../../services/webhooks/read-deliveries.ts';
-import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
+import { createApiKey, createWorkspace } from '../../cli/admin/workspaces.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import { checkAnswer } from './check-answer.ts';
 import type { Reply } from './contract.ts';

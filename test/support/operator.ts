@@ -1,4 +1,4 @@
-import { createOperatorKey } from '../../cli/operator-keys.ts';
+import { createOperatorKey } from '../../cli/admin/operator-keys.ts';
 import { clientFor, type Client } from './client.ts';
 import type { Punctual } from './punctual.ts';
 

@@ -17,7 +17,7 @@ import { settlePost } from '../../services/posts/settle-post.ts';
 import type { CreatePostBody, EditPostBody } from '../../api/posts/schemas.ts';
 import { showPost } from '../../services/posts/read-posts.ts';
 import { storeWorkspaceKey } from '../../services/workspaces/write-workspaces.ts';
-import { createWorkspace } from '../../cli/workspaces.ts';
+import { createWorkspace } from '../../cli/admin/workspaces.ts';
 import { scopes } from '../../domain/api-keys.ts';
 import type { PostStatus } from '../../domain/statuses.ts';
 import type { PostView } from '../../domain/post-view.ts';

@@ -9,7 +9,7 @@ import {
 import { loadStoredCounter, storeCounter } from '../../temporal/namespace.ts';
 import { ensureSweepSchedule } from '../../worker/schedules.ts';
 import { postsQueue, postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
-import { adminOf } from '../cli/admin.ts';
+import { adminOf } from '../cli/admin/admin.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { newClient } from '../support/client.ts';
 import { needs } from '../support/needs.ts';

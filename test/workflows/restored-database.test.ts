@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
-import { completeRestore } from '../../cli/installation.ts';
+import { completeRestore } from '../../cli/admin/installation.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { moment } from '../../workflows/details.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';

@@ -5,7 +5,7 @@ import { postSummary } from '../../temporal/sync-post.ts';
 import { channelLabel, moment } from '../../workflows/details.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { dueAtKey, searchAttributeKeys } from '../../workflows/search-attributes.ts';
-import { adminOf } from '../cli/admin.ts';
+import { adminOf } from '../cli/admin/admin.ts';
 import { status } from '../support/answers.ts';
 import { currentDetails } from '../support/current-details.ts';
 import { endOf } from '../support/end-of.ts';

@@ -3,7 +3,7 @@ import test from 'ava';
 import { claimDue } from '../../../activities/refresh-metrics/due-reads.ts';
 import type { Platform } from '../../../networks/registry.ts';
 import { read, measuredNetwork } from '../../activities/measured-network.ts';
-import { adminOf } from '../../cli/admin.ts';
+import { adminOf } from '../../cli/admin/admin.ts';
 import { postMetricsWorkflowId } from '../../../workflows/messages.ts';
 import { newClient } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';

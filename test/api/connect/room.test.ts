@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { createApiKey } from '../../../cli/workspaces.ts';
+import { createApiKey } from '../../../cli/admin/workspaces.ts';
 import { clientFor } from '../../support/client.ts';
 import { accountNamed } from '../../support/pretend-oauth.ts';
 import { endedPost } from '../../support/seed.ts';

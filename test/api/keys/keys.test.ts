@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createApiKey } from '../../../cli/workspaces.ts';
+import { createApiKey } from '../../../cli/admin/workspaces.ts';
 import { scopes } from '../../../domain/api-keys.ts';
 import { clientFor, type Client } from '../../support/client.ts';
 import { holdLock } from '../../support/hold-lock.ts';

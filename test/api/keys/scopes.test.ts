@@ -1,7 +1,7 @@
 import test from 'ava';
 import { allRoutes } from '../../../api/app.ts';
 import type { ApiDeps } from '../../../api/deps.ts';
-import { createApiKey } from '../../../cli/workspaces.ts';
+import { createApiKey } from '../../../cli/admin/workspaces.ts';
 import { scopes, type Scope } from '../../../domain/api-keys.ts';
 import { clientFor, type Client, type Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';

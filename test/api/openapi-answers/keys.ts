@@ -1,4 +1,4 @@
-import { createApiKey } from '../../../cli/workspaces.ts';
+import { createApiKey } from '../../../cli/admin/workspaces.ts';
 import { scopes } from '../../../domain/api-keys.ts';
 import { clientFor, type Client } from '../../support/client.ts';
 import type { Contract } from '../../support/contract.ts';

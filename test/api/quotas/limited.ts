@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { QuotaName, Quotas } from '../../../domain/quotas.ts';
-import { adminOf } from '../../cli/admin.ts';
+import { adminOf } from '../../cli/admin/admin.ts';
 import { newClient, type Client, type Reply } from '../../support/client.ts';
 import type { Punctual } from '../../support/punctual.ts';
 import { storeChannel } from '../../support/seed.ts';

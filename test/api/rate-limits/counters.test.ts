@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
-import { createApiKey } from '../../../cli/workspaces.ts';
+import { createApiKey } from '../../../cli/admin/workspaces.ts';
 import { clientFor, newClient, type Reply } from '../../support/client.ts';
 import { freshDatabase } from '../../support/database.ts';
 import { noTemporal } from '../../support/media-library.ts';

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import { clientAddress } from '../../../api/rate-limits/client-address.ts';
-import { createApiKey } from '../../../cli/workspaces.ts';
+import { createApiKey } from '../../../cli/admin/workspaces.ts';
 import { clientFor, newClient, type Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { noTemporal } from '../../support/media-library.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { connectChannel } from '../../../services/channels/connect-channel.ts';
-import { createWorkspace } from '../../../cli/workspaces.ts';
+import { createWorkspace } from '../../../cli/admin/workspaces.ts';
 import { query } from '../../../db/query.ts';
 import { mastodonSettings, readLimits, settingsOf } from '../../../networks/mastodon/settings.ts';
 import { rules } from '../../../networks/mastodon/rules.ts';

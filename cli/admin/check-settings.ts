@@ -1,0 +1,12 @@
+import { openNetworks } from '../../networks/registry.ts';
+import { readConfig } from '../../runtime/config/read-config.ts';
+import { readSettingsOrExit } from '../../runtime/config/settings.ts';
+import { temporalOptions } from '../../temporal/settings.ts';
+
+// `npm start` runs this to report all invalid settings before it starts anything.
+
+readSettingsOrExit(process.env, {
+  config: readConfig,
+  networks: openNetworks,
+  temporal: temporalOptions,
+});

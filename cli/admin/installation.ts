@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { sql } from 'kysely';
+import { adoptKey, adoptStorage, installationId } from '../../db/installation.ts';
+import { migrate } from '../../db/migrate.ts';
+import type { Em, Orm } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import {
+  duePosts,
+  finishRestore,
+  readRestoreCounter,
+  type Finished,
+} from '../../db/restore-counter.ts';
+import { AppError } from '../../domain/errors.ts';
+import { forEachLimit } from '../../runtime/concurrency.ts';
+import { readConfig } from '../../runtime/config/read-config.ts';
+import { hasGrpcCode } from '../../temporal/connect.ts';
+import { readLatestRun } from '../../temporal/latest-run.ts';
+import { loadStoredCounter } from '../../temporal/namespace.ts';
+import type { CommandAnswer, CommandDeps } from './command.ts';
+import { readTime } from './format.ts';
+
+/** Prints each migration to standard error as it begins: one of a large table may take long. */
+export async function migrateDatabase(): Promise<CommandAnswer> {
+  const applied = new Set<string>();
+  await migrate(readConfig().databaseUrl, (name) => {
+    console.error(name);
+    applied.add(name);
+  });
+  const text =
+    applied.size > 0 ? `${applied.size} migrations were applied.` : 'The schema is up to date.';
+  return { text, data: { applied: [...applied] } };
+}
+
+export async function adoptMediaStorage({ orm, openStorage }: CommandDeps): Promise<CommandAnswer> {
+  const storage = await openStorage();
+  try {
+    await adoptStorage(orm, storage);
+  } finally {
+    storage.close();
+  }
+
+  return {
+    text: 'This database now uses the media storage of these settings. Give the API and all workers the same settings.',
+    data: { adopted: true },
+  };
+}
+
+/** Accepts the current SECRET_KEY for this database. */
+export async function adoptSecretKey({ orm, sealer }: CommandDeps): Promise<CommandAnswer> {
+  const { keyId } = sealer;
+  const changed = await adoptKey(orm, keyId);
+  return {
+    text: changed
+      ? `SECRET_KEY (${keyId}) is the one of this database now. Processes that still run with another one end within seconds; start them with this one. What was sealed under another one cannot be opened: connect each account anew, and register each webhook endpoint anew.`
+      : `SECRET_KEY (${keyId}) is the one of this database already: nothing was changed.`,
+    data: { secret_key: keyId, changed },
+  };
+}
+
+/** Tolerance between the clocks of Temporal and the database, in milliseconds. */
+const clocksDifferMs = 60_000;
+
+/**
+ * Longest time that a database can lack without its counter showing it, in milliseconds: just below two counts. A
+ * change that it lacks is then at most this much younger than the backup.
+ */
+const unnoticedMs = 2 * 60_000;
+
+/** Temporal's workflow lists lag by about a second. In milliseconds. */
+const listLagMs = 2000;
+
+export async function finishRestoredDatabase(
+  { orm, openTemporal, now }: CommandDeps,
+  { since }: Readonly<Record<string, string>>,
+): Promise<CommandAnswer> {
+  const temporal = await openTemporal();
+  try {
+    const from = since === undefined ? null : readTime('since', since, now());
+    const { ended, ...done } = await completeRestore(orm, temporal.client, from);
+    const text = [
+      `Posts that ended since the backup and that this database lacks: ${done.lackedPosts}.`,
+      `Channels that may have been published since, now unconfirmed: ${done.unconfirmedChannels}.`,
+      `Posts that are still due, synced again: ${done.syncedPosts}. Deliveries: ${done.syncedDeliveries}.`,
+      'The workers continue. Check the accounts, then settle the unconfirmed channels: npm run admin -- post list --unconfirmed',
+    ].join('\n');
+    return { text, data: { ended, ...done } };
+  } finally {
+    await temporal.close();
+  }
+}
+
+/** Returns a time before the backup: the restored counter may have gone on since. Null if the backup has no count. */
+function backupTime(lastAt: Date | null, behindSince: Date | null): Date | null {
+  const before = Math.min(
+    lastAt?.getTime() ?? Infinity,
+    (behindSince?.getTime() ?? Infinity) - unnoticedMs,
+  );
+  return lastAt && new Date(before - clocksDifferMs);
+}
+
+/**
+ * @param since When the backup began; null derives it from the last count in the database and the first known loss.
+ * @throws AppError when the database is not behind Temporal and no time was given.
+ */
+export async function completeRestore(
+  orm: Orm,
+  client: Client,
+  since: Date | null,
+): Promise<Finished & { readonly ended: readonly string[]; readonly lackedPosts: number }> {
+  // Read before the database's count, because workers raise Temporal's count first.
+  const known = (await loadStoredCounter(client, await installationId(orm))) ?? 0;
+  const { count, lastAt, behindSince } = await readRestoreCounter(orm);
+  if (since === null && behindSince === null && known <= count) {
+    throw new AppError(
+      'invalid_request',
+      'The database is not older than its workflows, so nothing was changed. If it was restored (from a backup that is younger than two minutes, or with an empty Temporal), give the time at which the backup began: --since 2027-03-01T03:00:00Z.',
+    );
+  }
+
+  const from = since ?? backupTime(lastAt, behindSince);
+  if (from === null) {
+    throw new AppError(
+      'invalid_request',
+      'The backup does not say when it was made. Give the time at which it began: --since 2027-03-01T03:00:00Z.',
+    );
+  }
+
+  await sleep(listLagMs);
+  const list = (condition: string): Promise<string[]> => listPosts(client, condition);
+  const ended = await list(`ExecutionStatus != 'Running' AND CloseTime > '${from.toISOString()}'`);
+  // By the times that the workflows know, which the database may have lost.
+  const now = new Date().toISOString();
+  const dueByWorkflow = await list(`ExecutionStatus = 'Running' AND DueAt <= '${now}'`).catch(
+    emptyIfUnsearchable,
+  );
+  const { ids, at } = await duePosts(orm.em.fork());
+  const { sending, unsent } = await readRuns(client, [...dueByWorkflow, ...ids]);
+  const { cancelled, lackedPosts } = await compareEnded(orm.em.fork(), client, ended);
+  const begun = [...ended.filter((id) => !cancelled.has(id)), ...sending];
+  const done = await orm.em
+    .fork()
+    .transactional((em) => finishRestore(em, { begun, unsent, at }, known));
+  return { ...done, ended, lackedPosts };
+}
+
+/** A server without the search attributes refuses the query. */
+function emptyIfUnsearchable(error: unknown): string[] {
+  if (hasGrpcCode(error, 'invalidArgument')) {
+    return [];
+  }
+
+  throw error;
+}
+
+/** Returns the posts whose workflow meets a condition on its search attributes. */
+async function listPosts(client: Client, condition: string): Promise<string[]> {
+  const found: string[] = [];
+  const which = `WorkflowType = 'publishPost' AND ${condition}`;
+  for await (const { workflowId } of client.workflow.list({ query: which })) {
+    found.push(workflowId.replace('post-', ''));
+  }
+
+  return found;
+}
+
+/** Number of concurrent requests for histories. */
+const width = 20;
+
+/**
+ * Compares the rows of ended posts with their runs.
+ *
+ * @returns `cancelled`: drafts whose only run since the backup sent nothing, and knew nothing newer than the row.
+ */
+async function compareEnded(
+  em: Em,
+  client: Client,
+  ended: readonly string[],
+): Promise<{ readonly cancelled: ReadonlySet<string>; readonly lackedPosts: number }> {
+  const rows = await query(
+    em,
+    sql<{ id: string; revision: number | null; is_draft: boolean }>`
+      select e.id, p.revision, p.status = 'draft' and count(*) = 1 as is_draft
+      from unnest(${ended}::uuid[]) e (id) left join posts p on p.id = e.id group by e.id, p.revision, p.status`,
+  );
+  const cancelled = new Set<string>();
+  const drafts = rows.filter((row) => row.is_draft);
+  await forEachLimit(drafts, width, async ({ id, revision }) => {
+    const run = await readLatestRun(client, id);
+    if (run && !run.isRunning && !run.hasSent && run.revision <= (revision ?? 0)) {
+      cancelled.add(id);
+    }
+  });
+  return { cancelled, lackedPosts: rows.filter(({ revision }) => revision === null).length };
+}
+
+/** Returns the posts whose workflow runs, by whether it has begun to send. */
+async function readRuns(
+  client: Client,
+  postIds: readonly string[],
+): Promise<{ readonly sending: string[]; readonly unsent: string[] }> {
+  const [sending, unsent]: [string[], string[]] = [[], []];
+  await forEachLimit([...new Set(postIds)], width, async (postId) => {
+    const run = await readLatestRun(client, postId);
+    if (run?.isRunning) {
+      (run.hasSent ? sending : unsent).push(postId);
+    }
+  });
+  return { sending, unsent };
+}

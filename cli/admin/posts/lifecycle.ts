@@ -1,0 +1,127 @@
+import { sql } from 'kysely';
+import { retryPost } from '../../../services/posts/retry-post.ts';
+import { settlePost } from '../../../services/posts/settle-post.ts';
+import { loadPostView } from '../../../db/load-post-view.ts';
+import type { Em } from '../../../db/orm.ts';
+import { query } from '../../../db/query.ts';
+import { AppError } from '../../../domain/errors.ts';
+import { isId } from '../../../domain/json-schema.ts';
+import { refreshPost } from '../../../services/analytics/refresh-metrics.ts';
+import type { CommandAnswer, CommandDeps } from '../command.ts';
+import { oneLine } from '../format.ts';
+
+/** @throws AppError as the API's call does. */
+export async function retryOne(
+  { orm, em, now }: CommandDeps,
+  { POST: given = '' }: Readonly<Record<string, string>>,
+): Promise<CommandAnswer> {
+  const { postId, ...caller } = await findPost(em, given);
+  assertHasPlan(caller);
+  const { retrying } = await retryPost({ orm, now }, caller, postId);
+  const channels = `${retrying.length} ${retrying.length === 1 ? 'channel' : 'channels'}`;
+  return {
+    text: `Post ${postId} is sent again to ${channels}: ${retrying.join(', ')}\n${syncedSoon}`,
+    data: { post_id: postId, workspace_id: caller.workspaceId, retrying },
+  };
+}
+
+/** @throws AppError as the API's call does. */
+export async function settleOne(
+  { orm, em, now, publicUrl, networks }: CommandDeps,
+  { POST: given = '', CHANNEL: channelId = '', published }: Readonly<Record<string, string>>,
+): Promise<CommandAnswer> {
+  const { postId, workspaceId } = await findPost(em, given);
+  const deps = { orm, now, publicUrl, networks, rules: networks.rules };
+  const settlement = { channelId, url: published ?? null };
+  await settlePost(deps, { workspaceId, postId }, settlement);
+
+  const view = await loadPostView(orm.em.fork(), workspaceId, postId, deps);
+  const channel = view?.channels.find((one) => one.channel_id === channelId);
+  const hasEnded = view?.status === 'published' || view?.status === 'failed';
+  const next = hasEnded
+    ? 'Its webhooks get a new final event within a second, or as soon as the worker and Temporal run.'
+    : 'Its webhooks get its final event when the post ends.';
+  const how = [channel?.status, channel?.url, channel?.error].filter(Boolean).join(': ');
+  return {
+    text: `Channel ${channelId} is ${oneLine(how)}\nPost ${postId} is ${view?.outcome ?? view?.status}. ${next}`,
+    data: { post: view },
+  };
+}
+
+/** @throws AppError `plan_required`, with the command that helps. */
+function assertHasPlan({ workspaceId, plan }: Omit<OperatedPost, 'postId'>): void {
+  if (plan === null) {
+    throw new AppError(
+      'plan_required',
+      `Workspace ${workspaceId} has no plan, so its posts cannot be retried. Set one with "npm run admin -- workspace plan ${workspaceId} standard".`,
+    );
+  }
+}
+
+/** @throws AppError as the API's call does, also when no channel has published the post. */
+export async function refreshAnalytics(
+  { orm, em, now, networks: { rules } }: CommandDeps,
+  { POST: given = '' }: Readonly<Record<string, string>>,
+): Promise<CommandAnswer> {
+  const { postId, workspaceId } = await findPost(em, given);
+  const { channels } = await refreshPost({ orm, now, rules }, workspaceId, postId); // The schedule reads them.
+  if (channels.length === 0) {
+    throw new AppError(
+      'not_found',
+      `No channel has published post ${postId}: there are no metrics.`,
+    );
+  }
+
+  const lines = channels.map(
+    ({ channel_id: id, platform, refresh, next_at: nextAt }) =>
+      `${platform}, channel ${id}: ${messages[refresh]}${nextAt && refresh !== 'queued' ? `; next at ${nextAt}` : ''}`,
+  );
+  return { text: lines.join('\n'), data: { post_id: postId, workspace_id: workspaceId, channels } };
+}
+
+const messages = {
+  queued:
+    'read within five minutes, within the network’s limits, while the worker and Temporal run',
+  not_yet: 'read a moment ago, or delayed by a rate limit or a network that is read less often',
+  gone: 'the post no longer exists on the network',
+  not_read: 'cannot be read: the channel needs reconnecting, or the post was settled by hand',
+} as const;
+
+/** A post and its workspace. */
+export type OperatedPost = {
+  readonly postId: string;
+  readonly workspaceId: string;
+  readonly plan: string | null;
+};
+
+/**
+ * Finds a post in any workspace by its id or its workflow's id.
+ *
+ * @throws AppError `not_found`
+ */
+export async function findPost(em: Em, given: string): Promise<OperatedPost> {
+  const postId = given.replace(/^post-/v, '');
+  const [row] = isId(postId)
+    ? await query(
+        em,
+        sql<{ workspace_id: string; plan: string | null }>`
+          select p.workspace_id, w.plan from posts p join workspaces w on w.id = p.workspace_id
+          where p.id = ${postId}`,
+      )
+    : [];
+  if (!row) {
+    throw new AppError(
+      'not_found',
+      `There is no post "${given}"; "npm run admin -- post list --failed" and the API show post ids.`,
+    );
+  }
+
+  return { postId, workspaceId: row.workspace_id, plan: row.plan };
+}
+
+/**
+ * Commands write only the database, so that they work while Temporal is unavailable: the changed row is in the outbox,
+ * and the relay syncs it.
+ */
+export const syncedSoon =
+  'The worker syncs it with Temporal within a second, or as soon as both of them run.';

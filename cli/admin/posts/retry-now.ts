@@ -1,0 +1,87 @@
+import { sql } from 'kysely';
+import { isUnderWay } from '../../../db/channel-status.ts';
+import { query } from '../../../db/query.ts';
+import { platforms } from '../../../networks/registry.ts';
+import { deadlineMs, hasGrpcCode, type Temporal } from '../../../temporal/connect.ts';
+import { postWorkflowId, publishQueue } from '../../../workflows/messages.ts';
+import { UsageError, type CommandAnswer, type CommandDeps } from '../command.ts';
+import { findPost } from './lifecycle.ts';
+
+/** Number of posts whose attempts are started at the same time. */
+const atOnce = 20;
+
+/** Starts the next attempt of channels that wait for it. Rate limits and the order on a channel still apply. */
+export async function retryNow(
+  { em, openTemporal }: CommandDeps,
+  { post: given, platform }: Readonly<Record<string, string>>,
+): Promise<CommandAnswer> {
+  if (platform !== undefined && !platforms.some((known) => known === platform)) {
+    throw new UsageError(`--platform is one of ${platforms.join(', ')}, not "${platform}".`);
+  }
+
+  const which =
+    given === undefined
+      ? sql`c.platform = ${platform}`
+      : sql`pc.post_id = ${(await findPost(em, given)).postId}`;
+  const waiting = await query(
+    em,
+    sql<{ id: string; platform: string }>`
+      select distinct pc.post_id as id, c.platform
+      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
+      where (${isUnderWay} or pc.status = 'scheduled' and p.status = 'publishing') and ${which} order by pc.post_id`,
+  );
+  const temporal = await openTemporal();
+  let started = 0;
+  try {
+    for (let first = 0; first < waiting.length; first += atOnce) {
+      const some = waiting.slice(first, first + atOnce);
+      const counts = await Promise.all(some.map((row) => startAttempts(temporal, row)));
+      started += counts.reduce((sum, count) => sum + count, 0);
+    }
+  } finally {
+    await temporal.close();
+  }
+
+  return {
+    text: `Started ${started} attempts. Posts under way: ${new Set(waiting.map(({ id }) => id)).size}.`,
+    data: { started },
+  };
+}
+
+/** PENDING_ACTIVITY_STATE_SCHEDULED: no attempt is under way. */
+const scheduled = 1;
+
+/** Resets by the call that servers 1.31 and 1.32 know. @returns the number of attempts that it started. */
+async function startAttempts(
+  { client, connection, namespace }: Temporal,
+  post: { readonly id: string; readonly platform: string },
+): Promise<number> {
+  const workflowId = postWorkflowId(post.id);
+  const { workflowService } = connection;
+  try {
+    return await client.withDeadline(Date.now() + deadlineMs * 5, async () => {
+      const { raw } = await client.workflow.getHandle(workflowId).describe();
+      const resting = (raw.pendingActivities ?? []).filter(
+        ({ state, activityOptions }) =>
+          state === scheduled && activityOptions?.taskQueue?.name === publishQueue(post.platform),
+      );
+      for (const { activityId } of resting) {
+        const execution = { workflowId };
+        await workflowService.resetActivity({ namespace, execution, id: activityId ?? '' });
+      }
+
+      return resting.length;
+    });
+  } catch (error) {
+    // The workflow or the attempt has ended meanwhile.
+    if (
+      hasGrpcCode(error, 'notFound') ||
+      (error instanceof Error && error.name === 'WorkflowNotFoundError')
+    ) {
+      return 0;
+    }
+
+    throw error;
+  }
+}

@@ -1,0 +1,297 @@
+import test from 'ava';
+import { NetworkError } from '../../../networks/network.ts';
+import { newClient } from '../../support/client.ts';
+import { beforeTests } from '../../support/kit.ts';
+import { needs } from '../../support/needs.ts';
+import { fakeNetworks } from '../../support/networks.ts';
+import { startApi, startWorkers } from '../../support/punctual.ts';
+import { startReceiver, type Receiver } from '../../support/receiver.ts';
+import { endedPost, storeChannel } from '../../support/seed.ts';
+import { storedRows } from '../../support/stored-rows.ts';
+import { adminOf, areRefused } from './admin.ts';
+import { badlyEndedPost, publish, workspaceOfFailures } from './ended-posts.ts';
+
+// `post retry`, `post settle` and `post replay`.
+
+const shared = beforeTests(test, (scope) => startApi(scope, { networks: fakeNetworks }));
+const there = 'https://social.test/@ana/1';
+const refusal = new NetworkError('content_refused', 'No.', { accepted: 'no' });
+
+needs('temporal')(
+  'posts that an operator retries or settles continue, with webhooks, although the commands write only the database',
+  async (t) => {
+    const receivers: [Receiver, Receiver] = [await startReceiver(t), await startReceiver(t)];
+    const allowPorts = receivers.map(({ port }) => port);
+    const punctual = await startApi(t, { networks: fakeNetworks, allowPorts });
+    const failed = await badlyEndedPost(punctual, { kind: 'fails', error: refusal });
+    const lost = await badlyEndedPost(punctual, { kind: 'lost' });
+    const events = ['post.published', 'post.failed'];
+    const [ofFailed, ofLost] = receivers;
+    await failed.client.post('/webhooks', { url: ofFailed.url, events });
+    await lost.client.post('/webhooks', { url: ofLost.url, events });
+    await startWorkers(t, punctual);
+    const { run, call } = adminOf(punctual);
+
+    const { id, channel } = failed;
+    // As a process, which closes its connections: its changes are committed by then.
+    const { code, stdout, stderr } = await run('post', 'retry', id);
+    t.deepEqual([code, stderr], [0, '']);
+    t.true(stdout.startsWith(`Post ${id} is sent again to 1 channel: ${channel}\n`));
+    t.is(JSON.parse((await ofFailed.nth(1)).body).type, 'post.published');
+    t.is((await failed.show()).status, 'published');
+    t.is(failed.network.live.length, 1);
+
+    const settled = await call('post', 'settle', lost.id, lost.channel, '--published', there);
+    t.regex(settled.text, /is published: https:\/\/social\.test\/@ana\/1\nPost .* is published\./v);
+    const event = JSON.parse((await ofLost.nth(1)).body);
+    t.is(event.type, 'post.published');
+    t.deepEqual(event.data.post, await lost.show());
+    t.is(lost.network.sends.length, 1);
+  },
+);
+
+test('an operator cannot retry a post that may be live', async (t) => {
+  const { id, show } = await badlyEndedPost(shared(), { kind: 'lost' });
+  const before = await show();
+  const reason = /^Unconfirmed: .* settle the channel first/v;
+  await areRefused(t, adminOf(shared()), [[['post', 'retry', id], 'AppError', reason]]);
+  t.regex((await adminOf(shared()).call('post', 'show', id)).text, /^Post .*: unconfirmed, /v);
+  t.deepEqual(await show(), before);
+});
+
+test('a post that an operator settles as not published is sent again by a retry', async (t) => {
+  const punctual = shared();
+  const admin = adminOf(punctual);
+  const vanished = await badlyEndedPost(punctual, { kind: 'vanished' });
+  const { client, channel, network, id, show } = vanished;
+  const not = ['post', 'settle', id, channel, '--not-published'];
+  await areRefused(t, admin, [[not, 'AppError', /may still be processing it\. Try again after/v]]);
+  await punctual.orm.em
+    .fork()
+    .execute(
+      `update post_parts set sending_at = sending_at - interval '10 minutes' where workspace_id = ?`,
+      [client.workspaceId],
+    );
+  const { text, data } = await admin.call(...not);
+  t.regex(text, /is failed: .*A retry sends it\.\nPost .* is failed\./v);
+  t.is(data.post.channels[0].error_code, 'not_published');
+  network.blind = undefined;
+  await admin.call('post', 'retry', id);
+  await publish(punctual, client.workspaceId, id);
+  t.is((await show()).status, 'published');
+  t.is(network.live.length, 1);
+});
+
+test('the commands work while Temporal is unavailable, and the worker syncs later', async (t) => {
+  // Not the file's Temporal: an unreachable one.
+  const punctual = await startApi(t, {
+    temporalEnv: { TEMPORAL_ADDRESS: '127.0.0.1:9', TEMPORAL_NAMESPACE: 'away' },
+  });
+  const client = await newClient(punctual);
+  const channel = await storeChannel(punctual, client.workspaceId);
+  const id = await endedPost(punctual, client, new Map([[channel, 'failed']]));
+  const { text } = await adminOf(punctual).call('post', 'retry', id);
+  t.regex(text, /The worker syncs it with Temporal/v);
+  const [post] = await punctual.orm.em
+    .fork()
+    .execute<{ lag: number }[]>('select revision - synced_revision as lag from posts');
+  t.is(post?.lag, 1);
+
+  const { run } = adminOf(punctual);
+  const reason = /^Temporal cannot be reached: nothing answers at 127\.0\.0\.1:9, .+\n$/v;
+  for (const words of [
+    ['post', 'retry-now', '--platform', 'x'],
+    ['restore', 'finish'],
+  ]) {
+    const { code, stderr } = await run(...words);
+    t.is(code, 1);
+    t.regex(stderr, reason);
+  }
+});
+
+/** A post whose only channel ended with this status. */
+async function endedOnOne(status: 'failed' | 'unconfirmed') {
+  const punctual = shared();
+  const client = await newClient(punctual);
+  const channel = await storeChannel(punctual, client.workspaceId);
+  const id = await endedPost(punctual, client, new Map([[channel, status]]));
+  return { client, channel, id };
+}
+
+test('without a plan the error gives the command that sets one', async (t) => {
+  const { client, id } = await endedOnOne('failed');
+  const { orm } = shared();
+  const { workspaceId } = client;
+  await orm.em.fork().execute('update workspaces set plan = null where id = ?', [workspaceId]);
+  const reason = new RegExp(`workspace plan ${workspaceId} standard"`, 'v');
+  await areRefused(t, adminOf(shared()), [[['post', 'retry', id], 'AppError', reason]]);
+});
+
+test('a settle command needs exactly one valid answer', async (t) => {
+  const { client, channel, id } = await endedOnOne('unconfirmed');
+  const settle = (...words: readonly string[]): string[] => ['post', 'settle', id, ...words];
+  const one = /one of --published, --not-published is wanted/v;
+  await areRefused(t, adminOf(shared()), [
+    [settle(channel), 'UsageError', one],
+    [settle(channel, '--not-published', '--published', there), 'UsageError', one],
+    [settle(channel, '--published', 'here'), 'AppError', /whole address of the post/v],
+    [settle(channel, '--published', 'https://other.test/@ana/1'), 'AppError', /of a post of @ana/v],
+    [settle(channel, '--published='), 'AppError', /whole address of the post/v],
+    [settle('x', '--not-published'), 'AppError', /This post has no channel "x"/v],
+    [settle('--not-published'), 'UsageError', /CHANNEL is missing/v],
+  ]);
+  t.is((await client.get(`/posts/${id}`)).body.post.channels[0].status, 'unconfirmed');
+});
+
+type Failed = { readonly post_id: string; readonly codes: string[] };
+
+const idsOf = (posts: readonly Failed[]): string[] => posts.map((post) => post.post_id);
+
+test('failures of an outage are retried by due time, and failures that a retry cannot help are not', async (t) => {
+  const { client, failed, statuses, replay } = await workspaceOfFailures(shared());
+  const late = await failed(['network_unavailable'], { minutesAgo: 5 });
+  const early = await failed(['too_late', 'rate_limited', 'internal'], { minutesAgo: 50 });
+  const mixed = await failed(['content_refused', 'network_unavailable', 'unconfirmed']);
+  const others = ['content_refused', 'media_refused', 'duplicate', 'access_lost'] as const;
+  const refused = await failed([...others, 'permission_missing', 'not_published']);
+  const unconfirmed = await failed(['unconfirmed']);
+  const before = await failed(['network_unavailable'], { minutesAgo: 121 });
+
+  const { text, failed: isBad } = await replay('--since', '2h', '--dry-run');
+  t.false(isBad);
+  t.regex(
+    text,
+    /^3 posts would be sent again \(too_late 1, rate_limited 1, internal 1, network_unavailable 2\)\.$/mv,
+  );
+  t.regex(text, /^Left out: 9 channels \(.*unconfirmed 2/mv);
+  t.deepEqual(await statuses(late), ['failed']);
+
+  const { data: done } = await replay('--since', '2h');
+  t.deepEqual(idsOf(done.retried), [early, late, mixed]);
+  t.deepEqual(idsOf(done.left_out).toSorted(), [mixed, refused, unconfirmed].toSorted());
+  t.deepEqual(done.refused, []);
+  t.deepEqual(await statuses(late), ['publishing']);
+  t.deepEqual(await statuses(early), ['publishing', 'publishing', 'publishing']);
+  t.deepEqual(await statuses(mixed), ['failed', 'publishing', 'unconfirmed']);
+  t.deepEqual(await statuses(unconfirmed), ['unconfirmed']);
+  t.deepEqual(await statuses(before), ['failed']);
+  t.is((await client.get(`/posts/${mixed}`)).body.post.status, 'publishing');
+
+  const { data: again } = await replay('--since', '2h');
+  t.deepEqual(again.retried, []);
+  t.deepEqual(idsOf(again.left_out).toSorted(), [refused, unconfirmed].toSorted());
+});
+
+test('a dry run changes nothing', async (t) => {
+  const { failed, replay, client } = await workspaceOfFailures(shared());
+  const { workspaceId } = client;
+  const { orm } = shared();
+  const post = await failed(['network_unavailable', 'content_refused']);
+  const before = [await storedRows(orm, workspaceId), (await client.get(`/posts/${post}`)).body];
+  const { data } = await replay('--since', '1h', '--dry-run');
+  const { dry_run: isDry, retried } = data;
+  t.true(isDry);
+  t.like(retried[0], {
+    post_id: post,
+    codes: ['network_unavailable'],
+    left_out: ['content_refused'],
+  });
+  t.deepEqual(
+    [await storedRows(orm, workspaceId), (await client.get(`/posts/${post}`)).body],
+    before,
+  );
+});
+
+test('a named code is retried, and no other; a post that is still being sent is counted', async (t) => {
+  const { failed, statuses, replay, em } = await workspaceOfFailures(shared());
+  const post = await failed(['access_lost', 'network_unavailable']);
+  const open = await failed(['access_lost', 'network_unavailable']);
+  await em.execute(`update posts set status = 'publishing' where id = ?`, [open]);
+  const { text, data } = await replay('--since', '1d', '--code', 'access_lost');
+  t.regex(text, /^1 post with such a channel is still being sent .* repeat this command/mv);
+  t.is(data.retried.length, 1);
+  t.deepEqual(data.retried[0].codes, ['access_lost']);
+  t.deepEqual(await statuses(post), ['publishing', 'failed']);
+});
+
+test('retries after an outage are spaced on each channel', async (t) => {
+  const { failed, replay, em, client } = await workspaceOfFailures(shared());
+  const on = await storeChannel(shared(), client.workspaceId);
+  const one = [
+    await failed(['too_late'], { minutesAgo: 9, on }),
+    await failed(['rate_limited'], { minutesAgo: 8, on }),
+    await failed(['too_late'], { minutesAgo: 7, on }),
+  ];
+  const other = await failed(['too_late'], { minutesAgo: 6 });
+  await replay('--since', '1h');
+  const rows = await em.execute<{ id: string; at_ms: number }[]>(
+    `select id, (extract(epoch from retried_at - min(retried_at) over ()) * 1000)::int as at_ms
+     from posts where workspace_id = ?`,
+    [client.workspaceId],
+  );
+  const atMs = new Map(rows.map((row) => [row.id, row.at_ms]));
+  const [first = 0, second = 0, third = 0] = one.map((id) => atMs.get(id));
+  t.is(first, 0);
+  t.true(second >= 2000 && third >= second + 2000, `${second} ${third}`);
+  t.true((atMs.get(other) ?? 0) < second); // Another channel does not wait for them.
+});
+
+// Its own database, because all workspaces are replayed at the end.
+test('--until and --workspace limit the replay', async (t) => {
+  const punctual = await startApi(t);
+  const { failed, replay, replayAll } = await workspaceOfFailures(punctual);
+  const stranger = await newClient(punctual);
+  const theirs = await failed(['internal'], { by: stranger });
+  const [old, young] = [
+    await failed(['internal'], { minutesAgo: 90 }),
+    await failed(['internal'], { minutesAgo: 10 }),
+  ];
+  const early = await replay('--since', '2h', '--until', '1h');
+  t.deepEqual(idsOf(early.data.retried), [old]);
+  const since = new Date(Date.now() - 3_600_000).toISOString();
+  const late = await replay('--since', since);
+  t.deepEqual(idsOf(late.data.retried), [young]);
+  t.deepEqual(idsOf((await replayAll('--since', '1h')).data.retried), [theirs]);
+});
+
+// Its own database, because posts of two workspaces are replayed together.
+test('a post that cannot be retried is named with the reason, and does not stop the others', async (t) => {
+  const punctual = await startApi(t);
+  const { em, failed, replayAll } = await workspaceOfFailures(punctual);
+  const poor = await newClient(punctual);
+  const without = await failed(['internal'], { minutesAgo: 9, by: poor });
+  await em.execute('update workspaces set plan = null where id = ?', [poor.workspaceId]);
+  const fine = await failed(['internal']);
+  const { data, failed: isBad } = await replayAll('--since', '1h');
+  t.true(isBad); // The process ends with 1.
+  t.deepEqual(idsOf(data.retried), [fine]);
+  t.like(data.refused[0], { post_id: without });
+  t.regex(data.refused[0].error, /^This workspace has no active plan,/v);
+  t.regex((await replayAll('--since', '1h')).text, /^1 post could not be sent again:$/mv);
+});
+
+test('an invalid time or code is refused, and nothing is retried', async (t) => {
+  const { orm } = shared();
+  const admin = adminOf(shared());
+  const { failed, client, statuses } = await workspaceOfFailures(shared());
+  const post = await failed(['internal']);
+  const before = await storedRows(orm, client.workspaceId);
+  const wrong: [string[], RegExp][] = [
+    [[], /--since is missing/v],
+    [['--since', 'yesterday'], /--since must be a time such as .* not "yesterday"/v],
+    [['--since', '2027-03-01T09:00:00'], /--since must be a time/v],
+    [['--since', '2w'], /--since must be a time/v],
+    [['--since', '1h', '--until', 'x'], /--until must be a time/v],
+    [['--since', '1h', '--until', '2h'], /--until must be later than --since/v],
+    [['--since', '1h', '--code', 'gone'], /--code must be one of .*rate_limited/v],
+    [['--since', '1h', '--code', 'unconfirmed'], /never sent again.*post settle/v],
+  ];
+  const refusals = wrong.map(
+    ([words, reason]) => [['post', 'replay', ...words], 'UsageError', reason] as const,
+  );
+  await areRefused(t, admin, refusals);
+  const nowhere = ['post', 'replay', '--since', '1h', '--workspace', 'x'];
+  await areRefused(t, admin, [[nowhere, 'AppError', /no workspace "x"/v]]);
+  t.deepEqual(await storedRows(orm, client.workspaceId), before);
+  t.deepEqual(await statuses(post), ['failed']);
+});

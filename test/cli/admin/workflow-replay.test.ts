@@ -1,0 +1,192 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import type { ExecutionContext } from 'ava';
+import type { CommandAnswer } from '../../../cli/admin/command.ts';
+import { fetchHistory } from '../../../cli/admin/read-history.ts';
+import { replayWorkflow } from '../../../cli/admin/replay-workflow.ts';
+import { connectTemporal } from '../../../temporal/connect.ts';
+import { postsQueue } from '../../../workflows/messages.ts';
+import { newClient } from '../../support/client.ts';
+import { fakeNetwork } from '../../support/networks.ts';
+import { needs } from '../../support/needs.ts';
+import { startPunctual } from '../../support/punctual.ts';
+import { addFakeChannel } from '../../support/seed.ts';
+import { freshNamespace, nativeConnection, temporalClient } from '../../support/temporal.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { untilAsleep } from '../../support/waits.ts';
+import { runAdmin } from './admin.ts';
+
+// In series: a process has one Temporal runtime, and the command installs its own. Tests that replay in this process
+// run first, before a worker installs another one.
+const test = needs('temporal').serial;
+const histories = new URL('../../histories', import.meta.url);
+const stored = (name: string): string => fileURLToPath(new URL(`${name}-v1.json`, histories));
+
+const asProcess = (source: string, settings: Record<string, string>, ...more: string[]) =>
+  runAdmin(['workflow', 'replay', source, ...more], settings);
+
+/** Runs the command in this process, without Temporal's logs. @throws the command's errors. */
+async function replay(source: string): Promise<CommandAnswer> {
+  try {
+    return await replayWorkflow({ 'WORKFLOW_ID|HISTORY.json': source });
+  } finally {
+    await Runtime.instance().shutdown();
+  }
+}
+
+test('an exported history is replayed without a database or Temporal', async (t) => {
+  const { code, stdout, stderr } = await asProcess(stored('published-post'), {});
+  t.deepEqual([code, stderr], [0, '']);
+  t.regex(stdout, /^It replays: all 22 events of post-[0-9a-f\-]+ \(publishPost\) match/v);
+
+  const { data } = await replay(stored('waiting-delivery'));
+  t.like(data, { workflow_type: 'deliverWebhook', events: 5, replays: true });
+});
+
+test('a history with an unknown event is refused, and so is a missing argument', async (t) => {
+  const history = JSON.parse(await readFile(stored('published-post'), 'utf8'));
+  history.events[5].eventType = 'EVENT_TYPE_OF_A_LATER_TEMPORAL';
+  const file = path.join(await temporaryFolder(t), 'history.json');
+  await writeFile(file, JSON.stringify(history));
+
+  const { code, stderr } = await asProcess(file, {});
+  t.is(code, 1);
+  t.regex(
+    stderr,
+    /event 6 of a type that this SDK does not support: "EVENT_TYPE_OF_A_LATER_TEMPORAL"/v,
+  );
+  const none = await asProcess(' ', {});
+  t.deepEqual([none.code, none.stdout], [2, '']);
+  t.regex(none.stderr, /A workflow id or a file .* is missing/v);
+});
+
+test('the diverging event is found if Temporal does not name it', async (t) => {
+  const history = JSON.parse(await readFile(stored('published-post'), 'utf8'));
+  const first = history.events.find(
+    (event: { eventType: string }) => event.eventType === 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED',
+  );
+  first.activityTaskScheduledEventAttributes.activityType.name = 'publishChannelOld';
+  const file = path.join(await temporaryFolder(t), 'history.json');
+  // The Web UI also wrote histories as a bare list.
+  await writeFile(file, JSON.stringify(history.events));
+
+  const { data, failed } = await replay(file);
+  t.true(failed); // Exit code 1.
+  t.like(data, {
+    divergence: {
+      event_id: Number(first.eventId),
+      history_has: 'activity task scheduled (publishChannelOld)',
+      code_does: 'begins an activity "publishChannel" there',
+    },
+  });
+});
+
+test('an invalid or missing history is refused with a reason', async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = async (name: string, text: string): Promise<string> => {
+    await writeFile(path.join(folder, name), text);
+    return path.join(folder, name);
+  };
+  const history = await readFile(stored('published-post'), 'utf8');
+  const { events } = JSON.parse(history);
+  const unknown = history.replace(/"name": ?"publishPost"/v, '"name": "feedCats"');
+  const files: [string, RegExp][] = [
+    [path.join(folder, 'missing.json'), /does not exist/v],
+    [await file('text.json', 'Dear diary'), /is not JSON/v],
+    [await file('null.json', 'null'), /no list of events/v],
+    [await file('other.json', '{"name": "package"}'), /no list of events/v],
+    [await file('odd.json', '{"events": [{"eventId": "1"}]}'), /holds no history/v],
+    [await file('tail.json', JSON.stringify(events.slice(3))), /does not begin with/v],
+    [await file('gap.json', JSON.stringify(events.toSpliced(7, 1))), /after event 7 comes 9/v],
+    [await file('cats.json', unknown), /"feedCats", which this version of Punctual does not have/v],
+  ];
+  for (const [source, message] of files) {
+    await t.throwsAsync(replay(source), { name: 'AppError', message }, source);
+  }
+
+  const settings = await freshNamespace();
+  const away = { ...settings, TEMPORAL_ADDRESS: '127.0.0.1:9' };
+  const lost = { ...settings, TEMPORAL_NAMESPACE: 'nowhere' };
+  const servers: [Record<string, string>, RegExp][] = [
+    [settings, /has no workflow "post-1"/v],
+    [lost, /no namespace "nowhere"/v],
+    [away, /cannot be reached: nothing answers at 127\.0\.0\.1:9,/v],
+  ];
+  for (const [env, message] of servers) {
+    const temporal = connectTemporal(env);
+    t.teardown(() => temporal.close());
+    await t.throwsAsync(fetchHistory(temporal, 'post-1'), { name: 'AppError', message });
+  }
+
+  // As a process: an AppError has no stack, and the exit code is 1 despite the open connection attempt.
+  const runs = [
+    [await asProcess(path.join(folder, 'text.json'), {}), /is not JSON/v],
+    [await asProcess('post-1', away), /cannot be reached: nothing answers at 127\.0\.0\.1:9,/v],
+  ] as const;
+  for (const [{ code, stdout, stderr }, message] of runs) {
+    t.deepEqual([code, stdout], [1, '']);
+    t.regex(stderr, message);
+    t.notRegex(stderr, /^ {4}at /mv);
+  }
+});
+
+test('a sleeping post is fetched from Temporal and replays', async (t) => {
+  const punctual = await startPunctual(t, { networks: { fake: fakeNetwork() } });
+  const client = await newClient(punctual);
+  const channel = await addFakeChannel(punctual.deps, client.workspaceId);
+  const { body } = await client.post('/posts', {
+    body: 'Asleep',
+    channel_ids: [channel],
+    schedule_in_minutes: 60,
+  });
+  const id = `post-${body.post.id}`;
+  const { events } = await untilAsleep(punctual.temporal.client.workflow.getHandle(id));
+
+  const { code, stdout } = await asProcess(id, punctual.temporalEnv, '--json');
+  t.is(code, 0);
+  const known = { workflow_id: id, events: events?.length };
+  t.like(JSON.parse(stdout), { ...known, replays: true, divergence: null });
+});
+
+test('a post of other code is reported at the event where it diverges', async (t) => {
+  const settings = await freshNamespace();
+  const { workflowId, changedAt } = await sleepUnderOtherCode(t, settings);
+
+  const { code, stdout, stderr } = await asProcess(workflowId, settings);
+  t.deepEqual([code, stderr], [1, '']);
+  t.regex(stdout, new RegExp(`^It does not replay: at event ${changedAt} `, 'v'));
+  t.regex(stdout, /The history has: workflow properties modified$/mv);
+  t.regex(stdout, /The code: {8}starts a timer there$/mv);
+  t.regex(stdout, /Temporal says: {3}\[TMPRL1100\]/v);
+
+  const json = await asProcess(workflowId, settings, '--json');
+  t.is(json.code, 1);
+  t.like(JSON.parse(json.stdout), { replays: false, divergence: { event_id: changedAt } });
+});
+
+/** A workflow of a version whose prologue had one more command. @returns also the event of that command. */
+async function sleepUnderOtherCode(t: ExecutionContext, settings: Record<string, string>) {
+  const workflowsPath = fileURLToPath(new URL('changed-prologue/index.ts', histories));
+  const logger = new DefaultLogger('ERROR');
+  const worker = await Worker.create({
+    connection: await nativeConnection(t, settings['TEMPORAL_ADDRESS'] ?? ''),
+    namespace: settings['TEMPORAL_NAMESPACE'] ?? '',
+    taskQueue: postsQueue,
+    workflowBundle: await bundleWorkflowCode({ workflowsPath, logger }),
+  });
+  const { client } = temporalClient(t, settings);
+  const dueAt = new Date(Date.now() + 3_600_000).toISOString();
+  return worker.runUntil(async () => {
+    const input = { workspaceId: crypto.randomUUID(), postId: crypto.randomUUID(), revision: 1 };
+    const handle = await client.workflow.start('publishPost', {
+      taskQueue: postsQueue,
+      workflowId: `post-${input.postId}`,
+      args: [{ ...input, dueAt }],
+    });
+    const { events } = await untilAsleep(handle);
+    const changed = events?.find((event) => event.workflowPropertiesModifiedEventAttributes);
+    return { workflowId: handle.workflowId, changedAt: Number(changed?.eventId) };
+  });
+}

@@ -1,0 +1,289 @@
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { CommandDeps } from '../../../cli/admin/command.ts';
+import { createWorkspace, listWorkspaces } from '../../../cli/admin/workspaces.ts';
+import { createSealer } from '../../../runtime/secrets.ts';
+import { blueskyAccount, mastodonAccount, networkPorts } from '../../support/accounts.ts';
+import { clientFor } from '../../support/client.ts';
+import { emptyDatabase } from '../../support/database.ts';
+import { ownPool, sharedApi } from '../../support/kit.ts';
+import { needs } from '../../support/needs.ts';
+import { startApi } from '../../support/punctual.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { adminOf, areRefused, runAdmin } from './admin.ts';
+
+const api = sharedApi(test, { allowPorts: networkPorts() });
+const call = (...words: readonly string[]) => adminOf(api.punctual).call(...words);
+
+test('on an empty database a workspace is created with a key, and listed', async (t) => {
+  const url = await emptyDatabase(t);
+  const settings = { DATABASE_URL: url, SECRET_KEY: randomBytes(32).toString('hex') };
+  const early = await runAdmin(['workspace', 'list'], settings);
+  t.is(early.code, 1);
+  t.regex(early.stderr, /^The database lacks migrations .* Run "npm run admin -- migrate"\.\n$/v);
+  t.regex((await runAdmin(['migrate'], settings)).stdout, /^\d+ migrations were applied\.\n$/v);
+  t.is((await runAdmin(['migrate'], settings)).stdout, 'The schema is up to date.\n');
+  t.regex((await runAdmin(['workspace', 'list'], settings)).stdout, /no workspace yet/v);
+
+  const made = await runAdmin(['workspace', 'create', 'Acme & Söhne'], settings);
+  t.is(made.code, 0, made.stderr);
+  t.is(made.stderr, '');
+  t.regex(made.stdout, /^Workspace [0-9a-f\-]{36} \(Acme & Söhne\)\n.*svc_live_\w{32}\n$/v);
+
+  const deps = { em: ownPool(t, url).em.fork() } as CommandDeps; // The only one that is used.
+  const { text, data } = await listWorkspaces(deps);
+  const [id] = /[0-9a-f\-]{36}/v.exec(made.stdout) ?? [];
+  t.deepEqual(data, {
+    workspaces: [
+      { id, name: 'Acme & Söhne', plan: 'standard', channels: 0, is_being_deleted: false },
+    ],
+  });
+  t.regex(text, /0 channels {2}plan standard {2}Acme/v);
+});
+
+test('a program gets JSON, and its keys work for the API', async (t) => {
+  const made = await adminOf(api.punctual).run('--json', 'workspace', 'create', '\tAcme\r\n');
+  const { workspace_id: id, name, api_key: first } = JSON.parse(made.stdout);
+  t.is(name, 'Acme');
+  const { api_key: second, workspace_id: of } = (await call('key', 'create', id)).data;
+  t.is(of, id);
+  t.not(second, first);
+  for (const key of [first, second]) {
+    const { body } = await clientFor(api.punctual.url, id, key).get('/me');
+    t.like(body, { workspace: { id, name: 'Acme' }, channels: 0 });
+  }
+});
+
+// Its own database, because the list of workspaces must be empty.
+test('missing and blank values are refused with a reason, and nothing is created', async (t) => {
+  const admin = adminOf(await startApi(t));
+  const unknown = crypto.randomUUID();
+  const file = await secretFile(t, 'y');
+  const toNobody = ['channel', 'add-mastodon', unknown, '--url'];
+  const withToken = ['--token-file', file];
+  await areRefused(t, admin, [
+    [['workspace', 'create', ' '], 'AppError', /must not be blank/v],
+    [['workspace', 'create', '\u200b'], 'AppError', /must not be blank/v],
+    [['workspace', 'create', 'A\u2028B'], 'AppError', /no control characters/v],
+    [['workspace', 'create', 'Acme\u001b[2J'], 'AppError', /no control characters/v],
+    [['workspace', 'create', 'x'.repeat(201)], 'AppError', /at most 200 characters/v],
+    [['key', 'create', 'nope'], 'AppError', /no workspace "nope"/v],
+    [['key', 'create', unknown], 'AppError', /no workspace/v],
+    [[...toNobody, 'https://a.example', ...withToken], 'AppError', /no workspace/v],
+    [[...toNobody, 'foo', ...withToken], 'UsageError', /must be the server's address.*"foo"/v],
+  ]);
+  const { code, stdout, stderr } = await admin.run('key', 'create', unknown);
+  t.deepEqual([code, stdout], [1, '']);
+  t.regex(stderr, /no workspace/v);
+  t.notRegex(stderr, /\n\s+at /v);
+
+  await t.throwsAsync(admin.call('key', 'create', unknown), { code: 'not_found' });
+  t.regex((await admin.call('workspace', 'list')).text, /no workspace yet/v);
+});
+
+test('without its plan a workspace gets 402 at once, and with a new one it works again', async (t) => {
+  const [client, other] = [await api.newClient(), await api.newClient()];
+  const id = client.workspaceId;
+  t.is((await client.post('/posts', { body: 'x' })).status, 201);
+
+  const ended = await call('workspace', 'plan', id, 'none');
+  t.is(ended.text, `Workspace ${id} has no plan`);
+  const refused = await client.post('/posts', { body: 'x' });
+  t.is(refused.status, 402);
+  t.is(refused.body.code, 'plan_required');
+  t.is((await client.get('/me')).status, 200);
+  t.is((await other.post('/posts', { body: 'x' })).status, 201);
+  const listed = await call('workspace', 'list');
+  t.regex(listed.text, new RegExp(`^${id} {2}0 channels {2}no plan {2}Test$`, 'mv'));
+
+  const begun = await call('workspace', 'plan', id, 'gold');
+  t.deepEqual(begun.data, { workspace_id: id, plan: 'gold' });
+  t.is((await client.post('/posts', { body: 'x' })).status, 201);
+  const { workspaces } = (await call('workspace', 'list')).data;
+  // By creation time, ignoring the workspaces of other tests.
+  const mine = new Set([id, other.workspaceId]);
+  t.deepEqual(
+    workspaces
+      .filter((one: { id: string }) => mine.has(one.id))
+      .map((one: { plan: string }) => one.plan),
+    ['gold', 'standard'],
+  );
+});
+
+test('an invalid plan and an unknown workspace are refused, and nothing changes', async (t) => {
+  const { workspaceId: id } = await api.newClient();
+  const plan = (...words: readonly string[]): string[] => ['workspace', 'plan', ...words];
+  await areRefused(t, adminOf(api.punctual), [
+    [plan(id, 'Gold'), 'AppError', /A plan is a word/v],
+    [plan(id, ''), 'AppError', /A plan is a word/v],
+    [plan(id, 'None'), 'AppError', /A plan is a word/v],
+    [plan(id, 'x'.repeat(51)), 'AppError', /A plan is a word/v],
+    [plan(crypto.randomUUID(), 'gold'), 'AppError', /no workspace/v],
+    [plan('nope', 'none'), 'AppError', /no workspace "nope"/v],
+    [plan(id), 'UsageError', /PLAN\|none is missing/v],
+    [plan(id, 'gold', 'silver'), 'UsageError', /one word too many/v],
+  ]);
+  const [row] = await api.punctual.orm.em
+    .fork()
+    .execute<{ plan: string }[]>('select plan from workspaces where id = ?', [id]);
+  t.is(row?.plan, 'standard');
+});
+
+type Row = {
+  readonly id: string;
+  readonly handle: string;
+  readonly platform: string;
+  readonly remote_id: string;
+  readonly base_url: string;
+  readonly state: string;
+  readonly sealed_credentials: string;
+  readonly sealed_session: string | null;
+  readonly settings: unknown;
+};
+
+async function secretFile(t: ExecutionContext, secret: string): Promise<string> {
+  const file = path.join(await temporaryFolder(t), 'secret');
+  await writeFile(file, `${secret}\n`, { mode: 0o600 });
+  return file;
+}
+
+/** A workspace without channels, and a function that adds one. */
+async function workspace(t: ExecutionContext) {
+  const { orm, secretKey } = api.punctual;
+  const workspaceId = await createWorkspace(orm.em.fork(), 'Test');
+  const wordsFor = (kind: string, options: Record<string, string>): string[] => {
+    const words = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
+    return ['channel', kind, workspaceId, ...words];
+  };
+  const add = async (kind: string, { secret = '', ...options }: Record<string, string>) => {
+    const option = kind === 'add-mastodon' ? 'token-file' : 'app-password-file';
+    return call(...wordsFor(kind, { ...options, [option]: await secretFile(t, secret) }));
+  };
+  const rows = (): Promise<Row[]> =>
+    orm.em
+      .fork()
+      .execute<Row[]>('select * from channels where workspace_id = ? order by created_at', [
+        workspaceId,
+      ]);
+  return { wordsFor, add, rows, workspaceId, sealer: createSealer(secretKey) };
+}
+
+function onlyRow(t: ExecutionContext, rows: Row[]): Row {
+  t.is(rows.length, 1);
+  const [row] = rows;
+  if (!row) {
+    throw new Error('No channel was stored.');
+  }
+
+  return row;
+}
+
+needs('gotosocial')(
+  'a Mastodon account is connected with its token, which the database does not reveal',
+  async (t) => {
+    const account = await mastodonAccount();
+    const { wordsFor, rows, sealer } = await workspace(t);
+    const options = { url: `${account.baseUrl}/` };
+    const { databaseUrl, secretKey } = api.punctual;
+
+    // As a process, which reads its egress settings.
+    const { code, stdout, stderr } = await runAdmin(
+      [...wordsFor('add-mastodon', options), '--json'],
+      {
+        DATABASE_URL: databaseUrl,
+        SECRET_KEY: secretKey,
+        PUNCTUAL_EGRESS_ALLOW_NETWORKS: `127.0.0.1/32:${new URL(account.baseUrl).port}`,
+      },
+      `${account.accessToken}\n`,
+    );
+
+    t.is(code, 0, stdout + stderr);
+    const { channel } = JSON.parse(stdout);
+    const row = onlyRow(t, await rows());
+    t.deepEqual(channel, { id: row.id, platform: 'mastodon', handle: row.handle });
+    t.regex(row.handle, new RegExp(`^@${account.username}@127\\.0\\.0\\.1`, 'v'));
+    t.like(row, { base_url: account.baseUrl, state: 'connected', sealed_session: null });
+    t.like(row.settings, { maxCharacters: 5000 });
+    t.false(JSON.stringify(row).includes(account.accessToken));
+    const opened = sealer.open(row.sealed_credentials, `channel/${row.id}/credentials`);
+    t.deepEqual(JSON.parse(opened), { accessToken: account.accessToken });
+  },
+);
+
+needs('gotosocial')(
+  'the same Mastodon account connected again keeps its channel and works again',
+  async (t) => {
+    const account = await mastodonAccount();
+    const { add, rows, workspaceId } = await workspace(t);
+    const options = { url: account.baseUrl, secret: account.accessToken };
+    await add('add-mastodon', options);
+    const before = onlyRow(t, await rows());
+    await api.punctual.orm.em
+      .fork()
+      .execute(
+        `update channels set state = 'needs_reconnect', error = 'Revoked.' where workspace_id = ?`,
+        [workspaceId],
+      );
+
+    const { data } = await add('add-mastodon', options);
+
+    t.is(data.channel.id, before.id);
+    const after = onlyRow(t, await rows());
+    t.like(after, { id: before.id, state: 'connected', error: null });
+    t.not(after.sealed_credentials, before.sealed_credentials);
+  },
+);
+
+needs('gotosocial')('a refused token connects no account', async (t) => {
+  const account = await mastodonAccount();
+  const { add, rows } = await workspace(t);
+  await account.revoke();
+  for (const token of ['wrong', account.accessToken]) {
+    const connecting = add('add-mastodon', { url: account.baseUrl, secret: token });
+    const error = await t.throwsAsync(connecting, { code: 'access_lost' });
+    t.false(error.message.includes(account.accessToken));
+  }
+
+  const nobody = add('add-mastodon', { url: 'http://127.0.0.1:1', secret: 'x' });
+  await t.throwsAsync(nobody, { code: 'network_unavailable' });
+  t.deepEqual(await rows(), []);
+});
+
+needs('pds')(
+  'a Bluesky account is connected with its handle and app password, which the database does not reveal',
+  async (t) => {
+    const account = await blueskyAccount();
+    const { add, rows, sealer } = await workspace(t);
+    const login = { url: account.baseUrl, handle: `@${account.handle}` };
+    const options = { ...login, secret: account.appPassword };
+
+    const { data } = await add('add-bluesky', options);
+
+    const row = onlyRow(t, await rows());
+    t.like(row, { platform: 'bluesky', handle: account.handle, remote_id: account.did });
+    t.deepEqual(data.channel, { id: row.id, platform: 'bluesky', handle: account.handle });
+    t.false(JSON.stringify(row).includes(account.appPassword));
+    const opened = sealer.open(row.sealed_credentials, `channel/${row.id}/credentials`);
+    t.like(JSON.parse(opened), { appPassword: account.appPassword });
+    const session = sealer.open(row.sealed_session ?? '', `channel/${row.id}/session`);
+    t.false(JSON.stringify(row).includes(JSON.parse(session).accessJwt));
+
+    const again = await add('add-bluesky', { ...options, handle: account.did });
+    t.is(again.data.channel.id, row.id);
+    t.is((await rows()).length, 1);
+  },
+);
+
+needs('pds')('a refused app password connects no account', async (t) => {
+  const account = await blueskyAccount();
+  const { add, rows } = await workspace(t);
+  const wrong = {
+    url: account.baseUrl,
+    handle: account.handle,
+    secret: 'aaaa-bbbb-cccc-dddd',
+  };
+  await t.throwsAsync(add('add-bluesky', wrong), { code: 'access_lost' });
+  t.deepEqual(await rows(), []);
+});
