@@ -238,7 +238,7 @@ function mediaSettings(env: Env, problems: string[]): StorageSettings {
 
 const from = (least: 0 | 1, otherwise: number) => ({ otherwise, least, most: 1_000_000 });
 
-/** Requests per minute, across all API processes. */
+/** Requests per minute, in each API process. */
 export type RateLimits = {
   readonly requests: number;
   /** Per API key: requests that change something. They count towards `requests` too. */
