@@ -1,7 +1,10 @@
 import { pause, type CallOptions } from './request.ts';
 import type { Post } from './types.ts';
 
-export type WaitOptions = Pick<CallOptions, 'signal' | 'timeoutMs'>;
+export type WaitOptions = Pick<CallOptions, 'signal' | 'timeoutMs'> & {
+  /** Is given each state that is read, also the last one. */
+  readonly onPost?: (post: Post) => void;
+};
 
 /** A longer sleep would miss for too long that the post was given an earlier time. */
 const longestSleepMs = 30_000;
@@ -17,6 +20,7 @@ export async function waitFor(
 ): Promise<Post> {
   for (let sleepMs = 500; ; sleepMs = Math.min(sleepMs * 1.5, 5000)) {
     const post = await read(options);
+    options.onPost?.(post);
     if (post.outcome !== null) {
       return post;
     }
