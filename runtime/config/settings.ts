@@ -104,6 +104,7 @@ export function readSettingsOrExit<T extends Readers>(env: Env, readers: T): Set
  * silently use the default. `test/docs/api.test.ts` compares the list with the sources.
  */
 export const knownSettings: readonly string[] = [
+  'PUNCTUAL_API_KEY',
   'PUNCTUAL_BLUESKY_PLC_URL',
   'PUNCTUAL_BLUESKY_RESOLVER_URL',
   'PUNCTUAL_BRAND_COLOR',
@@ -133,6 +134,7 @@ export const knownSettings: readonly string[] = [
   'PUNCTUAL_MIGRATE',
   'PUNCTUAL_NAT64_PREFIXES',
   'PUNCTUAL_POSTGRES_PORT',
+  'PUNCTUAL_PROFILE',
   'PUNCTUAL_PUBLIC_URL',
   'PUNCTUAL_QUOTA_CHANNELS',
   'PUNCTUAL_QUOTA_DRAFTS',
@@ -154,6 +156,7 @@ export const knownSettings: readonly string[] = [
   'PUNCTUAL_TEMPORAL_UI_PORT',
   'PUNCTUAL_TEMPORAL_UI_URL',
   'PUNCTUAL_TRUST_PROXY',
+  'PUNCTUAL_URL',
   'PUNCTUAL_WORKFLOW_BUNDLE',
   'PUNCTUAL_WORKER_HEALTH_PORT',
   'PUNCTUAL_X_API_URL',

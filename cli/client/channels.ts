@@ -1,0 +1,81 @@
+import { buildRouteMap } from '@stricli/core';
+import type { Channel, Punctual } from '../../sdk/src/index.ts';
+import { command } from '../command.ts';
+import { UsageError } from '../failures.ts';
+import { given, oneOf, required, text, toggle } from '../flags.ts';
+import { localTime, oneLine } from '../table.ts';
+
+export const platforms = ['x', 'linkedin', 'bluesky', 'mastodon', 'youtube'] as const;
+
+const list = command({
+  brief: 'Lists the connected accounts',
+  examples: ['channel list', `channel list --jq '.channels[].id'`],
+  run: async ({ client }) => {
+    const answer = await (await client()).channels.list();
+    const rows = answer.channels.map((one) => [
+      one.id,
+      one.platform,
+      one.handle,
+      one.state,
+      one.error ?? '',
+    ]);
+    return { data: answer, text: { head: ['ID', 'NETWORK', 'HANDLE', 'STATE', 'ERROR'], rows } };
+  },
+});
+
+const connect = command({
+  brief: 'Makes a link on which a person connects an account',
+  examples: ['channel connect --platform mastodon --url https://mastodon.social'],
+  flags: {
+    platform: required(oneOf(platforms, 'Network of the account')),
+    url: text("The account's server, of Mastodon or Bluesky", 'URL'),
+    handle: text('Handle of the account', 'HANDLE'),
+    returnUrl: text('Where the person goes afterwards', 'URL'),
+    sandbox: toggle('Connects an account of the sandbox'),
+  },
+  run: async ({ client }, { platform, returnUrl, ...fields }) => {
+    const body = { platform, ...given({ ...fields, return_url: returnUrl }) };
+    const answer = await (await client()).channels.connect(body);
+    const until = localTime(answer.expires_at);
+    return { data: answer, text: `Open this link before ${until}:\n${answer.link}` };
+  },
+});
+
+export const channel = buildRouteMap({
+  routes: { list, connect },
+  docs: { brief: 'Lists and connects accounts' },
+});
+
+/** The ids of accounts that are named by id, handle or network. @throws UsageError */
+export async function chosenChannels(
+  client: Punctual,
+  named: readonly string[],
+): Promise<string[]> {
+  if (named.every(isId)) {
+    return [...named];
+  }
+
+  const { channels } = await client.channels.list();
+  return named.map((name) => (isId(name) ? name : idOf(name, channels)));
+}
+
+const isId = (name: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/iv.test(name);
+
+function idOf(name: string, channels: readonly Channel[]): string {
+  const found = channels.filter(
+    ({ platform, handle }) => platform === name || handle === name || handle === `@${name}`,
+  );
+  if (found.length === 1 && found[0]) {
+    return found[0].id;
+  }
+
+  const known = (found.length > 0 ? found : channels).slice(0, 20);
+  const lines = known
+    .map((one) => `\n  ${one.id}  ${one.platform}  ${oneLine(one.handle)}`)
+    .join('');
+  throw new UsageError(
+    found.length > 0
+      ? `--channel ${name} is several accounts. Name one by its handle or id:${lines}`
+      : `--channel ${name} is no account. Accounts:${lines || ' none; see "punctual channel connect"'}`,
+  );
+}

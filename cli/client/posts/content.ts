@@ -1,0 +1,84 @@
+import { existsSync } from 'node:fs';
+import type { Punctual } from '../../../sdk/src/index.ts';
+import type { Session, Values } from '../../command.ts';
+import { UsageError } from '../../failures.ts';
+import { given, text, texts } from '../../flags.ts';
+import { readInput } from '../../input.ts';
+import { chosenChannels } from '../channels.ts';
+import { uploadFile } from '../media.ts';
+import { parseWhen, whenForms } from './when.ts';
+
+/** Flags for what a post is, of a new one and of an edit. */
+export const contentFlags = {
+  body: text('The text; - reads it from standard input'),
+  thread: texts('A part of a thread, in order, instead of --body'),
+  channel: texts('Account: its id, handle or network', 'CHANNEL'),
+  at: text(`When it goes out: ${whenForms}`, 'TIME'),
+  timezone: text('Time zone of --at, such as Europe/Berlin; yours unless given', 'ZONE'),
+  media: texts('A picture or video: its file, its id or a URL', 'FILE'),
+  alt: texts('Alt text of a picture, in the order of --media'),
+  tag: texts('A label of your own', 'TAG'),
+  externalId: text('An id of your own, unique in the workspace', 'ID'),
+};
+
+type Content = Values<typeof contentFlags>;
+
+/**
+ * The fields of the API for these flags.
+ *
+ * @param mayUpload False for a dry run, which must not store anything.
+ */
+export async function contentOf(
+  session: Session,
+  client: Punctual,
+  content: Content,
+  mayUpload: boolean,
+) {
+  const { body, thread, channel, at, timezone, media, alt, tag, externalId } = content;
+  if (at === undefined && timezone !== undefined) {
+    throw new UsageError('--timezone is the zone of --at, which is missing.');
+  }
+
+  const when = at === undefined ? {} : parseWhen(at, timezone, new Date());
+  return {
+    ...given({
+      body: body === '-' ? (await readInput()).trimEnd() : body,
+      thread,
+      channel_ids: channel && (await chosenChannels(client, channel)),
+      media: media && (await mediaOf(session, media, alt ?? [], mayUpload)),
+      tags: tag,
+      external_id: externalId,
+    }),
+    ...when,
+  };
+}
+
+async function mediaOf(
+  session: Session,
+  media: readonly string[],
+  alts: readonly string[],
+  mayUpload: boolean,
+) {
+  if (alts.length > media.length) {
+    throw new UsageError('There are more --alt than --media.');
+  }
+
+  const items: { media_id?: string; url?: string; alt_text?: string }[] = [];
+  for (const [index, one] of media.entries()) {
+    const alt = alts[index];
+    const item = given({ alt_text: alt });
+    if (/^https?:\/\//v.test(one)) {
+      items.push({ url: one, ...item });
+    } else if (!existsSync(one)) {
+      items.push({ media_id: one, ...item });
+    } else if (mayUpload) {
+      items.push({ media_id: (await uploadFile(session, one, {})).media.id, ...item });
+    } else {
+      throw new UsageError(
+        `--dry-run stores nothing. Upload ${one} by "punctual media upload", and give its id.`,
+      );
+    }
+  }
+
+  return items;
+}

@@ -1,0 +1,55 @@
+import { endedOutcomes, postStatuses } from '../../../domain/statuses.ts';
+import { command } from '../../command.ts';
+import { given, oneOf, someOf, text } from '../../flags.ts';
+import { beginning, localTime, ownZone } from '../../table.ts';
+import { chosenChannels, platforms } from '../channels.ts';
+import { pages, pagingFlags } from '../pages.ts';
+import { postText } from './view.ts';
+
+export const list = command({
+  brief: 'Lists posts, newest first',
+  examples: [
+    'post list --status scheduled --sort scheduled_at --order asc',
+    'post list --outcome failed --channel mastodon',
+    `post list --all --jq '.posts[].id'`,
+  ],
+  flags: {
+    status: someOf(postStatuses, 'Only posts with this status'),
+    outcome: oneOf(endedOutcomes, 'Only posts that ended so'),
+    channel: text('Only posts on this account: its id, handle or network', 'CHANNEL'),
+    platform: oneOf(platforms, 'Only posts on this network'),
+    tag: text('Only posts with this tag', 'TAG'),
+    externalId: text('Only the post with this id of yours', 'ID'),
+    search: text('Only posts with these words', 'WORDS'),
+    from: text('Only posts from this time on, such as 2027-03-01T09:00Z', 'TIME'),
+    to: text('Only posts before this time', 'TIME'),
+    sort: oneOf(['created_at', 'scheduled_at', 'published_at'], 'Order of the list'),
+    order: oneOf(['asc', 'desc'], 'Its direction'),
+    ...pagingFlags,
+  },
+  async *run({ client: open }, { channel, externalId, search, all, ...filters }) {
+    const client = await open();
+    const [id] = channel === undefined ? [] : await chosenChannels(client, [channel]);
+    const query = { ...filters, channel_id: id, external_id: externalId, q: search };
+    const head = ['ID', 'STATUS', `TIME (${ownZone()})`, 'CHANNELS', 'TEXT'];
+    for await (const answer of pages((one) => client.posts.list(one), given(query), all)) {
+      const rows = answer.posts.map((post) => [
+        post.id,
+        post.outcome ?? post.status,
+        localTime(post.published_at ?? post.scheduled_at),
+        post.post_targets.map(({ platform }) => platform).join(' '),
+        beginning(post.thread?.[0] ?? post.body ?? ''),
+      ]);
+      yield { data: answer, text: { head, rows } };
+    }
+  },
+});
+
+export const show = command({
+  brief: 'Shows a post',
+  args: { post: 'Id of the post' },
+  run: async ({ client }, { post: id }) => {
+    const answer = await (await client()).posts.get(id);
+    return { data: answer, text: postText(answer.post) };
+  },
+});

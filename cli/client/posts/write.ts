@@ -1,0 +1,100 @@
+import type { Post, Punctual } from '../../../sdk/src/index.ts';
+import { command, type Answer, type Session } from '../../command.ts';
+import { UsageError } from '../../failures.ts';
+import { given, text, toggle } from '../../flags.ts';
+import { tableText } from '../../table.ts';
+import { contentFlags, contentOf } from './content.ts';
+import { postText } from './view.ts';
+
+type Validation = Awaited<ReturnType<Punctual['posts']['validate']>>;
+
+export const create = command({
+  brief: 'Schedules a post, or stores a draft',
+  description:
+    'Schedules a post. Without --at it is stored as a draft. A call that is repeated after a lost answer makes one post; give --idempotency-key or --external-id if your own program may run twice.',
+  examples: [
+    'post create --body "Hello" --channel mastodon --at "tomorrow 9:00" --timezone Europe/Berlin',
+    'post create --body - --channel mastodon --channel bluesky --at now --wait < text.txt',
+    'post create --body "Look" --media cat.jpg --alt "A cat on a roof" --channel mastodon',
+    'post create --thread "One" --thread "Two" --channel bluesky --dry-run',
+  ],
+  flags: {
+    ...contentFlags,
+    dryRun: toggle('Checks the post against the rules of its networks, and stores nothing'),
+    wait: toggle('Waits until the post has ended; fails unless it is published everywhere'),
+    idempotencyKey: text('The same key with the same post makes one post', 'KEY'),
+  },
+  run: async (session, { dryRun, wait, idempotencyKey, ...content }) => {
+    if (wait && (dryRun || content.at === undefined)) {
+      throw new UsageError('--wait needs a post with a time: give --at, and no --dry-run.');
+    }
+
+    const client = await session.client();
+    const body = await contentOf(session, client, content, !dryRun);
+    if (dryRun) {
+      return validationAnswer(await client.posts.validate(body));
+    }
+
+    const answer = await client.posts.create(body, given({ idempotencyKey }));
+    return wait
+      ? waitForEnd(session, client, answer.post)
+      : { data: answer, text: postText(answer.post) };
+  },
+});
+
+const validationAnswer = (answer: Validation): Answer => ({
+  data: answer,
+  failed: !answer.valid,
+  text: [
+    answer.valid ? 'The post is valid.' : 'The post is not valid.',
+    ...answer.warnings.map(({ message }) => `Warning: ${message}`),
+    tableText({
+      head: ['NETWORK', 'HANDLE', 'LENGTH', 'RESULT'],
+      rows: answer.channels.map((one) => [
+        one.platform,
+        one.handle,
+        one.length === null ? '' : `${one.length} of ${one.limit ?? '?'}`,
+        [...one.errors, ...one.warnings].map(({ message }) => message).join(' ') || 'ok',
+      ]),
+    }),
+  ].join('\n'),
+});
+
+export const edit = command({
+  brief: 'Changes a draft or scheduled post',
+  description: 'Changes a draft or scheduled post. What is not given stays.',
+  examples: ['post edit POST --at "friday 18:00"', 'post edit POST --body "Another text"'],
+  args: { post: 'Id of the post' },
+  flags: contentFlags,
+  run: async (session, { post: id, ...content }) => {
+    if (Object.values(content).every((value) => value === undefined)) {
+      throw new UsageError('There is nothing to change. Give a flag such as --at or --body.');
+    }
+
+    const client = await session.client();
+    const answer = await client.posts.edit(id, await contentOf(session, client, content, true));
+    return { data: answer, text: postText(answer.post) };
+  },
+});
+
+/** Waits for the end of a post, and tells its progress. */
+export async function waitForEnd(
+  { say }: Session,
+  client: Punctual,
+  { id }: Post,
+): Promise<Answer> {
+  let told = '';
+  const tell = ({ status, scheduled_at: due, summary, channels }: Post) => {
+    const line =
+      status === 'scheduled'
+        ? `Waiting until ${due} ...`
+        : `${status}: ${summary.published} published, ${summary.failed} failed, of ${channels.length}`;
+    if (line !== told) {
+      say(line);
+    }
+
+    told = line;
+  };
+  const post = await client.posts.waitFor(id, { onPost: tell });
+  return { data: { post }, text: postText(post), failed: post.outcome !== 'published' };
+}

@@ -1,0 +1,207 @@
+import {
+  buildCommand,
+  type Command as StricliCommand,
+  type CommandContext,
+  type StricliProcess,
+} from '@stricli/core';
+import { Punctual } from '../sdk/src/index.ts';
+import { describe, exitCodeOf, UsageError } from './failures.ts';
+import { text, toggle, type Flag } from './flags.ts';
+import { chooseAccess, type Access } from './profiles.ts';
+import { tableText, type Table } from './table.ts';
+
+/** What a command found. */
+export type Answer = {
+  /** For programs: the API's own answer. */
+  readonly data: unknown;
+  /** For people. Tables of several answers are joined. */
+  readonly text: string | Table;
+  /** The command ran and reports a failure: exit code 1. */
+  readonly failed?: boolean;
+};
+
+/** What a command can use. */
+export type Session = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The `--profile` that was given. */
+  readonly profile: string | undefined;
+  /** @throws NoKeyError */
+  readonly access: () => Promise<Access>;
+  /** A client of the API with the chosen key. @throws NoKeyError */
+  readonly client: () => Promise<Punctual>;
+  /** Tells a person something, on standard error. */
+  readonly say: (line: string) => void;
+};
+
+export type Context = CommandContext & { readonly process: StricliProcess };
+export type Command = StricliCommand<Context>;
+
+type Flags = Readonly<Record<string, Flag<unknown>>>;
+/** The values of these flags. */
+export type Values<F extends Flags> = {
+  readonly [K in keyof F]: F[K] extends Flag<infer T> ? T : never;
+};
+type Input<F extends Flags, A extends string, R extends string> = Values<F> &
+  Readonly<Record<A, string>> &
+  Readonly<Record<R, readonly string[]>>;
+
+type Definition<F extends Flags, A extends string, R extends string> = {
+  /** One line for lists of commands. */
+  readonly brief: string;
+  /** More about it, for its own help. */
+  readonly description?: string;
+  /** Command lines without `punctual`. */
+  readonly examples?: readonly string[];
+  readonly flags?: F;
+  /** One-letter names of flags. */
+  readonly aliases?: Readonly<Record<string, keyof F & string>>;
+  /** Names of the positional arguments, in order, with what they are. */
+  readonly args?: Record<A, string>;
+  /** Instead of `args`: one or more arguments of the same kind. */
+  readonly rest?: Record<R, string>;
+  readonly run: (
+    session: Session,
+    input: Input<F, A, R>,
+  ) => Promise<Answer> | AsyncIterable<Answer>;
+};
+
+type Output = {
+  readonly json?: boolean;
+  readonly jq?: string;
+  readonly profile?: string;
+};
+
+const outputFlags = {
+  json: toggle("Prints the API's own answer"),
+  jq: text('Prints what this jq filter finds in the answer', 'FILTER'),
+  profile: text('Uses the API and key of this profile', 'NAME'),
+};
+
+/** A command. Errors that it throws become a text on standard error and an exit code. */
+export function command<
+  F extends Flags = Record<never, never>,
+  A extends string = never,
+  R extends string = never,
+>({ run, ...definition }: Definition<F, A, R>): Command {
+  const { brief, description = `${brief}.`, examples = [] } = definition;
+  const names = Object.keys(definition.args ?? definition.rest ?? {});
+  async function func(this: Context, flags: Output & Values<F>, ...args: readonly string[]) {
+    const { json, jq, profile, ...values } = flags;
+    const given = definition.rest
+      ? { [names[0] ?? '']: args }
+      : Object.fromEntries(names.map((name, at) => [name, args[at]]));
+    const input = { ...values, ...given } as unknown as Input<F, A, R>;
+    this.process.exitCode = await execute(() => run(sessionOf(profile), input), { json, jq });
+  }
+
+  const lines = examples.map((example) => `  punctual ${example}`);
+  return buildCommand<Record<string, unknown>, readonly string[], Context>({
+    func,
+    docs: {
+      brief,
+      fullDescription: [description, ...(lines.length > 0 ? ['', 'EXAMPLES', ...lines] : [])].join(
+        '\n',
+      ),
+    },
+    parameters: parametersOf(definition),
+  } as never);
+}
+
+function parametersOf({
+  flags = {},
+  aliases = {},
+  args = {},
+  rest,
+}: Partial<Definition<Flags, string, string>>) {
+  const positional = (given: Readonly<Record<string, string>>) =>
+    Object.entries(given).map(([name, brief]) => ({
+      brief,
+      parse: String,
+      placeholder: name.replaceAll(/[A-Z]/gv, '-$&').toUpperCase(),
+    }));
+  const entries = Object.entries({ ...flags, ...outputFlags });
+  return {
+    flags: Object.fromEntries(entries.map(([name, { parameter }]) => [name, parameter])),
+    aliases,
+    positional: rest
+      ? { kind: 'array', parameter: positional(rest)[0], minimum: 1 }
+      : { kind: 'tuple', parameters: positional(args) },
+  };
+}
+
+function sessionOf(profile: string | undefined): Session {
+  const { env } = process;
+  const access = () => chooseAccess(env, profile);
+  return {
+    env,
+    profile,
+    access,
+    client: async () => {
+      const { url, apiKey } = await access();
+      return new Punctual({ baseUrl: url, apiKey });
+    },
+    say: (line) => process.stderr.write(`${line}\n`),
+  };
+}
+
+/** @returns the exit code. */
+async function execute(
+  run: () => Promise<Answer> | AsyncIterable<Answer>,
+  output: { readonly json: boolean | undefined; readonly jq: string | undefined },
+): Promise<number> {
+  const isForPrograms = output.json === true || output.jq !== undefined;
+  try {
+    const result = run();
+    const answers = Symbol.asyncIterator in result ? result : [await result];
+    return await (isForPrograms ? printData(answers, output.jq) : printText(answers));
+  } catch (error) {
+    process.stderr.write(`${describe(error, isForPrograms)}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+type Answers = AsyncIterable<Answer> | Iterable<Answer>;
+
+/** One line of JSON for each answer. */
+async function printData(answers: Answers, filter: string | undefined): Promise<number> {
+  let code = 0;
+  for await (const { data, failed } of answers) {
+    // Text is an answer of the API too, such as CSV.
+    const json = typeof data === 'string' ? data.trimEnd() : JSON.stringify(data);
+    const shown = filter === undefined ? json : await filtered(json, filter);
+    process.stdout.write(shown === '' ? '' : `${shown}\n`);
+    code = failed ? 1 : code;
+  }
+
+  return code;
+}
+
+async function printText(answers: Answers): Promise<number> {
+  let code = 0;
+  let joined: Table | undefined;
+  for await (const { text: shown, failed } of answers) {
+    if (typeof shown === 'string') {
+      process.stdout.write(`${shown}\n`);
+    } else {
+      joined = { head: shown.head, rows: [...(joined?.rows ?? []), ...shown.rows] };
+    }
+
+    code = failed ? 1 : code;
+  }
+
+  if (joined) {
+    process.stdout.write(`${joined.rows.length > 0 ? tableText(joined) : 'None.'}\n`);
+  }
+
+  return code;
+}
+
+/** Loaded when asked for, since it starts a WebAssembly program. */
+async function filtered(json: string, filter: string): Promise<string> {
+  const jq = await import('jq-wasm');
+  try {
+    return (await jq.raw(json, filter, ['-r'])).trimEnd();
+  } catch (error) {
+    throw new UsageError(`--jq: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

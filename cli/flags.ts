@@ -1,0 +1,67 @@
+import type { InputParser } from '@stricli/core';
+import { UsageError } from './failures.ts';
+
+/** A flag of a command. @template T Type of its value. */
+export type Flag<T> = {
+  /** As stricli takes it. */
+  readonly parameter: object;
+  /** Exists in types only. */
+  readonly type?: T;
+};
+
+type Parsed<T> = {
+  readonly brief: string;
+  /** Stands for the value in the help. */
+  readonly placeholder?: string;
+  readonly parse?: InputParser<T>;
+};
+
+const parsed = <T>({ parse, ...texts }: Parsed<T>, more: object) => ({
+  parameter: { kind: 'parsed', parse: parse ?? String, ...texts, ...more },
+});
+
+export const text = (brief: string, placeholder = 'TEXT'): Flag<string | undefined> =>
+  parsed({ brief, placeholder }, { optional: true });
+
+/** The same flag, without which the command is refused. */
+export const required = <T>({ parameter }: Flag<T>): Flag<Exclude<T, undefined>> => ({
+  parameter: { ...parameter, optional: false },
+});
+
+/** A flag that can be given several times. */
+export const texts = (brief: string, placeholder = 'TEXT'): Flag<string[] | undefined> =>
+  parsed({ brief, placeholder }, { optional: true, variadic: true });
+
+export const count = (brief: string, placeholder = 'N'): Flag<number | undefined> =>
+  parsed({ brief, placeholder, parse: parseCount }, { optional: true });
+
+function parseCount(given: string): number {
+  if (!/^\d{1,9}$/v.test(given)) {
+    throw new UsageError('it must be a whole number');
+  }
+
+  return Number(given);
+}
+
+export const toggle = (brief: string): Flag<boolean | undefined> => ({
+  parameter: { kind: 'boolean', brief, optional: true, withNegated: false },
+});
+
+export const oneOf = <const V extends string>(
+  values: readonly V[],
+  brief: string,
+): Flag<V | undefined> => ({ parameter: { kind: 'enum', values, brief, optional: true } });
+
+/** A flag that can be given several times, each with one of these values. */
+export const someOf = <const V extends string>(
+  values: readonly V[],
+  brief: string,
+): Flag<V[] | undefined> => ({
+  parameter: { kind: 'enum', values, brief, optional: true, variadic: true },
+});
+
+type Given<T> = { -readonly [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** Without the fields that are undefined, which the types of the API's calls refuse. */
+export const given = <T extends object>(fields: T): Given<T> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T>;

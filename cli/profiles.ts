@@ -1,0 +1,126 @@
+import { mkdir, open, rename, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { CommandError, NoKeyError, UsageError } from './failures.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** A profile in the file. Fields that are not known here are kept. */
+type StoredProfile = {
+  readonly url: string;
+  readonly api_key: string;
+  readonly [more: string]: unknown;
+};
+
+export type Profiles = {
+  /** Name of the profile that is used unless another one is named. */
+  readonly current?: string;
+  readonly profiles: Readonly<Record<string, StoredProfile>>;
+};
+
+/** The API and the key of a command. */
+export type Access = {
+  readonly url: string;
+  readonly apiKey: string;
+  /** Null for a key of the environment. */
+  readonly profile: string | null;
+};
+
+export const usualUrl = 'http://127.0.0.1:3000';
+
+export const profilesFile = (env: Env): string =>
+  path.join(env['XDG_CONFIG_HOME'] || path.join(homedir(), '.config'), 'punctual', 'config.json');
+
+/**
+ * The profiles of the user; none if there is no file.
+ *
+ * @throws CommandError if others can read the file, or it is damaged.
+ */
+export async function readProfiles(env: Env): Promise<Profiles> {
+  const file = profilesFile(env);
+  let text: string;
+  try {
+    await using handle = await open(file);
+    if (process.platform !== 'win32' && ((await handle.stat()).mode & 0o077) !== 0) {
+      throw new CommandError(
+        `Other users can read ${file}, which has API keys. Run: chmod 600 ${file}`,
+      );
+    }
+
+    text = await handle.readFile('utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return { profiles: {} };
+    }
+
+    throw error;
+  }
+
+  try {
+    const { current, profiles = {} } = JSON.parse(text) as Partial<Profiles>;
+    return { ...(current === undefined ? {} : { current }), profiles };
+  } catch {
+    throw new CommandError(`${file} is not valid JSON. Correct it, or delete it and log in again.`);
+  }
+}
+
+/** Changes the file. It is written anew and renamed, so that it is never half-written or open to others. */
+export async function changeProfiles(
+  env: Env,
+  change: (before: Profiles) => Profiles,
+): Promise<Profiles> {
+  const file = profilesFile(env);
+  const after = change(await readProfiles(env));
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `${JSON.stringify(after, undefined, 2)}\n`, { mode: 0o600 });
+  await rename(draft, file);
+  return after;
+}
+
+/** The name of the profile that `--profile` or the environment asks for. */
+export const namedProfile = (env: Env, flag: string | undefined): string | undefined =>
+  flag || env['PUNCTUAL_PROFILE'] || undefined;
+
+/**
+ * The API and the key to use: those of the environment, else of the named profile, else of the current one.
+ *
+ * @throws NoKeyError if there is none.
+ */
+export async function chooseAccess(env: Env, flag: string | undefined): Promise<Access> {
+  const apiKey = env['PUNCTUAL_API_KEY'];
+  if (apiKey) {
+    return { url: baseUrl(env['PUNCTUAL_URL'] || usualUrl), apiKey, profile: null };
+  }
+
+  const { current, profiles } = await readProfiles(env);
+  const name = namedProfile(env, flag) ?? current;
+  if (name === undefined) {
+    throw new NoKeyError(
+      'There is no API key. Run "punctual auth login", or set PUNCTUAL_API_KEY.',
+    );
+  }
+
+  const profile = profiles[name];
+  if (!profile) {
+    throw new NoKeyError(
+      `There is no profile "${name}". ${knownNames(profiles)}Run "punctual auth login --profile ${name}".`,
+    );
+  }
+
+  return { url: profile.url, apiKey: profile.api_key, profile: name };
+}
+
+const knownNames = (profiles: Profiles['profiles']): string => {
+  const names = Object.keys(profiles);
+  return names.length > 0 ? `Profiles: ${names.join(', ')}. ` : '';
+};
+
+/** The address of the service, also of one that was pasted with `/api/v1`. @throws UsageError */
+export function baseUrl(given: string): string {
+  if (!URL.canParse(given) || !/^https?:$/v.test(new URL(given).protocol)) {
+    throw new UsageError(`"${given}" is not an address such as https://punctual.example.com.`);
+  }
+
+  return given.replace(/\/+(?:api\/v1\/*)?$/v, '');
+}

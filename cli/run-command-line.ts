@@ -1,0 +1,96 @@
+import { buildApplication, buildRouteMap, proposeCompletions, run } from '@stricli/core';
+import manifest from './package.json' with { type: 'json' };
+import { analytics } from './client/analytics.ts';
+import { api } from './client/api.ts';
+import { auth, whoami } from './client/auth.ts';
+import { channel } from './client/channels.ts';
+import { key } from './client/keys.ts';
+import { media } from './client/media.ts';
+import { open } from './client/open.ts';
+import { post } from './client/posts/routes.ts';
+import { webhook } from './client/webhooks.ts';
+import { command, type Command, type Context } from './command.ts';
+import { completion } from './completion.ts';
+import { CommandError } from './failures.ts';
+
+type Routes = Parameters<typeof buildRouteMap<string, Context>>[0]['routes'];
+type Route = Routes[string];
+
+const noAdmin: Command = command({
+  brief: "Runs the operator's commands, where Punctual itself is installed",
+  run: async () => {
+    throw new CommandError(
+      'The operator\'s commands are in the repository and the image of Punctual: "npm run admin -- help" or "docker compose run --rm admin help".',
+    );
+  },
+});
+
+/** The operator's commands, which load the database's driver: only when they are asked for. */
+async function adminRoute(): Promise<Route> {
+  return noAdmin;
+}
+
+/** Runs `punctual …` and sets the exit code. */
+export async function runCommandLine(args: readonly string[]): Promise<void> {
+  process.stdout.on('error', endWhenClosed);
+  const [first, ...words] = args;
+  const isCompletion = first === '__complete';
+  const isAdmin = (isCompletion ? words : args)[0] === 'admin';
+  const admin = isAdmin ? await adminRoute() : noAdmin;
+  // Without the operator's commands, whatever follows `admin` gets the same answer.
+  const typed = isAdmin && admin === noAdmin ? ['admin'] : isCompletion ? words : args;
+  const app = buildApplication<Context>(rootOf(admin), {
+    name: 'punctual',
+    versionInfo: { currentVersion: manifest.version },
+    scanner: { caseStyle: 'allow-kebab-for-camel' },
+    documentation: { disableAnsiColor: true },
+  });
+  const { stdout, stderr, env } = process;
+  const context: Context = { process: { stdout, stderr, env } };
+  if (isCompletion) {
+    const found = await proposeCompletions(app, typed, context).catch(() => []);
+    stdout.write(found.map((one) => `${one.completion}\n`).join(''));
+    return;
+  }
+
+  await run(app, typed, context);
+  const code = Number(context.process.exitCode ?? 0);
+  // Those of stricli: a command or flag that does not exist is negative.
+  process.exitCode = code < 0 ? 2 : code;
+}
+
+const rootOf = (admin: Route) =>
+  buildRouteMap<string, Context>({
+    routes: {
+      auth,
+      whoami,
+      channel,
+      post,
+      media,
+      analytics,
+      webhook,
+      key,
+      api,
+      open,
+      completion,
+      admin,
+    },
+    docs: {
+      brief: 'Schedules posts to social networks with Punctual',
+      fullDescription: [
+        'Schedules posts to social networks with Punctual.',
+        '',
+        'Every command has --help, and --json for programs.',
+        'The key comes from PUNCTUAL_API_KEY and PUNCTUAL_URL, or from a profile: "punctual auth login".',
+      ].join('\n'),
+    },
+  });
+
+/** The reader of a pipe, such as `head`, may close it early. */
+function endWhenClosed(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') {
+    throw error;
+  }
+
+  process.exit();
+}

@@ -1,0 +1,71 @@
+import { freePort } from '../../scripts/ports.ts';
+import { needs } from '../support/needs.ts';
+import { sharedService } from './on-sandbox.ts';
+import { runPunctual } from './run-punctual.ts';
+
+const test = needs('temporal');
+const newService = sharedService(test);
+const unknown = '01a1fb38-9c9e-7069-9b5d-80591be7a49f';
+
+/** Words, exit code, and what standard error says. */
+const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[] = [
+  ['psot list', 2, /`post`/v],
+  ['post lst', 2, /`list`/v],
+  ['post list --limt 5', 2, /--limit/v],
+  ['post list --limit five', 2, /whole number/v],
+  ['post list --status drfat', 2, /"draft"/v],
+  ['post show', 2, /POST/v],
+  ['post show a b', 2, /"b"/v],
+  ['post create --body x --at someday', 2, /"tomorrow 9:00"/v],
+  ['post create --body x --at 9:00 --timezone Mars/Base', 2, /Mars\/Base/v],
+  ['post create --body x --timezone Europe/Berlin', 2, /--at/v],
+  ['post create --body x --channel bluesky', 2, /mastodon/v],
+  ['post create --body x --wait', 2, /--at/v],
+  [`post edit ${unknown}`, 2, /nothing to change/v],
+  [`post delete ${unknown}`, 2, /--yes/v],
+  [`post show ${unknown}`, 1, /not_found, request \S+\)/v],
+  ['post create --channel mastodon', 1, /body/v],
+  ['media upload /nowhere.png', 2, /nowhere/v],
+  ['api GET posts', 2, /punctual api GET/v],
+  ['api POST /posts -f body', 2, /name=text/v],
+  ['api GET /nowhere', 1, /not_found/v],
+  ['channel list --jq .channels[', 2, /--jq/v],
+  ['channel list --profile nobody', 0, /^$/v],
+  ['admin help', 1, /npm run admin/v],
+];
+
+test('mistakes end with their exit code, and a sentence that helps on standard error alone', async (t) => {
+  const { run } = await newService(t);
+  for (const [words, code, message] of cases) {
+    const { stdout, stderr, ...ended } = await run(words.split(' '));
+    t.is(ended.code, code, `${words}: ${stderr}`);
+    t.regex(stderr, message, words);
+    t.is(code === 0 || stdout === '', true, words);
+    t.notRegex(stderr, /\n {4}at /v, words);
+    t.false(stderr.includes('\u{1b}'), words);
+  }
+});
+
+test('without a key, with a wrong one, or one without the right, the exit code is 4', async (t) => {
+  const { run, settings, answerOf } = await newService(t);
+  const none = await runPunctual(['whoami', '--json']);
+  t.is(none.code, 4);
+  t.like(JSON.parse(none.stderr), { code: 'no_key' });
+  const wrong = { ...settings, PUNCTUAL_API_KEY: 'svc_live_wrong' };
+  const refused = await runPunctual(['whoami', '--json'], wrong);
+  t.is(refused.code, 4);
+  t.like(JSON.parse(refused.stderr), { code: 'unauthorized' });
+
+  const words = ['key', 'create', '--name', 'N', '--scope', 'media'];
+  const { key } = (await answerOf('POST /keys 201', words)).key;
+  const limited = { ...settings, PUNCTUAL_API_KEY: key };
+  t.is((await runPunctual(['post', 'list'], limited)).code, 4);
+  t.is((await run(['post', 'list', '--json'])).code, 0);
+});
+
+test('a service that is away is named, and a call that may have happened is not hidden', async (t) => {
+  const away = { PUNCTUAL_API_KEY: 'k', PUNCTUAL_URL: `http://127.0.0.1:${await freePort()}` };
+  const { code, stderr } = await runPunctual(['post', 'cancel', unknown], away);
+  t.is(code, 1);
+  t.regex(stderr, /^POST .*ECONNREFUSED.*look before you repeat it/v);
+});
