@@ -17,6 +17,7 @@ export function banner(addresses: Addresses, demo: Demo, seconds: number, logs: 
     ['Temporal UI', temporalUi ?? 'on your own server (PUNCTUAL_TEMPORAL_UI_URL is not set)'],
     ['Sandbox', `${sandbox}/ (shows the posts of the demo channels)`],
     ['API key', `${demo.apiKey} (of the demo workspace)`],
+    ['Command', 'npm run -s punctual -- whoami --profile local'],
   ];
   const width = Math.max(...rows.map(([name = '']) => name.length)) + 2;
   const table = rows.map(([name = '', value]) => `  ${name.padEnd(width)}${value}`).join('\n');

@@ -1,6 +1,7 @@
 import { startApp } from '../parts/app.ts';
 import { respondsAt, bodyAt, untilReady, type ProcessPart, type Stage } from '../parts/part.ts';
 import { withoutTemporal } from '../parts/temporal.ts';
+import { runCommand } from '../run-command.ts';
 import { banner } from './banner.ts';
 import { startOwnPostgres, startOwnTemporal } from './own-servers.ts';
 import { prepareDatabase } from './prepare-database.ts';
@@ -50,6 +51,7 @@ export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
   const api = await app('api', apiEnv, ranks.work, 20_000);
   await untilAllReady(api, apiUrl, plan, stage);
   isReady = true;
+  await storeProfile(plan, apiUrl, demo.apiKey, stage);
   const addresses = { api: apiUrl, sandbox: sandboxUrl, temporalUi: temporal.uiUrl };
   return banner(addresses, demo, (Date.now() - startedMs) / 1000, data.path('logs'));
 }
@@ -121,6 +123,21 @@ function sandboxEnvironment({ env, ports, data }: StartPlan): NodeJS.ProcessEnv 
     PORT: String(ports.sandbox),
     PUNCTUAL_SANDBOX_DATA: data.path('sandbox.json'),
   };
+}
+
+/** Stores the key of the demo as the profile `local` of the command. A home that cannot be written to stops nothing. */
+async function storeProfile(
+  { root, env }: StartPlan,
+  apiUrl: string,
+  apiKey: string,
+  { say, signal }: Stage,
+): Promise<void> {
+  const words = ['auth', 'login', '--profile', 'local', '--keep-current', '--url', apiUrl];
+  const options = { cwd: root, env, signal, input: apiKey };
+  const { ok, stderr } = await runCommand(process.execPath, ['cli/main.ts', ...words], options);
+  if (!ok) {
+    say(`The command's profile "local" was not stored: ${stderr.trim()}`);
+  }
 }
 
 /** The host at which `host` is reachable from this machine. */

@@ -48,6 +48,7 @@ async function startProduct(t: Scoped) {
   const env = {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !settings.test(name))),
     PUNCTUAL_DATA: data,
+    XDG_CONFIG_HOME: path.join(data, '../home'),
     PORT: String(await freePort()),
   };
   const child = spawn(process.execPath, ['scripts/start.ts'], {

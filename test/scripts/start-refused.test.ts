@@ -21,7 +21,8 @@ const script = fileURLToPath(new URL('../../scripts/start.ts', import.meta.url))
 async function place(t: ExecutionContext, databaseUrl = '') {
   const data = path.join(await temporaryFolder(t), 'data');
   const port = String(await freePort());
-  const own = { PUNCTUAL_DATA: data, PORT: port, DATABASE_URL: databaseUrl };
+  const home = path.join(data, '../home');
+  const own = { PUNCTUAL_DATA: data, XDG_CONFIG_HOME: home, PORT: port, DATABASE_URL: databaseUrl };
   return { file: path.join(data, 'secret-key'), env: { ...own, ...(await freshNamespace()) } };
 }
 

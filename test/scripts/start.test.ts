@@ -10,6 +10,7 @@ import { openDataFolder } from '../../scripts/start/data-folder.ts';
 import { choosePorts, freePort } from '../../scripts/ports.ts';
 import { runCommand } from '../../scripts/run-command.ts';
 import { readStartSettings } from '../../scripts/start/start-plan.ts';
+import { runPunctual } from '../cli/run-punctual.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
@@ -143,7 +144,7 @@ type Started = { readonly process: ChildProcess; readonly output: () => string }
 
 const place = beforeTests(startTest, async (scope) => {
   const data = path.join(await temporaryFolder(scope), 'data');
-  return { scope, data, port: await freePort() };
+  return { scope, data, home: path.join(data, '../home'), port: await freePort() };
 });
 let latest: Started | undefined;
 /** Two starts of five programs each take a minute on a busy machine with two cores. */
@@ -156,10 +157,10 @@ async function running(): Promise<Started> {
 }
 
 /** Runs `npm start`, and waits until it prints that all is ready. */
-async function start({ scope, data, port }: ReturnType<typeof place>): Promise<Started> {
+async function start({ scope, data, home, port }: ReturnType<typeof place>): Promise<Started> {
   const child = spawn(process.execPath, [script], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, PUNCTUAL_DATA: data, PORT: String(port) },
+    env: { ...process.env, PUNCTUAL_DATA: data, XDG_CONFIG_HOME: home, PORT: String(port) },
   });
   scope.teardown(() => ended(child, 'SIGTERM'));
   let output = '';
@@ -190,7 +191,7 @@ const addressOf = (name: string, output: string): string =>
   new RegExp(String.raw`${name} +(http://\S+)`, 'v').exec(output)?.[1] ?? '';
 
 startTest.serial(
-  'the curl command that npm start prints publishes a post on the demo networks, also after a restart',
+  'the curl command that npm start prints publishes a post on the demo networks, also after a restart; the command has the key',
   async (t) => {
     t.timeout(slowestMs);
     const first = await running();
@@ -210,6 +211,10 @@ startTest.serial(
 
     const second = await running();
     t.is(/API key +(\S+)/v.exec(second.output())?.[1], /API key +(\S+)/v.exec(printed)?.[1]);
+    const me = await runPunctual(['whoami', '--jq', '.workspace.name'], {
+      XDG_CONFIG_HOME: place().home,
+    });
+    t.is(me.stdout, 'Demo\n', me.stderr);
     const page = addressOf('Sandbox', second.output());
     t.is(page, addressOf('Sandbox', printed));
     const seen = await poll(
