@@ -1,8 +1,6 @@
-import type { MediaFile } from '../../db/entities/media.ts';
 import { AppError, pointerToken } from '../../domain/errors.ts';
 import { plainTexts } from '../../domain/texts.ts';
 import { record, uuid } from '../../domain/json-schema.ts';
-import { linkOf } from '../../domain/media.ts';
 import { unknownName } from '../../runtime/nearest-name.ts';
 import { editMedia } from '../../services/media/edit-media.ts';
 import { altTextFault } from '../../services/media/file-texts.ts';
@@ -27,12 +25,14 @@ import {
   mediaQuery,
   singleFile,
   uploadSchema,
-  type MediaView,
 } from './schemas.ts';
+import { importCall } from './import-route.ts';
+import { presentMedia } from './present-media.ts';
 
 export const mediaRoutes = (deps: ApiDeps): Route[] => [
   listCall(deps),
   uploadCall(deps),
+  importCall(deps),
   readCall(deps),
   editCall(deps),
   deleteCall(deps),
@@ -186,19 +186,6 @@ const deleteCall = (deps: ApiDeps): Route =>
       return { status: 200, body: { ok: true, id } };
     },
   });
-
-const presentMedia = (publicUrl: string, file: MediaFile): MediaView => ({
-  id: file.id,
-  type: file.type,
-  url: linkOf(publicUrl, file),
-  name: file.name,
-  size_bytes: file.sizeBytes,
-  width: file.width,
-  height: file.height,
-  duration_ms: file.durationMs,
-  alt_text: file.altText,
-  created_at: file.createdAt.toISOString(),
-});
 
 /** Reads an upload from a multipart body. */
 const uploadReader =

@@ -98,6 +98,8 @@ export class Punctual {
       const timeoutMs = this.#options.timeoutMs ?? uploadMs;
       return this.#send(call, { timeoutMs, ...options });
     },
+    /** Downloads an image or a video from a public https link into the library. */
+    import: this.#method<'importMedia'>('POST /media/import', 'body', 'by key'),
     get: this.#method<'getMedia'>('GET /media/{id}'),
     list: this.#list<'listMedia', Schemas['MediaFile']>(
       '/media',

@@ -506,6 +506,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/media/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Download an image or a video into the library
+         * @description The answer comes when the file is stored, which may take ten minutes. `media_urls` and `media` of a post download files too.
+         *
+         *     Scope: `media`.
+         */
+        post: operations["importMedia"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/media/{id}": {
         parameters: {
             query?: never;
@@ -2556,6 +2578,18 @@ export interface components {
              */
             file: string;
             /** @description Replaces the file's own name. */
+            name?: string;
+            /** @description Alt text, for people who cannot see the file. */
+            alt_text?: string;
+        };
+        ImportMediaAnswer: {
+            /** @description The files. */
+            media: components["schemas"]["MediaFile"];
+        };
+        ImportMediaBody: {
+            /** @description A public https link to an image or a video of at most 200 MB. */
+            url: string;
+            /** @description Replaces the name in the URL. */
             name?: string;
             /** @description Alt text, for people who cannot see the file. */
             alt_text?: string;
@@ -5909,6 +5943,90 @@ export interface operations {
             /**
              * @description - `invalid_request`: Broken JSON, an unknown field or query parameter, or a value of the wrong type; `details` names each.
              *     - `invalid_media`: The upload has no file, or its file is not an image or a video that a network accepts, is an animation of more than 10,000 frames, or takes too much time or memory to inspect.
+             *     - `idempotency_key_reused`: The idempotency key was used before: by another call, with a different request, or by another API key.
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            401: components["responses"]["unauthorized"];
+            402: components["responses"]["quota_exceeded"];
+            /**
+             * @description - `wrong_key_type`: An operator key in a call of a workspace, or an API key in a call of the operator.
+             *     - `scope_missing`: The API key lacks the scope of this call, which the message and `details` name.
+             */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            413: components["responses"]["payload_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
+        };
+    };
+    importMedia: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request creates one object, however often it is sent. Kept as long as the post, or 24 hours for any other object. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportMediaBody"];
+            };
+        };
+        responses: {
+            /** @description The file that this idempotency key stored within the last 24 hours, as it was then. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    /** @description This call stored nothing. */
+                    "Idempotency-Replayed": "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportMediaAnswer"];
+                };
+            };
+            /** @description The file. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    /** @description The path of the created resource. */
+                    Location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportMediaAnswer"];
+                };
+            };
+            /**
+             * @description - `invalid_request`: Broken JSON, an unknown field or query parameter, or a value of the wrong type; `details` names each.
+             *     - `invalid_media_url`: A file could not be taken from its URL: not https, not public, too large, not responding, or neither an image nor a video.
              *     - `idempotency_key_reused`: The idempotency key was used before: by another call, with a different request, or by another API key.
              */
             400: {

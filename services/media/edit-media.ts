@@ -65,8 +65,8 @@ export async function editMedia(
   });
 }
 
-/** @throws AppError `invalid_request` */
-function refuse(field: string, fault: string | null): void {
+/** @param fault Null for none. @throws AppError `invalid_request` */
+export function refuse(field: string, fault: string | null): void {
   if (fault !== null) {
     throw new AppError('invalid_request', `${field} ${fault}.`, {
       details: [{ path: `/${field}`, message: fault }],

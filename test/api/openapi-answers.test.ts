@@ -10,6 +10,7 @@ import { pretendOauth } from '../support/pretend-oauth.ts';
 import { rawCall } from '../support/raw-call.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { setStatus } from '../support/seed.ts';
+import { ca, fileServer } from './media/support/file-server.ts';
 import { channels as channelCalls } from './openapi-answers/channels.ts';
 import { madeTypes, makeEvents } from './openapi-answers/events.ts';
 import { keys } from './openapi-answers/keys.ts';
@@ -30,8 +31,10 @@ const shared = beforeTests(test, async (scope) => {
 test('every documented response occurs, and each matches the document', async (t) => {
   // Its own API, because one of the responses needs a missing column.
   const oauth = { mastodon: pretendOauth().entry, x: pretendOauth({ missing: ['A'] }).entry };
+  const files = await fileServer(t);
   const punctual = await startApi(t, {
-    allowPorts: [silentPort],
+    ca,
+    allowPorts: [silentPort, files.port],
     connecting: { oauth, checks: {} },
   });
   const contract = await Contract.of(punctual.url);
@@ -47,7 +50,7 @@ test('every documented response occurs, and each matches the document', async (t
   await posts(punctual, owned, recordAnswer);
   await setStatus(punctual, owned.scheduled, 'publishing', ['publishing']);
   recordAnswer('delete /posts/{id}', await client.delete(`/posts/${owned.scheduled}`));
-  await media(punctual, owned, recordAnswer);
+  await media(punctual, owned, files, recordAnswer);
   await webhooks(owned, recordAnswer);
   await channelCalls(punctual, owned, recordAnswer);
   await keys(punctual, owned, contract, recordAnswer);

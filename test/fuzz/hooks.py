@@ -41,6 +41,7 @@ BEYOND_SCHEMA = {
     "PATCH /webhooks/{id}": ENDPOINT,
     # A schema can require a file, but not its content.
     "POST /media": ONCE | {"invalid_media"},
+    "POST /media/import": ONCE | {"invalid_media_url"},
 }
 
 # Parameters that `invalid_request` may name although they fit their schema: no schema can require a cursor from an

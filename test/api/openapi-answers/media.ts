@@ -4,6 +4,7 @@ import type { Reply } from '../../support/client.ts';
 import { picture } from '../../support/media-files.ts';
 import { upload } from '../../support/media-library.ts';
 import type { Punctual } from '../../support/punctual.ts';
+import type { FileServer } from '../media/support/file-server.ts';
 import type { Owned } from '../owned.ts';
 import type { RecordAnswer } from './record-answer.ts';
 
@@ -11,9 +12,21 @@ import type { RecordAnswer } from './record-answer.ts';
 export async function media(
   punctual: Punctual,
   { client, media: id, channel }: Owned,
+  files: FileServer,
   recordAnswer: RecordAnswer,
 ) {
   const bytes = await picture('png');
+  const site = files.newSite({ '/a.png': bytes });
+  for (const name of ['/a.png', '/a.png', '/b.png']) {
+    const reply = await client.post(
+      '/media/import',
+      { url: site.at(name) },
+      { 'idempotency-key': 'i' },
+    );
+    recordAnswer('post /media/import', reply);
+  }
+
+  recordAnswer('post /media/import', await client.post('/media/import', { url: site.at('/none') }));
   recordAnswer('post /media', await upload(punctual, client, { bytes }));
   recordAnswer('post /media', await upload(punctual, client, { bytes, fields: { title: 'Cat' } }));
   recordAnswer('post /media', await upload(punctual, client, { bytes: Buffer.from('no picture') }));

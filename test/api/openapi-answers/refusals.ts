@@ -115,6 +115,8 @@ export async function whenFull(
   const connecting = { platform: 'mastodon' };
   recordAnswer('post /channels/connect', await client.post('/channels/connect', connecting));
   recordAnswer('post /media', await upload(punctual, client, { bytes: Buffer.from('not read') }));
+  const link = { url: 'https://8.8.8.8/cat.png' };
+  recordAnswer('post /media/import', await client.post('/media/import', link));
   recordAnswer('patch /media/{id}', await client.patch(`/media/${file}`, { alt_text: 'A cat.' }));
 }
 

@@ -1,0 +1,52 @@
+import type { MediaFile } from '../../db/entities/media.ts';
+import { isText } from '../../domain/texts.ts';
+import type { QuotaOwner } from '../context.ts';
+import type { ServiceDeps } from '../deps.ts';
+import { createOnce, type RequestKey } from '../idempotency.ts';
+import { downloadMedia } from './download-media.ts';
+import { refuse } from './edit-media.ts';
+import { altTextFault, fileName } from './file-texts.ts';
+import { insertMedia } from './store-files.ts';
+
+type ImportRequest<T> = {
+  readonly url: string;
+  /** Replaces the name in the URL. */
+  readonly name: string | undefined;
+  readonly altText: string | null;
+  /** Returns JSON, which a repeated request gets again. */
+  readonly present: (file: MediaFile) => T;
+  readonly clientSignal: AbortSignal;
+  readonly key: RequestKey | undefined;
+};
+
+/**
+ * Downloads one file into the media library. A repeated request downloads nothing.
+ *
+ * @throws AppError `invalid_request`, `invalid_media_url`, `quota_exceeded`, `unavailable`, `idempotency_key_reused`.
+ */
+export async function importMedia<T extends object>(
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'media' | 'sealer'>,
+  owner: QuotaOwner,
+  { url, name, altText, present, clientSignal, key }: ImportRequest<T>,
+): Promise<T & { readonly replayed: boolean }> {
+  refuse('alt_text', altTextFault(altText ?? ''));
+  refuse('name', name === undefined || isText(name) ? null : 'must be text');
+  return createOnce<T>(deps, owner.workspaceId, key, async (transact) => {
+    const stored = await downloadMedia(deps, owner, [{ url, path: '/url' }], clientSignal);
+    try {
+      return await transact(async (em) => {
+        const files = stored.files.map((one) => ({ ...one, altText })); // Its text needs room too.
+        const [file] = await insertMedia(em, owner, { files }, deps.now());
+        if (!file) {
+          throw new Error('insertMedia returned no row for the file.');
+        }
+
+        file.altText = altText;
+        file.name = name ? fileName(name, file.type) : file.name;
+        return present(file);
+      });
+    } finally {
+      await stored.removeUnclaimed();
+    }
+  });
+}
