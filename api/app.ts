@@ -18,6 +18,7 @@ import { fixedPaths, mount } from './http/mount.ts';
 import type { Route } from './http/route.ts';
 import { unroutedBy } from './http/unrouted.ts';
 import { keyRoutes } from './keys/routes.ts';
+import { mcpRouter } from './mcp/routes.ts';
 import { mediaRoutes } from './media/routes.ts';
 import { filesRouter } from './media/serve-files.ts';
 import { networkRoutes } from './networks/routes.ts';
@@ -58,6 +59,7 @@ export function createApp(deps: ApiDeps): Koa {
     healthRouter(deps),
     openapiRouter(routes),
     docsRouter(),
+    mcpRouter(deps, () => app.callback()),
   ];
   app
     .use(requestId)

@@ -1,0 +1,77 @@
+import type { TSchema } from 'typebox';
+import {
+  anyFields,
+  fields,
+  having,
+  listOf,
+  text,
+  uuid,
+  type Value,
+} from '../domain/json-schema.ts';
+import type { Punctual } from '../sdk/src/index.ts';
+
+/** What a client may show or ask before a call, as the specification of MCP defines it. */
+type Annotations = {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  /** True unless given. */
+  readonly openWorldHint?: boolean;
+};
+
+/** A task for a language model: a call of the API, and a short form of its answer. */
+export type Tool = {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly annotations: Annotations;
+  readonly input: TSchema;
+  readonly output: TSchema;
+  /** @param args They fit `input`. @param signal Aborts when the client hangs up. */
+  readonly run: (client: Punctual, args: never, signal: AbortSignal) => Promise<object>;
+};
+
+/** Declares a tool whose `run` is type-checked against its input. */
+export const tool = <const S extends TSchema>(
+  given: Omit<Tool, 'input' | 'run'> & {
+    readonly input: S;
+    readonly run: (client: Punctual, args: Value<S>, signal: AbortSignal) => Promise<object>;
+  },
+): Tool => given;
+
+export const reads = { readOnlyHint: true, openWorldHint: false } as const;
+/** Adds something, at most once for each idempotency key. */
+export const adds = { readOnlyHint: false, destructiveHint: false, idempotentHint: true } as const;
+/** Changes what is or will be public. */
+export const changes = { readOnlyHint: false, destructiveHint: true } as const;
+
+/** Rows of a list. */
+export const mostRows = 20;
+
+export const cursor = { ...text, description: '`next_cursor` of the page before' };
+
+/** In the input of a tool that creates something. */
+export const idempotencyKey = {
+  ...text,
+  description: 'Your own, for this object. Send the same again if you repeat the call.',
+};
+
+export const onePost = fields({ post_id: uuid }, ['post_id']);
+
+/** Fields of a post in answers; those without a value are left out. Short, since each tool repeats them. */
+export const postFields = {
+  text,
+  scheduled_at: text,
+  channels: listOf(anyFields),
+};
+
+export const postOutput = having({ id: text, status: text }, postFields);
+
+/** A page of a list that has all rows. @param at `cursor` of the request: how many rows came before. */
+export function pageOf<Row>(rows: readonly Row[], at: number) {
+  const next = at + mostRows;
+  return {
+    rows: rows.slice(at, next),
+    ...(rows.length > next ? { next_cursor: String(next) } : {}),
+  };
+}

@@ -1,0 +1,126 @@
+import test from 'ava';
+import { newClient } from '../support/client.ts';
+import { newOperator } from '../support/operator.ts';
+import { sharedApi } from '../support/kit.ts';
+import { noTemporal } from '../support/media-library.ts';
+import { startApi } from '../support/punctual.ts';
+import { poll } from '../support/poll.ts';
+import { rawCall } from '../support/raw-call.ts';
+import { startApiProcess } from '../support/api-process.ts';
+
+const api = sharedApi(test, { temporalEnv: noTemporal });
+
+const listing = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+const calling = (name: string, args: object) => ({
+  ...listing,
+  method: 'tools/call',
+  params: { name, arguments: args },
+});
+
+/** Sends a message as a client of the era before. */
+const send = (
+  url: string,
+  key: string | null,
+  message: unknown = listing,
+  headers: Readonly<Record<string, string>> = {},
+) =>
+  rawCall(`${url}/mcp`, {
+    method: 'POST',
+    headers: {
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2025-11-25',
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...headers,
+    },
+    body: typeof message === 'string' ? message : JSON.stringify(message),
+  });
+
+test('a message without a right key, from elsewhere, or of another form is refused', async (t) => {
+  const { punctual } = api;
+  const { url } = punctual;
+  const { key } = await api.newClient();
+  t.is((await send(url, key)).status, 200);
+  t.is((await send(url, key, listing, { origin: 'http://localhost:5173' })).status, 200);
+  for (const wrong of [null, 'svc_live_wrong']) {
+    const { status, headers, body } = await send(url, wrong);
+    t.is(status, 401);
+    t.is(headers.get('www-authenticate'), 'Bearer');
+    t.is(body.code, 'unauthorized');
+  }
+
+  const operator = await newOperator(punctual);
+  const deep = `${'['.repeat(100)}${']'.repeat(100)}`;
+  const wide = calling('get_post', { post_id: 'x'.repeat(1024 * 1024) });
+  const refusals = [
+    [await send(url, operator.key), 403, /operator key only manages workspaces/v],
+    [await send(url, key, listing, { origin: 'https://evil.example' }), 403, /evil\.example/v],
+    [await send(url, key, [listing, listing]), 400, /not a batch/v],
+    [await send(url, key, `{"params": ${deep}}`), 400, /64 levels deep/v],
+    [await send(url, key, '{"jsonrpc'), 400, /not valid JSON/v],
+    [await send(url, key, wide), 413, /larger than 1 MB/v],
+    [await send(url, key, listing, { 'content-type': 'text/plain' }), 415, /application\/json/v],
+    [await rawCall(`${url}/mcp`), 405, /supports POST/v],
+  ] as const;
+  for (const [{ status, body }, expected, sentence] of refusals) {
+    t.is(status, expected, JSON.stringify(body));
+    t.regex(JSON.stringify(body), sentence);
+  }
+
+  const preflight = await rawCall(`${url}/mcp`, {
+    method: 'OPTIONS',
+    headers: { origin: 'https://evil.example' },
+  });
+  t.is(preflight.headers.get('access-control-allow-origin'), null);
+});
+
+test('a tool counts in the limits of its key, and its call in the audit log has the client’s address', async (t) => {
+  const punctual = await startApi(t, {
+    temporalEnv: noTemporal,
+    trustedProxies: 1,
+    mostPerKey: 1,
+    rateLimits: { requests: 6, wrongKeys: 1 },
+  });
+  const client = await newClient(punctual);
+  const forwarded = { 'x-forwarded-for': '203.0.113.7' };
+  const create = calling('create_post', { body: 'x', idempotency_key: 'k' });
+  const { body } = await send(punctual.url, client.key, create, forwarded);
+  t.regex(body, /"status\\":\\"draft/v);
+  const [entry] = (await client.get('/audit')).body.entries;
+  t.is(entry.address, '203.0.113.7');
+  t.is((await client.get('/usage')).body.usage.requests.used, 4);
+  t.is((await client.get('/usage')).body.usage.writes.used, 1);
+  const limited = await send(punctual.url, client.key, create, forwarded);
+  t.regex(limited.body, /More than 6 requests with this API key in a minute.+isError\\?":true/v);
+  t.is((await send(punctual.url, client.key)).status, 429);
+
+  t.is((await send(punctual.url, 'svc_live_a', listing, forwarded)).status, 401);
+  const wrong = await send(punctual.url, 'svc_live_b', listing, forwarded);
+  t.deepEqual([wrong.status, wrong.body.code], [429, 'rate_limited']);
+});
+
+test('the log names calls without their arguments and keys, and an API without a database answers 503', async (t) => {
+  const { punctual } = api;
+  const { key } = await api.newClient();
+  const settings = { SECRET_KEY: punctual.secretKey, LOG_LEVEL: 'trace' };
+  const [up, down] = await Promise.all([
+    startApiProcess(t, { ...settings, DATABASE_URL: punctual.databaseUrl }),
+    startApiProcess(t, { ...settings, DATABASE_URL: 'postgresql://no:no@127.0.0.1:1/no' }),
+  ]);
+  await poll(
+    async () => (await rawCall(`${up.url}/readyz`)).status,
+    (status) => status === 200,
+  );
+  for (const args of [{ body: 'Secret text', idempotency_key: 'k' }, { bdy: 'Secret text' }]) {
+    t.is((await send(up.url, key, calling('create_post', args))).status, 200);
+  }
+
+  const { status, body, headers } = await send(down.url, key);
+  t.deepEqual([status, body.code], [503, 'unavailable']);
+  t.truthy(headers.get('retry-after'));
+  t.regex(up.log(), /"path":"\/mcp"/v);
+  t.regex(up.log(), /"path":"\/api\/v1\/posts"/v);
+  for (const { log } of [up, down]) {
+    t.notRegex(log(), /Secret text|svc_live_/v);
+  }
+});
