@@ -42,7 +42,10 @@ const prepared = tools.map((tool) => ({
  * @param client Its key decides what the tools may do.
  */
 export function createMcpServer(client: Punctual): McpServer {
-  const server = new McpServer({ name: 'punctual', title: 'Punctual', version }, { instructions });
+  const server = new McpServer(
+    { name: 'punctual', title: 'Punctual', version },
+    { instructions, capabilities: { tools: { listChanged: false } } },
+  );
   for (const { tool, parse, config } of prepared) {
     server.registerTool(tool.name, config, (args, { mcpReq: { signal } }) =>
       answerOf(async () => {
