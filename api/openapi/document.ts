@@ -6,16 +6,17 @@ import { headerComponents, headersOf } from './components.ts';
 import { errorComponents, errorAnswer, failuresOf } from './failures.ts';
 import { info, securitySchemes, tags } from './info.ts';
 import { pascal, SchemaNames } from './name-schemas.ts';
+import { samplesOf } from './samples.ts';
 import { outgoingWebhooks } from './webhooks.ts';
 
 /** Serves the OpenAPI document. It needs no key, because it contains no data of a workspace. */
-export function openapiRouter(routes: readonly Route[]): Router {
-  const text = `${JSON.stringify(openAnswers(createDocument(routes)))}\n`;
+export function openapiRouter(document: Json): Router {
+  const text = `${JSON.stringify(document)}\n`;
   const file = staticFile('application/json; charset=utf-8', Buffer.from(text));
   return new Router().get('/openapi.json', (ctx) => serveFile(ctx, file));
 }
 
-type Json = Readonly<Record<string, unknown>>;
+export type Json = Readonly<Record<string, unknown>>;
 
 /** The parts of a document that `openAnswers` reads. */
 type Document = Json & {
@@ -187,10 +188,16 @@ function operationOf(schemas: SchemaNames, route: Route): Json {
     ...(scope === null ? {} : { 'x-required-scope': scope }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...bodyOf(schemas, `${name}Body`, route),
+    'x-codeSamples': samplesOf(
+      route,
+      route.body && nameOf(schemas.refer(route.body, `${name}Body`)),
+    ),
     ...(route.isForOperators ? { security: [{ operatorKey: [] }] } : {}),
     responses: Object.fromEntries([...good, ...bad]),
   };
 }
+
+const nameOf = ({ $ref }: Json): string => String($ref).split('/').at(-1) ?? '';
 
 type Parameter = { readonly name: string; readonly schema: object };
 

@@ -150,7 +150,6 @@ export const settled = { summary: 'The post was there', value: { post: published
 export const settledAbsent = { summary: 'The post was not there', value: { post: absentPost } };
 
 export const newPosts: Examples = {
-  draft: { summary: 'A draft', value: { body: text } },
   scheduled: {
     summary: 'A scheduled post on two channels',
     value: {
@@ -163,6 +162,7 @@ export const newPosts: Examples = {
       external_id: 'cms-1042',
     },
   },
+  draft: { summary: 'A draft', value: { body: text } },
   thread: {
     summary: 'A thread in half an hour, with an idempotency key',
     value: {

@@ -12,7 +12,7 @@ import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { egressTo } from '../networks/connection.ts';
 import { openSandbox } from '../sandbox/open-sandbox.ts';
 import { newClient } from '../support/client.ts';
-import { ourDocument } from '../support/contract.ts';
+import { ourDocument, samplesIn } from '../support/contract.ts';
 import { env } from '../support/env.ts';
 import { beforeTests } from '../support/kit.ts';
 import { picture } from '../support/media-files.ts';
@@ -124,6 +124,11 @@ test('the package has what it needs and nothing else, for every resolution of mo
   t.true(bytes <= 4096, `${bytes} bytes`);
 
   await writeFile(path.join(folder, 'manual.ts'), `${given}\n${(await manual()).join('\n')}`);
+  const samples = samplesIn('TypeScript').map((sample) =>
+    sample.replace(/^import .*$/mv, '{').concat('}\n'),
+  );
+  const withImport = `import { Punctual } from '@punctual/client';\n${samples.join('')}`;
+  await writeFile(path.join(folder, 'samples.ts'), withImport);
   const tsc = tool('typescript/bin/tsc');
   const strict = [
     '--noEmit',
@@ -142,7 +147,7 @@ test('the package has what it needs and nothing else, for every resolution of mo
     'retry-failed',
     'webhook-receiver',
   ];
-  const examples = [...programs, 'manual'].map((name) => `${name}.ts`);
+  const examples = [...programs, 'manual', 'samples'].map((name) => `${name}.ts`);
   await node([tsc, ...strict, '--module', 'nodenext', ...examples], folder);
   const bundler = ['--module', 'esnext', '--moduleResolution', 'bundler'];
   await node([tsc, ...strict, ...bundler, ...examples], folder);

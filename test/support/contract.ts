@@ -23,6 +23,7 @@ export type Operation = {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> };
   readonly responses: Readonly<Record<string, Answer>>;
+  readonly 'x-codeSamples': readonly { readonly lang: string; readonly source: string }[];
 };
 
 export type Document = {
@@ -150,3 +151,11 @@ const toText = ({ instancePath, message, params }: ErrorObject): string =>
  */
 export const ourDocument = (): Document =>
   JSON.parse(JSON.stringify(createDocument(allRoutes({} as ApiDeps)))) as Document;
+
+/** The samples of all calls in a language. */
+export const samplesIn = (language: string): string[] =>
+  Object.values(ourDocument().paths)
+    .flatMap((item) => Object.values(item))
+    .flatMap((operation) => operation['x-codeSamples'])
+    .filter(({ lang }) => lang === language)
+    .map(({ source }) => source);
