@@ -125,7 +125,7 @@ type ErrorMeaning = {
   readonly meaning: string;
 };
 
-/** The meaning of each code for callers. The OpenAPI document and docs/guides/api.md show this table. */
+/** The meaning of each code for callers. The OpenAPI document and docs/guides/errors.md show it. */
 export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
   content_refused: {
     retryable: false,
