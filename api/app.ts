@@ -22,7 +22,7 @@ import { mcpRouter } from './mcp/routes.ts';
 import { mediaRoutes } from './media/routes.ts';
 import { filesRouter } from './media/serve-files.ts';
 import { networkRoutes } from './networks/routes.ts';
-import { openapiRouter } from './openapi/document.ts';
+import { createDocument, openAnswers, openapiRouter } from './openapi/document.ts';
 import { postRoutes } from './posts/routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { endpointRoutes } from './webhooks/endpoint-routes.ts';
@@ -51,14 +51,15 @@ export function createApp(deps: ApiDeps): Koa {
   const app = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   const logFailure = failureLog(deps.log);
   const routes = allRoutes(deps);
+  const document = openAnswers(createDocument(routes));
   const routers = [
     mount(routes, deps),
     filesRouter(deps),
     clientMetadataRouter(deps),
     connectPages({ ...deps, logFailure }),
     healthRouter(deps),
-    openapiRouter(routes),
-    docsRouter(),
+    openapiRouter(document),
+    docsRouter(document),
     mcpRouter(deps, () => app.callback()),
   ];
   app

@@ -1,9 +1,10 @@
 import { version } from '../../runtime/version.ts';
 
-const description = `Schedule social posts and get their outcomes. This is version ${version}.
+const description = `Schedule social posts and get their outcomes. This is version ${version}. The [guides](/docs/guides)
+explain posts, webhooks, errors and limits.
 
 **Authentication.** Every call needs \`Authorization: Bearer <API key>\`; keys begin with \`svc_live_\`, and the
-operator keys for the calls under *Workspaces* with \`svc_admin_\`. Press *Authorize*, paste yours, and *Try it out*
+operator keys for the calls under *Workspaces* with \`svc_admin_\`. Paste yours under *Authentication*, and *Test Request*
 works. A key may be limited to scopes: each call names the one it needs (\`x-required-scope\`), and answers 403
 \`scope_missing\` without it.
 

@@ -2,66 +2,114 @@ import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
+import { ourDocument } from '../support/contract.ts';
 import { sharedApi } from '../support/kit.ts';
 import { rawCall } from '../support/raw-call.ts';
 
 const api = sharedApi(test);
 
-test('the docs page and all its files are served by this server, with their types', async (t) => {
+const markdown = { headers: { accept: 'text/markdown, text/html;q=0.9' } };
+
+test('the reference and all its files are served by this server, with their types', async (t) => {
   const { url } = api.punctual;
   const page = await rawCall(`${url}/docs`);
   t.is(page.status, 200);
   t.is(page.headers.get('content-type'), 'text/html; charset=utf-8');
 
   const html = String(page.body);
-  const loaded = [...html.matchAll(/(?:src|href)="(?<path>[^"]+)"/gv)].map(
-    ({ groups }) => groups?.['path'] ?? '',
-  );
-  t.true(loaded.length >= 6);
+  const loaded = linksIn(html);
+  t.true(loaded.length >= 5);
   const types: Record<string, string> = {
-    css: 'text/css; charset=utf-8',
     js: 'text/javascript; charset=utf-8',
     svg: 'image/svg+xml',
     json: 'application/json; charset=utf-8',
+    txt: 'text/markdown; charset=utf-8',
   };
   for (const path of loaded) {
     t.regex(path, /^\/[^\/]/v, 'is on this server');
     const reply = await rawCall(url + path);
     t.is(reply.status, 200, path);
-    t.is(reply.headers.get('content-type'), types[path.split('.').at(-1) ?? ''] ?? '', path);
+    const type = types[path.split('.')[1] ?? ''] ?? 'text/html; charset=utf-8';
+    t.is(reply.headers.get('content-type'), type, path);
     t.is(reply.headers.get('x-content-type-options'), 'nosniff', path);
   }
 });
 
-test('the docs page may load and call only this server, and cannot be framed', async (t) => {
+test('the reference runs only scripts with the nonce of this answer, and guides run none', async (t) => {
   const { url } = api.punctual;
-  const page = await rawCall(`${url}/docs`);
-  const policy = new Map(
-    (page.headers.get('content-security-policy') ?? '').split('; ').map((directive) => {
-      const [name = '', ...sources] = directive.split(' ');
-      return [name, sources.join(' ')];
-    }),
-  );
-  t.is(policy.get('default-src'), "'none'");
-  t.is(policy.get('script-src'), "'self'");
-  t.is(policy.get('style-src'), "'self'");
-  t.is(policy.get('connect-src'), "'self'");
-  t.is(policy.get('frame-ancestors'), "'none'");
-  t.notRegex([...policy.values()].join(' '), /unsafe|\*|http/v);
+  const nonces = new Set<string>();
+  for (const path of ['/docs', '/docs', '/docs/guides/webhooks']) {
+    const page = await rawCall(url + path);
+    const policy = page.headers.get('content-security-policy') ?? '';
+    t.regex(policy, /default-src 'none'.*frame-ancestors 'none'/v);
+    t.notRegex(policy, /unsafe-eval|\*|http|script-src[^;]*unsafe|script-src 'self'/v);
+    const html = String(page.body);
+    t.notRegex(html, /<script>|<style|\son\w+=|style=/v, 'nothing inline');
+    const [, nonce] = /script-src 'nonce-([^']+)'/v.exec(policy) ?? [];
+    if (path === '/docs') {
+      t.is(html.split(`<script nonce="${nonce}"`).length, 3);
+      nonces.add(nonce ?? '');
+    } else {
+      t.is(nonce, undefined);
+      t.false(html.includes('<script'));
+    }
+  }
 
-  const html = String(page.body);
-  t.notRegex(
-    html,
-    /<script>|<style|\son\w+=|style=|https?:/v,
-    'nothing inline, nothing from elsewhere',
-  );
+  t.is(nonces.size, 2);
 });
 
-test('the docs show this server’s document, without an external validator', async (t) => {
+test('each link of each page of the documentation leads somewhere', async (t) => {
   const { url } = api.punctual;
-  const start = String((await rawCall(`${url}/docs/start.js`)).body);
-  t.regex(start, /url: '\/openapi\.json'/v);
-  t.regex(start, /validatorUrl: null/v);
+  const overview = String((await rawCall(`${url}/llms.txt`)).body);
+  const texts = [...overview.matchAll(/\]\((?<path>[^\)]+)\)/gv)].map((m) => m[1] ?? '');
+  const bodies = new Map<string, string>();
+  const open = async (path: string): Promise<string> => {
+    if (!bodies.has(path)) {
+      const { status, headers, body } = await rawCall(url + path, { redirect: 'manual' });
+      t.true(
+        status === 200 || (status === 302 && headers.get('location')?.startsWith('/docs#')),
+        path,
+      );
+      bodies.set(path, String(body));
+    }
+
+    return bodies.get(path) ?? '';
+  };
+  const pages = texts.filter((path) => /^\/docs\/.*\.md$/v.test(path));
+  t.true(pages.length > 60);
+  for (const file of pages) {
+    t.true((await open(file)).startsWith('# '), file);
+    const page = file.replace(/\.md$/v, '');
+    const asked = await rawCall(url + page, markdown);
+    t.is(asked.body, bodies.get(file), file);
+    t.is(asked.headers.get('vary'), 'Accept');
+    for (const link of linksIn(await open(page)).filter((one) => !one.startsWith('http'))) {
+      const [to = '', anchor] = link.split('#');
+      const target = await open(to);
+      t.true(anchor === undefined || target.includes(` id="${anchor}"`), `${file}: ${link}`);
+    }
+  }
+});
+
+test('a language model gets every call in Markdown, with samples in three languages', async (t) => {
+  const { url } = api.punctual;
+  for (const item of Object.values(ourDocument().paths)) {
+    for (const { operationId, tags } of Object.values(item)) {
+      const page = String((await rawCall(`${url}/docs/${operationId}.md`)).body);
+      const fences = [...page.matchAll(/^```(?<language>\w+)$/gmv)].map((m) => m[1]);
+      t.deepEqual(fences.slice(-3), ['shell', 'typescript', 'python'], operationId);
+      const reply = await rawCall(`${url}/docs/${operationId}`, { redirect: 'manual' });
+      t.is(reply.headers.get('location'), `/docs#tag/${tags[0]?.toLowerCase()}/${operationId}`);
+    }
+  }
+  const create = String((await rawCall(`${url}/docs/createPost.md`)).body);
+  t.regex(create, /`POST \/api\/v1\/posts`.*- `timezone` \(string.*\*\*201\*\*/sv);
+  t.is(
+    String((await rawCall(`${url}/docs`, markdown)).body)
+      .split('\n')[0]
+      ?.slice(0, 10),
+    '# Punctual',
+  );
 });
 
 test('no path under /docs leads to another file', async (t) => {
@@ -70,7 +118,7 @@ test('no path under /docs leads to another file', async (t) => {
     'package.json',
     'index.html',
     'routes.ts',
-    'swagger-ui.js',
+    'guides/../routes',
     'constructor',
     '__proto__',
   ];
@@ -90,7 +138,7 @@ test('no path under /docs leads to another file', async (t) => {
 
 test('a browser with a cached page gets 304', async (t) => {
   const { url } = api.punctual;
-  for (const path of ['/docs', '/docs/swagger-ui-bundle.js']) {
+  for (const path of ['/docs/guides/webhooks', '/docs/scalar.js']) {
     const etag = (await rawCall(url + path)).headers.get('etag') ?? '';
     t.not(etag, '');
     const headers = { 'if-none-match': etag, 'cache-control': 'max-age=0' };
@@ -111,7 +159,7 @@ test('the root lists addresses for a program, and sends a browser to the docs', 
     t.like(body, { name: 'Punctual', version });
     const { info } = (await rawCall(url + body.openapi)).body;
     t.is(info.version, version);
-    for (const path of [body.docs, body.openapi, body.health]) {
+    for (const path of [body.docs, body.guides, body.llms, body.openapi, body.health]) {
       t.is((await rawCall(url + path)).status, 200, path);
     }
   }
@@ -122,6 +170,9 @@ test('the root lists addresses for a program, and sends a browser to the docs', 
   t.is(reply.headers.get('location'), '/docs');
   t.is(reply.headers.get('vary'), 'Accept');
 });
+
+const linksIn = (html: string): string[] =>
+  [...html.matchAll(/(?:src|href)="(?<path>[^"]+)"/gv)].map((m) => m[1] ?? '');
 
 /** Requests the literal path: `fetch` would resolve its dots. */
 async function rawStatus(url: string, path: string): Promise<number | undefined> {
