@@ -8,7 +8,7 @@ import { Punctual } from '../sdk/src/index.ts';
 import { describe, exitCodeOf, UsageError } from './failures.ts';
 import { text, toggle, type Flag } from './flags.ts';
 import { chooseAccess, type Access } from './profiles.ts';
-import { tableText, type Table } from './table.ts';
+import { safeLines, tableText, type Table } from './table.ts';
 
 /** What a command found. */
 export type Answer = {
@@ -155,7 +155,7 @@ async function execute(
     const answers = Symbol.asyncIterator in result ? result : [await result];
     return await (isForPrograms ? printData(answers, output.jq) : printText(answers));
   } catch (error) {
-    process.stderr.write(`${describe(error, isForPrograms)}\n`);
+    process.stderr.write(`${safeLines(describe(error, isForPrograms))}\n`);
     return exitCodeOf(error);
   }
 }
@@ -181,7 +181,7 @@ async function printText(answers: Answers): Promise<number> {
   let joined: Table | undefined;
   for await (const { text: shown, failed } of answers) {
     if (typeof shown === 'string') {
-      process.stdout.write(`${shown}\n`);
+      process.stdout.write(shown === '' ? '' : `${shown}\n`);
     } else {
       joined = { head: shown.head, rows: [...(joined?.rows ?? []), ...shown.rows] };
     }

@@ -5,6 +5,7 @@ import { api } from './client/api.ts';
 import { auth, whoami } from './client/auth.ts';
 import { channel } from './client/channels.ts';
 import { key } from './client/keys.ts';
+import { mcp } from './client/mcp.ts';
 import { media } from './client/media.ts';
 import { open } from './client/open.ts';
 import { post } from './client/posts/routes.ts';
@@ -72,6 +73,7 @@ const rootOf = (admin: Route) =>
       key,
       api,
       open,
+      mcp,
       completion,
       admin,
     },

@@ -3,7 +3,7 @@ import type { Channel, Punctual } from '../../sdk/src/index.ts';
 import { command } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { given, oneOf, required, text, toggle } from '../flags.ts';
-import { localTime, oneLine } from '../table.ts';
+import { localTime, tableText } from '../table.ts';
 
 export const platforms = ['x', 'linkedin', 'bluesky', 'mastodon', 'youtube'] as const;
 
@@ -69,13 +69,12 @@ function idOf(name: string, channels: readonly Channel[]): string {
     return found[0].id;
   }
 
-  const known = (found.length > 0 ? found : channels).slice(0, 20);
-  const lines = known
-    .map((one) => `\n  ${one.id}  ${one.platform}  ${oneLine(one.handle)}`)
-    .join('');
+  const shown = (found.length > 0 ? found : channels).slice(0, 20);
+  const rows = shown.map((one) => [one.id, one.platform, one.handle]);
+  const accounts = tableText({ head: ['ID', 'NETWORK', 'HANDLE'], rows });
   throw new UsageError(
     found.length > 0
-      ? `--channel ${name} is several accounts. Name one by its handle or id:${lines}`
-      : `--channel ${name} is no account. Accounts:${lines || ' none; see "punctual channel connect"'}`,
+      ? `--channel ${name} is several accounts. Name one by its handle or id:\n${accounts}`
+      : `--channel ${name} is no account. "punctual channel connect" connects one. Accounts:\n${accounts}`,
   );
 }

@@ -10,7 +10,7 @@ import { pages, pagingFlags } from './pages.ts';
 const upload = command({
   brief: 'Uploads pictures and videos',
   examples: ['media upload cat.jpg --alt "A cat on a roof"', `media upload *.png --jq '.media.id'`],
-  rest: { files: 'Path of a file' },
+  rest: { files: 'Path of a file, or a URL' },
   flags: { alt: text('Alt text, of a single file') },
   async *run(session, { files, alt }) {
     if (alt !== undefined && files.length > 1) {
@@ -59,14 +59,18 @@ export const media = buildRouteMap({
   docs: { brief: 'Uploads and lists pictures and videos' },
 });
 
-/** Uploads a file, with a progress bar at a terminal. @throws UsageError if it is not a file. */
+/** Uploads a file with a progress bar at a terminal, or lets the API download a URL. @throws UsageError if it is neither. */
 export async function uploadFile({ access }: Session, file: string, fields: UploadFields) {
+  const { url: baseUrl, apiKey } = await access();
+  if (/^https?:\/\//v.test(file)) {
+    return new Punctual({ baseUrl, apiKey }).media.import({ url: file, ...fields });
+  }
+
   const bytes = statSync(file, { throwIfNoEntry: false });
   if (!bytes?.isFile()) {
     throw new UsageError(`${file} is not a file.`);
   }
 
-  const { url: baseUrl, apiKey } = await access();
   const { stderr } = process;
   const bar = (sent: number) => {
     const done = Math.min(1, sent / Math.max(1, bytes.size));

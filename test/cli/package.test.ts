@@ -28,8 +28,8 @@ const installed = beforeTests(test, async (scope) => {
   ];
   await ran('tar', ['xzf', path.join(folder, filename), '-C', folder]);
   const modules = path.join(folder, 'node_modules');
-  await mkdir(path.join(modules, '@stricli'), { recursive: true });
   for (const name of Object.keys(cliManifest.dependencies)) {
+    await mkdir(path.dirname(path.join(modules, name)), { recursive: true });
     await symlink(path.join(root, 'node_modules', name), path.join(modules, name));
   }
 
@@ -43,12 +43,20 @@ test('the package has what it needs and nothing else, with the packages of the r
   t.like(manifest.dependencies, cliManifest.dependencies);
 });
 
-test('the packed command calls the API; the operator’s commands are named, and not in it', async (t) => {
+test('the packed command calls the API and serves assistants; the operator’s commands are named, and not in it', async (t) => {
   const { main } = installed();
   const { key } = await shared.newClient('Packed');
   const env = { ...process.env, PUNCTUAL_API_KEY: key, PUNCTUAL_URL: shared.punctual.url };
   const words = ['whoami', '--jq', '.workspace.name'];
   t.is(await ran(process.execPath, [main, ...words], { env }), 'Packed\n');
+  const asked = {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'a', version: '1' },
+  };
+  const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: asked })}\n`;
+  const told = await ran(process.execPath, [main, 'mcp'], { env, input });
+  t.is(JSON.parse(told).result.serverInfo.name, 'punctual');
   const { stderr } = await runCommand(process.execPath, [main, 'admin', 'workspace', 'list']);
   t.regex(stderr, /npm run admin/v);
 });

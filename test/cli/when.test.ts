@@ -3,14 +3,16 @@ import { parseWhen } from '../../cli/client/posts/when.ts';
 
 /** A Monday; it is 10:00 in Berlin, and the clocks there go forward on the 28th. */
 const now = new Date('2027-03-22T09:00:30Z');
-const berlin = (local: string) => ({ scheduled_at: local, timezone: 'Europe/Berlin' });
+const zone = { timezone: 'Europe/Berlin' };
+const after = (minutes: number) => ({ schedule_in_minutes: minutes, ...zone });
+const berlin = (local: string) => ({ scheduled_at: local, ...zone });
 
 const cases: readonly (readonly [given: string, time: object])[] = [
-  ['now', { schedule_in_minutes: 0 }],
-  ['in 2 hours', { schedule_in_minutes: 120 }],
-  ['in 90 minutes', { schedule_in_minutes: 90 }],
-  ['in 1 day', { schedule_in_minutes: 1440 }],
-  ['in 2w', { schedule_in_minutes: 20_160 }],
+  ['now', after(0)],
+  ['in 2 hours', after(120)],
+  ['in 90 minutes', after(90)],
+  ['in 1 day', after(1440)],
+  ['in 2w', after(20_160)],
   ['11:00', berlin('2027-03-22T11:00')],
   ['10:00', berlin('2027-03-23T10:00')],
   ['today 9:00', berlin('2027-03-22T09:00')],

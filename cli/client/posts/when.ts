@@ -2,9 +2,10 @@ import { UsageError } from '../../failures.ts';
 import { ownZone } from '../../table.ts';
 
 /** The time of a post, as the API takes it. */
-export type When =
-  | { readonly scheduled_at: string; readonly timezone?: string }
-  | { readonly schedule_in_minutes: number };
+export type When = { readonly timezone?: string } & (
+  | { readonly scheduled_at: string }
+  | { readonly schedule_in_minutes: number }
+);
 
 export const whenForms =
   '"now", "in 2 hours", "9:00", "tomorrow 9:00", "monday 5:30pm", 2027-03-01T09:00, or with an offset 2027-03-01T09:00+01:00';
@@ -17,9 +18,11 @@ const minutesIn: Readonly<Record<string, number>> = { m: 1, h: 60, d: 24 * 60, w
  * @throws UsageError
  */
 export function parseWhen(given: string, zone: string | undefined, now: Date): When {
+  // Kept by the post, of which it is the time zone.
+  const inZone = zone === undefined ? {} : { timezone: zone };
   const words = given.trim().toLowerCase().replaceAll(/\s+/gv, ' ');
   if (words === 'now') {
-    return { schedule_in_minutes: 0 };
+    return { schedule_in_minutes: 0, ...inZone };
   }
 
   const span = /^in (?<count>\d{1,5}) ?(?<unit>[mhdw]|min(?:ute)?s?|hours?|days?|weeks?)$/v.exec(
@@ -27,11 +30,11 @@ export function parseWhen(given: string, zone: string | undefined, now: Date): W
   );
   if (span?.groups) {
     const { count, unit = '' } = span.groups;
-    return { schedule_in_minutes: Number(count) * (minutesIn[unit[0] ?? ''] ?? 1) };
+    return { schedule_in_minutes: Number(count) * (minutesIn[unit[0] ?? ''] ?? 1), ...inZone };
   }
 
   if (/^\d{4}-\d\d-\d\dt\S+(?:z|[+\-]\d\d:\d\d)$/v.test(words)) {
-    return { scheduled_at: words.toUpperCase(), ...(zone === undefined ? {} : { timezone: zone }) };
+    return { scheduled_at: words.toUpperCase(), ...inZone };
   }
 
   const timezone = zone ?? ownZone();

@@ -2,7 +2,7 @@ import type { Post, Punctual } from '../../../sdk/src/index.ts';
 import { command, type Answer, type Session } from '../../command.ts';
 import { UsageError } from '../../failures.ts';
 import { given, text, toggle } from '../../flags.ts';
-import { tableText } from '../../table.ts';
+import { localTime, tableText } from '../../table.ts';
 import { contentFlags, contentOf } from './content.ts';
 import { postText } from './view.ts';
 
@@ -87,8 +87,8 @@ export async function waitForEnd(
   const tell = ({ status, scheduled_at: due, summary, channels }: Post) => {
     const line =
       status === 'scheduled'
-        ? `Waiting until ${due} ...`
-        : `${status}: ${summary.published} published, ${summary.failed} failed, of ${channels.length}`;
+        ? `Waiting until ${localTime(due)} ...`
+        : `${status}: ${summary.published} of ${channels.length} channels published, ${summary.failed} failed`;
     if (line !== told) {
       say(line);
     }
