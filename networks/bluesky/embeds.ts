@@ -11,8 +11,8 @@ import {
   blobOfBytes,
   blobSchema,
   bytesToSend,
-  heldBytes,
-  holdBytes,
+  heldPicture,
+  holdPicture,
   type Blob,
 } from './blobs.ts';
 import { uploadBlob } from './client.ts';
@@ -25,7 +25,6 @@ import { processVideo } from './video.ts';
 type PreparedFiles = Required<
   Pick<PreparedPost, 'blobs' | 'encoded' | 'processed' | 'warnings'>
 > & {
-  /** The embed that shows the files; null when there are none. */
   readonly embed: Json;
 };
 
@@ -68,7 +67,6 @@ export async function prepareFiles(
   return { blobs, encoded, processed, warnings, embed: embedOf(shown) };
 }
 
-/** A file as it appears in a record. */
 type ShownFile = {
   readonly file: Pick<PartMedia, 'type' | 'altText'>;
   readonly blob: Blob;
@@ -112,9 +110,7 @@ function embedOf(files: readonly ShownFile[]): Json {
 const shapeOf = ({ width, height }: ShownFile): { aspectRatio?: Json } =>
   width !== null && height !== null ? { aspectRatio: { width, height } } : {};
 
-/** The link card of a post, or why it has none. */
 type EmbeddedCard = {
-  /** The embed with the card; null when there is none. */
   readonly embed: Json;
   readonly thumb?: Blob;
   readonly warnings: readonly string[];
@@ -143,7 +139,7 @@ export function cardEmbedder(
     }
 
     const thumb = blobOfBytes(picture.bytes, picture.type);
-    if (!holdBytes(connection, thumb.ref.$link, { bytes: picture.bytes, canBeMadeAgain: false })) {
+    if (!holdPicture(connection, thumb.ref.$link, picture.bytes)) {
       const warning = `The card for ${quote(uri, [])} has no picture: the cards of one thread have no room for more.`;
       return { embed: { $type, external }, warnings: [warning] };
     }
@@ -192,7 +188,7 @@ export async function uploadFiles(
     }
 
     if (thumb) {
-      const bytes = heldBytes(connection, thumb.ref.$link) ?? throwPictureLost();
+      const bytes = heldPicture(connection, thumb.ref.$link) ?? throwPictureLost();
       await upload(connection, {
         name: 'the picture of the link card',
         blob: thumb,
@@ -236,7 +232,6 @@ async function uploadMedia(
   }
 }
 
-/** Reads the response of `com.atproto.repo.uploadBlob`. */
 const readUploaded = answerReader(having({ blob: blobSchema }));
 
 const bodyOf = (bytes: Buffer): StreamedBody => ({
@@ -245,7 +240,6 @@ const bodyOf = (bytes: Buffer): StreamedBody => ({
 });
 
 type PendingUpload = {
-  /** For messages. */
   readonly name: string;
   readonly blob: Blob;
   /** Called once per request. */

@@ -3,19 +3,18 @@ import { shrinkImage, type SmallerImage } from '../../runtime/media/shrink-image
 import { type Connection, NetworkError, type PartMedia } from '../network.ts';
 import { fileBytes } from '../uploads/file-bytes.ts';
 import { numberOf, sizesOf, nameOf } from '../validation/files.ts';
-import { blobOfBytes, heldBytes, holdBytes, type Blob } from './blobs.ts';
+import { blobOfBytes, type Blob } from './blobs.ts';
 
 /** A re-encoded image, as the record describes it. */
 type FittedImage = {
   readonly blob: Blob;
   readonly width: number;
   readonly height: number;
-  /** Describes the change, as a sentence. */
   readonly warning: string;
 };
 
 /**
- * Re-encodes an image so that the network accepts it, and keeps the bytes for the upload.
+ * Re-encodes an image so that the network accepts it.
  *
  * @throws NetworkError with `accepted: 'no'`: `media_refused` when the image cannot be decoded or made small enough,
  *   and the errors of reading the file.
@@ -27,7 +26,6 @@ export async function fitImage(
 ): Promise<FittedImage> {
   const { bytes, type, width, height } = await encode(connection, file, maxBytes);
   const blob = blobOfBytes(bytes, type);
-  holdBytes(connection, blob.ref.$link, { bytes, canBeMadeAgain: true });
   const [limit, had] = sizesOf(maxBytes, file.sizeBytes);
   const size = `${numberOf(width)} × ${numberOf(height)} pixels`;
   const kind = type === 'image/webp' ? 'WebP' : 'JPEG';
@@ -47,9 +45,8 @@ export async function fittedBytes(
   blob: Blob,
   maxBytes: number,
 ): Promise<Buffer> {
-  const cid = blob.ref.$link;
-  const bytes = heldBytes(connection, cid) ?? (await encode(connection, file, maxBytes)).bytes;
-  if (blobOfBytes(bytes, blob.mimeType).ref.$link !== cid) {
+  const { bytes } = await encode(connection, file, maxBytes);
+  if (blobOfBytes(bytes, blob.mimeType).ref.$link !== blob.ref.$link) {
     const message = `The file ${nameOf(file)} was made smaller with another result than before.`;
     throw new NetworkError('internal', message, { accepted: 'no' });
   }
@@ -57,12 +54,16 @@ export async function fittedBytes(
   return bytes;
 }
 
-async function encode({ signal, workspaceId }: Connection, file: PartMedia, maxBytes: number) {
+async function encode({ workspaceId }: Connection, file: PartMedia, maxBytes: number) {
   const pixels = (file.width ?? Infinity) * (file.height ?? Infinity);
   // A deleted file must not go out, although its smaller version may still be in memory.
   (await file.open()).destroy();
-  const made = await cachedImage(`${file.id} ${maxBytes}`, signal, (shared) =>
-    shrinkImage(Readable.from(fileBytes(file)), { maxBytes, pixels, workspaceId }, shared),
+  const made = await encodedOnce(`${file.id} ${maxBytes}`, () =>
+    shrinkImage(
+      Readable.from(fileBytes(file)),
+      { maxBytes, pixels, workspaceId },
+      AbortSignal.timeout(encodeTimeoutMs),
+    ),
   ).catch((error: unknown) => {
     if (error instanceof NetworkError) {
       throw error;
@@ -81,87 +82,28 @@ async function encode({ signal, workspaceId }: Connection, file: PartMedia, maxB
 
 type Made = SmallerImage & { readonly bytes: Buffer };
 
-/** How many bytes of images this process keeps. */
-const most = 64 * 1024 * 1024;
+/** In milliseconds, with the wait for a processor. Shorter than an attempt. */
+const encodeTimeoutMs = 3 * 60_000;
+
+/** The number of images that this process keeps, usually of up to 2 MB each. */
+const mostKept = 32;
 
 /** Ordered by last use, oldest first. */
-const cache = new Map<string, Made>();
-
-type UnderWay = {
-  readonly made: Promise<Made | null>;
-  readonly end: AbortController;
-  waiting: number;
-};
-const underWay = new Map<string, UnderWay>();
+const kept = new Map<string, Promise<Made | null>>();
 
 /**
- * Encodes an image once for all posts of this process that need it, because a large one takes a processor for up to a
- * minute. Recently used images are kept.
- *
- * @param key Identifies the file and the size that it is encoded for.
- * @param make Encodes it. Its signal aborts when no caller waits for the image any more.
- * @throws what `make` throws; the signal's reason.
+ * Encodes an image once for all posts and attempts of this process that need it, because a large one takes a processor
+ * for up to a minute.
  */
-async function cachedImage(
-  key: string,
-  signal: AbortSignal,
-  make: (signal: AbortSignal) => Promise<Made | null>,
-): Promise<Made | null> {
-  const known = cache.get(key);
-  if (known) {
-    keep(key, known);
-    return known;
+function encodedOnce(key: string, make: () => Promise<Made | null>): Promise<Made | null> {
+  const image = kept.get(key) ?? make();
+  kept.delete(key);
+  kept.set(key, image);
+  const forget = () => kept.delete(key);
+  image.then((made) => made ?? forget(), forget);
+  const [oldest = ''] = kept.keys();
+  if (kept.size > mostKept) {
+    kept.delete(oldest);
   }
-
-  const one = underWay.get(key) ?? begin(key, make);
-  one.waiting += 1;
-  const { promise: gone, reject } = Promise.withResolvers<never>();
-  const leave = (): void => reject(signal.reason);
-  signal.addEventListener('abort', leave);
-  try {
-    signal.throwIfAborted();
-    return await Promise.race([one.made, gone]);
-  } finally {
-    signal.removeEventListener('abort', leave);
-    one.waiting -= 1;
-    if (one.waiting === 0) {
-      end(key, one);
-    }
-  }
-}
-
-function begin(key: string, make: (signal: AbortSignal) => Promise<Made | null>): UnderWay {
-  const controller = new AbortController();
-  const made = make(controller.signal).then((image) => {
-    if (image) {
-      keep(key, image);
-    }
-
-    return image;
-  });
-  made.catch(() => undefined); // The waiting callers get the error.
-  const one = { made, end: controller, waiting: 0 };
-  underWay.set(key, one);
-  return one;
-}
-
-function end(key: string, one: UnderWay): void {
-  one.end.abort(); // Has no effect once the image is made.
-  if (underWay.get(key) === one) {
-    underWay.delete(key);
-  }
-}
-
-function keep(key: string, image: Made): void {
-  cache.delete(key);
-  cache.set(key, image);
-  let bytes = [...cache.values()].reduce((sum, one) => sum + one.bytes.length, 0);
-  for (const [oldest, { bytes: its }] of cache) {
-    if (bytes <= most) {
-      return;
-    }
-
-    cache.delete(oldest);
-    bytes -= its.length;
-  }
+  return image;
 }
