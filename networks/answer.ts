@@ -48,6 +48,13 @@ const mapValues = <A, B>(values: Readonly<Record<string, A>>, change: (value: A)
 /** A text that is compared with a sent one, which a cut would make another one. As long as an answer may be. */
 export const comparedText = textUpTo(2 * 1024 * 1024);
 
+/** An access token. Visible ASCII: nothing else is valid in a header. */
+export const tokenSchema = {
+  type: 'string',
+  pattern: '^[\\x21-\\x7e]+$',
+  maxLength: mostSaid,
+} as const;
+
 /** In bytes. Errors are read several times. */
 const longestError = 64 * 1024;
 

@@ -2,7 +2,6 @@ import type { Json } from '../domain/json-schema.ts';
 import type { MediaDetails } from '../domain/media.ts';
 import type { VideoOptions } from '../domain/post-view.ts';
 
-/** Facts about an attached file, read from its bytes. */
 export type AttachmentFacts = {
   /** The file's name in the media library, for messages. */
   readonly name: string;
@@ -25,13 +24,10 @@ export type AttachmentFacts = {
  */
 export type Options = Readonly<Record<string, Json>>;
 
-/** The sources of a channel's options, by increasing precedence. */
 type Choices = {
-  /** The channel's defaults. */
   readonly defaults: Options | null | undefined;
   /** The post's `video`, for each network that knows its fields. */
   readonly video: VideoOptions | null;
-  /** The post's options for this channel. */
   readonly own: Options | null | undefined;
 };
 
@@ -56,7 +52,6 @@ export type Content = {
   readonly optionFiles?: Readonly<Record<string, AttachmentFacts>>;
 };
 
-/** The length of a text, in the network's own unit. */
 export type Measure = {
   readonly length: number;
   readonly limit: number;
@@ -71,7 +66,6 @@ type PlaceInPart = {
   readonly file?: number;
 };
 
-/** An error or a warning of a validation, as data. */
 export type FaultFacts = {
   /** Equal to the sentence in `errors` or `warnings`. */
   readonly message: string;
@@ -142,7 +136,6 @@ export type OptionsSchema = {
   readonly properties: Readonly<Record<string, object>>;
 };
 
-/** The names of the options that hold files. */
 const fileOptions = ({ properties }: OptionsSchema): string[] =>
   Object.entries(properties).flatMap(([name, one]) =>
     'format' in one && one.format === 'uuid' ? [name] : [],
@@ -157,7 +150,6 @@ export const fileIdsIn = (schema: OptionsSchema, options: Options): Record<strin
     }),
   );
 
-/** The files that options refer to, by the option's name. */
 export const filesInOptions = <F extends { readonly id: string }>(
   schema: OptionsSchema,
   options: Options,
@@ -170,14 +162,12 @@ export const filesInOptions = <F extends { readonly id: string }>(
     }),
   );
 
-/** For a network without options. */
 export const noOptions: OptionsSchema = {
   type: 'object',
   additionalProperties: false,
   properties: {},
 };
 
-/** The rules of each network, by the `platform` of its channels. */
 export type RulesByPlatform = Readonly<Record<string, Rules>>;
 
 /** The longest time after a request until a post may appear on any network, in milliseconds. */
@@ -219,7 +209,6 @@ export type TextLimit = {
   readonly measure: (text: string) => number;
 };
 
-/** A kind of files, and its limits. */
 export type FileKind = {
   /** The name of one file in messages: `image`. */
   readonly one: string;
@@ -233,13 +222,9 @@ export type FileKind = {
   readonly maxBytes?: number;
   /** Width times height. */
   readonly maxPixels?: number;
-  /** Frames of an animation. */
   readonly maxFrames?: number;
-  /** Width times height times frames of an animation. */
   readonly maxPixelsOfAllFrames?: number;
-  /** Minimum pixels of each side. */
   readonly minSide?: number;
-  /** Maximum pixels of the longer and the shorter side. */
   readonly maxSides?: readonly [longer: number, shorter: number];
   /** Frames per second of a video. A rate that exceeds it by less than 1 is allowed. */
   readonly maxFrameRate?: number;

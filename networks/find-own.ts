@@ -1,6 +1,5 @@
 import { NetworkError, type Finding, type SentPart } from './network.ts';
 
-/** The account's posts on a network, by page. */
 export type OwnPosts<Post, Key> = {
   /** Also ends the search when a server pages in a circle. */
   readonly mostPages: number;

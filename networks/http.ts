@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import type { Json } from '../domain/json-schema.ts';
+import { having, type Json } from '../domain/json-schema.ts';
 import {
   EgressError,
   type Egress,
@@ -7,7 +7,7 @@ import {
   type EgressResponse,
   type StreamedBody,
 } from '../runtime/egress/egress.ts';
-import { answerReader } from './answer.ts';
+import { answerReader, tokenSchema } from './answer.ts';
 import { NetworkError } from './network.ts';
 
 /** Limit for a whole request. Longer than any answer from a healthy server, shorter than an attempt. */
@@ -28,7 +28,6 @@ const maxBytes = 2 * 1024 * 1024;
  */
 export type Purpose = 'prepare' | 'upload' | 'create' | 'reconcile' | 'remove';
 
-/** The part of a connection that a request needs. */
 export type ServerAccess = {
   readonly http: Egress;
   readonly baseUrl: string;
@@ -42,7 +41,6 @@ export type NetworkRequest = {
   /** The path below the base URL, with its query; or a whole URL, where the network gave one for an upload. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
   readonly body?: unknown;
   /** Sent instead of `body`, like an HTML form. */
   readonly form?: URLSearchParams;
@@ -160,15 +158,9 @@ export function baseUrlOf(address: string): string {
   return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '');
 }
 
-/** A server, and the access token for an account there. */
 export type TokenAccess = { readonly server: ServerAccess; readonly accessToken: string };
 
-/** Visible ASCII: nothing else is allowed in a header. */
-const readCredentials = answerReader<{ readonly accessToken: string }>({
-  type: 'object',
-  required: ['accessToken'],
-  properties: { accessToken: { type: 'string', pattern: '^[\\x21-\\x7e]+$', maxLength: 20_000 } },
-});
+const readCredentials = answerReader(having({ accessToken: tokenSchema }));
 
 /**
  * Reads the credentials of an account that uses an access token.
@@ -196,7 +188,6 @@ export function openAccess(
   return { server, accessToken: known.accessToken };
 }
 
-/** The header that carries the token. */
 export const bearerHeader = ({ accessToken }: Pick<TokenAccess, 'accessToken'>) => ({
   authorization: `Bearer ${accessToken}`,
 });

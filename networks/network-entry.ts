@@ -25,7 +25,6 @@ export type CheckAccount = (
   >,
 ) => Promise<Pick<Account, 'remoteId' | 'handle' | 'displayName'>>;
 
-/** The URL of an account's page; null when unknown. */
 export type ProfileUrl = (account: OfPage) => string | null;
 
 type OfPage = Pick<Account, 'baseUrl' | 'remoteId' | 'handle' | 'settings'>;

@@ -38,7 +38,6 @@ export type Connection = {
   readonly mayCreate?: () => boolean;
 };
 
-/** A file that a post publishes. */
 export type PartMedia = AttachmentFacts & {
   /** The id in the media library. */
   readonly id: string;
@@ -74,7 +73,6 @@ export type ThreadPart = {
 export type PreparedPart = ThreadPart & { readonly data: Json };
 
 export type SentPart = {
-  /** The network's id of the post: an at:// URI, a status id. */
   readonly remoteId: string;
   /** The exact live URL that a browser opens. */
   readonly url: string;
@@ -112,7 +110,6 @@ export type Finding =
 /** The result of a removal. `not_found`: the network itself says that the part does not exist. */
 export type Removal = 'removed' | 'not_found';
 
-/** The metrics of a post, in the order of the API. */
 export const metricNames = ['impressions', 'likes', 'comments', 'shares', 'saves'] as const;
 
 export type MetricName = (typeof metricNames)[number];
@@ -131,7 +128,6 @@ export type PostReading =
   | { readonly kind: 'gone' }
   | { readonly kind: 'unasked' };
 
-/** Reads a network's metrics. Creates nothing. */
 export type MetricsReader = {
   /** The largest number of posts per call of `read`. */
   readonly batchSize: number;

@@ -1,6 +1,5 @@
 import type { PreparedPart, PublishStep } from './network.ts';
 
-/** The part of a step of a sequential network. */
 export function onlyPart({ parts }: PublishStep): PreparedPart {
   const [part, ...more] = parts;
   if (!part || more.length > 0) {

@@ -4,17 +4,13 @@ import { jsonOf, limitReached, quote, retryAtMs } from './answer.ts';
 import { acceptedAfter, type Purpose } from './http.ts';
 import { NetworkError } from './network.ts';
 
-/** A refused request: its purpose, and the names for the message. */
 export type RefusedRequest = {
   readonly purpose: Purpose;
   /** Must not appear in the message, and neither must the other secrets. */
   readonly accessToken?: string;
   readonly secrets?: readonly string[];
-  /** Whether the post continues another one. */
   readonly isReply?: boolean;
-  /** The name of the uploaded file. */
   readonly fileName?: string | undefined;
-  /** The version of the API. */
   readonly version?: string;
   /** The permission that a forbidden request needs, as the end of a sentence. */
   readonly needs?: string | undefined;
@@ -38,13 +34,11 @@ type Refusal<Said> = {
   readonly code: ChannelErrorCode;
   /** The sentence after the network's name. Default: that of the limit. */
   readonly saying?: string | ((refused: Refused<Said>) => string);
-  /** The scope of the limit. Default: `channel`. */
   readonly limit?: LimitScope | ((refused: Refused<Said>) => LimitScope);
   /** When requests are accepted again, in milliseconds since 1970. Default: as the headers say. */
   readonly untilMs?: (refused: Refused<Said>) => number | undefined;
 };
 
-/** How a network writes errors, and what they mean. */
 export type Dialect<Said> = {
   /** At the beginning of a sentence: `The Mastodon server`. */
   readonly name: string;
@@ -60,7 +54,6 @@ export type Dialect<Said> = {
   readonly refusals: readonly [...Refusal<Said>[], Refusal<Said>];
 };
 
-/** Reads the responses of a network. */
 export function answersIn<Said extends object>(dialect: Dialect<Said>) {
   const { name, read, wordsOf, refusals } = dialect;
 

@@ -28,7 +28,6 @@ const entries: readonly (readonly [Platform, NetworkEntry])[] = platforms.map((p
   registry[platform],
 ]);
 
-/** The networks, configured by the operator's settings. */
 export type Networks = {
   readonly rules: Readonly<Record<Platform, Rules>>;
   /** Connect accounts by tokens, for networks with an adapter. */
@@ -43,7 +42,6 @@ export type Networks = {
   readonly profileUrls: Readonly<Partial<Record<string, ProfileUrl>>>;
   /** Read the ids of posts from addresses; any address fits a network without it. */
   readonly postPages: Readonly<Partial<Record<string, PostPages>>>;
-  /** Loads the adapters, by the `platform` of their channels. */
   readonly load: () => Promise<Readonly<Record<string, Network>>>;
 };
 
@@ -59,7 +57,6 @@ export function openNetworks(env: Env): Networks {
     throw new ConfigError(problems);
   }
 
-  /** Collects a property of the networks that have it. */
   const pick = <T>(of: (entry: ReturnType<NetworkEntry>) => T | undefined): Record<string, T> =>
     Object.fromEntries(
       opened.flatMap(([platform, entry]) => {

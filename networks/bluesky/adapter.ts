@@ -1,16 +1,7 @@
 import { cidForLex } from '@atproto/lex-cbor';
 import { lexParse } from '@atproto/lex-json';
 import type { AppBskyRichtextFacet, Facet } from '@atproto/api';
-import type {
-  Connection,
-  Finding,
-  PreparedPart,
-  Network,
-  ThreadPart,
-  SentPart,
-  PublishStep,
-  Removal,
-} from '../network.ts';
+import type { Connection, Network, PreparedPart, SentPart, ThreadPart } from '../network.ts';
 import type { ServerAccess } from '../http.ts';
 import { resolveHandle } from './client.ts';
 import { cardEmbedder, type Feature, isLink, noCard, prepareFiles, uploadFiles } from './embeds.ts';
@@ -40,44 +31,25 @@ export const blueskyNetwork: Network = {
   threads: 'atomic',
   metrics,
 
-  prepare(
-    connection: Connection,
-    parts: readonly ThreadPart[],
-    nowMs: number,
-    before: readonly PreparedPart[] = [],
-  ): Promise<PreparedPart[]> {
-    return prepareThread(connection, parts, { nowMs, before });
-  },
+  prepare: prepareThread,
+  renew: prepareThread,
+  upload: (connection, { parts }) => uploadFiles(connection, parts),
 
-  renew(
-    connection: Connection,
-    parts: readonly PreparedPart[],
-    nowMs: number,
-    before: readonly PreparedPart[],
-  ): Promise<PreparedPart[]> {
-    return prepareThread(connection, parts, { nowMs, before });
-  },
-
-  upload(connection: Connection, { parts }: PublishStep): Promise<readonly string[]> {
-    return uploadFiles(connection, parts);
-  },
-
-  async send(connection: Connection, step: PublishStep): Promise<SentPart[]> {
+  async send(connection, step) {
     const posts = step.parts.map(preparedPostOf);
     await writeThread(connection, posts);
     return sentParts(connection, posts);
   },
 
-  async reconcile(connection: Connection, step: PublishStep): Promise<Finding> {
+  async reconcile(connection, step) {
     const posts = step.parts.map(preparedPostOf);
     return (await isWritten(connection, connection.remoteId, posts))
       ? { kind: 'found', candidates: [sentParts(connection, posts)] }
       : { kind: 'absent' };
   },
 
-  remove(connection: Connection, live: readonly SentPart[]): Promise<Removal> {
-    return deletePost(connection, live.at(-1)?.remoteId.split('/').at(-1) ?? '');
-  },
+  remove: (connection, live) =>
+    deletePost(connection, live.at(-1)?.remoteId.split('/').at(-1) ?? ''),
 };
 
 /** Links use the DID, because a handle can change, which would break them. */
@@ -103,7 +75,8 @@ function sentParts(connection: Connection, posts: readonly PreparedPost[]): Sent
 async function prepareThread(
   connection: Connection,
   parts: readonly (ThreadPart | PreparedPart)[],
-  { nowMs, before }: { readonly nowMs: number; readonly before: readonly PreparedPart[] },
+  nowMs: number,
+  before: readonly PreparedPart[] = [],
 ): Promise<PreparedPart[]> {
   const didOf = handleResolver(connection);
   const makeCard = cardEmbedder(connection);
@@ -209,7 +182,6 @@ async function resolveFeature(feature: Feature, didOf: ResolveHandle): Promise<F
 const isMention = (feature: Feature): feature is AppBskyRichtextFacet.Mention =>
   feature.$type === 'app.bsky.richtext.facet#mention';
 
-/** Returns the DID of a handle, or null when there is none. */
 type ResolveHandle = (handle: string) => Promise<string | null>;
 
 /**

@@ -85,7 +85,6 @@ export const uploadBlob = (
   return send(server, { method: 'POST', path, file, purpose: 'upload' }, authorization);
 };
 
-/** Reads the response of `com.atproto.identity.resolveHandle`. */
 const readDid = answerReader(having({ did: didSchema }));
 
 /**
@@ -103,7 +102,6 @@ export async function resolveHandle(server: ServerAccess, handle: string): Promi
   return (response.status === 200 && readDid(jsonOf(response))?.did) || null;
 }
 
-/** Reads the body of an error response. */
 export const readXrpcError = answerReader(having({ error: text }, { message: text }));
 
 type XrpcError = NonNullable<ReturnType<typeof readXrpcError>>;

@@ -187,7 +187,6 @@ export const checkAccount: CheckAccount = async (connection) => {
 
 type Named = {
   readonly did: string;
-  /** As the account's server reports it. */
   readonly handle: string;
   readonly baseUrl: string;
 };

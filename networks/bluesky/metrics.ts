@@ -1,3 +1,4 @@
+import { anything, having, listOf, text } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import { countIn, readingOf, withMissing } from '../metrics.ts';
 import type { Connection, MetricsReader, PostReading } from '../network.ts';
@@ -5,60 +6,29 @@ import { errorName, xrpcQuery } from './client.ts';
 import { queryWithSession } from './session.ts';
 import { collection } from './thread.ts';
 
-/** Reads the response of `app.bsky.feed.getPosts`. */
-const readPosts = answerReader<{ readonly posts: readonly { readonly uri: string }[] }>({
-  type: 'object',
-  required: ['posts'],
-  properties: {
-    posts: {
-      type: 'array',
-      maxItems: 1000,
-      items: { type: 'object', required: ['uri'], properties: { uri: { type: 'string' } } },
-    },
-  },
-});
+const readPosts = answerReader(having({ posts: listOf(having({ uri: text }), 1000) }));
 
-/**
- * Reads the response of `app.bsky.actor.getProfile`. `did` is required, so that an error with status 200 is not
- * accepted.
- */
-const readProfile = answerReader<{ readonly followersCount?: unknown }>({
-  type: 'object',
-  required: ['did'],
-  properties: { did: { type: 'string' } },
-});
+/** `did` is required, so that an error with status 200 is not accepted. */
+const readProfile = answerReader(having({ did: text }, { followersCount: anything }));
 
 /** The account's server forwards the requests to its AppView, which counts. */
 export const metrics: MetricsReader = {
   batchSize: 25,
   readsPerMonth: null,
-  read,
+  async read(connection, remoteIds) {
+    const parameters = { uris: remoteIds };
+    const method = 'app.bsky.feed.getPosts';
+    const { posts } = await queryWithSession(connection, method, parameters, readPosts);
+    const viewed = posts.map((post) => [post.uri, readingOf(post, fields)] as const);
+    return withMissing(remoteIds, viewed, (uri) => absence(connection, uri));
+  },
   async followers(connection) {
     const parameters = { actor: connection.remoteId };
-    const profile = await queryWithSession(
-      connection,
-      'app.bsky.actor.getProfile',
-      parameters,
-      readProfile,
-    );
+    const method = 'app.bsky.actor.getProfile';
+    const profile = await queryWithSession(connection, method, parameters, readProfile);
     return countIn(profile.followersCount) ?? null;
   },
 };
-
-async function read(
-  connection: Connection,
-  remoteIds: readonly string[],
-): Promise<ReadonlyMap<string, PostReading>> {
-  const parameters = { uris: remoteIds };
-  const { posts } = await queryWithSession(
-    connection,
-    'app.bsky.feed.getPosts',
-    parameters,
-    readPosts,
-  );
-  const viewed = posts.map((post) => [post.uri, readingOf(post, fields)] as const);
-  return withMissing(remoteIds, viewed, (uri) => absence(connection, uri));
-}
 
 const fields = {
   likes: 'likeCount',

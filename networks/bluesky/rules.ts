@@ -1,4 +1,4 @@
-import type { Json } from '../../domain/json-schema.ts';
+import { mayHave, type Json, type Value } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import type {
   Content,
@@ -195,14 +195,6 @@ type BlueskySettings = {
   readonly isVideoLimitKnown: boolean;
 };
 
-/** The settings as a channel stores them. */
-export type StoredSettings = Partial<Pick<BlueskySettings, 'webUrl' | 'maxImageBytes'>> & {
-  /** Set by the operator. */
-  readonly maxVideoBytes?: number;
-  /** The largest file that the account's server accepts, as last read. */
-  readonly blobUploadLimit?: number;
-};
-
 const defaults = {
   webUrl: 'https://bsky.app',
   // Source: lexicon `app.bsky.embed.images`.
@@ -210,15 +202,19 @@ const defaults = {
   maxVideoBytes: 100_000_000,
 };
 
-const read = answerReader<StoredSettings>({
-  type: 'object',
-  properties: {
-    webUrl: { type: 'string', pattern: '^https?://[^/]' },
-    maxImageBytes: { type: 'integer', minimum: 100_000 },
-    maxVideoBytes: { type: 'integer', minimum: 1 },
-    blobUploadLimit: { type: 'integer', minimum: 1 },
-  },
+const bytes = { type: 'integer', minimum: 1 } as const;
+
+const storedSchema = mayHave({
+  webUrl: { type: 'string', pattern: '^https?://[^/]' },
+  maxImageBytes: { type: 'integer', minimum: 100_000 },
+  /** Set by the operator. */
+  maxVideoBytes: bytes,
+  /** The largest file that the account's server accepts, as last read. */
+  blobUploadLimit: bytes,
 });
+export type StoredSettings = Value<typeof storedSchema>;
+
+const read = answerReader(storedSchema);
 
 /** The settings of a channel, by default those of Bluesky's own app and servers. */
 export function blueskySettings(settings: Json): BlueskySettings {

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { anything, having, type Value } from '../../domain/json-schema.ts';
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf, quote } from '../answer.ts';
+import { answerReader, jsonOf, quote, tokenSchema } from '../answer.ts';
 import type { ServerAccess } from '../http.ts';
 import { type Connection, NetworkError } from '../network.ts';
-import { tokenSchema } from '../oauth/tokens.ts';
 import type { Read, RefusedRequest } from '../refusals.ts';
 import {
   bearerAuthorization,
@@ -20,7 +19,6 @@ import {
 import { readGrantedAccess, withProof } from './oauth/grant.ts';
 
 const credentialsSchema = having({
-  /** A handle or a DID. */
   identifier: { type: 'string', minLength: 1 },
   appPassword: { type: 'string', minLength: 1 },
 });
@@ -30,7 +28,6 @@ export type BlueskyCredentials = Value<typeof credentialsSchema>;
 /** Reads an app password's credentials; null for anything else. */
 const readCredentials = answerReader(credentialsSchema);
 
-/** Reads the response of `com.atproto.server.createSession`. */
 const readLogin = answerReader(
   having(
     {
@@ -80,7 +77,6 @@ const readSession = answerReader(sessionSchema);
 
 const readClaims = answerReader(having({ exp: { type: 'number' } }));
 
-/** The part of a connection that a session needs. */
 type AccountConnection = ServerAccess &
   Pick<Connection, 'remoteId' | 'credentials' | 'session' | 'saveSession'>;
 
@@ -148,7 +144,6 @@ export const queryWithSession = <T>(
     read,
   );
 
-/** Reads the response of `com.atproto.server.getServiceAuth`. */
 const readServiceToken = answerReader(having({ token: tokenSchema }));
 
 /**

@@ -35,7 +35,6 @@ const preparedSchema = having(
   {
     rkey: { type: 'string', pattern: '^[2-7a-z]{13}$' },
     cid: { type: 'string', minLength: 1 },
-    /** The record as it goes to the server. */
     record: anyFields,
   },
   {
@@ -45,7 +44,6 @@ const preparedSchema = having(
     encoded: listOf(count),
     /** Indexes of the files that the video service put on the server. */
     processed: listOf(count),
-    /** The picture of the link card. */
     thumb: blobSchema,
     /** What differs from the owner's post. */
     warnings: listOf(text),
@@ -135,7 +133,6 @@ export async function writeThread(
   }
 }
 
-/** Reads the response of `com.atproto.repo.deleteRecord`. */
 const readDeleted = answerReader(mayHave({ commit: anyFields }));
 
 /** Deletes a post. A server that deletes nothing answers without a commit, not with an error. */
@@ -193,7 +190,6 @@ function isSameRecord(live: object = {}, sent: object): boolean {
   return isDeepStrictEqual({ ...live, ...untimed }, { ...sent, ...untimed });
 }
 
-/** Reads the response of `com.atproto.repo.getRecord`. */
 const readRecord = answerReader(having({ cid: cidSchema }, { value: anyFields }));
 
 type LiveRecord = NonNullable<ReturnType<typeof readRecord>>;

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { flag, having, mayHave, text, textUpTo, type Value } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, retryAtMs } from '../answer.ts';
 import { type Connection, NetworkError, type PartMedia } from '../network.ts';
@@ -9,7 +10,6 @@ import { unreadable } from './client.ts';
 import { describeServer } from './connect.ts';
 import { serviceToken } from './session.ts';
 
-/** How long to wait for the service after the upload. */
 const patienceMs = 120_000;
 
 /**
@@ -76,31 +76,17 @@ async function upload(
   });
 }
 
-type Job = {
-  readonly jobId?: string;
-  readonly state?: string;
-  readonly blob?: Blob;
-  readonly error?: string;
-  readonly message?: string;
-};
-
-const jobSchema = {
-  type: 'object',
-  properties: {
-    jobId: { type: 'string', maxLength: 255 },
-    state: { type: 'string' },
-    blob: blobSchema,
-    error: { type: 'string' },
-    message: { type: 'string' },
-  },
-};
-
-const readBareJob = answerReader<Job>(jobSchema);
-const readWrappedJob = answerReader<{ readonly jobStatus: Job }>({
-  type: 'object',
-  required: ['jobStatus'],
-  properties: { jobStatus: jobSchema },
+const jobSchema = mayHave({
+  jobId: textUpTo(255),
+  state: text,
+  blob: blobSchema,
+  error: text,
+  message: text,
 });
+type Job = Value<typeof jobSchema>;
+
+const readBareJob = answerReader(jobSchema);
+const readWrappedJob = answerReader(having({ jobStatus: jobSchema }));
 
 /** An upload returns a bare job; some refusals wrap it in `jobStatus`, as the lexicon says. */
 function readJob(response: EgressResponse): Job | null {
@@ -208,27 +194,13 @@ async function openVideoService(connection: Connection): Promise<VideoService | 
 const isOptionalFailure = ({ code }: NetworkError): boolean =>
   code === 'network_unavailable' || code === 'permission_missing';
 
-type Limits = {
-  readonly canUpload: boolean;
-  readonly message?: string;
-  readonly error?: string;
-};
-
-/** Reads the response of `app.bsky.video.getUploadLimits`. */
-const readLimits = answerReader<Limits>({
-  type: 'object',
-  required: ['canUpload'],
-  properties: {
-    canUpload: { type: 'boolean' },
-    message: { type: 'string' },
-    error: { type: 'string' },
-  },
-});
+const limitsSchema = having({ canUpload: flag }, { message: text, error: text });
+const readLimits = answerReader(limitsSchema);
 
 async function limitsOf(
   connection: Connection,
   { baseUrl, did }: { readonly baseUrl: string; readonly did: string },
-): Promise<Limits> {
+): Promise<Value<typeof limitsSchema>> {
   const method = 'app.bsky.video.getUploadLimits';
   const token = await serviceToken(connection, did, method, minute);
   const path = `/xrpc/${method}`;

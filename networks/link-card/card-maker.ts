@@ -26,7 +26,6 @@ type LinkCard = {
 
 export type CardPicture = { readonly bytes: Buffer; readonly type: 'image/jpeg' | 'image/webp' };
 
-/** A card, or why there is none. */
 type MadeCard = { readonly card: LinkCard | null; readonly warnings: readonly string[] };
 
 type CardMaker = (link: string | undefined) => Promise<MadeCard>;
@@ -35,12 +34,10 @@ const noCard: MadeCard = { card: null, warnings: [] };
 
 /** Limit for all cards of a thread, in milliseconds; an attempt has four minutes. */
 const allWithinMs = 45_000;
-/** The largest original picture that is fetched. */
 const maxPictureBytes = 15 * 1024 * 1024;
 /** The pictures in memory. They are fetched before they wait for a processor, so that a slow site delays no photo. */
 const enter = createFairQueue({ all: 8, each: 1 });
 
-/** The largest picture of a card that a network accepts. */
 type PictureBounds = {
   readonly maxBytes: number;
   readonly maxSide: number;
@@ -98,11 +95,7 @@ async function makeCard(
   return { card, warnings };
 }
 
-type Picture =
-  | CardPicture
-  | { readonly problem: string }
-  /** The page has no picture. */
-  | null;
+type Picture = CardPicture | { readonly problem: string } | null;
 
 /** Pictures are always re-encoded: they get small, and readers never get the original bytes, which may be harmful. */
 async function pictureOf(

@@ -3,10 +3,8 @@ import { createGrowingBuffer } from '../../runtime/bytes.ts';
 import type { Downloader } from '../../runtime/egress/egress.ts';
 import { htmlReader, readHtml } from '../read-html.ts';
 
-/** A page that a text links to, as far as it was read. */
 export type FetchedPage = {
   readonly html: string;
-  /** Its URL after redirects. */
   readonly url: string;
   /** Whether its head is longer than the part that was read. */
   readonly isCut: boolean;

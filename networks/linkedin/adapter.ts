@@ -5,11 +5,9 @@ import {
   type Connection,
   type Finding,
   type Network,
-  type ThreadPart,
   type PreparedPart,
   type SentPart,
   type PublishStep,
-  type Removal,
 } from '../network.ts';
 import { onlyPart } from '../only-part.ts';
 import { keptUpload } from '../uploads/resumable.ts';
@@ -39,14 +37,13 @@ export function createLinkedinNetwork(version: string): Network {
     rules,
     threads: 'sequential',
     metrics: linkedinMetrics(version),
-    prepare: async (_connection, parts: readonly ThreadPart[], nowMs): Promise<PreparedPart[]> =>
+    prepare: async (_connection, parts, nowMs) =>
       parts.map((part) => {
         const data: Prepared = { preparedAtMs: nowMs, mediaCount: part.media.length };
         return { ...part, data };
       }),
-    upload: (connection: Connection, step: PublishStep): Promise<readonly string[]> =>
-      upload(open(connection, 'upload'), connection, placeOf(step)),
-    send: async (connection, step, files: readonly string[]): Promise<SentPart[]> => {
+    upload: (connection, step) => upload(open(connection, 'upload'), connection, placeOf(step)),
+    send: async (connection, step, files) => {
       const { part, post } = placeOf(step);
       const access = open(connection, 'create');
       const author = authorOf(connection);
@@ -55,7 +52,7 @@ export function createLinkedinNetwork(version: string): Network {
         : await createPost(access, author, part, { files, card: keptCard(connection, part) });
       return [sent];
     },
-    reconcile: async (connection: Connection, step: PublishStep): Promise<Finding> => {
+    reconcile: async (connection, step) => {
       const { part, post } = placeOf(step);
       const access = open(connection, 'reconcile');
       const author = authorOf(connection);
@@ -64,7 +61,7 @@ export function createLinkedinNetwork(version: string): Network {
         : await findPosts(access, author, part, keptCard(connection, part));
       return withDoubt(finding, part);
     },
-    remove: async (connection, live): Promise<Removal> => {
+    remove: async (connection, live) => {
       const [post, comment] = live;
       const access = open(connection, 'remove');
       return post && comment

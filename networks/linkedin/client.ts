@@ -19,7 +19,6 @@ export const addressSchema = {
   maxLength: 5000,
 } as const;
 
-/** LinkedIn's API, an access token, and the API version to use. */
 export type LinkedinAccess = TokenAccess & {
   /** `YYYYMM`. */
   readonly version: string;

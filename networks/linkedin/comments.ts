@@ -29,7 +29,6 @@ const needs =
 const commentSchema = mayHave({
   $URN: textSchema,
   commentUrn: textSchema,
-  /** The last part of its URN. */
   id: textSchema,
   /** The commented entity: the first part of its URN. */
   object: textSchema,

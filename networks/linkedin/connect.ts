@@ -13,7 +13,6 @@ type LinkedinToken = {
   /** The base URL of the API: `https://api.linkedin.com`. */
   readonly baseUrl: string;
   readonly accessToken: string;
-  /** The API version. */
   readonly version: string;
 };
 
@@ -98,7 +97,6 @@ function accountOf({ server, accessToken }: LinkedinAccess, { urn, handle, name 
   };
 }
 
-/** An account that may post: a member or an organisation. */
 type Named = {
   readonly urn: string;
   readonly handle: string;

@@ -40,7 +40,6 @@ export async function createPost(
   }
 }
 
-/** The content of a post beside its text. */
 type Content = {
   /** The URNs of the part's files, in order. */
   readonly files: readonly string[];

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { Json } from '../../domain/json-schema.ts';
+import { having, listOf, nullable, text, type Json, type Value } from '../../domain/json-schema.ts';
 import { answerReader, quote } from '../answer.ts';
 import { cardMaker, type CardPicture } from '../link-card/card-maker.ts';
 import { NetworkError, type Connection, type ThreadPart, type PreparedPart } from '../network.ts';
@@ -9,17 +9,22 @@ import { choiceOf } from './rules.ts';
 import { untilAvailable } from './media-status.ts';
 import { bringImage } from './uploads.ts';
 
-/** Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api */
-type Article = {
-  readonly source: string;
-  readonly title: string;
-  readonly description?: string;
-  /** The URN of an image. */
-  readonly thumbnail?: string;
-};
-
 /** The card of a post, or why it has none. */
-export type LinkCard = { readonly article: Article | null; readonly warnings: readonly string[] };
+const cardSchema = having({
+  /** Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api */
+  article: nullable(
+    having(
+      { source: text, title: text },
+      {
+        description: text,
+        /** The URN of an image. */
+        thumbnail: text,
+      },
+    ),
+  ),
+  warnings: listOf(text),
+});
+export type LinkCard = Value<typeof cardSchema>;
 
 /** LinkedIn accepts JPEG, PNG and GIF. */
 const pictureBounds = { maxBytes: 1_000_000, maxSide: 1200, isOpaque: true };
@@ -28,19 +33,7 @@ const pictureBounds = { maxBytes: 1_000_000, maxSide: 1200, isOpaque: true };
 const patienceMs = 15_000;
 
 /** The stored value is sealed, so only this service wrote it. */
-const readCard = answerReader<LinkCard>({
-  type: 'object',
-  required: ['article', 'warnings'],
-  properties: {
-    article: {
-      type: 'object',
-      nullable: true,
-      required: ['source', 'title'],
-      properties: { source: { type: 'string' }, title: { type: 'string' } },
-    },
-    warnings: { type: 'array', items: { type: 'string' } },
-  },
-});
+const readCard = answerReader(cardSchema);
 
 /** The stored card of a post; null when there is none. */
 export const keptCard = (connection: Connection, part: ThreadPart): LinkCard | null =>
@@ -110,8 +103,8 @@ const links = /\bhttps?:\/\/[^\s<>"“”«»、。，！？；：（）「」�
  * The first link of a text that begins with a protocol; undefined when there is none. Trailing punctuation does not
  * belong to it, nor a closing bracket that was opened before it.
  */
-export function firstLink(text: string): string | undefined {
-  for (const [found] of text.matchAll(links)) {
+export function firstLink(postText: string): string | undefined {
+  for (const [found] of postText.matchAll(links)) {
     const link = beforeOpenBracket(found).replace(/[.,;:!?'’…*_~\]\}]{1,20}$/v, '');
     if (URL.canParse(link)) {
       return link;

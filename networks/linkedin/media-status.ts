@@ -5,11 +5,9 @@ import { untilProcessed } from '../uploads/processing.ts';
 import { UploadGone } from '../uploads/resumable.ts';
 import { answerOf, call, unreadable, type LinkedinAccess } from './client.ts';
 
-/** A file that LinkedIn has. */
 export type UploadedMedia = {
   readonly resource: 'images' | 'videos';
   readonly urn: string;
-  /** For messages. */
   readonly fileName: string;
 };
 

@@ -8,7 +8,6 @@ type LinkedinOauthSettings = {
   readonly endpoints: Endpoints;
   readonly scopes: readonly string[];
   readonly apiUrl: string;
-  /** The API version. */
   readonly version: string;
 };
 

@@ -13,7 +13,6 @@ import { findOwn, type OwnPosts } from '../find-own.ts';
 import type { Finding, PreparedPart, Removal, SentPart } from '../network.ts';
 import { answerOf, call, remove, type LinkedinAccess } from './client.ts';
 
-/** The posting account, and the website that shows its posts. */
 export type Author = { readonly urn: string; readonly webUrl: string };
 
 /** Data that all attempts of a part share. */
@@ -93,7 +92,6 @@ export const isCommentUrn = (value: string): boolean => commentUrnPattern.test(v
 /** The page of a post. @param webUrl Base URL of the website, without a trailing slash. */
 export const postPage = (webUrl: string, urn: string): string => `${webUrl}/feed/update/${urn}/`;
 
-/** The page of a post that shows one comment first. */
 export function commentPage(webUrl: string, urn: string, commentUrn: string): string {
   // In page URLs, the post inside a comment's URN has no `urn:li:` prefix.
   const short = commentUrn.replace('(urn:li:', '(');

@@ -34,7 +34,6 @@ export const isDuplicate = (status: number, said: Said): boolean =>
 const isContent = ({ status }: Refused<Said>): boolean =>
   status >= 400 && status < 500 && ![401, 404, 405, 408, 410].includes(status);
 
-/** Whether a file of the post is not ready yet. */
 const saysLater = (said: Said): boolean =>
   codesOf(said).includes('MEDIA_ASSET_WAITING_UPLOAD') ||
   /still (?:being )?process|waiting.?upload/iv.test(said.message ?? '');

@@ -140,7 +140,6 @@ function fileWarnings(file: AttachmentFacts): string[] {
     : [];
 }
 
-/** The options of a post. */
 type Choice = {
   readonly visibility: Visibility;
   readonly hasLinkCard: boolean;
@@ -166,9 +165,7 @@ export const linkedinApiUrl = 'https://api.linkedin.com';
 export const linkedinWebUrl = (apiUrl: string): string =>
   apiUrl === linkedinApiUrl ? defaults.webUrl : apiUrl;
 
-/** Settings of one account, stored in the channel. */
 const settingsSchema = having({
-  /** Whether the account is the page of an organisation. */
   isOrganization: flag,
   /** Base URL of the website that shows the posts, without a trailing slash. */
   webUrl: { type: 'string', pattern: '^https?://' },

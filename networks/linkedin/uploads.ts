@@ -17,12 +17,10 @@ import {
 } from './client.ts';
 import { blindWaitMs, mediaStatusOf, untilAvailable } from './media-status.ts';
 
-/** A range of bytes, and the URL to upload it to. */
 const rangeSchema = having({ uploadUrl: addressSchema, firstByte: count, lastByte: count });
 
 type Range = Value<typeof rangeSchema>;
 
-/** A video upload in progress. */
 type BegunVideo = {
   readonly kind: 'begun';
   readonly urn: string;
@@ -30,7 +28,6 @@ type BegunVideo = {
   readonly expiresAtMs: number | null;
   /** In order, without gaps. */
   readonly ranges: readonly Range[];
-  /** LinkedIn's ids of the uploaded ranges, in order. */
   readonly partIds: readonly string[];
 };
 
@@ -52,7 +49,6 @@ const whole = (urn: string): LinkedinUpload => ({
   sinceMs: Date.now(),
 });
 
-/** One file on its way to LinkedIn. */
 type Way = {
   readonly access: LinkedinAccess;
   /** The URN of the posting account. */

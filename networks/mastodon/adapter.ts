@@ -2,17 +2,7 @@ import { count, having, nullable, text as anyText, type Value } from '../../doma
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import type { TokenAccess } from '../http.ts';
 import { answerReader } from '../answer.ts';
-import {
-  type Connection,
-  type Finding,
-  type PreparedPart,
-  type Network,
-  type ThreadPart,
-  type SentPart,
-  type PublishStep,
-  type Removal,
-  type PartMedia,
-} from '../network.ts';
+import type { Network, PartMedia, ThreadPart } from '../network.ts';
 import { findOwn } from '../find-own.ts';
 import { onlyPart } from '../only-part.ts';
 import { contentOf, formOf } from '../uploads/file-bytes.ts';
@@ -58,7 +48,7 @@ export const mastodonNetwork: Network = {
   threads: 'sequential',
   metrics,
 
-  async prepare(connection: Connection, parts: readonly ThreadPart[]): Promise<PreparedPart[]> {
+  async prepare(connection, parts) {
     const access = accessWith(connection, connection.credentials, 'prepare');
     const sinceId = await newestOwnStatusId(access, connection.remoteId);
     return parts.map((part) => {
@@ -67,7 +57,7 @@ export const mastodonNetwork: Network = {
     });
   },
 
-  async upload(connection: Connection, step: PublishStep): Promise<readonly string[]> {
+  async upload(connection, step) {
     const access = accessWith(connection, connection.credentials, 'upload');
     const ids: string[] = [];
     for (const file of onlyPart(step).media) {
@@ -77,16 +67,12 @@ export const mastodonNetwork: Network = {
     return ids;
   },
 
-  async send(
-    connection: Connection,
-    step: PublishStep,
-    files: readonly string[],
-  ): Promise<SentPart[]> {
+  async send(connection, step, files) {
     const access = accessWith(connection, connection.credentials, 'create');
     return [await createStatus(access, onlyPart(step), step.sent.at(-1), files)];
   },
 
-  async reconcile(connection: Connection, step: PublishStep): Promise<Finding> {
+  async reconcile(connection, step) {
     const access = accessWith(connection, connection.credentials, 'reconcile');
     const part = onlyPart(step);
     const parentId = step.sent.at(-1)?.remoteId ?? null;
@@ -106,7 +92,7 @@ export const mastodonNetwork: Network = {
     });
   },
 
-  remove(connection: Connection, live: readonly SentPart[]): Promise<Removal> {
+  async remove(connection, live) {
     const access = accessWith(connection, connection.credentials, 'remove');
     return deleteStatus(access, live.at(-1)?.remoteId ?? '');
   },

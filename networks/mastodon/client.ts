@@ -10,7 +10,6 @@ export const idSchema = {
   maxLength: 255,
 } as const;
 
-/** Reads the body of an error response. */
 const readRefusal = answerReader(having({ error: text }));
 
 type Said = NonNullable<ReturnType<typeof readRefusal>>;

@@ -43,7 +43,6 @@ export async function connectMastodon(http: Egress, login: MastodonLogin): Promi
   return { baseUrl, remoteId, handle, displayName, credentials, session: null, settings };
 }
 
-/** Checks whether an account is still accessible. */
 export const checkMastodon: CheckAccount = async ({ http, baseUrl, credentials }) => {
   const owner = await ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
   return {

@@ -18,7 +18,17 @@ const readFollowed = answerReader(having({ id: text }, { followers_count: anythi
 export const metrics: MetricsReader = {
   batchSize: 25,
   readsPerMonth: null,
-  read,
+  /** Reads until only the share of the limit that posts may need is left, and returns the readings so far. */
+  async read(connection, remoteIds) {
+    const access = accessWith(connection, connection.credentials, 'prepare');
+    return readOneByOne(remoteIds, async (id) => {
+      assertMayRead(connection);
+      const path = `/api/v1/statuses/${encodeURIComponent(id)}`;
+      const response = await get(access, path, 'prepare');
+      noteLimit(connection, response);
+      return readingIn(access, id, response);
+    });
+  },
   async followers(connection) {
     const access = accessWith(connection, connection.credentials, 'prepare');
     const path = '/api/v1/accounts/verify_credentials';
@@ -26,21 +36,6 @@ export const metrics: MetricsReader = {
     return countIn(count) ?? null;
   },
 };
-
-/** Reads until only the share of the limit that posts may need is left, and returns the readings so far. */
-async function read(
-  connection: Connection,
-  remoteIds: readonly string[],
-): Promise<ReadonlyMap<string, PostReading>> {
-  const access = accessWith(connection, connection.credentials, 'prepare');
-  return readOneByOne(remoteIds, async (id) => {
-    assertMayRead(connection);
-    const path = `/api/v1/statuses/${encodeURIComponent(id)}`;
-    const response = await get(access, path, 'prepare');
-    noteLimit(connection, response);
-    return readingIn(access, id, response);
-  });
-}
 
 function readingIn(access: TokenAccess, id: string, response: EgressResponse): PostReading {
   const { accessToken } = access;

@@ -1,30 +1,46 @@
-import { anything, type Json, mapOf, mayHave, type Value } from '../../domain/json-schema.ts';
+import {
+  anything,
+  count,
+  listOf,
+  mapOf,
+  mayHave,
+  type Json,
+  type Value,
+} from '../../domain/json-schema.ts';
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import { sendNetworkRequest } from '../http.ts';
 import { refusal, serverName } from './client.ts';
 
-/** A server's limits, as last reported. */
-export type MastodonSettings = {
-  /** In characters, as the server counts them. */
-  readonly maxCharacters: number;
-  /** The length that every link counts. */
-  readonly charactersReservedPerUrl: number;
-  /** Files per post. */
-  readonly maxMediaAttachments: number;
-  /** MIME types of images and videos that the server accepts. */
-  readonly mediaTypes: readonly string[];
-  readonly maxImageBytes: number;
-  /** Width times height. */
-  readonly maxImagePixels: number;
-  readonly maxVideoBytes: number;
-  /** Width times height. */
-  readonly maxVideoPixels: number;
-  /** Frames per second. */
-  readonly maxVideoFrameRate: number;
-  /** Limit for a file's description, in characters. */
-  readonly maxDescription: number;
+const positive = { type: 'integer', minimum: 1 } as const;
+
+/** Some servers send an empty list, which says nothing. The bounds keep a hostile server's response small. */
+const types = {
+  ...listOf({ type: 'string', pattern: '^(?:image|video)/[\\x21-\\x7e]+$', maxLength: 100 }, 200),
+  minItems: 1,
 };
+
+/** A server's limits, as last reported. */
+const schemas = {
+  /** In characters, as the server counts them. */
+  maxCharacters: positive,
+  /** The length that every link counts. */
+  charactersReservedPerUrl: { type: 'integer', minimum: 0, maximum: 10_000 },
+  /** Files per post. */
+  maxMediaAttachments: count,
+  /** MIME types of images and videos that the server accepts. */
+  mediaTypes: types,
+  maxImageBytes: positive,
+  /** Width times height. */
+  maxImagePixels: positive,
+  maxVideoBytes: positive,
+  /** Width times height. */
+  maxVideoPixels: positive,
+  maxVideoFrameRate: positive,
+  maxDescription: positive,
+} as const;
+const settingsSchema = mayHave(schemas);
+export type MastodonSettings = Required<Value<typeof settingsSchema>>;
 
 /** Mastodon's own limits, since version 4.3. */
 const defaults: MastodonSettings = {
@@ -52,29 +68,7 @@ const defaults: MastodonSettings = {
   maxDescription: 1500,
 };
 
-const positive = { type: 'integer', minimum: 1 };
-/** Some servers send an empty list, which says nothing. The bounds keep a hostile server's response small. */
-const types = {
-  type: 'array',
-  minItems: 1,
-  maxItems: 200,
-  items: { type: 'string', pattern: '^(?:image|video)/[\\x21-\\x7e]+$', maxLength: 100 },
-};
-
-const schemas: Record<keyof MastodonSettings, object> = {
-  maxCharacters: positive,
-  charactersReservedPerUrl: { type: 'integer', minimum: 0, maximum: 10_000 },
-  maxMediaAttachments: { type: 'integer', minimum: 0 },
-  mediaTypes: types,
-  maxImageBytes: positive,
-  maxImagePixels: positive,
-  maxVideoBytes: positive,
-  maxVideoPixels: positive,
-  maxVideoFrameRate: positive,
-  maxDescription: positive,
-};
-
-const read = answerReader<Partial<MastodonSettings>>({ type: 'object', properties: schemas });
+const read = answerReader(settingsSchema);
 
 /** The settings of a channel. Missing or malformed ones default to Mastodon's. */
 export const mastodonSettings = (settings: Json): MastodonSettings => ({
@@ -162,7 +156,6 @@ function readOldInstance(value: unknown): Instance | null {
   };
 }
 
-/** Reads `GET /api/v2/instance`. */
 const readInstance = answerReader(instanceSchema);
 
 const names = Object.keys(schemas) as (keyof MastodonSettings)[];

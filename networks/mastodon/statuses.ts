@@ -26,7 +26,6 @@ const statusSchema = having(
     /** The page for people. Null only for statuses of other servers. */
     url: nullable(addressSchema),
     in_reply_to_id: nullable(idSchema),
-    /** HTML. */
     content: comparedText,
     media_attachments: listOf(anything),
     /** The application that created an own status. */

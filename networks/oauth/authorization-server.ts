@@ -1,9 +1,9 @@
+import { having, text, type Value } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, retryAtMs } from '../answer.ts';
 import { NetworkError } from '../network.ts';
 import { OauthError, type OauthAppCredentials, type OauthErrorCode } from './contract.ts';
 
-/** An authorization server's URLs. */
 export type Endpoints = { readonly authorizeUrl: string; readonly tokenUrl: string };
 
 /** An authorization server, this service's registration there, and its peculiarities. */
@@ -65,16 +65,11 @@ export class TokenRefusal extends Error {
   }
 }
 
-type RefusalBody = { readonly error?: string; readonly error_description?: string };
-
-const readBody = answerReader<RefusalBody>({
-  type: 'object',
-  required: ['error'],
-  properties: { error: { type: 'string' }, error_description: { type: 'string' } },
-});
+const refusalSchema = having({ error: text }, { error_description: text });
+const readBody = answerReader(refusalSchema);
 
 /** Reads only 4xx: a 5xx describes a failure of the server, not a refusal. */
-const readRefusal = (response: EgressResponse): RefusalBody =>
+const readRefusal = (response: EgressResponse): Partial<Value<typeof refusalSchema>> =>
   (response.status >= 400 && response.status < 500 && readBody(jsonOf(response))) || {};
 
 /** Token endpoint errors that concern the app (RFC 6749, section 5.2; `deleted_client` is Google's). */

@@ -4,7 +4,7 @@ import {
   generateRandomCodeVerifier,
   validateAuthResponse,
 } from 'oauth4webapi';
-import type { Json } from '../../domain/json-schema.ts';
+import { having, nullable, text, type Json, type Value } from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader, quote } from '../answer.ts';
 import type { Account } from '../network.ts';
@@ -21,13 +21,8 @@ import { redeemCode, refreshGrant } from './token-endpoint.ts';
 import { grantOf, type Tokens } from './tokens.ts';
 
 /** The state of a code flow between its two steps. The verifier is a secret. */
-type Kept = { readonly state: string; readonly verifier: string | null };
-
-const readKept = answerReader<Kept>({
-  type: 'object',
-  required: ['state', 'verifier'],
-  properties: { state: { type: 'string' }, verifier: { type: ['string', 'null'] } },
-});
+const keptSchema = having({ state: text, verifier: nullable(text) });
+const readKept = answerReader(keptSchema);
 
 /** Makes the URL at which a person authorizes this service (RFC 6749, section 4.1.1; PKCE: RFC 7636). */
 export async function beginCodeFlow(
@@ -50,7 +45,12 @@ export async function beginCodeFlow(
   const url = new URL(server.authorizeUrl);
   // Not every server decodes a plus as a space.
   url.search = parameters.toString().replaceAll('+', '%20');
-  return { url: url.href, state, redirectUri, kept: { state, verifier } satisfies Kept };
+  return {
+    url: url.href,
+    state,
+    redirectUri,
+    kept: { state, verifier } satisfies Value<typeof keptSchema>,
+  };
 }
 
 /**
@@ -179,7 +179,6 @@ const foreign = ({ name }: AuthorizationServer): OauthError =>
     `${name} returned a response that does not belong to this link. Start over.`,
   );
 
-/** @param name The server's name, at the beginning of a sentence. */
 export const declined = (name: string): string =>
   `${name} says that you declined. Nothing was connected, and you can try again.`;
 

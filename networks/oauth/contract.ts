@@ -39,10 +39,8 @@ export type RegisteredApps = {
   ) => Promise<void>;
 };
 
-/** The dependencies of all three steps. */
 export type OauthContext = {
   readonly http: Egress;
-  /** The public URL of this service, without a trailing slash. */
   readonly publicUrl: string;
   /** The sandbox's URL for a sandbox account; null for an account of the network itself. */
   readonly sandboxUrl: string | null;
@@ -68,7 +66,6 @@ export type Begin = OauthContext & {
 };
 
 export type Begun = {
-  /** The URL to open in the person's browser. */
   readonly url: string;
   /** The `state` of the response: the given one, or the library's own. */
   readonly state: string;
@@ -182,13 +179,10 @@ export class OauthError extends Error {
   }
 }
 
-/** An app from the operator's settings. */
 export type ConfiguredApp = {
   /** Null while one of its settings is missing. */
   readonly app: OauthAppCredentials | null;
-  /** The names of the missing settings. */
   readonly missing: readonly string[];
-  /** The names of both settings. */
   readonly settings: readonly [string, string];
 };
 

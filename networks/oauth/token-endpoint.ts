@@ -20,7 +20,6 @@ type Code = {
   readonly verifier: string | null;
 };
 
-/** A request to a token endpoint. */
 type Exchange = {
   readonly server: AuthorizationServer;
   readonly context: OauthContext;
@@ -115,7 +114,6 @@ function refusalToNetworkError(refusal: TokenRefusal, server: AuthorizationServe
   return new NetworkError('network_unavailable', message, { ...answered, retryAtMs });
 }
 
-/** Redeems a refresh token. Throws as `redeemCode` does. */
 async function redeemRefreshToken(exchange: Exchange, token: string): Promise<Tokens> {
   const { as, client, authentication, options } = requestOf(exchange);
   const request = oauth.refreshTokenGrantRequest(as, client, authentication, token, options);

@@ -1,12 +1,10 @@
 import { anything, having, text } from '../../domain/json-schema.ts';
-import { answerReader } from '../answer.ts';
+import { answerReader, tokenSchema } from '../answer.ts';
 import type { Grant } from './contract.ts';
 
-/** The tokens from a token endpoint. */
 export type Tokens = {
   readonly accessToken: string;
   readonly accessForMs: number | null;
-  /** Null when the response has none. */
   readonly refreshToken: string | null;
   readonly refreshForMs: number | null;
   /** The granted scopes; null when the response does not say, which means all requested ones. */
@@ -41,13 +39,6 @@ export function conforming(answer: unknown): unknown {
     ? null
     : { token_type: 'bearer', ...Object.fromEntries(known) };
 }
-
-/** Visible ASCII: nothing else is valid in a header. */
-export const tokenSchema = {
-  type: 'string',
-  pattern: '^[\\x21-\\x7e]+$',
-  maxLength: 20_000,
-} as const;
 
 const readAnswer = answerReader(
   having(

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import type { NetworkRequest } from '../http.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
 
-/** The content of a request that is a file. */
 export type FileContent = NonNullable<NetworkRequest['file']>;
 
 /**
@@ -51,7 +50,6 @@ export async function* fileBytes(
   }
 }
 
-/** A file, or a range of it, as the content of one request. */
 export const contentOf = (
   file: PartMedia,
   type = file.type,

@@ -11,7 +11,6 @@ const [shortestWaitMs, longestWaitMs] = [250, 10 * 60_000];
 type Processing<T> = { readonly done?: T; readonly askInMs?: number };
 
 type Waiting = {
-  /** For messages: `X`. */
   readonly network: string;
   readonly fileName: string;
   /** Upload and wait must fit into one attempt. */

@@ -1,32 +1,31 @@
-import type { Json } from '../../domain/json-schema.ts';
+import {
+  anything,
+  having,
+  listOf,
+  nullable,
+  text,
+  type Json,
+  type Value,
+} from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import type { Connection, NetworkError, PartMedia, ThreadPart } from '../network.ts';
 
-/** The members that every state of an upload has. */
 type Expiring = {
   /** When the network deletes the file or ends the upload, in milliseconds since 1970; null for never or unknown. */
   readonly expiresAtMs: number | null;
 };
 
-/** The stored upload of one file. */
 export type KeptUpload<State> = {
   readonly read: () => State | null;
   /** Resolves once it is committed. With null, the next attempt starts the upload again. */
   readonly keep: (upload: State | null) => Promise<void>;
 };
 
-type Kept = readonly ({ readonly file: string; readonly upload: unknown } | null)[];
+const keptSchema = listOf(nullable(having({ file: text, upload: anything })));
+type Kept = Value<typeof keptSchema>;
 
 /** The value is sealed, so only this service wrote it. Another shape comes from another version, and is ignored. */
-const readKept = answerReader<Kept>({
-  type: 'array',
-  items: {
-    type: 'object',
-    nullable: true,
-    required: ['file', 'upload'],
-    properties: { file: { type: 'string' }, upload: { type: 'object' } },
-  },
-});
+const readKept = answerReader(keptSchema);
 
 const allKept = (connection: Pick<Connection, 'uploadsOf'>, part: ThreadPart): Kept =>
   readKept(connection.uploadsOf(part)) ?? [];
@@ -70,7 +69,6 @@ export class UploadGone extends Error {
   }
 }
 
-/** How a network takes a file. */
 type UploadSteps<State> = {
   /** Begins an upload. Sends no bytes, unless one request is the whole upload. */
   readonly begin: () => Promise<State>;

@@ -9,7 +9,6 @@ import type {
 import { countOf, faultsOf, kindOf, list, nameOf } from './files.ts';
 import { validateTexts, wherePart, type TextFaults } from './texts.ts';
 
-/** A network's rules beyond its limits. */
 type OwnRules = {
   /** Checks a text that is neither blank nor too long. */
   readonly text?: TextFaults;
@@ -58,7 +57,6 @@ export function validateByLimits(
 export type Faults = {
   readonly errors: readonly string[];
   readonly warnings: readonly string[];
-  /** The same sentences, as data. */
   readonly facts: readonly FileFacts[];
 };
 

@@ -59,7 +59,6 @@ type Fault =
       readonly is: string;
       readonly limit: string;
       readonly actual: string;
-      /** The limit and the actual value. */
       readonly numbers?: readonly [limit: number, actual: number];
     }
   | { readonly unknown: string; readonly limit: string };
@@ -230,7 +229,6 @@ function altTextFault(file: AttachmentFacts, kind: FileKind): Fault | null {
     : null;
 }
 
-/** Checks by the name of the rule. */
 const checks: Readonly<Record<string, (file: AttachmentFacts, kind: FileKind) => Fault | null>> = {
   file_size: sizeFault,
   file_pixels: pixelsFault,

@@ -10,7 +10,6 @@ import type {
 /** A text of whitespace alone counts as empty, because every network trims it. */
 export const isBlank = (text: string): boolean => text.trim() === '';
 
-/** A network's further faults of a text that is not too long. */
 export type TextFaults = (text: string) => readonly string[];
 
 /**

@@ -10,7 +10,6 @@ import {
   type Connection,
   type Finding,
   type Network,
-  type ThreadPart,
   type PreparedPart,
   type SentPart,
   type PublishStep,
@@ -38,7 +37,6 @@ const preparedSchema = having(
   {
     /** Older than any post of this part. */
     sinceId: idSchema,
-    /** The number of files. */
     mediaCount: count,
   },
   {
@@ -66,18 +64,14 @@ export const createXNetwork = (rules: Rules, readsPerMonth = defaultReads.perMon
   threads: 'sequential',
   ...(readsPerMonth > 0 && { metrics: xMetrics(readsPerMonth) }),
 
-  prepare: async (
-    _connection,
-    parts: readonly ThreadPart[],
-    nowMs: number,
-  ): Promise<PreparedPart[]> =>
+  prepare: async (_connection, parts, nowMs) =>
     parts.map((part) => {
       const sinceId = idBefore(nowMs - clockErrorMs);
       const data: Prepared = { sinceId, mediaCount: part.media.length };
       return { ...part, data };
     }),
 
-  async upload(connection: Connection, step: PublishStep): Promise<readonly string[]> {
+  async upload(connection, step) {
     const access = accessWith(connection, connection.credentials, 'upload');
     const part = onlyPart(step);
     const ids: string[] = [];
@@ -88,11 +82,7 @@ export const createXNetwork = (rules: Rules, readsPerMonth = defaultReads.perMon
     return ids;
   },
 
-  async send(
-    connection: Connection,
-    step: PublishStep,
-    files: readonly string[],
-  ): Promise<SentPart[]> {
+  async send(connection, step, files) {
     const access = accessWith(connection, connection.credentials, 'create');
     const part = onlyPart(step);
     try {
@@ -106,7 +96,7 @@ export const createXNetwork = (rules: Rules, readsPerMonth = defaultReads.perMon
 
   reconcile,
 
-  async remove(connection: Connection, live: readonly SentPart[]): Promise<Removal> {
+  async remove(connection, live) {
     const access = accessWith(connection, connection.credentials, 'remove');
     return deletePost(access, live.at(-1)?.remoteId ?? '');
   },
@@ -250,7 +240,6 @@ type XOptions = Pick<CreatePost, 'made_with_ai' | 'paid_partnership'>;
 
 const readOptions = answerReader<XOptions>(optionsSchema);
 
-/** The request fields for the chosen options. */
 function optionFields(options: Options): XOptions {
   const { made_with_ai: isMadeWithAi, paid_partnership: isPaid } = readOptions(options) ?? {};
   return {

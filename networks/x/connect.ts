@@ -54,7 +54,6 @@ async function ownerOf(
   return { remoteId: data.id, handle: `@${data.username}`, displayName: data.name };
 }
 
-/** Settings of one account. */
 type XSettings = {
   /** The website that shows the posts, without a trailing slash: they are under `<webUrl>/i/web/status/`. */
   readonly webUrl: string;
@@ -72,11 +71,9 @@ const xSettings = (settings: Json): XSettings => ({
   ...readSettings(settings),
 });
 
-/** The URL of a post. */
 export const postUrl = (settings: Json, id: string): string =>
   `${xSettings(settings).webUrl}/i/web/status/${encodeURIComponent(id)}`;
 
-/** The page of the account. */
 export const profileUrl: ProfileUrl = ({ handle, settings }) =>
   `${xSettings(settings).webUrl}/${encodeURIComponent(handle.replace(/^@/v, ''))}`;
 

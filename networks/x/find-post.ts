@@ -41,7 +41,6 @@ const postSchema = having(
 
 type OwnPost = Value<typeof postSchema>;
 
-/** The fields of a post that a reconcile requests. */
 const postFields = [
   'attachments',
   'conversation_id',
@@ -130,7 +129,6 @@ const isSameLink = (shown: string | null, sent: string | null | undefined): bool
   shown === null || sent === null || shown === sent;
 
 type Pieces = {
-  /** The text without its links. */
   readonly rest: string;
   /** Their targets, in one spelling; null for an unknown one. */
   readonly links: readonly (string | null)[];

@@ -2,7 +2,7 @@ import { anyFields, anything, having, listOf, mayHave, text } from '../../domain
 import type { Schemas } from '@xdevplatform/xdk';
 import { answerReader } from '../answer.ts';
 import { readingOf } from '../metrics.ts';
-import type { Connection, MetricsReader, PostReading } from '../network.ts';
+import type { MetricsReader, PostReading } from '../network.ts';
 import { accessWith, ask, idSchema, type Wire } from './client.ts';
 
 /**
@@ -14,7 +14,35 @@ export const defaultReads = { everyHours: 24, perMonth: 10_000 };
 export const xMetrics = (readsPerMonth: number): MetricsReader => ({
   batchSize: 100,
   readsPerMonth,
-  read,
+  /**
+   * Reads posts by their ids. X charges one read per post in the response.
+   *
+   * Source: https://docs.x.com/x-api/posts/get-posts-by-ids
+   */
+  async read(connection, remoteIds) {
+    const access = accessWith(connection, connection.credentials, 'prepare');
+    const search = new URLSearchParams({
+      ids: remoteIds.join(','),
+      'post.fields': 'public_metrics',
+    });
+    const request = { method: 'GET', path: `/2/tweets?${search}`, purpose: 'prepare' } as const;
+    const { data = [], errors = [] } = await ask(access, request, readPosts);
+    const readings = new Map<string, PostReading>();
+    for (const { type = '', resource_id: id, value } of errors) {
+      const named = id ?? value;
+      // Other errors mean that this account may not see an existing post.
+      if (type.endsWith('/resource-not-found') && typeof named === 'string') {
+        readings.set(named, { kind: 'gone' });
+      }
+    }
+    for (const { id, public_metrics: metrics } of data) {
+      if (metrics !== undefined) {
+        readings.set(id, readingOf(metrics, 'repost_count' in metrics ? fields : formerFields));
+      }
+    }
+
+    return new Map([...readings].filter(([id]) => remoteIds.includes(id)));
+  },
 });
 
 /** Posts that are read by id. `errors` contains the ids that are missing in `data`. */
@@ -24,39 +52,6 @@ const readPosts = answerReader(
     errors: listOf(mayHave({ resource_id: text, value: anything, type: text }), 1000),
   }),
 );
-
-/**
- * Reads posts by their ids. X charges one read per post in the response.
- *
- * Source: https://docs.x.com/x-api/posts/get-posts-by-ids
- */
-async function read(
-  connection: Connection,
-  remoteIds: readonly string[],
-): Promise<ReadonlyMap<string, PostReading>> {
-  const access = accessWith(connection, connection.credentials, 'prepare');
-  const search = new URLSearchParams({
-    ids: remoteIds.join(','),
-    'post.fields': 'public_metrics',
-  });
-  const request = { method: 'GET', path: `/2/tweets?${search}`, purpose: 'prepare' } as const;
-  const { data = [], errors = [] } = await ask(access, request, readPosts);
-  const readings = new Map<string, PostReading>();
-  for (const { type = '', resource_id: id, value } of errors) {
-    const named = id ?? value;
-    // Other errors mean that this account may not see an existing post.
-    if (type.endsWith('/resource-not-found') && typeof named === 'string') {
-      readings.set(named, { kind: 'gone' });
-    }
-  }
-  for (const { id, public_metrics: metrics } of data) {
-    if (metrics !== undefined) {
-      readings.set(id, readingOf(metrics, 'repost_count' in metrics ? fields : formerFields));
-    }
-  }
-
-  return new Map([...readings].filter(([id]) => remoteIds.includes(id)));
-}
 
 const fields = {
   impressions: 'impression_count',

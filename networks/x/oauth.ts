@@ -5,7 +5,6 @@ import { connectX } from './connect.ts';
 import { refusal } from './client.ts';
 import { saysOutOfMoney } from './refusal.ts';
 
-/** The operator's settings. */
 type XOauthSettings = {
   readonly app: ConfiguredApp;
   readonly endpoints: Endpoints;
@@ -48,6 +47,5 @@ const atSandbox = (url: string): Endpoints => ({
   tokenUrl: `${url}/x/2/oauth2/token`,
 });
 
-/** X's refusal of an invalid refresh token. */
 const isDeadToken = ({ error, description }: OauthErrorBody): boolean =>
   error === 'invalid_request' && description.includes('Value passed for the token was invalid');

@@ -256,7 +256,6 @@ function dollars(env: Env, name: string, otherwise: number, problems: string[]):
   return Number(given);
 }
 
-/** The price of a thread, in US dollars. */
 function priceOf({ texts, media }: Pick<Content, 'texts' | 'media'>, prices: Prices): number {
   const posts = Math.max(1, texts.length);
   const linked = texts.filter((text) => hasLink(text)).length;

@@ -1,17 +1,17 @@
 import type { Schemas } from '@xdevplatform/xdk';
-import { quote } from '../answer.ts';
-import type { TokenAccess } from '../http.ts';
+import { having, mayHave, text, type Value } from '../../domain/json-schema.ts';
+import { answerReader, quote } from '../answer.ts';
+import type { NetworkRequest, TokenAccess } from '../http.ts';
 import { NetworkError, type Connection, type PartMedia, type ThreadPart } from '../network.ts';
+import type { Read } from '../refusals.ts';
 import { contentOf, formOf } from '../uploads/file-bytes.ts';
 import { untilProcessed } from '../uploads/processing.ts';
 import { keptUpload, UploadGone, uploadInSteps } from '../uploads/resumable.ts';
 import { hasType, isImage, isVideo } from '../validation/files.ts';
-import type { Wire } from './client.ts';
-import { readUpload, requestUpload, type UploadAnswer } from './upload-requests.ts';
+import { answerOf, call, idSchema, refusal, type Answer, type Wire } from './client.ts';
 
 /** The upload of a file, as stored in the ledger. */
 export type XUpload = {
-  /** X's id of the file. */
   readonly id: string;
   readonly expiresAtMs: number;
   /** How many segments X has; 0 for a file that was sent in one request. */
@@ -24,7 +24,6 @@ export type XUpload = {
   readonly isDescribed: boolean;
 };
 
-/** One file on its way to X. */
 type Way = {
   readonly access: TokenAccess;
   readonly file: PartMedia;
@@ -198,3 +197,47 @@ const processed = (way: Way, { id }: XUpload): Promise<UploadAnswer> =>
       return isPending(answer) ? { askInMs } : { done: answer };
     },
   );
+
+/**
+ * Sends one request about a file, a `POST` unless it names another method. Creates no post.
+ *
+ * @throws UploadGone when X may not know the upload; NetworkError otherwise.
+ */
+async function requestUpload<T>(
+  access: TokenAccess,
+  { name: fileName }: PartMedia,
+  request: Omit<NetworkRequest, 'purpose' | 'method'> & Partial<Pick<NetworkRequest, 'method'>>,
+  read: (value: unknown) => T | null,
+): Promise<T> {
+  const asked = { method: 'POST', ...request, purpose: 'upload' } as const;
+  const response = await call(access, asked);
+  const refused = { ...asked, ...access, fileName };
+  if ([400, 404, 410].includes(response.status)) {
+    throw new UploadGone(refusal(response, refused));
+  }
+  return answerOf(response, refused, read);
+}
+
+const seconds = { type: 'number', minimum: 0 } as const;
+
+const uploadSchema = having({
+  data: having(
+    { id: idSchema },
+    {
+      expires_after_secs: seconds,
+      processing_info: mayHave({
+        state: text,
+        check_after_secs: seconds,
+        /** Why it failed. Missing in X's document. */
+        error: mayHave({ name: text, message: text }),
+      }),
+    },
+  ),
+});
+
+/** The response to an upload in one request, and to each step of an upload in segments. */
+type UploadAnswer = Value<typeof uploadSchema>;
+
+const readUpload = answerReader(uploadSchema) satisfies Read<
+  Answer<Pick<Wire<Schemas.GetMediaUploadStatusResponseData>, 'id' | 'expires_after_secs'>>
+>;

@@ -1,17 +1,7 @@
 import type { Json } from '../../domain/json-schema.ts';
 import { findingOf } from '../find-own.ts';
 import type { TokenAccess } from '../http.ts';
-import type {
-  Connection,
-  Finding,
-  Network,
-  ThreadPart,
-  PreparedPart,
-  Readiness,
-  SentPart,
-  PublishStep,
-  Removal,
-} from '../network.ts';
+import type { Connection, Finding, Network, PreparedPart } from '../network.ts';
 import { onlyPart } from '../only-part.ts';
 import { keptUploads } from '../uploads/resumable.ts';
 import { accessWith, deleteResource } from './client.ts';
@@ -38,12 +28,7 @@ export const youtubeNetwork: Network = {
   threads: 'sequential',
   metrics,
 
-  async prepare(
-    _connection: Connection,
-    parts: readonly ThreadPart[],
-    nowMs: number,
-    before: readonly PreparedPart[] = [],
-  ): Promise<PreparedPart[]> {
+  async prepare(_connection, parts, nowMs, before = []) {
     return parts.map((part, index) => {
       const kind = index === 0 && before.length === 0 ? 'video' : 'comment';
       const video = kind === 'video' && { video: videoResource(part) };
@@ -53,7 +38,7 @@ export const youtubeNetwork: Network = {
     });
   },
 
-  async upload(connection: Connection, step: PublishStep): Promise<readonly string[]> {
+  async upload(connection, step) {
     const part = onlyPart(step);
     if (step.sent.length > 0) {
       return [];
@@ -63,11 +48,7 @@ export const youtubeNetwork: Network = {
     return [JSON.stringify(await uploadVideo(connection, access, part))];
   },
 
-  async send(
-    connection: Connection,
-    step: PublishStep,
-    files: readonly string[],
-  ): Promise<SentPart[]> {
+  async send(connection, step, files) {
     const access = accessWith(connection, connection.credentials, 'create');
     const settings = ownSettings(connection);
     const part = onlyPart(step);
@@ -80,7 +61,7 @@ export const youtubeNetwork: Network = {
     return [sentVideo(made, settings)];
   },
 
-  async reconcile(connection: Connection, step: PublishStep): Promise<Finding> {
+  async reconcile(connection, step) {
     const access = accessWith(connection, connection.credentials, 'reconcile');
     const settings = ownSettings(connection);
     const part = onlyPart(step);
@@ -99,13 +80,13 @@ export const youtubeNetwork: Network = {
     return findVideos(access, part, sinceMs, settings);
   },
 
-  remove(connection: Connection, live: readonly SentPart[]): Promise<Removal> {
+  async remove(connection, live) {
     const access = accessWith(connection, connection.credentials, 'remove');
     const kind = live.length > 1 ? 'comment' : 'video';
     return deleteResource(access, kind, live.at(-1)?.remoteId ?? '');
   },
 
-  async readiness(connection: Connection, part: PreparedPart, sent: SentPart): Promise<Readiness> {
+  async readiness(connection, part, sent) {
     if (readPrepared(part.data)?.kind === 'comment') {
       return { kind: 'ready' };
     }

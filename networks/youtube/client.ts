@@ -5,7 +5,6 @@ import type { Removal } from '../network.ts';
 import type { RefusedRequest } from '../refusals.ts';
 import { dialect } from './refusal.ts';
 
-/** The id of a video, channel, playlist or comment. */
 export const idSchema = { type: 'string', pattern: '^[A-Za-z0-9_.\\-]{1,200}$' } as const;
 
 const client = networkClient(dialect, 'Google');

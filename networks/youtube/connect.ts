@@ -100,9 +100,7 @@ const handleOf = ({ id, snippet }: Channel): string => snippet.customUrl || snip
 const webUrlOf = (baseUrl: string): string =>
   new URL(baseUrl).hostname.endsWith('.googleapis.com') ? youtubeWebUrl : baseUrl;
 
-/** Settings of a channel's account. */
 const settingsSchema = having({
-  /** The playlist of the channel's uploads. */
   uploadsPlaylist: idSchema,
   /** The website that shows the videos: `https://www.youtube.com`, or the sandbox. */
   webUrl: { type: 'string', pattern: '^https?://' },
@@ -123,7 +121,6 @@ export function settingsOf(settings: Json, channelId: string): YoutubeSettings {
   };
 }
 
-/** The page of the channel. */
 export const profileUrl: ProfileUrl = ({ remoteId, settings }) =>
   `${settingsOf(settings, remoteId).webUrl}/channel/${encodeURIComponent(remoteId)}`;
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { youtube_v3 } from '@googleapis/youtube';
+import { anyFields, having, listOf, oneOf, text } from '../../domain/json-schema.ts';
 import type { VideoOptions } from '../../domain/post-view.ts';
 import { wholeCharacters } from '../../domain/texts.ts';
 import { answerReader } from '../answer.ts';
@@ -130,13 +131,16 @@ export type Title = {
  * The title of a video: the given one, otherwise the first line of the text, shortened to fit. Null when there is
  * neither; YouTube requires a title.
  */
-export function titleOf(text: string, choice: { readonly title?: string } | null): Title | null {
+export function titleOf(
+  postText: string,
+  choice: { readonly title?: string } | null,
+): Title | null {
   const given = choice?.title ?? '';
   if (!isBlank(given)) {
     return { text: given, isDerived: false };
   }
 
-  const [firstLine = ''] = text.trimStart().split(/[\n\r\u2028\u2029]/u, 1);
+  const [firstLine = ''] = postText.trimStart().split(/[\n\r\u2028\u2029]/u, 1);
   return isBlank(firstLine) ? null : { text: shortened(firstLine.trimEnd()), isDerived: true };
 }
 
@@ -178,8 +182,7 @@ export const markOf = ({ key }: ThreadPart): string =>
  */
 export function videoResource(part: ThreadPart): VideoResource {
   const { privacy, madeForKids, tags, category, isSynthetic, ...choice } = choiceOf(part.options);
-  const { text } = part;
-  const title = titleOf(text, choice);
+  const title = titleOf(part.text, choice);
   if (!title) {
     throw new NetworkError('content_refused', 'A video on YouTube needs a title.', {
       accepted: 'no',
@@ -190,7 +193,7 @@ export function videoResource(part: ThreadPart): VideoResource {
   return {
     snippet: {
       title: title.text,
-      description: text,
+      description: part.text,
       tags: tagsLength(marked) <= maxTagsLength ? marked : [...tags],
       ...(category !== undefined && { categoryId: category }),
     },
@@ -213,31 +216,17 @@ export type Prepared = {
   readonly video?: VideoResource;
 };
 
-export const readPrepared = answerReader<Prepared>({
-  type: 'object',
-  required: ['kind', 'sinceMs'],
-  properties: {
-    kind: { type: 'string', enum: ['video', 'comment'] },
-    sinceMs: { type: 'integer' },
-    video: {
-      type: 'object',
-      required: ['snippet', 'status'],
-      properties: {
-        snippet: {
-          type: 'object',
-          required: ['title', 'description', 'tags'],
-          properties: {
-            title: { type: 'string' },
-            description: { type: 'string' },
-            tags: { type: 'array', items: { type: 'string' } },
-          },
-        },
-        status: { type: 'object' },
-      },
+export const readPrepared = answerReader<Prepared>(
+  having(
+    { kind: oneOf(['video', 'comment']), sinceMs: { type: 'integer' } },
+    {
+      video: having({
+        snippet: having({ title: text, description: text, tags: listOf(text) }),
+        status: anyFields,
+      }),
     },
-  },
-});
+  ),
+);
 
-/** The metadata of a part's video. */
 export const videoOf = (part: PreparedPart): VideoResource =>
   readPrepared(part.data)?.video ?? videoResource(part);

@@ -2,7 +2,7 @@ import { anything, having, listOf, mayHave, type Value } from '../../domain/json
 import { answerReader } from '../answer.ts';
 import type { TokenAccess } from '../http.ts';
 import { countIn, readingOf } from '../metrics.ts';
-import type { Connection, MetricsReader, PostReading } from '../network.ts';
+import type { MetricsReader } from '../network.ts';
 import { accessWith, ask, idSchema, reading } from './client.ts';
 import { mostVideos, videosWith } from './videos.ts';
 
@@ -10,7 +10,23 @@ import { mostVideos, videosWith } from './videos.ts';
 export const metrics: MetricsReader = {
   batchSize: mostVideos,
   readsPerMonth: null,
-  read,
+  async read(connection, remoteIds) {
+    const access = accessWith(connection, connection.credentials, 'prepare');
+    const videos = await videosWith(access, remoteIds, 'statistics', 'prepare');
+    const readings = new Map(
+      videos.flatMap(({ id, statistics }) =>
+        statistics && remoteIds.includes(id)
+          ? [[id, readingOf(statistics, fields, numberIn)] as const]
+          : [],
+      ),
+    );
+    const missing = remoteIds.filter((id) => !videos.some((video) => video.id === id));
+    for (const id of await goneOf(access, connection.remoteId, missing)) {
+      readings.set(id, { kind: 'gone' });
+    }
+
+    return readings;
+  },
   async followers(connection) {
     const access = accessWith(connection, connection.credentials, 'prepare');
     const own = await ownChannel(access, connection.remoteId, 'statistics');
@@ -18,27 +34,6 @@ export const metrics: MetricsReader = {
     return hiddenSubscriberCount === true ? null : (numberIn(subscriberCount) ?? null);
   },
 };
-
-async function read(
-  connection: Connection,
-  remoteIds: readonly string[],
-): Promise<ReadonlyMap<string, PostReading>> {
-  const access = accessWith(connection, connection.credentials, 'prepare');
-  const videos = await videosWith(access, remoteIds, 'statistics', 'prepare');
-  const readings = new Map(
-    videos.flatMap(({ id, statistics }) =>
-      statistics && remoteIds.includes(id)
-        ? [[id, readingOf(statistics, fields, numberIn)] as const]
-        : [],
-    ),
-  );
-  const missing = remoteIds.filter((id) => !videos.some((video) => video.id === id));
-  for (const id of await goneOf(access, connection.remoteId, missing)) {
-    readings.set(id, { kind: 'gone' });
-  }
-
-  return readings;
-}
 
 const fields = { likes: 'likeCount', comments: 'commentCount' };
 

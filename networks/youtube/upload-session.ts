@@ -15,7 +15,6 @@ import { parseVideo, type Video } from './videos.ts';
  */
 export type UploadSession = {
   readonly uri: string;
-  /** Size of the whole video. */
   readonly sizeBytes: number;
   /** Identifies the video that the session was started for. */
   readonly fingerprint: string;

@@ -45,7 +45,6 @@ export const parseVideo = answerReader(videoSchema);
 
 const readVideos = answerReader(mayHave({ items: listOf(videoSchema, 50) }));
 
-/** The largest number of videos per request. */
 export const mostVideos = 50;
 
 /** The existing videos, in any order. Costs 1 unit of the quota. @param parts The parts to read: `snippet,status`. */
@@ -68,7 +67,6 @@ const pageSchema = mayHave({
   items: listOf(
     having({
       snippet: having({
-        /** The time of the upload. */
         publishedAt: textUpTo(40),
         resourceId: having({ videoId: idSchema }),
       }),

@@ -9,9 +9,9 @@ import {
   type NodeSavedSession,
   type NodeSavedState,
 } from '@atproto/oauth-client-node';
-import { answerReader } from '../../answer.ts';
+import { answerReader, tokenSchema } from '../../answer.ts';
 import type { Grant, OauthContext } from '../../oauth/contract.ts';
-import { longestSeconds, tokenSchema } from '../../oauth/tokens.ts';
+import { longestSeconds } from '../../oauth/tokens.ts';
 import { nonces, metadataPath, type DpopJwk, type GrantData } from './grant.ts';
 import { egressFetch, httpHandleResolver } from './requests.ts';
 
@@ -97,7 +97,6 @@ const loopback = (redirectUri: string): OAuthClientMetadataInput =>
 
 type Derive = (purpose: string, lengthBytes: number) => Uint8Array;
 
-/** A private key of the curve P-256, for ES256. */
 type SigningJwk = {
   readonly kty: 'EC';
   readonly crv: 'P-256';
@@ -141,7 +140,6 @@ const thumbprint = ({ x, y }: { readonly x: string; readonly y: string }): strin
 
 const publicJwk = ({ d: _, ...jwk }: SigningJwk) => ({ ...jwk, use: 'sig' as const });
 
-/** Where identities are resolved. */
 export type Directories = {
   /** The directory of `did:plc`. */
   readonly plcUrl: string;
@@ -149,7 +147,6 @@ export type Directories = {
   readonly resolverUrl: string;
 };
 
-/** The library's client for one call, with its stores. */
 export type OpenClient = {
   readonly client: NodeOAuthClient;
   readonly states: Map<string, NodeSavedState>;
@@ -245,7 +242,6 @@ function instantOf(date: string | undefined, now: Date): number | null {
   return lastsMs <= longestSeconds * 1000 ? Math.max(0, now.getTime() + lastsMs) : null;
 }
 
-/** Restores the session record that the library wrote. */
 export function sessionOf(grant: Grant, did: string, data: GrantData): NodeSavedSession {
   return {
     dpopJwk: data.dpopJwk as Jwk,

@@ -1,8 +1,7 @@
 import { createHash, createPrivateKey, randomUUID, sign } from 'node:crypto';
-import type { NodeSavedState } from '@atproto/oauth-client-node';
-import type { Json } from '../../../domain/json-schema.ts';
+import { having, oneOf, orNull, type Value } from '../../../domain/json-schema.ts';
 import type { EgressResponse } from '../../../runtime/egress/egress.ts';
-import { answerReader } from '../../answer.ts';
+import { answerReader, tokenSchema } from '../../answer.ts';
 import type { ServerAccess } from '../../http.ts';
 import {
   getSession,
@@ -18,102 +17,52 @@ import {
  */
 export const metadataPath = '/connect/bluesky/client-metadata.json';
 
+const short = { type: 'string', minLength: 1, maxLength: 4096 } as const;
+
 /** A private key of the curve P-256: proves by DPoP that we hold a token (RFC 9449). */
-export type DpopJwk = {
-  readonly kty: 'EC';
-  readonly crv: 'P-256';
-  readonly x: string;
-  readonly y: string;
-  readonly d: string;
-};
+const jwkSchema = having({
+  kty: { const: 'EC' },
+  crv: { const: 'P-256' },
+  x: short,
+  y: short,
+  d: short,
+});
+export type DpopJwk = Value<typeof jwkSchema>;
 
-const text = { type: 'string', minLength: 1, maxLength: 4096 };
-
-const jwkSchema = {
-  type: 'object',
-  required: ['kty', 'crv', 'x', 'y', 'd'],
-  properties: {
-    kty: { type: 'string', const: 'EC' },
-    crv: { type: 'string', const: 'P-256' },
-    x: text,
-    y: text,
-    d: text,
-  },
-};
-
-const authMethod = {
-  type: 'object',
-  required: ['method'],
-  properties: { method: { type: 'string', enum: ['none', 'private_key_jwt'] }, kid: text },
-};
+const authMethod = having({ method: oneOf(['none', 'private_key_jwt']) }, { kid: short });
 
 /** The state of a connection in progress: the library's own state record, and the account that was named. */
-export type StoredFlow = {
-  readonly state: string;
-  readonly record: NodeSavedState;
+const flowSchema = having({
+  state: short,
+  record: having({ iss: short, dpopJwk: jwkSchema, authMethod, verifier: short }),
   /** Null when the person named only a server. */
-  readonly did: string | null;
-};
-
-export const readFlow = answerReader<StoredFlow>({
-  type: 'object',
-  required: ['state', 'record', 'did'],
-  properties: {
-    state: text,
-    did: { anyOf: [didSchema, { type: 'null' }] },
-    record: {
-      type: 'object',
-      required: ['iss', 'dpopJwk', 'authMethod', 'verifier'],
-      properties: { iss: text, dpopJwk: jwkSchema, authMethod, verifier: text },
-    },
-  },
+  did: orNull(didSchema),
 });
+export type StoredFlow = Value<typeof flowSchema>;
+
+export const readFlow = answerReader(flowSchema);
 
 /** `Grant.data` of Bluesky: the library's session record without its tokens, and the client that it was given to. */
-export type GrantData = {
-  readonly clientId: string;
-  readonly redirectUri: string;
-  /** The authorization server. */
-  readonly issuer: string;
+const grantDataSchema = having({
+  clientId: short,
+  redirectUri: short,
+  issuer: short,
   /** The account's PDS, for which the tokens are valid. */
-  readonly audience: string;
-  readonly scope: string;
-  readonly authMethod: { readonly method: 'none' | 'private_key_jwt'; readonly kid?: string };
-  readonly dpopJwk: DpopJwk;
-};
-
-export const readGrantData = answerReader<GrantData>({
-  type: 'object',
-  required: ['clientId', 'redirectUri', 'issuer', 'audience', 'scope', 'authMethod', 'dpopJwk'],
-  properties: {
-    clientId: text,
-    redirectUri: text,
-    issuer: text,
-    audience: text,
-    scope: text,
-    authMethod,
-    dpopJwk: jwkSchema,
-  },
+  audience: short,
+  scope: short,
+  authMethod,
+  dpopJwk: jwkSchema,
 });
+export type GrantData = Value<typeof grantDataSchema>;
 
-/** The credentials of an account that was connected in a browser. */
-type GrantedAccess = { readonly accessToken: string; readonly data: GrantData };
+export const readGrantData = answerReader(grantDataSchema);
 
-const readToken = answerReader<{ readonly accessToken: string; readonly data: Json }>({
-  type: 'object',
-  required: ['accessToken', 'data'],
-  properties: {
-    accessToken: { type: 'string', pattern: '^[\\x21-\\x7e]+$', maxLength: 20_000 },
-    data: {},
-  },
-});
+const grantedSchema = having({ accessToken: tokenSchema, data: grantDataSchema });
+
+type GrantedAccess = Value<typeof grantedSchema>;
 
 /** Null for an account that was connected with an app password. */
-export function readGrantedAccess(credentials: Json): GrantedAccess | null {
-  const token = readToken(credentials);
-  const data = readGrantData(token?.data);
-  return token && data && { accessToken: token.accessToken, data };
-}
+export const readGrantedAccess = answerReader(grantedSchema);
 
 /**
  * Calls the server with the token of a grant and a proof for each request. A refused token is not replaced here: the
@@ -173,7 +122,6 @@ type ProofOptions = {
   /** Without query and fragment. */
   readonly url: string;
   readonly accessToken: string;
-  /** The server's DPoP nonce, if it uses one. */
   readonly nonce: string | undefined;
 };
 

@@ -1,5 +1,6 @@
-import type { NodeOAuthClient } from '@atproto/oauth-client-node';
+import type { NodeOAuthClient, NodeSavedState } from '@atproto/oauth-client-node';
 import { AppError } from '../../../domain/errors.ts';
+import type { Json } from '../../../domain/json-schema.ts';
 import { baseUrlOf } from '../../http.ts';
 import { NetworkError, type Account } from '../../network.ts';
 import { declined } from '../../oauth/code-flow.ts';
@@ -54,8 +55,8 @@ async function begin(request: Begin, directories: Directories): Promise<Begun> {
     throw connectionError(error, sent);
   });
   const [[state, record] = noState()] = states;
-  const kept: StoredFlow = { state, record, did };
-  return { url: url.href, state, redirectUri, kept: JSON.parse(JSON.stringify(kept)) };
+  const kept: Json = JSON.parse(JSON.stringify({ state, record, did }));
+  return { url: url.href, state, redirectUri, kept };
 }
 
 async function finish(request: Finish, directories: Directories): Promise<Authorized> {
@@ -68,7 +69,7 @@ async function finish(request: Finish, directories: Directories): Promise<Author
   refuseErrors(answer);
   const oauth = clientFor(request, redirectUri);
   const { client, states, sessions, sent } = await openClient(request, oauth, directories);
-  states.set(kept.state, kept.record);
+  states.set(kept.state, kept.record as NodeSavedState);
   const given = await client
     .callback(answer, { redirect_uri: redirectUri as `https://${string}` })
     .catch((error: unknown) => {

@@ -17,7 +17,6 @@ import { OauthError } from '../../oauth/contract.ts';
 import { sendNetworkRequest, type ServerAccess } from '../../http.ts';
 import { resolveHandle } from '../client.ts';
 
-/** Limit for a whole request. */
 const timeoutMs = 20_000;
 
 /** In bytes. Documents and tokens are a few kilobytes. */
@@ -139,7 +138,6 @@ export function isAway(error: unknown): boolean {
   return noAnswer !== undefined || status === 429 || status >= 500;
 }
 
-/** OAuth errors that concern our registration or our signature. */
 const aboutUs: ReadonlySet<unknown> = new Set([
   'invalid_client',
   'invalid_client_id',
@@ -158,7 +156,6 @@ function serverMessageOf(refusal: OAuthResponseError | undefined, sent: Sent): s
   return serverMessage && `: ${serverMessage}`;
 }
 
-/** Why a connection failed, for the person at the browser. */
 export function connectionError(error: unknown, sent: Sent): OauthError {
   if (error instanceof OauthError) {
     return error;
@@ -192,7 +189,6 @@ export function connectionError(error: unknown, sent: Sent): OauthError {
   return new OauthError('unavailable', message, { cause: error });
 }
 
-/** Converts a failed refresh to an error of the channel. */
 export function refreshError(error: unknown, sent: Sent): NetworkError {
   const refusal = refusalIn(error);
   const serverMessage = serverMessageOf(refusal, sent);
