@@ -1,7 +1,7 @@
 import { Router, type RouterContext } from '@koa/router';
 import type Koa from 'koa';
 import { AppError } from '../../domain/errors.ts';
-import { Punctual } from '../../sdk/src/index.ts';
+import type { ClientOptions } from '../../sdk/src/index.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientSignalOf } from '../http/mount.ts';
 import { readBody } from '../http/read-body.ts';
@@ -15,8 +15,8 @@ type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log'>;
  * @param handle The API, which the tools call with the key of the client.
  */
 export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback']>): Router {
-  const serve = once(() => openHandler(deps));
-  const callApi = once(() => inProcess(handle()));
+  let opened: Promise<Handler> | undefined;
+  let callApi: ReturnType<typeof inProcess> | undefined;
   return new Router().post('/mcp', async (ctx) => {
     ctx.set('Cache-Control', 'no-store');
     // As a call that may wait, so that it does not take the slot of the call that its tool makes.
@@ -26,18 +26,19 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
       throw new AppError('invalid_request', 'Send one JSON-RPC message, not a batch.');
     }
 
-    const requestId = String(ctx.state['requestId']);
-    const client = new Punctual({
+    opened ??= openHandler(deps);
+    callApi ??= inProcess(handle());
+    const answer = await (
+      await opened
+    )(requestOf(ctx), message, {
       apiKey: ctx
         .get('authorization')
         .replace(/^bearer +/iv, '')
         .trim(),
       baseUrl: 'http://punctual.local',
-      // The model decides whether to wait for a limit.
-      maxRetries: 0,
-      fetch: callApi()({ client: ctx.req, requestId }),
+      maxRetries: 0, // The model decides whether to wait for a limit.
+      fetch: callApi({ client: ctx.req, requestId: String(ctx.state['requestId']) }),
     });
-    const answer = await (await serve())(requestOf(ctx), message, client);
     ctx.status = answer.status;
     for (const [name, value] of answer.headers) {
       ctx.set(name, value);
@@ -46,11 +47,6 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
     ctx.body = await answer.text();
   });
 }
-
-const once = <T>(make: () => T): (() => T) => {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
-};
 
 /** The body is read already, within its limits. */
 function requestOf(ctx: RouterContext): Request {
@@ -64,16 +60,17 @@ function requestOf(ctx: RouterContext): Request {
   return new Request('http://punctual.local/mcp', { method: 'POST', headers, signal });
 }
 
-type Handler = (request: Request, message: unknown, client: Punctual) => Promise<Response>;
+type Handler = (request: Request, message: unknown, api: ClientOptions) => Promise<Response>;
 
-/** Imported at the first request: it costs 0.2 s and 30 MB, which most processes never need. */
+/** Imported at the first message: it costs 0.2 s and 30 MB, which most processes never need. */
 async function openHandler({ publicUrl, log }: McpDeps): Promise<Handler> {
   const mcp = await import('@modelcontextprotocol/server');
   const { createMcpServer } = await import('../../mcp/server.ts');
+  const { Punctual } = await import('../../sdk/src/index.ts');
   const hosts = [new URL(publicUrl).hostname, ...mcp.localhostAllowedHostnames()];
-  return async (request, message, client) => {
-    const handler = mcp.createMcpHandler(() => createMcpServer(client), {
-      maxSubscriptions: 0,
+  return async (request, message, api) => {
+    const handler = mcp.createMcpHandler(() => createMcpServer(new Punctual(api)), {
+      maxSubscriptions: 0, // The list of tools never changes.
       onerror: ({ name }) => log.debug({ name }, 'MCP message refused'),
     });
     return (

@@ -1,4 +1,6 @@
+import type { RequestListener } from 'node:http';
 import test from 'ava';
+import { ca, fileServer } from '../api/media/support/file-server.ts';
 import { newClient } from '../support/client.ts';
 import { newOperator } from '../support/operator.ts';
 import { sharedApi } from '../support/kit.ts';
@@ -23,8 +25,10 @@ const send = (
   key: string | null,
   message: unknown = listing,
   headers: Readonly<Record<string, string>> = {},
+  signal: AbortSignal | null = null,
 ) =>
   rawCall(`${url}/mcp`, {
+    signal,
     method: 'POST',
     headers: {
       accept: 'application/json, text/event-stream',
@@ -97,6 +101,29 @@ test('a tool counts in the limits of its key, and its call in the audit log has 
   t.is((await send(punctual.url, 'svc_live_a', listing, forwarded)).status, 401);
   const wrong = await send(punctual.url, 'svc_live_b', listing, forwarded);
   t.deepEqual([wrong.status, wrong.body.code], [429, 'rate_limited']);
+});
+
+test('a client that hangs up ends the call of its tool, and the next one has its slot', async (t) => {
+  const files = await fileServer(t);
+  const options = { temporalEnv: noTemporal, ca, allowPorts: [files.port], mostPerKey: 1 };
+  const punctual = await startApi(t, options);
+  const { key } = await newClient(punctual);
+  const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow: RequestListener = (request) => {
+    request.socket.on('close', () => left.resolve());
+    asked.resolve();
+  };
+  const url = files.newSite({ '/slow': slow }).at('/slow');
+  const hangUp = new AbortController();
+  const upload = calling('upload_from_url', { url, idempotency_key: 'k' });
+  const call = send(punctual.url, key, upload, {}, hangUp.signal);
+  await asked.promise;
+  t.regex((await send(punctual.url, key, calling('list_posts', {}))).body, /same time/v);
+  hangUp.abort();
+  await t.throwsAsync(call, { name: 'AbortError' });
+  await left.promise;
+  const next = async () => (await send(punctual.url, key, calling('list_posts', {}))).body;
+  t.regex(await poll<string>(next, (body) => !body.includes('same time')), /"posts":\[\]/v);
 });
 
 test('the log names calls without their arguments and keys, and an API without a database answers 503', async (t) => {
