@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import test from 'ava';
 import { createSealer, hashApiKey, newApiKey, newSigningSecret } from '../../runtime/secrets.ts';
-import { webhookSignature } from '../../runtime/send-webhook.ts';
+import { webhookSignature } from '../../runtime/sign-webhook.ts';
 import { isSignedWith } from '../support/receiver.ts';
 
 const key = randomBytes(32).toString('hex');
