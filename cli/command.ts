@@ -71,7 +71,7 @@ type Output = {
   readonly profile?: string;
 };
 
-const outputFlags = {
+export const outputFlags = {
   json: toggle("Prints the API's own answer"),
   jq: text('Prints what this jq filter finds in the answer', 'FILTER'),
   profile: text('Uses the API and key of this profile', 'NAME'),
@@ -145,7 +145,7 @@ function sessionOf(profile: string | undefined): Session {
 }
 
 /** @returns the exit code. */
-async function execute(
+export async function execute(
   run: () => Promise<Answer> | AsyncIterable<Answer>,
   output: { readonly json: boolean | undefined; readonly jq: string | undefined },
 ): Promise<number> {

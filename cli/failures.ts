@@ -13,6 +13,12 @@ export class NoKeyError extends Error {
 /** A failure that the command explains: exit code 1. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
+  readonly code: string;
+
+  constructor(message: string, code = 'failed') {
+    super(message);
+    this.code = code;
+  }
 }
 
 /** 1: it failed, 2: wrong arguments, 4: no key, or one that the API refuses. */
@@ -59,7 +65,8 @@ function asData(error: unknown): object {
     return { error: message, code, details, request_id: requestId };
   }
 
-  const code = error instanceof ConnectionError ? 'unavailable' : codes.get(nameOf(error));
+  const own = error instanceof CommandError ? error.code : codes.get(nameOf(error));
+  const code = error instanceof ConnectionError ? 'unavailable' : own;
   return { error: message, code: code ?? 'failed', details: [] };
 }
 

@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
+import { pasted } from '../domain/texts.ts';
 import { UsageError } from './failures.ts';
 
 // Prompts go to standard error, since standard output has the answer only.
@@ -8,9 +10,9 @@ import { UsageError } from './failures.ts';
 const longest = 1_000_000;
 
 /** What a person or program wrote to standard input. */
-export async function readInput(): Promise<string> {
+export async function readInput(input: NodeJS.ReadableStream = process.stdin): Promise<string> {
   let text = '';
-  for await (const chunk of process.stdin.setEncoding('utf8')) {
+  for await (const chunk of input.setEncoding('utf8')) {
     text += String(chunk);
     if (text.length > longest) {
       throw new UsageError(`Standard input is longer than ${longest} characters.`);
@@ -20,38 +22,79 @@ export async function readInput(): Promise<string> {
   return text;
 }
 
+/** Where a secret is read from, and where the prompt is written. The input may be a terminal. */
+export type SecretSources = {
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly output: NodeJS.WritableStream;
+};
+
 /**
- * Reads a secret from standard input or at a hidden prompt. Never from the command line, which every user of the machine
- * can read in the process list and which shells record.
+ * Reads a secret from a file, standard input or a hidden prompt. Never from the command line, which every user of the
+ * machine can read in the process list and which shells record.
  *
+ * @param hint How else to give it.
  * @throws UsageError when it is missing or malformed, without any part of it.
  */
-export async function readSecret(name: string): Promise<string> {
-  const secret = (await (process.stdin.isTTY ? askHidden(name) : readInput())).trim();
+export async function readSecret(
+  name: string,
+  file?: string,
+  hint = 'Type it at the prompt, or send it by standard input.',
+  { input, output }: SecretSources = { input: process.stdin, output: process.stderr },
+): Promise<string> {
+  const typed = input.isTTY ? () => askHidden(name, input, output) : () => readInput(input);
+  const secret = pasted(await (file === undefined ? typed() : readSecretFile(file)));
   if (secret === '' || secret.length > 10_000 || /[\p{Cc}\p{Zs}]/v.test(secret)) {
     throw new UsageError(
       secret === ''
-        ? `There is no ${name}. Type it at the prompt, or send it by standard input.`
-        : `This is not a valid ${name}: it must be one line without spaces.`,
+        ? `There is no ${name}. ${hint}`
+        : `This is not a valid ${name}: it must be one line without spaces. ${hint}`,
     );
   }
 
   return secret;
 }
 
+async function readSecretFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    throw new UsageError(`"${file}" cannot be read (${code}).`);
+  }
+}
+
 /** Ctrl-C and Ctrl-D give an empty text. */
-async function askHidden(name: string): Promise<string> {
+async function askHidden(
+  name: string,
+  input: NodeJS.ReadableStream,
+  output: NodeJS.WritableStream,
+): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  process.stderr.write(`${name} (nothing is shown): `);
-  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  output.write(`${name} (nothing is shown): `);
+  const lines = createInterface({ input, output: nowhere, terminal: true });
   const line = await new Promise<string>((resolve) => {
     lines.once('line', resolve);
     lines.once('SIGINT', () => lines.close());
     lines.once('close', () => resolve(''));
   });
   lines.close();
-  process.stderr.write('\n');
+  output.write('\n');
   return line;
+}
+
+/** Asks a question at the terminal. @returns the typed line; empty without a terminal. */
+export async function ask(question: string): Promise<string> {
+  if (!process.stdin.isTTY) {
+    return '';
+  }
+
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await new Promise<string>((resolve) => {
+    lines.once('close', () => resolve(''));
+    lines.question(question, resolve);
+  });
+  lines.close();
+  return answer;
 }
 
 /**
@@ -68,13 +111,7 @@ export async function confirm(question: string, yes: boolean | undefined): Promi
     throw new UsageError(`${question} Answer with --yes: there is no terminal to ask at.`);
   }
 
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await new Promise<string>((resolve) => {
-    lines.once('close', () => resolve(''));
-    lines.question(`${question} [y/N] `, resolve);
-  });
-  lines.close();
-  if (!/^y(?:es)?$/iv.test(answer.trim())) {
+  if (!/^y(?:es)?$/iv.test((await ask(`${question} [y/N] `)).trim())) {
     throw new UsageError('Nothing was done.');
   }
 }

@@ -1,4 +1,4 @@
-import { buildApplication, buildRouteMap, proposeCompletions, run } from '@stricli/core';
+import { buildRouteMap } from '@stricli/core';
 import manifest from './package.json' with { type: 'json' };
 import { analytics } from './client/analytics.ts';
 import { api } from './client/api.ts';
@@ -13,6 +13,7 @@ import { webhook } from './client/webhooks.ts';
 import { command, type Command, type Context } from './command.ts';
 import { completion } from './completion.ts';
 import { CommandError } from './failures.ts';
+import { runApplication } from './run-application.ts';
 
 type Routes = Parameters<typeof buildRouteMap<string, Context>>[0]['routes'];
 type Route = Routes[string];
@@ -26,38 +27,27 @@ const noAdmin: Command = command({
   },
 });
 
-/** The operator's commands, which load the database's driver: only when they are asked for. */
-async function adminRoute(): Promise<Route> {
-  return noAdmin;
+/** The operator's commands: not in the package, and loaded only when they are asked for. */
+async function adminRoute(words: readonly string[]): Promise<Route> {
+  const found = await import('./admin/routes.ts').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ERR_MODULE_NOT_FOUND') {
+      return null;
+    }
+
+    throw error;
+  });
+  return found ? found.adminRoutes(words) : noAdmin;
 }
 
 /** Runs `punctual …` and sets the exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   process.stdout.on('error', endWhenClosed);
-  const [first, ...words] = args;
-  const isCompletion = first === '__complete';
-  const isAdmin = (isCompletion ? words : args)[0] === 'admin';
-  const admin = isAdmin ? await adminRoute() : noAdmin;
+  const [first, ...rest] = args[0] === '__complete' ? args.slice(1) : args;
+  const admin = first === 'admin' ? await adminRoute(rest) : noAdmin;
   // Without the operator's commands, whatever follows `admin` gets the same answer.
-  const typed = isAdmin && admin === noAdmin ? ['admin'] : isCompletion ? words : args;
-  const app = buildApplication<Context>(rootOf(admin), {
-    name: 'punctual',
-    versionInfo: { currentVersion: manifest.version },
-    scanner: { caseStyle: 'allow-kebab-for-camel' },
-    documentation: { disableAnsiColor: true },
-  });
-  const { stdout, stderr, env } = process;
-  const context: Context = { process: { stdout, stderr, env } };
-  if (isCompletion) {
-    const found = await proposeCompletions(app, typed, context).catch(() => []);
-    stdout.write(found.map((one) => `${one.completion}\n`).join(''));
-    return;
-  }
-
-  await run(app, typed, context);
-  const code = Number(context.process.exitCode ?? 0);
-  // Those of stricli: a command or flag that does not exist is negative.
-  process.exitCode = code < 0 ? 2 : code;
+  const words = first === 'admin' && admin === noAdmin ? ['admin'] : args;
+  const { version } = manifest;
+  process.exitCode = await runApplication(rootOf(admin), { name: 'punctual', version }, words);
 }
 
 const rootOf = (admin: Route) =>

@@ -25,7 +25,7 @@ export function facts(pairs: readonly (readonly [string, string | null | undefin
 }
 
 /** Makes foreign text safe for one line of a terminal: no cursor movements and no bidirectional controls. */
-const oneLine = (text: string): string =>
+export const oneLine = (text: string): string =>
   text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gv, ' ').trim();
 
 /** The same for a text of several lines. */

@@ -17,25 +17,31 @@ import {
   disconnectChannel,
   type Disconnected,
 } from '../../services/channels/disconnect-channel.ts';
-import { UsageError, type Command, type CommandAnswer, type CommandDeps } from './command.ts';
-import { oneLine } from './format.ts';
+import { UsageError } from '../failures.ts';
+import type { Command, CommandAnswer, CommandDeps, Values } from './command.ts';
+import { oneLine } from '../table.ts';
 import { assertWorkspaceExists } from './workspaces.ts';
-
-type Values = Readonly<Record<string, string>>;
 
 /** `channel add-<platform>` commands, one per network. */
 export const channelCommands: Readonly<Record<`channel add-${string}`, Command>> =
   Object.fromEntries(
-    Object.entries(openNetworks({}).connectors).map(([platform, { summary, options, secret }]) => [
-      `channel add-${platform}`,
-      {
-        summary: `${summary} The ${secret} is read from standard input, a file or a prompt.`,
+    Object.entries(openNetworks({}).connectors).map(([platform, { summary, options, secret }]) => {
+      const own = Object.entries(options).map(([name, { placeholder, required }]) => {
+        const brief = `Such as ${placeholder}`;
+        return [name, { placeholder: name.toUpperCase(), brief, required }] as const;
+      });
+      const command: Command = {
+        summary: `${summary} The ${secret} is read from standard input, a file or a prompt`,
         positionals: ['WORKSPACE_ID'],
-        options: { ...options, [`${secret}-file`]: { placeholder: 'FILE', required: false } },
+        options: {
+          ...Object.fromEntries(own),
+          [`${secret}-file`]: { placeholder: 'FILE', brief: `Has the ${secret}` },
+        },
         secret,
-        run: (deps, values) => addChannel(deps, platform, values),
-      },
-    ]),
+        load: async () => (deps, values) => addChannel(deps, platform, values),
+      };
+      return [`channel add-${platform}`, command];
+    }),
   );
 
 /** @throws UsageError for an invalid URL; NetworkError when the network refuses the secret. Nothing is stored then. */

@@ -40,34 +40,31 @@ export type CommandAnswer = {
   readonly failed?: boolean;
 };
 
-/** An option without a placeholder takes no value; when given, its value is `yes`. */
-export type Option = { readonly placeholder?: string; readonly required: boolean };
+/** What was typed, by the names of positional arguments and options. An option without a value is `yes`. */
+export type Values = Readonly<Record<string, string>>;
+
+/** An option without a placeholder takes no value. */
+export type Option = {
+  readonly brief?: string;
+  readonly placeholder?: string;
+  readonly required?: boolean;
+};
 
 export type Command = {
   readonly summary: string;
   /** Names of the positional arguments, in order. */
-  readonly positionals: readonly string[];
-  readonly options: Readonly<Record<string, Option>>;
+  readonly positionals?: readonly string[];
+  readonly options?: Readonly<Record<string, Option>>;
   /** Exactly one of these options is required. */
   readonly oneOf?: readonly string[];
-  /** Name of a required secret, which is among the values but never on the command line (`withSecret`). */
+  /** Name of a required secret, which is among the values but never on the command line. */
   readonly secret?: string;
+  /** Also runs when the database was sealed with another SECRET_KEY. */
+  readonly takesAnyKey?: true;
+  /** Reads or writes most of the database: statements have no time limit. */
+  readonly takesLong?: true;
 } & (
-  | {
-      /** Also runs when the database was sealed with another SECRET_KEY. */
-      readonly takesAnyKey?: true;
-      /** Reads or writes most of the database: statements have no time limit. */
-      readonly takesLong?: true;
-      readonly run: (
-        deps: CommandDeps,
-        values: Readonly<Record<string, string>>,
-      ) => Promise<CommandAnswer>;
-    }
+  | { readonly load: () => Promise<(deps: CommandDeps, values: Values) => Promise<CommandAnswer>> }
   /** Runs without a prepared database. */
-  | { readonly runAlone: (values: Readonly<Record<string, string>>) => Promise<CommandAnswer> }
+  | { readonly loadAlone: () => Promise<(values: Values) => Promise<CommandAnswer>> }
 );
-
-/** Arguments that do not fit the command. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}

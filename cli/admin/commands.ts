@@ -1,288 +1,223 @@
 import { scopes } from '../../domain/api-keys.ts';
 import { quotaNames } from '../../domain/quotas.ts';
-import { platforms } from '../../networks/registry.ts';
-import {
-  listChannels,
-  removeChannel,
-  renameChannel,
-  addSandboxChannel,
-  channelCommands,
-  makeConnectLink,
-} from './channels.ts';
-import type { Command } from './command.ts';
-import { createDemo } from './create-demo.ts';
-import {
-  adoptMediaStorage,
-  migrateDatabase,
-  finishRestoredDatabase,
-  adoptSecretKey,
-} from './installation.ts';
-import { createKey, listKeys, revokeKey } from './keys.ts';
-import { createOperatorKey, listOperatorKeys, revokeOperatorKey } from './operator-keys.ts';
-import { refreshAnalytics, retryOne, settleOne } from './posts/lifecycle.ts';
-import { listTroubledPosts } from './posts/list-posts.ts';
-import { retryNow } from './posts/retry-now.ts';
-import { replayPosts } from './posts/replay-posts.ts';
-import { showPostHistory } from './posts/show-post.ts';
-import {
-  createNamedWorkspace,
-  listWorkspaces,
-  removeWorkspace,
-  renameWorkspace,
-  setPlan,
-  setQuota,
-  showQuotas,
-} from './workspaces.ts';
+import type { Command, Option } from './command.ts';
 
+const required = (placeholder: string, brief: string): Option => ({
+  placeholder,
+  brief,
+  required: true,
+});
+const optional = (placeholder: string, brief: string): Option => ({ placeholder, brief });
+const toggle = (brief: string): Option => ({ brief });
+
+const platform = required('PLATFORM', 'Such as mastodon');
+const expires = optional('TIME', 'When it expires');
+const ofWorkspace = optional('WORKSPACE_ID', 'Only of this workspace');
+
+/** The commands without those of the networks. A command's code is loaded when it runs. */
 export const commands: Readonly<Record<string, Command>> = {
   'workspace create': {
-    summary: 'Creates a workspace with a first API key, which is shown only now.',
+    summary: 'Creates a workspace with a first API key, which is shown only now',
     positionals: ['NAME'],
-    options: {},
-    run: createNamedWorkspace,
+    load: async () => (await import('./workspaces.ts')).createNamedWorkspace,
   },
   'workspace list': {
-    summary: 'Lists the workspaces.',
-    positionals: [],
-    options: {},
-    run: listWorkspaces,
+    summary: 'Lists the workspaces',
+    load: async () => (await import('./workspaces.ts')).listWorkspaces,
   },
   'workspace plan': {
-    summary: 'Sets the plan of a workspace; with "none" it cannot create new posts.',
+    summary: 'Sets the plan of a workspace; with "none" it cannot create new posts',
     positionals: ['WORKSPACE_ID', 'PLAN|none'],
-    options: {},
-    run: setPlan,
+    load: async () => (await import('./workspaces.ts')).setPlan,
   },
   'workspace rename': {
-    summary: 'Renames a workspace.',
+    summary: 'Renames a workspace',
     positionals: ['WORKSPACE_ID', 'NAME'],
-    options: {},
-    run: renameWorkspace,
+    load: async () => (await import('./workspaces.ts')).renameWorkspace,
   },
   'workspace delete': {
-    summary:
-      'Deletes a workspace with everything in it, in the background, after its name is typed or given by --yes.',
+    summary: 'Deletes a workspace with everything in it, in the background',
     positionals: ['WORKSPACE_ID'],
-    options: { yes: { placeholder: 'NAME', required: false } },
-    run: removeWorkspace,
+    options: { yes: optional('NAME', 'Its name; asked for if omitted') },
+    load: async () => (await import('./workspaces.ts')).removeWorkspace,
   },
   'operator-key create': {
     summary:
-      'Creates a key that manages workspaces by the API (/workspaces) and reads nothing in them. It is shown only now.',
+      'Creates a key that manages workspaces by the API (/workspaces) and reads nothing in them; it is shown only now',
     positionals: ['NAME'],
-    options: { expires: { placeholder: 'TIME', required: false } },
-    run: createOperatorKey,
+    options: { expires },
+    load: async () => (await import('./operator-keys.ts')).createOperatorKey,
   },
   'operator-key list': {
-    summary: 'Lists the operator keys.',
-    positionals: [],
-    options: {},
-    run: listOperatorKeys,
+    summary: 'Lists the operator keys',
+    load: async () => (await import('./operator-keys.ts')).listOperatorKeys,
   },
   'operator-key revoke': {
-    summary: 'Revokes an operator key, in every process from the next call on.',
+    summary: 'Revokes an operator key, in every process from the next call on',
     positionals: ['KEY_ID'],
-    options: {},
-    run: revokeOperatorKey,
+    load: async () => (await import('./operator-keys.ts')).revokeOperatorKey,
   },
   'quota show': {
-    summary: 'Shows the quotas of a workspace and their usage.',
+    summary: 'Shows the quotas of a workspace and their usage',
     positionals: ['WORKSPACE_ID'],
-    options: {},
-    run: showQuotas,
+    load: async () => (await import('./workspaces.ts')).showQuotas,
   },
   'quota set': {
-    summary: `Sets a quota of a workspace: ${quotaNames.join(', ')}.`,
+    summary: `Sets a quota of a workspace: ${quotaNames.join(', ')}`,
     positionals: ['WORKSPACE_ID', 'QUOTA', 'NUMBER|default'],
-    options: {},
-    run: setQuota,
+    load: async () => (await import('./workspaces.ts')).setQuota,
   },
   'key create': {
-    summary: `Creates another API key of a workspace, which is shown only now. It has all rights, or these. Scopes: ${scopes.join(', ')}.`,
+    summary: 'Creates another API key of a workspace, which is shown only now',
     positionals: ['WORKSPACE_ID'],
     options: {
-      name: { placeholder: 'NAME', required: false },
-      scopes: { placeholder: 'posts:read,posts:write', required: false },
-      channels: { placeholder: 'CHANNEL_ID,CHANNEL_ID', required: false },
-      expires: { placeholder: 'TIME', required: false },
+      name: optional('NAME', 'For people'),
+      scopes: optional('SCOPE,SCOPE', `Of ${scopes.join(', ')}; all if omitted`),
+      channels: optional('CHANNEL_ID,CHANNEL_ID', 'The only channels that it sees'),
+      expires,
     },
-    run: createKey,
+    load: async () => (await import('./keys.ts')).createKey,
   },
   'key list': {
-    summary:
-      'Lists the API keys of a workspace, with their last four characters, last use and rights.',
+    summary: 'Lists the API keys of a workspace',
     positionals: ['WORKSPACE_ID'],
-    options: {},
-    run: listKeys,
+    load: async () => (await import('./keys.ts')).listKeys,
   },
   'key revoke': {
-    summary: 'Revokes an API key, in every process from the next call on. This cannot be undone.',
+    summary: 'Revokes an API key, in every process from the next call on',
     positionals: ['KEY_ID'],
-    options: {},
-    run: revokeKey,
+    load: async () => (await import('./keys.ts')).revokeKey,
   },
   migrate: {
     summary:
-      "Migrates the database to this version's schema. The API and workers also do this at their start.",
-    positionals: [],
-    options: {},
-    runAlone: migrateDatabase,
+      "Migrates the database to this version's schema, as the API and workers do at their start",
+    loadAlone: async () => (await import('./installation.ts')).migrateDatabase,
   },
   'storage adopt': {
     summary:
-      'Accepts the media storage of these settings for the database, after its files were moved.',
-    positionals: [],
-    options: {},
-    run: adoptMediaStorage,
+      'Accepts the media storage of these settings for the database, after its files were moved',
+    load: async () => (await import('./installation.ts')).adoptMediaStorage,
   },
   'restore finish': {
-    summary:
-      'Prepares a database that was restored from a backup; until then workers send nothing.',
-    positionals: [],
-    options: { since: { placeholder: 'TIME', required: false } },
+    summary: 'Prepares a database that was restored from a backup; until then workers send nothing',
+    options: { since: optional('TIME', 'When the backup began; found if omitted') },
     takesLong: true,
-    run: finishRestoredDatabase,
+    load: async () => (await import('./installation.ts')).finishRestoredDatabase,
   },
   'secret-key adopt': {
     summary:
-      'Accepts the current SECRET_KEY after the old one was lost; accounts must be connected again.',
-    positionals: [],
-    options: {},
+      'Accepts the current SECRET_KEY after the old one was lost; accounts must be connected again',
     takesAnyKey: true,
-    run: adoptSecretKey,
+    load: async () => (await import('./installation.ts')).adoptSecretKey,
   },
   'channel connect': {
     summary:
-      'Prints a link with which a person connects an account in a browser, within 15 minutes.',
+      'Prints a link with which a person connects an account in a browser, within 15 minutes',
     positionals: ['WORKSPACE_ID'],
     options: {
-      platform: { placeholder: platforms.join('|'), required: true },
-      url: { placeholder: 'https://mastodon.example', required: false },
-      handle: { placeholder: 'me.bsky.social', required: false },
-      channel: { placeholder: 'CHANNEL_ID', required: false },
-      'return-url': { placeholder: 'https://app.example.com/accounts', required: false },
-      sandbox: { required: false },
+      platform,
+      url: optional('URL', 'Its server, such as https://mastodon.example'),
+      handle: optional('HANDLE', 'Of a Bluesky account, such as me.bsky.social'),
+      channel: optional('CHANNEL_ID', 'Connects the account of this channel again'),
+      'return-url': optional('URL', 'Where the browser goes afterwards'),
+      sandbox: toggle('Connects an account of the sandbox'),
     },
-    run: makeConnectLink,
+    load: async () => (await import('./channels.ts')).makeConnectLink,
   },
-  ...channelCommands,
   'channel add-sandbox': {
     summary:
-      'Connects a test account of the sandbox, which simulates every network and its failures. With "npm start" it finds the sandbox itself.',
+      'Connects a test account of the sandbox, which simulates every network and its failures',
     positionals: ['WORKSPACE_ID'],
-    options: {
-      platform: { placeholder: platforms.join('|'), required: true },
-      url: { placeholder: 'http://127.0.0.1:PORT', required: false },
-    },
-    run: addSandboxChannel,
+    options: { platform, url: optional('URL', 'The sandbox; with "npm start" it is known') },
+    load: async () => (await import('./channels.ts')).addSandboxChannel,
   },
   'channel list': {
-    summary: 'Lists the accounts of a workspace, including disconnected ones.',
+    summary: 'Lists the accounts of a workspace, including disconnected ones',
     positionals: ['WORKSPACE_ID'],
-    options: {},
-    run: listChannels,
+    load: async () => (await import('./channels.ts')).listChannels,
   },
   'channel remove': {
     summary:
-      'Disconnects an account and erases its secrets. Its posts fail there at their time, unless the account is connected again before.',
+      'Disconnects an account and erases its secrets. Its posts fail there at their time, unless the account is connected again before',
     positionals: ['CHANNEL_ID'],
-    options: {},
-    run: removeChannel,
+    load: async () => (await import('./channels.ts')).removeChannel,
   },
   'channel rename': {
-    summary: "Changes the display name of a channel; an empty one shows the network's again.",
+    summary: "Changes the display name of a channel; an empty one shows the network's again",
     positionals: ['CHANNEL_ID', 'NAME'],
-    options: {},
-    run: renameChannel,
+    load: async () => (await import('./channels.ts')).renameChannel,
   },
   // docs/operate/operations.md explains the commands for posts.
   'post list': {
     summary:
-      'Lists posts of all workspaces that are overdue by 30 s, have failed or have an unconfirmed channel.',
-    positionals: [],
+      'Lists posts of all workspaces that are overdue by 30 s, have failed or have an unconfirmed channel',
     options: {
-      overdue: { required: false },
-      failed: { required: false },
-      unconfirmed: { required: false },
-      workspace: { placeholder: 'WORKSPACE_ID', required: false },
-      limit: { placeholder: '50', required: false },
+      overdue: toggle('Those that are overdue by 30 s'),
+      failed: toggle('Those that failed'),
+      unconfirmed: toggle('Those with an unconfirmed channel'),
+      workspace: ofWorkspace,
+      limit: optional('N', '50 if omitted'),
     },
     oneOf: ['overdue', 'failed', 'unconfirmed'],
-    run: listTroubledPosts,
+    load: async () => (await import('./posts/list-posts.ts')).listTroubledPosts,
   },
   'post show': {
-    summary:
-      'Shows the history of a post: channels, attempts, events, deliveries and its workflow.',
+    summary: 'Shows the history of a post: channels, attempts, events, deliveries and its workflow',
     positionals: ['POST'],
-    options: {},
-    run: showPostHistory,
+    load: async () => (await import('./posts/show-post.ts')).showPostHistory,
   },
   'post retry': {
-    summary: 'Sends a post again to its failed channels, never to an unconfirmed one.',
+    summary: 'Sends a post again to its failed channels, never to an unconfirmed one',
     positionals: ['POST'],
-    options: {},
-    run: retryOne,
+    load: async () => (await import('./posts/lifecycle.ts')).retryOne,
   },
   'post retry-now': {
-    summary:
-      'Starts the next attempt of waiting channels at once, of a post or of all posts of a network.',
-    positionals: [],
+    summary: 'Starts the next attempt of waiting channels at once',
     options: {
-      post: { placeholder: 'POST', required: false },
-      platform: { placeholder: platforms.join('|'), required: false },
+      post: optional('POST', 'Of this post'),
+      platform: optional('PLATFORM', 'Of all posts on this network'),
     },
     oneOf: ['post', 'platform'],
-    run: retryNow,
+    load: async () => (await import('./posts/retry-now.ts')).retryNow,
   },
   'post settle': {
-    summary:
-      'Settles an unconfirmed channel: gives the URL of its post, or states that it is not there.',
+    summary: 'Settles an unconfirmed channel',
     positionals: ['POST', 'CHANNEL'],
     options: {
-      published: { placeholder: 'URL', required: false },
-      'not-published': { required: false },
+      published: optional('URL', 'The post is on the network, here'),
+      'not-published': toggle('The post is not on the network'),
     },
     oneOf: ['published', 'not-published'],
-    run: settleOne,
+    load: async () => (await import('./posts/lifecycle.ts')).settleOne,
   },
   'post replay': {
-    summary:
-      'Retries the posts that failed in an outage. TIME is 2027-03-01T09:00:00Z, or how long ago it was, such as 2h.',
-    positionals: [],
+    summary: 'Retries the posts that failed in an outage',
     options: {
-      since: { placeholder: 'TIME', required: true },
-      until: { placeholder: 'TIME', required: false },
-      code: { placeholder: 'CODE', required: false },
-      workspace: { placeholder: 'WORKSPACE_ID', required: false },
-      'dry-run': { required: false },
+      since: required('TIME', '2027-03-01T09:00:00Z, or how long ago it was, such as 2h'),
+      until: optional('TIME', 'The same; now if omitted'),
+      code: optional('CODE', 'Only channels with this error_code'),
+      workspace: ofWorkspace,
+      'dry-run': toggle('Only counts them'),
     },
-    run: replayPosts,
+    load: async () => (await import('./posts/replay-posts.ts')).replayPosts,
   },
   'analytics refresh': {
-    summary: "Refreshes a post's metrics early, within the limits of its networks.",
+    summary: "Refreshes a post's metrics early, within the limits of its networks",
     positionals: ['POST'],
-    options: {},
-    run: refreshAnalytics,
+    load: async () => (await import('./posts/lifecycle.ts')).refreshAnalytics,
   },
   'workflow replay': {
     summary:
-      'Replays a workflow against the code of this version, and shows where they diverge. Changes nothing.',
+      'Replays a workflow against the code of this version, and shows where they diverge. Changes nothing',
     positionals: ['WORKFLOW_ID|HISTORY.json'],
-    options: {},
-    // Loaded on demand: Temporal's worker and the bundler would slow the other commands.
-    runAlone: async (values) => (await import('./replay-workflow.ts')).replayWorkflow(values),
+    loadAlone: async () => (await import('./replay-workflow.ts')).replayWorkflow,
   },
   demo: {
-    summary:
-      'Creates the demo workspace with a sandbox channel of each network. "npm start" runs this.',
-    positionals: [],
+    summary: 'Creates the demo workspace with a sandbox channel of each network, for "npm start"',
     options: {
-      'sandbox-url': { placeholder: 'http://127.0.0.1:PORT', required: true },
-      'key-file': { placeholder: 'FILE', required: true },
+      'sandbox-url': required('URL', 'Address of the sandbox'),
+      'key-file': required('FILE', 'Keeps the API key'),
     },
-    run: createDemo,
+    load: async () => (await import('./create-demo.ts')).createDemo,
   },
 };
-
-export const commandNamed = (name: string): Command | undefined =>
-  Object.hasOwn(commands, name) ? commands[name] : undefined;

@@ -12,7 +12,7 @@ import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { hashApiKey } from '../../runtime/secrets.ts';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { redirectUri, oauthContext } from '../../services/channels/oauth-context.ts';
-import type { CommandAnswer, CommandDeps } from './command.ts';
+import type { CommandAnswer, CommandDeps, Values } from './command.ts';
 import { createApiKey, createWorkspace } from './workspaces.ts';
 
 const demoName = 'Demo';
@@ -24,7 +24,7 @@ const demoName = 'Demo';
  */
 export async function createDemo(
   deps: CommandDeps,
-  { 'sandbox-url': sandboxUrl = '', 'key-file': keyFile = '' }: Readonly<Record<string, string>>,
+  { 'sandbox-url': sandboxUrl = '', 'key-file': keyFile = '' }: Values,
 ): Promise<CommandAnswer> {
   const { em, networks } = deps;
   const known = await em.findOne(

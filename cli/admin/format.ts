@@ -1,31 +1,4 @@
-import { parseInstant } from '../../domain/due-time.ts';
-import { UsageError } from './command.ts';
-
-const unitsMs: Readonly<Record<string, number>> = {
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
-
-/**
- * Parses an operator's time: RFC 3339, or how long ago it was (`90m`, `2h`, `1d`).
- *
- * @throws UsageError
- */
-export function readTime(option: string, given: string, now: Date): Date {
-  const ago = /^(?<count>\d{1,5})(?<unit>[smhd])$/v.exec(given)?.groups;
-  const at = ago
-    ? new Date(now.getTime() - Number(ago['count']) * (unitsMs[ago['unit'] ?? ''] ?? 0))
-    : parseInstant(given);
-  if (!at) {
-    throw new UsageError(
-      `--${option} must be a time such as 2027-03-01T09:00:00Z, or how long ago it was, such as 90m, 2h or 1d; not "${given}".`,
-    );
-  }
-
-  return new Date(Math.max(0, at.getTime())); // PostgreSQL has no year 0.
-}
+import { UsageError } from '../failures.ts';
 
 /** @throws UsageError */
 export function readCount(option: string, given: string | undefined, otherwise: number): number {
@@ -35,16 +8,6 @@ export function readCount(option: string, given: string | undefined, otherwise: 
   }
 
   return count;
-}
-
-/** Makes untrusted text safe for one line of a terminal: no cursor movements and no bidirectional controls. */
-export const oneLine = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gv, ' ').trim();
-
-/** Shortens a text. @param length In code points. */
-export function beginning(text: string, length = 80): string {
-  const letters = [...oneLine(text)];
-  return letters.length <= length ? letters.join('') : `${letters.slice(0, length).join('')}…`;
 }
 
 const units = [

@@ -17,8 +17,8 @@ import { readConfig } from '../../runtime/config/read-config.ts';
 import { hasGrpcCode } from '../../temporal/connect.ts';
 import { readLatestRun } from '../../temporal/latest-run.ts';
 import { loadStoredCounter } from '../../temporal/namespace.ts';
-import type { CommandAnswer, CommandDeps } from './command.ts';
-import { readTime } from './format.ts';
+import type { CommandAnswer, CommandDeps, Values } from './command.ts';
+import { readTime } from '../read-time.ts';
 
 /** Prints each migration to standard error as it begins: one of a large table may take long. */
 export async function migrateDatabase(): Promise<CommandAnswer> {
@@ -72,7 +72,7 @@ const listLagMs = 2000;
 
 export async function finishRestoredDatabase(
   { orm, openTemporal, now }: CommandDeps,
-  { since }: Readonly<Record<string, string>>,
+  { since }: Values,
 ): Promise<CommandAnswer> {
   const temporal = await openTemporal();
   try {

@@ -9,11 +9,10 @@ import { presentKey } from '../../services/keys/read-keys.ts';
 import { readExpiry, readName } from '../../services/keys/write-keys.ts';
 import { chooseChannels } from '../../services/posts/choose-channels.ts';
 import { storeWorkspaceKey } from '../../services/workspaces/write-workspaces.ts';
-import { UsageError, type CommandAnswer, type CommandDeps } from './command.ts';
-import { oneLine } from './format.ts';
+import { UsageError } from '../failures.ts';
+import type { CommandAnswer, CommandDeps, Values } from './command.ts';
+import { oneLine } from '../table.ts';
 import { assertWorkspaceExists } from './workspaces.ts';
-
-type Values = Readonly<Record<string, string>>;
 
 /** Creates a key with all rights, or with the given ones. A key for some channels cannot have `webhooks`. */
 export async function createKey(

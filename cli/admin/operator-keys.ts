@@ -5,10 +5,10 @@ import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import { hashApiKey, newOperatorKey } from '../../runtime/secrets.ts';
 import { readExpiry } from '../../services/keys/write-keys.ts';
-import { UsageError, type CommandAnswer, type CommandDeps } from './command.ts';
-import { beginning, formatInstant, oneLine } from './format.ts';
-
-type Values = Readonly<Record<string, string>>;
+import { UsageError } from '../failures.ts';
+import type { CommandAnswer, CommandDeps, Values } from './command.ts';
+import { beginning, oneLine } from '../table.ts';
+import { formatInstant } from './format.ts';
 
 type Row = {
   readonly id: string;

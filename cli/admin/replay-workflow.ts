@@ -10,7 +10,8 @@ import { DeterminismViolationError } from '@temporalio/workflow';
 import { AppError } from '../../domain/errors.ts';
 import { connectTemporal } from '../../temporal/connect.ts';
 import { bundleWorkflows } from '../../worker/bundle-workflows.ts';
-import { UsageError, type CommandAnswer } from './command.ts';
+import { UsageError } from '../failures.ts';
+import type { CommandAnswer, Values } from './command.ts';
 import { checkHistory, fetchHistory, readHistoryFile } from './read-history.ts';
 
 /**
@@ -19,7 +20,7 @@ import { checkHistory, fetchHistory, readHistoryFile } from './read-history.ts';
  */
 export async function replayWorkflow({
   'WORKFLOW_ID|HISTORY.json': source = '',
-}: Readonly<Record<string, string>>): Promise<CommandAnswer> {
+}: Values): Promise<CommandAnswer> {
   if (source.trim() === '') {
     throw new UsageError('A workflow id or a file whose name ends in .json is missing.');
   }

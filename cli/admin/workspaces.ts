@@ -14,10 +14,10 @@ import {
   storeWorkspace,
   storeWorkspaceKey,
 } from '../../services/workspaces/write-workspaces.ts';
-import { UsageError, type CommandAnswer, type CommandDeps } from './command.ts';
-import { oneLine } from './format.ts';
+import { UsageError } from '../failures.ts';
+import type { CommandAnswer, CommandDeps, Values } from './command.ts';
+import { oneLine } from '../table.ts';
 
-type Values = Readonly<Record<string, string>>;
 type WorkspaceRow = {
   readonly id: string;
   readonly name: string | null;

@@ -121,12 +121,12 @@ async function runOwnCommand(
     signal,
   });
   signal.throwIfAborted();
-  const answer = parsed(stdout);
-  if (ok && answer) {
+  const answer = ok ? parsed(stdout) : undefined;
+  if (answer) {
     return answer;
   }
 
-  const { code, error } = answer ?? {};
+  const { code, error } = parsed(stderr.trim().split('\n').at(-1) ?? '') ?? {};
   throw typeof error === 'string'
     ? new CommandError(String(code), error)
     : new CommandError('broken', `${stdout}\n${stderr}`.trim());

@@ -15,7 +15,7 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['post list --limit five', 2, /whole number/v],
   ['post list --status drfat', 2, /"draft"/v],
   ['post show', 2, /POST/v],
-  ['post show a b', 2, /"b"/v],
+  ['post show a b', 2, /one word too many/v],
   ['post create --body x --at someday', 2, /"tomorrow 9:00"/v],
   ['post create --body x --at 9:00 --timezone Mars/Base', 2, /Mars\/Base/v],
   ['post create --body x --timezone Europe/Berlin', 2, /--at/v],
@@ -31,7 +31,7 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['api GET /nowhere', 1, /not_found/v],
   ['channel list --jq .channels[', 2, /--jq/v],
   ['channel list --profile nobody', 0, /^$/v],
-  ['admin help', 1, /npm run admin/v],
+  ['admin workspace lst', 2, /`list`/v],
 ];
 
 test('mistakes end with their exit code, and a sentence that helps on standard error alone', async (t) => {

@@ -7,13 +7,13 @@ import { query } from '../../../db/query.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { isId } from '../../../domain/json-schema.ts';
 import { refreshPost } from '../../../services/analytics/refresh-metrics.ts';
-import type { CommandAnswer, CommandDeps } from '../command.ts';
-import { oneLine } from '../format.ts';
+import type { CommandAnswer, CommandDeps, Values } from '../command.ts';
+import { oneLine } from '../../table.ts';
 
 /** @throws AppError as the API's call does. */
 export async function retryOne(
   { orm, em, now }: CommandDeps,
-  { POST: given = '' }: Readonly<Record<string, string>>,
+  { POST: given = '' }: Values,
 ): Promise<CommandAnswer> {
   const { postId, ...caller } = await findPost(em, given);
   assertHasPlan(caller);
@@ -28,7 +28,7 @@ export async function retryOne(
 /** @throws AppError as the API's call does. */
 export async function settleOne(
   { orm, em, now, publicUrl, networks }: CommandDeps,
-  { POST: given = '', CHANNEL: channelId = '', published }: Readonly<Record<string, string>>,
+  { POST: given = '', CHANNEL: channelId = '', published }: Values,
 ): Promise<CommandAnswer> {
   const { postId, workspaceId } = await findPost(em, given);
   const deps = { orm, now, publicUrl, networks, rules: networks.rules };
@@ -61,7 +61,7 @@ function assertHasPlan({ workspaceId, plan }: Omit<OperatedPost, 'postId'>): voi
 /** @throws AppError as the API's call does, also when no channel has published the post. */
 export async function refreshAnalytics(
   { orm, em, now, networks: { rules } }: CommandDeps,
-  { POST: given = '' }: Readonly<Record<string, string>>,
+  { POST: given = '' }: Values,
 ): Promise<CommandAnswer> {
   const { postId, workspaceId } = await findPost(em, given);
   const { channels } = await refreshPost({ orm, now, rules }, workspaceId, postId); // The schedule reads them.

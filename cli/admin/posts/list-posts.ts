@@ -11,11 +11,10 @@ import {
   type PostStatus,
   type ShownChannelStatus,
 } from '../../../domain/statuses.ts';
-import type { CommandAnswer, CommandDeps } from '../command.ts';
-import { beginning, distance, formatInstant, oneLine, readCount } from '../format.ts';
+import type { CommandAnswer, CommandDeps, Values } from '../command.ts';
+import { beginning, oneLine } from '../../table.ts';
+import { distance, formatInstant, readCount } from '../format.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
-
-type Values = Readonly<Record<string, string>>;
 
 type PostRow = {
   id: string;

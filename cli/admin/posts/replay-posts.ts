@@ -11,12 +11,11 @@ import {
 } from '../../../domain/channel-error.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { lateSpacingMs } from '../../../domain/pacing.ts';
-import { UsageError, type CommandAnswer, type CommandDeps } from '../command.ts';
-import { readTime } from '../format.ts';
+import { UsageError } from '../../failures.ts';
+import type { CommandAnswer, CommandDeps, Values } from '../command.ts';
+import { readTime } from '../../read-time.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
 import { syncedSoon } from './lifecycle.ts';
-
-type Values = Readonly<Record<string, string>>;
 
 /** Failures of an outage: a retry can help, also after an attempt was given up because it took a day. */
 const ofOutages = channelErrorCodes.filter((code) => canRetryLater[code] || code === 'too_late');

@@ -4,7 +4,8 @@ import { query } from '../../../db/query.ts';
 import { platforms } from '../../../networks/registry.ts';
 import { deadlineMs, hasGrpcCode, type Temporal } from '../../../temporal/connect.ts';
 import { postWorkflowId, publishQueue } from '../../../workflows/messages.ts';
-import { UsageError, type CommandAnswer, type CommandDeps } from '../command.ts';
+import { UsageError } from '../../failures.ts';
+import type { CommandAnswer, CommandDeps, Values } from '../command.ts';
 import { findPost } from './lifecycle.ts';
 
 /** Number of posts whose attempts are started at the same time. */
@@ -13,7 +14,7 @@ const atOnce = 20;
 /** Starts the next attempt of channels that wait for it. Rate limits and the order on a channel still apply. */
 export async function retryNow(
   { em, openTemporal }: CommandDeps,
-  { post: given, platform }: Readonly<Record<string, string>>,
+  { post: given, platform }: Values,
 ): Promise<CommandAnswer> {
   if (platform !== undefined && !platforms.some((known) => known === platform)) {
     throw new UsageError(`--platform is one of ${platforms.join(', ')}, not "${platform}".`);

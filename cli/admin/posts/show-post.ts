@@ -4,8 +4,9 @@ import { AppError } from '../../../domain/errors.ts';
 import { outcomeOf } from '../../../domain/statuses.ts';
 import type { Options } from '../../../networks/content-rules.ts';
 import { postWorkflowId } from '../../../workflows/messages.ts';
-import type { CommandAnswer, CommandDeps } from '../command.ts';
-import { beginning, formatInstant, oneLine } from '../format.ts';
+import type { CommandAnswer, CommandDeps, Values } from '../command.ts';
+import { beginning, oneLine } from '../../table.ts';
+import { formatInstant } from '../format.ts';
 import { findPost } from './lifecycle.ts';
 import {
   loadRecords,
@@ -21,7 +22,7 @@ import {
  */
 export async function showPostHistory(
   { em, workflowLink, now }: CommandDeps,
-  { POST: given = '' }: Readonly<Record<string, string>>,
+  { POST: given = '' }: Values,
 ): Promise<CommandAnswer> {
   const rows = await loadRecords(em, await findPost(em, given));
   if (!rows) {
@@ -53,7 +54,7 @@ function aboutPost({ post, channels }: PostRecords): string[] {
   return [
     `Post ${id}: ${outcome ?? status}, run ${run}${files}`,
     `Workspace ${workspace}`,
-    `Text: ${beginning(textOf(post))}${parts}`,
+    `Text: ${beginning(textOf(post), 80)}${parts}`,
     synced < revision
       ? `Temporal is behind: it knows revision ${synced} of ${revision}. The worker syncs it while both run.`
       : `Temporal knows revision ${revision}, the newest.`,
@@ -73,7 +74,7 @@ function aboutChannel(channel: ChannelRow): string {
     ...[channel.warning, channel.sent_warning].flatMap((warning) =>
       warning === null ? [] : [`  Warning: ${oneLine(warning)}`],
     ),
-    ...(channel.own_text === null ? [] : [`  Its own text: ${beginning(channel.own_text)}`]),
+    ...(channel.own_text === null ? [] : [`  Its own text: ${beginning(channel.own_text, 80)}`]),
     ...aboutOptions('Options', channel.options),
     ...aboutOptions("The account's defaults", channel.default_options),
     ...(channel.state === 'connected' ? [] : [`  The account: ${channel.state}.`]),
@@ -91,7 +92,7 @@ const shortened = (options: Options): Options =>
   Object.fromEntries(
     Object.entries(options).map(([name, value]) => [
       name,
-      typeof value === 'string' ? beginning(value) : value,
+      typeof value === 'string' ? beginning(value, 80) : value,
     ]),
   );
 
@@ -101,7 +102,7 @@ const aboutWorkflow = ({ id, link }: Workflow): string =>
   `Workflow ${id}  ${link ?? '(no link: PUNCTUAL_TEMPORAL_UI_URL is not set)'}`;
 
 const shortenedTexts = ({ own_text: own, options, default_options: defaults }: ChannelRow) => ({
-  own_text: own === null ? null : beginning(own),
+  own_text: own === null ? null : beginning(own, 80),
   options: options && shortened(options),
   default_options: defaults && shortened(defaults),
 });
@@ -109,7 +110,7 @@ const shortenedTexts = ({ own_text: own, options, default_options: defaults }: C
 /** The rows, with shortened texts. */
 function asData({ post, channels, ledger, events, deliveries, attempts }: PostRecords) {
   const { body: _body, thread, ...rest } = post;
-  const text = beginning(textOf(post));
+  const text = beginning(textOf(post), 80);
   return {
     post: { ...rest, text, parts: thread?.length ?? 1 },
     channels: channels.map((channel) => Object.assign({}, channel, shortenedTexts(channel))),

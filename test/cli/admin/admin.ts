@@ -4,9 +4,11 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import type { CommandAnswer } from '../../../cli/admin/command.ts';
-import { commandNamed } from '../../../cli/admin/commands.ts';
-import { readArguments, withSecret } from '../../../cli/admin/arguments.ts';
+import type { Command, CommandAnswer, Values } from '../../../cli/admin/command.ts';
+import { completeValues } from '../../../cli/admin/complete-values.ts';
+import { adminRoutes } from '../../../cli/admin/routes.ts';
+import { UsageError } from '../../../cli/failures.ts';
+import { runApplication } from '../../../cli/run-application.ts';
 import { createSealer } from '../../../runtime/secrets.ts';
 import { usualQuotas, type Punctual } from '../../support/punctual.ts';
 
@@ -40,6 +42,31 @@ export async function runAdmin(
   return { code: child.exitCode, stdout, stderr };
 }
 
+/**
+ * Parses a command line as `npm run admin` does.
+ *
+ * @throws UsageError with what it would print to standard error.
+ */
+export async function parseAdmin(
+  words: readonly string[],
+): Promise<{ readonly command: Command; readonly values: Values }> {
+  const parsed: { command: Command; values: Values }[] = [];
+  const routes = await adminRoutes(words, async (command, values) => {
+    parsed.push({ command, values });
+    return Promise.resolve(0);
+  });
+  let printed = '';
+  const output = { write: (written: string) => (printed += written) };
+  const here = { stdout: output, stderr: output };
+  await runApplication(routes, { name: 'npm run admin --', version: '1' }, words, here);
+  const [found] = parsed;
+  if (!found) {
+    throw new UsageError(printed);
+  }
+
+  return found;
+}
+
 export type Admin = {
   /** Runs a command in a process, as `npm run admin` does. */
   readonly run: (...words: readonly string[]) => Promise<AdminRun>;
@@ -70,15 +97,11 @@ export function adminOf(
   return {
     run: (...words) => runAdmin(words, settings),
     call: async (...words) => {
-      const { command: name, values: given } = readArguments(words);
-      const command = commandNamed(name);
-      if (!command) {
-        throw new Error('Only a process prints the help.');
-      }
-
-      const values = await withSecret(command, given);
-      if ('runAlone' in command) {
-        return command.runAlone(values);
+      const { command, values: given } = await parseAdmin(words);
+      const values = await completeValues(command, given);
+      if ('loadAlone' in command) {
+        const runAlone = await command.loadAlone();
+        return runAlone(values);
       }
 
       const { egress, publicUrl, now } = deps;
@@ -104,7 +127,8 @@ export function adminOf(
         now,
         ask: () => Promise.resolve(typed),
       };
-      return command.run(its, values);
+      const run = await command.load();
+      return run(its, values);
     },
   };
 }

@@ -136,7 +136,7 @@ test('a settle command needs exactly one valid answer', async (t) => {
     [settle(channel, '--not-published', '--published', there), 'UsageError', one],
     [settle(channel, '--published', 'here'), 'AppError', /whole address of the post/v],
     [settle(channel, '--published', 'https://other.test/@ana/1'), 'AppError', /of a post of @ana/v],
-    [settle(channel, '--published='), 'AppError', /whole address of the post/v],
+    [settle(channel, '--published', ''), 'AppError', /whole address of the post/v],
     [settle('x', '--not-published'), 'AppError', /This post has no channel "x"/v],
     [settle('--not-published'), 'UsageError', /CHANNEL is missing/v],
   ]);

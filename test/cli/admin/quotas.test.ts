@@ -45,7 +45,7 @@ test('a quota is reset with "default", and an invalid quota or number changes no
   t.is((await client.post('/posts', { body: 'x' })).status, 402);
   await areRefused(t, adminOf(api.punctual), [
     [['quota', 'set', id, 'posts', '1'], 'AppError', /no quota "posts".*text_bytes/v],
-    [['quota', 'set', id, 'drafts', '-1'], 'UsageError', /./v],
+    [['quota', 'set', id, 'drafts', '-1'], 'AppError', /whole number/v],
     [['quota', 'set', id, 'drafts', '1e9'], 'AppError', /whole number/v],
     [['quota', 'set', crypto.randomUUID(), 'drafts', '1'], 'AppError', /no workspace/v],
     [['quota', 'show', 'nobody'], 'AppError', /no workspace/v],

@@ -21,7 +21,7 @@ import { runAdmin } from './admin.ts';
 // In series: a process has one Temporal runtime, and the command installs its own. Tests that replay in this process
 // run first, before a worker installs another one.
 const test = needs('temporal').serial;
-const histories = new URL('../../histories', import.meta.url);
+const histories = new URL('../../histories/', import.meta.url);
 const stored = (name: string): string => fileURLToPath(new URL(`${name}-v1.json`, histories));
 
 const asProcess = (source: string, settings: Record<string, string>, ...more: string[]) =>

@@ -44,7 +44,7 @@ test('on an empty database a workspace is created with a key, and listed', async
 });
 
 test('a program gets JSON, and its keys work for the API', async (t) => {
-  const made = await adminOf(api.punctual).run('--json', 'workspace', 'create', '\tAcme\r\n');
+  const made = await adminOf(api.punctual).run('workspace', 'create', '\tAcme\r\n', '--json');
   const { workspace_id: id, name, api_key: first } = JSON.parse(made.stdout);
   t.is(name, 'Acme');
   const { api_key: second, workspace_id: of } = (await call('key', 'create', id)).data;

@@ -1,0 +1,61 @@
+import {
+  buildApplication,
+  formatMessageForArgumentScannerError,
+  proposeCompletions,
+  run,
+  text_en,
+  type ApplicationText,
+  type ArgumentScannerError,
+  type RouteMap,
+  type StricliProcess,
+} from '@stricli/core';
+import type { Context } from './command.ts';
+
+/** Stricli's texts without the values that people typed: one may be a secret at the wrong place. */
+const texts: ApplicationText = {
+  ...text_en,
+  exceptionWhileParsingArguments: (error) =>
+    formatMessageForArgumentScannerError(error as ArgumentScannerError, {
+      ArgumentParseError: ({ externalFlagNameOrPlaceholder: name, exception }) =>
+        `${/^[a-z]/v.test(name) ? '--' : ''}${name}: ${(exception as Error).message}`,
+      UnexpectedPositionalError: ({ expectedCount }) =>
+        `There is one word too many: the command takes ${expectedCount}.`,
+      UnsatisfiedPositionalError: ({ placeholder }) => `${placeholder} is missing.`,
+      UnsatisfiedFlagError: ({ externalFlagName: name, nextFlagName: next }) =>
+        `--${name} is missing${next === undefined ? '' : `, or its value: --${next} follows`}.`,
+    }),
+};
+
+type Names = { readonly name: string; readonly version: string };
+
+/**
+ * Runs a command line. `help WORDS` is `WORDS --help`, and `__complete WORDS` asks for the next word.
+ *
+ * @returns the exit code.
+ */
+export async function runApplication(
+  root: RouteMap<Context>,
+  { name, version }: Names,
+  words: readonly string[],
+  { stdout, stderr, env = {} }: Pick<StricliProcess, 'stdout' | 'stderr' | 'env'> = process,
+): Promise<number> {
+  const app = buildApplication(root, {
+    name,
+    versionInfo: { currentVersion: version },
+    scanner: { caseStyle: 'allow-kebab-for-camel' },
+    documentation: { disableAnsiColor: true, onlyRequiredInUsageLine: true },
+    localization: { text: texts },
+  });
+  const context: Context = { process: { stdout, stderr, env } };
+  const [first, ...rest] = words;
+  if (first === '__complete') {
+    const found = await proposeCompletions(app, rest, context).catch(() => []);
+    stdout.write(found.map((one) => `${one.completion}\n`).join(''));
+    return 0;
+  }
+
+  await run(app, first === 'help' ? [...rest, '--help'] : words, context);
+  const code = Number(context.process.exitCode ?? 0);
+  // Those of stricli: a command or flag that does not exist is negative.
+  return code < 0 ? 2 : code;
+}
