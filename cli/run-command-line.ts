@@ -13,7 +13,9 @@ import { webhook } from './client/webhooks.ts';
 import { command, type Command, type Context } from './command.ts';
 import { completion } from './completion.ts';
 import { CommandError } from './failures.ts';
+import { listen } from './listen.ts';
 import { runApplication } from './run-application.ts';
+import { trigger } from './trigger.ts';
 
 type Routes = Parameters<typeof buildRouteMap<string, Context>>[0]['routes'];
 type Route = Routes[string];
@@ -60,6 +62,8 @@ const rootOf = (admin: Route) =>
       media,
       analytics,
       webhook,
+      listen,
+      trigger,
       key,
       api,
       open,

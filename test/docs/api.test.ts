@@ -3,7 +3,6 @@ import { readFileSync, globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createKeySchema } from '../../api/keys/schemas.ts';
 import { createPostSchema } from '../../api/posts/schemas.ts';
-import { createEndpointSchema } from '../../api/webhooks/schemas.ts';
 import { channelErrorCodes, errorMeanings } from '../../domain/channel-error.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import { knownSettings } from '../../runtime/config/settings.ts';
@@ -13,7 +12,6 @@ import { storeChannel } from '../support/seed.ts';
 
 const networks = await openNetworks({}).load();
 const api = sharedApi(test, {
-  allowPorts: [4390],
   networks,
   outside: {
     resolve: () => Promise.resolve(['93.184.216.34']),
@@ -51,10 +49,9 @@ test('the API accepts the body of each sample in the guides', (t) => {
   const parsers = new Map<string, (value: unknown) => unknown>([
     ['posts', parser(createPostSchema)],
     ['keys', parser(createKeySchema)],
-    ['webhooks', parser(createEndpointSchema)],
   ]);
   const samples = [...page.matchAll(/curl "\$API\/(?<call>\w+)"[^\n]*\\\n +-d '(?<body>.*)'$/gmv)];
-  t.is(samples.length, 8);
+  t.is(samples.length, 7);
   for (const { groups: { call = '', body = '' } = {} } of samples) {
     const filled = body.replaceAll(/'\$[A-Z]+'/gv, crypto.randomUUID());
     t.notThrows(() => parsers.get(call)?.(JSON.parse(filled)), body);
@@ -100,7 +97,7 @@ test('each sample of README and of the guides works unchanged, except for its id
   const ids: Record<string, string> = { MASTODON: mastodon, BLUESKY: bluesky };
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
   const commands = [...commandsOf(readme), ...commandsOf(page)];
-  t.is(commands.length, 15);
+  t.is(commands.length, 14);
   for (const command of commands) {
     const filled = command
       .replaceAll(/'\$(?<name>[A-Z]+)'/gv, (_, name: string) => ids[name] ?? name)

@@ -1,0 +1,101 @@
+import { command, type Answer, type Session } from './command.ts';
+import { UsageError } from './failures.ts';
+import { text, toggle } from './flags.ts';
+import { followEvents, newestPlace, type Listener } from './follow-events.ts';
+import { forwardEvent } from './forward-event.ts';
+import { openListenFiles } from './listen-files.ts';
+import { readTime } from './read-time.ts';
+
+export const listen = command({
+  brief: 'Forwards events to a receiver on your machine, as webhooks',
+  description:
+    'Forwards the events of the workspace to a receiver on your machine, as webhooks: with the same headers, signed with a secret that stays the same. It remembers its place, so that nothing is lost while it or the receiver is not running.\n\nAn event that is not answered with 2xx is forwarded again every ten seconds and at the next start; other events do not wait for it.',
+  examples: [
+    'listen --forward-to localhost:3000/hook',
+    'listen --forward-to localhost:3000/hook --events post.published,post.failed --since 1h',
+    'listen --print-secret',
+  ],
+  flags: {
+    forwardTo: text('Address of the receiver, such as localhost:3000/hook', 'URL'),
+    events: text('Only these events, separated by commas', 'TYPES'),
+    since: text('Begins with this time, such as 1h, instead of where it stopped', 'TIME'),
+    printSecret: toggle('Prints the signing secret, and ends'),
+  },
+  run: forward,
+});
+
+async function* forward(
+  session: Session,
+  given: {
+    readonly forwardTo: string | undefined;
+    readonly events: string | undefined;
+    readonly since: string | undefined;
+    readonly printSecret: boolean | undefined;
+  },
+): AsyncGenerator<Answer> {
+  const client = await session.client();
+  const { workspace } = await client.me();
+  const files = await openListenFiles(session.env, workspace.id);
+  const { secret } = files;
+  if (given.printSecret) {
+    yield { data: { secret }, text: secret };
+    return;
+  }
+
+  const url = receiverUrl(given.forwardTo);
+  const since = given.since === undefined ? null : readTime('since', given.since, new Date());
+  const signal = endOfProcess();
+  const kept = await files.readPlace(url);
+  const start = since
+    ? { after: 0, refused: kept?.refused ?? [] }
+    : (kept ?? (await newestPlace(client, signal)));
+  if (!since) {
+    await files.savePlace(url, start);
+  }
+
+  session.say(`Forwards the events of ${workspace.name ?? workspace.id} to ${url}.`);
+  session.say(`They are signed with ${secret}, always the same. Ctrl-C ends it.`);
+  const listener: Listener = {
+    client,
+    types: given.events,
+    forward: (event) => forwardEvent(event, { url, secret }, signal),
+    save: (place) => files.savePlace(url, place),
+    say: session.say,
+    signal,
+  };
+  try {
+    for await (const { event, forwarded } of followEvents(start, since, listener)) {
+      const { id, type, created_at, sequence } = event;
+      const { status, error, duration_ms: ms } = forwarded;
+      yield {
+        data: { event: { id, type, created_at, sequence }, ...forwarded },
+        text: `${created_at}  ${type}  ${id}  ${status ?? error} (${ms} ms)`,
+      };
+    }
+  } catch (error) {
+    if (!signal.aborted) {
+      throw error;
+    }
+  }
+}
+
+/** Aborts when the command shall end. */
+function endOfProcess(): AbortSignal {
+  const controller = new AbortController();
+  process.once('SIGINT', () => controller.abort());
+  process.once('SIGTERM', () => controller.abort());
+  return controller.signal;
+}
+
+/** @param given Also without `http://`, or only a port and a path. @throws UsageError */
+export function receiverUrl(given = ''): string {
+  const address = given.replace(/^:?(?=\d{1,5}(?:\/|$))/v, 'localhost:');
+  const url = /^https?:\/\//v.test(address) ? address : `http://${address}`;
+  if (!URL.canParse(url)) {
+    throw new UsageError(
+      `--forward-to must be an address such as localhost:3000/hook, not "${given}".`,
+    );
+  }
+
+  return new URL(url).href;
+}
