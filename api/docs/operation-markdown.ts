@@ -102,8 +102,7 @@ export function operationMarkdown(call: string, operation: Operation, components
 const section = (title: string, lines: readonly string[]): string =>
   lines.length === 0 ? '' : `## ${title}\n\n${lines.join('\n')}`;
 
-const fenced = (language: string, text: string): string =>
-  `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
+const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``;
 
 function answerText([status, { description, content = {} }]: readonly [string, Answer]): string {
   const examples = Object.entries(Object.values(content)[0]?.examples ?? {});

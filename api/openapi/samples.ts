@@ -79,8 +79,7 @@ const punctual = new Punctual({
   apiKey: process.env.PUNCTUAL_KEY ?? '',
   baseUrl: process.env.PUNCTUAL_URL ?? '',
 });
-const answer = await punctual.${method}(${[...ids, ...input, ...query].join(', ')});
-`;
+const answer = await punctual.${method}(${[...ids, ...input, ...query].join(', ')});`;
 }
 
 function python(call: Call): string {
@@ -107,7 +106,7 @@ function python(call: Call): string {
     'client = AuthenticatedClient(base_url=f"{url}/api/v1", token=os.environ["PUNCTUAL_KEY"])',
     `answer = ${name}.sync(${[...ids, 'client=client', ...body, ...times].join(', ')})`,
   ];
-  return `${lines.join('\n')}\n`;
+  return lines.join('\n');
 }
 
 const json = (value: object, indent = 2): string => JSON.stringify(value, undefined, indent);

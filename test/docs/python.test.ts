@@ -44,7 +44,7 @@ test('the commands and the program of the Python page schedule a post, and each 
   // Each sends its request, which a wrong key makes harmless.
   const samples = samplesIn('Python');
   await writeFile(path.join(cwd, 'photo.jpg'), '');
-  await writeFile(path.join(cwd, 'samples.py'), samples.join('print(answer.code)\n'));
+  await writeFile(path.join(cwd, 'samples.py'), samples.join('\nprint(answer.code)\n'));
   const answers = await run(['samples.py'], { PUNCTUAL_KEY: 'wrong' });
   t.is(answers, 'unauthorized\n'.repeat(samples.length - 1));
 });

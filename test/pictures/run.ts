@@ -34,6 +34,7 @@ try {
   await save('temporal-ui', await pictureWorkflow(product, browser));
   await save('sandbox', await pictureTimeline(product, browser));
   await save('connect', await pictureConnecting(product, browser));
+  await save('reference', await pictureReference(product, browser));
 } catch (error) {
   console.error(error);
   process.exitCode = 1;
@@ -76,6 +77,7 @@ async function startProduct(t: Scoped) {
     return value;
   };
   return {
+    root: new URL(printed('API')).origin,
     callWith: callerOf(printed('API')),
     key: printed('API key'),
     temporalUi: printed('Temporal UI'),
@@ -219,6 +221,25 @@ async function pictureConnecting(product: Product, browser: Browser): Promise<Bu
   await last.getByRole('button', { name: 'Allow' }).click();
   await last.getByText('is connected to Ana & Co').waitFor();
   return arranged([1170, 540], [await first.screenshot(), 0, 0], [await last.screenshot(), 590, 0]);
+}
+
+/** A call in the reference with its sample for the SDK, and a guide on a phone in dark colours. */
+async function pictureReference({ root: address }: Product, browser: Browser): Promise<Buffer> {
+  const reference = await openPage(browser, [1280, 720]);
+  await reference.goto(`${address}/docs/createPost`);
+  // The first one belongs to the call before.
+  await reference.getByRole('button', { name: 'curl' }).nth(1).click();
+  await reference.getByRole('option', { name: 'TypeScript' }).first().click();
+  await reference.getByText('posts.create').first().waitFor();
+  await reference.mouse.move(600, 700);
+  await reference.evaluate('document.activeElement.blur()');
+  const guide = await openPage(browser, [375, 720], 'dark');
+  await guide.goto(`${address}/docs/guides/first-post`);
+  return arranged(
+    [1280 + 20 + 375, 720],
+    [await reference.screenshot(), 0, 0],
+    [await guide.screenshot(), 1300, 0],
+  );
 }
 
 type Placed = readonly [picture: Buffer, left: number, top: number];

@@ -125,7 +125,7 @@ test('the package has what it needs and nothing else, for every resolution of mo
 
   await writeFile(path.join(folder, 'manual.ts'), `${given}\n${(await manual()).join('\n')}`);
   const samples = samplesIn('TypeScript').map((sample) =>
-    sample.replace(/^import .*$/mv, '{').concat('}\n'),
+    sample.replace(/^import .*$/mv, '{').concat('\n}\n'),
   );
   const withImport = `import { Punctual } from '@punctual/client';\n${samples.join('')}`;
   await writeFile(path.join(folder, 'samples.ts'), withImport);
