@@ -36,16 +36,16 @@ export type Session = {
 export type Context = CommandContext & { readonly process: StricliProcess };
 export type Command = StricliCommand<Context>;
 
-type Flags = Readonly<Record<string, Flag<unknown>>>;
+export type Flags = Readonly<Record<string, Flag<unknown>>>;
 /** The values of these flags. */
 export type Values<F extends Flags> = {
   readonly [K in keyof F]: F[K] extends Flag<infer T> ? T : never;
 };
-type Input<F extends Flags, A extends string, R extends string> = Values<F> &
+export type Input<F extends Flags, A extends string, R extends string> = Values<F> &
   Readonly<Record<A, string>> &
   Readonly<Record<R, readonly string[]>>;
 
-type Definition<F extends Flags, A extends string, R extends string> = {
+export type Definition<F extends Flags, A extends string, R extends string> = {
   /** One line for lists of commands. */
   readonly brief: string;
   /** More about it, for its own help. */

@@ -1,5 +1,4 @@
-import type { InputParser } from '@stricli/core';
-import { UsageError } from './failures.ts';
+import { numberParser, type InputParser } from '@stricli/core';
 
 /** A flag of a command. @template T Type of its value. */
 export type Flag<T> = {
@@ -33,15 +32,7 @@ export const texts = (brief: string, placeholder = 'TEXT'): Flag<string[] | unde
   parsed({ brief, placeholder }, { optional: true, variadic: true });
 
 export const count = (brief: string, placeholder = 'N'): Flag<number | undefined> =>
-  parsed({ brief, placeholder, parse: parseCount }, { optional: true });
-
-function parseCount(given: string): number {
-  if (!/^\d{1,9}$/v.test(given)) {
-    throw new UsageError('it must be a whole number');
-  }
-
-  return Number(given);
-}
+  parsed({ brief, placeholder, parse: numberParser }, { optional: true });
 
 export const toggle = (brief: string): Flag<boolean | undefined> => ({
   parameter: { kind: 'boolean', brief, optional: true, withNegated: false },

@@ -3,6 +3,23 @@ export type Table = {
   readonly rows: readonly (readonly string[])[];
 };
 
+/** A table of these fields of things, under the names of the API. Its times are in the zone of this machine. */
+export const tableOf = <Thing>(
+  things: readonly Thing[],
+  fields: readonly (keyof Thing & string)[],
+): Table => ({
+  head: fields.map((field) => field.replaceAll('_', ' ').toUpperCase()),
+  rows: things.map((thing) => fields.map((field) => cellOf(field, thing[field]))),
+});
+
+function cellOf(field: string, value: unknown): string {
+  if (typeof value === 'string' && field.endsWith('_at')) {
+    return localTime(value);
+  }
+
+  return Array.isArray(value) ? value.join(' ') : beginning(String(value ?? ''));
+}
+
 /** Columns of equal width, without trailing blanks. */
 export function tableText({ head, rows }: Table): string {
   const cells = [head, ...rows].map((row) => row.map(oneLine));

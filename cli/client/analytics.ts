@@ -1,22 +1,14 @@
 import { buildRouteMap } from '@stricli/core';
 import { command } from '../command.ts';
 import { count, given, oneOf, text, toggle } from '../flags.ts';
-import { beginning, localTime, ownZone } from '../table.ts';
+import { tableOf } from '../table.ts';
 import { chosenChannels, platforms } from './channels.ts';
+import { apiCommand } from './api-command.ts';
 
 const period = {
   from: text('First day, such as 2027-03-01; 29 days before --to unless given', 'DAY'),
   to: text('Last day; today unless given', 'DAY'),
 };
-
-const filters = {
-  ...period,
-  channel: text('Only this account: its id, handle or network', 'CHANNEL'),
-  platform: oneOf(platforms, 'Only this network'),
-};
-
-/** A figure; `-` if it was never read. */
-const figure = (value: number | null | undefined): string => String(value ?? '-');
 
 const sorts = [
   'date',
@@ -32,7 +24,9 @@ const posts = command({
   brief: 'Shows the metrics of published posts',
   examples: ['analytics posts --sort engagement', 'analytics posts --csv > posts.csv'],
   flags: {
-    ...filters,
+    ...period,
+    channel: text('Only this account: its id, handle or network', 'CHANNEL'),
+    platform: oneOf(platforms, 'Only this network'),
     sort: oneOf(sorts, 'Order of the posts'),
     order: oneOf(['asc', 'desc'], 'Its direction'),
     limit: count('How many posts'),
@@ -49,80 +43,42 @@ const posts = command({
     }
 
     const answer = await client.analytics.posts(fields);
-    const head = ['POST', 'PUBLISHED', 'IMPRESSIONS', 'LIKES', 'COMMENTS', 'SHARES', 'TEXT'];
-    const rows = answer.posts.map(({ post_id: post, published_at: at, totals, ...one }) => [
-      post,
-      localTime(at),
-      figure(totals.impressions),
-      figure(totals.likes),
-      figure(totals.comments),
-      figure(totals.shares),
-      beginning(one.thread?.[0] ?? one.body ?? '', 40),
-    ]);
-    return { data: answer, text: { head, rows } };
+    const shownPosts = answer.posts.map((one) => ({
+      ...one,
+      ...one.totals,
+      text: one.thread?.[0] ?? one.body,
+    }));
+    const shown = [
+      'post_id',
+      'published_at',
+      'impressions',
+      'likes',
+      'comments',
+      'shares',
+    ] as const;
+    return { data: answer, text: tableOf(shownPosts, [...shown, 'text']) };
   },
 });
 
-const channels = command({
+const channels = apiCommand({
   brief: 'Shows totals and followers of each account',
   flags: period,
-  run: async ({ client }, query) => {
-    const answer = await (await client()).analytics.channels(given(query));
-    const head = ['NETWORK', 'HANDLE', 'FOLLOWERS', 'POSTS', 'IMPRESSIONS', 'ENGAGEMENT'];
-    const rows = answer.channels.map(({ totals, ...one }) => [
-      one.platform,
-      one.handle,
-      figure(one.followers),
-      figure(totals.posts),
-      figure(totals.impressions),
-      figure(totals.engagement),
-    ]);
-    return { data: answer, text: { head, rows } };
-  },
-});
-
-const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
-
-const bestTimes = command({
-  brief: 'Shows the engagement by weekday and hour',
-  flags: { ...filters, timezone: text('Time zone of the hours; yours unless given', 'ZONE') },
-  run: async ({ client: open }, { channel, timezone = ownZone(), ...query }) => {
-    const client = await open();
-    const [id] = channel === undefined ? [] : await chosenChannels(client, [channel]);
-    const answer = await client.analytics.bestTimes(given({ ...query, timezone, channel_id: id }));
-    const rows = answer.times.map((one) => [
-      weekdays[one.weekday - 1] ?? '',
-      `${String(one.hour).padStart(2, '0')}:00`,
-      figure(one.posts),
-      one.average.toFixed(1),
-    ]);
-    const head = ['DAY', `HOUR (${answer.timezone})`, 'POSTS', 'ENGAGEMENT OF A POST'];
-    return { data: answer, text: { head, rows } };
-  },
-});
-
-const history = command({
-  brief: 'Shows the metrics of a post by day',
-  args: { post: 'Id of the post' },
-  flags: period,
-  run: async ({ client }, { post: id, ...query }) => {
-    const answer = await (await client()).analytics.history(id, given(query));
-    const rows = answer.channels.flatMap(({ platform, handle, days }) =>
-      days.map(({ day, metrics }) => [
-        day,
-        platform,
-        handle,
-        Object.entries(metrics)
-          .filter(([, value]) => value !== null)
-          .map(([name, value]) => `${name} ${String(value)}`)
-          .join(', '),
-      ]),
-    );
-    return { data: answer, text: { head: ['DAY', 'NETWORK', 'HANDLE', 'METRICS'], rows } };
+  call: (client, query) => client.analytics.channels(given(query)),
+  show: (answer) => {
+    const totals = answer.channels.map((one) => ({ ...one, ...one.totals }));
+    const fields = [
+      'platform',
+      'handle',
+      'followers',
+      'posts',
+      'impressions',
+      'engagement',
+    ] as const;
+    return tableOf(totals, fields);
   },
 });
 
 export const analytics = buildRouteMap({
-  routes: { posts, channels, bestTimes, history },
+  routes: { posts, channels },
   docs: { brief: 'Shows the metrics of posts and accounts' },
 });

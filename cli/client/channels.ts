@@ -1,29 +1,20 @@
 import { buildRouteMap } from '@stricli/core';
 import type { Channel, Punctual } from '../../sdk/src/index.ts';
-import { command } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { given, oneOf, required, text, toggle } from '../flags.ts';
-import { localTime, tableText } from '../table.ts';
+import { localTime, tableOf, tableText } from '../table.ts';
+import { apiCommand } from './api-command.ts';
 
 export const platforms = ['x', 'linkedin', 'bluesky', 'mastodon', 'youtube'] as const;
 
-const list = command({
+const list = apiCommand({
   brief: 'Lists the connected accounts',
   examples: ['channel list', `channel list --jq '.channels[].id'`],
-  run: async ({ client }) => {
-    const answer = await (await client()).channels.list();
-    const rows = answer.channels.map((one) => [
-      one.id,
-      one.platform,
-      one.handle,
-      one.state,
-      one.error ?? '',
-    ]);
-    return { data: answer, text: { head: ['ID', 'NETWORK', 'HANDLE', 'STATE', 'ERROR'], rows } };
-  },
+  call: (client) => client.channels.list(),
+  show: ({ channels }) => tableOf(channels, ['id', 'platform', 'handle', 'state', 'error']),
 });
 
-const connect = command({
+const connect = apiCommand({
   brief: 'Makes a link on which a person connects an account',
   examples: ['channel connect --platform mastodon --url https://mastodon.social'],
   flags: {
@@ -33,12 +24,9 @@ const connect = command({
     returnUrl: text('Where the person goes afterwards', 'URL'),
     sandbox: toggle('Connects an account of the sandbox'),
   },
-  run: async ({ client }, { platform, returnUrl, ...fields }) => {
-    const body = { platform, ...given({ ...fields, return_url: returnUrl }) };
-    const answer = await (await client()).channels.connect(body);
-    const until = localTime(answer.expires_at);
-    return { data: answer, text: `Open this link before ${until}:\n${answer.link}` };
-  },
+  call: (client, { platform, returnUrl, ...fields }) =>
+    client.channels.connect({ platform, ...given({ ...fields, return_url: returnUrl }) }),
+  show: ({ link, expires_at: until }) => `Open this link before ${localTime(until)}:\n${link}`,
 });
 
 export const channel = buildRouteMap({
@@ -70,8 +58,7 @@ function idOf(name: string, channels: readonly Channel[]): string {
   }
 
   const shown = (found.length > 0 ? found : channels).slice(0, 20);
-  const rows = shown.map((one) => [one.id, one.platform, one.handle]);
-  const accounts = tableText({ head: ['ID', 'NETWORK', 'HANDLE'], rows });
+  const accounts = tableText(tableOf(shown, ['id', 'platform', 'handle']));
   throw new UsageError(
     found.length > 0
       ? `--channel ${name} is several accounts. Name one by its handle or id:\n${accounts}`

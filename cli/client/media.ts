@@ -4,7 +4,7 @@ import { Punctual, type UploadFields } from '../../sdk/src/index.ts';
 import { command, type Session } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { given, oneOf, text } from '../flags.ts';
-import { beginning, facts } from '../table.ts';
+import { facts, tableOf } from '../table.ts';
 import { pages, pagingFlags } from './pages.ts';
 
 const upload = command({
@@ -42,14 +42,8 @@ const list = command({
   async *run({ client: open }, { all, ...filters }) {
     const client = await open();
     for await (const answer of pages((one) => client.media.list(one), given(filters), all)) {
-      const rows = answer.media.map((one) => [
-        one.id,
-        one.type,
-        megabytes(one.size_bytes),
-        beginning(one.name, 40),
-        beginning(one.alt_text ?? '', 40),
-      ]);
-      yield { data: answer, text: { head: ['ID', 'TYPE', 'SIZE', 'NAME', 'ALT TEXT'], rows } };
+      const fields = ['id', 'type', 'size_bytes', 'name', 'alt_text'] as const;
+      yield { data: answer, text: tableOf(answer.media, fields) };
     }
   },
 });

@@ -4,10 +4,11 @@ import type { Schemas } from '../../sdk/src/index.ts';
 import { command } from '../command.ts';
 import { given, oneOf, required, someOf, text, toggle } from '../flags.ts';
 import { confirm } from '../input.ts';
-import { facts, localTime, ownZone } from '../table.ts';
+import { facts, localTime, tableOf } from '../table.ts';
+import { apiCommand } from './api-command.ts';
 import { pages, pagingFlags } from './pages.ts';
 
-const events = [everyEvent, ...eventTypes] as const;
+const eventNames = [everyEvent, ...eventTypes] as const;
 
 const args = { webhook: 'Id of the endpoint' };
 
@@ -22,45 +23,33 @@ const webhookText = (one: Schemas['Webhook'] & { readonly secret?: string }): st
     ['Secret', one.secret && `${one.secret} (shown only now)`],
   ]);
 
-const list = command({
+const list = apiCommand({
   brief: 'Lists the endpoints',
-  run: async ({ client }) => {
-    const answer = await (await client()).webhooks.list();
-    const rows = answer.webhooks.map((one) => [
-      one.id,
-      one.enabled ? 'yes' : 'no',
-      one.last_delivery?.status ?? '',
-      one.url,
-      one.events.join(' '),
-    ]);
-    const head = ['ID', 'ENABLED', 'LAST DELIVERY', 'URL', 'EVENTS'];
-    return { data: answer, text: { head, rows } };
-  },
+  call: (client) => client.webhooks.list(),
+  show: ({ webhooks }) => tableOf(webhooks, ['id', 'enabled', 'failing_since', 'url', 'events']),
 });
 
-const create = command({
+const create = apiCommand({
   brief: 'Registers an endpoint, and shows its signing secret this once',
   examples: ['webhook create --url https://example.com/hook --event post.failed'],
   flags: {
     url: required(text('Address that receives the events', 'URL')),
-    event: required(someOf(events, 'An event to send; * for all')),
+    event: required(someOf(eventNames, 'An event to send; * for all')),
     description: text('What it is for'),
   },
-  run: async ({ client }, { url, event, description }) => {
-    const body = { url, events: event, ...given({ description }) };
-    // The type of the document does not have the `*` that the API takes.
-    const answer = await (await client()).webhooks.create(body as Schemas['NewWebhook']);
-    return { data: answer, text: webhookText(answer.webhook) };
+  call: (client, { url, event, description }) => {
+    // The type in the document does not have the `*` that the API takes.
+    const events = event as Schemas['NewWebhook']['events'];
+    return client.webhooks.create({ url, events, ...given({ description }) });
   },
+  show: ({ webhook: one }) => webhookText(one),
 });
 
-const show = command({
+const show = apiCommand({
   brief: 'Shows an endpoint',
   args,
-  run: async ({ client }, { webhook: id }) => {
-    const answer = await (await client()).webhooks.get(id);
-    return { data: answer, text: webhookText(answer.webhook) };
-  },
+  call: (client, { webhook: id }) => client.webhooks.get(id),
+  show: ({ webhook: one }) => webhookText(one),
 });
 
 const test = command({
@@ -77,24 +66,15 @@ const test = command({
   },
 });
 
-const rotate = command({
-  brief: 'Begins to replace the signing secret, and shows the new one this once',
-  args,
-  run: async ({ client }, { webhook: id }) => {
-    const answer = await (await client()).webhooks.rotate(id);
-    return { data: answer, text: webhookText(answer.webhook) };
-  },
-});
-
-const remove = command({
+const remove = apiCommand({
   brief: 'Deletes an endpoint',
   args,
   flags: { yes: toggle('Does not ask') },
-  run: async ({ client }, { webhook: id, yes }) => {
+  call: async (client, { webhook: id, yes }) => {
     await confirm(`Delete the endpoint ${id} and its deliveries?`, yes);
-    const answer = await (await client()).webhooks.delete(id);
-    return { data: answer, text: `Deleted ${id}.` };
+    return client.webhooks.delete(id);
   },
+  show: ({ id }) => `Deleted ${id}.`,
 });
 
 const deliveries = command({
@@ -109,32 +89,29 @@ const deliveries = command({
     const query = given(filters);
     const read = (one: typeof query) => client.webhooks.deliveries(id, one);
     for await (const answer of pages(read, query, all)) {
-      const rows = answer.deliveries.map((one) => [
-        one.id,
-        one.event_type,
-        one.status,
-        localTime(one.created_at),
-        String(one.attempt_count),
-        one.error ?? '',
-      ]);
-      const head = ['ID', 'EVENT', 'STATUS', `TIME (${ownZone()})`, 'ATTEMPTS', 'ERROR'];
-      yield { data: answer, text: { head, rows } };
+      const fields = [
+        'id',
+        'event_type',
+        'status',
+        'created_at',
+        'attempt_count',
+        'error',
+      ] as const;
+      yield { data: answer, text: tableOf(answer.deliveries, fields) };
     }
   },
 });
 
-const replay = command({
+const replay = apiCommand({
   brief: 'Delivers failed and waiting events since a time again',
   examples: ['webhook replay ENDPOINT --since 2027-03-01T09:00Z'],
   args,
   flags: { since: required(text('A time with Z or an offset', 'TIME')) },
-  run: async ({ client }, { webhook: id, since }) => {
-    const answer = await (await client()).webhooks.replayFailed(id, { since });
-    return { data: answer, text: `Replaying ${answer.replaying} deliveries.` };
-  },
+  call: (client, { webhook: id, since }) => client.webhooks.replayFailed(id, { since }),
+  show: ({ replaying }) => `Replaying ${replaying} deliveries.`,
 });
 
 export const webhook = buildRouteMap({
-  routes: { list, create, show, test, rotate, delete: remove, deliveries, replay },
+  routes: { list, create, show, test, delete: remove, deliveries, replay },
   docs: { brief: 'Manages the endpoints that receive events' },
 });

@@ -12,7 +12,7 @@ const lines: readonly (readonly [typed: string, found: readonly string[]])[] = [
   ['punctual post c', ['cancel', 'copy', 'create']],
   ['punctual post list --st', ['--status']],
   ['punctual post list --status dr', ['draft']],
-  ['punctual analytics best', ['best-times']],
+  ['punctual analytics ', ['channels', 'posts']],
   ['punctual nothing ', []],
 ];
 

@@ -12,7 +12,7 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['psot list', 2, /`post`/v],
   ['post lst', 2, /`list`/v],
   ['post list --limt 5', 2, /--limit/v],
-  ['post list --limit five', 2, /whole number/v],
+  ['post list --limit five', 2, /"five"/v],
   ['post list --status drfat', 2, /"draft"/v],
   ['post show', 2, /POST/v],
   ['post show a b', 2, /one word too many/v],

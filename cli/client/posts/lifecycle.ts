@@ -2,21 +2,19 @@ import { command } from '../../command.ts';
 import { given, texts, toggle } from '../../flags.ts';
 import { confirm } from '../../input.ts';
 import { chosenChannels } from '../channels.ts';
+import { apiCommand } from '../api-command.ts';
 import { postText } from './view.ts';
 import { waitForEnd } from './write.ts';
 
 const args = { post: 'Id of the post' };
 const yes = toggle('Does not ask');
 
-export const cancel = command({
+export const cancel = apiCommand({
   brief: 'Makes a scheduled post a draft',
   args,
-  run: async ({ client }, { post: id }) => {
-    const answer = await (await client()).posts.cancel(id);
-    const still = answer.still_sending;
-    const sending = still > 0 ? `\nStill being sent on ${still} channels, which finish.` : '';
-    return { data: answer, text: `${postText(answer.post)}${sending}` };
-  },
+  call: (client, { post: id }) => client.posts.cancel(id),
+  show: ({ post, still_sending: still }) =>
+    `${postText(post)}${still > 0 ? `\nStill being sent on ${still} channels, which finish.` : ''}`,
 });
 
 export const retry = command({
@@ -34,37 +32,37 @@ export const retry = command({
   },
 });
 
-export const copy = command({
+export const copy = apiCommand({
   brief: 'Copies a post as a draft',
   args,
   flags: { onlyFailed: toggle('Only for the channels that failed') },
-  run: async ({ client }, { post: id, onlyFailed }) => {
-    const answer = await (await client()).posts.copy(id, onlyFailed ? { only: 'failed' } : {});
-    return { data: answer, text: postText(answer.post) };
-  },
+  call: (client, { post: id, onlyFailed }) =>
+    client.posts.copy(id, onlyFailed ? { only: 'failed' } : {}),
+  show: ({ post }) => postText(post),
 });
 
-export const remove = command({
+export const remove = apiCommand({
   brief: 'Deletes a post here; it stays on its networks',
   args,
   flags: { yes },
-  run: async ({ client: open }, { post: id, yes: isSure }) => {
+  call: async (client, { post: id, yes: isSure }) => {
     await confirm(`Delete the post ${id}? It stays where it is published.`, isSure);
-    const answer = await (await open()).posts.delete(id);
-    const live = answer.live.map(({ platform, url }) => `\nStill on ${platform}: ${url ?? '?'}`);
-    return { data: answer, text: `Deleted ${id}.${live.join('')}` };
+    return client.posts.delete(id);
   },
+  show: ({ id, live }) =>
+    [`Deleted ${id}.`, ...live.map((one) => `Still on ${one.platform}: ${one.url ?? '?'}`)].join(
+      '\n',
+    ),
 });
 
-export const unpublish = command({
+export const unpublish = apiCommand({
   brief: 'Removes a published post from its networks',
   args,
   flags: { channel: texts('Only from this account: its id, handle or network', 'CHANNEL'), yes },
-  run: async ({ client: open }, { post: id, channel, yes: isSure }) => {
+  call: async (client, { post: id, channel, yes: isSure }) => {
     await confirm(`Remove the post ${id} from its networks?`, isSure);
-    const client = await open();
     const channels = channel && (await chosenChannels(client, channel));
-    const answer = await client.posts.unpublish(id, given({ channel_ids: channels }));
-    return { data: answer, text: postText(answer.post) };
+    return client.posts.unpublish(id, given({ channel_ids: channels }));
   },
+  show: ({ post }) => postText(post),
 });

@@ -3,6 +3,7 @@ import { command } from '../../command.ts';
 import { given, oneOf, someOf, text } from '../../flags.ts';
 import { beginning, localTime, ownZone } from '../../table.ts';
 import { chosenChannels, platforms } from '../channels.ts';
+import { apiCommand } from '../api-command.ts';
 import { pages, pagingFlags } from '../pages.ts';
 import { postText } from './view.ts';
 
@@ -45,11 +46,9 @@ export const list = command({
   },
 });
 
-export const show = command({
+export const show = apiCommand({
   brief: 'Shows a post',
   args: { post: 'Id of the post' },
-  run: async ({ client }, { post: id }) => {
-    const answer = await (await client()).posts.get(id);
-    return { data: answer, text: postText(answer.post) };
-  },
+  call: (client, { post: id }) => client.posts.get(id),
+  show: (answer) => postText(answer.post),
 });
